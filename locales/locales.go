@@ -1,6 +1,6 @@
 // Package locales holds every text that signers and senders read, a folder for each
-// language: of the signing pages (pages.json), of the page where documents are prepared (builder.json), of the verification page
-// (verification.json), of mails and text messages (mail.json), of the audit certificate
+// language: of the signing pages (pages.json), of the page where documents are prepared (builder.json), of the console
+// (console.json), of the verification page (verification.json), of mails and text messages (mail.json), of the audit certificate
 // (certificate.json), and the consent to sign electronically (consent.txt), or to approve or read (consent_answer.txt). The pages are
 // built from the same files. languages.json names the languages in their own words.
 package locales

@@ -109,7 +109,7 @@ func TestBuilderInOtherLanguages(t *testing.T) {
 	}
 }
 
-// TestConsoleBuilderInAnotherLanguage: the builder within the console, which is English, speaks its reader's language as well.
+// TestConsoleBuilderInAnotherLanguage: the builder within the console speaks the console's language.
 func TestConsoleBuilderInAnotherLanguage(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Workshop lease", twoPeople(), leaseDocument())

@@ -118,10 +118,10 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.clean("")
 		eval[string](b, `(sessionStorage.setItem("countersign:console:back", "https://evil.example/"), "")`)
 		b.visit(svc.base + "/console/signed-in?error=server_error&returnTo=//evil.example")
-		b.see("The provider could not sign you in (server_error).")
+		b.see("The provider couldn't sign you in (server_error).")
 		b.clean("")
 		b.visit(svc.base + "/console/signed-in?error=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E")
-		b.see("The provider could not sign you in. Begin again")
+		b.see("The provider couldn't sign you in. Start again")
 		b.waitUntilStill()
 	})
 	t.Run("without", func(t *testing.T) { //nolint:paralleltest // one after the other: the first finds the provider again

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { newKey, request, ApiError, NetworkError, type RequestOptions } from "../ui/http";
 import type { PasskeyAnswer } from "./passkeys";
 import type { Returned } from "./provider";
+import { t, type TextKey } from "./texts";
 
 /** The roles in order: each has the permissions of those before it. */
 export const roles = ["viewer", "support", "sender", "admin"] as const;
@@ -108,7 +109,7 @@ export class Client {
   /** Fetches a file and hands it to the browser, since a link cannot carry the token. */
   async download(path: string, name: string, accept = "*/*"): Promise<void> {
     const res = await fetch(path.startsWith("/") ? path : `/v1/console/${path}`, { headers: { Authorization: `Bearer ${this.token}`, Accept: accept } });
-    if (!res.ok) throw new Error(`The file could not be fetched (${res.status}).`);
+    if (!res.ok) throw new Error(t("fileNotFetched", { status: String(res.status) }));
     const url = URL.createObjectURL(await res.blob());
     // RFC 6266: the name in full is the extended one.
     const given = /filename\*=UTF-8''([^;]+)/.exec(res.headers.get("Content-Disposition") ?? "")?.[1];
@@ -143,10 +144,17 @@ export function useKey(): <T>(work: (key: string) => Promise<T>) => Promise<T> {
   };
 }
 
+/** The texts of common errors. The service describes the others, in English. */
+const errorKeys: Partial<Record<string, TextKey>> = {
+  invalid_credentials: "wrongCredentials", invalid_passkey: "wrongPasskey", unavailable: "unavailable", sign_in_expired: "signInExpired", sign_in_refused: "signInRefused", provider_unreachable: "providerUnreachable",
+};
+
 /** Returns the message for an error. */
 export function errorText(e: unknown): string {
-  if (e instanceof NetworkError) return "The service can't be reached.";
-  if (e instanceof ApiError && usedKey(e)) return "This may already be done. Check before you retry.";
+  if (e instanceof NetworkError) return t("unreachable");
+  if (e instanceof ApiError && usedKey(e)) return t("maybeDone");
+  const key = e instanceof ApiError && errorKeys[e.code];
+  if (key) return t(key);
   // The message names only the first invalid field.
   if (e instanceof ApiError) return Object.entries(e.errors).map(([k, v]) => `${k} ${v.join(", ")}`).join("; ") || e.message;
   return e instanceof Error ? e.message : String(e);
@@ -199,6 +207,5 @@ export const query = (values: Record<string, string | number | undefined>): stri
   return q.toString();
 };
 
-const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-export const formatTime = (s: string | null): string => (s ? moment.format(new Date(s)) : "–");
+export { formatTime } from "./texts";
 export const hasRole = (who: Identity, least: Role): boolean => !who.user || roles.indexOf(who.user.role) >= roles.indexOf(least);

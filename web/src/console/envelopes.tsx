@@ -59,7 +59,7 @@ export function Envelopes({ client, who }: { client: Client; who: Identity }) {
             {data.data.map((e) => (
               <tr key={e.id}>
                 <td><a href={`#/envelopes/${e.id}`}><bdi>{e.subject ?? e.id}</bdi></a><LabelList labels={e.labels} /></td>
-                <td><Badge>{e.status}</Badge>{(e.undelivered ?? []).length > 0 && <> <Badge>email refused</Badge></>}</td>
+                <td><Badge>{e.status}</Badge>{(e.undelivered ?? []).length > 0 && <> <Badge>email_refused</Badge></>}</td>
                 <td>{e.signers.filter((s) => s.status === "signed").length} of {e.signers.length} signed</td>
                 <td>{e.tenantId}</td>
                 <td>{formatTime(e.createdAt)}</td>

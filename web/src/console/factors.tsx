@@ -1,5 +1,6 @@
 import { useList, useLoad, type Client, type Loaded } from "./api";
 import { passkeysKnown, provePasskey, type PasskeyAnswer } from "./passkeys";
+import { t } from "./texts";
 
 /** The authenticator app of the account, and the recovery codes. */
 export interface Factor { active: boolean; required: boolean; recoveryCodes: number }
@@ -26,13 +27,13 @@ export function useSecondFactors(client: Client): { totp: Loaded<Factor>; passke
 }
 
 /** A code of the second factor. */
-export function Code({ id = "code", label = "Code from your authenticator app", value, onInput, focus = false, recovery = true }: { id?: string; label?: string; value: string; onInput: (s: string) => void; focus?: boolean; /** A recovery code will do, and the hint says so. */ recovery?: boolean }) {
+export function Code({ id = "code", label = t("appCode"), value, onInput, focus = false, recovery = true }: { id?: string; label?: string; value: string; onInput: (s: string) => void; focus?: boolean; /** A recovery code will do, and the hint says so. */ recovery?: boolean }) {
   return (
     <div>
       <label for={id}>{label}</label>
       <input id={id} class="code" autocomplete="one-time-code" autocapitalize="off" spellcheck={false} inputMode={recovery ? "text" : "numeric"} required maxLength={40} value={value}
         aria-describedby={recovery ? `${id}hint` : undefined} ref={(x) => { if (focus && x && !x.dataset.met) { x.dataset.met = "1"; x.focus(); } }} onInput={(e) => onInput(e.currentTarget.value)} />
-      {recovery && <p id={`${id}hint`} class="quiet small">No phone? Use one of your recovery codes.</p>}
+      {recovery && <p id={`${id}hint`} class="quiet small">{t("useRecoveryCode")}</p>}
     </div>
   );
 }
@@ -46,11 +47,11 @@ export function SecondFactorInput({ id, app, onPasskey, code, onCode, focus }: {
     <>
       {onPasskey && (
         <>
-          <button type="button" ref={(x) => { if (focus && x && !x.dataset.met) { x.dataset.met = "1"; x.focus(); } }} onClick={(e) => { if (entered(e.currentTarget.form)) onPasskey(); }}>Use a passkey</button>
-          <p class="or quiet small"><span>or</span></p>
+          <button type="button" ref={(x) => { if (focus && x && !x.dataset.met) { x.dataset.met = "1"; x.focus(); } }} onClick={(e) => { if (entered(e.currentTarget.form)) onPasskey(); }}>{t("usePasskey")}</button>
+          <p class="or quiet small"><span>{t("or")}</span></p>
         </>
       )}
-      <Code id={id} label={app ? undefined : "Recovery code"} value={code} onInput={onCode} focus={focus && !onPasskey} recovery={app} />
+      <Code id={id} label={app ? undefined : t("recoveryCode")} value={code} onInput={onCode} focus={focus && !onPasskey} recovery={app} />
     </>
   );
 }

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, request } from "../ui/http";
 import { Title } from "../ui/parts";
@@ -7,11 +8,12 @@ import { ErrorNotice, useBusy } from "./parts";
 import { passkeysKnown, signInByPasskey } from "./passkeys";
 import { signInAtProvider } from "./provider";
 import { usePageTitle } from "./route";
+import { t } from "./texts";
 
 /** Why a sign-in at the provider failed. */
 export interface SignInProblem { text: string; /** It was the account, so that another one is to be chosen. */ account: boolean }
 
-export function Login({ client, ended, told, onIn }: { client: Client; ended: boolean; told: SignInProblem; onIn: (w: Identity) => void }) {
+export function Login({ client, ended, told, onIn, foot }: { client: Client; ended: boolean; told: SignInProblem; onIn: (w: Identity) => void; foot: ComponentChildren }) {
   usePageTitle("");
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
@@ -35,20 +37,21 @@ export function Login({ client, ended, told, onIn }: { client: Client; ended: bo
   return (
     <main class="narrow">
       <form class="card stack" onSubmit={(e) => { e.preventDefault(); void run(() => enter(false)); }}>
-        <Title>Countersign console</Title>
-        {ended && <p class="notice" role="status">Your session has ended. Sign in again.</p>}
-        <div><label for="email">Email</label><input id="email" type="email" autocomplete="username" required value={email} onInput={(e) => { setEmail(e.currentTarget.value); setSecond(null); setCode(""); }} /></div>
-        <div><label for="password">Password</label><input id="password" type="password" autocomplete="current-password" required value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
+        <Title>{t("consoleTitle")}</Title>
+        {ended && <p class="notice" role="status">{t("sessionEnded")}</p>}
+        <div><label for="email">{t("email")}</label><input id="email" type="email" autocomplete="username" required value={email} onInput={(e) => { setEmail(e.currentTarget.value); setSecond(null); setCode(""); }} /></div>
+        <div><label for="password">{t("password")}</label><input id="password" type="password" autocomplete="current-password" required value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
         {second && <SecondFactorInput app={second.app} onPasskey={second.passkey ? () => void run(() => enter(true)) : null} code={code} onCode={setCode} focus />}
         <ErrorNotice text={problem} />
-        <button class={second?.passkey ? "plain" : ""} aria-disabled={busy}>Sign in</button>
+        <button class={second?.passkey ? "plain" : ""} aria-disabled={busy}>{t("signIn")}</button>
         {provider && !second && (
           <>
-            <p class="or quiet small"><span>or</span></p>
-            <button type="button" class="plain" aria-disabled={busy} onClick={() => void run(toProvider)}>{told.account ? `Sign in with another account at ${provider.name}` : `Sign in with ${provider.name}`}</button>
+            <p class="or quiet small"><span>{t("or")}</span></p>
+            <button type="button" class="plain" aria-disabled={busy} onClick={() => void run(toProvider)}>{t(told.account ? "signInOther" : "signInWith", { provider: provider.name })}</button>
           </>
         )}
       </form>
+      <div class="row end later">{foot}</div>
     </main>
   );
 }

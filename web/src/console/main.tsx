@@ -1,7 +1,8 @@
 import { render } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { ApiError } from "../ui/http";
-import { Loading } from "../ui/parts";
+import { preferredLanguage, rememberLanguage, setDocumentLanguage, type Language } from "../ui/i18n";
+import { LanguageChoice, Loading } from "../ui/parts";
 import "../ui/base.css";
 import "./console.css";
 import { keepFor } from "../builder/kept";
@@ -15,30 +16,42 @@ import { Envelopes } from "./envelopes";
 import { Login, type SignInProblem } from "./login";
 import { NewBulkSend } from "./newbulk";
 import { Account, MustEnrol } from "./ownaccount";
-import { ErrorNotice } from "./parts";
+import { ErrorNotice, nameOf } from "./parts";
 import { Problems } from "./problems";
 import { AtProvider } from "./proof";
-import { takeReturned } from "./provider";
+import { providerProblem, takeReturned } from "./provider";
 import { useRoute } from "./route";
 import { SettingsPage } from "./settings";
 import { TemplatePage, Templates } from "./templates";
 import { TemporalNotice } from "./temporal";
+import { language, loadTexts, t, type TextKey } from "./texts";
 import { Usage } from "./usage";
 import { Users } from "./users";
 import { Webhooks } from "./webhooks";
 
 const look = 60_000; // milliseconds between looks whether the session still holds
 
-const sections = { envelopes: "Envelopes", templates: "Templates", bulk: "Bulk sends", webhooks: "Webhooks", contacts: "Contacts", usage: "Usage", settings: "Settings" } as const;
-const help = { problems: "Problems" } as const; // for those who may support
-const administration = { users: "Users", application: "Application" } as const;
+const sections: Record<string, TextKey> = { envelopes: "envelopes", templates: "templates", bulk: "bulkSends", webhooks: "webhooks", contacts: "contacts", usage: "usage", settings: "settings" };
+const help: Record<string, TextKey> = { problems: "problems" }; // for those who may support
+const administration: Record<string, TextKey> = { users: "users", application: "application" };
 
 const noProblem: SignInProblem = { text: "", account: false };
 
 // Before anything reads the address.
 const returned = takeReturned();
 
+/** Loads a language, and applies it to the document. */
+async function speak(wanted: Language): Promise<void> {
+  setDocumentLanguage(await loadTexts(wanted));
+}
+
 function Console() {
+  const [, setSpoken] = useState(language()); // all texts are read anew when it changes
+  const choose = (wanted: Language) => {
+    rememberLanguage(wanted);
+    void speak(wanted).then(() => setSpoken(language()));
+  };
+  const switcher = <LanguageChoice speech={{ language: language(), t }} onChoose={choose} />;
   const [who, setWho] = useState<Identity | null>(null);
   const { section, id } = useRoute();
   const [asked, setAsked] = useState(false);
@@ -50,7 +63,7 @@ function Console() {
   };
   const client = useMemo(() => new Client((ended) => { setWho(null); setEnded(ended); }), []);
   useEffect(() => {
-    if (returned && "error" in returned) setTold({ text: returned.error, account: false });
+    if (returned && "error" in returned) setTold({ text: providerProblem(returned.error), account: false });
     else if (returned) {
       void client.complete(returned).then((w) => { enter(w); setEnded(false); }, async (e: unknown) => {
         setTold({ text: errorText(e), account: e instanceof ApiError && [403, 409].includes(e.status) });
@@ -67,7 +80,7 @@ function Console() {
     return () => clearInterval(timer);
   }, [who]);
   if (!asked) return null;
-  if (!who) return <Login client={client} ended={ended} told={told} onIn={(w) => { setTold(noProblem); enter(w); }} />;
+  if (!who) return <Login client={client} ended={ended} told={told} onIn={(w) => { setTold(noProblem); enter(w); }} foot={switcher} />;
   if (who.mustEnrol) return <MustEnrol client={client} email={who.user?.email ?? ""} onDone={() => setWho({ ...who, mustEnrol: false })} />;
   if ((section === "build" || section === "edit") && id && hasRole(who, "sender")) return <Workshop key={id} client={client} section={section} id={id} />;
   const current = section === "deliveries" ? "webhooks" : section;
@@ -75,9 +88,10 @@ function Console() {
     <AtProvider.Provider value={who.signIn === "provider"}><div class="console">
       <header class="masthead">
         <strong>Countersign</strong>
-        <nav aria-label="Sections">{Object.entries({ ...sections, ...(hasRole(who, "support") ? help : {}), ...(hasRole(who, "admin") ? administration : {}) }).map(([key, name]) => <a key={key} href={`#/${key}`} aria-current={key === current ? "page" : undefined}>{name}</a>)}</nav>
-        <span class="quiet small"><bdi>{who.app.name}</bdi>{who.user && <> · <a href="#/account" aria-current={current === "account" ? "page" : undefined}><bdi>{who.user.name}</bdi></a>, {who.user.role}</>}</span>
-        <button type="button" class="bare small" onClick={() => client.logout()}>Sign out</button>
+        <nav aria-label={t("sections")}>{Object.entries({ ...sections, ...(hasRole(who, "support") ? help : {}), ...(hasRole(who, "admin") ? administration : {}) }).map(([key, name]) => <a key={key} href={`#/${key}`} aria-current={key === current ? "page" : undefined}>{t(name)}</a>)}</nav>
+        <span class="quiet small"><bdi>{who.app.name}</bdi>{who.user && <> · <a href="#/account" aria-current={current === "account" ? "page" : undefined}><bdi>{who.user.name}</bdi></a>, {nameOf(who.user.role)}</>}</span>
+        {switcher}
+        <button type="button" class="bare small" onClick={() => client.logout()}>{t("signOut")}</button>
       </header>
       <TemporalNotice />
       <main key={`${section}/${id}`}>
@@ -105,29 +119,25 @@ function Console() {
 
 type BuilderModules = [typeof import("../builder/Builder"), typeof import("../builder/model"), typeof import("../builder/texts")];
 
-/** The builder in the console, of a draft or a template, in the reader's language. Its script is fetched when it is needed. */
+/** The builder in the console, of a draft or a template, in the console's language. Its script is fetched when it is needed. */
 function Workshop({ client, section, id }: { client: Client; section: "build" | "edit"; id: string }) {
   const [modules, setModules] = useState<BuilderModules | null>(null);
   const [problem, setProblem] = useState(false);
   useEffect(() => {
     let gone = false;
     Promise.all([import("../builder/Builder"), import("../builder/model"), import("../builder/texts")]).then(async (loaded) => {
-      await loaded[2].loadPreferredTexts(() => !gone);
+      await loaded[2].loadTexts(language());
       if (!gone) setModules(loaded);
     }).catch(() => setProblem(true));
-    return () => {
-      gone = true;
-      document.documentElement.lang = "en"; // the console's own
-      document.documentElement.dir = "ltr";
-    };
+    return () => { gone = true; };
   }, []);
   const contacts = useMemo(() => contactsOf(client), [client]);
   const back = () => { location.hash = section === "edit" ? `#/templates/${id}` : `#/envelopes/${id}`; };
-  if (problem) return <main class="narrow"><ErrorNotice text="The builder couldn't be loaded. Reload the page." /></main>;
-  if (!modules) return <Loading text="One moment …" />;
+  if (problem) return <main class="narrow"><ErrorNotice text={t("builderNotLoaded")} /></main>;
+  if (!modules) return <Loading text={t("loading")} />;
   const [{ Builder }, { fieldTypes }] = modules;
   return <Builder envelopeId={section === "build" ? id : undefined} templateId={section === "edit" ? id : undefined} bearer={client.token ?? ""} features={{ recipients: true, documents: true, send: true, fieldTypes }} contacts={contacts}
     onClose={back} onEvent={(event) => { if (event === "sent") back(); }} />;
 }
 
-render(<Console />, document.getElementById("app")!);
+void speak(preferredLanguage()).then(() => render(<Console />, document.getElementById("app")!));

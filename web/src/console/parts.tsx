@@ -2,12 +2,24 @@ import { createContext, type ComponentChildren } from "preact";
 import { useContext, useState } from "preact/hooks";
 import { Dialog } from "../ui/parts";
 import { errorText, query, useKey } from "./api";
+import { t, type TextKey } from "./texts";
 
 const tones: Record<string, string> = {
-  completed: "good", delivered: "good", signed: "good", active: "good", declined: "bad", voided: "bad", expired: "bad", failed: "bad", failing: "bad", gone: "bad", "email refused": "bad",
+  completed: "good", delivered: "good", signed: "good", active: "good", declined: "bad", voided: "bad", expired: "bad", failed: "bad", failing: "bad", gone: "bad", email_refused: "bad",
 };
 
-export const Badge = ({ children }: { children: string }) => <span class={`badge ${tones[children] ?? ""}`}>{children.replace("_", " ")}</span>;
+/** The text for each status, role and kind that the API names. */
+const named: Partial<Record<string, TextKey>> = {
+  draft: "statusDraft", sent: "statusSent", in_progress: "statusInProgress", sealing: "statusSealing", completed: "statusCompleted", declined: "statusDeclined", voided: "statusVoided", expired: "statusExpired",
+  pending: "statusPending", delivered: "statusDelivered", signed: "statusSigned", active: "statusActive", paused: "statusPaused", failed: "statusFailed", failing: "statusFailing", gone: "statusGone",
+  queued: "statusQueued", running: "statusRunning", cancelled: "statusCanceled", viewed: "statusViewed", email_refused: "statusEmailRefused", archived: "statusArchived",
+  viewer: "roleViewer", support: "roleSupport", sender: "roleSender", admin: "roleAdmin",
+};
+
+/** Returns the text for a status, a role or a kind of the API; an unknown one stays as it is. */
+export const nameOf = (value: string): string => { const key = named[value]; return key ? t(key) : value.replaceAll("_", " "); };
+
+export const Badge = ({ children }: { children: string }) => <span class={`badge ${tones[children] ?? ""}`}>{nameOf(children)}</span>;
 
 interface ActionResult { bad: boolean; text: string }
 
@@ -91,7 +103,7 @@ export function FormDialog({ title, label, tone = "", work, other, onClose, chil
         <h2>{title}</h2>
         {children}
         <ErrorNotice text={problem} />
-        <div class="row end"><button type="button" class="bare" onClick={onClose}>Cancel</button>{other && <button class="plain" value="other" aria-disabled={busy}>{other.label}</button>}<button class={tone} aria-disabled={busy}>{label}</button></div>
+        <div class="row end"><button type="button" class="bare" onClick={onClose}>{t("cancel")}</button>{other && <button class="plain" value="other" aria-disabled={busy}>{other.label}</button>}<button class={tone} aria-disabled={busy}>{label}</button></div>
       </form>
     </Dialog>
   );
@@ -101,9 +113,9 @@ export function FormDialog({ title, label, tone = "", work, other, onClose, chil
 export function SecretNotice({ label, secret, onKept }: { label: string; secret: string; onKept: () => void }) {
   return (
     <div class="notice stack" role="status">
-      <p><strong>{label}</strong> It is not shown again: keep it where your application reads it.</p>
+      <p><strong>{label}</strong> {t("secretOnce")}</p>
       <p class="mono secret" tabIndex={0} aria-label={label}>{secret}</p>
-      <div class="row"><ActionButton label="Copy" done="Copied." work={() => navigator.clipboard.writeText(secret)} /><button type="button" class="small" onClick={onKept}>I stored it</button></div>
+      <div class="row"><ActionButton label={t("copy")} done={t("copied")} work={() => navigator.clipboard.writeText(secret)} /><button type="button" class="small" onClick={onKept}>{t("secretStored")}</button></div>
     </div>
   );
 }
@@ -125,7 +137,7 @@ export function Confirm({ title, text, label, reason, work, onClose }: { title: 
 }
 
 export function ErrorNotice({ text }: { text: string }) {
-  return text ? <p class="notice bad" role="alert">{text}</p> : null;
+  return text ? <p class="notice bad" role="alert" dir="auto">{text}</p> : null;
 }
 
 /** A table that scrolls within its own box if it is wider than the screen. */
@@ -144,7 +156,7 @@ const previous = new Map<string, string>();
  * Buttons to the pages beside the one that starts at cursor; nothing if the list has a single page. The page before is
  * not known after a reload or from a link: then the first button leads to the first page.
  */
-export function Pager({ cursor, next, stale, onPage, labels = ["Newer", "Older"] }: {
+export function Pager({ cursor, next, stale, onPage, labels = [t("newer"), t("older")] }: {
   cursor: string; next: string | null; /** next is not yet of the page at cursor. */ stale: boolean; onPage: (cursor: string) => void; labels?: [string, string];
 }) {
   if (!cursor && !next) return null;
@@ -155,8 +167,8 @@ export function Pager({ cursor, next, stale, onPage, labels = ["Newer", "Older"]
     onPage(next);
   };
   return (
-    <nav class="row pager" aria-label="Pages">
-      <button type="button" class="plain small" disabled={!cursor} onClick={() => onPage(before ?? "")}>{cursor && before === undefined ? "First page" : labels[0]}</button>
+    <nav class="row pager" aria-label={t("pages")}>
+      <button type="button" class="plain small" disabled={!cursor} onClick={() => onPage(before ?? "")}>{cursor && before === undefined ? t("firstPage") : labels[0]}</button>
       <button type="button" class="plain small" disabled={!next} onClick={older}>{labels[1]}</button>
     </nav>
   );
@@ -165,5 +177,5 @@ export function Pager({ cursor, next, stale, onPage, labels = ["Newer", "Older"]
 /** The labels of an envelope, each a link to the others that have it. */
 export function LabelList({ labels }: { labels?: string[] }) {
   if (!labels?.length) return null;
-  return <ul class="labels" aria-label="Labels">{labels.map((l) => <li key={l}><a class="badge" href={`#/envelopes?${query({ label: l })}`}><bdi>{l}</bdi></a></li>)}</ul>;
+  return <ul class="labels" aria-label={t("labels")}>{labels.map((l) => <li key={l}><a class="badge" href={`#/envelopes?${query({ label: l })}`}><bdi>{l}</bdi></a></li>)}</ul>;
 }

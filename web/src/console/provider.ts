@@ -1,4 +1,5 @@
 import { request } from "../ui/http";
+import { t } from "./texts";
 
 /** The response of an OpenID provider, in the address of this page. */
 export interface Returned { code: string; state: string; iss?: string }
@@ -25,7 +26,7 @@ export async function signInAtProvider(asked: { again?: boolean; otherAccount?: 
 
 /**
  * Removes the provider's response from the address, so that it enters no history and is sent to nobody else. The
- * console page to return to comes from this tab's own storage: the address names none.
+ * console page to return to comes from this tab's own storage: the address names none. error is the provider's error code.
  */
 export function takeReturned(): Returned | { error: string } | null {
   if (location.pathname !== "/console/signed-in") return null;
@@ -35,6 +36,11 @@ export function takeReturned(): Returned | { error: string } | null {
   history.replaceState(null, "", `/console${back.startsWith("#/") ? back : ""}`);
   const [code, state, iss, error] = ["code", "state", "iss", "error"].map((name) => q.get(name));
   if (code && state) return { code, state, ...(iss ? { iss } : {}) };
-  const word = /^[a-z_]{1,40}$/.test(error ?? "") ? ` (${error})` : "";
-  return { error: error === "access_denied" ? "The provider did not sign you in, or you went back. Try again, or ask the provider's administrator." : `The provider could not sign you in${word}. Begin again; if that does not help, tell whoever runs this service.` };
+  return { error: /^[a-z_]{1,40}$/.test(error ?? "") ? error! : "" };
+}
+
+/** Returns the text for the provider's error code, "" for an unknown one. */
+export function providerProblem(code: string): string {
+  if (code === "access_denied") return t("providerDenied");
+  return code ? t("providerFailedWith", { code }) : t("providerFailed");
 }

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { t } from "./texts";
 
 /** Where the console is: "#/section/id?filters". */
 export interface Route { section: string; id: string; query: URLSearchParams }
@@ -58,5 +59,6 @@ export function useFilters(): { get: (name: string) => string; set: (changes: Re
 
 /** Names the page in the browser's tabs and history. */
 export function usePageTitle(name: string): void {
-  useEffect(() => { document.title = name ? `${name} – Countersign console` : "Countersign console"; }, [name]);
+  const title = name ? t("pageTitle", { page: name }) : t("consoleTitle");
+  useEffect(() => { document.title = title; }, [title]);
 }

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { t } from "./texts";
 
 const pause = 20_000; // milliseconds between looks, while it is down
 
@@ -30,5 +31,5 @@ export function TemporalNotice() {
       clearTimeout(timer);
     };
   }, []);
-  return <div role="status">{down && <p class="notice waiting">Temporal is not running yet. You can send and sign documents. Emails and sealing wait until it runs.</p>}</div>;
+  return <div role="status">{down && <p class="notice waiting">{t("temporalDown")}</p>}</div>;
 }

@@ -34,6 +34,15 @@ function stored(): string | null {
   }
 }
 
+/** Remembers the reader's choice for all pages. */
+export function rememberLanguage(language: Language): void {
+  try {
+    localStorage.setItem(remembered, language);
+  } catch {
+    // as above
+  }
+}
+
 export type Translate = (key: Key, values?: Record<string, string | number>) => string;
 
 export interface Localization {
@@ -51,13 +60,7 @@ export async function loadLanguage(language: Language, chosen = false): Promise<
   } catch {
     [words, language] = [english, "en"];
   }
-  if (chosen) {
-    try {
-      localStorage.setItem(remembered, language);
-    } catch {
-      // as above
-    }
-  }
+  if (chosen) rememberLanguage(language);
   setDocumentLanguage(language);
   const locale = navigator.languages.find((tag) => tag.toLowerCase().split("-")[0] === language) ?? language;
   return { language, locale, t: translator(words, language) };

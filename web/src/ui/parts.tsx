@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { languages, type Language, type Localization } from "./i18n";
+import { languages, type Language } from "./i18n";
 
 const doubleClick = 500; // milliseconds
 
@@ -39,7 +39,7 @@ export function Title({ children, level = 1 }: { children: ComponentChildren; le
   return level === 1 ? <h1 ref={ref} tabIndex={-1}>{children}</h1> : <h2 ref={ref} tabIndex={-1}>{children}</h2>;
 }
 
-export function LanguageChoice({ speech, onChoose }: { speech: Localization; onChoose: (l: Language) => void }) {
+export function LanguageChoice({ speech, onChoose }: { speech: { language: Language; t: (key: "language") => string }; onChoose: (l: Language) => void }) {
   return (
     <select class="languages" aria-label={speech.t("language")} value={speech.language} onChange={(e) => onChoose(e.currentTarget.value as Language)}>
       {Object.entries(languages).map(([tag, name]) => <option key={tag} value={tag} lang={tag}>{name}</option>)}
