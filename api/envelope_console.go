@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -33,16 +34,27 @@ func (s *envelopeHandler) searchEnvelopes(c *gin.Context, app caller) error {
 		return err
 	}
 	found, next := cutPage(found, f.Size, app, list, placeOfEnvelope(f))
-	ids := make([]uuid.UUID, len(found))
-	for i, e := range found {
-		ids[i] = e.ID
+	ids := viewEach(found, func(e *models.Envelope) uuid.UUID { return e.ID })
+	undelivered, err1 := s.store.Undelivered(c.Request.Context(), ids)
+	last, err2 := s.store.LastEvents(c.Request.Context(), ids)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
 	}
-	undelivered, err := s.store.Undelivered(c.Request.Context(), ids)
+	var users []uuid.UUID
+	for _, e := range found {
+		users = appendUsers(users, e, models.Deref(last[e.ID], models.Event{}))
+	}
+	names, err := s.store.UserNames(c.Request.Context(), app.ID, users)
 	if err != nil {
 		return err
 	}
 	data := viewEach(found, func(e *models.Envelope) consoleRow {
-		return consoleRow{listedEnvelope(e), append([]uuid.UUID{}, undelivered[e.ID]...)}
+		row := consoleRow{envelopeView: listedEnvelope(e), Undelivered: append([]uuid.UUID{}, undelivered[e.ID]...)}
+		if ev := last[e.ID]; ev != nil {
+			row.LastActivity = &activityView{ev.Name, ev.Timestamp.UTC(), ev.Actor, ev.Detail}
+		}
+		row.OwnerID, row.Users = e.OwnerID, viewUsers(names, appendUsers(nil, e, models.Deref(last[e.ID], models.Event{})))
+		return row
 	})
 	return answerCursorList(c, data, next)
 }
@@ -50,8 +62,53 @@ func (s *envelopeHandler) searchEnvelopes(c *gin.Context, app caller) error {
 // consoleRow is an envelope in the console's list.
 type consoleRow struct {
 	envelopeView
+	ownerView
 
-	Undelivered []uuid.UUID `json:"undelivered"` // signers whose last email was permanently rejected
+	Undelivered  []uuid.UUID   `json:"undelivered"`  // signers whose last email was permanently rejected
+	LastActivity *activityView `json:"lastActivity"` // null: the envelope is archived
+}
+
+// ownerView names the console users who have to do with an envelope.
+type ownerView struct {
+	OwnerID *uuid.UUID `json:"ownerId"` // null: an application sent it
+	Users   []userName `json:"users"`   // the owner, and those whom the shown events name
+}
+
+type userName struct {
+	ID   uuid.UUID `json:"id"`
+	Name string    `json:"name"`
+}
+
+// activityView is an event without its links to the chain.
+type activityView struct {
+	Event     models.EventName `json:"event"`
+	Timestamp time.Time        `json:"timestamp"`
+	Actor     string           `json:"actor"`
+	Detail    models.Detail    `json:"detail"`
+}
+
+// appendUsers appends the owner of an envelope and the console users who caused events of it, each once.
+func appendUsers(to []uuid.UUID, e *models.Envelope, log ...models.Event) []uuid.UUID {
+	if e.OwnerID != nil && !slices.Contains(to, *e.OwnerID) {
+		to = append(to, *e.OwnerID)
+	}
+	for i := range log {
+		if id := (models.ActionContext{Actor: log[i].Actor}).User(); id != nil && !slices.Contains(to, *id) {
+			to = append(to, *id)
+		}
+	}
+	return to
+}
+
+// viewUsers leaves users out who do not exist.
+func viewUsers(names map[uuid.UUID]string, ids []uuid.UUID) []userName {
+	out := []userName{}
+	for _, id := range ids {
+		if name, known := names[id]; known {
+			out = append(out, userName{id, name})
+		}
+	}
+	return out
 }
 
 type mailView struct {
@@ -78,16 +135,19 @@ func (s *envelopeHandler) inspectEnvelope(c *gin.Context, app caller, e *models.
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return err
 	}
-	names, err := s.store.DeliveryContext(ctx, app.ID, deliveries)
-	if err != nil {
+	users := appendUsers(nil, e, log...)
+	names, err1 := s.store.DeliveryContext(ctx, app.ID, deliveries)
+	people, err2 := s.store.UserNames(ctx, app.ID, users)
+	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
 	view := viewEnvelope(e, log)
 	showFieldWarnings(&view, e, s.coveringFields(ctx, e))
 	return answer(c, http.StatusOK, struct {
 		envelopeView
+		ownerView
 
 		Mails      []mailView     `json:"mails"`
 		Deliveries []deliveryView `json:"deliveries"`
-	}{view, views(mails, viewMail), views(deliveries, viewDeliveryIn(names))})
+	}{view, ownerView{e.OwnerID, viewUsers(people, users)}, views(mails, viewMail), views(deliveries, viewDeliveryIn(names))})
 }

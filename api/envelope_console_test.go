@@ -45,6 +45,32 @@ func (s *service) enters(t *testing.T, login object) *client {
 	return c
 }
 
+// TestConsoleNamesOwners: a list shows who sent an envelope and what happened last; an application's envelope has no owner.
+func TestConsoleNamesOwners(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		sam := s.person(t, models.RoleSender)
+		me := sam.get("/v1/console/me").want(200).body["user"].(object)
+		e, token := sam.sent(contract())
+		other, _ := s.client(t).sent(contract())
+		row := func(id string) object {
+			return named(t, rowsOf(sam.get("/v1/console/envelopes").want(200)), "id", id)
+		}
+		require.Equal(t, me["id"], row(e.str("id"))["ownerId"])
+		require.Equal(t, []any{object{"id": me["id"], "name": "Some sender"}}, row(e.str("id"))["users"])
+		require.Nil(t, row(other.str("id"))["ownerId"])
+		require.Empty(t, row(other.str("id"))["users"])
+		sent := row(e.str("id"))["lastActivity"].(object)
+		require.Equal(t, []any{"envelope.sent", "user:" + me["id"].(string)}, []any{sent["event"], sent["actor"]})
+		(&client{t: t, s: s}).get("/v1/signing/" + token).want(200)
+		require.Equal(t, "signer.viewed", row(e.str("id"))["lastActivity"].(object)["event"])
+		inspected := sam.get("/v1/console/envelopes/" + e.str("id")).want(200).body
+		require.Equal(t, me["id"], inspected["ownerId"])
+		require.Equal(t, []any{object{"id": me["id"], "name": "Some sender"}}, inspected["users"])
+		require.Empty(t, s.client(t).get("/v1/console/envelopes/" + other.str("id")).want(200).body["users"])
+	})
+}
+
 func TestConsoleEnvelopes(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -46,6 +46,7 @@ type envelopeStore interface {
 	EnvelopeProblems(ctx context.Context, of store.OwnProblems) ([]store.EnvelopeProblem, error)
 	EnvelopeWithEntries(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, []models.FieldValue, error)
 	Envelopes(ctx context.Context, f store.EnvelopeFilter) ([]*models.Envelope, int64, error)
+	LastEvents(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID]*models.Event, error)
 	MailProblems(ctx context.Context, of store.OwnProblems) ([]store.MailProblem, error)
 	Mails(ctx context.Context, envelope uuid.UUID) ([]models.Mail, error)
 	NewestOpen(ctx context.Context, of store.OwnProblems, before time.Time) ([]store.EnvelopeProblem, error)
@@ -53,6 +54,7 @@ type envelopeStore interface {
 	RestartWorkflow(ctx context.Context, app, id uuid.UUID) (*models.Envelope, error)
 	Settings(ctx context.Context, app uuid.UUID, tenant string) (own models.Settings, effective models.Settings, err error)
 	Undelivered(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error)
+	UserNames(ctx context.Context, app uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]string, error)
 	ValuesWithoutPictures(ctx context.Context, e *models.Envelope) ([]models.FieldValue, error)
 }
 

@@ -206,6 +206,19 @@ func (s *UserRepository) Users(ctx context.Context, app uuid.UUID) ([]models.Con
 	return out, wrap(err, "list console users")
 }
 
+// UserNames returns the names of an app's console users, also of disabled ones.
+func (s *UserRepository) UserNames(ctx context.Context, app uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
+	out := make(map[uuid.UUID]string, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	rows, err := find[models.ConsoleUser](s.db.WithContext(ctx).Select("id", "name").Where("app_id = ? AND id IN ?", app, ids))
+	for _, u := range rows {
+		out[u.ID] = u.Name
+	}
+	return out, wrap(err, "load names of console users")
+}
+
 // DisableUser keeps a console user from signing in; sessions end at once.
 func (s *UserRepository) DisableUser(ctx context.Context, app, id uuid.UUID) error {
 	done := s.db.WithContext(ctx).Model(&models.ConsoleUser{}).Where("id = ? AND app_id = ? AND disabled_at IS NULL", id, app).

@@ -177,6 +177,20 @@ func (s *EnvelopeListRepository) envelopes(ctx context.Context, f EnvelopeFilter
 	return l.envelopes, total, nil
 }
 
+// LastEvents returns the newest event of each envelope, except of archived ones.
+func (s *EnvelopeListRepository) LastEvents(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID]*models.Event, error) {
+	rows, err := find[models.Event](s.db.WithContext(ctx).
+		Joins("JOIN envelopes ON envelopes.id = audit_events.envelope_id AND envelopes.audit_seq = audit_events.seq").Where("envelopes.id IN ?", envelopes))
+	if err != nil {
+		return nil, fmt.Errorf("load newest events: %w", err)
+	}
+	out := make(map[uuid.UUID]*models.Event, len(rows))
+	for i := range rows {
+		out[rows[i].EnvelopeID] = &rows[i]
+	}
+	return out, nil
+}
+
 // fewMatches is up to how many that match are read to make a page of them.
 const fewMatches = 200
 

@@ -1914,6 +1914,21 @@ func (e VerifyDocumentPageParamsLevel) Valid() bool {
 	}
 }
 
+// Activity An event of the audit trail, without its links to the chain.
+type Activity struct {
+	// Actor system, app:<id>, user:<id> or signer:<id>
+	Actor string `json:"actor"`
+
+	// Detail Details of the event. Null if there are none.
+	Detail map[string]interface{} `json:"detail"`
+
+	// Event Name of the event.
+	Event string `json:"event"`
+
+	// Timestamp When the event happened.
+	Timestamp time.Time `json:"timestamp"`
+}
+
 // Anchor Places a field at a text of the document.
 type Anchor struct {
 	// At Where the field goes, relative to the text.
@@ -2435,6 +2450,9 @@ type ConsoleEnvelope struct {
 	// Metadata Your own data: up to 20 strings of up to 500 characters.
 	Metadata *Metadata `json:"metadata,omitempty"`
 
+	// OwnerID Console user who created or sent the envelope. Null if an application did.
+	OwnerID *openapi_types.UUID `json:"ownerId"`
+
 	// ReminderHours Hours between reminders. 0 sends none.
 	ReminderHours *int `json:"reminderHours,omitempty"`
 
@@ -2461,6 +2479,9 @@ type ConsoleEnvelope struct {
 
 	// UpdatedAt When the envelope last changed.
 	UpdatedAt time.Time `json:"updatedAt"`
+
+	// Users Names of the owner and of the console users whom the events in this response name.
+	Users []UserName `json:"users,omitzero"`
 
 	// VoidedAt When the envelope was voided. Null until `envelope.voided`.
 	VoidedAt *time.Time `json:"voidedAt"`
@@ -2516,11 +2537,17 @@ type ConsoleEnvelopeRow struct {
 	// Labels Labels to file it under: up to 20 different texts of 1 to 50 characters.
 	Labels *Labels `json:"labels,omitempty"`
 
+	// LastActivity Newest event. Null if the envelope is archived.
+	LastActivity *Activity `json:"lastActivity"`
+
 	// Message Text shown in the invitation emails. Maximum 2,000 characters.
 	Message *string `json:"message,omitempty"`
 
 	// Metadata Your own data: up to 20 strings of up to 500 characters.
 	Metadata *Metadata `json:"metadata,omitempty"`
+
+	// OwnerID Console user who created or sent the envelope. Null if an application did.
+	OwnerID *openapi_types.UUID `json:"ownerId"`
 
 	// ReminderHours Hours between reminders. 0 sends none.
 	ReminderHours *int `json:"reminderHours,omitempty"`
@@ -2551,6 +2578,9 @@ type ConsoleEnvelopeRow struct {
 
 	// UpdatedAt When the envelope last changed.
 	UpdatedAt *time.Time `json:"updatedAt,omitempty"`
+
+	// Users Names of the owner and of the console users whom the events in this response name.
+	Users []UserName `json:"users,omitzero"`
 
 	// VoidedAt When the envelope was voided. Null until `envelope.voided`.
 	VoidedAt *time.Time `json:"voidedAt"`
@@ -5009,6 +5039,15 @@ type UserList struct {
 
 	// NextCursor Always null: the list is complete.
 	NextCursor *string `json:"nextCursor"`
+}
+
+// UserName Name of a console user.
+type UserName struct {
+	// ID ID of the user.
+	ID openapi_types.UUID `json:"id"`
+
+	// Name Name of the user.
+	Name string `json:"name"`
 }
 
 // UserRequest A console user to create.
