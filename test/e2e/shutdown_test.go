@@ -37,7 +37,9 @@ func TestGracefulShutdown(t *testing.T) {
 	}))
 	t.Cleanup(endpoint.Close)
 	c.subscribe(t, endpoint.URL, "", api.WebhookEventNameEnvelopeCreated)
-	c.draft(t, agreement("Ada Lovelace", "ada@example.com"), kit.OnePage())
+	// Without an upload, which may take longer on a busy machine than an endpoint may: the attempt would fail.
+	_, err := c.Create(t.Context(), agreement("Ada Lovelace", "ada@example.com"))
+	require.NoError(t, err)
 	within(t, "a delivery", posted)
 	require.NoError(t, s.worker.cmd.Process.Signal(os.Interrupt))
 	close(release)
