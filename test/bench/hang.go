@@ -12,7 +12,7 @@ import (
 
 // The sizes of measureHang.
 const (
-	hangTurns  = 2   // of each kind, alternately
+	hangTurns  = 2   // of each mode, in turns
 	hangProbes = 8   // of each effect in a turn
 	hangMails  = 500 // invitations that hang
 	hangCalls  = 500 // deliveries to an endpoint that hangs
@@ -20,15 +20,24 @@ const (
 	hangLimit  = 15 * time.Minute
 )
 
+// modes are what a turn of measureHang adds to the probes: nothing, a burst of mails and deliveries, or one that hangs.
+const (
+	quiet = iota
+	afterBurst
+	whileHanging
+	modes
+)
+
 // effect is something that must not wait for what hangs.
 type effect struct {
 	name  string
 	probe func(context.Context, *client, int) (time.Duration, error)
-	took  map[bool][]time.Duration // by whether something hung
+	took  [modes][]time.Duration
 }
 
 // measureHang times expiry, void, seal and invitation of one app while 500 invitations of another hang at the mail server, and
-// deliveries to one endpoint while 500 to another hang; in turns with a control in which nothing hangs.
+// deliveries to one endpoint while 500 to another hang. In the control, the same burst arrives at servers that respond. The probes
+// begin as soon as Temporal has the burst, and the effects take turns.
 func (w *benchEnv) measureHang(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, hangLimit)
 	defer cancel()
@@ -43,16 +52,7 @@ func (w *benchEnv) measureHang(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	stalled, err := newEndpoint(ctx, hangLimit)
-	if err != nil {
-		return err
-	}
-	event := api.WebhookEventNameEnvelopeCompleted
-	healthy, err := w.client.endpoint(ctx, good.url, event)
-	if err != nil {
-		return err
-	}
-	dead, err := hanging.endpoint(ctx, stalled.url, event)
+	healthy, err := w.client.endpoint(ctx, good.url, api.WebhookEventNameEnvelopeCompleted)
 	if err != nil {
 		return err
 	}
@@ -65,44 +65,37 @@ func (w *benchEnv) measureHang(ctx context.Context) error {
 			return c.pingOnce(ctx, healthy, good)
 		}},
 	}
-	for turn := range 2 * hangTurns {
-		hangs := turn%2 == 1
-		if hangs {
-			w.mails.hangs.Store(true)
-			if err := w.hang(ctx, hanging, turn); err != nil {
-				return err
-			}
-			if err := atOnce(ctx, hangCalls, func(ctx context.Context, _ int) error { return hanging.ping(ctx, dead) }); err != nil {
-				return err
-			}
-			if err := w.told(ctx); err != nil {
+	for turn := range modes * hangTurns {
+		mode := turn % modes
+		before := int(w.mails.burst.Load())
+		w.mails.hangs.Store(mode == whileHanging)
+		if mode != quiet {
+			if err := w.hang(ctx, hanging, turn, mode == whileHanging); err != nil {
 				return err
 			}
 		}
-		before := w.mails.count()
-		for _, e := range effects {
-			for i := range hangProbes {
+		for i := range hangProbes {
+			for _, e := range effects {
 				took, err := e.probe(ctx, w.client, turn*hangProbes+i)
 				if err != nil {
 					return fmt.Errorf("%s: %w", e.name, err)
 				}
-				if e.took == nil {
-					e.took = make(map[bool][]time.Duration)
-				}
-				e.took[hangs] = append(e.took[hangs], took)
+				e.took[mode] = append(e.took[mode], took)
 			}
 		}
-		if hangs { // the next control finds nothing waiting
-			w.mails.hangs.Store(false)
-			if err := w.mails.await(ctx, before+hangMails); err != nil {
+		w.mails.hangs.Store(false)
+		if mode != quiet { // the next turn finds nothing waiting
+			start := now()
+			if err := awaitCount(ctx, &w.mails.burst, before+hangMails); err != nil {
 				return err
 			}
+			report("%-39s %.1f s until the last of the burst's mails, from the end of the probes", "catching up", now().Sub(start).Seconds())
 		}
 	}
 	for _, e := range effects {
-		control, beside := mean(e.took[false]), mean(e.took[true])
-		report("%-39s %s, beside what hangs %s: %.2f times  (goal: at most %.0f; means of %d)",
-			e.name, ms(control), ms(beside), float64(beside)/float64(control), hangGoal, len(e.took[true]))
+		control, beside := mean(e.took[afterBurst]), mean(e.took[whileHanging])
+		report("%-39s %s alone, %s beside a burst, %s beside one that hangs: %.2f times  (goal: at most %.0f; means of %d)",
+			e.name, ms(mean(e.took[quiet])), ms(control), ms(beside), float64(beside)/float64(control), hangGoal, len(e.took[whileHanging]))
 	}
 	return nil
 }
@@ -133,12 +126,32 @@ func (w *benchEnv) expireSoon(ctx context.Context) error {
 	return err
 }
 
-// hang sends envelopes to addresses whose mails hang.
-func (w *benchEnv) hang(ctx context.Context, c *client, turn int) error {
-	return atOnce(ctx, hangMails, func(ctx context.Context, i int) error {
+// hang sends envelopes to addresses whose mails hang on request, and events to an endpoint that hangs if hangs is set. It returns
+// when Temporal has all of them.
+func (w *benchEnv) hang(ctx context.Context, c *client, turn int, hangs bool) error {
+	var after time.Duration
+	if hangs {
+		after = hangLimit
+	}
+	at, err := newEndpoint(ctx, after)
+	if err != nil {
+		return err
+	}
+	id, err := c.endpoint(ctx, at.url, api.WebhookEventNameEnvelopeCompleted)
+	if err != nil {
+		return err
+	}
+	if err := atOnce(ctx, hangCalls, func(ctx context.Context, _ int) error { return c.ping(ctx, id) }); err != nil {
+		return err
+	}
+	err = atOnce(ctx, hangMails, func(ctx context.Context, i int) error {
 		_, err := c.sendTo(ctx, "bench", fmt.Sprintf("s%d-%d%s", turn, i, hangDomain))
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	return w.told(ctx)
 }
 
 // sendTo sends an envelope of a tenant to one signer.

@@ -16,6 +16,7 @@ import (
 // mailbox counts mails and forgets them. It notes when those came that somebody expects.
 type mailbox struct {
 	total    atomic.Int64
+	burst    atomic.Int64 // of total: to addresses of hangDomain
 	hangs    atomic.Bool // mails to addresses of hangDomain get no answer
 	expected sync.Map    // address → chan time.Time
 }
@@ -29,10 +30,12 @@ func (b *mailbox) serve(l net.Listener) {
 func (b *mailbox) count() int { return int(b.total.Load()) }
 
 // await waits until n mails came in all.
-func (b *mailbox) await(ctx context.Context, n int) error {
-	for b.count() < n {
+func (b *mailbox) await(ctx context.Context, n int) error { return awaitCount(ctx, &b.total, n) }
+
+func awaitCount(ctx context.Context, counter *atomic.Int64, n int) error {
+	for counter.Load() < int64(n) {
 		if err := pause(ctx, 20*time.Millisecond); err != nil {
-			return fmt.Errorf("%d of %d mails came: %w", b.count(), n, err)
+			return fmt.Errorf("%d of %d mails came: %w", counter.Load(), n, err)
 		}
 	}
 	return nil
@@ -75,8 +78,11 @@ func (s *counting) Data(r io.Reader) error {
 	if _, err := io.Copy(io.Discard, r); err != nil {
 		return err
 	}
-	for strings.HasSuffix(s.to, hangDomain) && s.box.hangs.Load() {
-		<-time.After(100 * time.Millisecond)
+	if strings.HasSuffix(s.to, hangDomain) {
+		for s.box.hangs.Load() {
+			<-time.After(100 * time.Millisecond)
+		}
+		s.box.burst.Add(1)
 	}
 	s.box.received(s.to)
 	return nil
