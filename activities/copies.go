@@ -18,7 +18,7 @@ import (
 // SendCopies sends the sealed documents to all signers and recipients of copies: attached, or as links if they are too
 // large together.
 func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) error {
-	release, err := a.takeMailSlot(ctx, in.AppID)
+	release, err := a.takeMailSlot(in.AppID)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (a *Activities) completedMail(e *models.Envelope, s *models.Signer, v mailS
 // SendCopiesAgain sends a signer new links to the sealed files: one email for each request. If the files have been
 // purged, it sends nothing.
 func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInput) error {
-	release, err := a.takeMailSlot(ctx, in.AppID)
+	release, err := a.takeMailSlot(in.AppID)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ const ErrTypeRejected = "Rejected"
 // Invite invites each of the recipients. It fails, and is to be run again, as long as one of them has not been reached; a
 // further attempt skips the mails that went out. An unreachable address does not delay the other recipients.
 func (a *Activities) Invite(ctx context.Context, in InviteInput) error {
-	release, err := a.takeMailSlot(ctx, in.AppID)
+	release, err := a.takeMailSlot(in.AppID)
 	if err != nil {
 		return err
 	}

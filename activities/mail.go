@@ -127,7 +127,7 @@ func (a *Activities) textInvitation(ctx context.Context, e *models.Envelope, s *
 // SendClosing notifies all invited recipients, and recipients of copies who were notified, that the envelope has
 // closed.
 func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput) error {
-	release, err := a.takeMailSlot(ctx, in.AppID)
+	release, err := a.takeMailSlot(in.AppID)
 	if err != nil {
 		return err
 	}

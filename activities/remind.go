@@ -15,7 +15,7 @@ import (
 // link that is about to expire, unless a text message contains it as well: RenewLinks sends both again. It returns
 // when the next reminder is due; nil if none is.
 func (a *Activities) Remind(ctx context.Context, in temporal.EnvelopeInput) (*time.Time, error) {
-	release, err := a.takeMailSlot(ctx, in.AppID)
+	release, err := a.takeMailSlot(in.AppID)
 	if err != nil {
 		return nil, err
 	}

@@ -122,7 +122,7 @@ func (a *Activities) linksWereSent(ctx context.Context, e *models.Envelope) (boo
 
 // RemindDeletion reminds every recipient who has not downloaded all files yet.
 func (a *Activities) RemindDeletion(ctx context.Context, in temporal.DeletionInput) error {
-	release, err := a.takeMailSlot(ctx, in.AppID)
+	release, err := a.takeMailSlot(in.AppID)
 	if err != nil {
 		return err
 	}

@@ -213,11 +213,11 @@ func TestInvite_OneRecipientIsNotReached(t *testing.T) {
 	})
 }
 
-// TestMailLimiter: an app whose mails hang leaves slots to the others, and its own activities do not wait for one.
-func TestMailLimiter(t *testing.T) {
+// TestMailLimit: an app whose mails hang leaves slots to the others, and its own activities do not wait for one.
+func TestMailLimit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
-		env.MailLimit = &activities.MailLimiter{PerApp: 1}
+		env.MailLimit = activities.NewMailLimit(1, env.Now)
 		e, in := env.sent("a@example.com")
 		other, _, err := env.Store.CreateApp(env.t.Context(), "Other", models.PlanEnterprise, nil)
 		require.NoError(env.t, err)

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"countersign/internal/limit"
 )
 
 const (
@@ -84,7 +86,7 @@ type Client struct {
 	userAgent    string
 	allowPrivate bool
 	now          func() time.Time
-	limiter      endpointLimiter
+	limiter      limit.Keyed
 }
 
 // NewClient builds a Client.
@@ -95,7 +97,7 @@ func NewClient(cfg ClientConfig) *Client {
 	if c.now == nil {
 		c.now = time.Now //nolint:forbidigo // the default of an injected clock
 	}
-	c.limiter = endpointLimiter{now: c.now, endpoints: make(map[string]*endpointState)}
+	c.limiter = limit.Keyed{MaxWait: maxWait, Now: c.now}
 	dialer := &net.Dialer{Resolver: cfg.Resolver, KeepAlive: 30 * time.Second}
 	if !cfg.AllowPrivate {
 		dialer.Control = newGuard().Safe
@@ -124,15 +126,15 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 // Result.Err wraps ctx's error and the attempt does not reflect on the endpoint.
 func (c *Client) Deliver(ctx context.Context, req Request) Result {
 	if req.Endpoint != "" {
-		limit := maxInFlight
+		atMost := maxInFlight
 		if req.Failing {
-			limit = maxInFlightFailing
+			atMost = maxInFlightFailing
 		}
-		leave, wait := c.limiter.acquire(req.Endpoint, limit)
-		if leave == nil {
+		release, wait := c.limiter.TryAcquire(req.Endpoint, atMost)
+		if release == nil {
 			return Result{Wait: wait}
 		}
-		defer leave()
+		defer release()
 	}
 	start := c.now()
 	result := c.exchange(ctx, req)

@@ -107,7 +107,7 @@ func New(c client.Client, a *activities.Activities, d Deployment, gaveUp func(er
 		a.CopyLimit = limit.New(copyLimit)
 	}
 	if a.MailLimit == nil {
-		a.MailLimit = &activities.MailLimiter{PerApp: mailSlotsPerApp}
+		a.MailLimit = activities.NewMailLimit(mailSlotsPerApp, a.Now)
 	}
 	Register(main, a)
 	sealing := sdkworker.New(c, temporal.QueueSeal, options(sealingPerCore*runtime.GOMAXPROCS(0), sealGrace))

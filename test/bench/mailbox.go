@@ -17,8 +17,8 @@ import (
 type mailbox struct {
 	total    atomic.Int64
 	burst    atomic.Int64 // of total: to addresses of hangDomain
-	hangs    atomic.Bool // mails to addresses of hangDomain get no answer
-	expected sync.Map    // address → chan time.Time
+	hangs    atomic.Bool  // mails to addresses of hangDomain get no answer
+	expected sync.Map     // address → chan time.Time
 }
 
 func (b *mailbox) serve(l net.Listener) {

@@ -1,0 +1,68 @@
+package limit
+
+import (
+	"sync"
+	"time"
+)
+
+// Keyed is a concurrency limit for each key, such as an endpoint or an app: one whose work hangs leaves the capacity to the
+// others. It never blocks. Work over the limit gets a time to come back: waiting work is spread over the time that the key needs
+// for it, so that it neither comes all at once nor again and again.
+type Keyed struct {
+	// MaxWait is the longest time after which work comes back; the shortest is a second.
+	MaxWait time.Duration
+	// Now measures how long work takes.
+	Now func() time.Time
+
+	mu   sync.Mutex
+	keys map[string]*keyState
+}
+
+const (
+	minWait     = time.Second
+	initialPace = time.Second // the assumed duration of work until it is measured
+)
+
+// keyState is the state of one key.
+type keyState struct {
+	active    int
+	pace      time.Duration // smoothed duration of work
+	nextStart time.Time     // when the last waiting work comes back
+}
+
+// TryAcquire counts work of a key against limit; release ends it. If the limit is reached, release is nil and wait is the time
+// after which there should be capacity.
+func (l *Keyed) TryAcquire(key string, limit int) (release func(), wait time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.Now()
+	k := l.keys[key]
+	if k == nil {
+		if l.keys == nil {
+			l.keys = make(map[string]*keyState)
+		}
+		k = &keyState{pace: initialPace}
+		l.keys[key] = k
+	}
+	if k.active < limit {
+		k.active++
+		return func() { l.release(key, k, now) }, 0
+	}
+	step := k.pace / time.Duration(limit)
+	if k.nextStart.Before(now) || k.nextStart.Sub(now) > l.MaxWait-step {
+		k.nextStart = now // or the round is full, and the next one begins
+	}
+	k.nextStart = k.nextStart.Add(step)
+	return nil, min(max(k.nextStart.Sub(now), minWait), l.MaxWait)
+}
+
+func (l *Keyed) release(key string, k *keyState, since time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.Now()
+	k.active--
+	k.pace = (3*k.pace + max(0, now.Sub(since))) / 4
+	if k.active == 0 && !k.nextStart.After(now) {
+		delete(l.keys, key)
+	}
+}

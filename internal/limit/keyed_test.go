@@ -1,0 +1,76 @@
+package limit_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/limit"
+)
+
+// TestKeyed_SpreadsWhatWaits: while the work of one key hangs, 500 others of the key come back a few at a time, not in waves, and
+// another key has its own limit.
+func TestKeyed_SpreadsWhatWaits(t *testing.T) {
+	t.Parallel()
+	const slots, waiting, hang = 16, 500, 10 * time.Second
+	synctest.Test(t, func(t *testing.T) {
+		l := &limit.Keyed{MaxWait: time.Minute, Now: time.Now}
+		attempts := make(map[int]int) // in each second
+		start := time.Now()
+		for range waiting {
+			go func() {
+				for {
+					attempts[int(time.Since(start)/time.Second)]++
+					release, wait := l.TryAcquire("hangs", slots)
+					if release != nil {
+						time.Sleep(hang)
+						release()
+						return
+					}
+					assert.GreaterOrEqual(t, wait, time.Second)
+					assert.LessOrEqual(t, wait, time.Minute)
+					time.Sleep(wait)
+				}
+			}()
+			synctest.Wait() // one after another: attempts is not locked
+		}
+		release, _ := l.TryAcquire("other", slots)
+		require.NotNil(t, release)
+		release()
+		time.Sleep(time.Hour)
+		total := 0
+		for second, n := range attempts {
+			total += n
+			if second > 0 {
+				assert.LessOrEqual(t, n, 2*slots, "attempts in second %d", second)
+			}
+		}
+		assert.LessOrEqual(t, total, 12*waiting)
+		assert.Empty(t, limit.Keys(l), "nothing is kept of keys without work")
+	})
+}
+
+// TestKeyed_FollowsThePace: when the work is fast again, waiting work comes back soon.
+func TestKeyed_FollowsThePace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &limit.Keyed{MaxWait: time.Hour, Now: time.Now}
+		waitOf := func(duration time.Duration) time.Duration {
+			for range 20 {
+				release, _ := l.TryAcquire("key", 1)
+				require.NotNil(t, release)
+				time.Sleep(duration)
+				release()
+			}
+			release, _ := l.TryAcquire("key", 1)
+			require.NotNil(t, release)
+			defer release()
+			_, wait := l.TryAcquire("key", 1)
+			return wait
+		}
+		assert.Equal(t, time.Second, waitOf(time.Millisecond).Truncate(time.Second))
+	})
+}
