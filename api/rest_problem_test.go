@@ -2,13 +2,21 @@ package api_test
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"log/slog"
+	"net"
+	"net/url"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
 
 	"countersign/api"
+	"countersign/models"
 )
 
 // TestFailuresAreLogged checks that rejected requests are not logged as errors and failures are.
@@ -27,4 +35,107 @@ func TestFailuresAreLogged(t *testing.T) {
 	mu.Lock()
 	require.Contains(t, log.String(), "level=ERROR")
 	mu.Unlock()
+}
+
+// TestDatabaseIsGone checks that an internal failure is a 500 problem without details.
+func TestDatabaseIsGone(t *testing.T) {
+	t.Parallel()
+	s, _, _ := withProvider(t, databases["sqlite"](t))
+	each := requestOfEach(t, s)
+	require.NoError(t, s.store.Close())
+	each(func(name string, a *answer) {
+		a.refused(500, "internal_error")
+		require.Empty(t, a.body["errors"], name)
+		require.Nil(t, a.body["details"], name)
+		require.NotContains(t, string(a.raw), "sql", name)
+		require.Contains(t, a.str("message"), a.header.Get("X-Request-Id"), name)
+	})
+}
+
+// TestDatabaseDoesNotAnswer checks that every operation that needs the database is answered 503 while it does not respond, as the
+// contract promises, with the time after which to repeat the request.
+func TestDatabaseDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	address, cut := proxied(t, databases["postgres"](t))
+	s, _, _ := withProvider(t, address)
+	each := requestOfEach(t, s)
+	cut()
+	each(func(name string, a *answer) {
+		a.refused(503, "unavailable")
+		require.NotEmpty(t, a.header.Get("Retry-After"), name)
+	})
+}
+
+// requestOfEach prepares a request of every operation. The returned function sends them, and calls check with the answers of those
+// that need the database.
+func requestOfEach(t *testing.T, s *service) (each func(check func(name string, a *answer))) {
+	t.Helper()
+	at := places(t, s)
+	known := operations()
+	type request struct {
+		c    *client
+		path string
+		body object
+	}
+	ready := map[string]request{}
+	person := s.person(t, models.RoleViewer)
+	eachOperation(t, s, func(c *client, method, path string, op *openapi3.Operation) {
+		if isOwn(op) {
+			c = person
+		}
+		r := request{c: c, path: at.Replace(path)}
+		if op := known[method+" "+path]; op != nil {
+			r.c, r.path, r.body = op(t, s)
+		}
+		ready[method+" "+path] = r
+	})
+	s.clock.advance(2 * time.Second) // nothing is remembered
+	return func(check func(name string, a *answer)) {
+		for name, r := range ready {
+			method, path, _ := strings.Cut(name, " ")
+			switch {
+			case path == "/healthz" || path == "/v1/console/sign-in": // which need none
+				r.c.get(path).want(200)
+			case path == "/readyz":
+				r.c.get(path).want(503)
+			case path == "/oauth/token":
+				check(name, r.c.send(method, path, "application/x-www-form-urlencoded", form("grant_type", "client_credentials", "client_id", "a", "client_secret", "b")))
+			case r.body == nil:
+				check(name, r.c.call(method, r.path, nil))
+			default:
+				check(name, r.c.call(method, r.path, r.body))
+			}
+		}
+	}
+}
+
+// proxied returns the address of a database through a proxy. cut closes it, with all connections: none is accepted any more.
+func proxied(t *testing.T, address string) (through string, cut func()) {
+	t.Helper()
+	u, err := url.Parse(address)
+	require.NoError(t, err)
+	server := u.Host
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, end := context.WithCancel(context.WithoutCancel(t.Context()))
+	cut = func() { end(); _ = l.Close() } // closed twice: by the test and at its end
+	t.Cleanup(cut)
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			up, err := (&net.Dialer{}).DialContext(ctx, "tcp", server)
+			if err != nil {
+				_ = client.Close()
+				continue
+			}
+			context.AfterFunc(ctx, func() { _, _ = client.Close(), up.Close() })
+			go func() { _, _ = io.Copy(up, client); _ = up.Close() }()
+			go func() { _, _ = io.Copy(client, up); _ = client.Close() }()
+		}
+	}()
+	u.Host = l.Addr().String()
+	return u.String(), cut
 }

@@ -95,58 +95,6 @@ func TestEveryOperationIsLimited(t *testing.T) {
 	})
 }
 
-// TestDatabaseIsGone checks that an internal failure is a 500 problem without details.
-func TestDatabaseIsGone(t *testing.T) {
-	t.Parallel()
-	s, _, _ := withProvider(t, databases["sqlite"](t))
-	at := places(t, s)
-	known := operations()
-	type request struct {
-		c    *client
-		path string
-		body object
-	}
-	ready := map[string]request{}
-	person := s.person(t, models.RoleViewer)
-	eachOperation(t, s, func(c *client, method, path string, op *openapi3.Operation) {
-		if isOwn(op) {
-			c = person
-		}
-		r := request{c: c, path: at.Replace(path)}
-		if op := known[method+" "+path]; op != nil {
-			r.c, r.path, r.body = op(t, s)
-		}
-		ready[method+" "+path] = r
-	})
-	s.clock.advance(2 * time.Second) // nothing is remembered
-	require.NoError(t, s.store.Close())
-	for name, r := range ready {
-		method, path, _ := strings.Cut(name, " ")
-		var a *answer
-		switch path {
-		case "/healthz", "/v1/console/sign-in": // which need none
-			r.c.get(path).want(200)
-			continue
-		case "/readyz":
-			r.c.get(path).want(503)
-			continue
-		case "/oauth/token":
-			a = r.c.send(method, path, "application/x-www-form-urlencoded", form("grant_type", "client_credentials", "client_id", "a", "client_secret", "b"))
-		default:
-			if r.body == nil {
-				a = r.c.call(method, r.path, nil)
-			} else {
-				a = r.c.call(method, r.path, r.body)
-			}
-		}
-		a.refused(500, "internal_error")
-		require.Empty(t, a.body["errors"], name)
-		require.Nil(t, a.body["details"], name)
-		require.NotContains(t, string(a.raw), "sql", name)
-		require.Contains(t, a.str("message"), a.header.Get("X-Request-Id"), name)
-	}
-}
-
 // TestPlansOnEveryRoute: one document and five envelopes on the free plan, at
 // each endpoint that could exceed them.
 func TestPlansOnEveryRoute(t *testing.T) {
