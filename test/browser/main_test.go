@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -23,6 +21,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"countersign/test/kit"
 )
 
 var (
@@ -97,15 +97,16 @@ func startService(dir, hostname string, settings ...string) (*service, error) {
 	if program == "" {
 		program = filepath.Join(root, "bin", "countersign")
 	}
-	port, err := freePort()
+	port, err := kit.FreePort(context.Background())
 	if err != nil {
 		return nil, err
 	}
-	providerPort, err := freePort()
+	address := "127.0.0.1:" + strconv.Itoa(port)
+	providerPort, err := kit.FreePort(context.Background())
 	if err != nil {
 		return nil, err
 	}
-	s := &service{root: root, base: "http://" + hostname + ":" + port, log: filepath.Join(dir, "log"), provider: "http://localhost:" + providerPort}
+	s := &service{root: root, base: "http://" + hostname + ":" + strconv.Itoa(port), log: filepath.Join(dir, "log"), provider: "http://localhost:" + strconv.Itoa(providerPort)}
 	out, err := os.Create(s.log)
 	if err != nil {
 		return nil, err
@@ -113,7 +114,7 @@ func startService(dir, hostname string, settings ...string) (*service, error) {
 	defer func() { _ = out.Close() }()
 	data := filepath.Join(dir, "data")
 	s.data = data
-	s.cmd = exec.CommandContext(context.Background(), program, "dev", "--listen", "127.0.0.1:"+port, "--data-dir", data)
+	s.cmd = exec.CommandContext(context.Background(), program, "dev", "--listen", address, "--data-dir", data)
 	s.cmd.Stdout, s.cmd.Stderr = out, out
 	// Every sealed copy comes by the download portal, webhooks give up soon, and all tests come from one address.
 	s.cmd.Env = append(os.Environ(), "COUNTERSIGN_EMAIL_ATTACHMENT_LIMIT=0", "COUNTERSIGN_WEBHOOK_SCHEDULE=0s,50ms,50ms,50ms,50ms", "COUNTERSIGN_RATE_LIMIT=100000",
@@ -247,16 +248,4 @@ func moduleRoot() (string, error) {
 		}
 	}
 	return "", errors.New("no go.mod above the tests")
-}
-
-// freePort returns a free port below the range from which the system assigns ports to connections, so that none of
-// them takes it before the service listens.
-func freePort() (string, error) {
-	for range 50 {
-		port := strconv.Itoa(10_000 + rand.IntN(20_000))
-		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil { //nolint:noctx // released at once
-			return port, l.Close()
-		}
-	}
-	return "", errors.New("no port is free")
 }

@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
+	"countersign/test/kit"
 )
 
 // fixtures make what examples of the cookbook begin with.
@@ -140,10 +140,11 @@ func (f *fixtures) delivery(t *testing.T, language string) fixture {
 	t.Helper()
 	env := []string{"WEBHOOK_SECRET=" + webhookSecret}
 	if language != "sh" {
-		port := freePort(t)
-		return fixture{env: append(env, "PORT="+strconv.Itoa(port)), meanwhile: func(t *testing.T) {
+		address := kit.FreeAddress(t)
+		_, port, err := net.SplitHostPort(address)
+		require.NoError(t, err)
+		return fixture{env: append(env, "PORT="+port), meanwhile: func(t *testing.T) {
 			t.Helper()
-			address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 			require.Eventually(t, func() bool {
 				conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
 				return err == nil && conn.Close() == nil
@@ -220,14 +221,4 @@ func (f *fixtures) lastEvent(t *testing.T) uuid.UUID {
 		last = e.ID
 	}
 	return last
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { _ = l.Close() }() // nobody used it
-	address, ok := l.Addr().(*net.TCPAddr)
-	require.True(t, ok)
-	return address.Port
 }

@@ -182,9 +182,7 @@ func production(t *testing.T, settings ...string) *service {
 	require.NoError(t, err, made)
 	keys := filepath.Join(dir, "keys", "keys")
 	tmp := kit.Temporal(t)
-	api := listen(t)
-	address := api.Addr().String()
-	require.NoError(t, api.Close())
+	address := kit.FreeAddress(t)
 	env := []string{
 		"COUNTERSIGN_LISTEN=" + address, "COUNTERSIGN_DATABASE_URL=" + kit.Postgres(t), "COUNTERSIGN_BLOB_URL=file://" + filepath.Join(dir, "files"),
 		"COUNTERSIGN_TEMPORAL_ADDRESS=" + tmp.HostPort, "COUNTERSIGN_TEMPORAL_NAMESPACE=" + tmp.Namespace,
@@ -220,6 +218,6 @@ func listen(t *testing.T) net.Listener {
 	var lc net.ListenConfig
 	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = l.Close() }) // some are handed over and closed already
+	t.Cleanup(func() { _ = l.Close() })
 	return l
 }

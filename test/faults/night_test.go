@@ -169,13 +169,8 @@ func (n *night) buildBroken() string {
 // start starts a process and waits until its metrics can be read. What ends is started again, as a service manager does.
 func (n *night) start(kind, program string) *nightProcess {
 	n.t.Helper()
-	address := func() string {
-		l := listen(n.t)
-		require.NoError(n.t, l.Close())
-		return l.Addr().String()
-	}
-	p := &nightProcess{metrics: address()}
-	p.process = &process{w: n.scenario, program: program, args: []string{kind}, env: []string{"COUNTERSIGN_LISTEN=" + address(), "COUNTERSIGN_METRICS_LISTEN=" + p.metrics}}
+	p := &nightProcess{metrics: kit.FreeAddress(n.t)}
+	p.process = &process{w: n.scenario, program: program, args: []string{kind}, env: []string{"COUNTERSIGN_LISTEN=" + kit.FreeAddress(n.t), "COUNTERSIGN_METRICS_LISTEN=" + p.metrics}}
 	p.start()
 	p.supervise()
 	eventually(n.t, func() bool {

@@ -167,9 +167,7 @@ type process struct {
 // api starts an API and waits for it to answer.
 func (w *scenario) api() *process {
 	w.t.Helper()
-	l := listen(w.t)
-	address := l.Addr().String()
-	require.NoError(w.t, l.Close())
+	address := kit.FreeAddress(w.t)
 	w.mu.Lock()
 	w.apis = append(w.apis, "http://"+address)
 	w.mu.Unlock()
@@ -274,7 +272,7 @@ func listen(t *testing.T) net.Listener {
 	var lc net.ListenConfig
 	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = l.Close() }) // some are handed over and closed already
+	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
 

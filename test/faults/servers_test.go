@@ -3,9 +3,9 @@ package faults_test
 import (
 	"context"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -106,11 +106,9 @@ type temporalServer struct {
 func startTemporal(t *testing.T) *temporalServer {
 	t.Helper()
 	s := &temporalServer{t: t, flags: []string{"--headless", "--db-filename", filepath.Join(t.TempDir(), "temporal.db"), "--port"}}
-	l := listen(t)
-	_, port, err := net.SplitHostPort(l.Addr().String())
+	port, err := kit.FreePort(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	s.flags = append(s.flags, port)
+	s.flags = append(s.flags, strconv.Itoa(port))
 	s.start()
 	t.Cleanup(func() { _ = s.running.Kill() })
 	return s

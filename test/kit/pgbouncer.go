@@ -59,7 +59,7 @@ func StartPgBouncer(ctx context.Context, server string) (*PgBouncer, error) {
 	if err != nil {
 		return nil, err
 	}
-	port, err := freePort(ctx)
+	port, err := FreePort(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -120,7 +120,7 @@ func initDatabase(ctx context.Context, dir, bin, password string, credential *sy
 func launchPostgres(
 	ctx context.Context, dir, bin, password string, credential *syscall.Credential, opts PostgresOptions,
 ) (*PostgresServer, error) {
-	port, err := freePort(ctx)
+	port, err := FreePort(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -233,17 +233,6 @@ func handOver(path string, credential *syscall.Credential) error {
 		return fmt.Errorf("hand over to the server's account: %w", err)
 	}
 	return nil
-}
-
-// freePort is a TCP port of the loopback address that was free a moment ago.
-func freePort(ctx context.Context) (int, error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // pollUntil calls ready until it succeeds. When ctx or the server ends, it returns the last error.
