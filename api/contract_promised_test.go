@@ -36,10 +36,6 @@ var untested = map[string]bool{
 	"POST /v1/verify/pages/{page} 409": true, "POST /v1/verify/pages/{page} 413": true, "POST /v1/verify/pages/{page} 422": true,
 	"POST /v1/verify/pages/{page} 503": true,
 
-	// No test of this package sends or provokes these yet.
-	"POST /v1/envelopes/{id}/duplicate 402": true, "POST /v1/envelopes/{id}/duplicate 412": true, "ConsoleEnvelope.labels": true, "FileForm.repair": true,
-	"TemplateEditForm.labels": true, "TemplateForm.labels": true, "DeliveryProblem.deliveredAt": true, "MailProblem.sentAt": true,
-
 	// These lists are complete.
 	"ClientSecretList.nextCursor": true, "ConsoleSessionList.nextCursor": true, "ConsoleWebhookList.nextCursor": true, "PasskeyList.nextCursor": true,
 	"UserList.nextCursor": true,

@@ -111,19 +111,27 @@ func viewUsers(names map[uuid.UUID]string, ids []uuid.UUID) []userName {
 	return out
 }
 
-type mailView struct {
+// unsentMailView is an email that was not sent.
+type unsentMailView struct {
 	SignerID  uuid.UUID       `json:"signerId"`
 	Kind      models.MailKind `json:"kind"`
 	Attempts  int             `json:"attempts"`
 	CreatedAt time.Time       `json:"createdAt"`
-	SentAt    *time.Time      `json:"sentAt"`
 	FailedAt  *time.Time      `json:"failedAt"`
 	Error     string          `json:"error"`
 }
 
-func viewMail(m *models.Mail) mailView {
-	return mailView{m.SignerID, m.Kind, m.Attempts, m.CreatedAt.UTC(), utcPtr(m.SentAt), utcPtr(m.FailedAt), m.Error}
+type mailView struct {
+	unsentMailView
+
+	SentAt *time.Time `json:"sentAt"`
 }
+
+func viewUnsentMail(m *models.Mail) unsentMailView {
+	return unsentMailView{m.SignerID, m.Kind, m.Attempts, m.CreatedAt.UTC(), utcPtr(m.FailedAt), m.Error}
+}
+
+func viewMail(m *models.Mail) mailView { return mailView{viewUnsentMail(m), utcPtr(m.SentAt)} }
 
 // inspectEnvelope is the envelope with all that happened to it: the audit
 // trail, the mails, and the newest deliveries to webhooks.

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -8,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/models"
+	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestDuplicateEnvelope: the copy is a draft with all that the sender made, of an envelope in any state, and lives on its own.
@@ -60,6 +63,19 @@ func TestDuplicateEnvelope(t *testing.T) {
 		c.post("/v1/envelopes/"+e.str("id")+"/duplicate", nil).refused(410, "document_purged")
 		c.get("/v1/envelopes/" + made.str("id") + "/document").want(200)
 		c.post("/v1/envelopes/"+made.str("id")+"/send", nil).want(200)
+
+		// A copy is bound by the plan of its app, and only made of the version that the client knows.
+		two := c.draft(contract())
+		at := "/v1/envelopes/" + two.str("id")
+		c.send(http.MethodPost, at+"/document", "application/pdf", kit.OnePage()).want(200)
+		c.with("If-Match", `"1"`).post(at+"/duplicate", nil).refused(412, "precondition_failed")
+		c.with("If-Match", c.get(at).want(200).header.Get("Etag")).post(at+"/duplicate", nil).want(201)
+		free := models.PlanFree
+		_, err = s.store.UpdateApp(t.Context(), s.app.ID, store.AppChange{Plan: &free})
+		require.NoError(t, err)
+		s.clock.advance(2 * time.Second) // apps are remembered for a second
+		c.post(at+"/duplicate", nil).refused(402, "plan_documents")
+		c.post("/v1/envelopes/"+made.str("id")+"/duplicate", nil).want(201)
 
 		c.post("/v1/envelopes/"+newID().String()+"/duplicate", nil).refused(404, "not_found")
 		s.other(t).post("/v1/envelopes/"+made.str("id")+"/duplicate", nil).refused(404, "not_found")

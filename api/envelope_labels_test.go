@@ -38,6 +38,8 @@ func TestLabels(t *testing.T) {
 		ct, flat := multipartBody(t, map[string]string{"tenantId": "acme", "signers": `[{"name":"A","email":"a@example.com"}]`, "labels": `["flat"]`}, kit.OnePage())
 		require.Equal(t, []any{"flat"}, c.send(http.MethodPost, "/v1/envelopes", ct, flat).want(201).body["labels"])
 
+		require.Equal(t, []any{"Leases", quoted}, c.get("/v1/console/envelopes/" + first.str("id")).want(200).body["labels"])
+
 		// In every state, and without a trace in the audit trail.
 		c.signs(first, token)
 		s.completes(t, first.str("id"), 0)
@@ -75,5 +77,12 @@ func TestLabels(t *testing.T) {
 		edited := c.call(http.MethodPatch, "/v1/templates/"+lease.str("id"), object{"labels": []string{"2027"}}).want(200)
 		require.Equal(t, []any{"2027"}, edited.body["labels"])
 		require.EqualValues(t, lease.body["version"], edited.body["version"], "no content was changed")
+
+		// In the flat fields of a form too.
+		ct, flat = multipartBody(t, map[string]string{"tenantId": "acme", "name": "Lease", "roles": `[{"role":"tenant"}]`, "labels": `["flat"]`}, kit.OnePage())
+		flatTemplate := c.send(http.MethodPost, "/v1/templates", ct, flat).want(201)
+		require.Equal(t, []any{"flat"}, flatTemplate.body["labels"])
+		ct, flat = multipartBody(t, map[string]string{"labels": `["flatter"]`}, kit.OnePage())
+		require.Equal(t, []any{"flatter"}, c.send(http.MethodPatch, "/v1/templates/"+flatTemplate.str("id"), ct, flat).want(200).body["labels"])
 	})
 }

@@ -119,7 +119,7 @@ func TestDocumentOptions(t *testing.T) {
 		check(t, e)
 
 		e = app.post("/v1/envelopes", pairOfSigners()).want(201)
-		kind, body = multipartBody(t, map[string]string{"form": "import", "formRole": "Nobody", "activeContent": "remove"}, file)
+		kind, body = multipartBody(t, map[string]string{"form": "import", "formRole": "Nobody", "activeContent": "remove", "repair": "refuse"}, file)
 		app.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", kind, body).want(201) // no form, so that the role is not asked for
 	})
 }

@@ -56,7 +56,7 @@ type envelopeProblemView struct {
 }
 
 type mailProblemView struct {
-	mailView
+	unsentMailView
 
 	EnvelopeID uuid.UUID `json:"envelopeId"`
 	TenantID   string    `json:"tenantId"`
@@ -65,7 +65,7 @@ type mailProblemView struct {
 }
 
 type deliveryProblemView struct {
-	deliveryView
+	undeliveredView
 
 	NextAttemptAt *time.Time   `json:"nextAttemptAt"` // null: no automatic attempt follows
 	LastAttempt   *attemptView `json:"lastAttempt"`   // null: none was made
@@ -174,7 +174,7 @@ func (s *envelopeHandler) viewEnvelopeProblem(e store.EnvelopeProblem, workflow 
 }
 
 func viewMailProblem(m *store.MailProblem) mailProblemView {
-	return mailProblemView{viewMail(&m.Mail), m.EnvelopeID, m.TenantID, m.Subject, m.SignerName}
+	return mailProblemView{viewUnsentMail(&m.Mail), m.EnvelopeID, m.TenantID, m.Subject, m.SignerName}
 }
 
 func (s *envelopeHandler) deliveryProblems(ctx context.Context, app caller) ([]deliveryProblemView, error) {
@@ -192,7 +192,7 @@ func (s *envelopeHandler) deliveryProblems(ctx context.Context, app caller) ([]d
 	}
 	out := make([]deliveryProblemView, len(found))
 	for i, d := range found {
-		out[i] = deliveryProblemView{deliveryView: viewDeliveryIn(names)(&d.Delivery), NextAttemptAt: s.nextAttempt(d)}
+		out[i] = deliveryProblemView{undeliveredView: viewDeliveryIn(names)(&d.Delivery).undeliveredView, NextAttemptAt: s.nextAttempt(d)}
 		if d.Last != nil {
 			out[i].LastAttempt = new(viewAttempt(d.Last))
 		}

@@ -15,32 +15,38 @@ import (
 	"countersign/store"
 )
 
-type deliveryView struct {
-	ID          uuid.UUID             `json:"id"`
-	WebhookID   uuid.UUID             `json:"webhookId"`
-	EventID     uuid.UUID             `json:"eventId"`
-	EnvelopeID  *uuid.UUID            `json:"envelopeId"` // null for a ping
-	Event       models.EventName      `json:"event"`
-	Status      models.DeliveryStatus `json:"status"`
-	Attempts    int                   `json:"attempts"`
-	Resends     int                   `json:"resends"`
-	CreatedAt   time.Time             `json:"createdAt"`
-	DeliveredAt *time.Time            `json:"deliveredAt"`
-	FailedAt    *time.Time            `json:"failedAt"`
+// undeliveredView is a delivery that no endpoint has accepted.
+type undeliveredView struct {
+	ID         uuid.UUID             `json:"id"`
+	WebhookID  uuid.UUID             `json:"webhookId"`
+	EventID    uuid.UUID             `json:"eventId"`
+	EnvelopeID *uuid.UUID            `json:"envelopeId"` // null for a ping
+	Event      models.EventName      `json:"event"`
+	Status     models.DeliveryStatus `json:"status"`
+	Attempts   int                   `json:"attempts"`
+	Resends    int                   `json:"resends"`
+	CreatedAt  time.Time             `json:"createdAt"`
+	FailedAt   *time.Time            `json:"failedAt"`
 
-	// What people call them; absent where there is none any more, or none was looked up.
+	// The address of the webhook and the subject of the envelope. Omitted if they were deleted or not looked up.
 	WebhookURL      string `json:"webhookUrl,omitempty"`
 	EnvelopeSubject string `json:"envelopeSubject,omitempty"`
 }
 
-func viewDelivery(d *models.Delivery) deliveryView {
-	return deliveryView{
-		ID: d.ID, WebhookID: d.WebhookID, EventID: d.EventID, EnvelopeID: orNull(d.EnvelopeID), Event: d.Event, Status: d.Status, Attempts: d.Attempts,
-		Resends: d.Run, CreatedAt: d.CreatedAt.UTC(), DeliveredAt: utcPtr(d.DeliveredAt), FailedAt: utcPtr(d.FailedAt),
-	}
+type deliveryView struct {
+	undeliveredView
+
+	DeliveredAt *time.Time `json:"deliveredAt"`
 }
 
-// viewDeliveryIn is viewDelivery with the names of what a delivery speaks of.
+func viewDelivery(d *models.Delivery) deliveryView {
+	return deliveryView{undeliveredView{
+		ID: d.ID, WebhookID: d.WebhookID, EventID: d.EventID, EnvelopeID: orNull(d.EnvelopeID), Event: d.Event, Status: d.Status, Attempts: d.Attempts,
+		Resends: d.Run, CreatedAt: d.CreatedAt.UTC(), FailedAt: utcPtr(d.FailedAt),
+	}, utcPtr(d.DeliveredAt)}
+}
+
+// viewDeliveryIn returns viewDelivery with the address of the webhook and the subject of the envelope.
 func viewDeliveryIn(names store.DeliveryContext) func(*models.Delivery) deliveryView {
 	return func(d *models.Delivery) deliveryView {
 		v := viewDelivery(d)

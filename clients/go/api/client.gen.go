@@ -2860,9 +2860,6 @@ type DeliveryProblem struct {
 	// CreatedAt When the delivery was created.
 	CreatedAt time.Time `json:"createdAt"`
 
-	// DeliveredAt When the endpoint accepted the delivery. Null until then.
-	DeliveredAt *time.Time `json:"deliveredAt"`
-
 	// EnvelopeID ID of the envelope. Null for events without an envelope.
 	EnvelopeID *openapi_types.UUID `json:"envelopeId"`
 
@@ -3690,9 +3687,6 @@ type MailProblem struct {
 
 	// Kind Kind of the email.
 	Kind string `json:"kind"`
-
-	// SentAt When the mail server accepted the email. Null until then.
-	SentAt *time.Time `json:"sentAt"`
 
 	// SignerID ID of the signer.
 	SignerID openapi_types.UUID `json:"signerId"`

@@ -9,8 +9,8 @@ interface EnvelopeProblem {
   envelopeId: string; tenantId: string; subject: string | null; status: string; problem: "lost" | "overdue" | "sealing" | "sealing_failed"; since: string | null;
   detail: string; workflow: "running" | "missing" | "unknown"; workflowUrl: string | null;
 }
-interface MailProblem extends Mail { envelopeId: string; subject: string | null; signerName: string }
-interface DeliveryProblem extends Delivery { nextAttemptAt: string | null; lastAttempt: Attempt | null }
+interface MailProblem extends Omit<Mail, "sentAt"> { envelopeId: string; subject: string | null; signerName: string }
+interface DeliveryProblem extends Omit<Delivery, "deliveredAt"> { nextAttemptAt: string | null; lastAttempt: Attempt | null }
 interface AllProblems { envelopes: EnvelopeProblem[]; mails: MailProblem[]; deliveries: DeliveryProblem[] }
 
 const problemWords: Record<EnvelopeProblem["problem"], string> = {
