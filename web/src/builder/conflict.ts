@@ -31,18 +31,25 @@ export function differences(theirs: Draft["fields"], saved: ReadonlyMap<string, 
   return out;
 }
 
+/** A field that was sent without a response. content is null for one that was removed. */
+export interface Unanswered { key: string; content: FieldContent | null }
+
 /**
- * Marks as saved the service's fields that equal fields of this page: this page saved them, but the response was lost.
+ * Returns the saved fields with those of the service that this page saved without getting the response: their content is
+ * that of the page, or what was sent.
  */
-export function adopt(theirs: Draft["fields"], saved: Map<string, Saved>, fields: readonly BuilderField[]): void {
-  const ids = new Map([...saved].map(([key, s]) => [s.id, key]));
-  const here = new Map(fields.map((f) => [f.key, f]));
+export function adopt(theirs: Draft["fields"], saved: ReadonlyMap<string, Saved>, fields: readonly BuilderField[], unanswered: readonly Unanswered[]): Map<string, Saved> {
+  const out = new Map(saved);
+  const keys = new Map([...saved].map(([key, s]) => [s.id, key]));
+  const own: Unanswered[] = [...fields.map((f) => ({ key: f.key, content: contentOf(f) })), ...unanswered];
   for (const f of theirs) {
     const content = contentOf(f);
-    const key = ids.get(f.id) ?? fields.find((o) => !saved.has(o.key) && same(contentOf(o), content))?.key;
-    const mine = key === undefined ? undefined : here.get(key);
-    if (key !== undefined && mine && same(contentOf(mine), content)) saved.set(key, { id: f.id, content });
+    const known = keys.get(f.id);
+    const mine = own.find((o) => (known === undefined ? !out.has(o.key) : o.key === known) && same(o.content, content));
+    if (mine) out.set(mine.key, { id: f.id, content });
   }
   const there = new Set(theirs.map((f) => f.id));
-  for (const [key, s] of [...saved]) if (!there.has(s.id) && !here.has(key)) saved.delete(key);
+  const here = new Set(fields.map((f) => f.key));
+  for (const [key, s] of saved) if (!there.has(s.id) && (!here.has(key) || unanswered.some((u) => u.key === key && u.content === null))) out.delete(key);
+  return out;
 }

@@ -4,6 +4,7 @@ import { Keeper } from "./history";
 import { contentMembers, freshKey, type BuilderField, type DraftDocument, type FieldContent, type Recipient } from "./model";
 import { readTemplate, writeTemplate, type Content, type KeptTemplate } from "./templatekept";
 import { listed, t } from "./texts";
+import { Undo } from "./undo";
 
 interface Role {
   role: string; kind: Recipient["kind"]; routingOrder: number; authMethod: Recipient["authMethod"]; language: string | null; allowDelegation: boolean; notify: boolean; witnessFor: string | null;
@@ -15,7 +16,6 @@ interface Template {
   fields: (Omit<FieldContent, "documentId" | "signerId"> & { documentId: string | null; role: string })[]; documents: DraftDocument[];
 }
 
-const maxHistory = 500;
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 function recipientOf(r: Role, id: string): Recipient {
@@ -43,8 +43,7 @@ const everybody = (c: Content): Recipient[] => [...c.signers, ...c.copies];
 export class TemplateEditor implements Editor {
   private content: Content;
   private saved: Content;
-  private past: Content[] = [];
-  private future: Content[] = [];
+  private history = new Undo<Content>();
   private files = new Map<string, File>(); // of documents that were removed
   private state: SaveState = "saved";
   private told = "";
@@ -53,7 +52,6 @@ export class TemplateEditor implements Editor {
   private server: { template: Template; etag: string } | null = null; // the service's version in a conflict: nothing overwrites it before the person has decided
   private running: Promise<void> | null = null; // the save that is under way or waits for its turn
   private queue: Promise<unknown> = Promise.resolve();
-  private lastMerge = "";
   private closed = false;
   private kept = true;
   private restored = false;
@@ -62,8 +60,8 @@ export class TemplateEditor implements Editor {
   private constructor(private template: Template, private etag: string, readonly bearer: string, private readonly onChange: (s: Snapshot) => void) {
     this.content = this.saved = this.read(template, [], []);
     this.keeper = new Keeper(`countersign.template.${template.id}`, (steps) => (
-      this.state === "over" || (!this.dirty && this.past.length + this.future.length === 0) ? null
-        : writeTemplate({ etag: this.etag, saved: this.saved, content: this.content, past: this.past, future: this.future }, steps)
+      this.state === "over" || (!this.dirty && this.history.past.length + this.history.future.length === 0) ? null
+        : writeTemplate({ etag: this.etag, saved: this.saved, content: this.content, past: this.history.past, future: this.history.future }, steps)
     ), (taken) => {
       if (taken === this.kept) return;
       this.kept = taken;
@@ -79,7 +77,7 @@ export class TemplateEditor implements Editor {
     if (etag !== this.etag && !unsaved) return;
     [this.saved, this.content, this.restored] = [saved, content, unsaved];
     if (lost.length > 0) this.told = t("documentsLost", { names: listed(lost) });
-    if (etag === this.etag) [this.past, this.future] = [past, future];
+    if (etag === this.etag) this.history = new Undo(past, future);
     else {
       this.etag = etag;
       this.state = "conflict";
@@ -113,7 +111,7 @@ export class TemplateEditor implements Editor {
     const state = this.state === "saved" && this.dirty ? "unsaved" : this.state;
     return {
       draft: { id: this.template.id, tenantId: this.template.tenantId ?? "", status: "draft", subject: texts.name, signers: signers as Recipient[], copies: copies as Recipient[], documents: documents as DraftDocument[], fields: [] },
-      fields, state, problems: this.problems, told: this.told, theirs: this.theirs, kept: this.kept, restored: this.restored, canUndo: this.past.length > 0, canRedo: this.future.length > 0,
+      fields, state, problems: this.problems, told: this.told, theirs: this.theirs, kept: this.kept, restored: this.restored, canUndo: this.history.past.length > 0, canRedo: this.history.future.length > 0,
     };
   }
 
@@ -144,12 +142,7 @@ export class TemplateEditor implements Editor {
 
   private put(next: Content, merge = ""): void {
     if (same(next, this.content)) return;
-    if (!merge || merge !== this.lastMerge) {
-      this.past.push(this.content);
-      if (this.past.length > maxHistory) this.past.shift();
-    }
-    this.lastMerge = merge;
-    this.future = [];
+    this.history.record(this.content, merge);
     this.set(next);
   }
 
@@ -177,15 +170,15 @@ export class TemplateEditor implements Editor {
 
   setTexts(texts: TemplateTexts): void { this.put({ ...this.content, texts }); }
 
-  undo(): void { this.turn(this.past, this.future); }
+  undo(): void { this.turn(this.history.past, this.history.future); }
 
-  redo(): void { this.turn(this.future, this.past); }
+  redo(): void { this.turn(this.history.future, this.history.past); }
 
   private turn(from: Content[], to: Content[]): void {
     const next = from.pop();
     if (!next) return;
     to.push(this.content);
-    this.lastMerge = "";
+    this.history.split();
     this.set(next);
   }
 
@@ -315,9 +308,7 @@ export class TemplateEditor implements Editor {
       throw e;
     }
     // The document is added to the current content: fields and texts may have changed during the upload.
-    this.past.push(this.content);
-    this.future = [];
-    this.lastMerge = "";
+    this.history.record(this.content);
     this.content = unchanged && same(this.content, before) ? this.saved : { ...this.content, documents: numbered([...this.content.documents, made]) };
     this.publish();
   }
@@ -341,8 +332,7 @@ export class TemplateEditor implements Editor {
       fields: c.fields.map((f) => (f.documentId === again.id ? { ...f, documentId: made.id } : f)),
     });
     this.content = swap(this.content);
-    this.past = this.past.map(swap);
-    this.future = this.future.map(swap);
+    this.history.map(swap);
   }
 
   private failed(e: unknown): void {
@@ -383,8 +373,7 @@ export class TemplateEditor implements Editor {
       this.theirs = [t("versionSaved", { version: template.version }), ...(same(everybody(theirs).map(roleOf), everybody(this.saved).map(roleOf)) ? [] : [t("changedRoles")]),
         ...(same(theirs.documents, this.saved.documents) ? [] : [t("changedDocuments")]), ...(fields(theirs) === fields(this.saved) ? [] : [t("changedFields")]), ...(same(theirs.texts, this.saved.texts) ? [] : [t("changedTexts")])];
     } catch (e) {
-      this.told = e instanceof Error ? e.message : String(e);
-      if (e instanceof ApiError && e.status === 401) this.failed(e);
+      this.failed(e); // without a connection the next save compares again
     }
     this.publish();
   }
@@ -396,7 +385,7 @@ export class TemplateEditor implements Editor {
     this.saved = this.read(this.template, everybody(mine), []);
     this.told = "";
     if (keep === "theirs") {
-      this.past.push(mine);
+      this.history.past.push(mine);
       this.content = this.saved;
     } else this.content = this.available(mine);
     this.server = null;

@@ -1,0 +1,306 @@
+/**
+ * The synchronization of a draft, as a pure state machine: what is known of the service's fields, what has to be
+ * requested next, and how each response changes that. Each request saves a difference between the service's fields and
+ * those of the page, so that undo, redo and a lost connection need no code in addition.
+ */
+import { adopt, differences, type Unanswered } from "./conflict";
+import { aroundFields, contentOf, mergePatch, same, type Saved } from "./content";
+import type { SaveState } from "./editor";
+import type { Work } from "./kept";
+import { freshKey, type BuilderField, type Draft, type FieldContent } from "./model";
+import { t } from "./texts";
+
+/** A field with the content that a request sends. */
+interface Sent { key: string; content: FieldContent }
+
+export type SyncRequest =
+  /** Reads the draft: after an action, to apply its result; or to compare it, because somebody else may have changed it. */
+  | { do: "read" | "compare" }
+  | { do: "remove"; key: string; id: string }
+  | { do: "edit"; key: string; id: string; content: FieldContent; patch: Record<string, unknown> }
+  | { do: "add"; fields: readonly Sent[] };
+
+/** Why a request failed. */
+export type Failure =
+  /** Nobody knows whether the service has performed it. after: milliseconds that the service asks to wait. */
+  | { is: "unanswered"; after: number }
+  /** It was not performed, and is repeated later. */
+  | { is: "limited"; after: number }
+  /** The service has another version. */
+  | { is: "changed" }
+  /** The input is not valid. */
+  | { is: "invalid"; problem: string; message: string }
+  | { is: "sessionEnded" }
+  /** The envelope is not a draft anymore. */
+  | { is: "notDraft" }
+  /** The draft does not exist, or cannot be edited. */
+  | { is: "over"; message: string }
+  | { is: "other"; message: string };
+
+type Phase =
+  | { at: "open" }
+  /** Requests are repeated after a delay in milliseconds. */
+  | { at: "offline"; delay: number }
+  /** An error that no repeat mends: the next change tries again. */
+  | { at: "halted" }
+  /** Somebody else has changed the draft, and the person decides. Nothing overwrites either version before that. */
+  | { at: "conflict"; draft: Draft; etag: string; theirs: readonly string[] }
+  /** The session has ended; another one can continue. */
+  | { at: "ended" }
+  | { at: "over" }
+  | { at: "sent" };
+
+export interface Sync {
+  readonly draft: Draft;
+  readonly etag: string;
+  /** The part of that version that is not its fields. */
+  readonly around: string;
+  /** The service's fields by key. */
+  readonly saved: ReadonlyMap<string, Saved>;
+  readonly fields: readonly BuilderField[];
+  /** The fields that the service rejected, with the content that it rejected. */
+  readonly rejected: ReadonlyMap<string, { problem: string; content: FieldContent }>;
+  /** What was sent without a response since a response named the version. */
+  readonly unanswered: readonly Unanswered[];
+  /** The new ids of recipients and documents that were removed and made again. */
+  readonly successors: ReadonlyMap<string, string>;
+  readonly phase: Phase;
+  /** The draft has to be read before anything else is requested. */
+  readonly reading: "read" | "compare" | null;
+  /** Fields to put back once an action's result is read. */
+  readonly returning: readonly BuilderField[];
+  /** New fields are added one by one, because the service rejected them together. */
+  readonly oneByOne: boolean;
+  /** The draft may have been sent. */
+  readonly sending: boolean;
+  /** The delay before the next repeat. */
+  readonly backoff: number;
+  /** The service's message about something other than a field. */
+  readonly told: string;
+  readonly restored: boolean;
+}
+
+export type SyncEvent =
+  | { type: "changed"; fields: readonly BuilderField[] }
+  /** Fields return with their recipient or document. */
+  | { type: "returned"; fields: readonly BuilderField[] }
+  /** A recipient or a document was made again. */
+  | { type: "succeeded"; old: string; made: string }
+  /** The time until a repeat is over, or the person asks for it. */
+  | { type: "resumed" }
+  | { type: "removed"; key: string; etag: string }
+  | { type: "edited"; key: string; content: FieldContent; etag: string }
+  | { type: "added"; made: readonly (Sent & { id: string })[]; etag: string }
+  | { type: "read" | "compared"; draft: Draft; etag: string }
+  /** request is null for an action. */
+  | { type: "failed"; request: SyncRequest | null; failure: Failure }
+  /** An action took effect, and its result has to be read. */
+  | { type: "acted"; etag: string }
+  | { type: "resolved"; keep: "mine" | "theirs" }
+  | { type: "sending"; may: boolean }
+  | { type: "sent" }
+  | { type: "told"; message: string };
+
+const shortest = 1000; // milliseconds before the first repeat
+const longest = 30_000;
+
+/** Returns the service's draft as the state, in which known fields keep their keys. */
+export function opened(draft: Draft, etag: string, keys: ReadonlyMap<string, string> = new Map()): Sync {
+  const saved = new Map<string, Saved>();
+  const fields = draft.fields.map((f) => {
+    const key = keys.get(f.id) ?? freshKey();
+    const content = contentOf(f);
+    saved.set(key, { id: f.id, content });
+    return { ...content, key };
+  });
+  return {
+    draft, etag, around: aroundFields(draft), saved, fields, rejected: new Map(), unanswered: [], successors: new Map(), phase: { at: "open" }, reading: null, returning: [],
+    oneByOne: false, sending: false, backoff: shortest, told: "", restored: false,
+  };
+}
+
+/** Returns the work to keep, null if everything is saved. */
+export function workOf(s: Sync): Work | null {
+  if (!hasUnsaved(s) || isGone(s)) return null;
+  return { etag: s.etag, saved: [...s.saved.values()], fields: s.fields.map((f) => ({ id: s.saved.get(f.key)?.id, key: f.key, content: contentOf(f) })), around: s.around };
+}
+
+/** Applies kept work. If the draft has changed since, both versions are shown. */
+export function restore(s: Sync, work: Work): Sync {
+  const keys = new Map([...[...s.saved].map(([key, { id }]) => [id, key] as const), ...work.fields.map((f) => [f.id ?? "", f.key] as const)]);
+  const back: Sync = {
+    ...s, etag: work.etag, around: work.around, saved: new Map(work.saved.map((o) => [keys.get(o.id) ?? freshKey(), o])), fields: work.fields.map(({ key, content }) => ({ ...content, key })), restored: true,
+  };
+  if (!hasUnsaved(back)) return s;
+  return work.etag === s.etag ? back : compare(back, s.draft, s.etag);
+}
+
+/** Returns the next request, null if there is none or none is possible. */
+export function nextRequest(s: Sync): SyncRequest | null {
+  if (s.phase.at !== "open") return null;
+  if (s.reading) return { do: s.reading };
+  const here = new Set(s.fields.map((f) => f.key));
+  for (const [key, { id }] of s.saved) if (!here.has(key)) return { do: "remove", key, id };
+  const fresh: Sent[] = [];
+  for (const f of s.fields) {
+    if (s.rejected.has(f.key)) continue;
+    const known = s.saved.get(f.key);
+    const content = contentOf(f);
+    if (!known) fresh.push({ key: f.key, content });
+    else if (!same(content, known.content)) return { do: "edit", key: f.key, id: known.id, content, patch: mergePatch(known.content, content) };
+  }
+  return fresh.length === 0 ? null : { do: "add", fields: s.oneByOne ? fresh.slice(0, 1) : fresh };
+}
+
+/** Whether something that can be saved is not at the service yet. */
+export const hasWork = (s: Sync): boolean => nextRequest({ ...s, phase: { at: "open" }, reading: null }) !== null;
+
+/** Whether a field of the page, rejected ones included, differs from the service's. */
+export const hasUnsaved = (s: Sync): boolean => s.fields.length !== s.saved.size || s.fields.some((f) => !same(contentOf(f), s.saved.get(f.key)?.content));
+
+/** Whether the draft no longer exists. */
+export const isGone = (s: Sync): boolean => s.phase.at === "over" || s.phase.at === "sent";
+
+/** Whether everything that can be saved is saved, so that an action may follow. */
+export const isSettled = (s: Sync): boolean => s.phase.at === "open" && !s.reading && !hasWork(s);
+
+/** The state of saving, as the page shows it. */
+export function saveState(s: Sync): SaveState {
+  if (s.phase.at === "halted") return "refused";
+  if (s.phase.at !== "open") return s.phase.at;
+  return s.reading || hasWork(s) ? "saving" : s.rejected.size > 0 ? "refused" : "saved";
+}
+
+/** The id that a recipient or a document has now. */
+export function current(s: Sync, id: string): string {
+  let now = id;
+  for (let next = s.successors.get(now); next; next = s.successors.get(now)) now = next;
+  return now;
+}
+
+/** Returns the fields whose recipient and document exist, with the current ids of both. */
+export function standing(s: Sync, fields: readonly BuilderField[]): BuilderField[] {
+  const signers = new Set(s.draft.signers.map((o) => o.id));
+  const documents = new Set(s.draft.documents.map((d) => d.id));
+  return fields.map((f) => ({ ...f, signerId: current(s, f.signerId), documentId: current(s, f.documentId) })).filter((f) => signers.has(f.signerId) && documents.has(f.documentId));
+}
+
+/** Returns the state after an event. */
+export function advance(s: Sync, e: SyncEvent): Sync {
+  const next = step(s, e);
+  if (next.fields === s.fields && next.rejected === s.rejected) return next;
+  // A rejection concerns a field with the content that was rejected.
+  const here = new Map(next.fields.map((f) => [f.key, f]));
+  const rejected = [...next.rejected].filter(([key, { content }]) => here.has(key) && same(contentOf(here.get(key)!), content));
+  return rejected.length === next.rejected.size ? next : { ...next, rejected: new Map(rejected) };
+}
+
+function step(s: Sync, e: SyncEvent): Sync {
+  switch (e.type) {
+    case "changed": return { ...s, fields: e.fields, told: "", oneByOne: false, phase: s.phase.at === "halted" ? { at: "open" } : s.phase };
+    case "returned": return s.reading === "read" ? { ...s, returning: [...s.returning, ...e.fields] } : { ...s, fields: standing(s, [...s.fields, ...e.fields]) };
+    case "succeeded": return { ...s, successors: new Map(s.successors).set(e.old, e.made) };
+    case "resumed": return s.phase.at === "offline" || s.phase.at === "halted" ? { ...s, phase: { at: "open" } } : s;
+    case "removed": {
+      const saved = new Map(s.saved);
+      saved.delete(e.key);
+      return { ...answered(s, e.etag), saved };
+    }
+    case "edited": return { ...answered(s, e.etag), saved: new Map(s.saved).set(e.key, { id: s.saved.get(e.key)!.id, content: e.content }) };
+    case "added": return { ...answered(s, e.etag), saved: new Map([...s.saved, ...e.made.map(({ key, id, content }) => [key, { id, content }] as const)]) };
+    case "read": return merge(s, e.draft, e.etag);
+    case "compared": return e.draft.status === "draft" ? compare({ ...s, reading: null }, e.draft, e.etag) : notDraft(s);
+    case "failed": return fail(s, e.request, e.failure);
+    case "acted": return { ...answered(s, e.etag), reading: "read" };
+    case "resolved": return s.phase.at === "conflict" ? resolve(s, s.phase.draft, s.phase.etag, e.keep) : s;
+    case "sending": return { ...s, sending: e.may };
+    case "sent": return { ...s, phase: { at: "sent" }, told: "" };
+    case "told": return { ...s, told: e.message };
+  }
+}
+
+/** A request with the known version took effect, so that none before without a response did. */
+const answered = (s: Sync, etag: string): Sync => ({ ...s, etag: etag || s.etag, unanswered: [], backoff: shortest });
+
+const notDraft = (s: Sync): Sync => ({ ...s, reading: null, phase: { at: s.sending ? "sent" : "over" }, told: s.sending ? "" : t("envelopeSent") });
+
+const later = (s: Sync, after = 0): Sync => ({ ...s, phase: { at: "offline", delay: after || s.backoff }, backoff: Math.min(s.backoff * 2, longest) });
+
+function fail(s: Sync, request: SyncRequest | null, f: Failure): Sync {
+  switch (f.is) {
+    case "unanswered": return { ...later(s, f.after), unanswered: [...s.unanswered, ...sentBy(request)] };
+    case "limited": return later(s, f.after);
+    case "changed": return { ...s, reading: "compare" };
+    case "invalid": {
+      if (request?.do === "add" && request.fields.length > 1) return { ...s, oneByOne: true }; // so that valid fields are saved
+      const sent = request?.do === "add" ? request.fields[0] : request?.do === "edit" ? request : undefined;
+      if (!sent) return { ...s, phase: { at: "halted" }, told: f.message };
+      return { ...s, rejected: new Map(s.rejected).set(sent.key, { problem: f.problem, content: sent.content }) };
+    }
+    case "sessionEnded": return { ...s, phase: { at: "ended" } };
+    case "notDraft": return notDraft(s);
+    case "over": return { ...s, phase: { at: "over" }, told: f.message };
+    case "other": return { ...s, phase: { at: "halted" }, told: f.message };
+  }
+}
+
+function sentBy(request: SyncRequest | null): readonly Unanswered[] {
+  switch (request?.do) {
+    case "remove": return [{ key: request.key, content: null }];
+    case "edit": return [request];
+    case "add": return request.fields;
+  }
+  return [];
+}
+
+/**
+ * Compares the service's draft with the version last saved by the page. What the page saved without getting the
+ * response is no difference.
+ */
+function compare(s: Sync, draft: Draft, etag: string): Sync {
+  const saved = adopt(draft.fields, s.saved, s.fields, s.unanswered);
+  const theirs = differences(draft.fields, saved);
+  if (aroundFields(draft) !== s.around) theirs.push(t("aroundFields"));
+  const now: Sync = { ...s, saved, unanswered: [] };
+  if (theirs.length > 0) return { ...now, phase: { at: "conflict", draft, etag, theirs } };
+  // The service called this version outdated: a repeat at once would be another round of the same.
+  return etag === s.etag ? later(now) : { ...now, etag, backoff: shortest };
+}
+
+/** Applies the result of an action, and to it what the page has not saved yet. */
+function merge(s: Sync, draft: Draft, etag: string): Sync {
+  const mine = new Map(s.fields.map((f) => [f.key, f]));
+  // A field that changed here and, since the action, at the service.
+  const keys = new Map([...s.saved].map(([key, { id }]) => [id, key]));
+  const clashing = draft.fields.filter((f) => {
+    const known = s.saved.get(keys.get(f.id) ?? "");
+    const own = mine.get(keys.get(f.id) ?? "");
+    return known && !same(contentOf(f), known.content) && !(own && (same(contentOf(own), known.content) || same(contentOf(own), contentOf(f))));
+  });
+  const now = { ...take(s, draft, etag), reading: null, backoff: shortest };
+  if (clashing.length > 0) {
+    const ids = new Set(clashing.map((f) => f.id));
+    const theirs = differences(clashing, new Map([...s.saved].filter(([, o]) => ids.has(o.id))));
+    return { ...s, reading: null, phase: { at: "conflict", draft, etag, theirs } };
+  }
+  const came = now.fields.flatMap((f) => {
+    const before = s.saved.get(f.key);
+    if (!before) return [f]; // added by the action
+    const own = mine.get(f.key);
+    if (!own) return []; // removed here
+    return [same(contentOf(own), before.content) ? f : standing(now, [own])[0] ?? f];
+  });
+  return { ...now, fields: [...came, ...standing(now, [...s.fields.filter((f) => !s.saved.has(f.key)), ...s.returning])], returning: [] };
+}
+
+/** Returns the state with the service's draft in the place of the fields. */
+function take(s: Sync, draft: Draft, etag: string): Sync {
+  const { saved, fields, around } = opened(draft, etag, new Map([...s.saved].map(([key, { id }]) => [id, key])));
+  return { ...s, draft, etag, around, saved, fields, unanswered: [] };
+}
+
+/** Ends a conflict: the page's fields are saved over the service's, or the service's are taken. */
+function resolve(s: Sync, draft: Draft, etag: string, keep: "mine" | "theirs"): Sync {
+  const now: Sync = { ...take(s, draft, etag), phase: { at: "open" }, told: "", backoff: shortest };
+  return keep === "mine" ? { ...now, fields: standing(now, [...s.fields, ...s.returning]), returning: [] } : { ...now, returning: [] };
+}
