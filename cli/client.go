@@ -272,6 +272,7 @@ func (c loginCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return coded(err)
 	}
+	l.Tenant = cmp.Or(l.Tenant, firstTenant(app.Tenants))
 	path, err := loginFile()
 	if err != nil {
 		return err
@@ -287,7 +288,16 @@ func (c loginCommand) Run(ctx context.Context) error {
 		return err
 	}
 	return c.print(map[string]any{"url": l.URL, "clientId": l.ClientID, "tenant": l.Tenant, "app": app.Name},
-		"Signed in to %s as %s.", l.URL, plain(&app.Name))
+		"Signed in to %s as %s, tenant %s.", l.URL, plain(&app.Name), l.Tenant)
+}
+
+// firstTenant is the tenant to act for where none is named: the first of those that the app may act for, or else the one that the
+// console proposes, too.
+func firstTenant(tenants []string) string {
+	if len(tenants) > 0 {
+		return tenants[0]
+	}
+	return "main"
 }
 
 // readFile reads a file that the user named, up to a size of most bytes.
