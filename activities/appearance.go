@@ -68,6 +68,14 @@ func documentAppearance(e *models.Envelope, d *models.Document, all pictures) *m
 			}
 		}
 		out.Signers = append(out.Signers, shown)
+		if s.Pages.Finished == nil {
+			continue
+		}
+		for _, p := range s.Pages.Finished.Pages {
+			out.Finished = append(out.Finished, manifest.FinishedPage{
+				SignerID: s.ID.String(), DocumentID: p.Document.String(), Page: p.Page, Level: p.Level, SHA256: p.Appearance,
+			})
+		}
 	}
 	return out
 }

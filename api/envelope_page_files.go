@@ -15,8 +15,10 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 	"golang.org/x/sync/singleflight"
 
+	"countersign/internal/limit"
 	"countersign/models"
 	"countersign/seal/appearance"
 	"countersign/seal/refusal"
@@ -28,8 +30,9 @@ import (
 type pageFiles struct {
 	subject[pageStore]
 
-	renderer PageRenderer
-	making   singleflight.Group // by the key of the file
+	renderer      PageRenderer
+	readingCopies *limit.Limit       // limits concurrent reading copies
+	making        singleflight.Group // by the key of the file
 }
 
 // pageStore is what pageFiles needs of the store.
@@ -37,6 +40,8 @@ type pageStore interface {
 	AddPageFile(ctx context.Context, p store.PageFile) (*store.PageFile, error)
 	PageFile(ctx context.Context, blobKey string, profile, page, level int) (*store.PageFile, error)
 	ReplacePageFile(ctx context.Context, p store.PageFile) error
+	Value(ctx context.Context, e *models.Envelope, field uuid.UUID) (*models.FieldValue, error)
+	ValuesWithoutPictures(ctx context.Context, e *models.Envelope) ([]models.FieldValue, error)
 }
 
 // pageRequest is a requested page of a document.
@@ -55,6 +60,18 @@ func newPageRequest(c *gin.Context, e *models.Envelope, d *models.Document, leve
 		return pageRequest{}, models.ErrNotFound
 	}
 	return pageRequest{e, d.Presented(), cmp.Or(e.AppearanceProfile, models.AppearanceProfile), page, level}, nil
+}
+
+// pixels returns an upper bound of the pixels of a page, or what its text takes.
+func (r *pageRequest) pixels() int {
+	if r.level == models.TextLevel {
+		return appearance.MaxPixels / 4
+	}
+	width, height, _ := r.document.PageSize(r.page)
+	if w, h, err := appearance.Level(r.level).Pixels(width, height); err == nil {
+		return w * h
+	}
+	return appearance.MaxPixels
 }
 
 // send sends a page and renders it first if it is not stored. delivered is called before; it may be nil.
@@ -154,14 +171,7 @@ func (s *pageFiles) renderPage(ctx context.Context, r pageRequest, p store.PageF
 	if r.profile != appearance.Current().Number {
 		return nil, errOtherProfile
 	}
-	width, height, _ := r.document.PageSize(r.page)
-	pixels := appearance.MaxPixels
-	if r.level == models.TextLevel {
-		pixels = appearance.MaxPixels / 4
-	} else if w, h, err := appearance.Level(r.level).Pixels(width, height); err == nil {
-		pixels = w * h
-	}
-	release, err := s.takeWork(ctx, appearance.Memory(pixels))
+	release, err := s.takeWork(ctx, appearance.Memory(r.pixels()))
 	if err != nil {
 		return nil, err
 	}
@@ -243,6 +253,18 @@ func (s *pageFiles) keepPage(ctx context.Context, r pageRequest, p store.PageFil
 		return &p, s.store.ReplacePageFile(ctx, p)
 	}
 	return recorded, nil
+}
+
+// shownDocument returns the original or sealed document that the path names.
+func shownDocument(c *gin.Context, e *models.Envelope, parameter string) (*models.Document, error) {
+	id, err := pathID(c, parameter)
+	if err != nil {
+		return nil, err
+	}
+	if d := e.Document(id); d != nil {
+		return d, nil
+	}
+	return nil, models.ErrNotFound
 }
 
 // originalOf returns the original that the path names.

@@ -6,21 +6,37 @@ import (
 	"countersign/models"
 )
 
-// envelopePage sends a picture of a page of an original.
+// envelopePage sends a picture of a page of an original or sealed document. With entries, the picture of an original shows
+// the values of those who have signed.
 func (s *documentHandler) envelopePage(c *gin.Context, _ caller, e *models.Envelope) error {
 	level, err := pageLevel(c)
 	if err != nil {
 		return err
 	}
-	return s.sendEnvelopePage(c, e, level)
+	entries, err := readingCopyRequested(c)
+	if err != nil {
+		return err
+	}
+	r, err := envelopePageRequest(c, e, level)
+	if err != nil {
+		return err
+	}
+	if d := e.Document(r.document.ID); entries && d.Kind == models.DocumentOriginal {
+		return s.pages.sendWithValues(c, r)
+	}
+	return s.pages.send(c, r, nil)
 }
 
-// envelopePageText sends the text of a page of an original.
+// envelopePageText sends the text of a page.
 func (s *documentHandler) envelopePageText(c *gin.Context, _ caller, e *models.Envelope) error {
-	return s.sendEnvelopePage(c, e, models.TextLevel)
+	r, err := envelopePageRequest(c, e, models.TextLevel)
+	if err != nil {
+		return err
+	}
+	return s.pages.send(c, r, nil)
 }
 
-// envelopePageLines sends the lines of a page of an original.
+// envelopePageLines sends the lines of a page.
 func (s *documentHandler) envelopePageLines(c *gin.Context, _ caller, e *models.Envelope) error {
 	r, err := envelopePageRequest(c, e, models.TextLevel)
 	if err != nil {
@@ -29,16 +45,8 @@ func (s *documentHandler) envelopePageLines(c *gin.Context, _ caller, e *models.
 	return s.pages.sendLines(c, r)
 }
 
-func (s *documentHandler) sendEnvelopePage(c *gin.Context, e *models.Envelope, level int) error {
-	r, err := envelopePageRequest(c, e, level)
-	if err != nil {
-		return err
-	}
-	return s.pages.send(c, r, nil)
-}
-
 func envelopePageRequest(c *gin.Context, e *models.Envelope, level int) (pageRequest, error) {
-	d, err := originalOf(c, e, "documentId")
+	d, err := shownDocument(c, e, "documentId")
 	if err != nil {
 		return pageRequest{}, err
 	}

@@ -19,7 +19,7 @@ func (s *Server) MaxBody(operation string) int64 {
 // free.
 func (s *Server) TakeAllTurns() bool {
 	h := s.handlers
-	_, copies := h.signings.readingCopies.TryAcquire(maxConcurrentReadingCopies)
+	_, copies := h.signings.pages.readingCopies.TryAcquire(maxConcurrentReadingCopies)
 	_, verifications := h.verification.verifications.TryAcquire(int64(runtime.NumCPU()))
 	_, rows := h.bulk.limit.all.TryAcquire(maxBulkBody)
 	return copies && verifications && rows

@@ -51,7 +51,7 @@ func newHandlers(s *shared, cfg Config) (*handlers, error) {
 	h.branding = &brandingHandler{newSubject(s, cfg.Store, func(st *store.Store) brandingStore { return st })}
 	h.settings = &settingsHandler{newSubject(s, cfg.Store, func(st *store.Store) settingsStore { return st }), cfg.DefaultExpiryDays, cfg.ReminderInterval}
 	h.files = &uploads{newSubject(s, cfg.Store, func(st *store.Store) uploadStore { return st }), cfg.Scanner}
-	pages := &pageFiles{subject: newSubject(s, cfg.Store, func(st *store.Store) pageStore { return st }), renderer: cfg.Renderer}
+	pages := &pageFiles{subject: newSubject(s, cfg.Store, func(st *store.Store) pageStore { return st }), renderer: cfg.Renderer, readingCopies: limit.New(maxConcurrentReadingCopies)}
 	h.envelopes = &envelopeHandler{
 		subject: newSubject(s, cfg.Store, func(st *store.Store) envelopeStore { return st }), uploads: h.files, settings: h.settings,
 		signingURL: cfg.SigningURL, workflows: cfg.Workflows, workflowsURL: cfg.WorkflowsURL, deliveryDelays: cfg.DeliveryDelays,
@@ -62,13 +62,12 @@ func newHandlers(s *shared, cfg Config) (*handlers, error) {
 	h.signings = &signingHandler{
 		subject: newSubject(s, cfg.Store, func(st *store.Store) signingStore { return st }), uploads: h.files, envelopes: h.envelopes, settings: h.settings, branding: h.branding, pages: pages,
 		codes: cfg.Codes, mail: cfg.Mail, declineNeedsCode: cfg.DeclineNeedsCode, codeBeforeReading: cfg.CodeBeforeReading,
-		readingCopies: limit.New(maxConcurrentReadingCopies),
 	}
 	h.bulk = &bulkHandler{newSubject(s, cfg.Store, func(st *store.Store) bulkStore { return st }), h.templates, h.settings, newBulkLimit()}
 	h.embedded = &embeddedHandler{
 		newSubject(s, cfg.Store, func(st *store.Store) embeddedStore { return st }), h.envelopes, cfg.EmbedURL, cfg.Pages, cfg.Development,
 	}
-	h.portal = &portalHandler{newSubject(s, cfg.Store, func(st *store.Store) portalStore { return st }), h.branding}
+	h.portal = &portalHandler{newSubject(s, cfg.Store, func(st *store.Store) portalStore { return st }), h.branding, pages}
 	h.verification = &verifyHandler{
 		newSubject(s, cfg.Store, func(st *store.Store) verifyStore { return st }), cfg.Trust, limit.New(int64(runtime.NumCPU())), cfg.Renderer,
 	}

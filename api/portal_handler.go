@@ -13,6 +13,7 @@ type portalHandler struct {
 	subject[portalStore]
 
 	branding *brandingHandler
+	pages    *pageFiles
 }
 
 // portalStore is what portalHandler needs of the store.

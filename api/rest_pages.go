@@ -40,5 +40,11 @@ func pageLevel(c *gin.Context) (int, error) {
 	return level, nil
 }
 
+// readingCopyRequested reads the parameter that requests a document with the values of those who have signed.
+func readingCopyRequested(c *gin.Context) (bool, error) {
+	p := models.Problems{}
+	return queryFlag(c, p, "entries"), p.Err()
+}
+
 // errOtherProfile is the answer for an envelope that was sent under a profile which this program does not have.
 var errOtherProfile = models.Refuse(models.KindUnavailable, "profile_unavailable", "This version of the service cannot render the pages as they were displayed before. The operator can install a version that can.")

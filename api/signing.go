@@ -73,32 +73,17 @@ func (s *signingHandler) sign(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	mine, earlier, err := s.fieldsToSign(c, l, e)
+	sub, err := s.readSubmission(c, l, e)
 	if err != nil {
 		return err
 	}
-	bodyOf(c).maxJSON = signLimit(mine)
-	o, err := readObject(c, false)
-	if err != nil {
-		return err
-	}
-	pictures := pictureChecker{ctx: c.Request.Context(), shared: s.shared}
-	sub := submission(o, mine, pictures.check)
-	if err := cmp.Or(pictures.err, o.err()); err != nil {
-		return err
-	}
-	sub.Earlier, sub.Fit = earlier, fitText
 	receipt, err := s.tokens.IssueReceipt(l)
 	if err != nil {
 		return err
 	}
 	err = notFoundAsInvalidLink(command(s.subject, c, func(st signingStore) (*models.Envelope, error) {
 		return st.ChangeAttachments(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope, attached []*models.Attachment) error {
-			for i := range sub.Fields {
-				if id := sub.Fields[i].AttachmentID; id != nil {
-					sub.Fields[i].Attachment = models.FindAttachment(attached, *id)
-				}
-			}
+			sub.FindAttachments(attached)
 			_, err := e.Sign(s.signerContext(c, l), l.Link, sub)
 			return err
 		})
@@ -110,6 +95,26 @@ func (s *signingHandler) sign(c *gin.Context, l signerLink) error {
 		return s.changedValues(c, l)
 	}
 	return err
+}
+
+// readSubmission reads the values of a link that may sign now.
+func (s *signingHandler) readSubmission(c *gin.Context, l signerLink, e *models.Envelope) (models.Submission, error) {
+	mine, earlier, err := s.fieldsToSign(c, l, e)
+	if err != nil {
+		return models.Submission{}, err
+	}
+	bodyOf(c).maxJSON = signLimit(mine)
+	o, err := readObject(c, false)
+	if err != nil {
+		return models.Submission{}, err
+	}
+	pictures := pictureChecker{ctx: c.Request.Context(), shared: s.shared}
+	sub := submission(o, mine, pictures.check)
+	if err := cmp.Or(pictures.err, o.err()); err != nil {
+		return models.Submission{}, err
+	}
+	sub.Earlier, sub.Fit = earlier, fitText
+	return sub, nil
 }
 
 // fieldsToSign are the fields of a link that may sign now, so that nothing of a

@@ -6,7 +6,6 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/internal/credential"
-	"countersign/internal/limit"
 	"countersign/models"
 	"countersign/notify"
 )
@@ -25,7 +24,6 @@ type signingHandler struct {
 	mail              Mailer
 	declineNeedsCode  bool
 	codeBeforeReading bool
-	readingCopies     *limit.Limit // limits concurrent reading copies
 }
 
 // signingStore is what signingHandler needs of the store.

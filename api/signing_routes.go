@@ -17,6 +17,7 @@ func (s *signingHandler) routes() []route {
 		forSigner(get, "/v1/signing/:token/documents/:docId", s.signingDocumentByID),
 		forSigner(get, "/v1/signing/:token/documents/:docId/pages/:page", s.signingPage),
 		forSigner(get, "/v1/signing/:token/documents/:docId/pages/:page/text", s.signingPageText),
+		neverReplayed(withBodyOf(maxSign, forSigner(post, "/v1/signing/:token/documents/:docId/pages/:page/finished", s.finishedPage))),
 		forSigner(post, "/v1/signing/:token/page-view", withBody(s.pageView)),
 		forSigner(post, "/v1/signing/:token/fit", withBody(s.checkFit)),
 		forSigner(get, "/v1/signing/:token/shown", s.shown),

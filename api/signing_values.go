@@ -2,9 +2,7 @@ package api
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -13,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/models"
-	"countersign/seal"
 )
 
 // filledView is the value that a signer entered into a field, with its position.
@@ -33,8 +30,6 @@ type filledView struct {
 	Label  string `json:"label,omitempty"`
 	Group  string `json:"group,omitempty"`
 	Option string `json:"option,omitempty"`
-
-	field *models.Field
 }
 
 // filledFields returns the values of all signers who have signed e, in the order of the signatures and then of the
@@ -75,7 +70,7 @@ func (s *signingHandler) filledFields(ctx context.Context, e *models.Envelope) (
 			}
 			entry := filledView{
 				FieldID: f.ID, SignerID: g.ID, SignerName: g.Name, DocumentID: f.DocumentID, Type: f.Type, placeView: placeOf(f),
-				SignedAt: utcPtr(g.SignedAt), field: f,
+				SignedAt: utcPtr(g.SignedAt),
 			}
 			if a := f.Attributes; extended {
 				entry.Name, entry.Label, entry.Group, entry.Option = f.Name, a.Label, a.Group, a.Option
@@ -172,69 +167,30 @@ func (s *signingHandler) confirmedReading(c *gin.Context, l signerLink) (*models
 	return e, err
 }
 
-// readingCopyRequested reads the parameter that requests the reading copy.
-func readingCopyRequested(c *gin.Context) (bool, error) {
-	p := models.Problems{}
-	return queryFlag(c, p, "entries"), p.Err()
-}
-
-// maxConcurrentReadingCopies is the maximum number of concurrent reading copies.
-const maxConcurrentReadingCopies = 4
-
-// readingCopy makes a reading copy when its turn has come.
-func (s *signingHandler) readingCopy(ctx context.Context, job seal.Reading) (*io.SectionReader, error) {
-	done, err := acquire(ctx, s.readingCopies, 1, cmp.Or(s.queueWait, readingCopyWait), "Too many documents are being prepared for reading")
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	return seal.ReadingCopy(ctx, job)
-}
-
 // sendReadingCopy streams a document with the values of those who have signed.
 func (s *signingHandler) sendReadingCopy(c *gin.Context, e *models.Envelope, d *models.Document) error {
 	ctx := c.Request.Context()
-	filled, err := s.filledFields(ctx, e)
-	if err != nil {
-		return err
-	}
 	now, err := e.Shown()
 	if err != nil {
 		return err
 	}
-	d = d.Presented()
-	job := seal.Reading{OriginalSHA256: d.SHA256, Version: now.Digest, PageCount: d.PageCount, Names: map[string]string{}, Facts: seal.DecodeFacts(d.SealFacts)}
-	pictures := make(map[string][]byte)
-	for _, v := range filled {
-		if v.DocumentID != d.ID {
-			continue
-		}
-		job.Names[v.SignerID.String()] = v.SignerName
-		value := seal.Value{
-			FieldID: v.FieldID.String(), SignerID: v.SignerID.String(), Kind: seal.Kind(v.Type), Page: v.Page, X: v.X, Y: v.Y, W: v.W, H: v.H,
-			FontSize: v.field.Attributes.FontSize, Align: string(v.field.Attributes.Align), Cells: v.field.Cells(),
-		}
-		if v.Picture == nil {
-			value.Text, value.Checked = *v.Value, v.field.Checked(*v.Value)
-		} else {
-			if pictures[*v.Picture] == nil {
-				stored, err := s.store.Value(ctx, e, v.FieldID)
-				if err != nil {
-					return err
-				}
-				pictures[*v.Picture] = stored.Image
-			}
-			value.PNG = pictures[*v.Picture]
-		}
-		job.Values = append(job.Values, value)
+	values, err := s.pages.store.ValuesWithoutPictures(ctx, e)
+	if err != nil {
+		return err
 	}
+	job, err := s.pages.newReading(ctx, e, d, values, 0)
+	if err != nil {
+		return err
+	}
+	d = d.Presented()
+	job.Version = now.Digest
 	f, err := s.openFile(ctx, e, d)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }() // read only
 	job.Original, job.Size = f, f.Size()
-	copied, err := s.readingCopy(ctx, job)
+	copied, err := s.pages.readingCopy(ctx, job)
 	if err != nil {
 		return err
 	}

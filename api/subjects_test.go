@@ -27,7 +27,7 @@ var subjects = map[string][]string{
 	"template": {"rest", "account", "envelope"},
 	"bulk":     {"rest", "account", "envelope", "template"},
 	"embedded": {"rest", "envelope"},
-	"portal":   {"rest", "account"},
+	"portal":   {"rest", "account", "envelope"},
 }
 
 // composition are the files of no subject.

@@ -229,6 +229,10 @@ func (e *Envelope) Sign(act ActionContext, l Link, sub Submission) (*Signer, err
 	if err := e.recordShown(s, sub.Shown); err != nil {
 		return nil, err
 	}
+	shown, err := e.Shown()
+	if err != nil {
+		return nil, err
+	}
 	e.recordRepeats(act, s)
 	s.Status, s.SignedAt, s.IP, s.UserAgent = SignerSigned, new(act.At), act.IP, act.UserAgent
 	action := ActionSign
@@ -243,7 +247,7 @@ func (e *Envelope) Sign(act ActionContext, l Link, sub Submission) (*Signer, err
 	e.rememberSignature(s, values, sub.FontLabel, act.At)
 	s.ValuesHash = valuesHash(values)
 	e.recordAttachments(act, s.ID)
-	detail := s.kindDetail(s.shownDetail(Detail{"signerId": s.ID.String(), "fields": len(values), "valuesSha256": s.ValuesHash}))
+	detail := s.kindDetail(s.shownDetail(s.finishedDetail(shown.Digest, Detail{"signerId": s.ID.String(), "fields": len(values), "valuesSha256": s.ValuesHash})))
 	if p := e.Principal(s); p != nil {
 		detail["witnessFor"] = p.ID.String()
 	}

@@ -19,6 +19,8 @@ type PageLog struct {
 	Codes   int                    `json:"codes,omitempty"`   // requested with the present link
 	// Delivered are the pages that the service has delivered, by document and by level; of level 0, their texts.
 	Delivered map[uuid.UUID]map[int][][2]int `json:"delivered,omitempty"`
+	// Finished are the pages that were delivered with all values, nil: none were, or the signer has other values since.
+	Finished *FinishedPages `json:"finished,omitempty"`
 }
 
 // note returns the log with one more first view.

@@ -33,6 +33,15 @@ type FieldSubmission struct {
 	Attachment   *Attachment
 }
 
+// FindAttachments finds the files that the values name among those that were uploaded.
+func (sub *Submission) FindAttachments(uploaded []*Attachment) {
+	for i := range sub.Fields {
+		if id := sub.Fields[i].AttachmentID; id != nil {
+			sub.Fields[i].Attachment = FindAttachment(uploaded, *id)
+		}
+	}
+}
+
 // pictureSizes returns what the pictures take, by their hash.
 func (sub *Submission) pictureSizes() map[string]int {
 	sizes := make(map[string]int)

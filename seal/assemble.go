@@ -23,6 +23,7 @@ type assembly struct {
 	nonce  string  // distinguishes the seal's names from the original's
 	// valuesOnly leaves out the line at the foot, and pages without values: for a reading copy.
 	valuesOnly bool
+	onlyPage   int // the only page that is drawn on, from 1; 0: all
 	// dryRun does to every annotation what a value over it would do.
 	dryRun bool
 	// lineless are the pages whose foot is not free for the line; known says that they were found out

@@ -44,7 +44,7 @@ func DryRun(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages i
 	if err := w.DefineUndefined(facts.mentioned); err != nil {
 		return nil, err
 	}
-	s := &Sealer{cfg: Config{ManifestSigner: key, ServiceName: "Countersign", Now: func() time.Time { return time.Time{} }, Rand: &fixedReader{}}}
+	s := &Sealer{cfg: Config{ManifestSigner: key, ServiceName: ServiceName, Now: func() time.Time { return time.Time{} }, Rand: &fixedReader{}}}
 	job := &Job{Original: r, Size: size, OriginalSHA256: strings.Repeat("0", 64), Document: Document{PageCount: pages}}
 	a, err := s.newAssembly(job, w, f)
 	if err != nil {

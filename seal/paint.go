@@ -45,7 +45,7 @@ const (
 // page draws what stands on one page.
 func (p *painter) page(ctx context.Context, page *pdf.Page) error {
 	values := slices.DeleteFunc(p.values[page.Index], func(v Value) bool { return v.empty() })
-	if p.valuesOnly && len(values) == 0 {
+	if p.valuesOnly && len(values) == 0 || p.onlyPage != 0 && page.Index != p.onlyPage-1 {
 		return nil
 	}
 	if err := p.measure(page); err != nil {

@@ -23,15 +23,27 @@ type Reading struct {
 	// Version identifies the values: the same version of the same original always yields the same bytes, so that a
 	// reader can request parts of the copy.
 	Version string
+	// Page is the only page to draw on, from 1; 0: all pages.
+	Page int
+	// Foot is the line at the foot of each page; nil: none.
+	Foot *FootLine
 }
 
-// ReadingCopy draws values on a document as Seal will, and nothing else: the copy has no certificate, no seal and no
-// line at the foot. The result reads from Original, which must stay open. It also draws on a signed original: the
+// FootLine is what the line at the foot of each page of a sealed document says.
+type FootLine struct {
+	Service      string
+	EnvelopeID   string
+	UploadSHA256 string // of the uploaded PDF, lower-case hex
+	Language     string // of the certificate, any tag of BCP 47
+}
+
+// ReadingCopy draws values on a document as Seal will, and the line at the foot if there is one. The copy has no
+// certificate and no seal. The result reads from Original, which must stay open. It also draws on a signed original: the
 // original's signature then shows that the copy is not the original. An original whose open references cannot be
 // defined is returned unchanged.
 func ReadingCopy(ctx context.Context, r Reading) (*io.SectionReader, error) {
 	original := io.NewSectionReader(r.Original, 0, r.Size)
-	if !slices.ContainsFunc(r.Values, func(v Value) bool { return !v.empty() }) {
+	if r.Foot == nil && !slices.ContainsFunc(r.Values, func(v Value) bool { return !v.empty() }) {
 		return original, nil
 	}
 	f, err := pdf.Open(r.Original, r.Size, pdf.DefaultLimits())
@@ -55,9 +67,16 @@ func ReadingCopy(ctx context.Context, r Reading) (*io.SectionReader, error) {
 	}
 	id := sha256.Sum256([]byte(r.OriginalSHA256 + r.Version))
 	s := &Sealer{cfg: Config{Rand: &fixedReader{rest: id[:]}}}
+	if r.Foot != nil {
+		s.cfg.ServiceName, job.Envelope.ID, job.OriginalSHA256, job.Language = r.Foot.Service, r.Foot.EnvelopeID, r.Foot.UploadSHA256, r.Foot.Language
+	}
 	a, err := s.newAssembly(job, w, f)
 	if err != nil {
 		return nil, fmt.Errorf("seal: %w", err)
+	}
+	a.valuesOnly, a.onlyPage = r.Foot == nil, r.Page
+	if r.Facts != nil && r.Foot != nil && f.Fits(r.Facts.mentioned) {
+		a.lineless, a.known = r.Facts.lineless, true
 	}
 	if err := a.buildReading(ctx, id[:16]); err != nil {
 		return nil, fmt.Errorf("seal: %w", err)
@@ -83,13 +102,12 @@ func defineUndefined(ctx context.Context, f *pdf.File, w *pdf.Increment, facts *
 	return w.DefineUndefined(m)
 }
 
-// buildReading writes the pages that have values.
+// buildReading writes the pages that are drawn on.
 func (a *assembly) buildReading(ctx context.Context, id []byte) error {
 	_, root, err := a.file.Catalog()
 	if err != nil {
 		return err
 	}
-	a.valuesOnly = true
 	a.t.font = a.w.Reserve()
 	if err := a.drawOnPages(ctx); err != nil {
 		return err

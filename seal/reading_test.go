@@ -13,6 +13,8 @@ import (
 
 	"countersign/pdf"
 	"countersign/seal"
+	"countersign/seal/appearance"
+	"countersign/test/kit"
 	"countersign/test/kit/sealkit"
 )
 
@@ -25,6 +27,62 @@ func readingOf(j seal.Job, version string) seal.Reading {
 		r.Names[s.ID] = s.Name
 	}
 	return r
+}
+
+// TestReadingCopy_WithFoot_HasThePixelsOfTheSealedPage: what a signer is shown before signing is what is sealed.
+func TestReadingCopy_WithFoot_HasThePixelsOfTheSealedPage(t *testing.T) {
+	t.Parallel()
+	s := sealkit.NewFixture(t).Sealer(t)
+	field := []string{"<</Type/Annot/Subtype/Widget/FT/Tx/T(a)/V(Box)/DA(/F1 9 Tf 0 g)/MK<</BG[0.8 0.9 1]>>/F 4/Rect[100 150 300 250]>>"}
+	for name, l := range map[string]sealkit.Layout{
+		"plain":        {Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 400 300]" + sealkit.OwnResources}}},
+		"turned":       {Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 400 300]/Rotate 270" + sealkit.OwnResources}}},
+		"no free foot": {Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 400 300]" + sealkit.OwnResources, Content: "0 g 0 0 400 30 re f"}}},
+		"on a form field": {
+			Pages:   []sealkit.Page{{Extra: "/MediaBox[0 0 400 300]/Annots[1000 0 R]" + sealkit.OwnResources}},
+			Catalog: "/AcroForm<</Fields[1000 0 R]/DA(/F1 0 Tf 0 g)/DR<</Font<</F1 3 0 R>>>>>>", Objects: field,
+		},
+		"second page": {Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 400 300]" + sealkit.OwnResources}, {Extra: "/MediaBox[0 0 400 300]" + sealkit.OwnResources}}},
+	} {
+		for _, facts := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, facts known: %v", name, facts), func(t *testing.T) {
+				t.Parallel()
+				original := sealkit.ClassicPDF(l)
+				j := sealkit.Job(t, original)
+				page := len(l.Pages)
+				j.Values = []seal.Value{
+					{FieldID: "f", SignerID: sealkit.AdaID, Kind: seal.Signature, Page: page, X: 120, Y: 60, W: 80, H: 40, PNG: sealkit.Marker(t)},
+					{FieldID: "g", SignerID: sealkit.AdaID, Kind: seal.Text, Page: page, X: 210, Y: 60, W: 80, H: 20, Text: "999,999"},
+				}
+				if facts {
+					f, err := pdf.Open(bytes.NewReader(original), int64(len(original)), pdf.DefaultLimits())
+					require.NoError(t, err)
+					j.Facts, err = seal.DryRun(t.Context(), f, bytes.NewReader(original), int64(len(original)), page)
+					require.NoError(t, err)
+				}
+				path, _ := sealkit.Sealed(t, s, j)
+				sealed, err := os.ReadFile(path)
+				require.NoError(t, err)
+				r := readingOf(j, "1")
+				r.Page, r.Facts = page, j.Facts
+				r.Foot = &seal.FootLine{Service: seal.ServiceName, EnvelopeID: j.Envelope.ID, UploadSHA256: j.OriginalSHA256, Language: j.Language}
+				copied, err := seal.ReadingCopy(t.Context(), r)
+				require.NoError(t, err)
+				for _, level := range appearance.Levels {
+					want, err := kit.Renderer{}.Page(t.Context(), bytes.NewReader(sealed), int64(len(sealed)), page, level)
+					require.NoError(t, err)
+					got, err := kit.Renderer{}.Page(t.Context(), copied, copied.Size(), page, level)
+					require.NoError(t, err)
+					require.Equal(t, want.Hash, got.Hash)
+				}
+				before, err := kit.Renderer{}.Page(t.Context(), bytes.NewReader(original), int64(len(original)), page, 2)
+				require.NoError(t, err)
+				after, err := kit.Renderer{}.Page(t.Context(), copied, copied.Size(), page, 2)
+				require.NoError(t, err)
+				require.NotEqual(t, before.Hash, after.Hash)
+			})
+		}
+	}
 }
 
 // TestReadingCopyLooksAsSealed: in a reading copy the values stand where the seal

@@ -23,6 +23,9 @@ import (
 	"countersign/seal/verify"
 )
 
+// ServiceName is the name of the service on certificates, in records and in the line at the foot of each page.
+const ServiceName = "Countersign"
+
 // Config is what a Sealer needs. All of it is validated by New.
 type Config struct {
 	Signer         crypto.Signer       // the service's sealing key: P-256 or RSA
@@ -37,7 +40,7 @@ type Config struct {
 	// LongTerm adds validation data and a document time-stamp (B-LTA) at once.
 	LongTerm    bool
 	HTTPClient  *http.Client // for the time-stamp authority, OCSP and CRLs
-	ServiceName string       // as printed: "Countersign"
+	ServiceName string       // as printed; "": ServiceName
 	Now         func() time.Time
 	Rand        io.Reader
 	TempDir     string
@@ -65,7 +68,7 @@ func New(cfg Config) (*Sealer, error) {
 		return nil, errors.New("seal: a key for the manifest is needed")
 	}
 	if cfg.ServiceName == "" {
-		cfg.ServiceName = "Countersign"
+		cfg.ServiceName = ServiceName
 	}
 	signer, err := cms.NewSigner(cfg.Signer, cfg.Chain, cfg.Rand)
 	if err != nil {

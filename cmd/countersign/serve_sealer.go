@@ -44,7 +44,7 @@ func newReloadingSealer(ctx context.Context, cfg config.Config, s *store.Store) 
 		leaf: chain[0], store: s,
 		cfg: seal.Config{
 			Signer: signer, Chain: chain, TSAURL: cfg.TSAURL, TSAOptional: cfg.TSAOptional, LongTerm: cfg.SealLongTerm, HTTPClient: &http.Client{Timeout: tsaLimit},
-			ServiceName: "Countersign", Now: now, Rand: rand.Reader,
+			ServiceName: seal.ServiceName, Now: now, Rand: rand.Reader,
 		},
 	}
 	if _, err := out.current(ctx); err != nil {

@@ -63,7 +63,7 @@ func (v verifyCommand) Run(ctx context.Context) error {
 		err = report.WriteText(os.Stdout)
 	}
 	if err == nil && (v.Appearance || v.Pages != "") {
-		err = verifyAppearance(ctx, f, report, v.Pages, v.JSON)
+		err = verifyAppearance(ctx, io.NewSectionReader(f, 0, st.Size()), report, v.Pages, v.JSON)
 	}
 	if err == nil {
 		err = exitError(report)

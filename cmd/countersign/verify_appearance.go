@@ -10,9 +10,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"countersign/cli/terminal"
+	"countersign/models"
 	"countersign/seal/appearance"
 	"countersign/seal/manifest"
 	"countersign/seal/verify"
@@ -23,7 +26,7 @@ var errAppearance = errors.New("a page does not look as it was recorded")
 
 // verifyAppearance renders the pages that signers were shown, from the file with which the sealed one begins, and
 // compares them with the record. It writes the pictures into a directory; "": none.
-func verifyAppearance(ctx context.Context, f io.ReaderAt, report verify.Report, dir string, quiet bool) (err error) {
+func verifyAppearance(ctx context.Context, f *io.SectionReader, report verify.Report, dir string, quiet bool) (err error) {
 	if report.Record == nil || report.Record.Appearance == nil {
 		return errors.New("the seal record does not say what the pages looked like")
 	}
@@ -70,10 +73,37 @@ func verifyAppearance(ctx context.Context, f io.ReaderAt, report verify.Report, 
 			return errors.Join(fmt.Errorf("text of page %d: %w", t.Page, errAppearance), err)
 		}
 	}
-	if quiet {
-		return nil
+	finished, err := verifyFinished(ctx, r, f, report.Record)
+	if err != nil || quiet {
+		return err
 	}
-	return sayAppearance(report.Record, shown)
+	return sayAppearance(report.Record, shown, finished)
+}
+
+// verifyFinished compares the pages that signers were shown before signing with the sealed ones, and returns how many. A page
+// on which somebody who signed later entered a value cannot be compared.
+func verifyFinished(ctx context.Context, r *pageRenderer, sealed *io.SectionReader, record *verify.Record) (compared int, err error) {
+	signedAt := make(map[string]time.Time)
+	for _, s := range record.Signers {
+		signedAt[s.ID] = models.Deref(s.SignedAt, time.Time{})
+	}
+	for _, p := range record.Appearance.Finished {
+		later := slices.ContainsFunc(record.Values, func(v manifest.Value) bool {
+			return v.Page == p.Page && signedAt[v.SignerID].After(signedAt[p.SignerID])
+		})
+		if p.DocumentID != record.Document.ID || later {
+			continue
+		}
+		picture, err := r.Page(ctx, sealed, sealed.Size(), p.Page, appearance.Level(p.Level))
+		if err != nil {
+			return 0, fmt.Errorf("finished page %d, level %d: %w", p.Page, p.Level, err)
+		}
+		if hex.EncodeToString(picture.Hash) != p.SHA256 {
+			return 0, fmt.Errorf("finished page %d, level %d: %w", p.Page, p.Level, errAppearance)
+		}
+		compared++
+	}
+	return compared, nil
 }
 
 // makeFolder creates a directory if it can.
@@ -98,9 +128,14 @@ func verifyPicture(ctx context.Context, r *pageRenderer, base *io.SectionReader,
 }
 
 // sayAppearance prints the reproduced pages and the pages that each signer was shown.
-func sayAppearance(record *verify.Record, shown *manifest.Appearance) error {
+func sayAppearance(record *verify.Record, shown *manifest.Appearance, finished int) error {
 	if err := terminal.Say("\nAppearance: %d pictures and %d texts reproduced, profile %d", len(shown.Pages), len(shown.Texts), shown.Profile.Number); err != nil {
 		return err
+	}
+	if len(shown.Finished) > 0 {
+		if err := terminal.Say("Shown before signing: %d of %d pages compared with the sealed document", finished, len(shown.Finished)); err != nil {
+			return err
+		}
 	}
 	names := make(map[string]string)
 	for _, s := range record.Signers {

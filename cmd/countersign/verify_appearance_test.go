@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -53,12 +54,12 @@ func TestVerifyAppearance_OfWhatProgramsDrawDifferently(t *testing.T) {
 			report := sealkit.Verified(t, sealed, k.Trust())
 			require.True(t, report.OK(), sealkit.TextOf(t, report))
 			dir := filepath.Join(t.TempDir(), "pages")
-			require.NoError(t, verifyAppearance(t.Context(), bytes.NewReader(sealed), report, dir, true))
+			require.NoError(t, verifyAppearance(t.Context(), io.NewSectionReader(bytes.NewReader(sealed), 0, int64(len(sealed))), report, dir, true))
 			written, err := os.ReadFile(filepath.Join(dir, "page-0001-level-2.png"))
 			require.NoError(t, err)
 			require.Equal(t, shown.Content, written)
 			report.Record.Appearance.Pages[0].SHA256 = fmt.Sprintf("%064d", 1)
-			require.ErrorIs(t, verifyAppearance(t.Context(), bytes.NewReader(sealed), report, "", true), errAppearance)
+			require.ErrorIs(t, verifyAppearance(t.Context(), io.NewSectionReader(bytes.NewReader(sealed), 0, int64(len(sealed))), report, "", true), errAppearance)
 		})
 	}
 }

@@ -19,9 +19,10 @@ const (
 	Trail = payload - Texts - Appearances
 )
 
-// What the record says of the pages that signers were shown: at most Hashes × 110 and Ranges × 20 bytes, MinRanges for each
-// signer if that is more, and the ids of documents and signers.
+// What the record says of the pages that signers were shown: at most Hashes × 110, Ranges × 20 and Finished × 220 bytes,
+// MinRanges for each signer if that is more, and the ids of documents and signers.
 const (
+	Finished  = 1_000  // finished pages, for all signers together
 	Hashes    = 20_000 // of a page in a level: 4,000 pages in all levels, and their texts
 	Ranges    = 20_000 // of pages, for all signers together
 	MinRanges = 100    // … for each signer

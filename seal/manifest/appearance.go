@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -20,6 +21,18 @@ type Appearance struct {
 	Texts []PageText    `json:"texts"`
 	// Signers lists which pages each signer was shown.
 	Signers []SignerPages `json:"signers"`
+	// Finished lists the pages of all documents that signers were shown with all values, before signing with them: for
+	// each signer in the order of documents, pages and levels.
+	Finished []FinishedPage `json:"finished,omitempty"`
+}
+
+// FinishedPage is a page as it looked to a signer with the values of the signer and of those who had signed before.
+type FinishedPage struct {
+	SignerID   string `json:"signerId"`
+	DocumentID string `json:"documentId"`
+	Page       int    `json:"page"`
+	Level      int    `json:"level"`
+	SHA256     string `json:"sha256"` // of the pixels
 }
 
 // Profile names everything that decides what a page looks like (package appearance).
@@ -86,7 +99,51 @@ func (m *Manifest) checkAppearance() error {
 			return err
 		}
 	}
-	return m.checkViews(listed)
+	if err := m.checkViews(listed); err != nil {
+		return err
+	}
+	return m.checkFinished()
+}
+
+// checkFinished compares the finished pages with their digests in the audit chain.
+func (m *Manifest) checkFinished() error {
+	lines := make(map[string]*strings.Builder)
+	for _, p := range m.Appearance.Finished {
+		if lines[p.SignerID] == nil {
+			lines[p.SignerID] = &strings.Builder{}
+		}
+		fmt.Fprintf(lines[p.SignerID], "%s %d %d %s\n", p.DocumentID, p.Page, p.Level, p.SHA256)
+	}
+	for i, b := range m.Audit.Events {
+		var ev struct {
+			Event  string `json:"event"`
+			Detail struct {
+				SignerID string `json:"signerId"`
+				Finished string `json:"finished"`
+			} `json:"detail"`
+		}
+		if !strings.Contains(string(b), `"signer.signed"`) {
+			continue
+		}
+		if err := json.Unmarshal(b, &ev); err != nil {
+			return fmt.Errorf("event %d cannot be read", i+1)
+		}
+		if ev.Event != "signer.signed" {
+			continue
+		}
+		digest, l := "", lines[ev.Detail.SignerID]
+		if l != nil {
+			digest = fmt.Sprintf("%x", sha256.Sum256([]byte(l.String())))
+		}
+		if digest != ev.Detail.Finished {
+			return fmt.Errorf("event %d, a signature for other pages than those that are listed", i+1)
+		}
+		delete(lines, ev.Detail.SignerID)
+	}
+	if len(lines) > 0 {
+		return fmt.Errorf("pages of somebody who has not signed")
+	}
+	return nil
 }
 
 type levelPage struct{ page, level int }

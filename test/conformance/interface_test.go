@@ -76,8 +76,8 @@ func (s *target) sent(t *testing.T, data object) (*answer, []string) {
 	return e, tokens
 }
 
-// signs lets one signer fill the text fields that are theirs.
-func (s *target) signs(t *testing.T, token string) {
+// signs lets one signer fill the text fields that are theirs, and returns the hash of the finished page.
+func (s *target) signs(t *testing.T, token string) (finished string) {
 	t.Helper()
 	nobody, at := &client{s: s}, "/v1/signing/"+token
 	ctx := nobody.get(t, at).want(t, 200)
@@ -86,7 +86,10 @@ func (s *target) signs(t *testing.T, token string) {
 	for _, f := range ctx.body["fields"].([]any) {
 		values = append(values, object{"fieldId": f.(object)["id"], "textValue": "yes"})
 	}
+	page := nobody.post(t, at+"/documents/"+ctx.item("documents", 0)["documentId"].(string)+"/pages/1/finished", object{"fields": values}).want(t, 200)
+	require.Equal(t, "image/png", page.header.Get("Content-Type"))
 	nobody.post(t, at+"/sign", object{"fields": values}).want(t, 200)
+	return page.header.Get("X-Appearance-SHA256")
 }
 
 const patience = time.Minute
@@ -239,7 +242,7 @@ func checkSigning(t *testing.T, s *target) {
 			nobody.get(t, "/v1/signing/"+bob+"/pictures/"+picture).want(t, 200)
 		}
 	}
-	s.signs(t, bob)
+	finished := s.signs(t, bob)
 	full := s.completed(t, e.str("id"))
 	require.NotNil(t, full.body["completedAt"])
 	var sealed object
@@ -249,11 +252,14 @@ func checkSigning(t *testing.T, s *target) {
 		}
 	}
 	require.Equal(t, sealed["sha256"], full.str("documentHashFinal"))
+	page := s.app().get(t, "/v1/envelopes/"+e.str("id")+"/documents/"+sealed["id"].(string)+"/pages/1").want(t, 200)
+	require.Equal(t, finished, page.header.Get("X-Appearance-SHA256"), "the page is sealed as the last signer was shown it before signing")
 	file := s.app().get(t, "/v1/envelopes/"+e.str("id")+"/document?kind=sealed").want(t, 200)
 	sum := sha256.Sum256(file.raw)
 	require.Equal(t, sealed["sha256"], hex.EncodeToString(sum[:]))
 	report := nobody.send(t, http.MethodPost, "/v1/verify", "application/pdf", file.raw).want(t, 200)
 	require.Equal(t, "valid", report.str("verdict"), "a service trusts its own seals: %s", report.raw)
+	require.Equal(t, finished, report.body["record"].(object)["appearance"].(object)["finished"].([]any)[0].(object)["sha256"])
 	seen := nobody.send(t, http.MethodPost, "/v1/verify/pages/1", "application/pdf", file.raw).want(t, 200)
 	require.NotEmpty(t, seen.header.Get("X-Appearance-SHA256"))
 	for _, f := range report.body["findings"].([]any) {
@@ -350,6 +356,8 @@ func checkPortal(t *testing.T, s *target) {
 	s.completed(t, e.str("id"))
 	at := "/v1/download/" + s.mailedLink(t, to, "/download/")
 	require.Equal(t, true, nobody.get(t, at).want(t, 200).body["available"])
+	require.NotEmpty(t, nobody.get(t, at+"/pages/2/text").want(t, 200).body["words"], "of the certificate")
+	require.Equal(t, "image/png", nobody.get(t, at+"/pages/1").want(t, 200).header.Get("Content-Type"))
 	require.Equal(t, "%PDF", string(nobody.get(t, at+"/document").want(t, 200).raw[:4]))
 	log := s.app().get(t, "/v1/envelopes/"+e.str("id")).body["auditLog"].([]any)
 	require.Equal(t, "document.downloaded", log[len(log)-1].(object)["event"])

@@ -1392,6 +1392,27 @@ func (e TemplateRoleRequestKind) Valid() bool {
 	}
 }
 
+// Defines values for VerifiedRecordAppearanceFinishedLevel.
+const (
+	VerifiedRecordAppearanceFinishedLevelN1 VerifiedRecordAppearanceFinishedLevel = 1
+	VerifiedRecordAppearanceFinishedLevelN2 VerifiedRecordAppearanceFinishedLevel = 2
+	VerifiedRecordAppearanceFinishedLevelN4 VerifiedRecordAppearanceFinishedLevel = 4
+)
+
+// Valid indicates whether the value is a known member of the VerifiedRecordAppearanceFinishedLevel enum.
+func (e VerifiedRecordAppearanceFinishedLevel) Valid() bool {
+	switch e {
+	case VerifiedRecordAppearanceFinishedLevelN1:
+		return true
+	case VerifiedRecordAppearanceFinishedLevelN2:
+		return true
+	case VerifiedRecordAppearanceFinishedLevelN4:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for VerifiedRecordAppearancePagesLevel.
 const (
 	VerifiedRecordAppearancePagesLevelN1 VerifiedRecordAppearancePagesLevel = 1
@@ -5084,6 +5105,24 @@ type VerifiedDocument struct {
 type VerifiedRecord struct {
 	// Appearance What the document looked like to its signers. Absent if it is not known.
 	Appearance *struct {
+		// Finished Pages of all documents that signers were shown with their values before they signed with them. Absent if there are none.
+		Finished []struct {
+			// DocumentID ID of the document.
+			DocumentID openapi_types.UUID `json:"documentId"`
+
+			// Level Resolution.
+			Level VerifiedRecordAppearanceFinishedLevel `json:"level"`
+
+			// Page Page number, from 1.
+			Page int `json:"page"`
+
+			// Sha256 Hash of the pixels.
+			Sha256 string `json:"sha256"`
+
+			// SignerID ID of the signer.
+			SignerID openapi_types.UUID `json:"signerId"`
+		} `json:"finished,omitzero"`
+
 		// Pages Pictures that were delivered to signers.
 		Pages []struct {
 			// Level Resolution.
@@ -5346,6 +5385,9 @@ type VerifiedRecord struct {
 	// VerifyURL Address of the installation's verification page.
 	VerifyURL *string `json:"verifyUrl,omitempty"`
 }
+
+// VerifiedRecordAppearanceFinishedLevel Resolution.
+type VerifiedRecordAppearanceFinishedLevel int
 
 // VerifiedRecordAppearancePagesLevel Resolution.
 type VerifiedRecordAppearancePagesLevel int
@@ -5978,6 +6020,9 @@ type UpdateDocumentParams struct {
 type GetPagePictureParams struct {
 	// Level Resolution. Level 1, 2 or 4 has 72, 144 or 288 dots per inch. A picture with more than 12 megapixels is scaled down.
 	Level *GetPagePictureParamsLevel `form:"level,omitempty" json:"level,omitempty"`
+
+	// Entries Whether the picture of an original shows the values of those who have signed so far, as the sealed page will. Such a picture is not stored. Pictures of sealed documents show all values in any case.
+	Entries *bool `form:"entries,omitempty" json:"entries,omitempty"`
 }
 
 // GetPagePictureParamsLevel defines parameters for GetPagePicture.
@@ -7623,7 +7668,7 @@ type ClientInterface interface {
 
 	// GetPagePicture Get a picture of a page
 	//
-	// Returns the page as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
+	// Returns a page of an original or sealed document as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
 	//
 	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page} (the `GetPagePicture` operationId).
 	GetPagePicture(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetPagePictureParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -9518,7 +9563,7 @@ func (c *Client) UpdateDocument(ctx context.Context, id openapi_types.UUID, docu
 
 // GetPagePicture Get a picture of a page
 //
-// Returns the page as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
+// Returns a page of an original or sealed document as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
 //
 // Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page} (the `GetPagePicture` operationId).
 func (c *Client) GetPagePicture(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetPagePictureParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -14229,6 +14274,18 @@ func NewGetPagePictureRequest(server string, id openapi_types.UUID, documentID o
 
 		}
 
+		if params.Entries != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "entries", *params.Entries, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -17613,7 +17670,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetPagePictureWithResponse Get a picture of a page
 	//
-	// Returns the page as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
+	// Returns a page of an original or sealed document as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -23635,7 +23692,7 @@ func (c *ClientWithResponses) UpdateDocumentWithResponse(ctx context.Context, id
 
 // GetPagePictureWithResponse Get a picture of a page
 //
-// Returns the page as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
+// Returns a page of an original or sealed document as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
 //
 // Returns a wrapper object for the known response body format(s).
 //

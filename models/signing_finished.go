@@ -1,0 +1,93 @@
+package models
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"countersign/seal/limits"
+)
+
+// FinishedPages are the pages that a signer was shown with all values, before signing with them.
+type FinishedPages struct {
+	Values string         `json:"values"` // hash of the signer's values, as in the signer.signed event
+	Shown  string         `json:"shown"`  // digest of the other signers' values
+	Pages  []FinishedPage `json:"pages"`
+}
+
+// FinishedPage is a page in a level as it looks with values.
+type FinishedPage struct {
+	Document   uuid.UUID `json:"document"`
+	Page       int       `json:"page"`
+	Level      int       `json:"level"`
+	Appearance string    `json:"appearance"` // hash of the pixels, lower-case hex
+}
+
+// compare orders pages by document, page and level.
+func (p FinishedPage) compare(o FinishedPage) int {
+	if c := bytes.Compare(p.Document[:], o.Document[:]); c != 0 {
+		return c
+	}
+	if p.Page != o.Page {
+		return p.Page - o.Page
+	}
+	return p.Level - o.Level
+}
+
+// Preview returns the values with which a submission would sign, and the values of the signer's fields that Sign would
+// derive. It makes the same checks as Sign and changes nothing.
+func (e *Envelope) Preview(act ActionContext, l Link, sub Submission) (values []FieldValue, shown string, err error) {
+	s, err := e.authorizeSign(act, l)
+	if err != nil {
+		return nil, "", err
+	}
+	now, err := e.Shown()
+	if err != nil {
+		return nil, "", err
+	}
+	if sub.Shown != nil && *sub.Shown != now.Digest {
+		return nil, "", ErrValuesChanged
+	}
+	attached := e.Attached
+	values, err = e.values(s, sub, act.At)
+	e.Attached = attached
+	return values, now.Digest, err
+}
+
+// RecordFinished notes that a page was delivered to the holder of a link as it looks with values. What the record has no
+// room for is not noted. Pages with other values than the last ones are forgotten.
+func (e *Envelope) RecordFinished(act ActionContext, l Link, values []FieldValue, shown string, p FinishedPage) error {
+	s, err := e.authorizeSign(act, l)
+	if err != nil {
+		return err
+	}
+	next := FinishedPages{Values: valuesHash(values), Shown: shown}
+	if f := s.Pages.Finished; f != nil && f.Values == next.Values && f.Shown == shown {
+		next.Pages = f.Pages
+	}
+	at, known := slices.BinarySearchFunc(next.Pages, p, FinishedPage.compare)
+	if known || len(next.Pages) >= limits.Finished/len(e.Signers) {
+		return nil
+	}
+	next.Pages = slices.Insert(slices.Clone(next.Pages), at, p) // the loaded ones are what the row is compared with
+	s.Pages.Finished = &next
+	return nil
+}
+
+// finishedDetail adds to a signer.signed event how many finished pages the signer was shown, and their digest: SHA-256 over
+// "<document id> <page> <level> <hash>\n" of each. Pages with other values are forgotten.
+func (s *Signer) finishedDetail(shown string, d Detail) Detail {
+	f := s.Pages.Finished
+	if f == nil || f.Values != s.ValuesHash || f.Shown != shown || len(f.Pages) == 0 {
+		s.Pages.Finished = nil
+		return d
+	}
+	var lines bytes.Buffer
+	for _, p := range f.Pages {
+		fmt.Fprintf(&lines, "%s %d %d %s\n", p.Document, p.Page, p.Level, p.Appearance)
+	}
+	d["finishedPages"], d["finished"] = len(f.Pages), hexDigest(lines.Bytes())
+	return d
+}
