@@ -16,7 +16,7 @@ import (
 	"countersign/locales"
 )
 
-var catalogues = []string{"pages.json", "builder.json", "verification.json", "mail.json", "certificate.json"}
+var catalogues = []string{"pages.json", "builder.json", "console.json", "verification.json", "mail.json", "certificate.json"}
 
 // filled are the places of a text where something is filled in: words in braces, or verbs of fmt.
 var filled = regexp.MustCompile(`\{[a-zA-Z]+\}|%[a-z]`)

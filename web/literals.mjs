@@ -4,15 +4,12 @@ import { join } from "node:path";
 import ts from "typescript";
 
 /** The console's modules whose texts are still literals. The list only shrinks. */
-const unconverted = new Set([
-  "application.tsx", "bulk.tsx", "contacts.tsx", "corrections.tsx", "delivery.tsx", "envelope.tsx", "envelopes.tsx", "newbulk.tsx", "newenvelope.tsx", "ownaccount.tsx", "passkeys.ts", "problems.tsx",
-  "proof.tsx", "settings.tsx", "templates.tsx", "tenant.tsx", "timeline.ts", "usage.tsx", "users.tsx", "usetemplate.tsx", "webhooks.tsx",
-]);
+const unconverted = new Set(["contacts.tsx", "corrections.tsx", "envelope.tsx", "envelopes.tsx", "newenvelope.tsx", "timeline.ts"]);
 
 /** Attributes whose value people read or hear; also those of the builder's own components. */
 const shown = new Set(["title", "alt", "placeholder", "aria-label", "aria-description", "aria-roledescription", "aria-valuetext", "label", "listLabel", "text"]);
-/** A placeholder that is a value as the API takes it, a telephone number, or the name of the program. */
-const values = new Set(["true", "+44 20 7946 0958", "Countersign"]);
+/** A placeholder that is a value as the API takes it, a telephone number, the name of the program, or a part of a column's name. */
+const values = new Set(["true", "+44 20 7946 0958", "Countersign", "value."]);
 
 const letters = (text) => /\p{L}/u.test(text);
 /** A sentence, a phrase, or a word that begins like one. */
@@ -22,12 +19,16 @@ const technical = new Set(["Authorization", "Bearer ", "Files", "too long to be 
 
 const textOf = (n) => (ts.isStringLiteral(n) || ts.isNoSubstitutionTemplateLiteral(n) || ts.isTemplateHead(n) || ts.isTemplateMiddle(n) || ts.isTemplateTail(n) || ts.isJsxText(n) ? n.text : null);
 
+/** An element whose child is a status of the API, which it shows in words. */
+const isBadge = (n) => ts.isJsxElement(n) && n.openingElement.tagName.getText() === "Badge";
+
 /** The attribute or the child of an element that an expression becomes, or that it is compared or selects; null where it is an argument or none of these. */
 function roleOf(node) {
   for (let n = node; n.parent; n = n.parent) {
     const p = n.parent;
     if (ts.isJsxAttribute(p)) return p.name.getText();
-    if ((ts.isJsxExpression(p) && !ts.isJsxAttribute(p.parent)) || ts.isJsxElement(p)) return "child";
+    if (isBadge(p)) return "selector";
+    if ((ts.isJsxExpression(p) && !ts.isJsxAttribute(p.parent) && !isBadge(p.parent)) || (ts.isJsxElement(p) && !isBadge(p))) return "child";
     if (ts.isCallExpression(p) && p.expression !== n) return /\.(closest|matches|querySelector(All)?)$/.test(p.expression.getText()) ? "selector" : null;
     if (ts.isPropertyAccessExpression(p) || ts.isElementAccessExpression(p) || ts.isFunctionLike(p) || ts.isPropertyAssignment(p)) return null;
     if (ts.isBinaryExpression(p) && /^(===|!==|==|!=|in)$/.test(p.operatorToken.getText())) return "compared";
@@ -43,7 +44,7 @@ function literalsOf(name, source) {
     if (ts.isImportDeclaration(n) || ts.isTypeNode(n)) return;
     const text = textOf(n);
     if (text !== null && !values.has(text)) {
-      const role = ts.isJsxText(n) ? "child" : roleOf(n);
+      const role = roleOf(n);
       const bad = role === "child" || shown.has(role) ? letters(text) : role === null && reads(text) && !technical.has(text);
       if (bad) found.push(`${name}:${file.getLineAndCharacterOfPosition(n.getStart()).line + 1}: ${JSON.stringify(text.trim())}`);
     }
@@ -55,7 +56,7 @@ function literalsOf(name, source) {
 
 // What the check has to find, and what not.
 const wrong = ['<p>Hello</p>', '<p>{on ? "yes" : t("no")}</p>', '<p>{`${n} fields`}</p>', '<i title="Close" />', '<i aria-label={on ? `Edit ${name}` : ""} />', 'throw new Error("Not now.")', 'const words = { saved: "Saved" }', 'setTold("not there yet")', '<D other={{ label: "Remove it" }} />'];
-const right = ['<p>{t("hello")}</p>', '<p class="big small">·</p>', '<i title={t(on ? "a" : "b")} />', 'if (state === "Saved") go("change", "x")', '<p>{kind === "signer" && t("kindSigner")}</p>', '<option value="Left">{t("left")}</option>', 'fetch(path, { method: "POST" })'];
+const right = ['<p>{t("hello")}</p>', '<p class="big small">·</p>', '<i title={t(on ? "a" : "b")} />', 'if (state === "Saved") go("change", "x")', '<p>{kind === "signer" && t("kindSigner")}</p>', '<option value="Left">{t("left")}</option>', 'fetch(path, { method: "POST" })', '<Badge>failed</Badge>', '<Badge>{on ? "Active" : w.reason || "Paused"}</Badge>'];
 for (const source of wrong) if (literalsOf("wrong.tsx", source).length !== 1) throw new Error(`the check overlooks ${source}`);
 for (const source of right) if (literalsOf("right.tsx", source).length !== 0) throw new Error(`the check takes ${source} for words`);
 

@@ -54,7 +54,7 @@ func TestConsoleProblems(t *testing.T) {
 
 	b.answers("/v1/console/problems", http.StatusOK, problemsShown)
 	b.visit(svc.base + "/console?all#/problems")
-	b.see("No workflow runs")
+	b.see("No workflow is running")
 	b.see("550 5.1.1 no such mailbox")
 	b.see("closed for maintenance")
 	require.Equal(t, 2, eval[int](b, `[...document.querySelectorAll("button")].filter((x) => x.textContent === "Restart workflow").length`), "a workflow that runs is not restarted")

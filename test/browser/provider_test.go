@@ -88,7 +88,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.until(`document.querySelector("h1")?.textContent === "Contacts"`)
 		require.Contains(t, b.text(), "Ada Byron")
 		b.visit(svc.base + "/console#/account")
-		b.see("Through your organization's provider.")
+		b.see("You sign in through your organization's provider.")
 		require.NotContains(t, b.text(), "authenticator")
 		b.checked("console-account-provider")
 		b.visit(svc.base + "/console#/users")

@@ -164,7 +164,7 @@ func TestASenderAtWork(t *testing.T) {
 	b.visit(svc.base + "/console#/bulk/new?template=" + template)
 	b.see("Tenant.name, Tenant.email")
 	b.choose("#btable", "many.csv", []byte("Tenant.name,Tenant.email,Landlord.name,Landlord.email\r\nAda,walk-row-1@example.com,Grace,grace@example.com\r\nBo,walk-row-2@example.com,Grace,grace@example.com\r\n"))
-	b.see("2 rows are right.")
+	b.see("2 rows are valid.")
 	b.button("Send 2 envelopes")
 	b.see("2 of 2 rows are done.")
 	for _, email := range []string{"walk-row-1@example.com", "walk-row-2@example.com"} {

@@ -287,7 +287,7 @@ func TestConsoleTemplates(t *testing.T) {
 	require.Len(t, svc.savedTemplate(t, id).Fields, 1)
 
 	b.button("New envelope")
-	b.see("New envelope: Workshop of a sender")
+	b.see("New envelope from Workshop of a sender")
 	b.fill("#pname0", "Ada Lovelace")
 	b.fill("#pmail0", "ada-template@example.com")
 	b.fill("#pname1", "Grace Hopper")

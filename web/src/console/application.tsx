@@ -5,30 +5,31 @@ import { useSecondFactors } from "./factors";
 import { ActionButton, SecretNotice, ErrorNotice, Table } from "./parts";
 import { Prove, type Proof } from "./proof";
 import { usePageTitle } from "./route";
+import { listed, t } from "./texts";
 
 interface App { id: string; name: string; plan: string; tenants: string[]; contact: string; createdAt: string }
 interface Secret { id: string; createdAt: string; expiresAt: string | null }
 
 export function Application({ client, who }: { client: Client; who: Identity }) {
-  usePageTitle("Application");
+  usePageTitle(t("application"));
   const { data, problem, reload } = useLoad<App>(client, "app");
   const [changed, setChanged] = useState<Partial<Pick<App, "name" | "contact">>>({});
   const app = data && { ...data, ...changed };
   return (
     <>
-      <Title>Application</Title>
+      <Title>{t("application")}</Title>
       <ErrorNotice text={problem} />
       {app && (
         <section class="card stack">
           <dl class="facts">
-            <dt>Plan</dt><dd>{app.plan}</dd>
-            <dt>Workspaces</dt><dd>{app.tenants.join(", ") || "all"}</dd>
-            <dt>Since</dt><dd>{formatTime(app.createdAt)}</dd>
+            <dt>{t("plan")}</dt><dd>{app.plan}</dd>
+            <dt>{t("workspaces")}</dt><dd>{listed(app.tenants) || t("all")}</dd>
+            <dt>{t("since")}</dt><dd>{formatTime(app.createdAt)}</dd>
           </dl>
-          <p class="quiet small">Only the operator can change the plan and tenants.</p>
-          <div><label for="appname">Name shown to signers</label><input id="appname" required maxLength={255} value={app.name} onInput={(e) => setChanged({ ...changed, name: e.currentTarget.value })} /></div>
-          <div><label for="contact">Email address for alerts about disabled endpoints (optional)</label><input id="contact" type="email" maxLength={254} value={app.contact} onInput={(e) => setChanged({ ...changed, contact: e.currentTarget.value })} /></div>
-          <ActionButton label="Save" tone="" done="Saved." work={async () => { await client.call("app", { method: "PATCH", body: changed }); setChanged({}); reload(); }} />
+          <p class="quiet small">{t("operatorOnly")}</p>
+          <div><label for="appname">{t("nameForSigners")}</label><input id="appname" required maxLength={255} value={app.name} onInput={(e) => setChanged({ ...changed, name: e.currentTarget.value })} /></div>
+          <div><label for="contact">{t("contactForAlerts")}</label><input id="contact" type="email" maxLength={254} value={app.contact} onInput={(e) => setChanged({ ...changed, contact: e.currentTarget.value })} /></div>
+          <ActionButton label={t("save")} tone="" done={t("saved")} work={async () => { await client.call("app", { method: "PATCH", body: changed }); setChanged({}); reload(); }} />
         </section>
       )}
       {who.user && <Secrets client={client} email={who.user.email} />}
@@ -53,29 +54,29 @@ function Secrets({ client, email }: { client: Client; email: string }) {
   const close = () => setAsking(null);
   return (
     <>
-      <h2 class="later">Client secrets</h2>
-      <p class="quiet small">The application uses a client secret to get access tokens. It also signs webhooks that have no secret of their own.</p>
+      <h2 class="later">{t("clientSecrets")}</h2>
+      <p class="quiet small">{t("clientSecretsText")}</p>
       <ErrorNotice text={problem} />
-      {fresh && <SecretNotice label="The new client secret." secret={fresh} onKept={() => setFresh("")} />}
+      {fresh && <SecretNotice label={t("newClientSecret")} secret={fresh} onKept={() => setFresh("")} />}
       {data && (
-        <Table label="Client secrets" head={["Made", "Good until", "End"]}>
+        <Table label={t("clientSecrets")} head={[t("created"), t("expires"), t("revoke")]}>
           {data.map((s, i) => (
             <tr key={s.id}>
-              <td>{formatTime(s.createdAt)}{i === 0 && <> <span class="badge good">newest</span></>}</td>
-              <td>{s.expiresAt ? formatTime(s.expiresAt) : "it is replaced"}</td>
-              <td>{i === 0 ? "–" : <button type="button" class="plain small" onClick={() => setAsking(s)}>End it now</button>}</td>
+              <td>{formatTime(s.createdAt)}{i === 0 && <> <span class="badge good">{t("newest")}</span></>}</td>
+              <td>{s.expiresAt ? formatTime(s.expiresAt) : t("whenReplaced")}</td>
+              <td>{i === 0 ? "–" : <button type="button" class="plain small" onClick={() => setAsking(s)}>{t("revokeNow")}</button>}</td>
             </tr>
           ))}
         </Table>
       )}
-      <p><button type="button" class="small" onClick={() => setAsking("new")}>Create new secret</button></p>
+      <p><button type="button" class="small" onClick={() => setAsking("new")}>{t("createNewSecret")}</button></p>
       {asking === "new" && (
-        <Prove email={email} title="Create a new client secret?" text="Enter your password first. Anyone with the secret can act as the application." label="Create secret" factors={factors} work={make} onClose={close}>
-          <div><label for="soverlap">Earlier secrets expire after (hours, 0 to 720)</label><input id="soverlap" type="number" min={0} max={720} required value={hours} onInput={(e) => setHours(e.currentTarget.value)} /></div>
+        <Prove email={email} title={t("newClientSecretQuestion")} text={t("newClientSecretText")} label={t("createSecret")} factors={factors} work={make} onClose={close}>
+          <div><label for="soverlap">{t("earlierSecretsHours")}</label><input id="soverlap" type="number" min={0} max={720} required value={hours} onInput={(e) => setHours(e.currentTarget.value)} /></div>
         </Prove>
       )}
       {asking && asking !== "new" && (
-        <Prove email={email} title="Revoke this secret now?" text="Requests that still use it are rejected immediately." label="Revoke secret" factors={factors} work={end} onClose={close} />
+        <Prove email={email} title={t("revokeQuestion")} text={t("revokeText")} label={t("revokeSecret")} factors={factors} work={end} onClose={close} />
       )}
     </>
   );

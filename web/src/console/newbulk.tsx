@@ -8,6 +8,7 @@ import { ErrorNotice, Table } from "./parts";
 import { listHref, useFilters, usePageTitle } from "./route";
 import type { Template, TemplateSummary } from "./template";
 import { TenantField, useWorkspace } from "./tenant";
+import { numeral, rich, t } from "./texts";
 
 interface Fault { row: number; column: string; message: string }
 interface Checked { total: number; faults: Fault[]; faultCount: number }
@@ -27,7 +28,7 @@ function columnsOf(t: Template): string[] {
 
 /** Starts a bulk send: a template, a table, its problems, and the sending. */
 export function NewBulkSend({ client, who }: { client: Client; who: Identity }) {
-  usePageTitle("New bulk send");
+  usePageTitle(t("newBulkSend"));
   const { get, set } = useFilters();
   const id = get("template");
   const [tenantId, setTenant] = useWorkspace(client, who);
@@ -76,57 +77,57 @@ export function NewBulkSend({ client, who }: { client: Client; who: Identity }) 
   const ready = checked !== null && checked.faultCount === 0 && checked.total > 0;
   return (
     <>
-      <p class="small"><a href={listHref("bulk")}>Bulk sends</a></p>
-      <Title>New bulk send</Title>
+      <p class="small"><a href={listHref("bulk")}>{t("bulkSends")}</a></p>
+      <Title>{t("newBulkSend")}</Title>
       <ErrorNotice text={templates.problem || problem} />
       {templates.data?.data.length === 0 ? (
-        <Empty icon="file" title="Create a template first" action={<a class="button small" href="#/templates">Templates</a>}>A bulk send creates an envelope from a template for each row of a CSV file.</Empty>
+        <Empty icon="file" title={t("templateFirst")} action={<a class="button small" href="#/templates">{t("templates")}</a>}>{t("templateFirstText")}</Empty>
       ) : (
         <div class="stack wide rows">
           <section class="card stack">
-            <h2>1. Template</h2>
-            <div><label for="btemplate">Template</label>
-              <select id="btemplate" value={id} onChange={(e) => set({ template: e.currentTarget.value })}><option value="">choose one</option>{templates.data?.data.map((t) => <option key={t.id} value={t.id}>{t.name}</option>)}
-                {template && !templates.data?.data.some((t) => t.id === id) && <option value={id}>{template.name}</option>}</select></div>
+            <h2>{t("bulkStep1")}</h2>
+            <div><label for="btemplate">{t("template")}</label>
+              <select id="btemplate" value={id} onChange={(e) => set({ template: e.currentTarget.value })}><option value="">{t("choose")}</option>{templates.data?.data.map((one) => <option key={one.id} value={one.id}>{one.name}</option>)}
+                {template && !templates.data?.data.some((one) => one.id === id) && <option value={id}>{template.name}</option>}</select></div>
             {template && template.tenantId === null && <TenantField who={who} value={tenantId} onChange={setTenant} />}
           </section>
           {template && (
             <section class="card stack">
-              <h2>2. Table</h2>
-              <p class="quiet small">A UTF-8 CSV file with one row per envelope, up to 10,000. The first line names the columns: <span class="mono">{columnsOf(template).join(", ")}</span>; also <span class="mono">value.</span> and the name of a field that is filled in already.</p>
-              <p><button type="button" class="plain small" onClick={() => saveAs(`${columnsOf(template).map(cellOf).join(",")}\r\n`, `${template.name}.csv`)}>Download an empty CSV file</button></p>
-              <div><label for="btable">Table</label><input id="btable" type="file" accept=".csv,text/csv" onClick={(e) => { e.currentTarget.value = ""; setFile(null); /* so that the mended file can be chosen again */ }} onChange={(e) => setFile(e.currentTarget.files?.[0] ?? null)} /></div>
-              {busy && !checked && <p class="quiet" role="status">Checking rows …</p>}
+              <h2>{t("bulkStep2")}</h2>
+              <p class="quiet small">{rich("tableText", { columns: <span class="mono" dir="ltr">{columnsOf(template).join(", ")}</span>, value: <span class="mono" dir="ltr">value.</span> }, 10_000)}</p>
+              <p><button type="button" class="plain small" onClick={() => saveAs(`${columnsOf(template).map(cellOf).join(",")}\r\n`, `${template.name}.csv`)}>{t("downloadEmptyCSV")}</button></p>
+              <div><label for="btable">{t("table")}</label><input id="btable" type="file" accept=".csv,text/csv" onClick={(e) => { e.currentTarget.value = ""; setFile(null); /* so that the mended file can be chosen again */ }} onChange={(e) => setFile(e.currentTarget.files?.[0] ?? null)} /></div>
+              {busy && !checked && <p class="quiet" role="status">{t("checkingRows")}</p>}
               <ErrorNotice text={refused} />
             </section>
           )}
           {template && file && checked && (
             <section class="card stack">
-              <h2>3. Check</h2>
+              <h2>{t("bulkStep3")}</h2>
               {checked.faultCount > 0 ? (
                 <>
-                  <p class="notice bad" role="alert">{checked.faultCount.toLocaleString()} {checked.faultCount === 1 ? "error" : "errors"} in {checked.total.toLocaleString()} rows. Nothing was sent. Fix the file and upload it again.</p>
-                  <Table label="Errors" head={["Row", "Column", "Error"]}>{checked.faults.map((f, i) => <tr key={i}><td>{f.row === 0 ? "all" : f.row.toLocaleString()}</td><td class="mono">{f.column}</td><td>{f.message}</td></tr>)}</Table>
-                  {checked.faultCount > checked.faults.length && <p class="quiet small">The first {checked.faults.length} are shown.</p>}
-                  <p><button type="button" class="plain small" onClick={() => saveAs(["row,column,message", ...checked.faults.map((f) => [String(f.row), f.column, f.message].map(cellOf).join(","))].join("\r\n"), "errors.csv")}>Download errors</button></p>
+                  <p class="notice bad" role="alert">{t("rowErrors", { n: checked.faultCount })}</p>
+                  <Table label={t("errors")} head={[t("row"), t("column"), t("error")]}>{checked.faults.map((f, i) => <tr key={i}><td>{f.row === 0 ? t("all") : numeral(f.row)}</td><td class="mono"><bdi>{f.column}</bdi></td><td dir="auto">{f.message}</td></tr>)}</Table>
+                  {checked.faultCount > checked.faults.length && <p class="quiet small">{t("firstShown", { n: checked.faults.length })}</p>}
+                  <p><button type="button" class="plain small" onClick={() => saveAs(["row,column,message", ...checked.faults.map((f) => [String(f.row), f.column, f.message].map(cellOf).join(","))].join("\r\n"), "errors.csv")}>{t("downloadErrors")}</button></p>
                 </>
-              ) : <p class="notice good" role="status">{checked.total.toLocaleString()} {checked.total === 1 ? "row is" : "rows are"} right.</p>}
+              ) : <p class="notice good" role="status">{t("rowsValid", { n: checked.total })}</p>}
               {body.length > 0 && (
                 <>
-                  <Table label="Preview of the rows" head={["Row", ...head]}>{body.slice(0, shown).map((r, i) => <tr key={i} class={faulty.has(i + 1) ? "faulty" : ""}><td>{i + 1}</td>{head.map((_, j) => <td key={j}><bdi>{r[j] ?? ""}</bdi></td>)}</tr>)}</Table>
-                  {body.length > shown && <p class="quiet small">The first {shown} of {body.length.toLocaleString()} rows.</p>}
+                  <Table label={t("rowPreview")} head={[t("row"), ...head]}>{body.slice(0, shown).map((r, i) => <tr key={i} class={faulty.has(i + 1) ? "faulty" : ""}><td>{i + 1}</td>{head.map((_, j) => <td key={j}><bdi>{r[j] ?? ""}</bdi></td>)}</tr>)}</Table>
+                  {body.length > shown && <p class="quiet small">{t("firstRows", { shown, n: body.length })}</p>}
                 </>
               )}
             </section>
           )}
           {ready && (
             <section class="card stack">
-              <h2>4. Send</h2>
+              <h2>{t("bulkStep4")}</h2>
               <div class="pair">
-                <div><label for="bname">Name (optional)</label><input id="bname" maxLength={200} placeholder="Leases of May" value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
-                <div><label for="bpace">Maximum per minute (optional)</label><input id="bpace" type="number" min={1} max={6000} value={perMinute} onInput={(e) => setPerMinute(e.currentTarget.value)} /></div>
+                <div><label for="bname">{t("nameOptional")}</label><input id="bname" maxLength={200} placeholder={t("bulkNameExample")} value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
+                <div><label for="bpace">{t("maximumPerMinute")}</label><input id="bpace" type="number" min={1} max={6000} value={perMinute} onInput={(e) => setPerMinute(e.currentTarget.value)} /></div>
               </div>
-              <p class="row"><button type="button" aria-disabled={busy} onClick={() => void send()}>Send {checked.total.toLocaleString()} {checked.total === 1 ? "envelope" : "envelopes"}</button><span class="quiet small">You can pause or cancel it while it is being sent.</span></p>
+              <p class="row"><button type="button" aria-disabled={busy} onClick={() => void send()}>{t("sendEnvelopes", { n: checked.total })}</button><span class="quiet small">{t("canPause")}</span></p>
             </section>
           )}
         </div>

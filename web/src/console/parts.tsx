@@ -16,6 +16,21 @@ const named: Partial<Record<string, TextKey>> = {
   viewer: "roleViewer", support: "roleSupport", sender: "roleSender", admin: "roleAdmin",
 };
 
+/** The text for each kind of recipient and each identity check. A viewer among recipients is not the role of a user. */
+const kinds: Partial<Record<string, TextKey>> = {
+  signer: "kindSigner", approver: "kindApprover", viewer: "kindViewer", in_person: "kindInPerson", copy: "kindCopy", witness: "kindWitness", email_otp: "checkEmail", sms_otp: "checkSMS", none: "checkNone",
+};
+
+/** Returns the text for a kind of recipient or an identity check of the API. */
+export const recipientKind = (kind: string): string => { const key = kinds[kind]; return key ? t(key) : kind.replaceAll("_", " "); };
+
+const mailKinds: Partial<Record<string, TextKey>> = {
+  invitation: "mailInvitation", reminder: "mailReminder", copy_notice: "mailCopyNotice", completed: "mailCompleted", closed: "mailClosed", deletion: "mailDeletion", webhook_disabled: "mailWebhookDisabled", notice: "mailNotice",
+};
+
+/** Returns the text for a kind of email of the API. */
+export const mailKind = (kind: string): string => { const key = mailKinds[kind]; return key ? t(key) : kind.replaceAll("_", " "); };
+
 /** Returns the text for a status, a role or a kind of the API; an unknown one stays as it is. */
 export const nameOf = (value: string): string => { const key = named[value]; return key ? t(key) : value.replaceAll("_", " "); };
 

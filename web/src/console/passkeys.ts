@@ -1,4 +1,5 @@
 import { request, type RequestOptions } from "../ui/http";
+import { t } from "./texts";
 
 /** The options of a WebAuthn ceremony, with the id that its response must name. */
 interface Options<T> { ceremony: string; publicKey: T }
@@ -16,7 +17,7 @@ async function ask<T>(work: () => Promise<T | null>, otherwise: string): Promise
     const made = await work();
     if (made) return made;
   } catch (e) {
-    if (e instanceof DOMException && e.name === "InvalidStateError") throw new PasskeyError("This device already has a passkey for this account.");
+    if (e instanceof DOMException && e.name === "InvalidStateError") throw new PasskeyError(t("passkeyExists"));
     if (!(e instanceof DOMException)) throw e;
   }
   throw new PasskeyError(otherwise);
@@ -34,7 +35,7 @@ export const provePasskey = async (call: Call): Promise<PasskeyAnswer> => answer
 
 async function answer(o: Challenge): Promise<PasskeyAnswer> {
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(o.publicKey);
-  const made = await ask(() => navigator.credentials.get({ publicKey }), "No passkey was used. Try again, or use a code.") as PublicKeyCredential;
+  const made = await ask(() => navigator.credentials.get({ publicKey }), t("passkeyNotUsed")) as PublicKeyCredential;
   return { ceremony: o.ceremony, credential: made.toJSON() };
 }
 
@@ -42,6 +43,6 @@ async function answer(o: Challenge): Promise<PasskeyAnswer> {
 export async function addPasskey(call: Call, name: string, proof: object): Promise<{ recoveryCodes: string[] }> {
   const o = await call<Options<PublicKeyCredentialCreationOptionsJSON>>("passkeys/begin", { body: proof });
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(o.publicKey);
-  const made = await ask(() => navigator.credentials.create({ publicKey }), "No passkey was created. Try again.") as PublicKeyCredential;
+  const made = await ask(() => navigator.credentials.create({ publicKey }), t("passkeyNotCreated")) as PublicKeyCredential;
   return call("passkeys", { body: { ceremony: o.ceremony, name, credential: made.toJSON() } });
 }

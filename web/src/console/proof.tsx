@@ -7,6 +7,7 @@ import { SecondFactorInput, type SecondFactors } from "./factors";
 import { ErrorNotice, useBusy } from "./parts";
 import type { PasskeyAnswer } from "./passkeys";
 import { signInAtProvider } from "./provider";
+import { t } from "./texts";
 
 /** Proof of the user's identity: the password, and a second factor if the account has one. */
 export interface Proof { password: string; code?: string; passkey?: PasskeyAnswer }
@@ -36,9 +37,9 @@ export function Prove({ email, title, text, label, factors, children, work, onCl
       <Dialog label={title} onClose={onClose}>
         <div class="stack">
           <h2>{title}</h2>
-          <p>Sign in at the provider again first. Then return here and repeat this step.</p>
+          <p>{t("signInAgainText")}</p>
           <ErrorNotice text={problem} />
-          <div class="row end"><button type="button" class="bare" onClick={onClose}>Cancel</button><button type="button" aria-disabled={busy} onClick={() => void run(() => signInAtProvider({ again: true }).catch(failed))}>Sign in again</button></div>
+          <div class="row end"><button type="button" class="bare" onClick={onClose}>{t("cancel")}</button><button type="button" aria-disabled={busy} onClick={() => void run(() => signInAtProvider({ again: true }).catch(failed))}>{t("signInAgain")}</button></div>
         </div>
       </Dialog>
     );
@@ -52,12 +53,12 @@ export function Prove({ email, title, text, label, factors, children, work, onCl
         {!provider && (
           <>
             <Owner email={email} />
-            <div><label for="proof">Your password</label><input id="proof" type="password" autocomplete="current-password" required value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
+            <div><label for="proof">{t("yourPassword")}</label><input id="proof" type="password" autocomplete="current-password" required value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
           </>
         )}
         {factors.needed && !provider && <SecondFactorInput id="proofcode" app={factors.app} onPasskey={byPasskey && (() => prove(async () => ({ password, passkey: await byPasskey() })))} code={code} onCode={setCode} />}
         <ErrorNotice text={problem} />
-        <div class="row end"><button type="button" class="bare" onClick={onClose}>Cancel</button><button aria-disabled={busy}>{label}</button></div>
+        <div class="row end"><button type="button" class="bare" onClick={onClose}>{t("cancel")}</button><button aria-disabled={busy}>{label}</button></div>
       </form>
     </Dialog>
   );

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { query, type Client, type Envelope, type Identity, type Paged } from "./api";
+import { t } from "./texts";
 
 const kept = (who: Identity): string => `countersign:workspace:${who.app.id}:${who.user?.id ?? ""}`;
 
@@ -34,11 +35,11 @@ export function TenantField({ who, value, onChange, all = false }: { who: Identi
   const { tenants } = who.app;
   if (tenants.length === 1) return null;
   return (
-    <div><label for="newtenant">Workspace{all && tenants.length === 0 ? " (empty: for all)" : ""}</label>
+    <div><label for="newtenant">{t(all && tenants.length === 0 ? "workspaceOrAll" : "workspace")}</label>
       {tenants.length > 1
-        ? <select id="newtenant" value={value} onChange={(e) => onChange(e.currentTarget.value)}>{tenants.map((t) => <option key={t}>{t}</option>)}</select>
+        ? <select id="newtenant" value={value} onChange={(e) => onChange(e.currentTarget.value)}>{tenants.map((name) => <option key={name}>{name}</option>)}</select>
         : <input id="newtenant" required={!all} maxLength={255} aria-describedby="newtenanthint" value={value} onInput={(e) => onChange(e.currentTarget.value)} />}
-      {tenants.length === 0 && <p id="newtenanthint" class="quiet small">Envelopes are kept apart by workspace, such as a team or a customer.</p>}
+      {tenants.length === 0 && <p id="newtenanthint" class="quiet small">{t("workspaceHint")}</p>}
     </div>
   );
 }

@@ -5,7 +5,7 @@ import { catalogue } from "../ui/texts";
 
 export type TextKey = keyof typeof english;
 
-export const { load: loadTexts, language, locale, t, listed, numeral } = catalogue<TextKey>(english, import.meta.glob(["../../../locales/*/console.json", "!../../../locales/en/*"], { import: "default" }));
+export const { load: loadTexts, language, locale, t, listed, numeral, percent } = catalogue<TextKey>(english, import.meta.glob(["../../../locales/*/console.json", "!../../../locales/en/*"], { import: "default" }));
 
 /** Returns a text with elements, such as a link, in its places. n selects the plural form. */
 export function rich(key: TextKey, values: Record<string, ComponentChildren>, n?: number): ComponentChildren[] {

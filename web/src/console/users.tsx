@@ -1,41 +1,42 @@
 import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
 import { useList, formatTime, type Client, type Role, type User, type Identity } from "./api";
-import { FormDialog, Badge, ErrorNotice, Table } from "./parts";
+import { FormDialog, Badge, ErrorNotice, nameOf, Table } from "./parts";
 import { usePageTitle } from "./route";
+import { t, type TextKey } from "./texts";
 
-const roles: Record<Role, string> = { viewer: "viewer: looks", support: "support: also resends, corrects and voids", sender: "sender: also creates, edits and sends", admin: "admin: also users, endpoints, secrets, settings" };
+const roles: Record<Role, TextKey> = { viewer: "canView", support: "canSupport", sender: "canSend", admin: "canAdminister" };
 
 type Asked = "role" | "password" | "factor" | "sessions" | "disable";
 
 export function Users({ client, who }: { client: Client; who: Identity }) {
-  usePageTitle("Users");
+  usePageTitle(t("users"));
   const { data, problem, reload } = useList<User>(client, "users");
   const [asking, setAsking] = useState<{ what: Asked; user: User } | null>(null);
   const [told, setTold] = useState("");
   const done = (words: string) => { setTold(words); reload(); };
   return (
     <>
-      <Title>Users</Title>
+      <Title>{t("users")}</Title>
       <ErrorNotice text={problem} />
       {told && <p class="notice good" role="status">{told}</p>}
       {data && (
-        <Table label="Users" head={["Name", "Role", "Second factor", "Last active", "Since", "Change"]}>
+        <Table label={t("users")} head={[t("name"), t("role"), t("secondFactor"), t("lastActive"), t("since"), t("change")]}>
           {data.map((u) => (
             <tr key={u.id}>
               <td><strong><bdi>{u.name}</bdi></strong><br /><span class="quiet small"><bdi>{u.email}</bdi></span></td>
               <td><Badge>{u.role}</Badge></td>
-              <td>{u.signIn === "provider" ? <span class="quiet">at the provider</span> : u.secondFactor ? <span class="badge good">on</span> : <span class="badge">off</span>}</td>
-              <td>{u.seenAt ? formatTime(u.seenAt) : "not signed in"}</td>
+              <td>{u.signIn === "provider" ? <span class="quiet">{t("atProvider")}</span> : u.secondFactor ? <span class="badge good">{t("on")}</span> : <span class="badge">{t("off")}</span>}</td>
+              <td>{u.seenAt ? formatTime(u.seenAt) : t("neverSignedIn")}</td>
               <td>{formatTime(u.createdAt)}</td>
-              <td>{u.id === who.user?.id ? <a href="#/account">your account</a> : (
-                <select aria-label={`Change ${u.name}`} value="" onChange={(e) => { setAsking({ what: e.currentTarget.value as Asked, user: u }); e.currentTarget.value = ""; }}>
-                  <option value="">Choose …</option>
-                  <option value="role">Name and role</option>
-                  <option value="password">New password</option>
-                  {u.secondFactor && <option value="factor">Remove second factors</option>}
-                  <option value="sessions">Sign out everywhere</option>
-                  <option value="disable">Disable</option>
+              <td>{u.id === who.user?.id ? <a href="#/account">{t("ownRow")}</a> : (
+                <select aria-label={t("changeUser", { name: u.name })} value="" onChange={(e) => { setAsking({ what: e.currentTarget.value as Asked, user: u }); e.currentTarget.value = ""; }}>
+                  <option value="">{t("choose")}</option>
+                  <option value="role">{t("nameAndRole")}</option>
+                  <option value="password">{t("newPassword")}</option>
+                  {u.secondFactor && <option value="factor">{t("removeFactors")}</option>}
+                  <option value="sessions">{t("signOutEverywhere")}</option>
+                  <option value="disable">{t("disable")}</option>
                 </select>
               )}</td>
             </tr>
@@ -59,34 +60,34 @@ function Change({ client, what, user, onClose, onDone }: { client: Client; what:
   switch (what) {
     case "role":
       return (
-        <FormDialog title={`Change ${user.name}`} label="Save" onClose={onClose} work={call("", "PATCH", user.signIn === "provider" ? { name } : { name, role }, `${name} is ${role} now.`)}>
-          <div><label for="uname">Name</label><input id="uname" required maxLength={255} value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
-          {user.signIn === "provider" ? <p class="quiet small">The provider says the role, at each sign-in: {role}.</p> : <><RoleChoice id="urole" value={role} onChoose={setRole} /><p class="quiet small">It takes effect immediately.</p></>}
+        <FormDialog title={t("changeUser", { name: user.name })} label={t("save")} onClose={onClose} work={call("", "PATCH", user.signIn === "provider" ? { name } : { name, role }, t("userIsNow", { name, role: nameOf(role) }))}>
+          <div><label for="uname">{t("name")}</label><input id="uname" required maxLength={255} value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
+          {user.signIn === "provider" ? <p class="quiet small">{t("roleFromProvider", { role: nameOf(role) })}</p> : <><RoleChoice id="urole" value={role} onChoose={setRole} /><p class="quiet small">{t("takesEffectNow")}</p></>}
         </FormDialog>
       );
     case "password":
       return (
-        <FormDialog title={`A new password for ${user.name}`} label="Set it" onClose={onClose} work={call("/password", "POST", { newPassword: password }, `${user.name} has a new password and is signed out.`)}>
-          <p>Verify who is asking. Share the password by a way other than email, and have it changed after sign-in. {user.signIn === "provider" ? `From then on ${user.name} signs in with it, and no longer at the provider.` : "The second factor stays."}</p>
-          <div><label for="upass">New password</label><input id="upass" type="text" autocomplete="off" spellcheck={false} required minLength={10} maxLength={128} value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
+        <FormDialog title={t("newPasswordFor", { name: user.name })} label={t("setPassword")} onClose={onClose} work={call("/password", "POST", { newPassword: password }, t("hasNewPassword", { name: user.name }))}>
+          <p>{t("newPasswordText")} {user.signIn === "provider" ? t("passwordInsteadOfProvider", { name: user.name }) : t("factorStays")}</p>
+          <div><label for="upass">{t("newPassword")}</label><input id="upass" type="text" autocomplete="off" spellcheck={false} required minLength={10} maxLength={128} value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
         </FormDialog>
       );
     case "factor":
       return (
-        <FormDialog title="Remove second factors?" label="Remove" tone="bad" onClose={onClose} work={call("/totp", "DELETE", undefined, `${user.name} has no second factor any more and is signed out.`)}>
-          <p>For somebody who has lost the phone, the passkeys and the recovery codes. Make sure that it is {user.name} who asks: the password alone will do from now on.</p>
+        <FormDialog title={t("removeFactorsQuestion")} label={t("remove")} tone="bad" onClose={onClose} work={call("/totp", "DELETE", undefined, t("hasNoFactor", { name: user.name }))}>
+          <p>{t("removeFactorsText", { name: user.name })}</p>
         </FormDialog>
       );
     case "sessions":
       return (
-        <FormDialog title={`Sign ${user.name} out everywhere?`} label="Sign out" onClose={onClose} work={call("/sessions", "DELETE", undefined, `${user.name} is signed out everywhere.`)}>
-          <p>All sessions on all devices end immediately.</p>
+        <FormDialog title={t("signOutUserQuestion", { name: user.name })} label={t("signOut")} onClose={onClose} work={call("/sessions", "DELETE", undefined, t("userSignedOut", { name: user.name }))}>
+          <p>{t("sessionsEnd")}</p>
         </FormDialog>
       );
     case "disable":
       return (
-        <FormDialog title={`Disable ${user.name}?`} label="Disable" tone="bad" onClose={onClose} work={call("", "DELETE", undefined, `${user.name} cannot sign in any more.`)}>
-          <p>Sessions end immediately, and the account can't be enabled again. You can create a new account with the same address.</p>
+        <FormDialog title={t("disableUserQuestion", { name: user.name })} label={t("disable")} tone="bad" onClose={onClose} work={call("", "DELETE", undefined, t("userDisabled", { name: user.name }))}>
+          <p>{t("disableText")}</p>
         </FormDialog>
       );
   }
@@ -94,8 +95,8 @@ function Change({ client, what, user, onClose, onDone }: { client: Client; what:
 
 function RoleChoice({ id, value, onChoose }: { id: string; value: Role; onChoose: (r: Role) => void }) {
   return (
-    <div><label for={id}>Role</label>
-      <select id={id} value={value} onChange={(e) => onChoose(e.currentTarget.value as Role)}>{Object.entries(roles).map(([r, words]) => <option key={r} value={r}>{words}</option>)}</select>
+    <div><label for={id}>{t("role")}</label>
+      <select id={id} value={value} onChange={(e) => onChoose(e.currentTarget.value as Role)}>{Object.entries(roles).map(([r, words]) => <option key={r} value={r}>{t(words)}</option>)}</select>
     </div>
   );
 }
@@ -107,17 +108,17 @@ function NewUser({ client, onDone }: { client: Client; onDone: (words: string) =
   const set = (k: keyof typeof form) => (e: { currentTarget: { value: string } }) => setForm({ ...form, [k]: e.currentTarget.value });
   const work = async () => {
     await client.call("users", { body: form });
-    onDone(`${form.name} can sign in.`);
+    onDone(t("userAdded", { name: form.name }));
     setForm(empty);
   };
   return (
     <>
-      <p><button type="button" class="small" onClick={() => setOpen(true)}>Add a user</button></p>
+      <p><button type="button" class="small" onClick={() => setOpen(true)}>{t("addUser")}</button></p>
       {open && (
-        <FormDialog title="Add a user" label="Add" onClose={() => setOpen(false)} work={work}>
-          <div><label for="nname">Name</label><input id="nname" required maxLength={255} autocomplete="off" value={form.name} onInput={set("name")} /></div>
-          <div><label for="nmail">Email</label><input id="nmail" type="email" required maxLength={254} autocomplete="off" value={form.email} onInput={set("email")} /></div>
-          <div><label for="npass">First password</label><input id="npass" type="text" autocomplete="off" spellcheck={false} required minLength={10} maxLength={128} value={form.password} onInput={set("password")} /></div>
+        <FormDialog title={t("addUser")} label={t("add")} onClose={() => setOpen(false)} work={work}>
+          <div><label for="nname">{t("name")}</label><input id="nname" required maxLength={255} autocomplete="off" value={form.name} onInput={set("name")} /></div>
+          <div><label for="nmail">{t("email")}</label><input id="nmail" type="email" required maxLength={254} autocomplete="off" value={form.email} onInput={set("email")} /></div>
+          <div><label for="npass">{t("firstPassword")}</label><input id="npass" type="text" autocomplete="off" spellcheck={false} required minLength={10} maxLength={128} value={form.password} onInput={set("password")} /></div>
           <RoleChoice id="nrole" value={form.role} onChoose={(role) => setForm({ ...form, role })} />
         </FormDialog>
       )}

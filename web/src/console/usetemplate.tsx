@@ -1,9 +1,10 @@
 import { useState } from "preact/hooks";
 import { ContactBox } from "../ui/ContactBox";
 import { contactsOf, type Client, type Identity } from "./api";
-import { FormDialog } from "./parts";
+import { FormDialog, recipientKind } from "./parts";
 import type { Template } from "./template";
 import { TenantField, useWorkspace } from "./tenant";
+import { t } from "./texts";
 
 interface Person { name: string; email: string; phone: string; hostName: string; hostEmail: string }
 const nobody: Person = { name: "", email: "", phone: "", hostName: "", hostEmail: "" };
@@ -27,20 +28,20 @@ export function UseTemplate({ client, who, template, onClose }: { client: Client
     location.hash = send ? `#/envelopes/${made.id}` : `#/build/${made.id}`;
   };
   return (
-    <FormDialog title={`New envelope: ${template.name}`} label="Send" work={make(true)} other={{ label: "Continue in the builder", work: make(false) }} onClose={onClose}>
+    <FormDialog title={t("newEnvelopeFrom", { name: template.name })} label={t("send")} work={make(true)} other={{ label: t("continueInBuilder"), work: make(false) }} onClose={onClose}>
       {template.roles.map((r, i) => {
         const p = personOf(r.role);
         return (
           <fieldset key={r.role} class="person">
-            <legend><bdi>{r.role}</bdi>{r.kind !== "signer" && <span class="quiet small"> ({r.kind.replace("_", " ")})</span>}{r.witnessFor && <span class="quiet small"> (witnesses {r.witnessFor})</span>}</legend>
+            <legend><bdi>{r.role}</bdi>{r.kind !== "signer" && <span class="quiet small"> ({recipientKind(r.kind)})</span>}{r.witnessFor && <span class="quiet small"> ({t("witnesses", { name: r.witnessFor })})</span>}</legend>
             <div class="pair">
-              <ContactBox id={`pname${i}`} label="Name" listLabel="Contacts" first={i === 0} value={p.name} contacts={contactsOf(client)} onInput={(name) => set(r.role, { name })}
+              <ContactBox id={`pname${i}`} label={t("name")} listLabel={t("contacts")} first={i === 0} value={p.name} contacts={contactsOf(client)} onInput={(name) => set(r.role, { name })}
                 onTake={(c) => set(r.role, { name: c.name, email: c.email, phone: c.phone ?? "" })} />
-              <div><label for={`pmail${i}`}>Email</label><input id={`pmail${i}`} type="email" required maxLength={254} autocomplete="off" value={p.email} onInput={(e) => set(r.role, { email: e.currentTarget.value })} /></div>
-              {r.authMethod === "sms_otp" && r.kind !== "copy" && <div><label for={`pphone${i}`}>Phone, such as +12025550123</label><input id={`pphone${i}`} type="tel" required value={p.phone} onInput={(e) => set(r.role, { phone: e.currentTarget.value })} /></div>}
+              <div><label for={`pmail${i}`}>{t("email")}</label><input id={`pmail${i}`} type="email" required maxLength={254} autocomplete="off" value={p.email} onInput={(e) => set(r.role, { email: e.currentTarget.value })} /></div>
+              {r.authMethod === "sms_otp" && r.kind !== "copy" && <div><label for={`pphone${i}`}>{t("phoneExample", { example: "+12025550123" })}</label><input id={`pphone${i}`} type="tel" required value={p.phone} onInput={(e) => set(r.role, { phone: e.currentTarget.value })} /></div>}
               {r.kind === "in_person" && (
-                <><div><label for={`phost${i}`}>Host: name</label><input id={`phost${i}`} required maxLength={255} value={p.hostName} onInput={(e) => set(r.role, { hostName: e.currentTarget.value })} /></div>
-                  <div><label for={`phostmail${i}`}>Host: email</label><input id={`phostmail${i}`} type="email" required maxLength={254} value={p.hostEmail} onInput={(e) => set(r.role, { hostEmail: e.currentTarget.value })} /></div></>
+                <><div><label for={`phost${i}`}>{t("hostName")}</label><input id={`phost${i}`} required maxLength={255} value={p.hostName} onInput={(e) => set(r.role, { hostName: e.currentTarget.value })} /></div>
+                  <div><label for={`phostmail${i}`}>{t("hostEmail")}</label><input id={`phostmail${i}`} type="email" required maxLength={254} value={p.hostEmail} onInput={(e) => set(r.role, { hostEmail: e.currentTarget.value })} /></div></>
               )}
             </div>
           </fieldset>
