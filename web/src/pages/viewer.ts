@@ -9,6 +9,8 @@ export interface Sheet {
   holder: HTMLElement;
   /** Width of the page in points. */
   width: number;
+  /** The alternative text of a page without text, such as a scan. */
+  alt?: string;
   onDrawn: () => void;
   /** The picture was removed to save memory; it is shown again when the page comes near. */
   onErased?: () => void;
@@ -53,6 +55,8 @@ export class Viewer {
   private keepsAll = false;
   private timer = 0;
   private prepared = new Map<string, Promise<Blob>>();
+  private spares: { go: () => void }[] = []; // small images that wait
+  private sparing = false;
   private texts = new Map<string, Promise<PageText>>();
 
   constructor(
@@ -132,16 +136,44 @@ export class Viewer {
     }
   }
 
+  /**
+   * Returns the picture of a page for a small image of it, once nothing more urgent is under way. It has the level in
+   * which the page is read, so that the browser has it when the reader comes there.
+   */
+  async spare(sheet: Pick<Sheet, "documentId" | "page">, scale: number, signal: AbortSignal): Promise<HTMLImageElement> {
+    await new Promise<void>((go, stop) => {
+      const entry = { go: () => { signal.removeEventListener("abort", leave); go(); } };
+      const leave = () => {
+        this.spares = this.spares.filter((o) => o !== entry);
+        stop(signal.reason as Error);
+      };
+      signal.addEventListener("abort", leave, { once: true });
+      this.spares.push(entry);
+      this.work();
+    });
+    try {
+      return await decoded(await this.fetchPicture(sheet.documentId, sheet.page, levelFor(scale * deviceDensity()), signal));
+    } finally {
+      this.sparing = false;
+      this.work();
+    }
+  }
+
   private work(): void {
     while (!this.closed && this.running < atOnce) {
       const next = this.next();
-      if (!next) return;
+      if (!next) break;
       this.running++;
       void this.show(...next).finally(() => {
         this.running--;
         this.work();
       });
     }
+    if (this.closed || this.running > 0 || this.sparing) return;
+    const spare = this.spares.shift();
+    if (!spare) return;
+    this.sparing = true;
+    spare.go();
   }
 
   /** Returns the most urgent page that lacks its level. On a slow network a page is first shown in the lowest one. */
@@ -175,6 +207,7 @@ export class Viewer {
       const picture = await decoded(blob);
       if (abort.signal.aborted) return;
       const old = sheet.holder.querySelector("img");
+      picture.alt = old?.alt ?? "";
       if (old) old.replaceWith(picture);
       else sheet.holder.prepend(picture);
       s.level = level;
@@ -183,6 +216,7 @@ export class Viewer {
         const text = await this.text(sheet.documentId, sheet.page);
         if (abort.signal.aborted) return;
         sheet.holder.append(layText(text));
+        if (text.words.length === 0) picture.alt = sheet.alt ?? "";
         s.text = true;
       }
     } catch {

@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type SignaturePad from "signature_pad";
 import type { Translate } from "../ui/i18n";
 import { Dialog, Title } from "../ui/parts";
@@ -22,9 +22,13 @@ export function Adopt({ kind, signerName, saved, t, onAdopt, onClose }: Props) {
   const stamp = kind === "stamp";
   const offered: Way[] = stamp ? ["upload", "draw"] : saved && !initials ? ["saved", "type", "draw", "upload"] : ["type", "draw", "upload"];
   const [way, setWay] = useState<Way>(offered[0]!);
-  const [mark, setMark] = useState<AdoptedSignature | null>(null);
+  // A tab keeps what was drawn, typed or chosen there while another one is shown.
+  const [opened, setOpened] = useState<readonly Way[]>([offered[0]!]);
+  const [marks, setMarks] = useState<Partial<Record<Way, AdoptedSignature | null>>>({});
+  const mark = marks[way];
+  const markOf = useMemo(() => Object.fromEntries(offered.map((w) => [w, (m: AdoptedSignature | null) => setMarks((all) => ({ ...all, [w]: m }))])) as Record<Way, OnMark>, []);
   const choose = (w: Way) => {
-    setMark(null);
+    setOpened((before) => (before.includes(w) ? before : [...before, w]));
     setWay(w);
   };
   const title = t(stamp ? "stampTitle" : initials ? "adoptInitials" : "adoptTitle");
@@ -42,16 +46,18 @@ export function Adopt({ kind, signerName, saved, t, onAdopt, onClose }: Props) {
       <Title level={2}>{title}</Title>
       <div class="tabs" role="tablist" onKeyDown={move}>
         {offered.map((w) => (
-          <button key={w} id={`way-${w}`} type="button" role="tab" aria-selected={w === way} aria-controls="way" tabIndex={w === way ? 0 : -1} onClick={() => choose(w)}>{t(w)}</button>
+          <button key={w} id={`way-${w}`} type="button" role="tab" aria-selected={w === way} aria-controls={opened.includes(w) ? `panel-${w}` : undefined} tabIndex={w === way ? 0 : -1} onClick={() => choose(w)}>{t(w)}</button>
         ))}
       </div>
       <form onSubmit={(e) => { e.preventDefault(); if (mark) onAdopt(mark); }}>
-        <div id="way" role="tabpanel" aria-labelledby={`way-${way}`}>
-        {way === "type" && <Type name={initials ? initialsOf(signerName) : signerName} label={t(initials ? "yourInitials" : "yourName")} t={t} onMark={setMark} />}
-        {way === "draw" && <Draw t={t} onMark={setMark} />}
-        {way === "upload" && <Upload t={t} onMark={setMark} />}
-        {way === "saved" && <Saved mark={saved!} alt={title} onMark={setMark} />}
-        </div>
+        {opened.map((w) => (
+          <div key={w} id={`panel-${w}`} role="tabpanel" aria-labelledby={`way-${w}`} hidden={w !== way}>
+            {w === "type" && <Type name={initials ? initialsOf(signerName) : signerName} label={t(initials ? "yourInitials" : "yourName")} t={t} onMark={markOf.type} />}
+            {w === "draw" && <Draw t={t} onMark={markOf.draw} />}
+            {w === "upload" && <Upload t={t} onMark={markOf.upload} />}
+            {w === "saved" && <Saved mark={saved!} alt={title} onMark={markOf.saved} />}
+          </div>
+        ))}
         <div class="row end">
           <button type="button" class="bare" onClick={onClose}>{t("cancel")}</button>
           <button disabled={!mark}>{t(stamp ? "useStamp" : initials ? "adoptUseInitials" : "adopt")}</button>
@@ -113,7 +119,7 @@ function Draw({ t, onMark }: { t: Translate; onMark: OnMark }) {
       // The strokes are kept, and made to fit, when the screen is turned.
       let [width, height] = [0, 0];
       const fit = () => {
-        if (c.clientWidth === width && c.clientHeight === height) return;
+        if (!c.clientWidth || (c.clientWidth === width && c.clientHeight === height)) return; // hidden, or unchanged
         const share = width ? Math.min(c.clientWidth / width, c.clientHeight / height) : 1;
         const shift = width ? { x: (c.clientWidth - width * share) / 2, y: (c.clientHeight - height * share) / 2 } : { x: 0, y: 0 };
         const strokes = p.toData().map((stroke) => ({

@@ -169,9 +169,9 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   const viewing = reading || screen.at === "consent";
   useEffect(() => { if (viewing) host.emit("viewed", context); }, [viewing]);
   useEffect(() => {
-    if (!reading || screen.context.shown === null) return;
+    if (!viewing) return;
     return watchShown(client, () => contextNow.current?.shown ?? null, async () => othersEntered(await fetchContext()), () => void load());
-  }, [reading, client]);
+  }, [viewing, client]);
   useFitCheck(client, reading ? screen.context.fields : null, values, t, (misfits) => dispatch({ type: "misfit", misfits }));
   const contextNow = useRef(context);
   contextNow.current = context;
@@ -369,6 +369,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       {news.length > 0 && dialog?.name !== "review" && <div class="newsbar noprint"><AddedValues news={news} kind={context.kind} t={t} onGo={lookAt} /></div>}
       <Reader context={visible!} viewer={viewer} names={names} values={shownValues} refused={refused} files={fileActions} days={draft.days} read={read} speech={speech} control={control}
         picture={(sha256) => client.picture(sha256)}
+        download={(doc) => client.openDocument(doc)}
         sendLook={async (look: PageView, leaving) => { await client.ask("/page-view", { body: look, keepalive: leaving }); }}
         onRead={(key) => dispatch({ type: "pageRead", key })}
         onValue={setValue} onPicture={onPicture} onChange={change} onReview={() => dispatch({ type: "opened", dialog: { name: "review" } })}>

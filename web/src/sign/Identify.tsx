@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "../ui/http";
 import { latinDigits } from "../ui/digits";
-import { formatMoment, type Localization } from "../ui/i18n";
+import type { Localization } from "../ui/i18n";
 import { Title } from "../ui/parts";
 import { errorText } from "./Steps";
 import type { CodeState, Context } from "./model";
@@ -93,7 +93,7 @@ export function Identify({ context, speech, why, request, verify }: Props) {
                 if (digits.length === 6 && !busy) void check(digits);
               }} />
             <p id="code-state" class="quiet small">
-              {state?.liveUntil && counts(state) && t("codeUntil", { time: formatMoment(state.liveUntil, locale) })} {state && counts(state) && state.triesLeft !== null && !notice?.bad && t("triesLeft", { n: state.triesLeft })}
+              {state?.liveUntil && counts(state) && t("codeUntil", { time: new Date(state.liveUntil).toLocaleTimeString(locale, { hour: "numeric", minute: "2-digit" }) })} {state && counts(state) && state.triesLeft !== null && !notice?.bad && t("triesLeft", { n: state.triesLeft })}
             </p>
           </div>
           <div class="row">

@@ -4,12 +4,14 @@ import type { Viewer } from "../pages/viewer";
 import type { Localization } from "../ui/i18n";
 import { Icon } from "../ui/parts";
 import { Bar } from "./Bar";
+import { Changes } from "./Changes";
 import { PageViewReporter, type PageView } from "./pageviews";
 import type { FileActions } from "./FileEntry";
 import { fieldsToDo, problemsOf, type Refusals } from "./formats";
-import { nextField, isFixed, isPicture, isWritten, pageKey, unreadPages, type Context, type Field, type FilledField, type LaterField, type Values } from "./model";
+import { nextField, isFixed, isPicture, isWritten, pageKey, unreadPages, type Context, type Doc, type Field, type FilledField, type LaterField, type Values } from "./model";
 import { readingScale, scaleForField, effectiveScale, nextStep, type Zoom } from "./scale";
 import { PageSheet, type SheetEvents } from "./Sheet";
+import { Thumbs, useThumbs } from "./Thumbs";
 import { ReadingTracker } from "./tracking";
 
 /** Where the reader may be sent: a field, an entry of another signer, or a page ("documentId/page"). */
@@ -31,6 +33,8 @@ interface Props {
   read: ReadonlySet<string>;
   speech: Localization;
   picture: (sha256: string) => Promise<string>;
+  /** Saves a document on the device. */
+  download: (doc: Doc) => Promise<void>;
   sendLook: (look: PageView, leaving: boolean) => Promise<void>;
   onRead: (key: string) => void;
   onValue: (f: Field, value: string, day?: string) => void;
@@ -49,19 +53,24 @@ interface Props {
 }
 
 /** The documents, page by page, with their fields and the bar to navigate them. */
-export function Reader({ context, viewer, names, values, days, read, speech, picture, sendLook, onRead, onValue, onPicture, onChange, onReview, refused, files, control, children }: Props) {
+export function Reader({ context, viewer, names, values, days, read, speech, picture, download, sendLook, onRead, onValue, onPicture, onChange, onReview, refused, files, control, children }: Props) {
   const { t } = speech;
   const [active, setActive] = useState<string | null>(null);
   const [zoom, setZoom] = useState<Zoom | null>(null);
   const [fitScale, setFitScale] = useState(1);
   const [small, setSmall] = useState(false);
   const [printing, setPrinting] = useState(false);
+  const [sight, setSight] = useState<string | null>(null);
+  const [notSaved, setNotSaved] = useState<string | null>(null);
+  const pageCount = context.documents.reduce((n, d) => n + d.pageCount, 0);
+  const withThumbs = useThumbs() && pageCount > 1;
   const [goal, setGoal] = useState<{ show: () => void } | null>(null);
   const pages = useRef<HTMLElement>(null);
   const dwell = useMemo(() => new PageViewReporter(sendLook), []);
   const tracking = useMemo(() => new ReadingTracker(viewer, dwell, read), []);
   tracking.onRead = onRead;
   tracking.onSmall = setSmall;
+  tracking.onSight = setSight;
   useEffect(() => tracking.known(read), [read]);
   // The keyboard begins at the button to the next field, not before all fields of the pages.
   useLayoutEffect(() => document.getElementById("next")?.focus({ preventScroll: true }), []);
@@ -232,31 +241,42 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
 
   return (
     <>
+      <div class={withThumbs ? "withthumbs" : ""}>
+      {withThumbs && <Thumbs documents={context.documents} viewer={viewer} read={read} current={sight} scale={k} t={t} onGo={go} />}
       <main class="pages" ref={pages} style={{ "--k": String(k) }}>
-        <p class="rule quiet small">{t("readingRule")}</p>
+        <div class="rule quiet small">
+          <span>{t("readingRule")}</span>
+          {pageCount <= mostPrinted && (
+            <button type="button" class="bare small noprint" aria-disabled={printing} onClick={() => {
+              if (printing) return;
+              setPrinting(true);
+              void tracking.withAll(() => print()).finally(() => setPrinting(false));
+            }}>{t("printPages")}</button>
+          )}
+        </div>
         {context.documents.map((doc, i) => (
           <section key={doc.documentId} aria-labelledby={`doc-${i}`}>
             <h2 class="docname" id={`doc-${i}`}>
               <bdi>{doc.name}</bdi> <span class="quiet">{t("pages", { n: doc.pageCount })}</span>
             </h2>
+            <div class="below">
+              <button type="button" class="bare small noprint" aria-label={`${t("download")}: ${doc.name}`} onClick={() => void download(doc).then(() => setNotSaved(null), () => setNotSaved(doc.documentId))}>{t("download")}</button>
+              <p class="notice bad" role="alert">{notSaved === doc.documentId ? t("downloadUnavailable") : ""}</p>
+              <Changes doc={doc} speech={speech} />
+            </div>
             {Array.from({ length: doc.pageCount }, (_, n) => {
               const key = pageKey(doc.documentId, n + 1);
               const fields = fieldsOf.get(key) ?? noFields;
               return (
-                <PageSheet key={key} doc={doc} page={n + 1} pageKey={key} fields={fields} filled={filledOf.get(key) ?? noFilled} later={laterOf.get(key) ?? noLater} names={names} values={values}
+                <PageSheet key={key} doc={doc} page={n + 1} pageKey={key} fields={fields} filled={filledOf.get(key) ?? noFilled} later={laterOf.get(key) ?? noLater} names={names} values={values} sender={context.senderName}
                   active={fields.some((f) => f.id === active) ? active : null} t={t} events={events} />
               );
             })}
           </section>
         ))}
-        {context.documents.reduce((n, d) => n + d.pageCount, 0) <= mostPrinted && (
-          <p class="below noprint"><button type="button" class="plain small" disabled={printing} onClick={() => {
-            setPrinting(true);
-            void tracking.withAll(() => print()).finally(() => setPrinting(false));
-          }}>{t("printPages")}</button></p>
-        )}
         {children}
       </main>
+      </div>
       <Bar zoom={zoomButtons} context={context} speech={speech} names={names} active={activeField} values={values} days={days} missing={missing} problems={problems} refused={refused} files={files} unread={unread.length} small={small}
         onValue={onValue} onNext={onNext} onAdvance={advance} onGo={go} onPicture={onPicture} onChange={onChange} onLeave={() => {
           const id = active;

@@ -3,7 +3,7 @@ import { FileNotices, type FileActions } from "./FileEntry";
 import { ApiError } from "../ui/http";
 import type { Localization, Translate } from "../ui/i18n";
 import { Dialog, Title } from "../ui/parts";
-import { isChoice, isPicture, pageKey, unreadPages, type Context, type Doc, type Field, type FilledField, type Values } from "./model";
+import { isChoice, isFixed, isPicture, pageKey, unreadPages, type Context, type Doc, type Field, type FilledField, type Values } from "./model";
 import type { Target } from "./Reader";
 import { textFor, type RecipientKind } from "./roles";
 import { errorText } from "./Steps";
@@ -64,7 +64,7 @@ export function Review({ context, names, values, toDo: missing, problems, read, 
       <FileNotices fields={context.fields} names={names} files={files} t={t} onGo={onGo} />
       {complete && (
         <>
-          {context.documents.map((d) => <Entries key={d.documentId} doc={d} context={context} values={values} speech={speech} />)}
+          {context.documents.map((d) => <Entries key={d.documentId} doc={d} context={context} names={names} values={values} speech={speech} onGo={onGo} />)}
           {context.kind !== "viewer" && <p class="small">{t(textFor(context.kind, "agreeBySigning"))}</p>}
         </>
       )}
@@ -89,7 +89,7 @@ export function AddedValues({ news, kind, t, onGo }: { news: readonly FilledFiel
 }
 
 /** A document's fields in few lines: the same signature on many pages is one line. */
-function Entries({ doc, context, values, speech }: { doc: Doc; context: Context; values: Values; speech: Localization }) {
+function Entries({ doc, context, names, values, speech, onGo }: { doc: Doc; speech: Localization } & Pick<Props, "context" | "names" | "values" | "onGo">) {
   const { t, locale } = speech;
   // Of a group of choices, the chosen one.
   const fields = context.fields.filter((f) => f.documentId === doc.documentId && (f.type !== "radio" || values[f.id]));
@@ -113,6 +113,7 @@ function Entries({ doc, context, values, speech }: { doc: Doc; context: Context;
               <span class="quiet small">{t("onPages", { n: 1 + more.length, pages: lists.format(pageRanges([f!, ...more])) })}</span>
             </dt>
             <dd><Value f={f!} value={values[f!.id] ?? ""} t={t} /></dd>
+            <dd><button type="button" class="bare small" aria-label={`${t(isFixed(f!) ? "goThere" : "change")}: ${names.get(f!.id) ?? ""}`} onClick={() => onGo(f!)}>{t(isFixed(f!) ? "goThere" : "change")}</button></dd>
           </div>
         ))}
       </dl>

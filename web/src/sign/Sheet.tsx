@@ -30,19 +30,20 @@ interface Props {
   names: Map<string, string>;
   values: Values;
   active: string | null;
+  sender: string;
   t: Translate;
   events: SheetEvents;
 }
 
 /** A page with its fields and the entries of others, at the places where they will be sealed. */
-export const PageSheet = memo(function PageSheet({ doc, page, pageKey, fields, filled, later, names, values, active, t, events }: Props) {
+export const PageSheet = memo(function PageSheet({ doc, page, pageKey, fields, filled, later, names, values, active, sender, t, events }: Props) {
   const ref = useRef<HTMLDivElement>(null);
   const holder = useRef<HTMLDivElement>(null);
   const [failed, setFailed] = useState(false);
   const { width, height } = pageSize(doc, page);
   useEffect(() => {
     const sheet: Sheet = {
-      documentId: doc.documentId, page, holder: holder.current!, width,
+      documentId: doc.documentId, page, holder: holder.current!, width, alt: t("pageWithoutText", { page, sender }),
       onDrawn: () => { setFailed(false); events.drawn(pageKey); },
       onErased: () => events.erased(pageKey),
       onFailed: () => { setFailed(true); events.erased(pageKey); },

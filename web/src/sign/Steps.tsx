@@ -4,6 +4,7 @@ import { ApiError, NetworkError } from "../ui/http";
 import { formatMoment, type Localization, type Translate } from "../ui/i18n";
 import { Dialog, Icon, Title } from "../ui/parts";
 import { SenderLogo } from "./Look";
+import { Changes } from "./Changes";
 import type { Context } from "./model";
 import { textFor, type RecipientKind } from "./roles";
 
@@ -30,7 +31,7 @@ export function Invitation({ context, logo, speech }: { context: Context; logo: 
       <h1><bdi>{context.subject ?? context.documents[0]?.name ?? t("documents")}</bdi></h1>
       {context.message && <blockquote><p dir="auto">{context.message}</p></blockquote>}
       <ul class="doclist">
-        {context.documents.map((d) => <li key={d.documentId}><Icon name="file" size={18} /><span><bdi>{d.name}</bdi> <span class="quiet">{t("pages", { n: d.pageCount })}</span></span></li>)}
+        {context.documents.map((d) => <li key={d.documentId}><Icon name="file" size={18} /><span><bdi>{d.name}</bdi> <span class="quiet">{t("pages", { n: d.pageCount })}</span><Changes doc={d} speech={speech} /></span></li>)}
       </ul>
       {context.expiresAt && <p class="quiet small">{t("until", { date: formatMoment(context.expiresAt, locale) })}</p>}
     </header>
@@ -77,12 +78,12 @@ export function Consent({ context, speech, agree }: { context: Context; speech: 
     }
   };
   return (
-    <section class="card">
+    <section class="card consent">
       <Title level={2}>{t(textFor(context.kind, "consentTitle"))}</Title>
       <div class="legal" lang={context.consent.language} dir="auto">{context.consent.text.split(/\n\n+/).map((p) => <p key={p} dir="auto">{p}</p>)}</div>
       <p class="quiet small">{t("consentVersion", { version: `\u2066${context.consent.version}\u2069` })}</p>
       <p class="notice bad" role="alert">{problem}</p>
-      <button type="button" aria-disabled={busy} onClick={() => void give()}>{t("agree")}</button>
+      <p class="ending"><button type="button" aria-disabled={busy} onClick={() => void give()}>{t("agree")}</button></p>
     </section>
   );
 }

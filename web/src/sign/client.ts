@@ -46,13 +46,21 @@ export class Client {
     await this.ask(`/attachments/${id}`, { method: "DELETE" });
   }
 
-  /** Fetches a file, which needs the session, and opens it. */
-  async openAttachment(a: { attachmentId: string; name: string }): Promise<void> {
-    const res = await fetch(`${this.base}/attachments/${a.attachmentId}`, { headers: this.headers(), credentials: "same-origin" });
+  openAttachment(a: { attachmentId: string; name: string }): Promise<void> {
+    return this.download(`/attachments/${a.attachmentId}`, a.name);
+  }
+
+  openDocument({ documentId, name }: { documentId: string; name: string }): Promise<void> {
+    return this.download(`/documents/${documentId}`, /\.pdf$/i.test(name) ? name : `${name}.pdf`);
+  }
+
+  /** Fetches a file, which needs the session, and saves it on the device. */
+  private async download(path: string, name: string): Promise<void> {
+    const res = await fetch(this.base + path, { headers: this.headers(), credentials: "same-origin" });
     if (!res.ok) throw new Error(`HTTP ${res.status}`);
     const address = URL.createObjectURL(await res.blob());
     const link = document.createElement("a");
-    [link.href, link.download] = [address, a.name];
+    [link.href, link.download] = [address, name];
     link.click();
     setTimeout(() => URL.revokeObjectURL(address), 60_000);
   }

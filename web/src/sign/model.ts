@@ -80,7 +80,12 @@ export interface Doc {
   sha256: string;
   /** Runs of pages of one size, in points of the displayed page. */
   pages: PageRun[];
+  /** How the file to sign differs from the uploaded one. */
+  changes?: FileChange[];
 }
+
+/** Something that the service removed from an uploaded file. */
+export interface FileChange { kind: string; page: number | null; count: number; detail: string | null }
 
 interface PageRun { from: number; width: number; height: number }
 

@@ -1,17 +1,24 @@
 import { ApiError } from "../ui/http";
 import type { Client } from "./client";
 
-const pause = 12_000; // milliseconds between two looks
+const signs = ["pointerdown", "pointermove", "keydown", "scroll"];
+const pause = 4000; // milliseconds between two requests, so that an envelope that was voided is shown within five seconds
+const idlePause = 20_000; // after a while without a sign of the person
+const idleAfter = 120_000;
 
-/** Calls onChange when entries of others have changed the displayed values, while the page is visible. */
+/**
+ * Calls onChange when entries of others have changed the displayed values, and onOver when the signing has ended, while
+ * the page is visible. When the person returns to the page, it asks at once.
+ */
 export function watchShown(client: Client, known: () => string | null, onChange: () => Promise<void>, onOver: () => void): () => void {
   let [timer, done, asking] = [0, false, false];
+  let [seen, asked] = [performance.now(), performance.now()]; // the last sign of the person, and the last request
   const look = async () => {
     if (done || asking) return;
     clearTimeout(timer);
-    let wait = pause;
+    let wait = performance.now() - seen < idleAfter ? pause : idlePause;
     if (document.visibilityState === "visible") {
-      asking = true;
+      [asking, asked] = [true, performance.now()];
       try {
         const { shown } = await client.ask<{ shown: string | null }>("/shown");
         if (!done && shown !== null && shown !== known()) await onChange();
@@ -27,14 +34,20 @@ export function watchShown(client: Client, known: () => string | null, onChange:
       }
       asking = false;
     }
-    if (!done) timer = window.setTimeout(() => void look(), wait);
+    if (!done && document.visibilityState === "visible") timer = window.setTimeout(() => void look(), wait);
   };
   const back = () => { if (document.visibilityState === "visible") void look(); };
+  const active = () => {
+    seen = performance.now();
+    if (seen - asked > pause) back();
+  };
   timer = window.setTimeout(() => void look(), pause);
   document.addEventListener("visibilitychange", back);
+  for (const sign of signs) addEventListener(sign, active, { passive: true });
   return () => {
     done = true;
     clearTimeout(timer);
     document.removeEventListener("visibilitychange", back);
+    for (const sign of signs) removeEventListener(sign, active);
   };
 }

@@ -17,6 +17,8 @@ interface ViewedTime { total: number; tenths: number[] }
 /** Tracks which pages are near, visible, and read. */
 export class ReadingTracker {
   onRead: (key: string) => void = () => {};
+  /** Receives the first page in sight. */
+  onSight: (key: string) => void = () => {};
   /** Receives whether a visible page is too small to be read. */
   onSmall: (small: boolean) => void = () => {};
   private sheets = new Map<string, { sheet: Sheet; element: HTMLElement }>();
@@ -98,6 +100,7 @@ export class ReadingTracker {
   /** Updates drawing and dwell times to match the visible pages. */
   look = (): void => {
     const urgent = [...this.inSight, ...[...this.near].filter((k) => !this.inSight.has(k))];
+    if (urgent[0] && this.inSight.has(urgent[0])) this.onSight(urgent[0]);
     this.viewer.want(urgent.map((k) => this.sheets.get(k)?.sheet).filter((s): s is Sheet => s !== undefined));
     this.see();
   };
