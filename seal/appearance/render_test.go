@@ -3,6 +3,7 @@ package appearance_test
 import (
 	"bytes"
 	"encoding/hex"
+	"image/color"
 	"image/png"
 	"path/filepath"
 	"testing"
@@ -171,7 +172,8 @@ func TestEncode_LosslessPicture_HasTheSamePixels(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string][]byte{
 		"gray": textPage(), "palette": pdf("1 0 0 rg 10 10 50 50 re f", letter), "blank": pdf("", letter),
-		"colors": pdf("/S sh", letter+"/Resources<</Shading<</S<</ShadingType 2/ColorSpace/DeviceRGB/Coords[0 0 612 792]/Function<</FunctionType 2/Domain[0 1]/C0[1 0 0]/C1[0 0 1]/N 1>>>>>>>>"),
+		"gray shades": pdf("/S sh", letter+"/Resources<</Shading<</S<</ShadingType 2/ColorSpace/DeviceGray/Coords[0 0 612 792]/Function<</FunctionType 2/Domain[0 1]/C0[0]/C1[1]/N 1>>>>>>>>"),
+		"colors":      pdf("/S sh", letter+"/Resources<</Shading<</S<</ShadingType 2/ColorSpace/DeviceRGB/Coords[0 0 612 792]/Function<</FunctionType 2/Domain[0 1]/C0[1 0 0]/C1[0 0 1]/N 1>>>>>>>>"),
 	} {
 		p := render(t, file, 1)
 		b, mediaType, err := p.Encode()
@@ -200,4 +202,15 @@ func TestTree_OfTheFonts_IsAFileSystem(t *testing.T) {
 		expected = append(expected, "usr/share/fonts/"+name)
 	}
 	require.NoError(t, fstest.TestFS(fonts.Tree("usr/share/fonts"), expected...))
+}
+
+// TestEncode_TextPage_HasAPalette: a page of gray text is encoded without filters, which makes it a quarter smaller.
+func TestEncode_TextPage_HasAPalette(t *testing.T) {
+	t.Parallel()
+	b, _, err := render(t, textPage(), 2).Encode()
+	require.NoError(t, err)
+	config, err := png.DecodeConfig(bytes.NewReader(b))
+	require.NoError(t, err)
+	require.IsType(t, color.Palette{}, config.ColorModel)
+	require.Less(t, len(b), 36_000)
 }
