@@ -40,10 +40,10 @@ func (a *app) lastAnchor(ctx context.Context) (time.Time, error) {
 
 // ensureSchedules creates the Temporal schedules.
 func (a *app) ensureSchedules(ctx context.Context) error {
-	if err := temporal.EnsureCleanupSchedule(ctx, a.client); err != nil {
+	if err := temporal.EnsureReconcileSchedule(ctx, a.client); err != nil {
 		return err
 	}
-	if err := temporal.EnsureReconcileSchedule(ctx, a.client); err != nil {
+	if err := temporal.EnsureCleanupSchedule(ctx, a.client); err != nil {
 		return err
 	}
 	if a.cfg.TSAAnchor {
@@ -66,17 +66,21 @@ const scheduleLook = 30 * time.Second
 func (a *app) keepSchedules(ctx context.Context) {
 	ticker := time.NewTicker(scheduleLook)
 	defer ticker.Stop()
+	missing := false
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		try, cancel := context.WithTimeout(ctx, callLimit)
+		// A Temporal that has just come back is busy: a creation may take until the next look.
+		try, cancel := context.WithTimeout(ctx, scheduleLook)
 		there, _, err := temporal.ScheduleState(try, a.client, temporal.ScheduleReconcile)
-		if err == nil && !there {
+		missing = missing || err == nil && !there
+		if err == nil && missing {
 			a.log.WarnContext(ctx, "Temporal has no schedules: they are created again")
 			err = errors.Join(temporal.EnsureSearchAttributes(try, a.client, a.cfg.TemporalNamespace), a.ensureSchedules(try))
+			missing = err != nil // some of them may be
 		}
 		cancel()
 		if err != nil && ctx.Err() == nil {

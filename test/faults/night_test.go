@@ -245,7 +245,7 @@ func (n *night) emptyTemporal() func() {
 		n.temporal.start()
 		n.say("Temporal is back, and empty")
 		// The workers find it out by themselves.
-		eventually(n.t, func() bool { return n.count("SELECT count(*) FROM reconcile_runs WHERE missing > 0") > 0 }, "no worker notices that Temporal is empty")
+		within(n.t, nightPatience, func() bool { return n.count("SELECT count(*) FROM reconcile_runs WHERE missing > 0") > 0 }, "no worker notices that Temporal is empty")
 	}
 }
 

@@ -1,0 +1,123 @@
+package faults_test
+
+import (
+	"database/sql"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	sdkclient "go.temporal.io/sdk/client"
+
+	"countersign/models"
+	"countersign/temporal"
+)
+
+// reconciled lets the schedule reconcile run, as it does every few minutes, until done reports true.
+func (w *scenario) reconciled(c sdkclient.Client, what string, done func() bool) {
+	w.t.Helper()
+	last := time.Time{}
+	eventually(w.t, func() bool {
+		if time.Since(last) > 2*time.Second {
+			w.trigger(c, temporal.ScheduleReconcile)
+			last = time.Now()
+		}
+		return done()
+	}, "%s", what)
+}
+
+// TestWorkflowsAreLost terminates, cancels and deletes workflows of envelopes that wait for signers, for their deadline, and for room to
+// be sealed. The schedule reconcile starts them again: nobody types a command, and nobody is emailed twice.
+func TestWorkflowsAreLost(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, rnd *rand.Rand) {
+		w := newScenario(t, setting{})
+		w.api()
+		w.worker()
+		w.login()
+		w.subscribe("/all")
+		open, err := w.send(2)
+		require.NoError(t, err)
+		due, _, err := w.sendDue(1, 20*time.Second)
+		require.NoError(t, err)
+		w.set("blob.keep", "")
+		sealing, err := w.send(2)
+		require.NoError(t, err)
+		eventually(t, func() bool {
+			return w.count("SELECT count(*) FROM mails WHERE kind = 'invitation' AND sent_at IS NOT NULL") == 5
+		}, "all are invited")
+		w.set("blob.keep", "full")
+		require.NoError(t, sealing.complete())
+		eventually(t, func() bool { return w.logged("no space left on device") }, "no seal fails")
+
+		c := w.temporalClient()
+		lose := []func(id string) error{
+			func(id string) error { return c.TerminateWorkflow(t.Context(), id, "", "a mistake") },
+			func(id string) error { return c.CancelWorkflow(t.Context(), id, "") },
+			func(id string) error {
+				_, err := c.WorkflowService().DeleteWorkflowExecution(t.Context(), &workflowservice.DeleteWorkflowExecutionRequest{
+					Namespace: w.namespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: id},
+				})
+				return err
+			},
+		}
+		rnd.Shuffle(len(lose), func(i, j int) { lose[i], lose[j] = lose[j], lose[i] })
+		for i, e := range []*envelope{open, due, sealing} {
+			require.NoError(t, lose[i](temporal.EnvelopeWorkflowID(idOf(e))))
+		}
+		eventually(t, func() bool { return w.running(c, temporal.WorkflowEnvelope) == 0 }, "the workflows are gone")
+		w.set("blob.keep", "")
+
+		w.reconciled(c, "the round that finds them does not report it", func() bool { return w.count("SELECT count(*) FROM reconcile_runs WHERE missing > 0") > 0 })
+		w.reconciled(c, "the envelope past its deadline does not expire", func() bool { return w.status(due) == models.StatusExpired })
+		w.reconciled(c, "the signed envelope is not sealed", func() bool { return w.status(sealing) == models.StatusCompleted })
+		require.NoError(t, open.complete())
+		w.check("/all")
+		for id, all := range w.mails() {
+			assert.Len(t, all, 1, "mail %s", id)
+		}
+	})
+}
+
+// TestTemporalIsOfAnotherVersion starts the bundled Temporal on the database of another release, as an upgrade of `dev` does: the database
+// is moved aside, and the workflows of open envelopes are started again in a new one.
+func TestTemporalIsOfAnotherVersion(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, _ *rand.Rand) {
+		server := startTemporal(t)
+		w := newScenario(t, setting{temporal: server.running.Address, namespace: "default"})
+		w.api()
+		w.worker()
+		w.login()
+		w.subscribe("/all")
+		e, err := w.send(2)
+		require.NoError(t, err)
+		eventually(t, func() bool {
+			return w.count("SELECT count(*) FROM mails WHERE sent_at IS NOT NULL") == 2 && w.count("SELECT count(*) FROM webhook_deliveries WHERE status = 'pending'") == 0
+		}, "the workflow runs")
+		require.NoError(t, server.running.Kill())
+		file := server.flags[2]
+		db, err := sql.Open("sqlite", "file:"+file)
+		require.NoError(t, err)
+		_, err = db.ExecContext(t.Context(), "PRAGMA user_version = 1007") // 1.7
+		require.NoError(t, err)
+		require.NoError(t, db.Close())
+
+		server.start()
+		aside, err := filepath.Glob(file + ".1.7*")
+		require.NoError(t, err)
+		assert.NotEmpty(t, aside, "the former database is kept")
+		c := w.temporalClient()
+		eventually(t, func() bool {
+			exists, _, err := temporal.ScheduleState(t.Context(), c, temporal.ScheduleReconcile)
+			return err == nil && exists
+		}, "the worker does not notice that Temporal is empty")
+		w.reconciled(c, "the workflow is not started again", func() bool { return w.running(c, temporal.WorkflowEnvelope) == 1 })
+		require.NoError(t, e.complete())
+		w.check("/all")
+	})
+}
