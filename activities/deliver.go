@@ -87,6 +87,11 @@ func (a *Activities) attempt(ctx context.Context, in DeliverInput, job *store.De
 		record.Error = res.Err.Error()
 	}
 	last := attempt >= len(in.Delays) || res.Gone
+	var next time.Duration
+	if !res.OK() && !last {
+		next = max(in.Delays[attempt]+a.jitter(in.Delays[attempt]), res.RetryAfter)
+		record.NextAt = new(a.Now().UTC().Truncate(time.Microsecond).Add(next))
+	}
 	disabled, err := a.Store.RecordAttempt(ctx, record, models.DeliveryOutcome{
 		WebhookID: job.Delivery.WebhookID, Run: in.Resend, Delivered: res.OK(), Last: last, Gone: res.Gone,
 	})
@@ -105,7 +110,6 @@ func (a *Activities) attempt(ctx context.Context, in DeliverInput, job *store.De
 	if last {
 		return 0, deliveryError(describeFailure(res), nil)
 	}
-	next := max(in.Delays[attempt]+a.jitter(in.Delays[attempt]), res.RetryAfter)
 	return 0, deliveryError(describeFailure(res), &next)
 }
 

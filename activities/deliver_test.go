@@ -77,6 +77,10 @@ func TestRetryAfterIsHeeded(t *testing.T) {
 			status, n := to.state(d)
 			assert.Equal(env.t, models.DeliveryPending, status)
 			assert.Equal(env.t, 1, n)
+			_, _, attempts, err := env.Store.Delivery(env.t.Context(), env.app, d.ID)
+			require.NoError(env.t, err)
+			require.NotNil(env.t, attempts[0].NextAt)
+			assert.Equal(env.t, c.want, attempts[0].NextAt.Sub(attempts[0].At), "people see when the next attempt is due")
 		}
 	})
 }

@@ -200,16 +200,16 @@ func (s *envelopeHandler) deliveryProblems(ctx context.Context, app caller) ([]d
 	return out, nil
 }
 
-// nextAttempt returns when a delivery is attempted next, by the schedule of the attempts. An endpoint may have asked for a later time.
+// nextAttempt returns when a delivery is attempted next: as the last attempt of its run recorded, or else by the schedule; nil if no
+// attempt follows.
 func (s *envelopeHandler) nextAttempt(d store.DeliveryProblem) *time.Time {
-	if d.Status != models.DeliveryPending || d.RunAttempts >= len(s.deliveryDelays) {
+	switch {
+	case d.Status != models.DeliveryPending:
 		return nil
+	case d.Last != nil && d.RunAttempts > 0:
+		return utcPtr(d.Last.NextAt)
 	}
-	from := d.CreatedAt
-	if d.Last != nil && d.RunAttempts > 0 {
-		from = d.Last.At
-	}
-	return new(from.Add(s.deliveryDelays[d.RunAttempts]).UTC())
+	return new(d.CreatedAt.Add(s.deliveryDelays[0]).UTC())
 }
 
 var (

@@ -152,7 +152,11 @@ func TestProblems_Deliveries(t *testing.T) {
 		id := found[0].(object)["id"].(string)
 		attempt := func(run int, last bool) {
 			t.Helper()
-			_, err := s.store.RecordAttempt(t.Context(), models.DeliveryAttempt{DeliveryID: uuid.MustParse(id), At: s.clock.now(), Status: 503, Body: []byte("closed for lunch")},
+			record := models.DeliveryAttempt{DeliveryID: uuid.MustParse(id), At: s.clock.now(), Status: 503, Body: []byte("closed for lunch")}
+			if !last {
+				record.NextAt = new(record.At.Add(time.Hour))
+			}
+			_, err := s.store.RecordAttempt(t.Context(), record,
 				models.DeliveryOutcome{WebhookID: hook.ID, Run: run, Last: last})
 			require.NoError(t, err)
 		}
@@ -164,7 +168,7 @@ func TestProblems_Deliveries(t *testing.T) {
 		require.NoError(t, err)
 		next, err := time.Parse(time.RFC3339, d["nextAttemptAt"].(string))
 		require.NoError(t, err)
-		require.Equal(t, time.Minute, next.Sub(at), "the second delay of the schedule")
+		require.Equal(t, time.Hour, next.Sub(at), "not by the schedule: the endpoint asked for a later time")
 		attempt(0, true)
 		d = problems(c, "deliveries", "id")[id]
 		require.Equal(t, []any{"failed", nil}, values(&answer{body: d}, "status", "nextAttemptAt"))

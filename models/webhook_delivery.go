@@ -55,6 +55,8 @@ type DeliveryAttempt struct {
 	LatencyMS  int64  `gorm:"column:latency_ms"`
 	Error      string // why there was no answer, in safe words
 	Body       []byte // the first 4 KiB of the answer
+	// NextAt is when the next attempt is due; nil if none follows.
+	NextAt *time.Time
 }
 
 // Failure says in safe words why an attempt failed.

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -11,12 +10,7 @@ import (
 	"countersign/models"
 )
 
-const (
-	purgeNotice = 2 * time.Hour // a purge is retried after an hour
-
-	// longestRetryAfter is the longest delay that an endpoint can request instead of the next one of the schedule.
-	longestRetryAfter = 24 * time.Hour
-)
+const purgeNotice = 2 * time.Hour // a purge is retried after an hour
 
 // lateDeliveriesCounted bounds the count of late deliveries: an endpoint that hangs may have any number.
 const lateDeliveriesCounted = 10000
@@ -63,16 +57,15 @@ func (s *MaintenanceRepository) Lag(ctx context.Context, delays []time.Duration)
 	return lag, wrap(err, "read the last round of reconcile")
 }
 
-// lateDeliveries selects pending deliveries that were never attempted although the first attempt is due, or whose last attempt
-// is longer ago than any delay before the next one.
+// lateDeliveries selects pending deliveries whose next attempt was due: the first one of a run, or the one after the last attempt.
 func (s *MaintenanceRepository) lateDeliveries(db *gorm.DB, now time.Time, delays []time.Duration) *gorm.DB {
-	var initial, longest time.Duration
+	var initial time.Duration
 	if len(delays) > 0 {
-		initial, longest = delays[0], slices.Max(delays)
+		initial = delays[0]
 	}
-	return db.Model(&models.Delivery{}).Select("id").Where(`status = 'pending' AND (attempts = 0 AND created_at < ?
-		OR attempts > 0 AND NOT EXISTS (SELECT 1 FROM delivery_attempts AS a WHERE a.delivery_id = webhook_deliveries.id AND a.at >= ?))`,
-		now.Add(-initial-deliveryNotice), now.Add(-max(longest+longest/10, longestRetryAfter)-deliveryNotice)).Limit(lateDeliveriesCounted)
+	return db.Model(&models.Delivery{}).Select("id").Where(`status = 'pending' AND (run_attempts = 0 AND created_at < ?
+		OR run_attempts > 0 AND NOT EXISTS (SELECT 1 FROM delivery_attempts AS a WHERE a.delivery_id = webhook_deliveries.id AND a.next_at >= ?))`,
+		now.Add(-initial-deliveryNotice), now.Add(-deliveryNotice)).Limit(lateDeliveriesCounted)
 }
 
 // reconcileRun is the last round of the schedule reconcile: one row.

@@ -67,11 +67,13 @@ func TestLag(t *testing.T) {
 		rows := unfinishedWork(t, s, store.WorkDeliveries)
 		require.Len(t, rows, 1)
 		for id := range rows {
-			_, err := s.RecordAttempt(ctx, models.DeliveryAttempt{DeliveryID: id, At: clock.Now(), Status: 503}, models.DeliveryOutcome{})
+			_, err := s.RecordAttempt(ctx, models.DeliveryAttempt{DeliveryID: id, At: clock.Now(), Status: 503, NextAt: new(clock.Now().Add(24 * time.Hour))}, models.DeliveryOutcome{})
 			require.NoError(t, err)
 		}
 		assert.Zero(t, lag().Deliveries)
-		clock.Add(24*time.Hour + 5*time.Minute + time.Second)
-		assert.Equal(t, int64(1), lag().Deliveries, "no endpoint can request a longer delay")
+		clock.Add(24*time.Hour + 5*time.Minute)
+		assert.Zero(t, lag().Deliveries, "the endpoint asked for this delay")
+		clock.Add(time.Second)
+		assert.Equal(t, int64(1), lag().Deliveries, "its next attempt was due")
 	})
 }

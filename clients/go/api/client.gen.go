@@ -2902,7 +2902,7 @@ type DeliveryProblem struct {
 	// LastAttempt The last attempt. Null before the first.
 	LastAttempt *DeliveryAttempt `json:"lastAttempt"`
 
-	// NextAttemptAt When the next attempt is due, unless the endpoint asked for a later one. Null without one.
+	// NextAttemptAt When the next attempt is due. Null if none follows.
 	NextAttemptAt *time.Time `json:"nextAttemptAt"`
 
 	// Resends Number of times the delivery was resent.

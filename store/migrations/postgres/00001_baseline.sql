@@ -375,7 +375,8 @@ CREATE TABLE delivery_attempts_past (
     status      integer     NOT NULL,
     latency_ms  bigint      NOT NULL,
     error       text        NOT NULL,
-    body        bytea -- encrypted
+    body        bytea, -- encrypted
+    next_at     timestamptz -- when the next attempt is due
 );
 CREATE INDEX delivery_attempts_delivery ON delivery_attempts_past (delivery_id, number);
 

@@ -354,7 +354,8 @@ CREATE TABLE delivery_attempts (
     status      integer  NOT NULL,
     latency_ms  integer  NOT NULL,
     error       text     NOT NULL,
-    body        blob -- encrypted
+    body        blob, -- encrypted
+    next_at     datetime -- when the next attempt is due
 );
 CREATE INDEX delivery_attempts_delivery ON delivery_attempts (delivery_id, number);
 
