@@ -21,7 +21,7 @@ func (env *fakeEnv) template() *models.LoadedTemplate {
 	env.t.Helper()
 	e := env.prepared(func(int) int { return 1 }, "of-the-template@example.com")
 	e.Signers[0].Role = "signer"
-	out, _, err := env.Store.PutTemplate(env.t.Context(), store.TemplateTarget{App: env.app.ID, Tenant: "t"},
+	out, err := env.Store.PutTemplate(env.t.Context(), store.TemplateTarget{App: env.app.ID, Tenant: "t"},
 		func(*models.LoadedTemplate, *models.Envelope) (*models.LoadedTemplate, error) {
 			made := models.NewTemplate(env.act(), models.Template{AppID: env.app.ID, TenantID: "t", Name: "Lease", CreatedBy: "me"})
 			content := models.TemplateContent{Roles: []models.TemplateRole{{Role: "signer", RoutingOrder: 1, AuthMethod: models.AuthNone}}}
@@ -30,7 +30,7 @@ func (env *fakeEnv) template() *models.LoadedTemplate {
 			return made, nil
 		})
 	require.NoError(env.t, err)
-	return out
+	return out.LoadedTemplate
 }
 
 // bulk has a bulk send of n rows accepted.

@@ -83,7 +83,7 @@ func (s *appHandler) createClientSecret(c *gin.Context, app caller, o *object) e
 	if err := s.signIns.reauthenticate(c, app, o); err != nil {
 		return err
 	}
-	secret, err := s.keyed(c).AddSecret(c.Request.Context(), app.ID, overlap)
+	secret, err := execute(s.subject, c, func(st appStore) (string, error) { return st.AddSecret(c.Request.Context(), app.ID, overlap) }, nil)
 	if err != nil {
 		return err
 	}

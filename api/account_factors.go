@@ -11,6 +11,7 @@ import (
 	"github.com/boombuler/barcode/qr"
 	"github.com/gin-gonic/gin"
 
+	"countersign/internal/totp"
 	"countersign/models"
 	"countersign/store"
 )
@@ -32,7 +33,7 @@ func (s *signInHandler) enrol(c *gin.Context, app caller, o *object) error {
 	if err := s.reauthenticate(c, app, o); err != nil {
 		return err
 	}
-	secret, err := s.keyed(c).EnrolFactor(c.Request.Context(), app.user)
+	secret, err := execute(s.subject, c, func(st signInStore) (totp.Secret, error) { return st.EnrolFactor(c.Request.Context(), app.user) }, nil)
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,9 @@ func (s *signInHandler) confirmFactor(c *gin.Context, app caller, o *object) err
 	if err := refuseProviderAccount(app); err != nil {
 		return err
 	}
-	recovery, err := s.keyed(c).ConfirmFactor(c.Request.Context(), app.user.ID, code, app.session)
+	recovery, err := execute(s.subject, c, func(st signInStore) ([]string, error) {
+		return st.ConfirmFactor(c.Request.Context(), app.user.ID, code, app.session)
+	}, nil)
 	if err != nil {
 		return wrongCode(err)
 	}
@@ -91,7 +94,7 @@ func (s *signInHandler) renewRecovery(c *gin.Context, app caller, o *object) err
 	if err := s.changeFactor(c, app, o); err != nil {
 		return err
 	}
-	recovery, err := s.keyed(c).RenewRecoveryCodes(c.Request.Context(), app.user.ID)
+	recovery, err := execute(s.subject, c, func(st signInStore) ([]string, error) { return st.RenewRecoveryCodes(c.Request.Context(), app.user.ID) }, nil)
 	if err != nil {
 		return err
 	}

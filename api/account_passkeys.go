@@ -208,7 +208,7 @@ func (s *signInHandler) createPasskey(c *gin.Context, app caller, o *object) err
 		return fmt.Errorf("keep passkey: %w", err)
 	}
 	row := &models.ConsolePasskey{UserID: app.user.ID, CredentialID: made.ID, Credential: state, Name: name}
-	recovery, err := s.keyed(c).AddPasskey(c.Request.Context(), row, app.session)
+	recovery, err := execute(s.subject, c, func(st signInStore) ([]string, error) { return st.AddPasskey(c.Request.Context(), row, app.session) }, nil)
 	if err != nil {
 		return err
 	}

@@ -83,7 +83,9 @@ func (s *signInHandler) startSession(c *gin.Context, user *models.ConsoleUser, p
 		return err
 	}
 	act := s.actionContext(c, models.UserActor(user.ID))
-	session, err := s.keyed(c).StartConsoleSession(ctx, user.ID, store.Device{IP: act.IP, UserAgent: act.UserAgent}, credential.ConsoleLifetime, provedAt)
+	session, err := execute(s.subject, c, func(st signInStore) (*models.ConsoleSession, error) {
+		return st.StartConsoleSession(ctx, user.ID, store.Device{IP: act.IP, UserAgent: act.UserAgent}, credential.ConsoleLifetime, provedAt)
+	}, nil)
 	if err != nil {
 		return err
 	}
@@ -123,7 +125,9 @@ func (s *signInHandler) consumeSecondFactor(c *gin.Context, user *models.Console
 	if second.passkey != nil {
 		err = s.consumePasskey(c, user, asked, *second.passkey)
 	} else {
-		err = s.keyed(c).ConsumeCode(c.Request.Context(), user.ID, *second.code)
+		_, err = execute(s.subject, c, func(st signInStore) (any, error) {
+			return nil, st.ConsumeCode(c.Request.Context(), user.ID, *second.code)
+		}, nil)
 	}
 	if err != nil {
 		return err
@@ -237,11 +241,13 @@ func (s *signInHandler) changePassword(c *gin.Context, app caller, o *object) er
 	if err := s.reauthenticate(c, app, o); err != nil {
 		return err
 	}
-	if err := s.keyed(c).SetPassword(c.Request.Context(), app.user, fresh, app.session); err != nil {
-		return err
+	err := command(s.subject, c, func(st signInStore) (*models.ConsoleUser, error) {
+		return app.user, st.SetPassword(c.Request.Context(), app.user, fresh, app.session)
+	}, noContent)
+	if err == nil {
+		s.logSecurityEvent(c, "console password changed", "user", app.user.ID)
 	}
-	s.logSecurityEvent(c, "console password changed", "user", app.user.ID)
-	return answerNothing(c)
+	return err
 }
 
 // pathUser is the console user of the app that the path names.

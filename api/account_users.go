@@ -88,11 +88,13 @@ func (s *userHandler) setUserPassword(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	if err := s.keyed(c).SetPassword(c.Request.Context(), user, fresh, uuid.Nil); err != nil {
-		return err
+	err = command(s.subject, c, func(st userStore) (*models.ConsoleUser, error) {
+		return user, st.SetPassword(c.Request.Context(), user, fresh, uuid.Nil)
+	}, noContent)
+	if err == nil {
+		s.logSecurityEvent(c, "console password set", "user", user.ID, "by", app.actor())
 	}
-	s.logSecurityEvent(c, "console password set", "user", user.ID, "by", app.actor())
-	return answerNothing(c)
+	return err
 }
 
 type userView struct {
@@ -112,10 +114,8 @@ func (s *userHandler) createUser(c *gin.Context, app caller, o *object) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	var u *models.ConsoleUser
-	err := command(s.subject, c, func(st userStore) (_ *models.ConsoleUser, err error) {
-		u, err = st.CreateUser(c.Request.Context(), app.ID, email, name, password, models.Role(role))
-		return u, err
+	u, err := execute(s.subject, c, func(st userStore) (*models.ConsoleUser, error) {
+		return st.CreateUser(c.Request.Context(), app.ID, email, name, password, models.Role(role))
 	}, asJSON(http.StatusCreated, viewUser))
 	if err != nil {
 		return err

@@ -103,9 +103,9 @@ func (s *bulkHandler) createBulkSend(c *gin.Context, app caller) error {
 	if o.flag("dryRun", false) {
 		return answer(c, http.StatusOK, gin.H{"total": b.Total, "faults": []bulkFault{}})
 	}
-	return command(s.subject, c, func(st bulkStore) (*store.BulkSendWithCounts, error) {
-		return nil, st.CreateBulkSend(c.Request.Context(), b, checked)
-	}, func(made *store.BulkSendWithCounts) (*store.StoredResponse, error) {
+	return command(s.subject, c, func(st bulkStore) (*models.BulkSend, error) {
+		return b, st.CreateBulkSend(c.Request.Context(), b, checked)
+	}, func(made *models.BulkSend) (*store.StoredResponse, error) {
 		r, err := inJSON(http.StatusAccepted, gin.H{"id": made.ID, "status": made.Status, "total": made.Total})
 		return s.withLocation(r, "/v1/bulk-sends/"+made.ID.String()), err
 	})

@@ -34,7 +34,7 @@ func bulkTemplate(t *testing.T, s *service, c *client, tenant string) string {
 	})
 	subject := "Lease of {{street}}"
 	act := s.act("app:" + s.app.ID.String())
-	made, _, err := s.store.PutTemplate(t.Context(), store.TemplateTarget{App: s.app.ID, Tenant: tenant, Envelope: uuid.MustParse(draft.str("id"))},
+	made, err := s.store.PutTemplate(t.Context(), store.TemplateTarget{App: s.app.ID, Tenant: tenant, Envelope: uuid.MustParse(draft.str("id"))},
 		func(_ *models.LoadedTemplate, from *models.Envelope) (*models.LoadedTemplate, error) {
 			out := models.NewTemplate(act, models.Template{AppID: s.app.ID, TenantID: tenant, Name: "Lease", CreatedBy: "me"})
 			content := models.TemplateContent{Subject: &subject, Roles: []models.TemplateRole{

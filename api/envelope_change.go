@@ -16,16 +16,22 @@ import (
 func change[T any](s *envelopeHandler, c *gin.Context, app caller, invalid error,
 	do func(*models.Envelope, models.ActionContext) (T, error), view func(T) (*store.StoredResponse, error),
 ) error {
-	var made T
-	return command(s.subject, c, func(st envelopeStore) (*models.Envelope, error) {
-		return st.Change(c.Request.Context(), app.ID, checkedID(c, "id"), s.by(c, app, invalid, func(e *models.Envelope, act models.ActionContext) (err error) {
-			made, err = do(e, act)
+	return command(s.subject, c, func(st envelopeStore) (out changeResult[T], err error) {
+		out.envelope, err = st.Change(c.Request.Context(), app.ID, checkedID(c, "id"), s.by(c, app, invalid, func(e *models.Envelope, act models.ActionContext) (err error) {
+			out.made, err = do(e, act)
 			return err
 		}))
-	}, func(e *models.Envelope) (*store.StoredResponse, error) {
-		r, err := view(made)
-		return withETag(r, e), err
+		return out, err
+	}, func(out changeResult[T]) (*store.StoredResponse, error) {
+		r, err := view(out.made)
+		return withETag(r, out.envelope), err
 	})
+}
+
+// changeResult is an envelope with what a change made in it.
+type changeResult[T any] struct {
+	envelope *models.Envelope
+	made     T
 }
 
 // withETag names the version of the envelope that a response shows.

@@ -125,7 +125,8 @@ func (s *envelopeHandler) createDraft(c *gin.Context, app caller, o *object, fil
 	}
 	if err == nil {
 		err = command(s.subject, c, func(st envelopeStore) (*store.EnvelopeWithEvents, error) {
-			return nil, st.Create(c.Request.Context(), e)
+			err := st.Create(c.Request.Context(), e)
+			return &store.EnvelopeWithEvents{Envelope: e, Log: e.Events}, err
 		}, s.viewCreated(send))
 	}
 	if err != nil {

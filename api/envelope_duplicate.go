@@ -2,7 +2,6 @@ package api
 
 import (
 	"github.com/gin-gonic/gin"
-	"github.com/google/uuid"
 
 	"countersign/models"
 	"countersign/store"
@@ -11,21 +10,17 @@ import (
 // duplicateEnvelope creates a draft with the documents, recipients and fields of an envelope.
 func (s *envelopeHandler) duplicateEnvelope(c *gin.Context, app caller, o *object) error {
 	by, documents := createdBy(o, app.ID.String()), s.store.PlanLimits(app.Plan).Documents
-	var made uuid.UUID
-	err := command(s.subject, c, func(st envelopeStore) (*store.EnvelopeWithEvents, error) {
+	made, err := execute(s.subject, c, func(st envelopeStore) (*store.EnvelopeWithEvents, error) {
 		return st.Duplicate(c.Request.Context(), app.ID, checkedID(c, "id"), func(e *models.Envelope) (own *models.Envelope, err error) {
 			err = s.by(c, app, o.err(), func(e *models.Envelope, act models.ActionContext) error {
 				own, err = e.Duplicate(act, by, documents)
 				return err
 			})(e)
-			if err == nil {
-				made = own.ID
-			}
 			return own, err
 		})
 	}, s.viewCreated(false))
 	if err == nil {
-		tagEnvelope(c, made)
+		tagEnvelope(c, made.ID)
 	}
 	return err
 }

@@ -131,17 +131,17 @@ func (s *documentHandler) addDocument(c *gin.Context, app caller, u *upload, sta
 		return err
 	}
 	limits := s.store.PlanLimits(app.Plan)
-	var d *models.Document
-	err = command(s.subject, c, func(st documentStore) (*models.Envelope, error) {
-		return st.Change(c.Request.Context(), app.ID, e.ID, s.envelopes.by(c, app, nil, func(e *models.Envelope, act models.ActionContext) (err error) {
-			if d, err = e.AddDocument(act, u.DocumentInput, limits.Documents); err != nil {
+	err = command(s.subject, c, func(st documentStore) (out changeResult[*models.Document], err error) {
+		out.envelope, err = st.Change(c.Request.Context(), app.ID, e.ID, s.envelopes.by(c, app, nil, func(e *models.Envelope, act models.ActionContext) (err error) {
+			if out.made, err = e.AddDocument(act, u.DocumentInput, limits.Documents); err != nil {
 				return err
 			}
-			return addFoundFields(app, e, act, d, u)
+			return addFoundFields(app, e, act, out.made, u)
 		}))
-	}, func(e *models.Envelope) (*store.StoredResponse, error) {
-		r, err := inJSON(status, view(d))
-		return withETag(r, e), err
+		return out, err
+	}, func(out changeResult[*models.Document]) (*store.StoredResponse, error) {
+		r, err := inJSON(status, view(out.made))
+		return withETag(r, out.envelope), err
 	})
 	if models.IsRefusal(err) {
 		s.uploads.discardUpload(c, u)

@@ -16,33 +16,32 @@ import (
 // must not be lost to who sends the request again. So a command's response is
 // computed inside its transaction and stored by it with the idempotency key.
 
-// command runs fn and renders its result with view inside the transaction, complete and not committed yet. If view
-// returns nil, nothing is stored, and the handler responds itself.
+// command runs fn in one transaction and answers with view of its result, which is complete and not committed yet.
 func command[S, T any](s subject[S], c *gin.Context, fn func(S) (T, error), view func(T) (*store.StoredResponse, error)) error {
-	var response *store.StoredResponse
-	key := keyOf(c)
-	_, err := fn(s.forKey(key.id, func(result any) (*store.StoredResponse, error) {
-		v, ok := result.(T)
-		if !ok {
-			return nil, fmt.Errorf("the result of a command is a %T", result)
-		}
-		var err error
-		response, err = view(v)
-		if response != nil && len(response.Body) > maxStoredResponse {
-			return nil, err // given, and not stored
-		}
-		return response, err
-	}))
-	if err != nil || response == nil {
-		return err
-	}
-	key.stored = len(response.Body) <= maxStoredResponse
-	return render(c, response)
+	_, err := execute(s, c, fn, view)
+	return err
 }
 
-// keyed is the store for what changes something but is no command: its
-// transactions mark the request as having taken effect.
-func (s subject[S]) keyed(c *gin.Context) S { return s.forKey(keyOf(c).id, nil) }
+// execute is command for a handler that needs the result. If view is nil, no response is stored with the change: the
+// handler responds itself.
+func execute[S, T any](s subject[S], c *gin.Context, fn func(S) (T, error), view func(T) (*store.StoredResponse, error)) (T, error) {
+	var made, none T
+	key := keyOf(c)
+	response, err := s.execute(c.Request.Context(), key.id, func(st S) (_ *store.StoredResponse, err error) {
+		if made, err = fn(st); err != nil || view == nil {
+			return nil, err
+		}
+		return view(made)
+	})
+	if err != nil {
+		return none, err
+	}
+	if response == nil {
+		return made, nil
+	}
+	key.stored = len(response.Body) <= store.MaxStoredResponse
+	return made, render(c, response)
+}
 
 // claimedKey is the idempotency key of a request that is being executed.
 type claimedKey struct {

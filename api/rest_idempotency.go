@@ -31,7 +31,6 @@ const (
 	idempotencyHeader = "Idempotency-Key"
 	replayedHeader    = "Idempotency-Replayed"
 	maxKey            = 255
-	maxStoredResponse = 8 << 20 // bytes of an answer; envelopes with every field are smaller
 	// responseLifetime is how long a request can be repeated. An access token is kept
 	// for half its life, so that what is repeated is still of use.
 	responseLifetime      = 24 * time.Hour
@@ -146,7 +145,7 @@ type responseRecorder struct {
 
 // Write implements io.Writer.
 func (r *responseRecorder) Write(b []byte) (int, error) {
-	if r.body.Len()+len(b) > maxStoredResponse {
+	if r.body.Len()+len(b) > store.MaxStoredResponse {
 		r.lost = true
 	} else {
 		r.body.Write(b)

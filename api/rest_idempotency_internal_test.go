@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/models"
+	"countersign/store"
 )
 
 // TestFingerprints: a request that says the same has the same, whatever boundary a client draws; any other differs.
@@ -104,17 +105,17 @@ func TestWhatIsKeptOfAnAnswer(t *testing.T) {
 
 	c, w := request(http.MethodGet, "/", "", "")
 	rec := &responseRecorder{ResponseWriter: c.Writer}
-	_, err := rec.Write(make([]byte, maxStoredResponse-1))
+	_, err := rec.Write(make([]byte, store.MaxStoredResponse-1))
 	require.NoError(t, err)
 	_, err = rec.WriteString("x")
 	require.NoError(t, err)
 	require.False(t, rec.lost)
-	require.Equal(t, maxStoredResponse, rec.body.Len())
+	require.Equal(t, store.MaxStoredResponse, rec.body.Len())
 	_, err = rec.WriteString("y")
 	require.NoError(t, err)
 	require.True(t, rec.lost)
-	require.Equal(t, maxStoredResponse, rec.body.Len())
-	require.Equal(t, maxStoredResponse+1, w.Body.Len(), "the client gets all of it")
+	require.Equal(t, store.MaxStoredResponse, rec.body.Len())
+	require.Equal(t, store.MaxStoredResponse+1, w.Body.Len(), "the client gets all of it")
 
 	scopes := map[string]bool{}
 	for _, tt := range [][2]string{{"192.0.2.1:1", ""}, {"192.0.2.2:1", ""}, {"192.0.2.1:1", "Basic x"}, {"192.0.2.1:1", "Basic y"}} {

@@ -71,13 +71,13 @@ type requestStore interface {
 type subject[S any] struct {
 	*shared
 
-	store  S
-	forKey func(key uuid.UUID, respond func(result any) (*store.StoredResponse, error)) S // see store.Store.ForKey
+	store   S
+	execute func(ctx context.Context, key uuid.UUID, fn func(S) (*store.StoredResponse, error)) (*store.StoredResponse, error) // see store.Store.Execute
 }
 
 // newSubject gives a subject those methods of the store that narrow returns.
 func newSubject[S any](s *shared, all *store.Store, narrow func(*store.Store) S) subject[S] {
-	return subject[S]{s, narrow(all), func(key uuid.UUID, respond func(any) (*store.StoredResponse, error)) S {
-		return narrow(all.ForKey(key, respond))
+	return subject[S]{s, narrow(all), func(ctx context.Context, key uuid.UUID, fn func(S) (*store.StoredResponse, error)) (*store.StoredResponse, error) {
+		return all.Execute(ctx, key, func(st *store.Store) (*store.StoredResponse, error) { return fn(narrow(st)) })
 	}}
 }

@@ -83,15 +83,13 @@ func (s *signingHandler) attach(c *gin.Context, l signerLink) error {
 	if err := s.blobs.Keep(ctx, in.file.file, given.BlobKey); err != nil {
 		return err
 	}
-	var made *models.Attachment
-	err = command(s.subject, c, func(st signingStore) (*models.Envelope, error) {
-		return st.ChangeAttachments(ctx, l.App, l.EnvelopeID, func(e *models.Envelope, known []*models.Attachment) (err error) {
+	err = command(s.subject, c, func(st signingStore) (made *models.Attachment, err error) {
+		_, err = st.ChangeAttachments(ctx, l.App, l.EnvelopeID, func(e *models.Envelope, known []*models.Attachment) (err error) {
 			made, err = e.Attach(s.signerContext(c, l), l.Link, field, given, known)
 			return err
 		})
-	}, func(*models.Envelope) (*store.StoredResponse, error) {
-		return inJSON(http.StatusCreated, viewAttachment(made))
-	})
+		return made, err
+	}, asJSON(http.StatusCreated, viewAttachment))
 	if models.IsRefusal(err) {
 		s.uploads.discardBlob(c, given.BlobKey)
 	}

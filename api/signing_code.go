@@ -26,14 +26,16 @@ func (s *signingHandler) requestCode(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	var signer *models.Signer
-	e, err := s.keyed(c).Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
-		signer, err = e.RequestCode(s.signerContext(c, l), l.Link, s.codes.Hash(l.Link, code))
-		return err
-	})
+	e, err := execute(s.subject, c, func(st signingStore) (*models.Envelope, error) {
+		return st.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) error {
+			_, err := e.RequestCode(s.signerContext(c, l), l.Link, s.codes.Hash(l.Link, code))
+			return err
+		})
+	}, nil)
 	if err != nil {
 		return err
 	}
+	signer := e.Signer(l.SignerID)
 	ctx, cancel := context.WithTimeout(c.Request.Context(), codeLimit)
 	defer cancel()
 	if err := s.sendCode(ctx, e, signer, code); err != nil {
@@ -103,29 +105,30 @@ func (s *signingHandler) verifyCode(c *gin.Context, l signerLink, o *object) err
 		session = tokenHash(token)
 		doNotStoreResponse(c)
 	}
-	var signer *models.Signer
-	verified := false
 	act := s.signerContext(c, l)
-	err := s.changeSigned(c, l, func(e *models.Envelope) (err error) {
-		if invalid != nil {
-			if _, err := e.Reader(l.Link, act.At, false); err != nil {
-				return err
+	out, err := execute(s.subject, c, func(st signingStore) (out changeResult[bool], err error) {
+		out.envelope, err = st.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
+			if invalid != nil {
+				if _, err := e.Reader(l.Link, act.At, false); err != nil {
+					return err
+				}
+				return invalid
 			}
-			return invalid
-		}
-		signer = e.Signer(l.SignerID)
-		verified, err = e.VerifyCode(act, l.Link, s.codes.Hash(l.Link, code), session)
-		return err
-	}, func(*models.Envelope) (*store.StoredResponse, error) {
-		if !verified || bind { // a refusal, or a response with a token
+			out.made, err = e.VerifyCode(act, l.Link, s.codes.Hash(l.Link, code), session)
+			return err
+		})
+		return out, err
+	}, func(out changeResult[bool]) (*store.StoredResponse, error) {
+		if !out.made || bind { // a refusal, or a response with a token
 			return nil, nil //nolint:nilnil // not stored: answered below
 		}
 		return inJSON(http.StatusOK, gin.H{"verified": true})
 	})
 	if err != nil {
-		return err
+		return notFoundAsInvalidLink(err)
 	}
-	if !verified {
+	signer := out.envelope.Signer(l.SignerID)
+	if !out.made {
 		refused := models.Refuse(models.KindInvalid, "otp_incorrect", "The code is wrong or has expired.")
 		if st := signer.CodeState(act.At); st != nil {
 			refused.Details = map[string]any{"triesLeft": models.Deref(st.TriesLeft, 0), "liveUntil": utcPtr(st.LiveUntil)}

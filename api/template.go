@@ -134,10 +134,8 @@ func templateHolder(app caller, t *models.LoadedTemplate) *models.Envelope {
 
 // archiveTemplate archives a template. Envelopes created from it are unchanged.
 func (s *templateHandler) archiveTemplate(c *gin.Context, app caller) error {
-	var files []string
-	err := command(s.subject, c, func(st templateStore) (_ *models.Template, err error) {
-		files, err = st.ArchiveTemplate(c.Request.Context(), app.ID, checkedID(c, "id"), func(t *models.Template) error { return checkTemplate(c, app, t) })
-		return nil, err
+	files, err := execute(s.subject, c, func(st templateStore) ([]string, error) {
+		return st.ArchiveTemplate(c.Request.Context(), app.ID, checkedID(c, "id"), func(t *models.Template) error { return checkTemplate(c, app, t) })
 	}, noContent)
 	if err == nil {
 		s.uploads.discardUnreferenced(c, files...)

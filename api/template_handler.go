@@ -25,7 +25,7 @@ type templateStore interface {
 	ChangeTemplate(ctx context.Context, app, id uuid.UUID, fn func(*models.LoadedTemplate) error) (*models.LoadedTemplate, error)
 	CreateFromTemplate(ctx context.Context, app, id uuid.UUID, version int, build store.TemplateBuild) (*store.EnvelopeWithEvents, error)
 	PlanLimits(plan models.Plan) models.PlanLimits
-	PutTemplate(ctx context.Context, at store.TemplateTarget, build func(was *models.LoadedTemplate, from *models.Envelope) (*models.LoadedTemplate, error)) (out *models.LoadedTemplate, created bool, err error)
+	PutTemplate(ctx context.Context, at store.TemplateTarget, build func(was *models.LoadedTemplate, from *models.Envelope) (*models.LoadedTemplate, error)) (store.StoredTemplate, error)
 	Template(ctx context.Context, app, id uuid.UUID, version int) (*models.LoadedTemplate, error)
 	Templates(ctx context.Context, f store.TemplateFilter) ([]*models.Template, error)
 }

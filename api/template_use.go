@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/gin-gonic/gin"
-	"github.com/google/uuid"
 
 	"countersign/internal/plaintext"
 	"countersign/models"
@@ -30,8 +29,7 @@ func (s *templateHandler) createFromTemplate(c *gin.Context, app caller, o *obje
 		return err
 	}
 	documents := s.store.PlanLimits(app.Plan).Documents
-	var made uuid.UUID
-	err := command(s.subject, c, func(st templateStore) (*store.EnvelopeWithEvents, error) {
+	made, err := execute(s.subject, c, func(st templateStore) (*store.EnvelopeWithEvents, error) {
 		return st.CreateFromTemplate(c.Request.Context(), app.ID, id, version, func(t *models.LoadedTemplate) (*models.Envelope, error) {
 			act := s.actionContext(c, app.actor())
 			e, err := t.NewEnvelope(act, use, documents)
@@ -44,12 +42,11 @@ func (s *templateHandler) createFromTemplate(c *gin.Context, app caller, o *obje
 			if err != nil {
 				return nil, err
 			}
-			made = e.ID
 			return e, nil
 		})
 	}, s.envelopes.viewCreated(send))
 	if err == nil {
-		tagEnvelope(c, made)
+		tagEnvelope(c, made.ID)
 	}
 	return err
 }

@@ -77,7 +77,7 @@ func (s *templateHandler) createTemplate(c *gin.Context, app caller) error {
 	}
 	at := store.TemplateTarget{App: app.ID, Tenant: t.TenantID, ExternalID: t.ExternalID, Envelope: from}
 	err = command(s.subject, c, func(st templateStore) (store.StoredTemplate, error) {
-		made, created, err := st.PutTemplate(c.Request.Context(), at, func(was *models.LoadedTemplate, e *models.Envelope) (*models.LoadedTemplate, error) {
+		return st.PutTemplate(c.Request.Context(), at, func(was *models.LoadedTemplate, e *models.Envelope) (*models.LoadedTemplate, error) {
 			act := s.actionContext(c, app.actor())
 			if was == nil {
 				was = models.NewTemplate(act, t)
@@ -97,7 +97,6 @@ func (s *templateHandler) createTemplate(c *gin.Context, app caller) error {
 			was.NewVersion(act, t.CreatedBy, draft.TemplateContent, draft.documents)
 			return was, nil
 		})
-		return store.StoredTemplate{LoadedTemplate: made, Created: created}, err
 	}, func(made store.StoredTemplate) (*store.StoredResponse, error) {
 		status := http.StatusOK
 		if made.Created {

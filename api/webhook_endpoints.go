@@ -52,10 +52,8 @@ func (s *webhookHandler) registerWebhook(c *gin.Context, app caller, o *object, 
 	if err := o.err(); err != nil {
 		return err
 	}
-	var made *models.Webhook
-	err := command(s.subject, c, func(st webhookStore) (_ *models.Webhook, err error) {
-		made, err = st.CreateWebhook(c.Request.Context(), app.ID, url, events, secret, include...)
-		return made, err
+	made, err := execute(s.subject, c, func(st webhookStore) (*models.Webhook, error) {
+		return st.CreateWebhook(c.Request.Context(), app.ID, url, events, secret, include...)
 	}, view)
 	if err != nil {
 		return err

@@ -28,38 +28,39 @@ var errConcurrentInsert = errors.New("store: another was first")
 // SaveContact creates the contact, or updates the one with the same address,
 // whose phone number stays with keepPhone.
 func (s *AppRepository) SaveContact(ctx context.Context, c models.Contact, keepPhone bool) (*models.Contact, error) {
-	err := s.saveContact(ctx, &c, keepPhone)
-	if errors.Is(err, errConcurrentInsert) { // it exists now
-		err = s.saveContact(ctx, &c, keepPhone)
-	}
+	err := s.tx(ctx, func(tx *gorm.DB) error {
+		err := s.saveContact(tx, &c, keepPhone)
+		if errors.Is(err, errConcurrentInsert) { // it exists now
+			err = s.saveContact(tx, &c, keepPhone)
+		}
+		return err
+	})
 	return &c, wrap(err, "save contact")
 }
 
-func (s *AppRepository) saveContact(ctx context.Context, c *models.Contact, keepPhone bool) error {
+func (s *AppRepository) saveContact(tx *gorm.DB, c *models.Contact, keepPhone bool) error {
 	keys := s.contactKeys(c.AppID, c.Email)
-	return s.make(ctx, c, func(tx *gorm.DB) error {
-		old, err := first[models.Contact](s.locked(tx).Where("app_id = ? AND email_key IN ?", c.AppID, keys).Order("id"))
-		if err != nil {
-			return err
-		}
-		c.EmailKey = keys[0]
-		if old != nil {
-			c.ID, c.CreatedAt = old.ID, old.CreatedAt
-			if keepPhone {
-				if err := decrypt(s.engine, old); err != nil {
-					return err
-				}
-				c.Phone = old.Phone
+	old, err := first[models.Contact](s.locked(tx).Where("app_id = ? AND email_key IN ?", c.AppID, keys).Order("id"))
+	if err != nil {
+		return err
+	}
+	c.EmailKey = keys[0]
+	if old != nil {
+		c.ID, c.CreatedAt = old.ID, old.CreatedAt
+		if keepPhone {
+			if err := decrypt(s.engine, old); err != nil {
+				return err
 			}
-			row := encrypt(s.engine, c)
-			return tx.Model(row).Select("*").Updates(row).Error
+			c.Phone = old.Phone
 		}
-		c.ID, c.CreatedAt = s.newID(), s.now()
-		if err := roomForContact(tx, c.AppID); err != nil {
-			return err
-		}
-		return unlessNone(tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s.engine, c)), errConcurrentInsert)
-	})
+		row := encrypt(s.engine, c)
+		return tx.Model(row).Select("*").Updates(row).Error
+	}
+	c.ID, c.CreatedAt = s.newID(), s.now()
+	if err := roomForContact(tx, c.AppID); err != nil {
+		return err
+	}
+	return unlessNone(tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s.engine, c)), errConcurrentInsert)
 }
 
 // roomForContact returns an error if an app already has the maximum number of contacts.

@@ -123,11 +123,11 @@ func (s *UserRepository) CreateUser(ctx context.Context, app uuid.UUID, email, n
 	if err := cmp.Or(unread, p.Err()); err != nil {
 		return nil, err
 	}
-	if _, err := s.apps.App(ctx, app); err != nil {
-		return nil, err
-	}
 	hash, err := s.hashPassword(password)
 	if err != nil {
+		return nil, err
+	}
+	if _, err := s.apps.App(ctx, app); err != nil {
 		return nil, err
 	}
 	u := &models.ConsoleUser{
@@ -136,7 +136,7 @@ func (s *UserRepository) CreateUser(ctx context.Context, app uuid.UUID, email, n
 	keys := s.userKeys(email)
 	u.EmailKey = keys[0]
 	exists := models.Refuse(models.KindConflict, "user_exists", "A console user with this email address already exists.")
-	err = s.make(ctx, u, func(tx *gorm.DB) error {
+	err = s.tx(ctx, func(tx *gorm.DB) error {
 		known, err := count(tx.Model(u).Where("email_key IN ?", keys))
 		if err != nil {
 			return err

@@ -34,26 +34,22 @@ type BulkWork struct {
 // BulkWork begins a bulk send that is queued, and returns its next n pending rows; none
 // unless it is running. Backlog is counted up to the given bound.
 func (s *BulkRepository) BulkWork(ctx context.Context, app, id uuid.UUID, n, bound int) (*BulkWork, error) {
-	w := &BulkWork{}
-	err := s.transact(ctx, readWrite, func(t *transaction) error {
+	w, err := inTransaction(ctx, s.engine, func(t *transaction) (*BulkWork, error) {
 		t.exec("UPDATE bulk_sends SET status = $3 WHERE id = $1 AND app_id = $2 AND status = $4", id, app, models.BulkRunning, models.BulkQueued)
-		tx, err := t.gorm()
-		if err != nil {
-			return err
-		}
+		tx := t.gorm()
 		loaded, err := loadBulkSend(tx, app, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		w.BulkSend, w.Counts = loaded.BulkSend, loaded.Counts
+		w := &BulkWork{BulkSend: loaded.BulkSend, Counts: loaded.Counts}
 		if w.Status != models.BulkRunning {
-			return nil
+			return w, nil
 		}
 		if w.PerMinute > 0 {
 			settled, err := find[models.BulkRow](tx.Select("settled_at").Where("bulk_send_id = ? AND settled_at > ? AND status IN ?", id, s.now().Add(-time.Minute),
 				[]models.BulkRowStatus{models.BulkRowSent, models.BulkRowFailed}).Order("settled_at"))
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if w.Settled = len(settled); w.Settled > 0 {
 				w.SettledSince = settled[0].SettledAt.UTC()
@@ -62,15 +58,15 @@ func (s *BulkRepository) BulkWork(ctx context.Context, app, id uuid.UUID, n, bou
 		var waiting []int64
 		err = tx.Model(&models.OutboxRow{}).Where("lane = ?", models.BulkFairnessKey(app)).Limit(bound).Pluck("seq", &waiting).Error
 		if err != nil {
-			return err
+			return nil, err
 		}
 		w.Backlog = len(waiting)
 		w.Rows, err = find[*models.BulkRow](tx.Where("bulk_send_id = ? AND status = ?", id, models.BulkRowPending).Order("position").Limit(n))
-		return err
+		if err != nil {
+			return nil, err
+		}
+		return w, decryptAll(s.engine, w.Rows)
 	})
-	if err == nil {
-		err = decryptAll(s.engine, w.Rows)
-	}
 	return w, wrap(err, "rows of bulk send %s", id)
 }
 
@@ -93,11 +89,7 @@ func (s *BulkRepository) SendBulkRow(ctx context.Context, r *models.BulkRow, e *
 		failpoint.Inject("store.bulk")
 		return s.createOf(t, e, &webhooks)
 	})
-	if err := s.envelopes.externalIDConflict(ctx, e, err); err != nil {
-		return fmt.Errorf("send row %d of bulk send %s: %w", r.Row, r.BulkSendID, err)
-	}
-	s.envelopes.committed(e)
-	return nil
+	return wrap(err, "send row %d of bulk send %s", r.Row, r.BulkSendID)
 }
 
 // createOf is createFor for an envelope of a template, which cannot be archived in the meantime.
@@ -113,7 +105,8 @@ func (s *BulkRepository) createOf(t *transaction, e *models.Envelope, webhooks *
 			return models.ErrTemplateArchived
 		}
 	}
-	return s.envelopes.createFor(t, e, webhooks)
+	_, err := s.envelopes.createFor(t, e, webhooks)
+	return err
 }
 
 // takenRow is ErrBulkRowTaken where the guard of a row did not hold.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -84,23 +83,13 @@ func (s *BulkRepository) CreateBulkSend(ctx context.Context, b *models.BulkSend,
 			columns = append(columns, bulkRowColumns(encrypt(s.engine, r)))
 		}
 		t.insert("bulk_send_rows", "", columns...)
-		s.wakeBulk(t, b)
-		t.result = &BulkSendWithCounts{b, models.BulkCounts{Pending: len(rows)}}
+		addOutbox(t, s.bulkRow(b))
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("create bulk send %s: %w", b.ID, err)
-	}
-	s.signalWake()
-	return nil
+	return wrap(err, "create bulk send %s", b.ID)
 }
 
-// wakeBulk adds the outbox row by which the workflow is started, or learns that the
-// state was changed.
-func (s *BulkRepository) wakeBulk(t *transaction, b *models.BulkSend) {
-	addOutbox(t, s.bulkRow(b))
-}
-
+// bulkRow is the outbox row by which the workflow is started, or learns that the state was changed.
 func (s *BulkRepository) bulkRow(b *models.BulkSend) models.OutboxRow {
 	return s.outboxRow(s.now(), b.ID, models.OutboxBulk, models.OutboxRefs{AppID: b.AppID, TenantID: b.TenantID})
 }
@@ -168,19 +157,18 @@ func bulkSendsAfter(db *gorm.DB, app uuid.UUID, tenant string, after uuid.UUID) 
 // its failed rows are tried again. check, which may be nil, refuses others' before
 // anything is done.
 func (s *BulkRepository) ChangeBulkSend(ctx context.Context, app, id uuid.UUID, action models.BulkAction, check func(*models.BulkSend) error) (*BulkSendWithCounts, error) {
-	var out *BulkSendWithCounts
-	err := s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) error {
-		b, err := take[models.BulkSend](s.locked(tx), "id = ? AND app_id = ?", id, app)
+	out, err := inTransaction(ctx, s.engine, func(t *transaction) (*BulkSendWithCounts, error) {
+		b, err := take[models.BulkSend](s.locked(t.gorm()), "id = ? AND app_id = ?", id, app)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if check != nil {
 			if err := check(b); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		if _, err := b.Apply(action, s.now()); err != nil {
-			return err
+			return nil, err
 		}
 		switch action { //nolint:exhaustive // the others change no row
 		case models.BulkCancel:
@@ -189,23 +177,14 @@ func (s *BulkRepository) ChangeBulkSend(ctx context.Context, app, id uuid.UUID, 
 			err = s.retryBulkRows(t, b)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		t.exec("UPDATE bulk_sends SET status = $2, completed_at = $3 WHERE id = $1", b.ID, b.Status, b.CompletedAt)
-		s.wakeBulk(t, b)
-		if tx, err = t.gorm(); err != nil {
-			return err
-		}
-		counts, err := countBulkRows(tx, id)
-		out = &BulkSendWithCounts{b, counts[id]}
-		t.result = out
-		return err
+		addOutbox(t, s.bulkRow(b))
+		counts, err := countBulkRows(t.gorm(), id)
+		return &BulkSendWithCounts{b, counts[id]}, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("%s bulk send %s: %w", action, id, err)
-	}
-	s.signalWake()
-	return out, nil
+	return out, wrap(err, "%s bulk send %s", action, id)
 }
 
 // cancelBulkRows cancels the rows that were not sent, and gives back their envelopes.
@@ -255,30 +234,23 @@ func (s *BulkRepository) retryBulkRows(t *transaction, b *models.BulkSend) error
 // FinishBulkSend completes a bulk send that has no pending row, and records the event for the app. It reports whether
 // the bulk send is complete.
 func (s *BulkRepository) FinishBulkSend(ctx context.Context, app, id uuid.UUID) (bool, error) {
-	finished := false
-	err := s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) error {
-		b, err := take[models.BulkSend](s.locked(tx), "id = ? AND app_id = ?", id, app)
+	finished, err := inTransaction(ctx, s.engine, func(t *transaction) (bool, error) {
+		b, err := take[models.BulkSend](s.locked(t.gorm()), "id = ? AND app_id = ?", id, app)
 		if err != nil {
-			return err
+			return false, err
 		}
-		counts, err := countBulkRows(tx, id)
+		counts, err := countBulkRows(t.gorm(), id)
 		if err != nil || counts[id].Pending > 0 {
-			return err
+			return false, err
 		}
 		now := s.now()
 		if _, err := b.Apply(models.BulkFinish, now); err != nil {
-			finished = b.Status == models.BulkCompleted
-			return ignoreRefusal(err)
+			return b.Status == models.BulkCompleted, ignoreRefusal(err)
 		}
-		finished = true
 		t.exec("UPDATE bulk_sends SET status = $2, completed_at = $3 WHERE id = $1", b.ID, b.Status, b.CompletedAt)
-		return s.announceBulk(t, b, counts[id])
+		return true, s.announceBulk(t, b, counts[id])
 	})
-	if err != nil {
-		return false, fmt.Errorf("finish bulk send %s: %w", id, err)
-	}
-	s.signalWake()
-	return finished, nil
+	return finished, wrap(err, "finish bulk send %s", id)
 }
 
 // ignoreRefusal drops a refusal: another process has taken the step already, or has prevented it.

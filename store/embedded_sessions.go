@@ -24,24 +24,13 @@ type EmbeddedRepository struct {
 // envelope is locked until the session is stored, so that the next change can revoke it.
 func (s *EmbeddedRepository) CreateEmbeddedSession(ctx context.Context, session *models.EmbeddedSession, fn func(*models.Envelope) error) error {
 	session.ID = s.newID()
-	var e *models.Envelope
 	err := s.envelopes.changing(ctx, func(t *transaction) error {
-		l, err := s.envelopes.change(t, session.AppID, session.EnvelopeID, loadOptions{}, func(l *loaded) error { return fn(l.envelopes[0]) })
-		if err != nil {
+		if _, err := s.envelopes.change(t, session.AppID, session.EnvelopeID, loadOptions{}, func(l *loaded) error { return fn(l.envelopes[0]) }); err != nil {
 			return err
 		}
-		tx, err := t.gorm()
-		if err != nil {
-			return err
-		}
-		e, t.result = l.envelopes[0], session
-		return tx.Create(session).Error
+		return t.gorm().Create(session).Error
 	})
-	if err != nil {
-		return fmt.Errorf("create embedded session: %w", err)
-	}
-	s.envelopes.committed(e)
-	return nil
+	return wrap(err, "create embedded session")
 }
 
 // EmbeddedSessionByToken finds the session of a token's hash.
@@ -83,7 +72,7 @@ func (s *EmbeddedRepository) revokeSession(ctx context.Context, app *models.App,
 // CreateBuilderSession stores a builder session.
 func (s *EmbeddedRepository) CreateBuilderSession(ctx context.Context, b *models.BuilderSession) error {
 	b.ID = s.newID()
-	return wrap(s.make(ctx, b, func(tx *gorm.DB) error { return tx.Create(b).Error }), "create builder session")
+	return wrap(s.tx(ctx, func(tx *gorm.DB) error { return tx.Create(b).Error }), "create builder session")
 }
 
 // BuilderSessionByToken finds the session of a token's hash.

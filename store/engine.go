@@ -34,7 +34,7 @@ type engine struct {
 	newID        func() uuid.UUID
 	archiveFiles blob.Store // nil: archives cannot be read
 	wake         chan struct{}
-	execution    execution // the request that the transactions belong to, see ForKey
+	joined       *transaction // every transaction is a step of it; nil: each is its own
 }
 
 func openPostgres(cfg Config, gc *gorm.Config) (*gorm.DB, error) {

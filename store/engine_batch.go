@@ -76,6 +76,10 @@ func sendTogether(ctx context.Context, c *pgx.Conn, statements []statement) erro
 					return err
 				}
 			}
+			rows.Close()
+			if st.sql == "COMMIT" && rows.CommandTag().String() == "ROLLBACK" { // a statement had failed, and its error was ignored
+				return pgx.ErrTxCommitRollback
+			}
 			return rows.Err()
 		})
 	}

@@ -159,33 +159,23 @@ func (s *IdempotencyRepository) ReleaseKey(ctx context.Context, id uuid.UUID, an
 	return wrap(s.db.WithContext(ctx).Delete(&idempotencyKey{}, "id = ? AND (NOT committed OR ?)", id, anyway).Error, "release idempotency key")
 }
 
-// execution is the request that transactions are part of.
-type execution struct {
-	key     uuid.UUID // uuid.Nil: it has no idempotency key
-	respond func(result any) (*StoredResponse, error)
-}
+// MaxStoredResponse is the greatest body, in bytes, that is stored for repeats. Envelopes with every field are smaller.
+const MaxStoredResponse = 8 << 20
 
-// markKeyCommitted runs inside every transaction that changes something. One whose
-// request was taken over by a repeat is undone.
-func (s *engine) markKeyCommitted(t *transaction) error {
-	var response *StoredResponse
-	if s.execution.respond != nil && t.result != nil {
-		var err error
-		if response, err = s.execution.respond(t.result); err != nil {
-			return err
-		}
-	}
-	if s.execution.key == uuid.Nil {
+// commitKey adds to a transaction that its request took effect, with the response to a repeat unless that is nil or too long.
+// The transaction of a request whose place a repeat has taken fails.
+func (s *engine) commitKey(t *transaction, key uuid.UUID, response *StoredResponse) error {
+	if key == uuid.Nil {
 		return nil
 	}
 	row := idempotencyKey{Committed: true}
 	columns := []column{{"committed", &row.Committed}}
-	if response != nil {
+	if response != nil && len(response.Body) <= MaxStoredResponse {
 		if err := s.encryptResponse(&row, *response); err != nil {
 			return err
 		}
 		columns = append(columns, column{"status", &row.Status}, column{"header", &row.Header}, column{"body", &row.Body})
 	}
-	t.update("idempotency_keys", []column{{"id", &s.execution.key}}, columns)
+	t.update("idempotency_keys", []column{{"id", &key}}, columns)
 	return nil
 }

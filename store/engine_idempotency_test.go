@@ -49,8 +49,8 @@ func TestRepeatedRequests(t *testing.T) {
 		require.NoError(t, err)
 		require.Nil(t, answer)
 		require.NotEqual(t, id, second)
-		_, _, err = s.ForKey(id, nil).CreateApp(ctx, "Late", models.PlanFree, nil)
-		require.Error(t, err)
+		createApp := func(s *store.Store) error { _, _, err := s.CreateApp(ctx, "Late", models.PlanFree, nil); return err }
+		require.Error(t, under(ctx, s, id, createApp))
 		require.NoError(t, s.ReleaseKey(ctx, id, true), "it is not the one that is there")
 		refused("idempotency_in_flight", r)
 
@@ -123,14 +123,10 @@ func TestResponsesAreStoredWithWhatTheyTell(t *testing.T) {
 			r := request()
 			id, _, err := s.ClaimKey(ctx, r, time.Hour)
 			require.NoError(t, err)
-			var results []any
 			answer := store.StoredResponse{Status: 200, Header: http.Header{}, Body: []byte(name)}
-			require.NoError(t, do(s.ForKey(id, func(result any) (*store.StoredResponse, error) {
-				results = append(results, result)
-				return &answer, nil
-			})), name)
-			require.Len(t, results, 1, name)
-			require.NotNil(t, results[0], name)
+			given, err := s.Execute(ctx, id, func(s *store.Store) (*store.StoredResponse, error) { return &answer, do(s) })
+			require.NoError(t, err, name)
+			require.Equal(t, &answer, given, name)
 			_, got, err := s.ClaimKey(ctx, r, time.Hour)
 			require.NoError(t, err, name)
 			assert.Equal(t, &answer, got, name)
@@ -142,8 +138,10 @@ func TestResponsesAreStoredWithWhatTheyTell(t *testing.T) {
 		require.NoError(t, err)
 		before, _ := f.check(e.ID)
 		boom := errors.New("boom")
-		_, err = s.ForKey(id, func(any) (*store.StoredResponse, error) { return nil, boom }).Change(ctx, f.app.ID, e.ID, touch)
-		require.ErrorIs(t, err, boom)
+		require.ErrorIs(t, under(ctx, s, id, func(s *store.Store) error {
+			require.NoError(t, must2(s.Change(ctx, f.app.ID, e.ID, touch)))
+			return boom
+		}), boom)
 		after, _ := f.check(e.ID)
 		assert.Equal(t, before, after)
 		require.NoError(t, s.ReleaseKey(ctx, id, false))
@@ -155,20 +153,18 @@ func TestResponsesAreStoredWithWhatTheyTell(t *testing.T) {
 		r = request()
 		id, _, err = s.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
-		_, err = s.ForKey(id, func(any) (*store.StoredResponse, error) { return nil, nil }).Change(ctx, f.app.ID, e.ID, touch) //nolint:nilnil // no response
-		require.NoError(t, err)
+		change := func(s *store.Store) error { return must2(s.Change(ctx, f.app.ID, e.ID, touch)) }
+		require.NoError(t, under(ctx, s, id, change))
 		clock.Add(time.Minute)
 		_, _, err = s.ClaimKey(ctx, r, time.Hour)
 		assert.Equal(t, "idempotency_interrupted", refusalOf(t, err))
 
 		// A request without a key is answered from its result, and leaves nothing.
-		told := false
-		_, err = s.ForKey(uuid.Nil, func(any) (*store.StoredResponse, error) {
-			told = true
-			return &store.StoredResponse{Status: 200}, nil
-		}).Change(ctx, f.app.ID, e.ID, touch)
+		given, err := s.Execute(ctx, uuid.Nil, func(s *store.Store) (*store.StoredResponse, error) {
+			return &store.StoredResponse{Status: 200}, change(s)
+		})
 		require.NoError(t, err)
-		assert.True(t, told)
+		assert.Equal(t, 200, given.Status)
 	})
 }
 
@@ -182,13 +178,14 @@ func TestRestoringIsNotWhatARequestAskedFor(t *testing.T) {
 		id, _, err := s.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
 		tries, boom := 0, errors.New("boom")
-		_, err = s.ForKey(id, nil).Change(ctx, f.app.ID, f.completed.ID, func(e *models.Envelope) error {
-			if tries++; tries > 1 {
-				return boom
-			}
-			return e.Downloaded(f.act(), e.Signers[0].ID, e.Sealed()[0].ID)
-		})
-		require.ErrorIs(t, err, boom)
+		require.ErrorIs(t, under(ctx, s, id, func(s *store.Store) error {
+			return must2(s.Change(ctx, f.app.ID, f.completed.ID, func(e *models.Envelope) error {
+				if tries++; tries > 1 {
+					return boom
+				}
+				return e.Downloaded(f.act(), e.Signers[0].ID, e.Sealed()[0].ID)
+			}))
+		}), boom)
 		require.Equal(t, 2, tries)
 		require.Zero(t, f.rows("envelopes WHERE archived AND id = $1", f.completed.ID), "it is restored")
 		clock.Add(time.Minute) // its process is taken for dead
@@ -211,8 +208,7 @@ func TestWhatTookEffectIsNotForgotten(t *testing.T) {
 		again, _, err := s.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err, "it had done nothing")
 		require.NotEqual(t, id, again)
-		_, _, err = s.ForKey(again, nil).CreateApp(ctx, "Made", models.PlanFree, nil)
-		require.NoError(t, err)
+		require.NoError(t, under(ctx, s, again, func(s *store.Store) error { _, _, err := s.CreateApp(ctx, "Made", models.PlanFree, nil); return err }))
 		require.NoError(t, s.ReleaseKey(ctx, again, false))
 		clock.Add(time.Minute)
 		_, _, err = s.ClaimKey(ctx, r, time.Hour)

@@ -15,8 +15,12 @@ import (
 // written before the clock was set back, and is due.
 const outboxHorizon = 5 * time.Minute
 
-// addOutbox adds rows, each with the trace that it is written in.
+// addOutbox adds rows, each with the trace that it is written in, and wakes the dispatcher once they are committed.
 func addOutbox(t *transaction, rows ...models.OutboxRow) {
+	if len(rows) == 0 {
+		return
+	}
+	t.afterCommit = append(t.afterCommit, t.engine.signalWake)
 	carried := tracing.Traceparent(t.ctx)
 	for _, r := range pointers(rows) {
 		r.FairnessKey, r.Refs.Trace = r.Refs.FairnessKey(), carried

@@ -143,6 +143,14 @@ func (s *engine) forUpdate(lock bool) string {
 	return ""
 }
 
+// lockExternalID has others who want the same external id in a table wait for the end of the transaction, so that one of them
+// finds what the other stored. SQLite needs no more than its immediate transaction.
+func (t *transaction) lockExternalID(table string, app uuid.UUID, tenant, externalID string) {
+	if t.engine.postgres {
+		t.exec("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", strings.Join([]string{table, app.String(), tenant, externalID}, "\n"))
+	}
+}
+
 // normalizeForSearch makes texts equal that differ in case or in how their characters are
 // composed (Unicode 3.13, D144 and D145).
 func normalizeForSearch(parts ...string) string {

@@ -21,67 +21,137 @@ var (
 	readOnly = mode{"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "BEGIN"}
 )
 
-// transaction is a transaction on its own connection. Its batch is sent with the next call of send, or with the
-// commit: a transaction that only adds to it takes one round trip on PostgreSQL.
+// transaction is a transaction on its own connection, which it takes with its first statement. Its batch is sent with
+// the next call of send, with the next statement of GORM, or with the commit: a transaction that only adds to it takes
+// one round trip on PostgreSQL.
 type transaction struct {
 	batch
 
-	ctx      context.Context //nolint:containedctx // it lives as long as the transaction
-	db       *gorm.DB
-	conn     *sql.Conn
-	postgres bool
-	result   any // its result, for the response that is stored with it
+	ctx    context.Context //nolint:containedctx // it lives as long as the transaction
+	engine *engine
+	mode   mode
 	// reservedIn is the usage period in which the envelope that is sent was reserved; "": in none.
 	reservedIn string
 	bulk       bool // the envelope is sent by a bulk send
-	begun      bool
-	ended      bool
+
+	conn        *sql.Conn // nil: nothing was sent yet
+	release     func()    // of the lock of writers
+	failed      error     // of a step: the transaction is not committed
+	committed   bool
+	afterCommit []func()
 }
 
-// transact runs fn in one transaction, and commits if it returns nil. A request
-// that is being answered is noted in it, see markKeyCommitted.
-func (s *engine) transact(ctx context.Context, m mode, fn func(*transaction) error) (err error) {
-	db, err := s.db.DB()
-	if err != nil {
+// transact runs fn in one transaction, and commits if it returns nil. On an engine that has joined a transaction, fn is
+// a step of that one, and what it wrote is committed with it.
+func (s *engine) transact(ctx context.Context, m mode, fn func(*transaction) error) error {
+	if s.joined != nil {
+		return s.joined.step(m, fn)
+	}
+	t := &transaction{ctx: ctx, engine: s, mode: m}
+	if err := t.run(fn); err != nil {
 		return err
 	}
-	if m == readWrite {
-		release, err := acquireWrite(ctx, s.writers)
-		if err != nil {
-			return err
-		}
-		defer release()
+	for _, done := range t.afterCommit {
+		done()
 	}
-	conn, err := db.Conn(ctx)
-	if err != nil {
+	return nil
+}
+
+// inTransaction is transact for a change that returns a value.
+func inTransaction[T any](ctx context.Context, s *engine, fn func(*transaction) (T, error)) (T, error) {
+	var out, none T
+	err := s.transact(ctx, readWrite, func(t *transaction) (err error) {
+		out, err = fn(t)
 		return err
+	})
+	if err != nil {
+		return none, err
 	}
-	t := &transaction{ctx: ctx, db: s.db, conn: conn, postgres: s.postgres}
-	begin := m.postgres
-	if !s.postgres {
-		begin, t.page = m.sqlite, insertPageSQLite
+	return out, nil
+}
+
+// tx is transact for what only GORM writes.
+func (s *engine) tx(ctx context.Context, fn func(tx *gorm.DB) error) error {
+	return s.transact(ctx, readWrite, func(t *transaction) error { return fn(t.gorm()) })
+}
+
+// read runs fn on one snapshot of the database, so that everything it reads is consistent.
+func (s *engine) read(ctx context.Context, fn func(tx *gorm.DB) error) error {
+	return s.transact(ctx, readOnly, func(t *transaction) error { return fn(t.gorm()) })
+}
+
+// join returns an engine all of whose reads and changes are steps of a transaction.
+func (s *engine) join(t *transaction) *engine {
+	e := *s
+	e.db, e.replica, e.joined = t.gorm(), nil, t
+	return &e
+}
+
+// step runs fn as a part of the transaction. If it fails, the transaction cannot be committed: PostgreSQL has given it
+// up after a failed statement, and a part of what fn wrote may be in the batch.
+func (t *transaction) step(m mode, fn func(*transaction) error) error {
+	err := fn(t)
+	if err == nil && m == readOnly {
+		err = t.send() // the caller wants the answers
 	}
-	defer func() {
-		if t.begun && !t.ended {
-			t.rollback(ctx)
-		}
-		err = errors.Join(err, conn.Close())
-	}()
+	if t.failed == nil {
+		t.failed = err
+	}
+	return err
+}
+
+func (t *transaction) run(fn func(*transaction) error) (err error) {
+	defer func() { err = errors.Join(err, t.close()) }()
+	begin := t.mode.postgres
+	if !t.engine.postgres {
+		begin, t.page = t.mode.sqlite, insertPageSQLite
+	}
 	t.exec(begin)
 	if err := fn(t); err != nil {
 		return err
 	}
-	if m == readWrite {
-		if err := s.markKeyCommitted(t); err != nil {
-			return err
-		}
+	if t.failed != nil {
+		return t.failed
+	}
+	if t.conn == nil && len(t.statements) == 1 { // nothing was read or changed
+		return nil
 	}
 	t.exec("COMMIT")
 	if err := t.send(); err != nil {
 		return err
 	}
-	t.ended = true
+	t.committed = true
 	return nil
+}
+
+// open takes a connection; to write on SQLite, first the lock of writers.
+func (t *transaction) open() error {
+	if t.mode == readWrite {
+		release, err := acquireWrite(t.ctx, t.engine.writers)
+		if err != nil {
+			return err
+		}
+		t.release = release
+	}
+	db, err := t.engine.db.DB()
+	if err == nil {
+		t.conn, err = db.Conn(t.ctx)
+	}
+	return err
+}
+
+// close rolls back what is not committed, and gives back what open took.
+func (t *transaction) close() (err error) {
+	if t.conn != nil {
+		if !t.committed {
+			t.rollback()
+		}
+		err = t.conn.Close()
+	}
+	if t.release != nil {
+		t.release()
+	}
+	return err
 }
 
 // rollbackLimit bounds the wait for an answer to ROLLBACK.
@@ -89,30 +159,27 @@ const rollbackLimit = 5 * time.Second
 
 // rollback ends the transaction; a connection that cannot say that it did is
 // closed, which ends it as well.
-func (t *transaction) rollback(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackLimit)
+func (t *transaction) rollback() {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), rollbackLimit)
 	defer cancel()
 	if _, err := t.conn.ExecContext(ctx, "ROLLBACK"); err != nil {
 		_ = t.conn.Raw(func(any) error { return driver.ErrBadConn }) // drops the connection; there is nothing else to do
 	}
 }
 
-// gorm sends the batch and returns a GORM session in the transaction.
-func (t *transaction) gorm() (*gorm.DB, error) {
-	if err := t.send(); err != nil {
-		return nil, err
-	}
-	tx := t.db.Session(&gorm.Session{NewDB: true, Context: t.ctx})
-	tx.Statement.ConnPool = t.conn
-	return tx, nil
-}
-
 // send sends the batch and reads the results.
 func (t *transaction) send() error {
+	if t.conn == nil {
+		if err := t.open(); err != nil {
+			return err
+		}
+	}
 	statements := t.statements
 	t.statements = nil
-	t.begun = true
-	if t.postgres {
+	if len(statements) == 0 {
+		return nil
+	}
+	if t.engine.postgres {
 		return t.conn.Raw(func(raw any) error {
 			c, ok := raw.(*stdlib.Conn)
 			if !ok {
@@ -122,23 +189,15 @@ func (t *transaction) send() error {
 		})
 	}
 	for _, st := range statements {
-		if err := t.run(st); err != nil {
+		if err := t.sendOne(st); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// outsideRequest returns the engine for a transaction that is not the effect of the request: it does not mark the
-// idempotency key as committed.
-func (s *engine) outsideRequest() *engine {
-	e := *s
-	e.execution = execution{}
-	return &e
-}
-
-// run runs one statement on SQLite.
-func (t *transaction) run(st statement) error {
+// sendOne runs one statement on SQLite.
+func (t *transaction) sendOne(st statement) error {
 	if st.read != nil {
 		rows, err := t.conn.QueryContext(t.ctx, st.sql, st.args...)
 		if err != nil {
@@ -162,31 +221,47 @@ func (t *transaction) run(st statement) error {
 	return nil
 }
 
-// tx runs fn in one transaction.
-func (s *engine) tx(ctx context.Context, fn func(tx *gorm.DB) error) error {
-	return s.make(ctx, nil, fn)
+// gorm returns a GORM session in the transaction. Its statements follow what the batch contains.
+func (t *transaction) gorm() *gorm.DB {
+	tx := t.engine.db.Session(&gorm.Session{NewDB: true, Context: t.ctx})
+	tx.Statement.ConnPool = gormConn{t}
+	return tx
 }
 
-// make is tx for a request whose stored response is created from result, which fn fills in; see ForKey.
-func (s *engine) make(ctx context.Context, result any, fn func(tx *gorm.DB) error) error {
-	return s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) error {
-		t.result = result
-		return fn(tx)
-	})
+// gormConn is the connection of a transaction as GORM uses it: it sends the batch first.
+type gormConn struct{ t *transaction }
+
+// PrepareContext implements gorm.ConnPool.
+func (c gormConn) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
+	if err := c.t.send(); err != nil {
+		return nil, err
+	}
+	return c.t.conn.PrepareContext(ctx, query)
 }
 
-// read runs fn on one snapshot of the database, so that everything it reads is consistent.
-func (s *engine) read(ctx context.Context, fn func(tx *gorm.DB) error) error {
-	return s.session(ctx, readOnly, func(_ *transaction, tx *gorm.DB) error { return fn(tx) })
+// ExecContext implements gorm.ConnPool.
+func (c gormConn) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if err := c.t.send(); err != nil {
+		return nil, err
+	}
+	return c.t.conn.ExecContext(ctx, query, args...)
 }
 
-// session runs fn in one transaction. fn may add to its batch what is sent with the commit.
-func (s *engine) session(ctx context.Context, m mode, fn func(t *transaction, tx *gorm.DB) error) error {
-	return s.transact(ctx, m, func(t *transaction) error {
-		tx, err := t.gorm()
-		if err != nil {
-			return err
-		}
-		return fn(t, tx)
-	})
+// QueryContext implements gorm.ConnPool.
+func (c gormConn) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if err := c.t.send(); err != nil {
+		return nil, err
+	}
+	return c.t.conn.QueryContext(ctx, query, args...)
+}
+
+// QueryRowContext implements gorm.ConnPool. A sql.Row can be made of no other error than its context's.
+func (c gormConn) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	if err := c.t.send(); err != nil {
+		c.t.failed = err
+		canceled, cancel := context.WithCancel(ctx)
+		cancel()
+		ctx = canceled
+	}
+	return c.t.conn.QueryRowContext(ctx, query, args...)
 }

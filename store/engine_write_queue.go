@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"strings"
 	"time"
@@ -35,7 +34,7 @@ const writeQueueKey = "store:write_queue"
 // a writer that holds it.
 func queueWrites(db *gorm.DB, writers *limit.Limit) error {
 	acquire := func(db *gorm.DB) {
-		if _, ok := db.Statement.ConnPool.(*sql.Conn); ok || db.DryRun {
+		if _, ok := db.Statement.ConnPool.(gormConn); ok || db.DryRun {
 			return
 		}
 		release, err := acquireWrite(db.Statement.Context, writers)

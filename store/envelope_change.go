@@ -58,20 +58,15 @@ func (s *EnvelopeRepository) Change(ctx context.Context, app, id uuid.UUID, fn f
 
 // changeWith is Change that also loads what o names, and passes it to fn.
 func (s *EnvelopeRepository) changeWith(ctx context.Context, app, id uuid.UUID, o loadOptions, fn func(*loaded) error) (*models.Envelope, error) {
-	var e *models.Envelope
-	err := s.changing(ctx, func(t *transaction) error {
-		l, err := s.change(t, app, id, o, fn)
-		if err == nil {
-			e = l.envelopes[0]
-			t.result = e
-		}
+	var l *loaded
+	err := s.changing(ctx, func(t *transaction) (err error) {
+		l, err = s.change(t, app, id, o, fn)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("change envelope %s: %w", id, err)
 	}
-	s.committed(e)
-	return e, nil
+	return l.envelopes[0], nil
 }
 
 // EnvelopeWithEvents is an envelope with its audit chain.
@@ -89,15 +84,10 @@ func (s *EnvelopeRepository) ChangeWithEvents(ctx context.Context, app, id uuid.
 		l, err := s.change(t, app, id, loadOptions{events: true}, func(l *loaded) error { return fn(l.envelopes[0]) })
 		if err == nil {
 			e = &EnvelopeWithEvents{l.envelopes[0], append(l.log(), l.envelopes[0].Events...)}
-			t.result = e
 		}
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("change envelope %s: %w", id, err)
-	}
-	s.committed(e.Envelope)
-	return e, nil
+	return e, wrap(err, "change envelope %s", id)
 }
 
 func (s *EnvelopeRepository) change(t *transaction, app, id uuid.UUID, o loadOptions, fn func(*loaded) error) (*loaded, error) {
@@ -130,45 +120,37 @@ func (s *EnvelopeRepository) changeLoaded(t *transaction, e *models.Envelope, we
 
 // Create stores a new envelope with all that it recorded.
 func (s *EnvelopeRepository) Create(ctx context.Context, e *models.Envelope) error {
-	err := s.transact(ctx, readWrite, func(t *transaction) error { return s.create(t, e) })
-	if err := s.externalIDConflict(ctx, e, err); err != nil {
-		return fmt.Errorf("create envelope %s: %w", e.ID, err)
-	}
-	s.committed(e)
-	return nil
-}
-
-// create adds a new envelope to the transaction.
-func (s *EnvelopeRepository) create(t *transaction, e *models.Envelope) error {
-	var webhooks []*models.Webhook
-	queueActiveWebhooks(&t.batch, &webhooks, e.AppID)
-	return s.createFor(t, e, &webhooks)
-}
-
-// createFor is create for the endpoints that a query of the same batch, or of one that was sent, finds.
-func (s *EnvelopeRepository) createFor(t *transaction, e *models.Envelope, webhooks *[]*models.Webhook) error {
-	taken := queueExternalID(&t.batch, e)
-	if err := t.send(); err != nil {
+	err := s.transact(ctx, readWrite, func(t *transaction) error {
+		var webhooks []*models.Webhook
+		queueActiveWebhooks(&t.batch, &webhooks, e.AppID)
+		_, err := s.createFor(t, e, &webhooks)
 		return err
+	})
+	return wrap(err, "create envelope %s", e.ID)
+}
+
+// createFor adds a new envelope to the transaction, for the endpoints that a query of the same batch, or of one that was sent, finds.
+func (s *EnvelopeRepository) createFor(t *transaction, e *models.Envelope, webhooks *[]*models.Webhook) (*EnvelopeWithEvents, error) {
+	taken := queueExternalID(t, e)
+	if err := t.send(); err != nil {
+		return nil, err
 	}
 	if *taken != uuid.Nil {
-		return externalIDTaken(*taken)
+		return nil, externalIDTaken(*taken)
 	}
 	if err := s.save(t, e, nil, *webhooks); err != nil {
-		return err
+		return nil, err
 	}
-	t.result = &EnvelopeWithEvents{e, e.Events}
-	return nil
+	return &EnvelopeWithEvents{e, e.Events}, nil
 }
 
-func (s *EnvelopeRepository) committed(e *models.Envelope) {
-	failpoint.Inject("store.committed")
-	e.Events, e.Values, e.Adopted, e.Attached = nil, nil, nil, nil
-	s.signalWake()
-}
-
-// save adds to the transaction the differences from b (nil: everything) and the recorded events, with their effects.
+// save adds to the transaction the differences from b (nil: everything) and the recorded events, with their effects. What e
+// has recorded is forgotten once it is committed.
 func (s *EnvelopeRepository) save(t *transaction, e *models.Envelope, b *loadedState, webhooks []*models.Webhook) error {
+	t.afterCommit = append(t.afterCommit, func() {
+		failpoint.Inject("store.committed")
+		e.Events, e.Values, e.Adopted, e.Attached = nil, nil, nil, nil
+	})
 	if b != nil && unchanged(e, b) {
 		return nil
 	}

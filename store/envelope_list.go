@@ -158,12 +158,8 @@ func (s *EnvelopeListRepository) envelopes(ctx context.Context, f EnvelopeFilter
 			// The plan depends on the search text: a plan for any text reads a whole index.
 			t.exec("SET LOCAL plan_cache_mode = force_custom_plan")
 		}
-		tx, err := t.gorm()
-		if err != nil {
-			return err
-		}
 		var ids []uuid.UUID
-		if ids, total, err = s.findPage(tx, f, offset, total); err == nil && len(ids) > 0 {
+		if ids, total, err = s.findPage(t.gorm(), f, offset, total); err == nil && len(ids) > 0 {
 			l = s.queueEnvelopes(t, f.order(), false, ids...)
 		}
 		return err

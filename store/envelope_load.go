@@ -104,11 +104,7 @@ func (s *EnvelopeRepository) loadEnvelope(ctx context.Context, app, id uuid.UUID
 // addArchivedEvents adds, in a transaction that holds the lock of an archived envelope,
 // the events that are in its archive.
 func (s *EnvelopeRepository) addArchivedEvents(t *transaction, l *loaded) error {
-	tx, err := t.gorm()
-	if err != nil {
-		return err
-	}
-	a, err := archiveOf(tx, l.envelopes[0].ID)
+	a, err := archiveOf(t.gorm(), l.envelopes[0].ID)
 	if err != nil {
 		return err
 	}

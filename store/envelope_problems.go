@@ -88,27 +88,21 @@ func ownEnvelopes(db *gorm.DB, of OwnProblems) *gorm.DB {
 
 // RestartWorkflow has the workflow of an envelope started that Temporal does not run, as the schedule reconcile does.
 func (s *EnvelopeRepository) RestartWorkflow(ctx context.Context, app, id uuid.UUID) (*models.Envelope, error) {
-	var e *models.Envelope
-	err := s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) (err error) {
-		if e, err = take[models.Envelope](s.locked(tx), "app_id = ? AND id = ?", app, id); err != nil {
-			return err
+	e, err := inTransaction(ctx, s.engine, func(t *transaction) (*models.Envelope, error) {
+		e, err := take[models.Envelope](s.locked(t.gorm()), "app_id = ? AND id = ?", app, id)
+		if err != nil {
+			return nil, err
 		}
 		if err := e.CanRestart(); err != nil {
-			return err
+			return nil, err
 		}
-		t.result = e
-		queued, err := first[models.OutboxRow](tx.Where("key = ? AND kind = ?", id, models.OutboxStart))
-		if err != nil || queued != nil {
-			return err
+		queued, err := first[models.OutboxRow](t.gorm().Where("key = ? AND kind = ?", id, models.OutboxStart))
+		if err == nil && queued == nil {
+			addOutbox(t, s.outboxRow(s.now(), id, models.OutboxStart, models.OutboxRefs{AppID: e.AppID, TenantID: e.TenantID, Restart: true}))
 		}
-		addOutbox(t, s.outboxRow(s.now(), id, models.OutboxStart, models.OutboxRefs{AppID: e.AppID, TenantID: e.TenantID, Restart: true}))
-		return nil
+		return e, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("restart the workflow of envelope %s: %w", id, err)
-	}
-	s.signalWake()
-	return e, nil
+	return e, wrap(err, "restart the workflow of envelope %s", id)
 }
 
 // MailProblem is an email that the mail server has rejected.

@@ -30,11 +30,8 @@ func (s *EnvelopeRepository) restore(ctx context.Context, envelope uuid.UUID) er
 		return err
 	}
 	events, values := c.events(), c.values()
-	err = s.outsideRequest().transact(ctx, readWrite, func(t *transaction) error {
-		tx, err := t.gorm()
-		if err != nil {
-			return err
-		}
+	err = s.transact(ctx, readWrite, func(t *transaction) error {
+		tx := t.gorm()
 		var e models.Envelope
 		if err := s.locked(tx).Select("id", "archived", "audit_seq", "audit_head").Take(&e, "id = ?", envelope).Error; err != nil {
 			return mapNotFound(err)
@@ -74,13 +71,13 @@ type archivedError struct{ id uuid.UUID }
 // Error implements error.
 func (e *archivedError) Error() string { return fmt.Sprintf("envelope %s is in an archive", e.id) }
 
-// changing runs fn in one transaction. If fn would change an archived envelope, that
-// is restored, and fn runs once more.
+// changing runs fn in one transaction. If fn would change an archived envelope, that is restored in a transaction of its own,
+// and fn runs once more. As a step of another transaction it leaves this to whoever began that.
 func (s *EnvelopeRepository) changing(ctx context.Context, fn func(*transaction) error) error {
 	for attempt := 1; ; attempt++ {
 		err := s.transact(ctx, readWrite, fn)
 		archived, ok := errors.AsType[*archivedError](err)
-		if !ok || attempt == archiveAttempts {
+		if !ok || s.joined != nil || attempt == archiveAttempts {
 			return err
 		}
 		if err := s.Restore(ctx, archived.id); err != nil {

@@ -41,10 +41,7 @@ func (s *Store) ReplicaPaused() bool { return s.now().UnixNano() < s.replica.not
 // ExpectedMatches is how many envelopes PostgreSQL expects to match a filter, and how it looks for them.
 func (s *Store) ExpectedMatches(ctx context.Context, f EnvelopeFilter, few bool) (rows float64, plan string, err error) {
 	err = s.transact(ctx, readOnly, func(t *transaction) error {
-		db, err := t.gorm()
-		if err != nil {
-			return err
-		}
+		db := t.gorm()
 		if err := db.Raw("EXPLAIN (FORMAT JSON) ?", s.matching(db, f, few)).Row().Scan(&plan); err != nil {
 			return err
 		}
@@ -65,10 +62,7 @@ func (s *Store) ExpectedMatches(ctx context.Context, f EnvelopeFilter, few bool)
 // Plans are how PostgreSQL finds the first envelopes that match a filter, and how a page of many.
 func (s *Store) Plans(ctx context.Context, f EnvelopeFilter) (plans [2]string, err error) {
 	err = s.transact(ctx, readOnly, func(t *transaction) error {
-		db, err := t.gorm()
-		if err != nil {
-			return err
-		}
+		db := t.gorm()
 		found := f.inTimeOrder(s.matching(db, f, true, f.statuses()...)).Limit(fewMatches)
 		for i, q := range []*gorm.DB{found, s.pageIDs(db, f, 0, false)} {
 			if err := db.Raw("EXPLAIN (FORMAT JSON) ?", q).Row().Scan(&plans[i]); err != nil {
@@ -114,10 +108,7 @@ func (s *Store) PlansOfLists(ctx context.Context, app, after uuid.UUID) (map[str
 			t.exec("SET LOCAL enable_seqscan = off")
 			t.exec("SET LOCAL enable_bitmapscan = off")
 		}
-		db, err := t.gorm()
-		if err != nil {
-			return err
-		}
+		db := t.gorm()
 		for name, q := range map[string]*gorm.DB{
 			"templates": templatesAfter(s.engine, db, TemplateFilter{App: app, After: after}), "templates of a tenant": templatesAfter(s.engine, db, TemplateFilter{App: app, Tenant: "t", After: after}),
 			"bulk sends": bulkSendsAfter(db, app, "", after), "bulk sends of a tenant": bulkSendsAfter(db, app, "t", after),

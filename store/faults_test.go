@@ -209,7 +209,7 @@ func TestAStatementThatFails(t *testing.T) {
 				{"store a response", "UPDATE", "idempotency_keys", func() error { return s.StoreResponse(ctx, claimed, store.StoredResponse{Status: 200}) }},
 				{"release a key", "DELETE", "idempotency_keys", func() error { return s.ReleaseKey(ctx, claimed, true) }},
 				{"work under a key", "UPDATE", "idempotency_keys", func() error {
-					return must2(s.ForKey(claimed, nil).UpdateApp(ctx, app, store.AppChange{Name: &name}))
+					return under(ctx, s, claimed, func(s *store.Store) error { return must2(s.UpdateApp(ctx, app, store.AppChange{Name: &name})) })
 				}},
 				{"begin a mail", "INSERT", "mails", func() error { return must2(s.BeginMail(ctx, models.Mail{ID: "n", EnvelopeID: e.ID})) }},
 				{"begin a mail again", "UPDATE", "mails", func() error { return must2(s.BeginMail(ctx, models.Mail{ID: "m", EnvelopeID: e.ID})) }},
@@ -291,8 +291,7 @@ func TestAStatementOfABulkSendThatFails(t *testing.T) {
 				return must2(s.ArchiveTemplate(ctx, f.app.ID, template.ID, func(*models.Template) error { return nil }))
 			}
 			put := func() error {
-				_, _, err := s.PutTemplate(ctx, store.TemplateTarget{App: f.app.ID, Tenant: "t"}, f.version(f.act(), "more", nil))
-				return err
+				return must2(s.PutTemplate(ctx, store.TemplateTarget{App: f.app.ID, Tenant: "t"}, f.version(f.act(), "more", nil)))
 			}
 			for _, c := range []struct {
 				name, statement, table string

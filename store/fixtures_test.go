@@ -113,3 +113,9 @@ func must[T any](v T, err error) T {
 
 // must2 is the error of a call with a result that nobody needs.
 func must2[T any](_ T, err error) error { return err }
+
+// under runs do as the effect of a request under an idempotency key, without a stored response.
+func under(ctx context.Context, s *store.Store, key uuid.UUID, do func(*store.Store) error) error {
+	_, err := s.Execute(ctx, key, func(s *store.Store) (*store.StoredResponse, error) { return nil, do(s) })
+	return err
+}

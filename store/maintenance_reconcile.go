@@ -145,9 +145,5 @@ func (s *MaintenanceRepository) Requeue(ctx context.Context, rows []models.Outbo
 		addOutbox(t, rows...)
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("requeue outbox rows: %w", err)
-	}
-	s.signalWake()
-	return nil
+	return wrap(err, "requeue outbox rows")
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"gorm.io/gorm"
 
 	"countersign/models"
 )
@@ -28,15 +27,12 @@ func (s *MaintenanceRepository) RetentionSteps(ctx context.Context, n int) ([]Re
 // SetRetentionStep sets the time of an envelope's next step; nil: none follows. Unless days is 0, it also requests a reminder
 // that so many days are left, in the same transaction. A step that another process has taken stays as it is.
 func (s *MaintenanceRepository) SetRetentionStep(ctx context.Context, step RetentionStep, next *time.Time, days int) error {
-	err := s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) error {
-		done := tx.Table("envelopes").Where("id = ? AND retention_due_at = ?", step.ID, step.RetentionDueAt).UpdateColumn("retention_due_at", next)
+	err := s.transact(ctx, readWrite, func(t *transaction) error {
+		done := t.gorm().Table("envelopes").Where("id = ? AND retention_due_at = ?", step.ID, step.RetentionDueAt).UpdateColumn("retention_due_at", next)
 		if done.Error == nil && done.RowsAffected == 1 && days > 0 {
 			addOutbox(t, s.outboxRow(s.now(), step.ID, models.OutboxDeletion, models.OutboxRefs{AppID: step.AppID, TenantID: step.TenantID, Days: days}))
 		}
 		return done.Error
 	})
-	if err == nil && days > 0 {
-		s.signalWake()
-	}
 	return wrap(err, "set the next step of the retention of envelope %s", step.ID)
 }

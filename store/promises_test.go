@@ -25,12 +25,12 @@ func TestSmallPromises(t *testing.T) {
 		// A new envelope's events are the database's, and whoever waits is woken.
 		f.awake()
 		e := f.sent(1, nil)
+		assert.True(t, f.awake())
 		fresh, err := models.NewEnvelope(f.act(), models.Envelope{AppID: f.app.ID, TenantID: "t", CreatedBy: "me"})
 		require.NoError(t, err)
-		f.awake()
 		require.NoError(t, s.Create(ctx, fresh))
 		assert.Empty(t, fresh.Events)
-		assert.True(t, f.awake())
+		assert.False(t, f.awake(), "a draft has no workflow")
 
 		// What was delivered is no job any more.
 		p := newEndpoint(f)

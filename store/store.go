@@ -119,14 +119,22 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return out, nil
 }
 
-// ForKey returns the store for a request under an idempotency key (uuid.Nil: without one). Each of its transactions
-// marks the key as committed, so that the request is not executed again if its response is lost. respond, which may be
-// nil, is called at the end of each transaction that has a result, before its commit: its return value is stored with
-// the key and is the response to a repeat; nil stores nothing.
-func (s *Store) ForKey(key uuid.UUID, respond func(result any) (*StoredResponse, error)) *Store {
-	e := *s.engine
-	e.execution = execution{key, respond}
-	return compose(&e)
+// Execute runs fn in one transaction, of which every call of the Store that fn receives is a step, and returns the response
+// of fn once that is committed. The same transaction marks the idempotency key (uuid.Nil: the request has none) as committed,
+// so that the request is not executed again if its response is lost, and stores the response for a repeat (nil: none). A
+// call that fails undoes all. fn runs once more if an envelope that it changes has to be restored first.
+func (s *Store) Execute(ctx context.Context, key uuid.UUID, fn func(*Store) (*StoredResponse, error)) (*StoredResponse, error) {
+	var response *StoredResponse
+	err := s.changing(ctx, func(t *transaction) (err error) {
+		if response, err = fn(compose(s.join(t))); err != nil {
+			return err
+		}
+		return s.commitKey(t, key, response)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return response, nil
 }
 
 // Migrate migrates the database to the version that this program needs, and returns that version. Several processes

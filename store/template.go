@@ -198,17 +198,10 @@ func (s *TemplateRepository) Template(ctx context.Context, app, id uuid.UUID, ve
 // and outbox are written in one transaction, or nothing is. What build refuses is refused;
 // a template that is not there, or archived, is the refusal of the member templateId.
 func (s *TemplateRepository) CreateFromTemplate(ctx context.Context, app, id uuid.UUID, version int, build TemplateBuild) (*EnvelopeWithEvents, error) {
-	var e *models.Envelope
-	err := s.transact(ctx, readWrite, func(t *transaction) (err error) {
-		e, err = s.createFromTemplate(t, app, id, version, build)
-		return err
+	made, err := inTransaction(ctx, s.engine, func(t *transaction) (*EnvelopeWithEvents, error) {
+		return s.createFromTemplate(t, app, id, version, build)
 	})
-	if err := s.envelopes.externalIDConflict(ctx, e, err); err != nil {
-		return nil, fmt.Errorf("make an envelope of template %s: %w", id, err)
-	}
-	made := &EnvelopeWithEvents{e, e.Events}
-	s.envelopes.committed(e)
-	return made, nil
+	return made, wrap(err, "make an envelope of template %s", id)
 }
 
 // TemplateBuild makes an envelope of a template, see models.LoadedTemplate.NewEnvelope, and
@@ -217,7 +210,7 @@ type TemplateBuild func(*models.LoadedTemplate) (*models.Envelope, error)
 
 // createFromTemplate is CreateFromTemplate inside a transaction. Until that ends the template is not
 // archived, so that its files stay for the envelope.
-func (s *TemplateRepository) createFromTemplate(t *transaction, app, id uuid.UUID, version int, build TemplateBuild) (*models.Envelope, error) {
+func (s *TemplateRepository) createFromTemplate(t *transaction, app, id uuid.UUID, version int, build TemplateBuild) (*EnvelopeWithEvents, error) {
 	q := s.queueTemplate(t, app, id, version, useTemplate)
 	var webhooks []*models.Webhook
 	queueActiveWebhooks(&t.batch, &webhooks, app)
@@ -232,7 +225,7 @@ func (s *TemplateRepository) createFromTemplate(t *transaction, app, id uuid.UUI
 	if err != nil {
 		return nil, err
 	}
-	return e, s.envelopes.createFor(t, e, &webhooks)
+	return s.envelopes.createFor(t, e, &webhooks)
 }
 
 // usable is load that rejects a template from which no envelope can be created.
@@ -260,65 +253,52 @@ type TemplateTarget struct {
 
 // Duplicate stores the new envelope that build creates from an app's envelope. That keeps its files until the new one is stored.
 func (s *TemplateRepository) Duplicate(ctx context.Context, app, id uuid.UUID, build func(*models.Envelope) (*models.Envelope, error)) (*EnvelopeWithEvents, error) {
-	var e *models.Envelope
-	err := s.transact(ctx, readWrite, func(t *transaction) error {
+	made, err := inTransaction(ctx, s.engine, func(t *transaction) (*EnvelopeWithEvents, error) {
 		l := s.envelopes.queueEnvelope(t, app, id, loadOptions{lock: true, webhooks: true})
 		if err := t.send(); err != nil {
-			return err
+			return nil, err
 		}
 		if err := l.assemble(s.engine); err != nil {
-			return err
+			return nil, err
 		}
-		var err error
-		if e, err = build(l.envelopes[0]); err != nil {
-			return err
+		e, err := build(l.envelopes[0])
+		if err != nil {
+			return nil, err
 		}
 		return s.envelopes.createFor(t, e, &l.webhooks)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("duplicate envelope %s: %w", id, err)
-	}
-	made := &EnvelopeWithEvents{e, e.Events}
-	s.envelopes.committed(e)
-	return made, nil
+	return made, wrap(err, "duplicate envelope %s", id)
 }
 
 // PutTemplate stores what build creates from the template with the external id (nil: none) and from the envelope (nil:
-// none). The envelope keeps its files until the template is stored. It reports whether the template is new.
+// none). The envelope keeps its files until the template is stored.
 func (s *TemplateRepository) PutTemplate(ctx context.Context, at TemplateTarget,
 	build func(was *models.LoadedTemplate, from *models.Envelope) (*models.LoadedTemplate, error),
-) (out *models.LoadedTemplate, created bool, err error) {
-	put := func(t *transaction) (err error) {
-		out, created, err = s.putTemplate(t, at, build)
-		return err
-	}
-	err = s.transact(ctx, readWrite, put)
-	if isExternalIDConflict(err, "templates") { // another was made at the same time: this is its next version
-		err = s.transact(ctx, readWrite, put)
-	}
-	return out, created, wrap(err, "store template")
+) (StoredTemplate, error) {
+	made, err := inTransaction(ctx, s.engine, func(t *transaction) (StoredTemplate, error) { return s.putTemplate(t, at, build) })
+	return made, wrap(err, "store template")
 }
 
 func (s *TemplateRepository) putTemplate(t *transaction, at TemplateTarget,
 	build func(*models.LoadedTemplate, *models.Envelope) (*models.LoadedTemplate, error),
-) (*models.LoadedTemplate, bool, error) {
+) (stored StoredTemplate, err error) {
 	var from *models.Envelope
 	if at.Envelope != uuid.Nil {
 		l := s.envelopes.queueEnvelope(t, at.App, at.Envelope, loadOptions{lock: true})
 		if err := t.send(); err != nil {
-			return nil, false, err
+			return stored, err
 		}
 		switch err := l.assemble(s.engine); {
 		case errors.Is(err, models.ErrNotFound):
-			return nil, false, models.InvalidField("fromEnvelope", "must be the id of an envelope of this app")
+			return stored, models.InvalidField("fromEnvelope", "must be the id of an envelope of this app")
 		case err != nil:
-			return nil, false, err
+			return stored, err
 		}
 		from = l.envelopes[0]
 	}
 	was, err := s.templateOfExternalID(t, at)
 	if err != nil {
-		return nil, false, err
+		return stored, err
 	}
 	before := 0
 	if was != nil {
@@ -326,16 +306,12 @@ func (s *TemplateRepository) putTemplate(t *transaction, at TemplateTarget,
 	}
 	made, err := build(was, from)
 	if err != nil {
-		return nil, false, err
+		return stored, err
 	}
-	if err := s.saveTemplate(t, made, was != nil, before); err != nil {
-		return nil, false, err
-	}
-	t.result = StoredTemplate{made, was == nil}
-	return made, was == nil, nil
+	return StoredTemplate{made, was == nil}, s.saveTemplate(t, made, was != nil, before)
 }
 
-// StoredTemplate is the result of PutTemplate's transaction.
+// StoredTemplate is the result of PutTemplate: a template, and whether it is new.
 type StoredTemplate struct {
 	*models.LoadedTemplate
 
@@ -347,34 +323,44 @@ func (s *TemplateRepository) templateOfExternalID(t *transaction, at TemplateTar
 	if at.ExternalID == nil {
 		return nil, nil //nolint:nilnil // none is requested
 	}
-	var holder uuid.UUID
-	t.query(func(r row) error { return r.Scan(&holder) },
-		"SELECT id FROM templates WHERE app_id = $1 AND tenant_id = $2 AND external_id = $3 AND archived_at IS NULL"+s.forUpdate(true), at.App, at.Tenant, *at.ExternalID)
-	if err := t.send(); err != nil || holder == uuid.Nil {
+	holder, err := s.externalIDHolder(t, at.App, at.Tenant, *at.ExternalID)
+	if err != nil || holder == uuid.Nil {
 		return nil, err
 	}
 	return s.loadTemplate(t, at.App, holder, 0, changeTemplate)
 }
 
+// externalIDHolder locks an external id and returns the template that has it; uuid.Nil: there is none.
+func (s *TemplateRepository) externalIDHolder(t *transaction, app uuid.UUID, tenant, externalID string) (holder uuid.UUID, err error) {
+	t.lockExternalID("templates", app, tenant, externalID)
+	t.query(func(r row) error { return r.Scan(&holder) },
+		"SELECT id FROM templates WHERE app_id = $1 AND tenant_id = $2 AND external_id = $3 AND archived_at IS NULL"+s.forUpdate(true), app, tenant, externalID)
+	return holder, t.send()
+}
+
 // ChangeTemplate locks an app's template, runs fn on its newest version and saves what
 // fn changed, in one transaction.
 func (s *TemplateRepository) ChangeTemplate(ctx context.Context, app, id uuid.UUID, fn func(*models.LoadedTemplate) error) (*models.LoadedTemplate, error) {
-	var out *models.LoadedTemplate
-	err := s.transact(ctx, readWrite, func(t *transaction) error {
+	out, err := inTransaction(ctx, s.engine, func(t *transaction) (*models.LoadedTemplate, error) {
 		v, err := s.loadTemplate(t, app, id, 0, changeTemplate)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		before := v.Version
 		if err := fn(v); err != nil {
-			return err
+			return nil, err
 		}
-		out, t.result = v, v
-		return s.saveTemplate(t, v, true, before)
+		if v.ExternalID != nil {
+			holder, err := s.externalIDHolder(t, app, v.TenantID, *v.ExternalID)
+			if err != nil {
+				return nil, err
+			}
+			if holder != uuid.Nil && holder != id {
+				return nil, models.Refuse(models.KindConflict, "external_id_taken", "Another template of the tenant has this externalId.")
+			}
+		}
+		return v, s.saveTemplate(t, v, true, before)
 	})
-	if isExternalIDConflict(err, "templates") {
-		err = models.Refuse(models.KindConflict, "external_id_taken", "Another template of the tenant has this externalId.")
-	}
 	return out, wrap(err, "change template %s", id)
 }
 

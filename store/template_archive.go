@@ -30,7 +30,6 @@ func (s *TemplateRepository) ArchiveTemplate(ctx context.Context, app, id uuid.U
 		if len(found) == 0 {
 			return models.ErrNotFound
 		}
-		t.result = found[0]
 		if err := check(found[0]); err != nil || found[0].ArchivedAt != nil {
 			return err
 		}

@@ -21,9 +21,9 @@ import (
 func (f *fixture) templateOf(key string, externalID *string) *models.LoadedTemplate {
 	f.t.Helper()
 	act := f.act()
-	t, _, err := f.PutTemplate(f.t.Context(), store.TemplateTarget{App: f.app.ID, Tenant: "t", ExternalID: externalID}, f.version(act, key, externalID))
+	made, err := f.PutTemplate(f.t.Context(), store.TemplateTarget{App: f.app.ID, Tenant: "t", ExternalID: externalID}, f.version(act, key, externalID))
 	require.NoError(f.t, err)
-	return t
+	return made.LoadedTemplate
 }
 
 // version builds the next version of a template whose file is under key.
@@ -229,7 +229,7 @@ func TestFilesAreKeptWhileSomethingNamesThem(t *testing.T) {
 		})
 		require.NoError(t, err)
 		gone(key, false)
-		three, _, err := s.PutTemplate(ctx, store.TemplateTarget{App: f.app.ID, Tenant: "t", Envelope: e.ID}, func(_ *models.LoadedTemplate, from *models.Envelope) (*models.LoadedTemplate, error) {
+		three, err := s.PutTemplate(ctx, store.TemplateTarget{App: f.app.ID, Tenant: "t", Envelope: e.ID}, func(_ *models.LoadedTemplate, from *models.Envelope) (*models.LoadedTemplate, error) {
 			made := models.NewTemplate(f.act(), models.Template{AppID: f.app.ID, TenantID: "t", Name: "n", CreatedBy: "me"})
 			made.NewVersion(f.act(), "me", models.TemplateContent{}, models.TemplateDocuments(from))
 			return made, nil
@@ -297,9 +297,9 @@ func TestOneTemplateForAnExternalID(t *testing.T) {
 		made, news := make([]int, n), make([]bool, n)
 		for i := range n {
 			wg.Go(func() {
-				got, created, err := f.PutTemplate(ctx, store.TemplateTarget{App: f.app.ID, Tenant: "t", ExternalID: ptr("x")}, f.version(f.act(), "templates/x.pdf", ptr("x")))
+				got, err := f.PutTemplate(ctx, store.TemplateTarget{App: f.app.ID, Tenant: "t", ExternalID: ptr("x")}, f.version(f.act(), "templates/x.pdf", ptr("x")))
 				if assert.NoError(t, err) {
-					made[i], news[i] = got.Version, created
+					made[i], news[i] = got.Version, got.Created
 				}
 			})
 		}

@@ -97,36 +97,32 @@ func (s *WebhookRepository) Delivery(ctx context.Context, app *models.App, id uu
 
 // Resend delivers again, under the same event id. A pending delivery is attempted now, rather than at its next attempt.
 func (s *WebhookRepository) Resend(ctx context.Context, app *models.App, id uuid.UUID) (*models.Delivery, error) {
-	var d *models.Delivery
-	err := s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) (err error) {
-		if d, err = take[models.Delivery](ownDeliveries(s.locked(tx), app.ID, app.Tenants), "id = ?", id); err != nil {
-			return err
+	d, err := inTransaction(ctx, s.engine, func(t *transaction) (*models.Delivery, error) {
+		tx := t.gorm()
+		d, err := take[models.Delivery](ownDeliveries(s.locked(tx), app.ID, app.Tenants), "id = ?", id)
+		if err != nil {
+			return nil, err
 		}
 		if d.SettledBefore(s.historyStart()) { // it is about to be removed
-			return models.ErrNotFound
+			return nil, models.ErrNotFound
 		}
 		w, err := first[models.Webhook](tx.Where("id = ?", d.WebhookID))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := d.Resend(w); err != nil {
-			return err
+			return nil, err
 		}
 		has, err := hasBody(tx, d.EventID)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !has {
-			return ErrPayloadPurged
+			return nil, ErrPayloadPurged
 		}
-		t.result = d
-		return s.requeueDeliveries(t, tx, []*models.Delivery{d})
+		return d, s.requeueDeliveries(t, []*models.Delivery{d})
 	})
-	if err != nil {
-		return nil, fmt.Errorf("resend delivery %s: %w", id, err)
-	}
-	s.signalWake()
-	return d, nil
+	return d, wrap(err, "resend delivery %s", id)
 }
 
 // resendLimit bounds one call of ResendSince.
@@ -142,46 +138,40 @@ type ResendResult struct {
 // ResendSince puts all failed deliveries of an endpoint that were made since a
 // time on their way again, oldest first and at most 1,000 at once.
 func (s *WebhookRepository) ResendSince(ctx context.Context, app *models.App, webhook uuid.UUID, since time.Time) (*ResendResult, error) {
-	out := &ResendResult{}
-	err := s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) error {
-		t.result = out
+	out, err := inTransaction(ctx, s.engine, func(t *transaction) (*ResendResult, error) {
+		tx := t.gorm()
 		hook, err := take[models.Webhook](tx, "id = ? AND app_id = ?", webhook, app.ID)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := hook.CanDeliver(); err != nil {
-			return err
+			return nil, err
 		}
 		const resendable = "webhook_id = ? AND status = ? AND created_at >= ? AND " + settledAt + " >= ? AND run < ? AND EXISTS (SELECT 1 FROM webhook_events AS v WHERE v.id = event_id AND " + kept + ")"
 		which := []any{webhook, models.DeliveryFailed, since.UTC(), s.historyStart(), models.MaxRuns}
 		failed, err := find[*models.Delivery](ownDeliveries(s.locked(tx), app.ID, app.Tenants).Where(resendable, which...).Order("id").Limit(resendLimit))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		out.Resent = len(failed)
 		for _, d := range failed {
 			if err := d.Resend(hook); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		if err := s.requeueDeliveries(t, tx, failed); err != nil {
-			return err
+		if err := s.requeueDeliveries(t, failed); err != nil {
+			return nil, err
 		}
-		out.Remaining, err = count(ownDeliveries(tx.Model(&models.Delivery{}), app.ID, app.Tenants).Where(resendable, which...))
-		return err
+		remaining, err := count(ownDeliveries(tx.Model(&models.Delivery{}), app.ID, app.Tenants).Where(resendable, which...))
+		return &ResendResult{Resent: len(failed), Remaining: remaining}, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("resend deliveries of webhook %s: %w", webhook, err)
-	}
-	s.signalWake()
-	return out, nil
+	return out, wrap(err, "resend deliveries of webhook %s", webhook)
 }
 
 // requeueDeliveries saves deliveries that are on their way again, and has them started.
-func (s *WebhookRepository) requeueDeliveries(t *transaction, tx *gorm.DB, ds []*models.Delivery) error {
+func (s *WebhookRepository) requeueDeliveries(t *transaction, ds []*models.Delivery) error {
 	now := s.now()
 	ids := mapSlice(ds, func(d *models.Delivery) uuid.UUID { return d.ID })
-	err := tx.Model(&models.Delivery{}).Where("id IN ?", ids).Updates(map[string]any{
+	err := t.gorm().Model(&models.Delivery{}).Where("id IN ?", ids).Updates(map[string]any{
 		"status": models.DeliveryPending, "run": gorm.Expr("run + 1"), "run_attempts": 0, "failed_at": nil, "delivered_at": nil,
 	}).Error
 	if err != nil {
@@ -193,30 +183,24 @@ func (s *WebhookRepository) requeueDeliveries(t *transaction, tx *gorm.DB, ds []
 
 // PingWebhook sends the endpoint a ping event, which concerns no envelope.
 func (s *WebhookRepository) PingWebhook(ctx context.Context, app, webhook uuid.UUID) (*models.Delivery, error) {
-	var d *models.Delivery
-	err := s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) error {
-		hook, err := take[models.Webhook](tx, "id = ? AND app_id = ?", webhook, app)
+	d, err := inTransaction(ctx, s.engine, func(t *transaction) (*models.Delivery, error) {
+		hook, err := take[models.Webhook](t.gorm(), "id = ? AND app_id = ?", webhook, app)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := hook.CanDeliver(); err != nil {
-			return err
+			return nil, err
 		}
 		now := s.now()
 		ev := &models.WebhookEvent{ID: s.newID(), AppID: app, Name: models.EventPing, CreatedAt: now}
 		if ev.Body, err = models.PingPayload(ev.ID, webhook, now); err != nil {
-			return err
+			return nil, err
 		}
-		d = s.newDelivery(ev, webhook)
-		t.result = d
+		d := s.newDelivery(ev, webhook)
 		addOutbox(t, s.insertDeliveries(t, ev, d)...)
-		return nil
+		return d, nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("ping webhook %s: %w", webhook, err)
-	}
-	s.signalWake()
-	return d, nil
+	return d, wrap(err, "ping webhook %s", webhook)
 }
 
 // DeliveryContext is what people call the things that deliveries speak of.

@@ -46,7 +46,7 @@ func (s *WebhookRepository) CreateWebhook(
 	if secret != "" {
 		w.Secret = s.vault.Encrypt([]byte(secret), labelWebhookSecret)
 	}
-	err := s.make(ctx, w, func(tx *gorm.DB) error {
+	err := s.tx(ctx, func(tx *gorm.DB) error {
 		if err := s.locked(tx).Take(&models.App{}, "id = ?", app).Error; err != nil { // one after the other
 			return mapNotFound(err)
 		}
@@ -101,7 +101,7 @@ type WebhookPatch struct {
 // new one for the length of Overlap.
 func (s *WebhookRepository) PatchWebhook(ctx context.Context, app, id uuid.UUID, c WebhookPatch) (*models.Webhook, error) {
 	w := &models.Webhook{}
-	err := s.make(ctx, w, func(tx *gorm.DB) error {
+	err := s.tx(ctx, func(tx *gorm.DB) error {
 		if err := s.locked(tx).Take(w, "id = ? AND app_id = ?", id, app).Error; err != nil {
 			return mapNotFound(err)
 		}

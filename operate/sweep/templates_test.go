@@ -24,7 +24,7 @@ func TestSweepOfTemplates(t *testing.T) {
 		b, age := stores(t)["directory"]()
 		e, original := envelope(t, s, clock, app.ID)
 		act := models.ActionContext{At: clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
-		from, _, err := s.PutTemplate(ctx, store.TemplateTarget{App: app.ID, Tenant: "t", Envelope: e.ID}, func(_ *models.LoadedTemplate, e *models.Envelope) (*models.LoadedTemplate, error) {
+		from, err := s.PutTemplate(ctx, store.TemplateTarget{App: app.ID, Tenant: "t", Envelope: e.ID}, func(_ *models.LoadedTemplate, e *models.Envelope) (*models.LoadedTemplate, error) {
 			made := models.NewTemplate(act, models.Template{AppID: app.ID, TenantID: "t", Name: "n", CreatedBy: "me"})
 			documents := models.TemplateDocuments(e)
 			own := *documents[0]

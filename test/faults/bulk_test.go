@@ -24,7 +24,7 @@ func (w *scenario) template() uuid.UUID {
 	e, err := w.draft(1)
 	require.NoError(w.t, err)
 	act := models.ActionContext{At: clock().Truncate(time.Microsecond), Actor: models.AppActor(w.appID), NewID: uuid.New}
-	made, _, err := w.store.PutTemplate(w.t.Context(), store.TemplateTarget{App: w.appID, Tenant: "acme", Envelope: uuid.MustParse(e.id)},
+	made, err := w.store.PutTemplate(w.t.Context(), store.TemplateTarget{App: w.appID, Tenant: "acme", Envelope: uuid.MustParse(e.id)},
 		func(_ *models.LoadedTemplate, from *models.Envelope) (*models.LoadedTemplate, error) {
 			for _, s := range from.Signers {
 				s.Role = "signer"

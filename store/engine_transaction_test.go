@@ -1,0 +1,97 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+	"countersign/store"
+	"countersign/test/kit"
+)
+
+// TestExecute checks that the calls of a request are one transaction: each sees what those before it wrote, by GORM or in a
+// batch, nobody else sees it before the commit, and what follows a commit follows that of the whole.
+func TestExecute(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		_, ada, _ := newUsers(t, s)
+		e := f.sent(2, nil)
+		f.awake()
+		var inside *models.Envelope
+		response, err := s.Execute(ctx, uuid.Nil, func(tx *store.Store) (*store.StoredResponse, error) {
+			hook, err := tx.CreateWebhook(ctx, f.app.ID, "https://example.com", models.WebhookEvents, "") // by GORM
+			require.NoError(t, err)
+			inside, err = tx.Change(ctx, f.app.ID, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }) // in a batch
+			require.NoError(t, err)
+			require.NotEmpty(t, inside.Events, "a response may be made of them")
+			again, err := tx.Envelope(ctx, f.app.ID, e.ID)
+			require.NoError(t, err)
+			assert.Equal(t, models.StatusVoided, again.Status)
+			own, _, err := tx.Deliveries(ctx, store.DeliveryFilter{App: f.app.ID, Page: 1, Size: 9})
+			require.NoError(t, err)
+			require.Len(t, own, 1, "the endpoint was found")
+			assert.Equal(t, hook.ID, own[0].WebhookID)
+			_, err = tx.EnrolFactor(ctx, ada) // no transaction of its own
+			require.NoError(t, err)
+
+			others, err := s.Envelope(ctx, f.app.ID, e.ID)
+			require.NoError(t, err)
+			assert.Equal(t, models.StatusInProgress, others.Status)
+			assert.False(t, f.awake())
+			return &store.StoredResponse{Status: 202}, nil
+		})
+		require.NoError(t, err)
+		assert.Equal(t, 202, response.Status)
+		assert.Empty(t, inside.Events)
+		assert.True(t, f.awake())
+		after, _ := f.check(e.ID)
+		assert.Equal(t, models.StatusVoided, after.Status)
+		assert.Equal(t, 1, rowsIn(t, s, "console_factors"))
+	})
+}
+
+// TestExecuteUndoes checks that nothing of a request is kept if a call fails, also if that error is ignored, or if its
+// response cannot be made.
+func TestExecuteUndoes(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		e := f.sent(1, nil)
+		drainOutbox(t, s)
+		f.awake()
+		before, log := f.check(e.ID)
+		boom := errors.New("boom")
+		void := func(tx *store.Store) error {
+			return must2(tx.Change(ctx, f.app.ID, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
+		}
+		fail := func(tx *store.Store) error {
+			return must2(tx.Change(ctx, f.app.ID, e.ID, func(*models.Envelope) error { return boom }))
+		}
+		for name, c := range map[string]struct {
+			fn   func(tx *store.Store) error
+			want error
+		}{
+			"the response":             {func(tx *store.Store) error { require.NoError(t, void(tx)); return boom }, boom},
+			"the second call":          {func(tx *store.Store) error { require.NoError(t, void(tx)); return fail(tx) }, boom},
+			"a call that was ignored":  {func(tx *store.Store) error { require.NoError(t, void(tx)); _ = fail(tx); return nil }, boom},
+			"a query that was ignored": {func(tx *store.Store) error { _ = must2(tx.Template(ctx, f.app.ID, uuid.New(), 0)); return void(tx) }, models.ErrNotFound},
+		} {
+			response, err := s.Execute(ctx, uuid.Nil, func(tx *store.Store) (*store.StoredResponse, error) {
+				return &store.StoredResponse{Status: 200}, c.fn(tx)
+			})
+			require.ErrorIs(t, err, c.want, name)
+			assert.Nil(t, response, name)
+			after, logAfter := f.check(e.ID)
+			assert.Equal(t, before, after, name)
+			assert.Equal(t, log, logAfter, name)
+			assert.Empty(t, drainOutbox(t, s), name)
+			assert.False(t, f.awake(), name)
+		}
+		require.NoError(t, under(ctx, s, uuid.Nil, void), "the connection is as it was")
+	})
+}
