@@ -88,9 +88,23 @@ func TestDocumentAppearance_ManyPagesAndSigners_Fit(t *testing.T) {
 		for page := 1001; page < 1100; page += 2 {
 			deliver(t, e, i, page, 4)
 		}
+		finish(t, e, i)
 	}
 	b, err := json.Marshal(documentAppearance(e, e.Documents[0], picturesOf(rows)))
 	require.NoError(t, err)
 	require.Less(t, len(b), limits.Appearances)
 	require.Greater(t, len(b), limits.Appearances/4)
+}
+
+// finish shows a signer more finished pages than the record has room for.
+func finish(t *testing.T, e *models.Envelope, signer int) {
+	t.Helper()
+	s := e.Signers[signer]
+	act := models.ActionContext{At: time.Now().UTC().Truncate(time.Microsecond), Actor: models.SignerActor(s.ID), NewID: uuid.New}
+	l := models.Link{EnvelopeID: e.ID, SignerID: s.ID, ID: *s.LinkID}
+	s.ConsentAt = &act.At
+	for page := range 2 * limits.Finished / len(e.Signers) {
+		require.NoError(t, e.RecordFinished(act, l, nil, "", models.FinishedPage{Document: e.Documents[0].ID, Page: page + 1, Level: 4, Appearance: fmt.Sprintf("%064d", page)}))
+	}
+	require.Len(t, s.Pages.Finished.Pages, limits.Finished/len(e.Signers))
 }

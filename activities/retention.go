@@ -209,13 +209,8 @@ func (a *Activities) Purge(ctx context.Context, in temporal.EnvelopeInput) error
 	if err != nil {
 		return err
 	}
-	for _, key := range gone {
-		if err := blob.DeleteWithPages(ctx, a.Blobs, key); err != nil {
-			return fmt.Errorf("purge envelope %s: %w", e.ID, err)
-		}
-	}
-	if err := a.Store.RemovePageFiles(ctx, gone...); err != nil {
-		return err
+	if err := a.deleteFiles(ctx, gone); err != nil {
+		return fmt.Errorf("purge envelope %s: %w", e.ID, err)
 	}
 	// Files that time-stamps were added to since are kept under their old names;
 	// what signers attached is beside the documents.
@@ -240,9 +235,9 @@ func (a *Activities) purgeOthers(ctx context.Context, e *models.Envelope) error 
 
 func (a *Activities) deleteFiles(ctx context.Context, keys []string) error {
 	for _, key := range keys {
-		if err := a.Blobs.Delete(ctx, key); err != nil {
+		if err := blob.DeleteWithPages(ctx, a.Blobs, key); err != nil {
 			return err
 		}
 	}
-	return nil
+	return a.Store.RemovePageFiles(ctx, keys...)
 }

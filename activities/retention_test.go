@@ -266,3 +266,45 @@ func TestFilesThatAreKeptForEverNeedNoReminder(t *testing.T) {
 		assert.Empty(env.t, env.retentionSteps())
 	})
 }
+
+// TestPurge_RemovesPagesOfEveryFile: after a purge no picture of an original or sealed document is left.
+func TestPurge_RemovesPagesOfEveryFile(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		days, ctx := 7, env.t.Context()
+		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
+		e, in := env.sent("a@example.com")
+		env.signAll(e)
+		env.sealed(in)
+		done, err := env.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
+		require.NoError(env.t, err)
+		pages := 0
+		for _, d := range done.Documents {
+			for _, level := range []int{models.TextLevel, 2} {
+				p := store.PageFile{BlobKey: d.Presented().BlobKey, Profile: 1, Page: 1, Level: level, Appearance: fmt.Sprintf("%064d", level), SHA256: fmt.Sprintf("%064d", 1)}
+				f, err := env.Blobs.Temp()
+				require.NoError(env.t, err)
+				require.NoError(env.t, env.Blobs.Keep(ctx, f, p.Key()))
+				blob.Discard(f)
+				_, err = env.Store.AddPageFile(ctx, p)
+				require.NoError(env.t, err)
+				pages++
+			}
+		}
+		require.Equal(env.t, 8, pages, "two originals and two sealed documents")
+		kept, err := env.Blobs.List(ctx, blob.Pages)
+		require.NoError(env.t, err)
+		require.Len(env.t, kept, pages)
+		env.clock.Add(7 * 24 * time.Hour)
+		require.NoError(env.t, env.Purge(ctx, in))
+		kept, err = env.Blobs.List(ctx, blob.Pages)
+		require.NoError(env.t, err)
+		require.Empty(env.t, kept)
+		for _, d := range done.Documents {
+			p, err := env.Store.PageFile(ctx, d.Presented().BlobKey, 1, 1, 2)
+			require.NoError(env.t, err)
+			require.Nil(env.t, p)
+		}
+		require.NoError(env.t, env.Purge(ctx, in), "it may run again")
+	})
+}

@@ -4,10 +4,15 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"os"
+	"path"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -16,14 +21,18 @@ import (
 	"countersign/models"
 	"countersign/prepare"
 	"countersign/seal/admission"
+	"countersign/seal/picture"
 	"countersign/store"
 	"countersign/store/blob"
 )
 
-// admitUpload examines a received PDF. It is dear: whatever else can be wrong with the
+// admitUpload examines a received PDF, or makes one of a received picture. It is dear: whatever else can be wrong with the
 // request is looked at before.
 func (s *uploads) admitUpload(c *gin.Context, u *upload) error {
 	ctx := c.Request.Context()
+	if err := s.convertPicture(ctx, u); err != nil {
+		return err
+	}
 	info, err := s.admitPrepared(ctx, u)
 	if err != nil {
 		return err
@@ -47,6 +56,35 @@ func (s *uploads) admitUpload(c *gin.Context, u *upload) error {
 	u.Pages, u.PageCount, u.Encrypted = models.PageRuns(sizes), len(info.Pages), blob.Encrypts(s.blobs)
 	u.SealFacts = info.Facts.Encode()
 	return nil
+}
+
+// convertPicture replaces a received PNG or JPEG by a PDF with one page that shows it.
+func (s *uploads) convertPicture(ctx context.Context, u *upload) error {
+	head := make([]byte, 8)
+	if _, err := u.file.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read an upload: %w", err)
+	}
+	if !picture.IsPicture(head) {
+		return nil
+	}
+	done, err := s.admissions.Acquire(ctx, 1, 0)
+	if err != nil {
+		return err
+	}
+	defer done()
+	release, err := s.takeWork(ctx, memoryPerByte*u.Size)
+	if err != nil {
+		return err
+	}
+	defer release()
+	b, err := picture.PageIn(ctx, s.admission.Validators, s.pictureBounds(), u.file, u.Size)
+	if err != nil {
+		return err
+	}
+	if u.Name != "" {
+		u.Name = strings.TrimSuffix(u.Name, path.Ext(u.Name)) + ".pdf"
+	}
+	return u.replace(b)
 }
 
 // maxConcurrentAdmissions is how many PDFs are examined at a time: each may take
@@ -171,9 +209,12 @@ func (s *uploads) discardUnreferenced(c *gin.Context, keys ...string) {
 	}
 }
 
+// documentTypes are the media types of documents in a body.
+var documentTypes = []string{"application/octet-stream", "application/pdf", "image/png", "image/jpeg"}
+
 func (s *documentHandler) uploadDocument(c *gin.Context, app caller) error {
-	if t, _, err := mime.ParseMediaType(c.ContentType()); err == nil && t != "application/octet-stream" && t != "application/pdf" {
-		return models.Refuse(models.KindInvalid, "content_type", "The body must be application/octet-stream or application/pdf, not %s.", t)
+	if t, _, err := mime.ParseMediaType(c.ContentType()); err == nil && !slices.Contains(documentTypes, t) {
+		return models.Refuse(models.KindInvalid, "content_type", "The body must be application/octet-stream, application/pdf, image/png or image/jpeg, not %s.", t)
 	}
 	options, err := queryOptions(c)
 	if err != nil {

@@ -3,7 +3,11 @@ package api_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
+	"hash/crc32"
 	"io"
 	"log/slog"
 	"maps"
@@ -238,4 +242,39 @@ func processorTime(b *testing.B) time.Duration {
 		}
 	}
 	return total
+}
+
+// TestUpload_OfPictures_BecomesADocument: a picture is a document with one page, wherever documents are uploaded.
+func TestUpload_OfPictures_BecomesADocument(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		data := contract()
+		data["fields"] = nil
+		png := kit.Signature()
+		e := c.upload(http.MethodPost, "/v1/envelopes", data, png).want(201)
+		first := e.document(0)
+		require.Equal(t, "contract.pdf", first["name"])
+		require.EqualValues(t, 1, first["pageCount"])
+		at := "/v1/envelopes/" + e.str("id")
+		pdf := c.get(at + "/document").want(200)
+		sum := sha256.Sum256(pdf.raw)
+		require.Equal(t, "%PDF-1.7", string(pdf.raw[:8]))
+		require.Equal(t, hex.EncodeToString(sum[:]), first["sha256"])
+		c.get(at + "/documents/" + first["id"].(string) + "/pages/1").want(200)
+		require.Empty(t, c.get(at + "/documents/" + first["id"].(string) + "/pages/1/text").want(200).body["words"])
+
+		for _, kind := range []string{"image/png", "image/jpeg", "application/octet-stream"} { // by content
+			draft := c.draft(data)
+			again := c.send(http.MethodPost, "/v1/envelopes/"+draft.str("id")+"/document", kind, png).want(200)
+			require.Equal(t, first["sha256"], again.str("sha256"), "the same picture is the same document")
+		}
+		draft := "/v1/envelopes/" + c.draft(data).str("id") + "/document"
+		c.send(http.MethodPost, draft, "image/png", png[:len(png)-9]).refused(400, "picture_invalid")
+		c.send(http.MethodPost, draft, "image/gif", []byte("GIF89a")).refused(400, "content_type")
+		large := bytes.Clone(png)
+		binary.BigEndian.PutUint32(large[16:], 60_000)
+		binary.BigEndian.PutUint32(large[29:], crc32.ChecksumIEEE(large[12:29]))
+		c.send(http.MethodPost, draft, "image/png", large).refused(400, "picture_too_large")
+	})
 }

@@ -55,6 +55,19 @@ func (u *upload) discard() {
 	}
 }
 
+// replace replaces the content of the file.
+func (u *upload) replace(b []byte) error {
+	if _, err := u.file.WriteAt(b, 0); err != nil {
+		return fmt.Errorf("write an upload: %w", err)
+	}
+	if err := u.file.Truncate(int64(len(b))); err != nil {
+		return fmt.Errorf("write an upload: %w", err)
+	}
+	sum := sha256.Sum256(b)
+	u.Size, u.SHA256 = int64(len(b)), hex.EncodeToString(sum[:])
+	return nil
+}
+
 // receiveUpload copies a file of at most limit bytes from r into a temporary file and hashes it. The caller discards
 // it.
 func (s *shared) receiveUpload(r io.Reader, name string, limit int64) (_ *upload, err error) {

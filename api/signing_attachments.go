@@ -2,8 +2,6 @@ package api
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -168,15 +166,7 @@ func (s *signingHandler) reencode(ctx context.Context, u *upload) error {
 	if len(b) > models.MaxAttachmentSize {
 		return models.Refuse(models.KindTooLarge, "file_too_large", "The re-encoded picture is larger than %d bytes.", models.MaxAttachmentSize)
 	}
-	if _, err := u.file.WriteAt(b, 0); err != nil {
-		return fmt.Errorf("write an attachment: %w", err)
-	}
-	if err := u.file.Truncate(int64(len(b))); err != nil {
-		return fmt.Errorf("write an attachment: %w", err)
-	}
-	sum := sha256.Sum256(b)
-	u.Size, u.SHA256 = int64(len(b)), hex.EncodeToString(sum[:])
-	return nil
+	return u.replace(b)
 }
 
 // detach removes a file that the signer has not signed with.

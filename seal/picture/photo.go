@@ -28,7 +28,7 @@ func Photo(b []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	img = fitPhoto(img)
+	img = fitPhoto(img, keptPhoto)
 	var out bytes.Buffer
 	if format == "jpeg" {
 		err = jpeg.Encode(&out, turn(img, exifOrientation(b)), &jpeg.Options{Quality: photoQuality})
@@ -57,12 +57,12 @@ func decodePicture(b []byte, what, formats string, maxSide, maxPixels int) (img 
 	return img, format, nil
 }
 
-// fitPhoto scales a picture down to the pixels that are kept.
-func fitPhoto(img image.Image) image.Image {
+// fitPhoto scales a picture down to the pixels to keep.
+func fitPhoto(img image.Image, keep float64) image.Image {
 	r := img.Bounds()
 	w, h := r.Dx(), r.Dy()
 	k := 1.0
-	for float64(w)*k*float64(h)*k > keptPhoto {
+	for float64(w)*k*float64(h)*k > keep {
 		k *= 0.97
 	}
 	if k == 1 {

@@ -48,11 +48,12 @@ func wide(m color.Model) bool {
 const (
 	taskPhoto = 'p'
 	taskLogo  = 'l'
+	taskPage  = 'g'
 )
 
 // Tasks returns what a process does with pictures.
 func Tasks() map[byte]sandbox.Task {
-	return map[byte]sandbox.Task{taskPhoto: pictureTask(Photo), taskLogo: pictureTask(Logo)}
+	return map[byte]sandbox.Task{taskPhoto: pictureTask(Photo), taskLogo: pictureTask(Logo), taskPage: pictureTask(Page)}
 }
 
 // decodedPicture is the answer: the picture, in base64 on its way.
@@ -81,6 +82,11 @@ const maxPictureAnswer = 32 << 20
 // PhotoIn is Photo in a process of pool. A nil pool is this process.
 func PhotoIn(ctx context.Context, pool *sandbox.Pool, b sandbox.Bounds, file io.ReaderAt, size int64) ([]byte, error) {
 	return pictureIn(ctx, pool, b, taskPhoto, file, size)
+}
+
+// PageIn is Page in a process of pool. A nil pool is this process.
+func PageIn(ctx context.Context, pool *sandbox.Pool, b sandbox.Bounds, file io.ReaderAt, size int64) ([]byte, error) {
+	return pictureIn(ctx, pool, b, taskPage, file, size)
 }
 
 // LogoIn is Logo in a process of pool. A nil pool is this process.

@@ -3170,7 +3170,7 @@ type EnvelopeForm struct {
 	// Fields The `fields` of an `EnvelopeRequest`, as JSON.
 	Fields *openapi_types.File `json:"fields,omitempty"`
 
-	// File The PDF.
+	// File A PDF, JPEG or PNG.
 	File openapi_types.File `json:"file"`
 
 	// Labels An array of strings, as JSON.
@@ -4567,7 +4567,7 @@ type TemplateEditForm struct {
 	// Fields The `fields` of a `TemplateRequest`, as JSON.
 	Fields *openapi_types.File `json:"fields,omitempty"`
 
-	// File The PDF.
+	// File A PDF, JPEG or PNG.
 	File *openapi_types.File `json:"file,omitempty"`
 
 	// Labels An array of strings, as JSON.
@@ -4699,7 +4699,7 @@ type TemplateForm struct {
 	// Fields The `fields` of a `TemplateRequest`, as JSON.
 	Fields *openapi_types.File `json:"fields,omitempty"`
 
-	// File The PDF.
+	// File A PDF, JPEG or PNG.
 	File *openapi_types.File `json:"file,omitempty"`
 
 	// Labels An array of strings, as JSON.
@@ -7627,7 +7627,7 @@ type ClientInterface interface {
 
 	// UploadDocumentWithBody Upload a document
 	//
-	// Adds a PDF to the draft, after the documents it has. Send the bytes of the file as the body. Maximum 25 MB unless the operator has set another limit.
+	// Adds a PDF to the draft, after the documents it has. Send the bytes of the file as the body. Maximum 25 MB unless the operator has set another limit. A PNG or JPEG becomes a PDF with one page, which is then the original: `sha256` is its hash.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -9472,7 +9472,7 @@ func (c *Client) DownloadDocument(ctx context.Context, id openapi_types.UUID, pa
 
 // UploadDocumentWithBody Upload a document
 //
-// Adds a PDF to the draft, after the documents it has. Send the bytes of the file as the body. Maximum 25 MB unless the operator has set another limit.
+// Adds a PDF to the draft, after the documents it has. Send the bytes of the file as the body. Maximum 25 MB unless the operator has set another limit. A PNG or JPEG becomes a PDF with one page, which is then the original: `sha256` is its hash.
 //
 // Takes any type of body and a specified content type.
 //
@@ -17625,7 +17625,7 @@ type ClientWithResponsesInterface interface {
 
 	// UploadDocumentWithBodyWithResponse Upload a document
 	//
-	// Adds a PDF to the draft, after the documents it has. Send the bytes of the file as the body. Maximum 25 MB unless the operator has set another limit.
+	// Adds a PDF to the draft, after the documents it has. Send the bytes of the file as the body. Maximum 25 MB unless the operator has set another limit. A PNG or JPEG becomes a PDF with one page, which is then the original: `sha256` is its hash.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23617,7 +23617,7 @@ func (c *ClientWithResponses) DownloadDocumentWithResponse(ctx context.Context, 
 
 // UploadDocumentWithBodyWithResponse Upload a document
 //
-// Adds a PDF to the draft, after the documents it has. Send the bytes of the file as the body. Maximum 25 MB unless the operator has set another limit.
+// Adds a PDF to the draft, after the documents it has. Send the bytes of the file as the body. Maximum 25 MB unless the operator has set another limit. A PNG or JPEG becomes a PDF with one page, which is then the original: `sha256` is its hash.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
