@@ -99,6 +99,10 @@ func TestDownload(t *testing.T) {
 	b := open(t, phone)
 	b.visit(link)
 	b.see("Your sealed document")
+	// The pages are shown, one after the other, with their text.
+	b.until(`document.querySelector(".sealedpage img")?.naturalWidth > 0 && document.querySelectorAll(".sealedpage .textLayer span").length > 10`)
+	b.until(`(() => { scrollTo(0, document.body.scrollHeight); const all = document.querySelectorAll(".sealedpage"); return all.length > 2 && document.querySelector(".sealedpages > p") === null && all[all.length - 1].querySelector("img") !== null; })()`)
+	eval[bool](b, `(scrollTo(0, 0), true)`)
 	b.checked("download")
 	require.True(t, strings.HasSuffix(eval[string](b, `document.querySelector("a.button").href`), "/document"))
 	d := open(t, look{width: 1280, height: 800, dark: true})

@@ -77,10 +77,39 @@ func TestReviewLeadsToFields(t *testing.T) {
 	b.button("Review and sign")
 	b.see("Review before you sign")
 	b.accessible()
-	b.shot("review-rows-390")
 	b.click(`document.querySelector('dialog[open] [aria-label^="Change: Deposit"]')`)
 	b.until(`document.querySelector("dialog[open]") === null && document.activeElement?.value === "100"`)
 	b.waitUntilStill()
+}
+
+// TestFinishedPages: the review shows the pages as they will be sealed, and the record says so.
+func TestFinishedPages(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "Finished", []object{{"name": "Ada", "email": "finished@example.com", "authMethod": "none"}},
+		[]object{{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 450, "w": 200, "h": 20, "label": "Deposit"}}, leaseDocument())
+	b := open(t, phone)
+	b.visit(e.Signers[0].SigningURL)
+	b.button("I agree")
+	b.button("Start")
+	b.write(entry, "1,250.00")
+	b.read()
+	b.button("Review and sign")
+	b.see("How the pages will look when they are sealed with your entries:")
+	eval[bool](b, `(document.querySelector(".finishedpage").scrollIntoView(), true)`)
+	b.until(`document.querySelector('dialog[open] .finishedpage img[alt="Page 1 of 2"]')?.naturalWidth > 0`)
+	require.Equal(t, 1, eval[int](b, `document.querySelectorAll(".finishedpage").length`), "the other page has no field")
+	b.accessible()
+	b.shot("finished-390")
+	b.button("Sign")
+	b.see("You signed")
+	b.waitUntilStill()
+	for _, a := range svc.envelope(t, e.ID).AuditLog {
+		if a.Event == "signer.signed" {
+			require.EqualValues(t, 1, a.Detail["finishedPages"])
+			return
+		}
+	}
+	require.Fail(t, "not recorded")
 }
 
 // TestThumbnails: beside the documents, a wide window shows each page small. Each leads to its page and says if it was read.

@@ -3,6 +3,7 @@ import { SenderFoot, SenderLogo, type Branding } from "../sign/Look";
 import { request, ApiError } from "../ui/http";
 import { formatBytes, formatMoment } from "../ui/i18n";
 import { LanguageChoice, StatusIcon, Title, Loading } from "../ui/parts";
+import { SealedPages } from "./pages";
 import { start, tokenFromPath, type LocalizedProps } from "../ui/start";
 import { paint } from "../ui/theme";
 
@@ -53,6 +54,7 @@ function Download({ speech, choose }: LocalizedProps) {
             {found.available ? <p><a class="button" href={`${base}/document`} download>{t("download")}</a></p>
               : <><p class="notice bad" role="alert">{t("downloadUnavailable")}</p><p><button type="button" onClick={() => { setFound(null); void load(); }}>{t("tryAgain")}</button></p></>}
             <p class="quiet small">{t("downloadHint")} <a href="/verify">{t("checkIt")}</a></p>
+            {found.available && <SealedPages base={base} t={t} />}
           </>
         )}
       </section>

@@ -295,8 +295,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     // After the dialog has returned the focus.
     if (!replaces) setTimeout(() => control.advance?.(f));
   };
-  const sign = () => guarded(async () => {
-    await control.finish?.();
+  const submission = () => {
     // Hidden fields and fields that the service fills in are not submitted.
     const fields = (visible ?? context).fields.filter((f) => !isFixed(f)).map((f) => {
       const value = values[f.id] ?? "";
@@ -305,13 +304,17 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       if (isPicture(f.type)) return { fieldId: f.id, signatureImageBase64: value ? value.slice(value.indexOf(",") + 1) : null };
       return { fieldId: f.id, textValue: f.type === "checkbox" ? String(value === "true") : value };
     });
-    const body = { fields, fontLabel: draft.signature?.fontLabel ?? null, ...(context.shown === null ? {} : { shown: context.shown }), timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone };
+    return { fields, fontLabel: draft.signature?.fontLabel ?? null, ...(context.shown === null ? {} : { shown: context.shown }), timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone };
+  };
+  const sign = () => guarded(async () => {
+    await control.finish?.();
+    const body = submission();
     try {
       const done = await client.ask<{ envelopeStatus: string; signedAt: string; receiptToken?: string }>("/sign", { body, key: draft.signKey });
       finishWith(newReceipt(context, "signed", done.signedAt, done.receiptToken));
     } catch (e) {
       if (!(e instanceof ApiError)) throw e; // a request without response is retried unchanged
-      dispatch({ type: "refused", refused: refusalsIn(e, fields.map((f) => f.fieldId), shownValues), signKey: newKey() });
+      dispatch({ type: "refused", refused: refusalsIn(e, body.fields.map((f) => f.fieldId), shownValues), signKey: newKey() });
       if (e.code === "values_changed") othersEntered(e.details as unknown as Pick<Context, "filled" | "shown">);
       if (e.code !== "already_signed") throw e;
       // The response to an earlier attempt was lost.
@@ -381,6 +384,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       )}
       {dialog?.name === "review" && (
         <Review context={visible!} names={names} values={shownValues} toDo={fieldsToDo(visible!, shownValues, problems)} problems={problems} read={read} news={news} files={fileActions} speech={speech} sign={sign}
+          fetchFinished={(documentId, page, level, signal) => client.finishedPage(documentId, page, level, submission(), signal)}
           onGo={(target) => (typeof target !== "string" && "fieldId" in target ? lookAt(target) : leaveTo(target))} onClose={close} />
       )}
       {declineDialog}

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { FileNotices, type FileActions } from "./FileEntry";
+import { Finished, type FetchFinished } from "./Finished";
 import { ApiError } from "../ui/http";
 import type { Localization, Translate } from "../ui/i18n";
 import { Dialog, Title } from "../ui/parts";
@@ -21,12 +22,13 @@ interface Props {
   files: FileActions;
   speech: Localization;
   sign: () => Promise<void>;
+  fetchFinished: FetchFinished;
   onGo: (target: Target) => void;
   onClose: () => void;
 }
 
 /** Shows what is missing, or what will be signed, and signs it. */
-export function Review({ context, names, values, toDo: missing, problems, read, news, files, speech, sign, onGo, onClose }: Props) {
+export function Review({ context, names, values, toDo: missing, problems, read, news, files, speech, sign, fetchFinished, onGo, onClose }: Props) {
   const { t } = speech;
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string[]>([]);
@@ -65,6 +67,7 @@ export function Review({ context, names, values, toDo: missing, problems, read, 
       {complete && (
         <>
           {context.documents.map((d) => <Entries key={d.documentId} doc={d} context={context} names={names} values={values} speech={speech} onGo={onGo} />)}
+          {news.length === 0 && !sending && <Finished context={context} fetchPage={fetchFinished} t={t} />}
           {context.kind !== "viewer" && <p class="small">{t(textFor(context.kind, "agreeBySigning"))}</p>}
         </>
       )}

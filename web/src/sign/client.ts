@@ -70,6 +70,15 @@ export class Client {
     return `${this.base}/documents/${documentId}/pages/${page}`;
   }
 
+  /** Fetches the picture of a page as it will be sealed if the signer signs with a submission. */
+  async finishedPage(documentId: string, page: number, level: number, submission: object, signal: AbortSignal): Promise<Blob> {
+    const res = await fetch(`${this.pagePath(documentId, page)}/finished?level=${level}`, {
+      method: "POST", body: JSON.stringify(submission), headers: { ...this.headers(), "Content-Type": "application/json" }, credentials: "same-origin", signal,
+    });
+    if (!res.ok) throw new Error(`HTTP ${res.status}`);
+    return res.blob();
+  }
+
   headers(): Record<string, string> {
     return this.session ? { "X-Signer-Session": this.session } : {};
   }
