@@ -12,10 +12,10 @@ import (
 	"countersign/locales"
 )
 
-// builderTexts are the texts of the builder in a language: of a text with plural forms, the forms.
-func builderTexts(t *testing.T, language string) map[string][]string {
+// textsOf returns the texts of a catalogue in a language: of a text with plural forms, the forms.
+func textsOf(t *testing.T, catalogue, language string) map[string][]string {
 	t.Helper()
-	file, err := locales.Text(language, "builder.json")
+	file, err := locales.Text(language, catalogue)
 	require.NoError(t, err)
 	var all map[string]any
 	require.NoError(t, json.Unmarshal([]byte(file), &all))
@@ -33,12 +33,12 @@ func builderTexts(t *testing.T, language string) map[string][]string {
 	return out
 }
 
-// speaks requires that no text of the page, visible or for screen readers, is one of the builder's English texts.
-func (b *tab) speaks(language string) {
+// speaks requires that no text of the page, visible or for screen readers, is one of the catalogue's English texts.
+func (b *tab) speaks(catalogue, language string) {
 	b.t.Helper()
-	own := slices.Concat(slices.Collect(maps.Values(builderTexts(b.t, language)))...)
+	own := slices.Concat(slices.Collect(maps.Values(textsOf(b.t, catalogue, language)))...)
 	var english []string
-	for _, texts := range builderTexts(b.t, locales.Default) {
+	for _, texts := range textsOf(b.t, catalogue, locales.Default) {
 		for _, text := range texts {
 			if !strings.Contains(text, "{") && !slices.Contains(own, text) {
 				english = append(english, text)
@@ -77,7 +77,7 @@ func TestBuilderInOtherLanguages(t *testing.T) {
 	for _, language := range []string{"de", "ar", "ja"} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			texts := builderTexts(t, language)
+			texts := textsOf(t, "builder.json", language)
 			say := func(key string) string {
 				require.Len(t, texts[key], 1, key)
 				return texts[key][0]
@@ -93,13 +93,13 @@ func TestBuilderInOtherLanguages(t *testing.T) {
 			b.press(1, 200, 300)
 			b.until(`document.querySelector(".bstate.saved") !== null && document.querySelectorAll(".bfield").length === 1`)
 			require.Len(t, svc.fields(t, e.ID), 1)
-			b.speaks(language)
+			b.speaks("builder.json", language)
 			b.fits()
 			b.checked("builder-" + language)
 			for _, dialog := range [][2]string{{"preview", "backToFields"}, {"sendMore", "goBack"}, {"add", "goBack"}} {
 				b.button(say(dialog[0]))
 				b.until(`document.querySelector("dialog[open]") !== null`)
-				b.speaks(language)
+				b.speaks("builder.json", language)
 				b.checked("builder-" + language + "-" + dialog[0])
 				b.button(say(dialog[1]))
 				b.until(`document.querySelector("dialog[open]") === null`)
@@ -107,18 +107,4 @@ func TestBuilderInOtherLanguages(t *testing.T) {
 			b.waitUntilStill()
 		})
 	}
-}
-
-// TestConsoleBuilderInAnotherLanguage: the builder within the console speaks the console's language.
-func TestConsoleBuilderInAnotherLanguage(t *testing.T) {
-	t.Parallel()
-	e := svc.draft(t, "Workshop lease", twoPeople(), leaseDocument())
-	b := open(t, look{width: 1280, height: 860, language: "ar"})
-	consoleUser(b, "language", "sender")
-	eval[string](b, `location.hash = "#/build/`+e.ID+`"`)
-	b.until(`document.querySelector(".bpaint img") !== null && document.documentElement.lang === "ar" && document.documentElement.dir === "rtl"`)
-	b.speaks("ar")
-	b.button(builderTexts(t, "ar")["close"][0])
-	b.until(`document.querySelector(".builder") === null && document.documentElement.lang === "en" && document.documentElement.dir === "ltr"`)
-	b.see("Workshop lease")
 }

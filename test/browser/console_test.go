@@ -21,11 +21,11 @@ func consoleUser(b *tab, name, role string) {
 		require.NoError(b.t, err)
 	}
 	b.visit(svc.base + "/console")
-	b.see("Countersign console")
+	b.until(`document.querySelector("#password") !== null`)
 	b.fill("#email", name+"@staff.example")
 	b.fill("#password", "a long password")
 	b.keysOn(`document.querySelector("#password")`, "\r")
-	b.see("Sign out")
+	b.until(`document.querySelector(".masthead nav") !== null`) // in whatever language
 }
 
 // TestConsoleAttachedFiles: a user who may read an envelope sees the attachments of its signers, and downloads them.

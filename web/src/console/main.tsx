@@ -89,7 +89,7 @@ function Console() {
       <header class="masthead">
         <strong>Countersign</strong>
         <nav aria-label={t("sections")}>{Object.entries({ ...sections, ...(hasRole(who, "support") ? help : {}), ...(hasRole(who, "admin") ? administration : {}) }).map(([key, name]) => <a key={key} href={`#/${key}`} aria-current={key === current ? "page" : undefined}>{t(name)}</a>)}</nav>
-        <span class="quiet small"><bdi>{who.app.name}</bdi>{who.user && <> · <a href="#/account" aria-current={current === "account" ? "page" : undefined}><bdi>{who.user.name}</bdi></a>, {nameOf(who.user.role)}</>}</span>
+        <span class="quiet small"><bdi>{who.app.name}</bdi>{who.user && <> · <a href="#/account" aria-current={current === "account" ? "page" : undefined}><bdi>{who.user.name}</bdi></a> · {nameOf(who.user.role)}</>}</span>
         {switcher}
         <button type="button" class="bare small" onClick={() => client.logout()}>{t("signOut")}</button>
       </header>
