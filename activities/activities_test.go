@@ -319,7 +319,8 @@ func TestNobodyIsAskedForNothing(t *testing.T) {
 		assert.Empty(env.t, env.mails.mails)
 		require.NoError(env.t, env.SendClosing(env.t.Context(), in))
 		require.NoError(env.t, env.SendClosing(env.t.Context(), in))
-		assert.Len(env.t, env.mails.mails, 1)
+		require.Len(env.t, env.mails.mails, 1)
+		assert.Contains(env.t, env.mails.mails[0].Subject, "Canceled")
 	})
 }
 
@@ -581,6 +582,9 @@ func TestExpireIsNoRace(t *testing.T) {
 			assert.Equal(env.t, models.StatusExpired, status)
 		}
 		assert.Equal(env.t, 1, env.events(e, models.EventEnvelopeExpired))
+		require.NoError(env.t, env.SendClosing(env.t.Context(), in))
+		require.Len(env.t, env.mails.mails, 1)
+		assert.Contains(env.t, env.mails.mails[0].Subject, "Expired")
 	})
 }
 

@@ -184,6 +184,38 @@ func TestACopyIsReplacedTwice(t *testing.T) {
 	}
 }
 
+// TestACopyIsReplaced_AroundItsNotice: who takes the place of a recipient of copies gets one notice, whether the replacement
+// came before the notice was sent, or while it was being sent to the person before.
+func TestACopyIsReplaced_AroundItsNotice(t *testing.T) {
+	t.Parallel()
+	for name, meanwhile := range map[string]bool{"before": false, "meanwhile": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onBoth(t, func(env *fakeEnv) {
+				e, in := env.sentTo(models.SignerInput{Name: "Ada", Email: "ada@example.com", RoutingOrder: 1}, copyRecipient("Cora", 1))
+				replace := func() {
+					env.mails.meanwhile = nil
+					env.change(e, func(e *models.Envelope) error {
+						_, err := e.Replace(env.act(), e.Copies[0].ID, models.Replacement{Name: "Dora", Email: "dora@example.com"})
+						return err
+					})
+				}
+				want := []string{"copy_notice dora@example.com"}
+				if meanwhile {
+					env.mails.meanwhile = replace
+					want = []string{"copy_notice cora@example.com", "copy_notice dora@example.com"}
+				} else {
+					replace()
+					env.clock.Add(time.Hour) // the replacement's own notice is late: the group's invitation sends it
+				}
+				require.NoError(env.t, env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: e.Copies[0].ID}))
+				env.takeReinvites(in)
+				require.Equal(env.t, want, env.mailedTo())
+			})
+		})
+	}
+}
+
 // TestARenewalBeforeTheInvitation: while a group's invitation has not been sent, a renewed link, for the same person
 // or another, is mailed once, whichever comes first.
 func TestARenewalBeforeTheInvitation(t *testing.T) {

@@ -108,7 +108,6 @@ func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.E
 		return nil, nil, err
 	}
 	failpoint.Inject("seal.loaded")
-	pulse.Beat(ctx)
 	var files []models.SealedFile
 	for _, d := range e.Originals() {
 		job.Appearance = documentAppearance(e, d, shown)

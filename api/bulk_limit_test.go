@@ -46,4 +46,5 @@ func TestBulkLimit(t *testing.T) {
 	last := <-waited
 	require.NotNil(t, last)
 	last()
+	require.Empty(t, limited.apps, "apps without requests take no memory")
 }

@@ -54,6 +54,10 @@ func TestReplacedSigners(t *testing.T) {
 		nobody.refusedLink(token, "signing_link_invalid")
 		nobody.get("/v1/signing/"+token+"/document").refused(401, "signing_link_invalid")
 
+		for _, method := range []string{"", "fax"} {
+			faults := c.post(at+bob+"/replace", object{"name": "Rob", "email": "rob@example.com", "authMethod": method}).refused(400, "validation_error").faults()
+			require.Equal(t, []string{"authMethod"}, faults)
+		}
 		pending := c.post(at+bob+"/replace", object{"name": "Rob", "email": "rob@example.com"}).want(200)
 		require.Equal(t, "pending", pending.str("status"))
 		require.Nil(t, pending.body["previous"].([]any)[0].(object)["reason"])

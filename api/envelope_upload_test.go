@@ -88,13 +88,13 @@ func TestFilesAreExaminedLast(t *testing.T) {
 	scanner := new(countingScanner)
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Scanner = scanner })
 	c := s.client(t)
-	wrong := `{"tenantId":"acme","subject":"` + strings.Repeat("x", 256) + `","expiresInDays":0,"origin":"middle",
+	wrong := `{"tenantId":"acme","subject":"` + strings.Repeat("x", 256) + `","createdBy":"` + strings.Repeat("x", 256) + `","expiresInDays":0,"origin":"middle",
 		"signers":[{"name":"A","email":"a@example.com"},{"name":"B","email":"b@example.com"}],
 		"fields":[{"signerId":"2","type":"text","page":1,"x":1,"y":1,"w":1,"h":1},
 			{"signerId":"b@example.com","type":"seal","page":0,"x":-9,"y":1,"w":0},
 			{"signerId":"1","documentId":"6e0f1e0a-6a0d-4a54-8f0e-111111111111","type":"date","page":1,"x":1,"y":1,"w":1,"h":1}]}`
 	want := []string{
-		"subject", "expiresInDays", "origin", "fields[0].signerId", "fields[1].type", "fields[1].page", "fields[1].x", "fields[1].w", "fields[1].h", "fields[2].documentId",
+		"subject", "createdBy", "expiresInDays", "origin", "fields[0].signerId", "fields[1].type", "fields[1].page", "fields[1].x", "fields[1].w", "fields[1].h", "fields[2].documentId",
 	}
 	for _, file := range [][]byte{[]byte("no PDF at all"), kit.OnePage()} {
 		ct, body := multipartBody(t, map[string]string{"data": wrong}, file)

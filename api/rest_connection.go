@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -31,7 +30,7 @@ const maxOwnResponse = 512
 
 // Write implements net.Conn.
 func (c ProblemConn) Write(b []byte) (int, error) {
-	if len(b) > maxOwnResponse || !bytes.HasPrefix(b, []byte("HTTP/1.1 ")) {
+	if len(b) > maxOwnResponse {
 		return c.TCPConn.Write(b)
 	}
 	m := ownResponse.FindSubmatch(b)

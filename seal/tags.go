@@ -25,10 +25,7 @@ type tagger struct {
 // newTagger returns nil where the original is not tagged, or its structure tree
 // is none: readers ignore such a one too.
 func newTagger(f *pdf.File, w *pdf.Increment, catalog pdf.Dict) *tagger {
-	ref, ok := catalog.Get("StructTreeRoot").Ref()
-	if !ok {
-		return nil
-	}
+	ref, _ := catalog.Get("StructTreeRoot").Ref() // otherwise object 0, which is none
 	root, err := f.Dict(ref.Value())
 	if err != nil {
 		return nil

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -44,7 +43,7 @@ func (s *UserRepository) UserOfProvider(ctx context.Context, id ProviderIdentity
 	if !errors.Is(err, models.ErrNotFound) {
 		return u, false, err
 	}
-	if u, created, err = s.createFromProvider(ctx, id); err == nil && !created { // another request was faster
+	if u, created, err = s.createFromProvider(ctx, id); err == nil && !created { // there is one: made by a faster request, or not of the provider
 		if u, err = s.knownToProvider(ctx, id); errors.Is(err, models.ErrNotFound) {
 			err = errAccountExists
 		}
@@ -92,12 +91,9 @@ func (s *UserRepository) createFromProvider(ctx context.Context, id ProviderIden
 		ID: s.newID(), AppID: id.App, Email: id.Email, EmailKey: keys[0], Name: id.Name, PasswordHash: hash, Role: id.Role, CreatedAt: s.now(), OIDCSubject: id.key(),
 	}
 	err = s.tx(ctx, func(tx *gorm.DB) error {
-		known, err := first[models.ConsoleUser](tx.Select("id", "oidc_subject").Where("email_key IN ?", keys))
-		switch {
-		case err != nil, known != nil && bytes.Equal(known.OIDCSubject, u.OIDCSubject):
+		known, err := first[models.ConsoleUser](tx.Select("id").Where("email_key IN ?", keys))
+		if err != nil || known != nil {
 			return err
-		case known != nil:
-			return errAccountExists
 		}
 		if err := s.refuseDisabled(tx, id); err != nil {
 			return err

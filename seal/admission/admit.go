@@ -229,7 +229,7 @@ func errNoEnd(r io.ReaderAt, size int64) error {
 	for end := size; end > 0; {
 		from := max(0, end-step)
 		b := make([]byte, min(size, end+overlap)-from)
-		if _, err := r.ReadAt(b, from); err != nil && !errors.Is(err, io.EOF) {
+		if _, err := io.ReadFull(io.NewSectionReader(r, from, int64(len(b))), b); err != nil {
 			return fmt.Errorf("seal: reading: %w", err)
 		}
 		at := bytes.LastIndex(b, []byte("%%EOF"))

@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -84,9 +83,6 @@ func (n *inspector) objects(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err := n.object(ctx, o); err != nil {
-			if _, ok := errors.AsType[*refusal.Error](err); ok || errors.Is(err, pdf.ErrLimit) || errors.Is(err, pdf.ErrDamaged) || isActive(err) {
-				return err
-			}
 			return fmt.Errorf("%w: object %d: %w", pdf.ErrDamaged, o.Ref.Num, err)
 		}
 		return nil

@@ -382,6 +382,14 @@ func TestARespondersKeyIsMeasuredFirst(t *testing.T) {
 	require.ErrorContains(t, err, "the key is too large")
 }
 
+// TestOCSPAnswersHaveALimit: a large answer is refused before it is read.
+func TestOCSPAnswersHaveALimit(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	_, err := cms.NormalizeOCSP(make([]byte, trust.MaxOCSP+1), ca.issue(t, 7), ca.cert)
+	require.ErrorContains(t, err, "it is too large")
+}
+
 // TestAnswersWithSHA1: statements signed with SHA-1 are rejected, because SHA-1 is not secure.
 func TestAnswersWithSHA1(t *testing.T) {
 	t.Parallel()

@@ -226,7 +226,7 @@ func (s *Signed) Verify(digest []byte) error {
 			return ErrSignature
 		}
 	case *rsa.PublicKey:
-		if n := pub.N.BitLen(); n < 2048 || n > trust.MaxRSABits {
+		if n := pub.N.BitLen(); n < 2048 { // Parse refused larger keys than trust.MaxRSABits
 			return fmt.Errorf("%w: RSA key of %d bits", ErrSignature, n)
 		}
 		if rsa.VerifyPKCS1v15(pub, s.hash, sum, s.Signature) != nil {

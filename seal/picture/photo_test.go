@@ -97,4 +97,9 @@ func TestPhotos(t *testing.T) {
 	copy(claims[16:], "\x00\x00\x40\x00\x00\x00\x40\x00")
 	_, err = picture.Photo(claims)
 	require.ErrorAs(t, err, &r)
+	require.Equal(t, refusal.PictureTooLarge, r.Code)
+	copy(claims[16:], "\x00\x00\x3f\xff\x00\x00\x3f\xff") // each side is allowed, and together they are not
+	_, err = picture.Photo(claims)
+	require.ErrorAs(t, err, &r)
+	require.Equal(t, refusal.PictureTooLarge, r.Code)
 }
