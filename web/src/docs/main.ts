@@ -1,5 +1,5 @@
-// The API reference: Scalar's browser build shows the documents of the contract. The build is copied unchanged from its package, so
-// none of the package's dependencies is installed (package-lock.json lists it without dependencies).
+// The API reference: Scalar's browser build shows the documents of the contract. The build is copied from its package, so none of
+// the package's dependencies is installed (package-lock.json lists it without dependencies). vite.config.ts replaces what cannot be configured.
 import bundle from "../../node_modules/@scalar/api-reference/dist/browser/standalone.js?url";
 
 declare global {
@@ -36,8 +36,9 @@ const configuration = {
   defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
   hiddenClients: hidden,
   authentication: { preferredSecurityScheme: "oauth2" },
-  // Some operations are a few pixels wider than a phone.
-  customCss: "#app { overflow-x: clip; } :root { --scalar-font: system-ui, -apple-system, 'Segoe UI', 'Noto Sans', sans-serif; --scalar-font-code: ui-monospace, 'SF Mono', Menlo, 'Noto Sans Mono', monospace; }",
+  // Some operations are a few pixels wider than a phone. The statuses of a response scroll beside its controls, and a section
+  // that a link leads to, which takes no keys, has no outline.
+  customCss: "#app { overflow-x: clip; } .section:focus { outline: none; } .response-card .scalar-card-header-tabs > :first-child { overflow-x: auto; scrollbar-width: none; } .response-card .scalar-card-header-tabs > :last-child { flex-shrink: 0; margin-left: 12px; } :root { --scalar-font: system-ui, -apple-system, 'Segoe UI', 'Noto Sans', sans-serif; --scalar-font-code: ui-monospace, 'SF Mono', Menlo, 'Noto Sans Mono', monospace; }",
 };
 
 const script = document.createElement("script");

@@ -1,0 +1,123 @@
+package clients_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/test/kit"
+)
+
+// login returns an access token of an app.
+func (r *recorder) login(id, secret string) string {
+	r.t.Helper()
+	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {id}, "client_secret": {secret}}
+	_, b := r.do(post, "/oauth/token", "application/x-www-form-urlencoded", []byte(form.Encode()))
+	var answer struct {
+		AccessToken string `json:"access_token"`
+	}
+	require.NoError(r.t, json.Unmarshal(b, &answer))
+	require.NotEmpty(r.t, answer.AccessToken, "%s", b)
+	return answer.AccessToken
+}
+
+// limitRefusals records what an app is refused by its plan, its tenants, its limits and its builder sessions.
+func (r *recorder) limitRefusals() {
+	out, err := exec.CommandContext(r.t.Context(), program(r.t), "app", "create", "--data-dir", r.s.dir, "--name", "Small", "--plan", "free", "--tenant", "acme", "--json").Output()
+	require.NoError(r.t, err)
+	var small service
+	require.NoError(r.t, json.Unmarshal(out, &small))
+	r.as(r.login(small.ClientID, small.ClientSecret), func() {
+		r.refused("tenant_forbidden", get, "/v1/envelopes?tenantId=other", nil)
+		draft, _ := r.draft("ada-small@example.com")
+		at := "/v1/envelopes/" + draft
+		r.refused("tenant_forbidden", post, "/v1/embedded/builder-sessions", member{"tenantId": "other", "envelopeId": draft, "allowedOrigin": "https://app.example.com"})
+		r.refused("plan_documents", post, at+"/document", r.contract())
+		for range 5 {
+			r.sent("ada-small@example.com")
+		}
+		r.refused("plan_limit_reached", post, at+"/send", nil)
+		template := r.json(post, "/v1/templates", member{"tenantId": "acme", "name": "Lease", "fromEnvelope": draft})["id"].(string)
+		r.refused("plan_limit_reached", post, "/v1/envelopes", member{"tenantId": "acme", "templateId": template, "send": true, "signers": []member{{"role": "tenant", "name": "Ada Lovelace", "email": "ada@example.com"}}})
+		for range 100 {
+			r.json(post, "/v1/webhooks", member{"url": "https://app.example.com/hooks", "events": []string{"envelope.completed"}})
+		}
+		r.refused("too_many_webhooks", post, "/v1/webhooks", member{"url": "https://app.example.com/hooks", "events": []string{"envelope.completed"}})
+		r.refused("cursor_expired", get, "/v1/events?cursor="+uuid.NewString(), nil)
+		r.streams(20, func() { r.refused("too_many_streams", get, "/v1/events/stream", nil) })
+	})
+
+	draft, _ := r.draft("ada-features@example.com")
+	at := "/v1/envelopes/" + draft
+	r.send(post, at+"/document", "application/pdf", kit.OnePageWith("{{signature;typ=date}}"), nil)
+	documents := r.json(get, at, nil)["documents"].([]any)
+	tagged := at + "/documents/" + documents[len(documents)-1].(member)["id"].(string)
+	r.refused("text_tag_invalid", get, tagged+"/suggestions", nil)
+	r.refused("envelope_draft", post, "/v1/console/envelopes/"+draft+"/restart", nil)
+	session := member{"tenantId": "acme", "envelopeId": draft, "allowedOrigin": "https://app.example.com", "features": member{"documents": false}}
+	r.as(r.json(post, "/v1/embedded/builder-sessions", session)["sessionToken"].(string), func() {
+		r.refused("feature_forbidden", post, tagged+"/prepare", member{"tags": "detect"})
+	})
+	template := r.json(post, "/v1/templates", member{"tenantId": "acme", "name": "Lease of 2028", "fromEnvelope": draft})["id"].(string)
+	session = member{"tenantId": "acme", "templateId": template, "allowedOrigin": "https://app.example.com"}
+	r.as(r.json(post, "/v1/embedded/builder-sessions", session)["sessionToken"].(string), func() {
+		r.refused("feature_forbidden", patch, "/v1/templates/"+template, member{"externalId": "lease"})
+	})
+	sent, signer, _ := r.sent("ada-remind@example.com")
+	r.json(post, "/v1/envelopes/"+sent+"/signers/"+signer+"/remind", nil)
+	r.refused("reminder_rate_limited", post, "/v1/envelopes/"+sent+"/signers/"+signer+"/remind", nil)
+}
+
+// streams calls do while n streams of events are open.
+func (r *recorder) streams(n int, do func()) {
+	r.t.Helper()
+	ctx, cancel := context.WithCancel(r.t.Context())
+	defer cancel()
+	for range n {
+		req, err := http.NewRequestWithContext(ctx, get, r.s.BaseURL+"/v1/events/stream", nil)
+		require.NoError(r.t, err)
+		req.Header.Set("Authorization", "Bearer "+r.token)
+		res, err := http.DefaultTransport.RoundTrip(req)
+		require.NoError(r.t, err)
+		defer func() { _ = res.Body.Close() }()
+		require.Equal(r.t, http.StatusOK, res.StatusCode)
+	}
+	do()
+}
+
+// strictRefusals records what a service refuses that requires second factors, has an unreachable provider, and has the usual
+// rate limit.
+func (r *recorder) strictRefusals() {
+	own, token := r.s, r.token
+	defer func() { r.s, r.token = own, token }()
+	address := kit.FreeAddress(r.t)
+	strict := &service{}
+	strict.run(r.t, r.t.TempDir(), address, "COUNTERSIGN_BASE_URL=https://sign.example.com", "COUNTERSIGN_CONSOLE_TOTP=required",
+		"COUNTERSIGN_OIDC_ISSUER=http://localhost:9", "COUNTERSIGN_OIDC_CLIENT_ID=console", "COUNTERSIGN_OIDC_CLIENT_SECRET=secret", "COUNTERSIGN_OIDC_ROLE_CLAIM=roles")
+	strict.BaseURL = "http://" + address
+	r.s = strict
+	r.token = r.login(strict.ClientID, strict.ClientSecret)
+	const console = "/v1/console"
+	user := member{"email": "sam-strict@example.com", "name": "Sam", "password": "correct horse battery", "role": "admin"}
+	r.json(post, console+"/users", user)
+	unproven := r.json(post, console+"/login", member{"email": user["email"], "password": user["password"]})["access_token"].(string)
+	r.as(unproven, func() { r.refused("second_factor_required", get, "/v1/envelopes/"+uuid.NewString(), nil) })
+	r.as("", func() {
+		r.refused("invalid_credentials", post, console+"/passkeys/challenge", member{"email": user["email"], "password": "wrong horse battery"})
+		r.refused("passkey_none", post, console+"/passkeys/challenge", member{"email": user["email"], "password": user["password"]})
+		r.refused("provider_unreachable", post, console+"/provider/begin", member{})
+		r.refused("sign_in_expired", post, console+"/provider/complete", member{"code": "eyJhbGciOiJFUzI1NiJ9", "state": strings.Repeat("s", 43)})
+		for range 2 * 600 { // a minute may end meanwhile
+			if res, _ := r.do(get, console+"/sign-in", "", nil); res.StatusCode == http.StatusTooManyRequests {
+				break
+			}
+		}
+		r.refused("rate_limited", get, console+"/sign-in", nil)
+	})
+}
