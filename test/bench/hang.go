@@ -17,7 +17,7 @@ const (
 	hangMails  = 500 // invitations that hang
 	hangCalls  = 500 // deliveries to an endpoint that hangs
 	hangGoal   = 2.0 // times the control
-	hangLimit  = 15 * time.Minute
+	hangLimit  = 30 * time.Minute
 )
 
 // modes are what a turn of measureHang adds to the probes: nothing, a burst of mails and deliveries, or one that hangs.
