@@ -34,6 +34,7 @@ func TestFigures(t *testing.T) {
 	require.Less(t, f.Script, 60e3)
 	require.NotZero(t, f.Script)
 	require.NotZero(t, f.Picture)
+	require.Less(t, f.Font, 60e3, "one typeface, for the alphabet of the page")
 	b.waitUntilStill()
 }
 
