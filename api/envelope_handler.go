@@ -53,6 +53,7 @@ type envelopeStore interface {
 	PlanLimits(plan models.Plan) models.PlanLimits
 	RestartWorkflow(ctx context.Context, app, id uuid.UUID) (*models.Envelope, error)
 	Settings(ctx context.Context, app uuid.UUID, tenant string) (own models.Settings, effective models.Settings, err error)
+	Tenants(ctx context.Context, app uuid.UUID) ([]string, error)
 	Undelivered(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error)
 	UserNames(ctx context.Context, app uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]string, error)
 	ValuesWithoutPictures(ctx context.Context, e *models.Envelope) ([]models.FieldValue, error)

@@ -22,7 +22,8 @@ func inboxQuery(c *gin.Context, p models.Problems) store.Inbox {
 
 // homeView is the start page of the console.
 type homeView struct {
-	Counts map[store.Inbox]int64 `json:"counts"`
+	Counts  map[store.Inbox]int64 `json:"counts"`
+	Tenants []string              `json:"tenants"` // that have envelopes; of a restricted client: those it may act for
 }
 
 // getHome counts the envelopes of each part of the inbox, of all tenants or of one.
@@ -42,5 +43,11 @@ func (s *envelopeHandler) getHome(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, homeView{counts})
+	tenants := app.Tenants
+	if len(tenants) == 0 {
+		if tenants, err = s.store.Tenants(c.Request.Context(), app.ID); err != nil {
+			return err
+		}
+	}
+	return answer(c, http.StatusOK, homeView{counts, append([]string{}, tenants...)})
 }

@@ -32,6 +32,7 @@ func TestConsoleHome(t *testing.T) {
 		for part, n := range counts(c, "") {
 			require.Len(t, rowsOf(c.get("/v1/console/envelopes?inbox="+part).want(200)), int(n.(float64)), part)
 		}
+		require.Equal(t, []any{"acme", "beta"}, c.get("/v1/console/home").body["tenants"])
 		require.Equal(t, declined.str("id"), rowsOf(c.get("/v1/console/envelopes?inbox=action_needed"))[0].(object)["id"])
 		c.get("/v1/console/envelopes?inbox=else").refused(400, "validation_error")
 		s.limit(t, "beta")
@@ -40,5 +41,6 @@ func TestConsoleHome(t *testing.T) {
 		c.get("/v1/console/home").refused(400, "validation_error")
 		c.get("/v1/console/home?tenantId=acme").refused(403, "tenant_forbidden")
 		require.InDelta(t, 1, counts(c, "?tenantId=beta")["waiting"], 0)
+		require.Equal(t, []any{"beta"}, c.get("/v1/console/home?tenantId=beta").body["tenants"])
 	})
 }

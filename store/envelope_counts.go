@@ -75,6 +75,17 @@ func (s *EnvelopeListRepository) count(ctx context.Context, app uuid.UUID, tenan
 	return sum.N, nil
 }
 
+// MaxTenants is up to how many tenants of an app are listed.
+const MaxTenants = 1000
+
+// Tenants lists the tenants of an app that have envelopes, in order.
+func (s *EnvelopeListRepository) Tenants(ctx context.Context, app uuid.UUID) (tenants []string, err error) {
+	of := func(table string) *gorm.DB { return s.db.Table(table).Select("tenant_id").Where("app_id = ?", app) }
+	err = s.db.WithContext(ctx).Table("(? UNION ?) AS tenants", of("envelope_counts"), of("envelope_count_changes")).
+		Order("tenant_id").Limit(MaxTenants).Pluck("tenant_id", &tenants).Error
+	return tenants, wrap(err, "list tenants")
+}
+
 // compactBatch bounds one transaction of CompactCounts.
 const compactBatch = 5000
 

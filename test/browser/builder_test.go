@@ -227,9 +227,6 @@ func TestBuilderInConsole(t *testing.T) {
 	b.until(`document.querySelector("#newsubject")?.value === "lease"`)
 	b.fill("#newname", "Ada Lovelace")
 	b.fill("#newemail", "ada@example.com")
-	if eval[bool](b, `document.querySelector("input#newtenant") !== null`) {
-		b.fill("#newtenant", "harbour")
-	}
 	b.button("Continue")
 	b.until(`document.querySelector(".bpaint img") !== null`)
 	b.button("Add")

@@ -66,14 +66,13 @@ func TestConsoleCorrections(t *testing.T) {
 	b.until(dialog + ` === null`)
 	b.until(`document.querySelector(".before")?.textContent.includes("before@example.com")`)
 	b.see("Ada has left the firm.")
-	b.see("Recipient replaced")
-	b.see("Grace Hopper instead of Ada Lovelace")
+	b.see("Sam Staff reassigned from Ada Lovelace to Grace Hopper")
 	status, err := svc.do(http.MethodGet, svc.base+signingPath(e.Signers[0].SigningURL), "", nil, nil)
 	require.Error(t, err)
 	require.Equal(t, http.StatusUnauthorized, status, "the link of the one before has ended")
 	first := svc.invited(t, "after@example.com")
 	// What the one before did stays theirs: the place has another name now, the record has not.
-	b.until(`[...document.querySelectorAll(".timeline li")].find((l) => l.textContent.includes("Opened the link"))?.textContent.includes("Ada Lovelace")`)
+	b.until(`[...document.querySelectorAll(".timeline li")].some((l) => l.textContent.includes("Ada Lovelace opened it"))`)
 
 	// A signer who is not invited yet is replaced as well, and invited when it is their turn.
 	b.click(named("Reassign Hedy Lamarr"))
@@ -117,7 +116,7 @@ func TestConsoleCorrections(t *testing.T) {
 	b.click(in(dialog, "Change"))
 	b.see("Deadline changed.")
 	require.Equal(t, wanted, deadline().UTC())
-	b.see("Deadline or reminders changed")
+	b.see("Sam Staff changed the deadline to ")
 	b.button("Change deadline")
 	b.click(`document.querySelector("dialog[open] input[type=checkbox]")`)
 	b.click(in(dialog, "Change"))
@@ -130,7 +129,7 @@ func TestConsoleCorrections(t *testing.T) {
 	svc.completed(t, e.ID)
 	b.click(named("Send copies again to Grace Hopper"))
 	b.see("Links to the sealed files are on their way to after@example.com.")
-	b.see("Links to copies sent")
+	b.see("Copy sent to Grace Hopper")
 	require.NotContains(t, b.text(), "Change deadline")
 	require.NotContains(t, b.text(), "Send a new link")
 	b.checked("console-copies")
@@ -152,7 +151,7 @@ func TestConsoleCorrectionsOfRoles(t *testing.T) {
 		consoleUser(b, "corrections-"+role, role)
 		b.visit(svc.base + "/console#/envelopes/" + e.ID)
 		b.see("Activity")
-		b.see("Waiting for")
+		b.see("Progress")
 		for _, label := range []string{"Remind", "Correct email", "Reassign", "Send a new link", "Change deadline", "Void envelope"} {
 			require.Equal(t, may, strings.Contains(b.text(), label), "%s: %s", role, label)
 		}

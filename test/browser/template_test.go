@@ -271,7 +271,6 @@ func TestConsoleTemplates(t *testing.T) {
 	b.until(`document.querySelector("#newtname")?.value === "workshop"`)
 	b.fill("#newtname", "Workshop of a sender")
 	b.fill("#newroles", "Tenant, Landlord")
-	b.fill("#newtenant", "harbour")
 	b.checked("console-template-new")
 	b.button("Continue")
 	b.until(`document.querySelector(".bpaint img") !== null`)

@@ -3639,6 +3639,9 @@ type Home struct {
 		// Waiting Envelopes that wait for others.
 		Waiting int `json:"waiting"`
 	} `json:"counts"`
+
+	// Tenants Tenants of the app that have envelopes, up to 1,000 in order. For a client that may act for some tenants only, these.
+	Tenants []string `json:"tenants,omitzero"`
 }
 
 // Host The person who hands the device to an in-person signer.

@@ -34,6 +34,7 @@ export interface CopyRecipient { id: string; name: string; email: string; routin
 export interface PreviousSigner { name: string; email: string; until: string; reason: string | null }
 export interface Document { id: string; kind: "original" | "sealed"; name: string; document_order: number; size: number; pageCount: number; sha256: string; purgeStatus: string }
 export interface Field { id: string; name?: string; label?: string }
+export type Activity = Pick<Event, "event" | "timestamp" | "actor" | "detail">;
 export interface Event { id: string; event: string; timestamp: string; actor: string; ip: string | null; detail: Record<string, unknown> | null; seq: number }
 export interface Mail { signerId: string; kind: string; attempts: number; createdAt: string; sentAt: string | null; failedAt: string | null; error: string | null }
 export interface Delivery {
@@ -44,7 +45,13 @@ export interface Delivery {
 export interface Attempt { number: number; at: string; status: number | null; latencyMs: number; error: string; body: string }
 export interface Envelope {
   id: string; tenantId: string; status: string; subject: string | null; createdBy: string; createdAt: string; expiresAt: string | null; completedAt: string | null;
-  labels?: string[]; externalId?: string;
+  labels?: string[]; externalId?: string; message?: string; reminderHours?: number;
+  /** The console user who created or sent it; null: an application did. */
+  ownerId: string | null;
+  /** The names of the owner and of the users whom the events name. */
+  users: { id: string; name: string }[];
+  /** The newest event, in lists; null for an archived envelope. */
+  lastActivity?: Activity | null;
   sealingProblem?: { code: string; message: string; since: string };
   signers: Signer[]; copies?: CopyRecipient[]; documents: Document[]; fields: Field[]; auditLog: Event[]; mails?: Mail[]; deliveries?: Delivery[]; undelivered?: string[];
 }
@@ -106,10 +113,26 @@ export class Client {
     }
   }
 
+  /** Fetches a file. */
+  private async file(path: string, accept = "*/*"): Promise<Response> {
+    let res: Response;
+    try {
+      res = await fetch(path.startsWith("/") ? path : `/v1/console/${path}`, { headers: { Authorization: `Bearer ${this.token}`, Accept: accept } });
+    } catch {
+      throw new NetworkError();
+    }
+    if (!res.ok) throw new Error(t("fileNotFetched", { status: String(res.status) }));
+    return res;
+  }
+
+  /** Returns the bytes of a file. */
+  async bytes(path: string): Promise<Uint8Array<ArrayBuffer>> {
+    return new Uint8Array(await (await this.file(path)).arrayBuffer());
+  }
+
   /** Fetches a file and hands it to the browser, since a link cannot carry the token. */
   async download(path: string, name: string, accept = "*/*"): Promise<void> {
-    const res = await fetch(path.startsWith("/") ? path : `/v1/console/${path}`, { headers: { Authorization: `Bearer ${this.token}`, Accept: accept } });
-    if (!res.ok) throw new Error(t("fileNotFetched", { status: String(res.status) }));
+    const res = await this.file(path, accept);
     const url = URL.createObjectURL(await res.blob());
     // RFC 6266: the name in full is the extended one.
     const given = /filename\*=UTF-8''([^;]+)/.exec(res.headers.get("Content-Disposition") ?? "")?.[1];

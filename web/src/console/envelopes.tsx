@@ -1,13 +1,20 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Title } from "../ui/parts";
-import { query, useLoad, formatTime, hasRole, type Client, type Envelope, type Identity, type Paged } from "./api";
+import { query, useLoad, formatTime, hasRole, type Client, type Envelope, type Identity, type Paged, type Signer } from "./api";
 import { NewEnvelope } from "./newenvelope";
 import { Empty } from "./empty";
-import { Badge, ErrorNotice, LabelList, Pager, Table } from "./parts";
+import { Badge, ErrorNotice, LabelList, nameOf, Pager } from "./parts";
 import { useFilters, usePageTitle } from "./route";
+import { SavedFilters } from "./savedfilters";
+import { SelectionBar } from "./selection";
+import { formatDate, formatRelative, numeral, t, type TextKey } from "./texts";
+import { sentenceOf } from "./timeline";
+import { useWorkspaces } from "./workspace";
 
 const statuses = ["draft", "sent", "in_progress", "completed", "declined", "voided", "expired"];
 export const live = 4000; // milliseconds between reloads of what may have changed
+const pause = 200; // milliseconds of typing after which a search begins
+const filterNames = ["search", "status", "from", "to", "refused", "label", "inbox"];
 
 /**
  * Returns midnight in the local time zone, after days after the day in a date field; undefined if the field holds no
@@ -20,72 +27,162 @@ function midnight(day: string, after: number): string | undefined {
 
 export function Envelopes({ client, who }: { client: Client; who: Identity }) {
   const [making, setMaking] = useState(false);
+  const [chosen, setChosen] = useState<ReadonlyMap<string, Envelope>>(new Map());
   const sender = hasRole(who, "sender");
-  usePageTitle("Envelopes");
+  usePageTitle(t("envelopes"));
   const { get, set } = useFilters();
+  const { chosen: workspace } = useWorkspaces();
   const search = get("search");
-  const { data, problem, stale } = useLoad<Paged<Envelope>>(client, `envelopes?${query({
-    search, status: get("status"), tenantId: get("tenant"), createdAfter: midnight(get("from"), 0), createdBefore: midnight(get("to"), 1),
+  const { data, problem, stale, reload } = useLoad<Paged<Envelope>>(client, `envelopes?${query({
+    search, status: get("status"), tenantId: workspace, createdAfter: midnight(get("from"), 0), createdBefore: midnight(get("to"), 1),
     undelivered: get("refused") ? "true" : "", label: get("label"), inbox: get("inbox"), cursor: get("cursor"), pageSize: 20,
   })}`, live);
   const filter = (name: string) => (e: { currentTarget: { value: string } }) => set({ [name]: e.currentTarget.value });
-  const filtered = ["search", "status", "tenant", "from", "to", "refused", "label", "inbox", "cursor"].some((name) => get(name));
-  const fresh = data?.data.length === 0 && !filtered;
-  const button = <button type="button" class="small" onClick={() => setMaking(true)}>New envelope</button>;
+  const filtered = filterNames.some((name) => get(name));
+  const more = ["status", "from", "to", "refused", "label"].filter((name) => get(name)).length;
+  const fresh = data?.data.length === 0 && !filtered && !get("cursor");
+  const button = <button type="button" class="small" onClick={() => setMaking(true)}>{t("newEnvelope")}</button>;
+  const rows = data?.data ?? [];
+  const choose = (some: readonly Envelope[], on: boolean) => setChosen((old) => {
+    const next = new Map(old);
+    for (const e of some) if (on) next.set(e.id, e); else next.delete(e.id);
+    return next;
+  });
+  // What is chosen is acted on as it is now, not as it was when it was chosen.
+  const selected = [...chosen.values()].map((e) => rows.find((r) => r.id === e.id) ?? e);
   return (
     <>
-      <div class="row head"><Title>Envelopes</Title>{sender && !fresh && button}</div>
+      <div class="row head"><Title>{t("envelopes")}</Title>{sender && !fresh && button}</div>
       {making && <NewEnvelope client={client} who={who} onClose={() => setMaking(false)} />}
       {fresh && (
-        <Empty icon="pen" title="No envelopes yet" action={sender && <>{button}<a class="button small plain" href="#/templates">Start from a template</a></>}>
-          {sender ? "Choose a PDF, add signers, place fields and send it. Signers get a link by email; the sealed document appears here." : "Senders create envelopes here; applications use the API. Envelopes appear in this list."}
+        <Empty icon="pen" title={t("noEnvelopes")} action={sender && <>{button}<a class="button small plain" href="#/templates">{t("startFromTemplate")}</a></>}>
+          {t(sender ? "noEnvelopesSender" : "noEnvelopesViewer")}
         </Empty>
       )}
-      {!fresh && <InboxBar client={client} tenant={get("tenant") || (who.app.tenants[0] ?? "")} part={get("inbox")} onChoose={(inbox) => set({ inbox, status: "" })} />}
-      <form class="filters" role="search" hidden={fresh} onSubmit={(e) => e.preventDefault()}>
-        <div><label for="search">Search</label><input id="search" type="search" placeholder="Subject, name or email" maxLength={200} aria-describedby="searchhint" value={search} onInput={filter("search")} />
-          <p id="searchhint" class="quiet small">Part of a subject or name, a complete email address, or a domain such as @example.com.</p></div>
-        <div><label for="status">Status</label><select id="status" value={get("status")} onChange={filter("status")}><option value="">any</option>{statuses.map((s) => <option key={s} value={s}>{s.replace("_", " ")}</option>)}</select></div>
-        <div class="narrowfilter"><label for="label">Label</label><input id="label" maxLength={50} value={get("label")} onInput={filter("label")} /></div>
-        <div class="narrowfilter"><label for="tenant">Workspace</label><input id="tenant" value={get("tenant")} onInput={filter("tenant")} /></div>
-        <div class="narrowfilter"><label for="from">Created after</label><input id="from" type="date" value={get("from")} onInput={filter("from")} /></div>
-        <div class="narrowfilter"><label for="to">Until</label><input id="to" type="date" value={get("to")} onInput={filter("to")} /></div>
-        <div class="tick"><label><input id="refused" type="checkbox" checked={Boolean(get("refused"))} onChange={(e) => set({ refused: e.currentTarget.checked ? "1" : "" })} /> Mail was refused</label></div>
+      {!fresh && <InboxBar client={client} tenant={workspace} part={get("inbox")} onChoose={(inbox) => set({ inbox, status: "" })} />}
+      <form class="filters finder" role="search" hidden={fresh} onSubmit={(e) => e.preventDefault()}>
+        <SearchBox value={search} onSearch={(text) => set({ search: text })} />
+        <details class="more" open={more > 0}>
+          <summary class="small">{more ? t("filtersOn", { n: more }) : t("filters")}</summary>
+          <div class="filters">
+            <div class="narrowfilter"><label for="status">{t("status")}</label><select id="status" value={get("status")} onChange={filter("status")}><option value="">{t("anyStatus")}</option>{statuses.map((s) => <option key={s} value={s}>{nameOf(s)}</option>)}</select></div>
+            <div class="narrowfilter"><label for="label">{t("label")}</label><input id="label" maxLength={50} value={get("label")} onInput={filter("label")} /></div>
+            <div class="narrowfilter"><label for="from">{t("createdAfter")}</label><input id="from" type="date" value={get("from")} onInput={filter("from")} /></div>
+            <div class="narrowfilter"><label for="to">{t("createdUntil")}</label><input id="to" type="date" value={get("to")} onInput={filter("to")} /></div>
+            <div class="tick"><label><input id="refused" type="checkbox" checked={Boolean(get("refused"))} onChange={(e) => set({ refused: e.currentTarget.checked ? "1" : "" })} /> {t("mailWasRefused")}</label></div>
+          </div>
+        </details>
       </form>
+      {!fresh && <SavedFilters who={who} names={filterNames} get={get} set={set} />}
       <ErrorNotice text={problem} />
       {data && !fresh && (
         <>
-          <Table label="Envelopes" head={["Subject", "Status", "Signers", "Workspace", "Created"]}>
-            {data.data.map((e) => (
-              <tr key={e.id}>
-                <td><a href={`#/envelopes/${e.id}`}><bdi>{e.subject ?? e.id}</bdi></a><LabelList labels={e.labels} /></td>
-                <td><Badge>{e.status}</Badge>{(e.undelivered ?? []).length > 0 && <> <Badge>email_refused</Badge></>}</td>
-                <td>{e.signers.filter((s) => s.status === "signed").length} of {e.signers.length} signed</td>
-                <td>{e.tenantId}</td>
-                <td>{formatTime(e.createdAt)}</td>
-              </tr>
-            ))}
-          </Table>
-          {data.data.length === 0 && <p class="quiet">No matches. {partOfAddress(search) && "Email addresses are stored encrypted, so part of an address finds nothing. Enter the complete address or its domain."}</p>}
+          {rows.length > 0 && <Rows rows={rows} app={who.app.name} chosen={chosen} onChoose={choose} />}
+          {rows.length === 0 && <p class="quiet">{t("noMatches")} {partOfAddress(search) && t("partOfAddress")} {filtered && <button type="button" class="bare small" onClick={() => set(Object.fromEntries(filterNames.map((name) => [name, ""])))}>{t("clearFilters")}</button>}</p>}
           <Pager cursor={get("cursor")} next={data.nextCursor} stale={stale} onPage={(cursor) => set({ cursor })} />
         </>
       )}
+      {selected.length > 0 && <SelectionBar client={client} who={who} selected={selected} onClear={() => setChosen(new Map())} onChanged={reload} />}
     </>
   );
 }
 
+/** A search that begins when the person pauses. */
+function SearchBox({ value, onSearch }: { value: string; onSearch: (text: string) => void }) {
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    if (text === value) return;
+    const timer = setTimeout(() => onSearch(text), pause);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return (
+    <div><label class="sr" for="search">{t("search")}</label>
+      <input id="search" type="search" placeholder={t("searchPlaceholder")} maxLength={200} aria-describedby="searchhint" value={text} onInput={(e) => setText(e.currentTarget.value)} />
+      <p id="searchhint" class="sr">{t("searchHint")}</p></div>
+  );
+}
+
+function Rows({ rows, app, chosen, onChoose }: { rows: readonly Envelope[]; app: string; chosen: ReadonlyMap<string, Envelope>; onChoose: (some: readonly Envelope[], on: boolean) => void }) {
+  const all = rows.every((e) => chosen.has(e.id));
+  return (
+    <div class="scroll">
+      <table class="worklist" aria-label={t("envelopes")}>
+        <thead><tr>
+          <th scope="col" class="pick"><input type="checkbox" aria-label={t("selectAll")} checked={all} onChange={() => onChoose(rows, !all)} /></th>
+          <th scope="col">{t("subject")}</th><th scope="col">{t("recipients")}</th><th scope="col">{t("lastActivity")}</th><th scope="col">{t("owner")}</th><th scope="col">{t("deadline")}</th>
+        </tr></thead>
+        <tbody>
+          {rows.map((e) => (
+            <tr key={e.id} class={chosen.has(e.id) ? "on" : ""}>
+              <td class="pick"><input type="checkbox" aria-label={t("selectOne", { subject: e.subject ?? e.id })} checked={chosen.has(e.id)} onChange={(x) => onChoose([e], x.currentTarget.checked)} /></td>
+              <td class="what"><a href={`#/envelopes/${e.id}`}><bdi>{e.subject ?? t("untitled")}</bdi></a> <Badge>{e.status}</Badge><LabelList labels={e.labels} /></td>
+              <td class="people"><People e={e} /></td>
+              <td class="latest"><LastActivity e={e} app={app} /></td>
+              <td class="owner"><bdi>{ownerOf(e, app)}</bdi></td>
+              <td class="until"><Deadline e={e} /></td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+export const ownerOf = (e: Pick<Envelope, "ownerId" | "users">, app: string): string => (e.ownerId ? e.users.find((u) => u.id === e.ownerId)?.name ?? t("aUser") : app);
+
+/** Returns the state of a recipient in an envelope, and its text. */
+export function stateOf(e: Pick<Envelope, "status" | "undelivered">, s: Signer): { state: string; text: TextKey } {
+  if (s.status === "declined") return { state: "bad", text: "personDeclined" };
+  if (s.signedAt || s.status === "signed") return { state: "done", text: s.kind === "approver" ? "personApproved" : s.kind === "viewer" ? "personRead" : "personSigned" };
+  if (e.undelivered?.includes(s.id)) return { state: "bad", text: "personBounced" };
+  if (s.status === "viewed") return { state: "open", text: "personOpened" };
+  if (s.status === "sent") return { state: "sent", text: "personInvited" };
+  return { state: "", text: e.status === "draft" ? "personDraft" : "personWaiting" };
+}
+
+const shownPeople = 3;
+
+/** The recipients, each with a dot that shows the state. */
+function People({ e }: { e: Envelope }) {
+  return (
+    <ul class="dots">
+      {e.signers.slice(0, shownPeople).map((s) => {
+        const { state, text } = stateOf(e, s);
+        return <li key={s.id} title={t(text)}><i class={`dot ${state}`} aria-hidden="true" /><bdi>{s.name}</bdi><span class="sr"> ({t(text)})</span></li>;
+      })}
+      {e.signers.length > shownPeople && <li class="quiet small">{t("morePeople", { n: e.signers.length - shownPeople })}</li>}
+    </ul>
+  );
+}
+
+function LastActivity({ e, app }: { e: Envelope; app: string }) {
+  const last = e.lastActivity;
+  const at = last?.timestamp ?? e.completedAt ?? e.createdAt;
+  return <><span>{last ? sentenceOf(e, app, last) : t("evCompleted")}</span><time class="quiet small" dateTime={at} title={formatTime(at)}>{formatRelative(at)}</time></>;
+}
+
+const soon = 3 * 86_400_000;
+
+export function Deadline({ e }: { e: Pick<Envelope, "status" | "expiresAt"> }) {
+  const open = e.status === "sent" || e.status === "in_progress";
+  if (!open || !e.expiresAt) return <span class="quiet" aria-label={t("noDeadline")}>–</span>;
+  const due = Date.parse(e.expiresAt) - Date.now() < soon;
+  return <time class={due ? "due" : ""} dateTime={e.expiresAt} title={formatTime(e.expiresAt)}>{due ? formatRelative(e.expiresAt) : formatDate(e.expiresAt)}</time>;
+}
+
 /** The parts of the inbox of work. */
-const parts = { action_needed: "Action needed", waiting: "Waiting for others", drafts: "Drafts", completed: "Completed" } as const;
+const parts = { action_needed: "inboxAction", waiting: "inboxWaiting", drafts: "inboxDrafts", completed: "inboxCompleted" } as const;
 
 /** Chooses a part of the inbox, and shows how many envelopes each has. */
 function InboxBar({ client, tenant, part, onChoose }: { client: Client; tenant: string; part: string; onChoose: (part: string) => void }) {
   const { data } = useLoad<{ counts: Record<keyof typeof parts, number> }>(client, `home?${query({ tenantId: tenant })}`, 15_000);
   return (
-    <div class="inbox row" role="group" aria-label="Inbox">
-      <button type="button" class="bare small" aria-pressed={part === ""} onClick={() => onChoose("")}>All</button>
+    <div class="inbox row" role="group" aria-label={t("inbox")}>
+      <button type="button" class="bare small" aria-pressed={part === ""} onClick={() => onChoose("")}>{t("inboxAll")}</button>
       {(Object.keys(parts) as (keyof typeof parts)[]).map((p) => (
         <button key={p} type="button" class={`bare small ${p === "action_needed" && data?.counts[p] ? "due" : ""}`} aria-pressed={part === p} onClick={() => onChoose(p)}>
-          {parts[p]}{data && <span class="count">{data.counts[p].toLocaleString()}</span>}
+          {t(parts[p])}{data && <span class="count">{numeral(data.counts[p])}</span>}
         </button>
       ))}
     </div>

@@ -6,7 +6,7 @@ import { LanguageChoice, Loading } from "../ui/parts";
 import "../ui/base.css";
 import "./console.css";
 import { keepFor } from "../builder/kept";
-import { background, Client, contactsOf, errorText, hasRole, type Identity } from "./api";
+import { background, Client, contactsOf, errorText, hasRole, type Envelope, type Identity } from "./api";
 import { Application } from "./application";
 import { BulkSendPage, BulkSends } from "./bulk";
 import { Contacts } from "./contacts";
@@ -28,6 +28,7 @@ import { language, loadTexts, t, type TextKey } from "./texts";
 import { Usage } from "./usage";
 import { Users } from "./users";
 import { Webhooks } from "./webhooks";
+import { WorkspaceChoice, WorkspaceProvider } from "./workspace";
 
 const look = 60_000; // milliseconds between looks whether the session still holds
 
@@ -82,13 +83,14 @@ function Console() {
   if (!asked) return null;
   if (!who) return <Login client={client} ended={ended} told={told} onIn={(w) => { setTold(noProblem); enter(w); }} foot={switcher} />;
   if (who.mustEnrol) return <MustEnrol client={client} email={who.user?.email ?? ""} onDone={() => setWho({ ...who, mustEnrol: false })} />;
-  if ((section === "build" || section === "edit") && id && hasRole(who, "sender")) return <Workshop key={id} client={client} section={section} id={id} />;
+  if ((section === "build" || section === "edit") && id && hasRole(who, "sender")) return <Workshop key={id} client={client} who={who} section={section} id={id} />;
   const current = section === "deliveries" ? "webhooks" : section;
   return (
-    <AtProvider.Provider value={who.signIn === "provider"}><div class="console">
+    <AtProvider.Provider value={who.signIn === "provider"}><WorkspaceProvider key={who.app.id} client={client} who={who}><div class="console">
       <header class="masthead">
         <strong>Countersign</strong>
         <nav aria-label={t("sections")}>{Object.entries({ ...sections, ...(hasRole(who, "support") ? help : {}), ...(hasRole(who, "admin") ? administration : {}) }).map(([key, name]) => <a key={key} href={`#/${key}`} aria-current={key === current ? "page" : undefined}>{t(name)}</a>)}</nav>
+        <WorkspaceChoice who={who} />
         <span class="quiet small"><bdi>{who.app.name}</bdi>{who.user && <> · <a href="#/account" aria-current={current === "account" ? "page" : undefined}><bdi>{who.user.name}</bdi></a> · {nameOf(who.user.role)}</>}</span>
         {switcher}
         <button type="button" class="bare small" onClick={() => client.logout()}>{t("signOut")}</button>
@@ -113,14 +115,14 @@ function Console() {
         {section === "application" && hasRole(who, "admin") && <Application client={client} who={who} />}
         {section === "settings" && <SettingsPage client={client} who={who} />}
       </main>
-    </div></AtProvider.Provider>
+    </div></WorkspaceProvider></AtProvider.Provider>
   );
 }
 
 type BuilderModules = [typeof import("../builder/Builder"), typeof import("../builder/model"), typeof import("../builder/texts")];
 
 /** The builder in the console, of a draft or a template, in the console's language. Its script is fetched when it is needed. */
-function Workshop({ client, section, id }: { client: Client; section: "build" | "edit"; id: string }) {
+function Workshop({ client, who, section, id }: { client: Client; who: Identity; section: "build" | "edit"; id: string }) {
   const [modules, setModules] = useState<BuilderModules | null>(null);
   const [problem, setProblem] = useState(false);
   useEffect(() => {
@@ -133,11 +135,28 @@ function Workshop({ client, section, id }: { client: Client; section: "build" | 
   }, []);
   const contacts = useMemo(() => contactsOf(client), [client]);
   const back = () => { location.hash = section === "edit" ? `#/templates/${id}` : `#/envelopes/${id}`; };
+  /** Contacts learn from what is sent. A sender who signs first goes straight on to sign. */
+  const sent = async () => {
+    try {
+      const e = await client.call<Envelope>(`envelopes/${id}`);
+      const people = [...e.signers, ...(e.copies ?? [])].filter((p) => p.email !== who.user?.email).slice(0, 20);
+      void Promise.allSettled(people.map((p) => client.call("contacts", { body: { name: p.name, email: p.email } })));
+      const me = e.signers.find((s) => s.email === who.user?.email && s.status === "sent");
+      if (me) {
+        const { signingUrl } = await client.call<{ signingUrl: string }>(`/v1/envelopes/${id}/signers/${me.id}/signing-link`, { method: "POST", body: {}, key: `${id}-${me.id}` });
+        location.assign(signingUrl);
+        return;
+      }
+    } catch {
+      // It was sent in any case: the envelope's page shows it.
+    }
+    back();
+  };
   if (problem) return <main class="narrow"><ErrorNotice text={t("builderNotLoaded")} /></main>;
   if (!modules) return <Loading text={t("loading")} />;
   const [{ Builder }, { fieldTypes }] = modules;
   return <Builder envelopeId={section === "build" ? id : undefined} templateId={section === "edit" ? id : undefined} bearer={client.token ?? ""} features={{ recipients: true, documents: true, send: true, fieldTypes }} contacts={contacts}
-    onClose={back} onEvent={(event) => { if (event === "sent") back(); }} />;
+    onClose={back} onEvent={(event) => { if (event === "sent") void sent(); }} />;
 }
 
 void speak(preferredLanguage()).then(() => render(<Console />, document.getElementById("app")!));

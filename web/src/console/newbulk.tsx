@@ -7,7 +7,7 @@ import { Empty } from "./empty";
 import { ErrorNotice, Table } from "./parts";
 import { listHref, useFilters, usePageTitle } from "./route";
 import type { Template, TemplateSummary } from "./template";
-import { TenantField, useWorkspace } from "./tenant";
+import { useWorkspace, WorkspaceField } from "./workspace";
 import { numeral, rich, t } from "./texts";
 
 interface Fault { row: number; column: string; message: string }
@@ -31,7 +31,7 @@ export function NewBulkSend({ client, who }: { client: Client; who: Identity }) 
   usePageTitle(t("newBulkSend"));
   const { get, set } = useFilters();
   const id = get("template");
-  const [tenantId, setTenant] = useWorkspace(client, who);
+  const [tenantId, setTenant] = useWorkspace();
   const templates = useLoad<Paged<TemplateSummary>>(client, `/v1/templates?${query({ tenantId: who.app.tenants[0], pageSize: 100 })}`);
   const { data: loaded, problem } = useLoad<Template>(client, id ? `/v1/templates/${id}` : null);
   const template = loaded?.id === id ? loaded : null; // the previous template stays loaded until this one arrives
@@ -89,7 +89,7 @@ export function NewBulkSend({ client, who }: { client: Client; who: Identity }) 
             <div><label for="btemplate">{t("template")}</label>
               <select id="btemplate" value={id} onChange={(e) => set({ template: e.currentTarget.value })}><option value="">{t("choose")}</option>{templates.data?.data.map((one) => <option key={one.id} value={one.id}>{one.name}</option>)}
                 {template && !templates.data?.data.some((one) => one.id === id) && <option value={id}>{template.name}</option>}</select></div>
-            {template && template.tenantId === null && <TenantField who={who} value={tenantId} onChange={setTenant} />}
+            {template && template.tenantId === null && <WorkspaceField value={tenantId} onChange={setTenant} />}
           </section>
           {template && (
             <section class="card stack">

@@ -1,28 +1,40 @@
 import { useState } from "preact/hooks";
-import type { Client, Identity } from "./api";
+import { AddressHint } from "../ui/AddressHint";
+import { ContactBox } from "../ui/ContactBox";
+import { Icon } from "../ui/parts";
+import { contactsOf, type Client, type Identity } from "./api";
 import { FormDialog } from "./parts";
-import { TenantField, useWorkspace } from "./tenant";
+import { rich, t } from "./texts";
+import { useWorkspace, WorkspaceField } from "./workspace";
 
-/** Creates a draft from files, and opens the builder. */
+interface Person { id: number; name: string; email: string; phone: string | null }
+
+const mostPeople = 50;
+
+/** Creates a draft from files and recipients, and opens the builder. */
 export function NewEnvelope({ client, who, onClose }: { client: Client; who: Identity; onClose: () => void }) {
   const [files, setFiles] = useState<readonly File[]>([]);
   const [subject, setSubject] = useState("");
-  const [name, setName] = useState("");
-  const [email, setEmail] = useState("");
-  const [tenantId, setTenant] = useWorkspace(client, who);
+  const [people, setPeople] = useState<readonly Person[]>([{ id: 0, name: "", email: "", phone: null }]);
+  const [signing, setSigning] = useState(false);
+  const [workspace, setWorkspace] = useWorkspace();
   const [chosen, setChosen] = useState(0); // how often files were
+  const contacts = contactsOf(client);
+  const me = who.user;
+  const set = (id: number, change: Partial<Person>) => setPeople((old) => old.map((p) => (p.id === id ? { ...p, ...change } : p)));
   const take = (list: FileList | null | undefined) => {
     const pdfs = [...(list ?? [])];
     setFiles(pdfs);
     setChosen(chosen + 1);
-    if (!subject && pdfs[0]) setSubject(pdfs[0].name.replace(/\.pdf$/i, ""));
+    if (!subject && pdfs[0]) setSubject(pdfs[0].name.replace(/\.pdf$/i, "").slice(0, 255));
   };
   const make = async (once: string) => {
     const key = `${once}-${chosen}`; // other files are another request
     const first = files[0];
-    if (!first) throw new Error("Choose a PDF.");
+    if (!first) throw new Error(t("choosePdf"));
+    const signers = [...people.map(({ name, email, phone }) => ({ name, email, ...(phone ? { phone } : {}) })), ...(signing && me ? [{ name: me.name, email: me.email }] : [])];
     const form = new FormData();
-    form.append("data", JSON.stringify({ tenantId, subject: subject || null, signers: [{ name, email }] }));
+    form.append("data", JSON.stringify({ tenantId: workspace, subject: subject || null, signers: signers.map((s, i) => ({ ...s, routingOrder: i + 1 })) }));
     form.append("file", first, first.name);
     const draft = await client.call<{ id: string }>("/v1/envelopes", { body: form, key });
     for (const [i, file] of files.slice(1).entries()) {
@@ -31,18 +43,36 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
     }
     location.hash = `#/build/${draft.id}`;
   };
+  const several = people.length > 1 || signing;
   return (
-    <FormDialog title="New envelope" label="Continue" work={make} onClose={onClose}>
-      <div onDragOver={(e) => e.preventDefault()} onDrop={(e) => { e.preventDefault(); take(e.dataTransfer?.files); }}>
-        <label for="newfiles">Drop PDFs here or browse</label>
-        <input id="newfiles" type="file" accept="application/pdf" multiple required={files.length === 0} onChange={(e) => take(e.currentTarget.files)} />
+    <FormDialog title={t("newEnvelope")} label={t("continue")} work={make} onClose={onClose}>
+      <div class="dropzone" onDragOver={(e) => e.preventDefault()} onDrop={(e) => { e.preventDefault(); take(e.dataTransfer?.files); }}>
+        <label for="newfiles">{t("dropPdfs")}</label>
+        <input id="newfiles" data-first type="file" accept="application/pdf" multiple required={files.length === 0} onChange={(e) => take(e.currentTarget.files)} />
         {files.length > 1 && <p class="quiet small">{files.map((f) => f.name).join(", ")}</p>}
       </div>
-      <div><label for="newname">First signer's name</label><input id="newname" required maxLength={255} value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
-      <div><label for="newemail">Email address</label><input id="newemail" type="email" required maxLength={254} value={email} onInput={(e) => setEmail(e.currentTarget.value)} /></div>
-      <div><label for="newsubject">Subject</label><input id="newsubject" maxLength={255} value={subject} onInput={(e) => setSubject(e.currentTarget.value)} /></div>
-      <TenantField who={who} value={tenantId} onChange={setTenant} />
-      <p class="quiet small">Sending this often? <a href="#/templates">Start from a template.</a></p>
+      <div><label for="newsubject">{t("subject")}</label><input id="newsubject" maxLength={255} value={subject} onInput={(e) => setSubject(e.currentTarget.value)} /></div>
+      <fieldset class="recipients">
+        <legend>{t("recipients")}</legend>
+        <ol class={several ? "numbered" : ""}>
+          {people.map((p, i) => (
+            <li key={p.id}>
+              <ContactBox id={i ? `newname${i}` : "newname"} label={t("name")} listLabel={t("contacts")} first={false} value={p.name} contacts={contacts} onInput={(name) => set(p.id, { name, phone: null })} onTake={(c) => set(p.id, { name: c.name, email: c.email, phone: c.phone })} />
+              <div><label for={i ? `newemail${i}` : "newemail"}>{t("email")}</label>
+                <input id={i ? `newemail${i}` : "newemail"} type="email" required maxLength={254} autocomplete="off" value={p.email} onInput={(e) => set(p.id, { email: e.currentTarget.value })} />
+                <AddressHint address={p.email} text={(address) => t("didYouMean", { address })} onTake={(email) => set(p.id, { email })} /></div>
+              {people.length > 1 && <button type="button" class="bare small" aria-label={t("removeRecipient", { name: p.name || String(i + 1) })} onClick={() => setPeople(people.filter((o) => o !== p))}><Icon name="cross" size={16} /></button>}
+            </li>
+          ))}
+          {signing && me && <li class="me"><span><strong><bdi>{me.name}</bdi></strong> <span class="quiet small"><bdi>{me.email}</bdi></span></span></li>}
+        </ol>
+        <div class="row">
+          {people.length < mostPeople && <button type="button" class="plain small" onClick={() => setPeople([...people, { id: Math.max(...people.map((p) => p.id)) + 1, name: "", email: "", phone: null }])}><Icon name="plus" size={16} />{t("addRecipient")}</button>}
+          {me && <label class="check"><input id="newme" type="checkbox" checked={signing} onChange={(e) => setSigning(e.currentTarget.checked)} /> {t("iSignToo")}</label>}
+        </div>
+      </fieldset>
+      <WorkspaceField value={workspace} onChange={setWorkspace} />
+      <p class="quiet small">{rich("sendingOften", { link: <a href="#/templates">{t("startFromTemplate")}</a> })}</p>
     </FormDialog>
   );
 }

@@ -13,6 +13,7 @@ const named: Partial<Record<string, TextKey>> = {
   draft: "statusDraft", sent: "statusSent", in_progress: "statusInProgress", sealing: "statusSealing", completed: "statusCompleted", declined: "statusDeclined", voided: "statusVoided", expired: "statusExpired",
   pending: "statusPending", delivered: "statusDelivered", signed: "statusSigned", active: "statusActive", paused: "statusPaused", failed: "statusFailed", failing: "statusFailing", gone: "statusGone",
   queued: "statusQueued", running: "statusRunning", cancelled: "statusCanceled", viewed: "statusViewed", email_refused: "statusEmailRefused", archived: "statusArchived",
+  invitation: "mailInvitation", reminder: "mailReminder", copy_notice: "mailCopyNotice", closed: "mailClosed", deletion: "mailDeletion", webhook_disabled: "mailWebhook", notice: "mailNotice",
   viewer: "roleViewer", support: "roleSupport", sender: "roleSender", admin: "roleAdmin",
 };
 

@@ -7,7 +7,7 @@ import { listHref, useFilters, usePageTitle } from "./route";
 import { formatBytes } from "../ui/i18n";
 import { listed, locale, t } from "./texts";
 import type { Template, TemplateSummary } from "./template";
-import { TenantField } from "./tenant";
+import { WorkspaceField } from "./workspace";
 import { UseTemplate } from "./usetemplate";
 
 export function Templates({ client, who }: { client: Client; who: Identity }) {
@@ -112,7 +112,7 @@ export function TemplatePage({ client, who, id }: { client: Client; who: Identit
           </section>
         </div>
       </div>
-      {open && get("use") && <UseTemplate client={client} who={who} template={template} onClose={() => set({ use: "" })} />}
+      {open && get("use") && <UseTemplate client={client} template={template} onClose={() => set({ use: "" })} />}
       {archiving && <Confirm title={t("archiveQuestion")} text={t("archiveText")} label={t("archive")}
         work={async () => { await client.call(`/v1/templates/${id}`, { method: "DELETE" }); reload(); }} onClose={() => setArchiving(false)} />}
     </>
@@ -157,7 +157,7 @@ function NewTemplate({ client, who, onClose }: { client: Client; who: Identity; 
       </div>
       <div><label for="newtname">{t("name")}</label><input id="newtname" required maxLength={200} value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
       <div><label for="newroles">{t("rolesInOrder")}</label><input id="newroles" required placeholder={t("rolesExample")} maxLength={2000} value={roles} onInput={(e) => setRoles(e.currentTarget.value)} /></div>
-      <TenantField who={who} value={tenantId} onChange={setTenant} all />
+      <WorkspaceField value={tenantId} onChange={setTenant} all />
     </FormDialog>
   );
 }

@@ -1,4 +1,6 @@
-import { formatTime, type Envelope, type Event, type Signer } from "./api";
+import { formatTime, type Activity, type Delivery, type Envelope, type Event, type Mail, type Signer } from "./api";
+import { nameOf } from "./parts";
+import { t, type TextKey } from "./texts";
 
 export interface Line { at: string; kind: "event" | "mail" | "webhook"; title: string; note: string; bad?: boolean; href?: string; folded?: Line[] }
 
@@ -8,69 +10,98 @@ export const sortable = (at: string): string => {
   return `${whole}.${fraction.padEnd(9, "0")}`;
 };
 
-/** The text for each event. */
-const words: Record<string, string> = {
-  "envelope.created": "Created", "document.added": "Document added", "document.prepared": "Document prepared", "signer.added": "Recipient added", "field.added": "Field added",
-  "draft.prepared": "Draft edited", "envelope.sent": "Sent", "invitation.sent": "Invitation sent", "invitation.failed": "Invitation not delivered", "reminder.requested": "Reminder requested", "reminder.sent": "Reminder sent",
-  "link.renewed": "New link sent", "link.issued": "Signing link given to the sender", "signer.viewed": "Opened the link", "otp.requested": "Requested a code", "otp.verified": "Entered the code",
-  "signer.otp_failed": "Entered a wrong code 3 times", "consent.given": "Agreed to sign electronically", page_viewed: "Viewed a page", pages_viewed_again: "Viewed pages again",
-  "attachment.added": "Attached a file", "signer.signed": "Signed", "signer.declined": "Declined", "signer.replaced": "Recipient replaced", "signer.delegated": "Assigned to someone else",
-  "copy.announced": "Copy announced", "copy.replaced": "Copy recipient replaced", "copy.requested": "Copies requested again", "copy.sent": "Links to copies sent", "envelope.updated": "Deadline or reminders changed",
-  "envelope.declined": "Closed: declined", "envelope.voided": "Voided", "envelope.expired": "Expired", "document.sealed": "Sealed", "sealing.failed": "Sealing failed", "envelope.completed": "Completed",
-  "document.timestamped": "Time-stamp added", "document.downloaded": "Downloaded", "document.purged": "Deleted after the retention period", "envelope.deleted": "Draft deleted",
+/** The sentence for each event. {who} acted, {to} is the recipient whom it concerns. */
+const sentences: Record<string, TextKey> = {
+  "envelope.created": "evCreated", "document.added": "evDocumentAdded", "document.prepared": "evDocumentPrepared", "signer.added": "evSignerAdded", "field.added": "evFieldAdded",
+  "draft.prepared": "evDraftPrepared", "envelope.sent": "evSent", "invitation.sent": "evInvited", "invitation.failed": "evNotInvited", "reminder.requested": "evReminderRequested", "reminder.sent": "evReminded",
+  "link.renewed": "evLinkRenewed", "link.issued": "evLinkIssued", "signer.viewed": "evOpened", "otp.requested": "evCodeSent", "otp.verified": "evCodeEntered", "signer.otp_failed": "evCodeFailed",
+  "consent.given": "evConsent", page_viewed: "evPageViewed", pages_viewed_again: "evPagesViewedAgain", "attachment.added": "evAttached", "signer.signed": "evSigned", "signer.declined": "evDeclined",
+  "signer.replaced": "evReplaced", "signer.delegated": "evDelegated", "copy.announced": "evCopyAnnounced", "copy.replaced": "evCopyReplaced", "copy.requested": "evCopyRequested", "copy.sent": "evCopySent",
+  "envelope.updated": "evUpdated", "envelope.declined": "evEndedDeclined", "envelope.voided": "evVoided", "envelope.expired": "evExpired", "document.sealed": "evSealed", "sealing.failed": "evSealingFailed",
+  "envelope.completed": "evCompleted", "document.timestamped": "evTimestamped", "document.downloaded": "evDownloaded", "document.purged": "evPurged", "envelope.deleted": "evDeleted",
 };
 
 /** What happens before an envelope is sent. */
 const setUp = new Set(["envelope.created", "document.added", "document.prepared", "signer.added", "field.added", "draft.prepared"]);
 
+const badEvents = new Set(["invitation.failed", "signer.otp_failed", "signer.declined", "envelope.declined", "sealing.failed"]);
+
 /** Returns who was the signer at a time: another person may have replaced them since. */
 export const nameAt = (s: Pick<Signer, "name" | "previous">, at: string): string => s.previous?.find((p) => sortable(at) <= sortable(p.until))?.name ?? s.name;
 
-/** Returns what an event changed, if its name alone does not show it. */
-function change(x: Event, signers: Map<string, Signer>): string {
-  if (x.event === "envelope.updated" && x.detail && "expiresAt" in x.detail) return x.detail.expiresAt ? `deadline ${formatTime(String(x.detail.expiresAt))}` : "no deadline";
-  const s = signers.get(String(x.detail?.signerId));
-  if (!s || (x.event !== "signer.replaced" && x.event !== "signer.delegated")) return "";
-  const before = Number(x.detail?.person) - 2; // the chain counts persons from 1, and the event names the new one
-  return `${s.previous?.[before + 1]?.name ?? s.name} instead of ${s.previous?.[before]?.name ?? ""}`;
+type Named = Pick<Envelope, "signers" | "copies" | "users">;
+
+/** Returns the name of a recipient at a time; "" for none. */
+function recipientName(e: Named, id: unknown, at: string): string {
+  const found = [...e.signers, ...(e.copies ?? [])].find((p) => p.id === id);
+  return found ? nameAt(found, at) : "";
 }
 
+/** Returns the name of who acted. */
+export function actorName(e: Named, app: string, actor: string, at: string): string {
+  const [kind, id] = actor.split(":");
+  switch (kind) {
+    case "user": return e.users.find((u) => u.id === id)?.name ?? t("aUser");
+    case "app": return app;
+    case "system": return t("theService");
+    case "builder": return t("aBuilderSession");
+  }
+  return recipientName(e, id, at) || t("aRecipient");
+}
+
+/** Returns an event as a sentence: "Bob Hill opened it". app is the name of the application. */
+export function sentenceOf(e: Named, app: string, x: Activity): string {
+  const at = x.timestamp;
+  const values: Record<string, string | number> = {
+    who: actorName(e, app, x.actor, at), to: recipientName(e, x.detail?.signerId, at) || t("aRecipient"), page: Number(x.detail?.page ?? 0),
+  };
+  if (x.event === "signer.replaced" || x.event === "signer.delegated") {
+    const s = e.signers.find((s) => s.id === x.detail?.signerId);
+    const before = Number(x.detail?.person) - 2; // the chain counts persons from 1, and the event names the new one
+    const [old, made] = [s?.previous?.[before], s?.previous?.[before + 1] ?? s];
+    values.before = old?.name ?? "";
+    values.to = made?.name ?? "";
+    if (old && made && old.name === made.name) return t("evEmailCorrected", values);
+  }
+  if (x.event === "envelope.updated" && x.detail && "expiresAt" in x.detail) {
+    return x.detail.expiresAt ? t("evDeadline", { ...values, deadline: formatTime(String(x.detail.expiresAt)) }) : t("evNoDeadline", values);
+  }
+  const key = sentences[x.event];
+  return key ? t(key, values) : x.event.replaceAll(/[._]/g, " ");
+}
+
+const mailLine = (e: Named, m: Mail): Line => ({
+  at: m.sentAt ?? m.failedAt ?? m.createdAt, kind: "mail", bad: m.failedAt !== null,
+  title: t(m.sentAt ? "mailSent" : m.failedAt ? "mailRefused" : "mailWaiting", { kind: nameOf(m.kind), to: recipientName(e, m.signerId, m.createdAt) || t("aRecipient") }), note: m.error ?? "",
+});
+
+/** Events that say of an email what its own line would. */
+const mailEvents = new Set(["invitation.sent", "invitation.failed", "reminder.sent", "copy.announced", "copy.sent"]);
+
 /**
- * Merges audit events and emails, the newest first. Events of the same time keep the audit trail's order. user is the ID of
- * the reader.
+ * Returns what happened, the newest first, and the emails that no event reports. Events of the same time keep the audit
+ * trail's order.
  */
-export function timeline(e: Envelope, user?: string): Line[] {
-  const signers = new Map(e.signers.map((s) => [s.id, s]));
-  const people = new Map([...e.signers, ...(e.copies ?? [])].map((p) => [p.id, p]));
-  const name = (id: string, at: string) => { const p = people.get(id); return p && nameAt(p, at); };
-  const who = (actor: string, at: string) => name(actor.replace(/^signer:/, ""), at) ?? actor.replace(/^app:.*/, "application").replace(`user:${user}`, "you").replace(/^user:.*/, "console user").replace("system", "");
-  const event = (x: Event): Line => ({
-    at: x.timestamp, kind: "event", title: words[x.event] ?? x.event.replaceAll(/[._]/g, " "), bad: x.event === "invitation.failed" || x.event === "signer.otp_failed",
-    note: [who(x.actor, x.timestamp), change(x, signers), x.ip, x.detail?.page ? `page ${x.detail.page}` : "", x.detail?.reason].filter(Boolean).join(" · "),
-  });
-  const rows: { line: Line; seq: number }[] = [
-    ...fold(e.auditLog, event, who, e.status !== "draft"),
-    ...(e.mails ?? []).map((m) => ({
-      seq: Infinity, line: {
-        at: m.sentAt ?? m.failedAt ?? m.createdAt, kind: "mail", bad: m.failedAt !== null,
-        title: `Email: ${m.kind} ${m.sentAt ? "sent" : m.failedAt ? "refused" : "waiting"}`, note: [name(m.signerId, m.createdAt) ?? "", m.error].filter(Boolean).join(" · "),
-      } satisfies Line,
-    })),
-  ];
+export function timeline(e: Envelope, app: string): Line[] {
+  const event = (x: Event): Line => ({ at: x.timestamp, kind: "event", title: sentenceOf(e, app, x), bad: badEvents.has(x.event), note: String(x.detail?.reason ?? "") });
+  const reported = e.auditLog.filter((x) => mailEvents.has(x.event)).map((x) => sortable(x.timestamp));
+  const unreported = (e.mails ?? []).filter((m) => !reported.includes(sortable(m.sentAt ?? m.failedAt ?? "")));
+  const rows: { line: Line; seq: number }[] = [...fold(e.auditLog, event, (x) => actorName(e, app, x.actor, x.timestamp), e.status !== "draft"), ...unreported.map((m) => ({ seq: Infinity, line: mailLine(e, m) }))];
   rows.sort((a, b) => sortable(b.line.at).localeCompare(sortable(a.line.at)) || (b.seq === a.seq ? 0 : b.seq - a.seq));
   return rows.map((r) => r.line);
 }
 
+/** Returns the emails, the newest first. */
+export const mailLines = (e: Envelope): Line[] => (e.mails ?? []).map((m) => mailLine(e, m)).sort((a, b) => sortable(b.at).localeCompare(sortable(a.at)));
+
 /** Returns the webhook deliveries, the newest first. */
-export function deliveryLines(e: Envelope): Line[] {
-  return (e.deliveries ?? []).map((d): Line => ({
-    at: d.deliveredAt ?? d.failedAt ?? d.createdAt, kind: "webhook", bad: d.status === "failed", title: `Webhook: ${d.event} ${d.status}`,
-    note: [d.webhookUrl ?? "deleted endpoint", `${d.attempts} ${d.attempts === 1 ? "attempt" : "attempts"}`].join(" · "), href: `#/deliveries/${d.id}`,
-  })).sort((a, b) => sortable(b.at).localeCompare(sortable(a.at)));
-}
+export const deliveryLines = (e: Envelope): Line[] => (e.deliveries ?? []).map((d: Delivery): Line => ({
+  at: d.deliveredAt ?? d.failedAt ?? d.createdAt, kind: "webhook", bad: d.status === "failed", title: t("webhookLine", { event: d.event, status: nameOf(d.status) }),
+  note: [d.webhookUrl ?? t("deletedEndpoint"), t("attemptCount", { n: d.attempts })].join(" · "), href: `#/deliveries/${d.id}`,
+})).sort((a, b) => sortable(b.at).localeCompare(sortable(a.at)));
 
 /** Combines consecutive page views of one person and, of an envelope that was sent, the steps that set it up. */
-function fold(log: Event[], line: (x: Event) => Line, who: (actor: string, at: string) => string, sent: boolean): { line: Line; seq: number }[] {
+function fold(log: Event[], line: (x: Event) => Line, who: (x: Event) => string, sent: boolean): { line: Line; seq: number }[] {
   const rows: { line: Line; seq: number }[] = [];
   const sorted = [...log].sort((a, b) => a.seq - b.seq);
   for (let i = 0; i < sorted.length;) {
@@ -80,16 +111,11 @@ function fold(log: Event[], line: (x: Event) => Line, who: (actor: string, at: s
     if (settingUp) while (end < sorted.length && setUp.has(sorted[end]!.event)) end++;
     const run = sorted.slice(i, end);
     const last = run.at(-1)!;
-    const pages = new Set(run.map((x) => `${String(x.detail?.documentId ?? "")}:${String(x.detail?.page ?? "")}`));
+    const folded = run.map(line).reverse();
+    const pages = new Set(run.map((x) => `${String(x.detail?.documentId ?? "")}:${String(x.detail?.page ?? "")}`)).size;
     rows.push({
       seq: last.seq,
-      line: run.length === 1 ? line(last) : settingUp ? {
-        at: last.timestamp, kind: "event", title: "Set up", note: [who(last.actor, last.timestamp), `${run.length} steps`].filter(Boolean).join(" · "),
-        folded: run.map(line).reverse().map((l) => ({ ...l, note: [l.title, l.note].filter(Boolean).join(" · ") })),
-      } : {
-        at: last.timestamp, kind: "event", title: `${pages.size} ${pages.size === 1 ? "page" : "pages"} viewed`,
-        note: [who(last.actor, last.timestamp), `${run.length} views`].join(" · "), folded: run.map(line).reverse(),
-      },
+      line: run.length === 1 ? folded[0]! : { at: last.timestamp, kind: "event", note: "", folded, title: settingUp ? t("setUp", { n: run.length }) : t("pagesViewed", { n: pages, who: who(last) }) },
     });
     i = end;
   }

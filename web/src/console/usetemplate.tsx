@@ -1,19 +1,19 @@
 import { useState } from "preact/hooks";
 import { ContactBox } from "../ui/ContactBox";
-import { contactsOf, type Client, type Identity } from "./api";
+import { contactsOf, type Client } from "./api";
 import { FormDialog, recipientKind } from "./parts";
 import type { Template } from "./template";
-import { TenantField, useWorkspace } from "./tenant";
+import { useWorkspace, WorkspaceField } from "./workspace";
 import { t } from "./texts";
 
 interface Person { name: string; email: string; phone: string; hostName: string; hostEmail: string }
 const nobody: Person = { name: "", email: "", phone: "", hostName: "", hostEmail: "" };
 
 /** Creates an envelope from a template with a person for each role, and sends it or opens the builder. */
-export function UseTemplate({ client, who, template, onClose }: { client: Client; who: Identity; template: Template; onClose: () => void }) {
+export function UseTemplate({ client, template, onClose }: { client: Client; template: Template; onClose: () => void }) {
   const [people, setPeople] = useState<Record<string, Person>>({});
   const [variables, setVariables] = useState<Record<string, string>>({});
-  const [tenantId, setTenant] = useWorkspace(client, who, template.tenantId ?? undefined);
+  const [tenantId, setTenant] = useWorkspace(template.tenantId ?? undefined);
   const personOf = (role: string): Person => people[role] ?? nobody;
   const set = (role: string, change: Partial<Person>) => setPeople((old) => ({ ...old, [role]: { ...(old[role] ?? nobody), ...change } }));
   const make = (send: boolean) => async (key: string) => {
@@ -48,7 +48,7 @@ export function UseTemplate({ client, who, template, onClose }: { client: Client
         );
       })}
       {template.variables.map((v) => <div key={v}><label for={`var-${v}`}>{v}</label><input id={`var-${v}`} required maxLength={2000} value={variables[v] ?? ""} onInput={(e) => setVariables({ ...variables, [v]: e.currentTarget.value })} /></div>)}
-      {template.tenantId === null && <TenantField who={who} value={tenantId} onChange={setTenant} />}
+      {template.tenantId === null && <WorkspaceField value={tenantId} onChange={setTenant} />}
     </FormDialog>
   );
 }

@@ -65,6 +65,8 @@ export class Viewer {
     private readonly headers: () => Record<string, string>,
     /** Whether text can be selected and read aloud. */
     private readonly withText = true,
+    /** More parameters of the requests for pictures. */
+    private readonly parameters = "",
   ) {}
 
   /** Requests a page before it is shown at a number of CSS pixels per point. */
@@ -232,7 +234,7 @@ export class Viewer {
   }
 
   private async fetchPicture(documentId: string, page: number, level: Level, signal?: AbortSignal): Promise<Blob> {
-    return (await this.patient(() => this.fetch(`${this.pathOf(documentId, page)}?level=${level}`, signal), signal)).blob();
+    return (await this.patient(() => this.fetch(`${this.pathOf(documentId, page)}?level=${level}${this.parameters}`, signal), signal)).blob();
   }
 
   private async fetch(path: string, signal?: AbortSignal): Promise<Response> {

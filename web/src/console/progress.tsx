@@ -1,0 +1,102 @@
+import type { ComponentChildren } from "preact";
+import { formatTime, type CopyRecipient, type Envelope, type Mail, type PreviousSigner, type Signer } from "./api";
+import { stateOf } from "./envelopes";
+import { ActionButton, ActionRow } from "./parts";
+import { formatRelative, t, type TextKey } from "./texts";
+import { sortable } from "./timeline";
+
+/** What may be done for a recipient; what is absent may not. */
+export interface PersonActions { remind?: Act; link?: Act; resend?: Act; correct?: () => void; replace?: () => void; copies?: Act }
+type Act = (key: string) => Promise<void>;
+
+/** Returns the last email to an awaited recipient, if a server permanently rejected it and no later one was sent. */
+function refused(mails: readonly Mail[], s: Signer): Mail | undefined {
+  const since = sortable(s.previous?.at(-1)?.until ?? "");
+  const last = mails.filter((m) => m.signerId === s.id && sortable(m.createdAt) > since && (m.sentAt || m.failedAt)).at(-1);
+  return last?.failedAt ? last : undefined;
+}
+
+/** Returns when a recipient opened the link first. */
+const openedAt = (e: Envelope, s: Signer): string | null => e.auditLog.find((x) => x.event === "signer.viewed" && x.actor === `signer:${s.id}` && sortable(x.timestamp) > sortable(s.previous?.at(-1)?.until ?? ""))?.timestamp ?? null;
+const invitedAt = (e: Envelope, s: Signer): string | null => [...e.auditLog].reverse().find((x) => x.event === "invitation.sent" && x.detail?.signerId === s.id)?.timestamp ?? null;
+
+/** The steps of an envelope: who, what and when, with what can be done for each recipient. */
+export function Progress({ e, actionsOf, copyActions, children }: { e: Envelope; actionsOf: (s: Signer) => PersonActions; copyActions: (c: CopyRecipient) => PersonActions; children?: ComponentChildren }) {
+  const mails = e.mails ?? [];
+  const undelivered = e.signers.filter((s) => refused(mails, s)).map((s) => s.id);
+  const orders = [...new Set(e.signers.map((s) => s.routingOrder))].sort((a, b) => a - b);
+  return (
+    <section class="card">
+      <h2>{t("progress")}</h2>
+      <ol class="steps">
+        {orders.map((order, i) => (
+          <li key={order}>
+            {orders.length > 1 && <h3 class="small quiet">{t("stepNumber", { step: i + 1 })}</h3>}
+            <ul class="people">{e.signers.filter((s) => s.routingOrder === order).map((s) => <Person key={s.id} e={e} s={s} undelivered={undelivered} mail={refused(mails, s)} actions={actionsOf(s)} />)}</ul>
+          </li>
+        ))}
+        {(e.copies ?? []).length > 0 && (
+          <li>
+            <h3 class="small quiet">{t("copies")}</h3>
+            <ul class="people">
+              {e.copies!.map((c) => (
+                <li key={c.id}><i class={`dot ${c.status === "sent" ? "done" : ""}`} aria-hidden="true" />
+                  <div><strong><bdi>{c.name}</bdi></strong> <span class="quiet small"><bdi>{c.email}</bdi></span><br /><span class="small">{t(c.status === "sent" ? "copyWasSent" : "copyAtEnd")}</span><Before previous={c.previous} /><PersonButtons who={c} {...copyActions(c)} replaceWord="replace" /></div></li>
+              ))}
+            </ul>
+          </li>
+        )}
+      </ol>
+      {children}
+    </section>
+  );
+}
+
+const proofs: Record<string, TextKey> = { email_otp: "proofEmail", sms_otp: "proofSms" };
+const partKeys: Record<string, TextKey> = { approver: "partApprover", viewer: "partViewer" };
+
+/** Returns the part of a recipient who does not give an ordinary signature. */
+function partOf(s: Signer): string {
+  if (s.witnessFor) return t("witnessFor", { role: s.witnessFor });
+  if (s.kind === "in_person") return t("inPerson", { name: s.host?.name ?? "", email: s.host?.email ?? "" });
+  const key = s.kind && partKeys[s.kind];
+  return key ? t(key) : "";
+}
+
+function Person({ e, s, undelivered, mail, actions }: { e: Envelope; s: Signer; undelivered: string[]; mail?: Mail; actions: PersonActions }) {
+  const { state, text } = stateOf({ status: e.status, undelivered }, s);
+  const at = s.signedAt ?? (s.status === "viewed" ? openedAt(e, s) : s.status === "sent" ? invitedAt(e, s) : null);
+  const proof = proofs[s.authMethod];
+  return (
+    <li>
+      <i class={`dot ${state}`} aria-hidden="true" />
+      <div>
+        <strong><bdi>{s.name}</bdi></strong> <span class="quiet small"><bdi>{s.email}</bdi></span><br />
+        <span class={`small ${state === "bad" ? "bad-text" : ""}`}>{t(text)}</span>{at && <time class="small quiet" dateTime={at} title={formatTime(at)}> {formatRelative(at)}</time>}
+        {(s.role || partOf(s) || proof) && <p class="quiet small meta">{[s.role, partOf(s), proof && t(proof)].filter(Boolean).join(" · ")}</p>}
+        {mail && <p class="notice bad small">{t("mailRefusedAt", { time: formatTime(mail.failedAt) })}{mail.error && <> <bdi>{mail.error}</bdi></>} {!s.signedAt && t(s.host ? "hostAddressWrong" : "addressWrong")}</p>}
+        <Before previous={s.previous} />
+        <PersonButtons who={s} {...actions} replaceWord="reassign" />
+      </div>
+    </li>
+  );
+}
+
+function Before({ previous }: { previous?: PreviousSigner[] }) {
+  return <>{previous?.map((p) => <p key={p.until} class="quiet small before">{t("before", { name: p.name, email: p.email, until: formatTime(p.until) })}{p.reason && <> · <bdi>{p.reason}</bdi></>}</p>)}</>;
+}
+
+function PersonButtons({ who, replaceWord, remind, link, resend, correct, replace, copies }: { who: { name: string; email: string }; replaceWord: "reassign" | "replace" } & PersonActions) {
+  if (!remind && !link && !resend && !correct && !replace && !copies) return null;
+  const { name, email } = who;
+  return (
+    <ActionRow>
+      {remind && <ActionButton label={t("remind")} name={t("remindName", { name })} done={t("reminderOnItsWay", { email })} work={remind} />}
+      {correct && <button type="button" class="plain small" aria-label={t("correctEmailOf", { name })} onClick={correct}>{t("correctEmail")}</button>}
+      {replace && <button type="button" class="plain small" aria-label={t(replaceWord === "reassign" ? "reassignName" : "replaceName", { name })} onClick={replace}>{t(replaceWord)}</button>}
+      {link && <ActionButton label={t("copyLink")} name={t("copyLinkOf", { name })} done={t("linkCopied")} work={link} />}
+      {resend && <ActionButton label={t("newLink")} name={t("newLinkTo", { name })} done={t("newLinkSent")} work={resend} />}
+      {copies && <ActionButton label={t("copiesAgain")} name={t("copiesAgainTo", { name })} done={t("copiesOnTheirWay", { email })} work={copies} />}
+    </ActionRow>
+  );
+}

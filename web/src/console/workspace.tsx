@@ -1,0 +1,86 @@
+import { createContext, type ComponentChildren } from "preact";
+import { useContext, useEffect, useMemo, useState } from "preact/hooks";
+import { type Client, type Identity } from "./api";
+import { t } from "./texts";
+
+/** The workspaces, which the API calls tenants. */
+export interface Workspaces {
+  /** Those that have envelopes or that the client may act for, and the chosen one. */
+  list: readonly string[];
+  /** The one whose envelopes are shown; "" for all. */
+  chosen: string;
+  /** The one in which something is created unless the person chooses another. */
+  own: string;
+  choose: (workspace: string) => void;
+}
+
+const Context = createContext<Workspaces>({ list: [], chosen: "", own: "main", choose: () => undefined });
+
+export const useWorkspaces = (): Workspaces => useContext(Context);
+
+const kept = (who: Identity): string => `countersign:workspace:${who.app.id}:${who.user?.id ?? ""}`;
+
+/** Returns the workspaces that were chosen last in this browser: the one shown and the one in which something is created. */
+function remembered(who: Identity): { chosen: string; own: string } {
+  const { tenants } = who.app;
+  const may = (workspace: string) => (tenants.length === 0 || tenants.includes(workspace) ? workspace : "");
+  const [chosen = "", own = ""] = (localStorage.getItem(kept(who)) ?? "").split("\n").map(may);
+  return { chosen: chosen || (tenants[0] ?? ""), own: own || chosen };
+}
+
+/** Provides the workspaces to the console: the choice is remembered. */
+export function WorkspaceProvider({ client, who, children }: { client: Client; who: Identity; children: ComponentChildren }) {
+  const { tenants } = who.app;
+  const [found, setFound] = useState<readonly string[]>(tenants);
+  const [{ chosen, own }, setChosen] = useState(() => remembered(who));
+  useEffect(() => {
+    let stale = false;
+    if (tenants.length === 0) void client.call<{ tenants: string[] }>("home").then((home) => { if (!stale) setFound(home.tenants); }, () => undefined);
+    return () => { stale = true; };
+  }, []);
+  const value = useMemo<Workspaces>(() => {
+    const list = chosen && !found.includes(chosen) ? [...found, chosen].sort() : found;
+    return {
+      list, chosen, own: chosen || own || (list[0] ?? "main"),
+      choose: (workspace) => {
+        const next = { chosen: workspace, own: workspace || own };
+        setChosen(next);
+        localStorage.setItem(kept(who), `${next.chosen}\n${next.own}`);
+      },
+    };
+  }, [found, chosen, own]);
+  return <Context.Provider value={value}>{children}</Context.Provider>;
+}
+
+/** Shows the workspace in the header; a choice if there are several. */
+export function WorkspaceChoice({ who }: { who: Identity }) {
+  const { list, chosen, own, choose } = useWorkspaces();
+  if (list.length < 2) return <span class="workspace small"><span class="sr">{t("workspace")}: </span><bdi>{own}</bdi></span>;
+  return (
+    <select class="languages workspace" aria-label={t("workspace")} value={chosen} onChange={(e) => choose(e.currentTarget.value)}>
+      {who.app.tenants.length === 0 && <option value="">{t("allWorkspaces")}</option>}
+      {list.map((w) => <option key={w}>{w}</option>)}
+    </select>
+  );
+}
+
+/** The workspace in which something is created: given if there is one, else the one in the header. */
+export function useWorkspace(given?: string): [string, (workspace: string) => void] {
+  const { own } = useWorkspaces();
+  const [other, setOther] = useState<string | null>(null);
+  return [given ?? other ?? own, setOther];
+}
+
+/** A choice of the workspace. Nothing is asked if there is one, or if one is chosen in the header. */
+export function WorkspaceField({ value, onChange, all = false }: { value: string; onChange: (workspace: string) => void; /** Whether it may be for all workspaces: an empty value. */ all?: boolean }) {
+  const { list, chosen } = useWorkspaces();
+  if (list.length < 2 || (chosen && !all)) return null;
+  return (
+    <div><label for="newtenant">{t("workspace")}</label>
+      <select id="newtenant" value={value} onChange={(e) => onChange(e.currentTarget.value)}>
+        {all && <option value="">{t("allWorkspaces")}</option>}
+        {list.map((w) => <option key={w}>{w}</option>)}
+      </select>
+    </div>
+  );
+}
