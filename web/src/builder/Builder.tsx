@@ -8,6 +8,9 @@ import { DraftEditor, rounded } from "./draft";
 import type { Editor, Snapshot } from "./editor";
 import { freePlace, onPage, type Box, type Size } from "./geometry";
 import { colourOf, describe, fieldTypes, freshContent, freshGroup, freshKey, freshName, kinds, typeName, type BuilderField, type Features, type FieldContent, type FieldType } from "./model";
+import { labelBeside } from "./labels";
+import { pageContent } from "./pagecontent";
+import type { PieceOfText } from "./pagetext";
 import { PageView, pageId, type PageEvents } from "./PageView";
 import { Preview } from "./Preview";
 import { Properties } from "./Properties";
@@ -93,6 +96,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
   const [dismissed, setDismissed] = useState<ReadonlySet<string>>(new Set());
   const [told, setTold] = useState("");
   const area = useRef<HTMLDivElement>(null);
+  const texts = useRef(new Map<string, readonly PieceOfText[]>());
   const documents = [...draft.documents].sort((a, b) => a.document_order - b.document_order);
   const recipients = draft.signers;
   const who = recipients.some((r) => r.id === active) ? active : recipients[0]?.id ?? "";
@@ -167,7 +171,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
       for (const k of keys) if (next.has(k) && keys.length === 1) next.delete(k); else next.add(k);
       return next;
     });
-    if (keys.length) setTab("edit");
+    if (keys.length) setTab((tab) => (tab === "fields" ? tab : "edit"));
   }, []);
 
   const put = (changed: readonly BuilderField[], merge: string) => {
@@ -182,7 +186,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
   const add = (made: readonly BuilderField[], say: string) => {
     editor.change([...fields, ...made.map(rounded)]);
     setSelected(new Set(made.map((f) => f.key)));
-    setTab("edit");
+    setTab((tab) => (tab === "fields" ? tab : "edit"));
     setTold(say);
     const first = made[0];
     if (first) requestAnimationFrame(() => document.getElementById(`field-${first.key}`)?.focus({ preventScroll: false }));
@@ -194,7 +198,8 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
     const wanted = { x: x - w / 2, y: y - h / 2, w, h };
     const others = fields.filter((f) => f.documentId === documentId && f.page === page);
     const box = free ? freePlace(wanted, others, size) : onPage(wanted, size);
-    add([make(type, documentId, page, box)], t("placed", { type: typeName(type), page, name: recipients.find((r) => r.id === who)?.name ?? "" }));
+    const label = labelBeside(texts.current.get(`${documentId}/${page}`) ?? [], type, box);
+    add([make(type, documentId, page, box, label ? { label } : {})], t("placed", { type: typeName(type), page, name: recipients.find((r) => r.id === who)?.name ?? "" }));
   };
   /** Places by keyboard or by a press without a pointer: in the middle of the page in view. */
   const placeInView = (type: FieldType) => {
@@ -295,6 +300,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
     near: (id, sheet, element) => { if (sheet && element) sheets.current.set(id, { sheet, element }); else sheets.current.delete(id); look(); },
     sized: (documentId, page, size) => {
       setSizes((old) => new Map(old).set(`${documentId}/${page}`, size));
+      pageContent(viewer, documentId, page).then((found) => texts.current.set(`${documentId}/${page}`, found.texts), () => undefined);
       foundOnPage(viewer, documentId, page).then((more) => setFound((old) => [...old, ...more.filter((m) => !old.some((o) => o.id === m.id))]), () => undefined);
     },
   };
@@ -339,7 +345,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
             {types.map((type) => (
               <button key={type} type="button" class={`bkind ${colourOf(recipients, who)} ${tool === type ? "on" : ""}`} aria-pressed={tool === type}
                 onClick={(e) => { if (e.detail === 0) placeInView(type); else setTool(tool === type ? null : type); }}
-                draggable onDragStart={(e) => { e.dataTransfer?.setData("text/x-field", type); setTool(null); }}>{typeName(type)}</button>
+                draggable onDragStart={(e) => { e.dataTransfer?.setData("text/x-field", type); ghost(e, type, scale, colourOf(recipients, who)); setTool(null); }}>{typeName(type)}</button>
             ))}
           </div>
           {tool && <p class="notice small">{t("pressWhere", { type: typeName(tool) })} <button type="button" class="bare small" onClick={() => placeInView(tool)}>{t("placeInView", { page: current.page })}</button></p>}
@@ -405,9 +411,19 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
       {dialog === "preview" && <Preview recipients={recipients} fields={fields} onClose={() => setDialog("")} />}
       {dialog === "texts" && editor.texts && <TextsDialog texts={editor.texts} onTexts={(texts) => editor.setTexts?.(texts)} onClose={() => setDialog("")} />}
       {dialog === "leave" && onClose && <LeaveDialog editor={editor} onLeave={() => { editor.forget(); onClose(); }} onClose={() => setDialog("")} />}
-      {dialog === "send" && editor instanceof DraftEditor && <SendDialog editor={editor} draft={draft} onClose={() => setDialog("")} />}
+      {dialog === "send" && editor instanceof DraftEditor && <SendDialog editor={editor} draft={draft} editable={features.recipients} contacts={contacts} onPreview={() => setDialog("preview")} onClose={() => setDialog("")} />}
     </div>
   );
+}
+
+/** Shows the field in its size on the page while it is dragged. */
+function ghost(e: DragEvent, type: FieldType, scale: number, colour: string): void {
+  const { w, h } = kinds[type];
+  const shape = Object.assign(document.createElement("div"), { className: `bghost ${colour}`, textContent: typeName(type) });
+  Object.assign(shape.style, { width: `${w * scale}px`, height: `${h * scale}px` });
+  document.body.append(shape);
+  e.dataTransfer?.setDragImage(shape, (w * scale) / 2, (h * scale) / 2);
+  setTimeout(() => shape.remove());
 }
 
 const none: readonly BuilderField[] = [];

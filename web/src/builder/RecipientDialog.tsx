@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { AddressHint } from "../ui/AddressHint";
 import { ContactBox, type Contacts } from "../ui/ContactBox";
 import type { Editor, RecipientContent, RecipientEdit } from "./editor";
 import { recipientKinds, type AuthMethod, type Recipient, type RecipientKind } from "./model";
@@ -11,19 +12,21 @@ interface Props {
   recipient: Recipient | null;
   recipients: readonly Recipient[];
   copies: readonly Recipient[];
+  /** The kind of a new recipient. */
+  initial?: RecipientKind;
   onMade: (id: string) => void;
   onClose: () => void;
   contacts?: Contacts;
 }
 
 /** Creates or edits a recipient; in a template, a role. */
-export function RecipientDialog({ editor, recipient, recipients, copies, onMade, onClose, contacts }: Props) {
+export function RecipientDialog({ editor, recipient, recipients, copies, initial, onMade, onClose, contacts }: Props) {
   const roles = Boolean(editor.texts);
   const [name, setName] = useState(recipient?.name ?? "");
   const [email, setEmail] = useState(recipient?.email ?? "");
   const [phone, setPhone] = useState(recipient?.phone ?? "");
   const [authMethod, setAuth] = useState<AuthMethod>(recipient?.authMethod ?? "email_otp");
-  const [kind, setKind] = useState<RecipientKind | "witness">(recipient?.witnessFor ? "witness" : recipient?.kind ?? "signer");
+  const [kind, setKind] = useState<RecipientKind | "witness">(recipient?.witnessFor ? "witness" : recipient?.kind ?? initial ?? "signer");
   const [host, setHost] = useState(recipient?.host ?? { name: "", email: "" });
   const principals = recipients.filter((r) => r.id !== recipient?.id && !r.witnessFor && ["signer", "in_person"].includes(r.kind ?? "signer"));
   const [principal, setPrincipal] = useState(principals.find((r) => r.role && r.role === recipient?.witnessFor)?.id ?? principals[0]?.id ?? "");
@@ -61,7 +64,8 @@ export function RecipientDialog({ editor, recipient, recipients, copies, onMade,
       other={recipient && !last ? { label: t("removeWithFields"), work: remove } : undefined}>
       {roles || !contacts ? <div><label for="rname">{t(roles ? "roleName" : "name")}</label><input id="rname" data-first required maxLength={roles ? 64 : 255} autocomplete="off" value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
         : <ContactBox label={t("name")} listLabel={t("contacts")} value={name} contacts={contacts} onInput={setName} onTake={(c) => { setName(c.name); setEmail(c.email); setPhone(c.phone ?? ""); }} />}
-      {!roles && <div><label for="remail">{t("email")}</label><input id="remail" type="email" required maxLength={254} autocomplete="off" value={email} onInput={(e) => setEmail(e.currentTarget.value)} /></div>}
+      {!roles && <div><label for="remail">{t("email")}</label><input id="remail" type="email" required maxLength={254} autocomplete="off" value={email} onInput={(e) => setEmail(e.currentTarget.value)} />
+        <AddressHint address={email} text={(address) => t("didYouMean", { address })} onTake={setEmail} /></div>}
       <div><label for="rkind">{t("whatTheyDo")}</label>
         <select id="rkind" value={kind} onChange={(e) => setKind(e.currentTarget.value as RecipientKind | "witness")}>{offered.map(([k, does]) => <option key={k} value={k}>{t(does)}</option>)}</select></div>
       {kind === "witness" && (

@@ -1,4 +1,6 @@
+import type { Box } from "./geometry";
 import type { FieldType } from "./model";
+import type { PieceOfText } from "./pagetext";
 
 // Texts before a blank, and the field type that each suggests; the first match counts.
 const words: [RegExp, FieldType][] = [
@@ -16,3 +18,20 @@ export const typeOf = (label: string): FieldType => words.find(([word]) => word.
 
 /** Returns a label without the characters that lead to the blank after it. */
 export const cleanLabel = (text: string): string => text.replace(/[:：\s_.…]+$/, "").trim().slice(-60);
+
+const nearest = { beside: 120, above: 14, mark: 20 }; // points
+const longest = 60; // characters
+
+/** Returns the text that a person reads as the label of a new field: beside it on its line, or above it; of a box to tick, the text after it. */
+export function labelBeside(texts: readonly PieceOfText[], type: FieldType, box: Box): string {
+  const middle = box.y + box.h / 2;
+  const onLine = (t: PieceOfText) => middle > t.y - 3 && middle < t.y + t.h + 3 || (t.y + t.h / 2 > box.y && t.y + t.h / 2 < box.y + box.h);
+  const before = (t: PieceOfText) => (t.rtl ? t.x - box.x - box.w : box.x - t.x - t.w);
+  const after = (t: PieceOfText) => (t.rtl ? box.x - t.x - t.w : t.x - box.x - box.w);
+  const closest = (some: readonly PieceOfText[], distance: (t: PieceOfText) => number, most: number) => some.filter((t) => distance(t) > -4 && distance(t) < most).sort((a, b) => distance(a) - distance(b))[0];
+  const readable = texts.map((t) => ({ ...t, text: cleanLabel(t.text.replace(/[_.…]{4,}.*$/, "")) })).filter((t) => /\p{L}/u.test(t.text) && t.text.length < longest);
+  const marks = type === "checkbox" || type === "radio";
+  const found = marks ? closest(readable.filter(onLine), after, nearest.mark)
+    : closest(readable.filter(onLine), before, nearest.beside) ?? closest(readable.filter((t) => t.x < box.x + box.w && t.x + t.w > box.x), (t) => box.y - t.y - t.h, nearest.above);
+  return found?.text ?? "";
+}

@@ -96,6 +96,9 @@ export interface Draft {
   status: string;
   subject: string | null;
   message?: string;
+  createdAt?: string;
+  expiresAt?: string | null;
+  reminderHours?: number;
   signers: Recipient[];
   copies?: Recipient[];
   documents: DraftDocument[];

@@ -93,7 +93,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
       {e.sealingProblem && <p class="notice bad" role="alert">{t("sealingProblem", { since: formatTime(e.sealingProblem.since), message: e.sealingProblem.message })}</p>}
       <div class="columns ofenvelope">
         <div class="stack">
-          {kept.length > 0 ? <DocumentPages client={client} envelope={e} documents={sealed.length > 0 ? sealed : originals} /> : <p class="card quiet">{t("documentsDeleted")}</p>}
+          {kept.length > 0 ? <DocumentPages key={sealed.length > 0 ? "sealed" : "original"} client={client} envelope={e} documents={sealed.length > 0 ? sealed : originals} /> : <p class="card quiet">{t("documentsDeleted")}</p>}
         </div>
         <div class="stack">
           <Progress e={e} actionsOf={actionsOf} copyActions={copyActions}>

@@ -117,7 +117,7 @@ function Rows({ rows, app, chosen, onChoose }: { rows: readonly Envelope[]; app:
             <tr key={e.id} class={chosen.has(e.id) ? "on" : ""}>
               <td class="pick"><input type="checkbox" aria-label={t("selectOne", { subject: e.subject ?? e.id })} checked={chosen.has(e.id)} onChange={(x) => onChoose([e], x.currentTarget.checked)} /></td>
               <td class="what"><a href={`#/envelopes/${e.id}`}><bdi>{e.subject ?? t("untitled")}</bdi></a> <Badge>{e.status}</Badge><LabelList labels={e.labels} /></td>
-              <td class="people"><People e={e} /></td>
+              <td class="recipientsof"><People e={e} /></td>
               <td class="latest"><LastActivity e={e} app={app} /></td>
               <td class="owner"><bdi>{ownerOf(e, app)}</bdi></td>
               <td class="until"><Deadline e={e} /></td>

@@ -1,0 +1,132 @@
+package browser_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// mostClicks is how many clicks a first-time sender needs at most for the measured job.
+const mostClicks = 18
+
+// countsClicks counts the clicks of the person on the page from now on. The page must not be loaded again.
+func (b *tab) countsClicks() {
+	b.t.Helper()
+	eval[bool](b, `(window.clicked = 0, addEventListener("click", (e) => { if (e.isTrusted && e.detail > 0) window.clicked++; }, true), true)`)
+}
+
+// threePages is a contract with eleven blanks: six of the tenant on the first pages, and five of the landlord on the last.
+func threePages() []byte {
+	blank := func(labels ...string) (lines []string) {
+		for _, l := range labels {
+			lines = append(lines, l+": ______________________________", "", "")
+		}
+		return lines
+	}
+	return pdfOf(leaf{title: "Lease", lines: blank("Name of the tenant", "Company", "Address")},
+		leaf{title: "Tenant", lines: blank("Email", "Date", "Signature of the tenant")},
+		leaf{title: "Landlord", lines: blank("Name of the landlord", "Company", "Place", "Date", "Signature of the landlord")})
+}
+
+// TestFirstTimeSender counts the clicks of the measured job: a contract of three pages, two recipients and eleven fields,
+// from the sign-in to the sent envelope. Choosing a file, and an entry of a list, count as two clicks each.
+func TestFirstTimeSender(t *testing.T) {
+	t.Parallel()
+	b := open(t, desktop)
+	consoleUser(b, "first-time", "sender")
+	b.see("Envelopes")
+	b.countsClicks()
+	lists := 0
+	b.button("New envelope")
+	b.choose("#newfiles", "Lease of the workshop.pdf", threePages())
+	lists += 2
+	b.until(`document.querySelector("#newsubject")?.value === "Lease of the workshop"`)
+	b.fill("#newname", "Ada Lovelace")
+	b.fill("#newemail", "clicks-ada@exmaple.com")
+	b.see("Did you mean clicks-ada@example.com?")
+	b.checked("console-new-envelope")
+	b.button("Did you mean clicks-ada@example.com?")
+	b.button("Add recipient")
+	b.fill("#newname1", "Bob Hill")
+	b.fill("#newemail1", "clicks-bob@example.com")
+	b.checked("console-new-envelope-two")
+	b.button("Continue")
+	b.until(`document.querySelector(".bpaint img") !== null`)
+	id := eval[string](b, `location.hash.split("/")[2]`)
+	for page := 1; page <= 3; page++ { // scrolled through
+		b.shows(page)
+	}
+	b.until(`document.body.innerText.includes("Add all 11")`)
+	b.button("Add all 11")
+	b.saved()
+	b.button("Select several")
+	b.until(`document.querySelectorAll(".bfield").length === 11`)
+	fields := svc.fields(t, id)
+	require.Len(t, fields, 11)
+	third := 0
+	for _, f := range fields {
+		if f.Page == 3 {
+			third++
+		}
+	}
+	require.Equal(t, 5, third)
+	b.button("All of this page")
+	b.until(`document.querySelector("#pwho") !== null`)
+	b.choice("#pwho", eval[string](b, `[...document.querySelectorAll("#pwho option")].find((o) => o.textContent === "Bob Hill").value`))
+	lists += 2
+	b.saved()
+	b.button("Send …")
+	b.see("Send for signature")
+	b.see("clicks-bob@example.com")
+	b.checked("console-send-sheet")
+	b.button("Send to 2 people")
+	b.see("Progress")
+	b.see("Lease of the workshop")
+	clicks := eval[int](b, `window.clicked`) + lists
+	t.Logf("%d clicks", clicks)
+	require.LessOrEqual(t, clicks, mostClicks)
+	require.Equal(t, "sent", svc.envelope(t, id).Status)
+	people := map[string]int{}
+	for _, f := range svc.fields(t, id) {
+		people[f.SignerID]++
+	}
+	require.ElementsMatch(t, []int{6, 5}, []int{people[svc.envelope(t, id).Signers[0].ID], people[svc.envelope(t, id).Signers[1].ID]})
+	b.checked("console-sent")
+
+	// The next time, the name is enough.
+	b.visit(svc.base + "/console#/envelopes")
+	b.button("New envelope")
+	b.write(`document.querySelector("#newname")`, "Bob H")
+	b.until(`[...document.querySelectorAll("[role=option]")].some((o) => o.textContent.includes("clicks-bob@example.com"))`)
+	b.waitUntilStill()
+}
+
+// TestSenderSignsToo: a sender who signs goes from the send sheet straight to the signing page.
+func TestSenderSignsToo(t *testing.T) {
+	t.Parallel()
+	b := open(t, desktop)
+	consoleUser(b, "signs-too", "sender")
+	b.button("New envelope")
+	b.choose("#newfiles", "order.pdf", leaseDocument())
+	b.fill("#newname", "Ada Lovelace")
+	b.fill("#newemail", "signs-ada@example.com")
+	b.click(`document.querySelector("#newme")`)
+	b.see("signs-too@staff.example")
+	b.checked("console-i-sign-too")
+	b.button("Continue")
+	b.until(`document.querySelector(".bpaint img") !== null`)
+	for i, name := range []string{"Ada Lovelace", "Sam Staff"} {
+		b.click(fmt.Sprintf(`[...document.querySelectorAll(".bchoose")].find((x) => x.textContent.includes(%q))`, name))
+		b.button("Signature")
+		b.press(1, 200, float64(300+100*i))
+		b.saved()
+	}
+	b.button("Send …")
+	b.click(named("Sam Staff: earlier"))
+	b.until(`document.querySelector(".bsheet li strong")?.textContent === "Ada Lovelace" && [...document.querySelectorAll(".bstepno")].every((x) => x.textContent === "1")`)
+	b.button("Send to 2 people")
+	b.until(`location.pathname.startsWith("/sign/")`)
+	b.see("Sam Staff")
+	b.waitUntilStill()
+}
