@@ -43,8 +43,13 @@ func TestTheMorningAfter(t *testing.T) {
 	for i := range 6 {
 		sent(fmt.Sprintf("Sent order %d", i))
 	}
+	var invited []envelope
 	for i := range 3 {
-		opens(sent(fmt.Sprintf("Open order %d", i)))
+		invited = append(invited, sent(fmt.Sprintf("Open order %d", i)))
+	}
+	require.Eventually(t, func() bool { return len(svc.linksTo(t, "ada-Open@morning.example")) == 3 }, patience, 200*time.Millisecond, "they are invited before they open it")
+	for _, e := range invited {
+		opens(e)
 	}
 	half := sent("Half signed")
 	svc.signByAPI(t, half.Signers[0].SigningURL, "Agreed")
@@ -121,7 +126,7 @@ func TestTheMorningAfter(t *testing.T) {
 
 	// A filter is kept under a name.
 	home()
-	b.write(`document.querySelector("#search")`, "Open order")
+	b.fill("#search", "Open order")
 	b.until(`document.querySelectorAll(".worklist tbody tr").length === 3`)
 	b.button("Save filters")
 	b.fill("#filtername", "Opened")

@@ -57,8 +57,8 @@ func TestFirstTimeSender(t *testing.T) {
 	for page := 1; page <= 3; page++ { // scrolled through
 		b.shows(page)
 	}
-	b.until(`document.body.innerText.includes("Add all 11")`)
-	b.button("Add all 11")
+	b.until(`document.body.innerText.includes("Add all (11)")`)
+	b.button("Add all (11)")
 	b.saved()
 	b.button("Select several")
 	b.until(`document.querySelectorAll(".bfield").length === 11`)
@@ -97,7 +97,7 @@ func TestFirstTimeSender(t *testing.T) {
 	// The next time, the name is enough.
 	b.visit(svc.base + "/console#/envelopes")
 	b.button("New envelope")
-	b.write(`document.querySelector("#newname")`, "Bob H")
+	b.fill("#newname", "Bob H")
 	b.until(`[...document.querySelectorAll("[role=option]")].some((o) => o.textContent.includes("clicks-bob@example.com"))`)
 	b.waitUntilStill()
 }
@@ -123,7 +123,7 @@ func TestSenderSignsToo(t *testing.T) {
 		b.saved()
 	}
 	b.button("Send …")
-	b.click(named("Sam Staff: earlier"))
+	b.click(`document.querySelector("dialog[open] button[aria-label='Sam Staff: earlier']")`)
 	b.until(`document.querySelector(".bsheet li strong")?.textContent === "Ada Lovelace" && [...document.querySelectorAll(".bstepno")].every((x) => x.textContent === "1")`)
 	b.button("Send to 2 people")
 	b.until(`location.pathname.startsWith("/sign/")`)

@@ -71,7 +71,7 @@ export function SendDialog({ editor, draft, editable, contacts, onPreview, onClo
   return (
     <>
       <FormDialog title={t("sendTitle")} label={t("sendTo", { n: recipients.length })} work={send} onClose={onClose}>
-        <section class="bsheet" aria-label={t("recipients")}>
+        <div class="bsheet" role="group" aria-label={t("recipients")}>
           <ul>
             {stepsOf(recipients).flatMap((step, i) => step.map((r) => row(r, i + 1)))}
             {copies.map((r) => row(r, null))}
@@ -82,7 +82,7 @@ export function SendDialog({ editor, draft, editable, contacts, onPreview, onClo
             {editable && <button type="button" class="bare small" onClick={() => setEditing("copy")}>{t("addCopy")}</button>}
             <button type="button" class="bare small" disabled={recipients.length === 0} onClick={onPreview}>{t("preview")}</button>
           </div>
-        </section>
+        </div>
         <div><label for="ssubject">{t("subject")}</label><input id="ssubject" data-first maxLength={255} value={subject} onInput={(e) => setSubject(e.currentTarget.value)} /></div>
         <div><label for="smessage">{t("message")}</label><textarea id="smessage" maxLength={2000} value={message} onInput={(e) => setMessage(e.currentTarget.value)} /></div>
         <div class="bthree">
