@@ -15,7 +15,7 @@ import (
 func (w *envelope) describe(ctx workflow.Context) {
 	var text string
 	switch {
-	case w.phase == temporal.StepWaiting && w.beside.expiring:
+	case w.phase == temporal.StepWaiting && w.background.expiring:
 		text = "The deadline has passed; closing the envelope."
 	case w.phase == temporal.StepWaiting:
 		text = w.waitingDetails()
@@ -64,7 +64,7 @@ func (w *envelope) progress() (temporal.Progress, error) {
 	switch {
 	case w.phase == temporal.StepWaiting:
 		p.Awaiting, p.OpenGroup = w.plan.Signers.Awaited(), w.plan.Signers.OpenGroup()
-		if p.Deadline, p.NextReminder = w.plan.Deadline, w.plan.RemindAt; w.beside.expiring {
+		if p.Deadline, p.NextReminder = w.plan.Deadline, w.plan.RemindAt; w.background.expiring {
 			p = temporal.Progress{Step: temporal.StepExpiring, Awaiting: p.Awaiting}
 		}
 	case w.phase == temporal.StepSealing && w.plan.Problem != "":

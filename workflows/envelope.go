@@ -66,16 +66,16 @@ type envelope struct {
 	plan  temporal.Plan // status, routing and times, as the database and the signals have said
 	timer *timer        // runs until the next time in the plan; nil if there is none
 
-	group     int  // the routing group that was invited last
-	changed   bool // a signal arrived or a task ended since the last look
-	reload    bool // deadline or reminders were rescheduled
-	mailed    bool // the last mails of the envelope went out
-	trace     string
-	invited   map[uuid.UUID]bool
-	beside    besideTasks
-	trouble   trouble
-	rejection string // what the mail server has said of addresses that it permanently rejected
-	shown     string // the search attribute EnvelopeStatus; "" if it is not known
+	group      int  // the routing group that was invited last
+	changed    bool // a signal arrived or a task ended since the last look
+	reload     bool // deadline or reminders were rescheduled
+	mailed     bool // the last mails of the envelope went out
+	trace      string
+	invited    map[uuid.UUID]bool
+	background backgroundTasks
+	trouble    trouble
+	rejection  string // what the mail server has said of addresses that it permanently rejected
+	shown      string // the search attribute EnvelopeStatus; "" if it is not known
 }
 
 // signalHandlers is the table of the signals. Each states a fact that the database holds already.
@@ -138,7 +138,7 @@ func (w *envelope) load(ctx workflow.Context, plan *temporal.Plan) error {
 	if w.plan.Since.IsZero() {
 		w.plan.Since = workflow.Now(ctx)
 	}
-	w.beside.ctx, w.beside.cancel = workflow.WithCancel(ctx)
+	w.background.ctx, w.background.cancel = workflow.WithCancel(ctx)
 	w.trouble.changed = func() { w.changed = true }
 	return nil
 }
@@ -158,7 +158,7 @@ func (w *envelope) close(status models.Status) {
 
 // awaitSigners starts the tasks that are due, and sleeps until a signal arrives, a task ends or a time comes.
 func (w *envelope) awaitSigners(ctx workflow.Context) error {
-	if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && w.beside.running == 0 {
+	if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && w.background.running == 0 {
 		return workflow.NewContinueAsNewError(ctx, temporal.WorkflowEnvelope, temporal.EnvelopeStart{EnvelopeInput: w.EnvelopeInput})
 	}
 	if err := w.reschedule(ctx); err != nil {
@@ -171,7 +171,7 @@ func (w *envelope) awaitSigners(ctx workflow.Context) error {
 	w.changed = false
 	err := workflow.Await(ctx, func() bool { return w.changed || w.timer.fired() })
 	if w.nextPhase() != temporal.StepWaiting {
-		w.beside.cancel() // an invitation or reminder has nobody to reach any more
+		w.background.cancel() // an invitation or reminder has nobody to reach any more
 	}
 	return err
 }

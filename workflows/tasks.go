@@ -13,9 +13,9 @@ import (
 	"countersign/temporal"
 )
 
-// besideTasks are the tasks that run beside the wait for the signers. None of them delays a signal: a mail server or a
+// backgroundTasks are the tasks that run beside the wait for the signers. None of them delays a signal: a mail server or a
 // database that is down keeps nobody from voiding the envelope.
-type besideTasks struct {
+type backgroundTasks struct {
 	ctx     workflow.Context // ends with the wait
 	cancel  workflow.CancelFunc
 	running int
@@ -25,12 +25,12 @@ type besideTasks struct {
 	reads                         int // how often the times were read from the database again
 }
 
-// startBeside runs a task beside the wait. It calls done with the task's error, unless the wait has ended.
-func (w *envelope) startBeside(ctx workflow.Context, t task, result any, done func(workflow.Context, error)) {
-	w.beside.running++
+// startBackground runs a task beside the wait. It calls done with the task's error, unless the wait has ended.
+func (w *envelope) startBackground(ctx workflow.Context, t task, result any, done func(workflow.Context, error)) {
+	w.background.running++
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		err := w.trouble.run(ctx, t, result)
-		w.beside.running--
+		w.background.running--
 		if sdktemporal.IsCanceledError(err) {
 			return
 		}
@@ -55,7 +55,7 @@ func (w *envelope) inviteAwaited(ctx workflow.Context) {
 	if len(ids) == 0 {
 		return
 	}
-	w.startBeside(temporal.WithTrace(w.beside.ctx, w.trace), task{
+	w.startBackground(temporal.WithTrace(w.background.ctx, w.trace), task{
 		stuck: stuckInvitation, activity: acts.Invite, options: mailOptions(""), // the type says all
 		in: activities.InviteInput{EnvelopeInput: w.EnvelopeInput, SignerIDs: ids},
 	}, nil, func(_ workflow.Context, err error) { w.rejection = rejection(err) })
@@ -115,7 +115,7 @@ func (w *envelope) reschedule(ctx workflow.Context) error {
 		return err
 	}
 	w.plan.Deadline, w.plan.RenewAt, w.plan.ReminderEvery, w.plan.RemindAt = plan.Deadline, plan.RenewAt, plan.ReminderEvery, plan.RemindAt
-	w.beside.behind, w.beside.reads = 0, w.beside.reads+1
+	w.background.behind, w.background.reads = 0, w.background.reads+1
 	w.timer.stop()
 	w.timer = nil
 	return nil
@@ -140,31 +140,31 @@ func (w *envelope) startDueTask(ctx workflow.Context) {
 // expire requests that the envelope is closed. The first action wins: if all have signed in the meantime, their signal
 // follows.
 func (w *envelope) expire(workflow.Context) {
-	w.beside.expiring = true
+	w.background.expiring = true
 	var status models.Status
-	w.startBeside(temporal.WithoutTrace(w.beside.ctx), task{
+	w.startBackground(temporal.WithoutTrace(w.background.ctx), task{
 		stuck: stuckExpiry, activity: acts.Expire, in: w.EnvelopeInput, options: activityOptions("Close at the deadline", time.Minute),
 	}, &status, func(_ workflow.Context, err error) {
-		w.beside.expiring = false
+		w.background.expiring = false
 		switch {
 		case err != nil || status == models.StatusSealing || status == models.StatusCompleted:
 			w.plan.Deadline = nil
 		case status.Terminal():
 			w.close(status)
 		default:
-			w.beside.behind++
+			w.background.behind++
 		}
 	})
 }
 
 // renewLinks replaces the links that end soon, and learns when the next one is due.
 func (w *envelope) renewLinks(workflow.Context) {
-	w.beside.renewing, w.plan.RenewAt = true, nil
+	w.background.renewing, w.plan.RenewAt = true, nil
 	var next *time.Time
-	w.startBeside(temporal.WithoutTrace(w.beside.ctx), task{
+	w.startBackground(temporal.WithoutTrace(w.background.ctx), task{
 		stuck: stuckRenewal, activity: acts.RenewLinks, in: w.EnvelopeInput, options: activityOptions("Renew the links that end soon", time.Minute),
 	}, &next, func(ctx workflow.Context, err error) {
-		w.beside.renewing = false
+		w.background.renewing = false
 		if err == nil {
 			w.plan.RenewAt = w.compareClocks(ctx, next)
 		}
@@ -174,16 +174,16 @@ func (w *envelope) renewLinks(workflow.Context) {
 // remind reminds the awaited signers, and learns when the next reminder is due. Reminders that cannot be sent for a whole
 // interval are not joined by further ones.
 func (w *envelope) remind(ctx workflow.Context) {
-	w.beside.reminding, w.plan.RemindAt = true, w.afterInterval(ctx)
-	reads := w.beside.reads
+	w.background.reminding, w.plan.RemindAt = true, w.afterInterval(ctx)
+	reads := w.background.reads
 	var next *time.Time
-	w.startBeside(temporal.WithoutTrace(w.beside.ctx), task{
+	w.startBackground(temporal.WithoutTrace(w.background.ctx), task{
 		stuck: stuckReminder, activity: acts.Remind, in: w.EnvelopeInput, options: mailOptions("Remind the awaited signers"),
 	}, &next, func(ctx workflow.Context, err error) {
-		w.beside.reminding = false
+		w.background.reminding = false
 		if err == nil {
 			w.plan.RemindAt = w.compareClocks(ctx, next)
-			w.reload = w.reload || reads != w.beside.reads // the answer may be about the former interval
+			w.reload = w.reload || reads != w.background.reads // the answer may be about the former interval
 		}
 	})
 }
@@ -192,9 +192,9 @@ func (w *envelope) remind(ctx workflow.Context) {
 // behind, and makes the timer wait longer.
 func (w *envelope) compareClocks(ctx workflow.Context, next *time.Time) *time.Time {
 	if next != nil && !next.After(workflow.Now(ctx)) {
-		w.beside.behind++
+		w.background.behind++
 	} else {
-		w.beside.behind = 0
+		w.background.behind = 0
 	}
 	return next
 }

@@ -30,14 +30,14 @@ type plannedTime struct {
 
 // times returns the times that can come next, the most important first. A task that runs has no next time yet.
 func (w *envelope) times() (times []plannedTime) {
-	if w.beside.expiring {
+	if w.background.expiring {
 		return nil
 	}
 	times = append(times, plannedTime{w.plan.Deadline, "Deadline", w.expire})
-	if !w.beside.renewing {
+	if !w.background.renewing {
 		times = append(times, plannedTime{w.plan.RenewAt, "Renewal of a link", w.renewLinks})
 	}
-	if !w.beside.renewing && !w.beside.reminding {
+	if !w.background.renewing && !w.background.reminding {
 		times = append(times, plannedTime{w.plan.RemindAt, "Next reminder", w.remind})
 	}
 	return times
@@ -57,7 +57,7 @@ func (w *envelope) setTimer(ctx workflow.Context) {
 	}
 	w.timer.stop()
 	// At least a second, should the database's clock be behind Temporal's, and more if it is far behind.
-	wait := max(next.at.Sub(workflow.Now(ctx)), time.Second<<min(w.beside.behind, 6))
+	wait := max(next.at.Sub(workflow.Now(ctx)), time.Second<<min(w.background.behind, 6))
 	timerCtx, cancel := workflow.WithCancel(ctx)
 	w.timer = &timer{at: *next.at, cancel: cancel, future: workflow.NewTimerWithOptions(timerCtx, wait, workflow.TimerOptions{Summary: next.summary})}
 }
