@@ -114,24 +114,37 @@ func TestAdmitUpload_Signed_LosesItsSignatures(t *testing.T) {
 	require.Equal(t, a.Hash, c.Hash, "the red appearance stays")
 }
 
+// manyPages is a file with so many pages, of which our reader finds none: the objects are not where the table says.
+func manyPages(n int) []byte {
+	kids := &strings.Builder{}
+	objects := []string{}
+	for i := range n {
+		fmt.Fprintf(kids, "%d 0 R ", 6+i)
+		objects = append(objects, fmt.Sprintf("<</Type/Page/Parent 2 0 R/Contents 5 0 R/Rotate %d>>", i%4*90))
+	}
+	return bytes.Replace(file("", "", objects...), []byte("/Kids[3 0 R]/Count 1"), fmt.Appendf(nil, "/Kids[%s]/Count %d", kids, n), 1)
+}
+
+// TestAdmitUpload_OfManyPages_IsRepaired: in several tasks, each of which is bounded.
+func TestAdmitUpload_OfManyPages_IsRepaired(t *testing.T) {
+	t.Parallel()
+	info, p, err := admission.AdmitUpload(t.Context(), uploadOf(manyPages(205)), rendering(), prepare.Options{})
+	require.NoError(t, err)
+	require.Len(t, info.Pages, 205)
+	require.NotEmpty(t, p.Rewritten)
+}
+
 // TestAdmitUpload_WhatCannotBeRepaired keeps its code, and says why.
 func TestAdmitUpload_WhatCannotBeRepaired(t *testing.T) {
 	t.Parallel()
-	kids := &strings.Builder{}
-	objects := []string{}
-	for i := range 201 {
-		fmt.Fprintf(kids, "%d 0 R ", 6+i)
-		objects = append(objects, "<</Type/Page/Parent 2 0 R/Contents 5 0 R>>")
-	}
-	many := bytes.Replace(file("", "", objects...), []byte("/Kids[3 0 R]/Count 1"), []byte("/Kids["+kids.String()+"]/Count 201"), 1)
 	sealed := append([]byte("junk"), file("", "", "<</Length 100>>\nstream\n/CSGN_Seal<</V 1/Record 1 0 R\nendstream")...)
 	for name, c := range map[string]struct {
 		b          []byte
 		code, says string
 	}{
-		"201 pages": {many, refusal.PDFNeedsRepair, "more than 200 pages"},
-		"no pages":  {[]byte("%PDF-1.7\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"), refusal.PDFNeedsRepair, "It could not be repaired: the PDF"},
-		"a seal":    {sealed, refusal.DocumentSigned, "holds a seal of this service"},
+		"2001 pages": {manyPages(2001), refusal.PDFNeedsRepair, "more than 2000 pages"},
+		"no pages":   {[]byte("%PDF-1.7\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"), refusal.PDFNeedsRepair, "It could not be repaired: the PDF"},
+		"a seal":     {sealed, refusal.DocumentSigned, "holds a seal of this service"},
 	} {
 		_, _, err := admission.AdmitUpload(t.Context(), uploadOf(c.b), rendering(), prepare.Options{})
 		var refused *refusal.Error

@@ -7,13 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"countersign/seal/refusal"
 )
 
 const (
 	// MaxCopiedPages bounds the pages of a document that is saved again: each is rendered twice.
-	MaxCopiedPages = 200
+	MaxCopiedPages = 2000
+	// comparedPages bounds the pages that one task compares.
+	comparedPages = 200
 	// maxCopy bounds a saved document, in bytes.
 	maxCopy = 32 << 20
 	// pagesPerInstance bounds the pages that one instance renders, because its memory never shrinks.
@@ -71,27 +74,40 @@ func (d *Document) Save() ([]byte, error) {
 
 // SameAppearance reports whether two documents have as many pages and each page the same appearance.
 func (e *Engine) SameAppearance(ctx context.Context, a io.ReaderAt, sizeA int64, b io.ReaderAt, sizeB int64) (bool, error) {
-	for from := 1; ; from += pagesPerInstance {
-		one, pages, err := e.hashes(ctx, a, sizeA, from)
-		if err != nil {
-			return false, err
-		}
-		other, otherPages, err := e.hashes(ctx, b, sizeB, from)
-		if err != nil {
-			return false, err
-		}
-		if pages != otherPages || len(one) != len(other) {
-			return false, nil
-		}
-		for i := range one {
-			if one[i] != other[i] {
-				return false, nil
-			}
-		}
-		if from+pagesPerInstance > pages {
-			return true, nil
+	return allSame(func(from int) (bool, int, error) { return e.samePages(ctx, a, sizeA, b, sizeB, from) })
+}
+
+// allSame compares pages until some differ or there are no more: those of each call from a number on, as many as
+// comparedPages. It returns the number of pages of the document.
+func allSame(compare func(from int) (same bool, pages int, err error)) (bool, error) {
+	for from := 1; ; from += comparedPages {
+		same, pages, err := compare(from)
+		if err != nil || !same || from+comparedPages > pages {
+			return same, err
 		}
 	}
+}
+
+// samePages compares pages from a number on, at most comparedPages.
+func (e *Engine) samePages(ctx context.Context, a io.ReaderAt, sizeA int64, b io.ReaderAt, sizeB int64, first int) (same bool, pages int, err error) {
+	for from := first; from < first+comparedPages; from += pagesPerInstance {
+		one, inOne, err := e.hashes(ctx, a, sizeA, from)
+		if err != nil {
+			return false, 0, err
+		}
+		other, inOther, err := e.hashes(ctx, b, sizeB, from)
+		if err != nil {
+			return false, 0, err
+		}
+		pages = inOne
+		if inOne != inOther || !slices.Equal(one, other) {
+			return false, pages, nil
+		}
+		if from+pagesPerInstance > pages {
+			break
+		}
+	}
+	return true, pages, nil
 }
 
 // hashes renders pages from a number on, as many as one instance may, and returns how many the document has.
@@ -114,16 +130,18 @@ func (e *Engine) hashes(ctx context.Context, file io.ReaderAt, size int64, from 
 	return out, d.pages, nil
 }
 
-// pair is two files as a task gets them: the length of the first in eight bytes, big endian, and both.
+// pair is two files as a task gets them: the length of the first in eight bytes, the first page to compare in four, both
+// big endian, and the files.
 type pair struct {
-	head [8]byte
+	head [12]byte
 	a, b io.ReaderAt
 	size int64 // of a
 }
 
-func newPair(a io.ReaderAt, size int64, b io.ReaderAt) *pair {
+func newPair(a io.ReaderAt, size int64, b io.ReaderAt, from int) *pair {
 	p := &pair{a: a, b: b, size: size}
-	binary.BigEndian.PutUint64(p.head[:], uint64(size)) //nolint:gosec // a size
+	binary.BigEndian.PutUint32(p.head[8:], uint32(from)) //nolint:gosec // at most MaxCopiedPages
+	binary.BigEndian.PutUint64(p.head[:], uint64(size))  //nolint:gosec // a size
 	return p
 }
 

@@ -161,10 +161,12 @@ func (r *Renderer) Save(ctx context.Context, file io.ReaderAt, size int64) ([]by
 
 // SameAppearance reports whether two documents have the same number of pages and the same appearance of each page.
 func (r *Renderer) SameAppearance(ctx context.Context, a io.ReaderAt, sizeA int64, b io.ReaderAt, sizeB int64) (bool, error) {
-	var answer compareAnswer
-	p := newPair(a, sizeA, b)
-	if err := r.run(ctx, sandbox.Bounds{Memory: goMemory, CPU: saveTime}, taskCompare, p, int64(len(p.head))+sizeA+sizeB, &answer, maxAnswer); err != nil {
-		return false, err
-	}
-	return answer.Same, answer.Err()
+	return allSame(func(from int) (bool, int, error) {
+		var answer compareAnswer
+		p := newPair(a, sizeA, b, from)
+		if err := r.run(ctx, sandbox.Bounds{Memory: goMemory, CPU: saveTime}, taskCompare, p, int64(len(p.head))+sizeA+sizeB, &answer, maxAnswer); err != nil {
+			return false, 0, err
+		}
+		return answer.Same, answer.Pages, answer.Err()
+	})
 }

@@ -82,7 +82,8 @@ type (
 	compareAnswer struct {
 		sandbox.Answer
 
-		Same bool `json:"same,omitempty"`
+		Same  bool `json:"same,omitempty"`
+		Pages int  `json:"pages,omitempty"`
 	}
 )
 
@@ -154,12 +155,12 @@ func Tasks(e *Engine) map[byte]sandbox.Task {
 		},
 		taskCompare: func(ctx context.Context, file io.ReaderAt, size int64, _ sandbox.Bounds) any {
 			var a compareAnswer
-			var head [8]byte
+			head := (&pair{}).head
 			_, err := file.ReadAt(head[:], 0)
-			first, begin := int64(binary.BigEndian.Uint64(head[:])), int64(len(head)) //nolint:gosec // a size
+			first, begin, from := int64(binary.BigEndian.Uint64(head[:])), int64(len(head)), int(binary.BigEndian.Uint32(head[8:])) //nolint:gosec // a size
 			if err == nil {
 				second := size - begin - first
-				a.Same, err = e.SameAppearance(ctx, io.NewSectionReader(file, begin, first), first, io.NewSectionReader(file, begin+first, second), second)
+				a.Same, a.Pages, err = e.samePages(ctx, io.NewSectionReader(file, begin, first), first, io.NewSectionReader(file, begin+first, second), second, from)
 			}
 			a.Set(answered(err))
 			return a
