@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"countersign/seal"
 	"countersign/seal/appearance"
 	"countersign/seal/manifest"
 	"countersign/test/kit"
@@ -53,6 +54,9 @@ func TestVerifyAppearance_OfWhatProgramsDrawDifferently(t *testing.T) {
 			_, sealed := sealkit.Sealed(t, k.Sealer(t), j)
 			report := sealkit.Verified(t, sealed, k.Trust())
 			require.True(t, report.OK(), sealkit.TextOf(t, report))
+			require.Equal(t, []bool{true, false}, []bool{report.Record.Signers[0].PagesShown, report.Record.Signers[1].PagesShown})
+			require.NotContains(t, sealkit.TextOf(t, report), fmt.Sprintf("not shown to %q", report.Record.Signers[0].Name))
+			require.Contains(t, sealkit.TextOf(t, report), fmt.Sprintf("Pages were not shown to %q by this service.", report.Record.Signers[1].Name))
 			dir := filepath.Join(t.TempDir(), "pages")
 			require.NoError(t, verifyAppearance(t.Context(), io.NewSectionReader(bytes.NewReader(sealed), 0, int64(len(sealed))), report, dir, true))
 			written, err := os.ReadFile(filepath.Join(dir, "page-0001-level-2.png"))
@@ -62,4 +66,38 @@ func TestVerifyAppearance_OfWhatProgramsDrawDifferently(t *testing.T) {
 			require.ErrorIs(t, verifyAppearance(t.Context(), io.NewSectionReader(bytes.NewReader(sealed), 0, int64(len(sealed))), report, "", true), errAppearance)
 		})
 	}
+}
+
+// TestVerifyAppearance_OfFinishedPages: what a signer was shown before signing is the sealed page; another hash is an error, and a
+// record whose audit trail does not name it is not sealed.
+func TestVerifyAppearance_OfFinishedPages(t *testing.T) {
+	t.Parallel()
+	original := sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 612 792]" + sealkit.OwnResources}}})
+	j := sealkit.Job(t, original)
+	j.Values = []seal.Value{{FieldID: "f", SignerID: sealkit.JomoID, Kind: seal.Text, Page: 1, X: 100, Y: 100, W: 200, H: 30, Text: "900 euros"}}
+	p := appearance.Current()
+	record := manifest.Appearance{
+		Profile: manifest.Profile{Number: p.Number, Module: p.Module, PDFium: p.PDFium, Runtime: p.Runtime, Fonts: p.Fonts, Memory: p.Memory, Flags: p.Flags},
+		Pages:   []manifest.PagePicture{}, Texts: []manifest.PageText{},
+		Signers: []manifest.SignerPages{{SignerID: sealkit.AdaID, Levels: []manifest.LevelPages{}}, {SignerID: sealkit.JomoID, Levels: []manifest.LevelPages{}}},
+	}
+	j.Appearance = &record
+	k := sealkit.NewFixture(t)
+	_, sealed := sealkit.Sealed(t, k.Sealer(t), j)
+	file := io.NewSectionReader(bytes.NewReader(sealed), 0, int64(len(sealed)))
+	report := sealkit.Verified(t, sealed, k.Trust())
+	require.True(t, report.OK(), sealkit.TextOf(t, report))
+	shown, err := kit.Renderer{}.Page(t.Context(), file, file.Size(), 1, 2)
+	require.NoError(t, err)
+	report.Record.Appearance.Finished = []manifest.FinishedPage{{SignerID: sealkit.JomoID, DocumentID: report.Record.Document.ID, Page: 1, Level: 2, SHA256: hex.EncodeToString(shown.Hash)}}
+	require.NoError(t, verifyAppearance(t.Context(), file, report, "", true))
+	report.Record.Appearance.Finished[0].SHA256 = fmt.Sprintf("%064d", 1)
+	require.ErrorIs(t, verifyAppearance(t.Context(), file, report, "", true), errAppearance)
+
+	record.Finished = report.Record.Appearance.Finished // without an event that has its digest
+	out, err := os.Create(filepath.Join(t.TempDir(), "sealed.pdf"))
+	require.NoError(t, err)
+	_, err = k.Sealer(t).Seal(t.Context(), out, j)
+	require.ErrorContains(t, err, "pages of somebody who has not signed")
+	require.NoError(t, out.Close())
 }

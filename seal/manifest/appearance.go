@@ -65,6 +65,17 @@ type SignerPages struct {
 	Levels   []LevelPages `json:"levels"`
 }
 
+// ShowedPages reports whether the service showed a signer pages of this document as pictures, before signing or while reading.
+func (m *Manifest) ShowedPages(signer string) bool {
+	if m.Appearance == nil {
+		return false
+	}
+	finished := slices.ContainsFunc(m.Appearance.Finished, func(p FinishedPage) bool { return p.SignerID == signer && p.DocumentID == m.Document })
+	return finished || slices.ContainsFunc(m.Appearance.Signers, func(s SignerPages) bool {
+		return s.SignerID == signer && slices.ContainsFunc(s.Levels, func(l LevelPages) bool { return l.Level > 0 })
+	})
+}
+
 // LevelPages are the pages of a level, as ranges in order, both ends included. Level 0 means their texts.
 type LevelPages struct {
 	Level int      `json:"level"`

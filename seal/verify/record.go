@@ -142,6 +142,10 @@ type RecordSigner struct {
 	Previous []manifest.PreviousSigner `json:"previous,omitempty"`
 	// Part is what part the person plays, where that is not a signer's own.
 	manifest.Part
+
+	// PagesShown reports whether this service showed the signer pages of this document as pictures. Otherwise what the signer saw is
+	// not known.
+	PagesShown bool `json:"pagesShown"`
 }
 
 // RecordEvent is one event of the audit chain.
@@ -179,7 +183,7 @@ func newRecordView(m *manifest.Manifest, sealedBy string) *Record {
 	}
 	for _, s := range m.Signers {
 		r.Signers = append(r.Signers, RecordSigner{
-			s.ID, s.Name, s.Email, s.RoutingOrder, s.AuthMethod, s.VerifiedAt, s.ConsentAt, s.ConsentVersion, s.SignedAt, s.IP, s.Previous, s.Part,
+			s.ID, s.Name, s.Email, s.RoutingOrder, s.AuthMethod, s.VerifiedAt, s.ConsentAt, s.ConsentVersion, s.SignedAt, s.IP, s.Previous, s.Part, m.ShowedPages(s.ID),
 		})
 	}
 	for _, raw := range m.Audit.Events {

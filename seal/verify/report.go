@@ -228,6 +228,16 @@ func (r Report) WriteText(w io.Writer) error {
 			return err
 		}
 	}
+	if r.Record != nil {
+		for _, s := range r.Record.Signers {
+			if s.PagesShown {
+				continue
+			}
+			if _, err := fmt.Fprintf(w, "%s %-18s Pages were not shown to %q by this service.\n", marks[Absent], "appearance", s.Name); err != nil {
+				return err
+			}
+		}
+	}
 	verdict := map[Verdict]string{
 		VerdictValid: "VALID", VerdictUntrusted: "NOT TRUSTED HERE", VerdictAltered: "ALTERED", VerdictBroken: "BROKEN", VerdictNotSealed: "NOT SEALED",
 	}[r.Verdict]

@@ -5315,6 +5315,9 @@ type VerifiedRecord struct {
 		// Name Name of the envelope.
 		Name string `json:"name"`
 
+		// PagesShown Whether this service showed the signer pages of this document as pictures. If not, what the signer saw is not known.
+		PagesShown *bool `json:"pagesShown,omitempty"`
+
 		// Previous Earlier persons, first person first.
 		Previous []struct {
 			// Email Email address of the envelope.
