@@ -114,13 +114,20 @@ func comparePlural(t *testing.T, tag, name, want string, got map[string]any) {
 }
 
 // TestNamesOfButtonsBeginAsTheyRead: if the accessible name of a button is longer than its visible text, it begins
-// with that text (WCAG 2.5.3).
+// with that text in the builder, and contains it in the console (WCAG 2.5.3).
 func TestNamesOfButtonsBeginAsTheyRead(t *testing.T) {
 	t.Parallel()
 	for _, tag := range locales.Tags() {
 		texts := read(t, tag, "builder.json")
 		for shown, name := range map[string]string{"showPages": "showPagesOf", "hidePages": "hidePagesOf"} {
 			assert.Regexp(t, `^`+regexp.QuoteMeta(texts[shown].(string))+`:? `, texts[name], tag)
+		}
+		texts = read(t, tag, "console.json")
+		for name, shown := range map[string]string{
+			"removeName": "remove", "removeOf": "remove", "downloadName": "download", "downloadOf": "download", "restartWorkflowOf": "restartWorkflow", "retryNowOf": "retryNow", "remindName": "remind",
+			"correctEmailOf": "correctEmail", "reassignName": "reassign", "replaceName": "replace", "copyLinkOf": "copyLink", "newLinkTo": "newLink", "copiesAgainTo": "copiesAgain", "newEnvelopeFrom": "newEnvelope",
+		} {
+			assert.Contains(t, strings.ToLower(texts[name].(string)), strings.ToLower(texts[shown].(string)), "%s: %s", tag, name)
 		}
 	}
 }

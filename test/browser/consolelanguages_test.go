@@ -39,6 +39,7 @@ func TestConsoleInOtherLanguages(t *testing.T) {
 	var templates struct{ Data []struct{ ID string } }
 	bulk := svc.bulkSend(t, "Berths at pier 7")
 	svc.json(t, http.MethodGet, "/v1/templates?q=Berths", nil, &templates)
+	e := svc.create(t, "Mooring at pier 7", []object{{"name": "Ada Lovelace", "email": "speaks@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
 	for _, language := range []string{"de", "ar"} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
@@ -56,6 +57,9 @@ func TestConsoleInOtherLanguages(t *testing.T) {
 			require.Equal(t, language, eval[string](b, "document.documentElement.lang"))
 			require.Equal(t, locales.RightToLeft(language), eval[string](b, "document.documentElement.dir") == "rtl")
 			for _, page := range []struct{ at, title string }{
+				{"envelopes", "inboxWaiting"},
+				{"envelopes/" + e.ID, "activity"},
+				{"contacts", "contacts"},
 				{"users", "users"},
 				{"settings", "settings"},
 				{"application", "application"},
