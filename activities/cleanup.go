@@ -40,7 +40,7 @@ const roundBatches = 20
 
 // Cleanup creates the partitions of the coming months, drops expired ones, and removes data after its retention
 // period, in small transactions: a limited number of rows of each kind, and files that nobody has signed with. It also
-// sums the counts of envelopes, takes the due steps of retentions, and moves ended envelopes to archives. If it fails, the completed steps stay. A file that
+// sums the counts of envelopes, requests the due digests, takes the due steps of retentions, and moves ended envelopes to archives. If it fails, the completed steps stay. A file that
 // cannot be deleted delays no archiving.
 func (a *Activities) Cleanup(ctx context.Context) (CleanupRound, error) {
 	var out CleanupRound
@@ -68,7 +68,7 @@ func (a *Activities) Cleanup(ctx context.Context) (CleanupRound, error) {
 	}
 	unused, err := sweep.Unused(ctx, a.Store, a.Blobs, a.Now())
 	out.count("unused attachments", unused)
-	err = errors.Join(err, a.retentionRound(ctx, &out), a.removeReleased(ctx, &out), a.archiveRound(ctx, &out))
+	err = errors.Join(err, a.digestRound(ctx, &out), a.retentionRound(ctx, &out), a.removeReleased(ctx, &out), a.archiveRound(ctx, &out))
 	return out, err
 }
 

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"github.com/go-webauthn/webauthn/webauthn"
@@ -87,6 +88,20 @@ type userStore interface {
 	SetPassword(ctx context.Context, u *models.ConsoleUser, password string, keep uuid.UUID) error
 	UpdateUser(ctx context.Context, app, id uuid.UUID, c store.UserChange) (*models.ConsoleUser, error)
 	UserDetails(ctx context.Context, app uuid.UUID) ([]store.UserDetail, error)
+	UserOfApp(ctx context.Context, app, id uuid.UUID) (*models.ConsoleUser, error)
+}
+
+// notificationHandler serves the notifications of a console user about the envelopes that they sent.
+type notificationHandler struct {
+	subject[notificationStore]
+
+	pages http.Handler // the pages for people; nil: none
+}
+
+// notificationStore is what notificationHandler needs of the store.
+type notificationStore interface {
+	ChangeNotifications(ctx context.Context, user uuid.UUID, change func(*models.NotificationSettings) error) (models.NotificationSettings, error)
+	Notifications(ctx context.Context, user uuid.UUID) (models.NotificationSettings, error)
 	UserOfApp(ctx context.Context, app, id uuid.UUID) (*models.ConsoleUser, error)
 }
 

@@ -38,6 +38,15 @@ func (s *signInHandler) routes() []route {
 	}
 }
 
+func (s *notificationHandler) routes() []route {
+	return []route{
+		forOwn(get, "/v1/console/me/notifications", s.getNotifications),
+		forOwn(put, "/v1/console/me/notifications", s.putNotifications),
+		forAnyone(get, "/unsubscribe/:token", s.unsubscribePage),
+		neverReplayed(forAnyone(post, "/unsubscribe/:token", s.unsubscribe)),
+	}
+}
+
 func (s *userHandler) routes() []route {
 	return []route{
 		forConsole(admin, get, "/v1/console/users", s.listUsers),

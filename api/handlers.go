@@ -13,22 +13,23 @@ import (
 
 // handlers contains the handlers of all subjects.
 type handlers struct {
-	webhooks     *webhookHandler
-	signIns      *signInHandler
-	apps         *appHandler
-	users        *userHandler
-	contacts     *contactHandler
-	branding     *brandingHandler
-	settings     *settingsHandler
-	files        *uploads
-	envelopes    *envelopeHandler
-	documents    *documentHandler
-	templates    *templateHandler
-	signings     *signingHandler
-	bulk         *bulkHandler
-	embedded     *embeddedHandler
-	portal       *portalHandler
-	verification *verifyHandler
+	webhooks      *webhookHandler
+	signIns       *signInHandler
+	apps          *appHandler
+	users         *userHandler
+	notifications *notificationHandler
+	contacts      *contactHandler
+	branding      *brandingHandler
+	settings      *settingsHandler
+	files         *uploads
+	envelopes     *envelopeHandler
+	documents     *documentHandler
+	templates     *templateHandler
+	signings      *signingHandler
+	bulk          *bulkHandler
+	embedded      *embeddedHandler
+	portal        *portalHandler
+	verification  *verifyHandler
 }
 
 // newHandlers makes each handler after those that it calls.
@@ -47,6 +48,7 @@ func newHandlers(s *shared, cfg Config) (*handlers, error) {
 	}
 	h.apps = &appHandler{newSubject(s, cfg.Store, func(st *store.Store) appStore { return st }), h.signIns}
 	h.users = &userHandler{newSubject(s, cfg.Store, func(st *store.Store) userStore { return st })}
+	h.notifications = &notificationHandler{newSubject(s, cfg.Store, func(st *store.Store) notificationStore { return st }), cfg.Pages}
 	h.contacts = &contactHandler{newSubject(s, cfg.Store, func(st *store.Store) contactStore { return st })}
 	h.branding = &brandingHandler{newSubject(s, cfg.Store, func(st *store.Store) brandingStore { return st })}
 	h.settings = &settingsHandler{newSubject(s, cfg.Store, func(st *store.Store) settingsStore { return st }), cfg.DefaultExpiryDays, cfg.ReminderInterval}
@@ -77,7 +79,7 @@ func newHandlers(s *shared, cfg Config) (*handlers, error) {
 func (h *handlers) routes() []route {
 	return slices.Concat(
 		h.envelopes.routes(), h.documents.routes(), h.templates.routes(), h.bulk.routes(), h.signings.routes(), h.embedded.routes(), h.portal.routes(), h.verification.routes(),
-		h.webhooks.routes(), h.apps.routes(), h.signIns.routes(), h.users.routes(), h.contacts.routes(), h.settings.routes(), h.branding.routes(),
+		h.webhooks.routes(), h.apps.routes(), h.signIns.routes(), h.users.routes(), h.notifications.routes(), h.contacts.routes(), h.settings.routes(), h.branding.routes(),
 	)
 }
 

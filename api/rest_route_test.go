@@ -210,6 +210,14 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 			browser, address := s.begin(t, object{})
 			return repeatableRequest{c: browser, path: completePath, anew: true, body: asJSON(p.authorize(address)), bad: asJSON(object{"code": "x", "state": "y"})}
 		},
+		"/unsubscribe/{token}": func() repeatableRequest {
+			person := s.person(t, models.RoleViewer)
+			user, err := s.store.User(t.Context(), uuid.MustParse(person.me().want(200).body["user"].(object)["id"].(string)))
+			require.NoError(t, err)
+			token, err := s.cfg.Tokens.IssueUnsubscribe(user, s.cfg.Now())
+			require.NoError(t, err)
+			return repeatableRequest{c: nobody, path: "/unsubscribe/" + token, anew: true}
+		},
 		"/v1/console/logout":              own("/logout", nil, false),
 		"/v1/console/sessions/end":        own("/sessions/end", object{"password": password}, false),
 		"/v1/console/password":            own("/password", object{"password": password, "newPassword": "another long one"}, false),

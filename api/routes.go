@@ -35,7 +35,8 @@ func (s *Server) Routes() []string {
 // publishedRoutes are those in the contract.
 func (s *Server) publishedRoutes() []route {
 	return slices.DeleteFunc(slices.Clone(s.routes), func(r route) bool {
-		return slices.Contains([]string{"/openapi.yaml", "/console.yaml", catalogPath, "/embed/:token", "/embed/build/:token"}, r.path)
+		return slices.Contains([]string{"/openapi.yaml", "/console.yaml", catalogPath, "/embed/:token", "/embed/build/:token"}, r.path) ||
+			r.method == get && r.path == "/unsubscribe/:token"
 	})
 }
 

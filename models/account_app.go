@@ -64,7 +64,10 @@ const (
 	MailClosed     MailKind = "closed"
 	MailDeletion   MailKind = "deletion"
 	MailHook       MailKind = "webhook_disabled"
-	MailNotice     MailKind = "notice" // to the sender, of what went wrong
+	MailNotice     MailKind = "notice" // to the tenant's contact, of what went wrong
+	// MailNotification notifies the console user who sent the envelope, and MailDigest of a day.
+	MailNotification MailKind = "notification"
+	MailDigest       MailKind = "digest"
 )
 
 // Mail remembers that a mail is to go out, so that it goes out once. ID is the
@@ -74,7 +77,7 @@ type Mail struct {
 	EnvelopeID uuid.UUID
 	SignerID   uuid.UUID
 	Kind       MailKind
-	RequestID  *uuid.UUID // the outbox row that requested copies again, or a reminder
+	RequestID  *uuid.UUID // the outbox row that requested copies again, a reminder or a notification
 	Attempts   int
 	CreatedAt  time.Time
 	RefusedAt  *time.Time // when the server first rejected it temporarily

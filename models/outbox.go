@@ -23,6 +23,8 @@ const (
 	OutboxCopies        OutboxKind = "copies"          // send the sealed files again to a recipient who lost them
 	OutboxTimestamp     OutboxKind = "timestamp"       // start the adding of time-stamps that are awaited
 	OutboxBulk          OutboxKind = "bulk"            // start or signal a bulk send: its state was changed
+	OutboxNotify        OutboxKind = "notify"          // notify the sender of an event, whose id is the row's
+	OutboxDigest        OutboxKind = "digest"          // send a console user, who is the key, what happened until the row was created
 )
 
 // OutboxRow is a fact that was not delivered to Temporal yet. Rows of one Key are
@@ -43,10 +45,10 @@ type OutboxRow struct {
 // TableName is the table of outbox rows.
 func (OutboxRow) TableName() string { return "outbox" }
 
-// ListedBy is the id by which rows that start lost workflows are listed: copies and reminders of an
-// envelope can be requested more than once.
+// ListedBy is the id by which rows that start lost workflows are listed: an envelope can have several copies, reminders
+// and notifications.
 func (r OutboxRow) ListedBy() uuid.UUID {
-	if r.Kind == OutboxCopies || r.Refs.Reminder {
+	if r.Kind == OutboxCopies || r.Kind == OutboxNotify || r.Refs.Reminder {
 		return r.ID
 	}
 	return r.Key

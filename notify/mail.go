@@ -55,8 +55,12 @@ type Mail struct {
 	HTML string
 	// MessageID is the header's value without angle brackets, used unchanged, so that an email sent again after a
 	// crash can be recognized as the same email.
-	MessageID   string
-	Attachments []Attachment
+	MessageID string
+	// Thread is the Message-ID, without angle brackets, of the message that the email replies to; "": none.
+	Thread string
+	// UnsubscribeURL is the https address that ends such emails, by a POST without a login (RFC 8058); "": none.
+	UnsubscribeURL string
+	Attachments    []Attachment
 	// Inline are the pictures in HTML, by Content-ID.
 	Inline []Inline
 }

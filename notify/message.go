@@ -82,6 +82,9 @@ func (s *SMTP) compose(ctx context.Context, m Mail) (*outgoing, error) {
 	setSubject(msg, headerText(m.Subject))
 	msg.SetMessageIDWithValue(m.MessageID)
 	msg.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834 §5
+	if err := setThread(msg, m); err != nil {
+		return nil, err
+	}
 	if s.now != nil {
 		msg.SetDateWithValue(s.now().UTC())
 	}
@@ -96,6 +99,30 @@ func (s *SMTP) compose(ctx context.Context, m Mail) (*outgoing, error) {
 		return nil, err
 	}
 	return out, nil
+}
+
+// listAddress are addresses that need no escaping in List-Unsubscribe (RFC 2369 §2), so short that the line is none that
+// servers reject.
+var listAddress = regexp.MustCompile(`^https?://[A-Za-z0-9._~:/?#@!$&'*+;=%\[\]-]{1,900}$`)
+
+// setThread sets the headers by which mail programs show emails as one thread (RFC 5322 §3.6.4), and offer to end them (RFC
+// 2369, RFC 8058).
+func setThread(msg *gomail.Msg, m Mail) error {
+	if m.Thread != "" {
+		if !messageID.MatchString(m.Thread) {
+			return &PermanentError{errors.New("malformed Message-ID of the thread")}
+		}
+		msg.SetGenHeaderPreformatted(gomail.HeaderInReplyTo, "<"+m.Thread+">")
+		msg.SetGenHeaderPreformatted(gomail.HeaderReferences, "<"+m.Thread+">")
+	}
+	if m.UnsubscribeURL != "" {
+		if !listAddress.MatchString(m.UnsubscribeURL) {
+			return &PermanentError{errors.New("malformed address to unsubscribe")}
+		}
+		msg.SetGenHeaderPreformatted(gomail.HeaderListUnsubscribe, "<"+m.UnsubscribeURL+">")
+		msg.SetGenHeaderPreformatted(gomail.HeaderListUnsubscribePost, "List-Unsubscribe=One-Click")
+	}
+	return nil
 }
 
 // embeds returns the pictures of the HTML as related parts (RFC 2392).

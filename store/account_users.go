@@ -219,11 +219,17 @@ func (s *UserRepository) UserNames(ctx context.Context, app uuid.UUID, ids []uui
 	return out, wrap(err, "load names of console users")
 }
 
-// DisableUser keeps a console user from signing in; sessions end at once.
+// DisableUser keeps a console user from signing in; sessions end at once. It removes the notification settings.
 func (s *UserRepository) DisableUser(ctx context.Context, app, id uuid.UUID) error {
-	done := s.db.WithContext(ctx).Model(&models.ConsoleUser{}).Where("id = ? AND app_id = ? AND disabled_at IS NULL", id, app).
-		Updates(map[string]any{"disabled_at": s.now(), "email_key": "disabled:" + id.String()})
-	return wrap(unlessNone(done, models.ErrNotFound), "disable console user %s", id)
+	err := s.tx(ctx, func(tx *gorm.DB) error {
+		done := tx.Model(&models.ConsoleUser{}).Where("id = ? AND app_id = ? AND disabled_at IS NULL", id, app).
+			Updates(map[string]any{"disabled_at": s.now(), "email_key": "disabled:" + id.String()})
+		if err := unlessNone(done, models.ErrNotFound); err != nil {
+			return err
+		}
+		return removeNotifications(tx, id)
+	})
+	return wrap(err, "disable console user %s", id)
 }
 
 // UserOfApp loads a console user of an app.

@@ -115,6 +115,19 @@ func (b *batch) insert(table, conflict string, rows ...[]column) {
 	}
 }
 
+// insertIf adds the insertion of a row, if a condition holds when the statement is executed. The parameters of the
+// condition are written as ?.
+func (b *batch) insertIf(table string, columns []column, condition string, args ...any) {
+	all := make([]any, 0, len(columns)+len(args))
+	for _, c := range columns {
+		all = append(all, c.arg())
+	}
+	for i := range args {
+		condition = strings.Replace(condition, "?", "$"+strconv.Itoa(len(columns)+i+1), 1)
+	}
+	b.exec("INSERT INTO "+table+" ("+strings.Join(namesOf(columns), ", ")+") SELECT "+placeholders(0, len(columns))+" WHERE "+condition, append(all, args...)...)
+}
+
 // update adds the update of exactly one row, found by all of key.
 func (b *batch) update(table string, key, columns []column) {
 	args := make([]any, 0, len(columns)+len(key))

@@ -21,11 +21,14 @@ func addOutbox(t *transaction, rows ...models.OutboxRow) {
 		return
 	}
 	t.afterCommit = append(t.afterCommit, t.engine.signalWake)
-	carried := tracing.Traceparent(t.ctx)
 	for _, r := range pointers(rows) {
-		r.FairnessKey, r.Refs.Trace = r.Refs.FairnessKey(), carried
+		completeOutboxRow(t, r)
 	}
 	t.insert("outbox", "", mapSlice(pointers(rows), outboxColumns)...)
+}
+
+func completeOutboxRow(t *transaction, r *models.OutboxRow) {
+	r.FairnessKey, r.Refs.Trace = r.Refs.FairnessKey(), tracing.Traceparent(t.ctx)
 }
 
 // claimed selects the rows of a claim: due rows that are the oldest of their key, taken from each lane in turn, so

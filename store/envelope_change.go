@@ -14,11 +14,12 @@ import (
 type EnvelopeRepository struct {
 	*engine
 
-	apps     *AppRepository
-	webhooks *WebhookRepository
-	archives *ArchiveRepository
-	lists    *EnvelopeListRepository
-	effects  []effect
+	apps          *AppRepository
+	webhooks      *WebhookRepository
+	archives      *ArchiveRepository
+	lists         *EnvelopeListRepository
+	notifications *NotificationRepository
+	effects       []effect
 }
 
 // register registers the encrypted columns of envelopes and saved signatures.

@@ -38,6 +38,7 @@ func (s *EnvelopeRepository) recordEffects(t *transaction, e *models.Envelope, w
 		for _, add := range s.effects {
 			add(&t.batch, e, ev)
 		}
+		s.notifications.addNotification(t, e, ev)
 		if ev.Name == models.EventEnvelopeSent {
 			if err := s.apps.countEnvelope(t, e.AppID, ev.Timestamp); err != nil {
 				return err

@@ -88,11 +88,12 @@ func (s *MailRepository) Mails(ctx context.Context, envelope uuid.UUID) ([]model
 	return out, wrap(err, "load mails of %s", envelope)
 }
 
-// Undelivered returns, by envelope, the signers whose last email was permanently rejected.
+// Undelivered returns, by envelope, the signers whose last email was permanently rejected. Emails about a signer to the
+// sender do not count.
 func (s *MailRepository) Undelivered(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
 	rows, err := find[models.Mail](s.db.WithContext(ctx).Select("envelope_id", "signer_id", "sent_at", "failed_at").
 		Where("envelope_id IN (?)", s.db.Model(&models.Mail{}).Select("envelope_id").Where("failed_at IS NOT NULL AND envelope_id IN ?", envelopes)).
-		Where("sent_at IS NOT NULL OR failed_at IS NOT NULL").Order("created_at, id"))
+		Where("(sent_at IS NOT NULL OR failed_at IS NOT NULL) AND kind NOT IN ?", []models.MailKind{models.MailNotice, models.MailNotification}).Order("created_at, id"))
 	if err != nil {
 		return nil, fmt.Errorf("load failed mails: %w", err)
 	}

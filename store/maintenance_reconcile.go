@@ -20,7 +20,7 @@ const (
 	WorkTimestamps Work = "timestamps" // sealed files that lack their time-stamp
 	WorkDeliveries Work = "deliveries" // webhook deliveries that are not settled
 	WorkBulkSends  Work = "bulk_sends" // bulk sends that have not ended
-	WorkCopies     Work = "copies"     // requested copies, and reminders, whose mail was begun and not settled
+	WorkCopies     Work = "copies"     // requested copies, reminders and notifications whose mail was begun and not settled
 )
 
 // AllWork lists the kinds in the order in which they are reconciled.
@@ -110,8 +110,8 @@ func unfinished[T any](q *gorm.DB, after uuid.UUID, n int, row func(*T) models.O
 	return mapSlice(found, row), err
 }
 
-// unsentRequests returns the rows that requested copies again or a reminder, whose emails were begun, and neither went out
-// nor were given up. A reminder to a signer who is not awaited any more is left out: nothing is to be sent.
+// unsentRequests returns the rows that requested copies again, a reminder or a notification, whose emails were begun, and
+// neither went out nor were given up. A reminder to a signer who is not awaited any more is left out: nothing is to be sent.
 func (s *MaintenanceRepository) unsentRequests(db *gorm.DB, after uuid.UUID, n int) ([]models.OutboxRow, error) {
 	type request struct {
 		RequestID, EnvelopeID, SignerID, AppID uuid.UUID
@@ -127,8 +127,11 @@ func (s *MaintenanceRepository) unsentRequests(db *gorm.DB, after uuid.UUID, n i
 	return mapSlice(found, func(r request) models.OutboxRow {
 		kind := models.OutboxCopies
 		refs := models.OutboxRefs{AppID: r.AppID, TenantID: r.TenantID, SignerID: &r.SignerID, Restart: true}
-		if r.Kind == models.MailReminder {
+		switch r.Kind { //nolint:exhaustive // the others are copies
+		case models.MailReminder:
 			kind, refs.Reminder = models.OutboxReinvite, true
+		case models.MailNotification:
+			kind, refs.SignerID = models.OutboxNotify, nil
 		}
 		row := s.outboxRow(s.now(), r.EnvelopeID, kind, refs)
 		row.ID = r.RequestID // the ids of the workflow and the email are derived from it

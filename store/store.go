@@ -32,6 +32,7 @@ type Store struct {
 	*IdempotencyRepository
 	*AppRepository
 	*UserRepository
+	*NotificationRepository
 	*KeyRepository
 	*WebhookRepository
 	*ArchiveRepository
@@ -53,9 +54,10 @@ func compose(e *engine) *Store {
 		AppRepository: &AppRepository{e}, EnvelopeListRepository: &EnvelopeListRepository{e}, FileRepository: &FileRepository{e}, MailRepository: &MailRepository{e},
 	}
 	s.UserRepository = &UserRepository{e, s.AppRepository}
+	s.NotificationRepository = &NotificationRepository{e}
 	s.WebhookRepository = &WebhookRepository{e, s.AppRepository}
 	s.EnvelopeRepository = &EnvelopeRepository{
-		e, s.AppRepository, s.WebhookRepository, s.ArchiveRepository, s.EnvelopeListRepository,
+		e, s.AppRepository, s.WebhookRepository, s.ArchiveRepository, s.EnvelopeListRepository, s.NotificationRepository,
 		[]effect{settleMail, withdrawAttachments, purgeContents, revokeEmbeddedSessions},
 	}
 	s.AttachmentRepository = &AttachmentRepository{e, s.EnvelopeRepository}

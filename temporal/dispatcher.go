@@ -187,6 +187,13 @@ func (d *Dispatcher) deliverRow(ctx context.Context, row models.OutboxRow) error
 	case models.OutboxCopies:
 		opts := options(row, CopiesWorkflowID(row.ID), "Copies for signer "+signer.String())
 		return d.start(ctx, opts, WorkflowCopies, CopiesInput{EnvelopeInput: envelopeInput(row), SignerID: signer, Request: row.ID})
+	case models.OutboxNotify:
+		opts := options(row, NotificationWorkflowID(row.ID), "Notification of the sender of envelope "+row.Key.String())
+		return d.start(ctx, opts, WorkflowNotification, NotificationInput{EnvelopeInput: envelopeInput(row), EventID: row.ID})
+	case models.OutboxDigest:
+		opts := options(row, DigestWorkflowID(row.Key), "Digest for user "+row.Key.String())
+		opts.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE // each day
+		return d.start(ctx, opts, WorkflowDigest, DigestInput{AppID: row.Refs.AppID, UserID: row.Key, Until: row.CreatedAt})
 	case models.OutboxDeletion:
 		opts := options(row, DeletionWorkflowID(row.Key, row.Refs.Days), fmt.Sprintf("%d day(s) until the files are deleted", row.Refs.Days))
 		return d.start(ctx, opts, WorkflowDeletion, DeletionInput{EnvelopeInput: envelopeInput(row), Days: row.Refs.Days})
@@ -243,7 +250,7 @@ func options(row models.OutboxRow, id, summary string) client.StartWorkflowOptio
 		if row.Refs.EnvelopeID != nil {
 			attributes = append(attributes, AttrEnvelopeID.ValueSet(row.Refs.EnvelopeID.String()))
 		}
-	case models.OutboxReinvite, models.OutboxCopies, models.OutboxDeletion:
+	case models.OutboxReinvite, models.OutboxCopies, models.OutboxDeletion, models.OutboxNotify:
 		attributes = append(attributes, AttrEnvelopeID.ValueSet(row.Key.String()))
 	}
 	return client.StartWorkflowOptions{

@@ -29,16 +29,18 @@ var Queues = []string{QueueMain, QueueSeal, QueueWebhooks, QueueBulk, QueueMail}
 
 // Workflow types.
 const (
-	WorkflowEnvelope  = "Envelope"
-	WorkflowDelivery  = "Delivery"
-	WorkflowReinvite  = "Reinvite"
-	WorkflowCopies    = "Copies"
-	WorkflowDeletion  = "DeletionReminder"
-	WorkflowTimestamp = "Timestamp"
-	WorkflowAnchor    = "Anchor"
-	WorkflowCleanup   = "Cleanup"
-	WorkflowReconcile = "Reconcile"
-	WorkflowBulk      = "BulkSend"
+	WorkflowEnvelope     = "Envelope"
+	WorkflowDelivery     = "Delivery"
+	WorkflowReinvite     = "Reinvite"
+	WorkflowCopies       = "Copies"
+	WorkflowDeletion     = "DeletionReminder"
+	WorkflowTimestamp    = "Timestamp"
+	WorkflowAnchor       = "Anchor"
+	WorkflowCleanup      = "Cleanup"
+	WorkflowReconcile    = "Reconcile"
+	WorkflowBulk         = "BulkSend"
+	WorkflowNotification = "Notification"
+	WorkflowDigest       = "Digest"
 )
 
 // Signals and queries of the envelope workflow.
@@ -94,6 +96,12 @@ func ReinviteWorkflowID(row uuid.UUID) string { return "reinvite/" + row.String(
 // CopiesWorkflowID is the id of the workflow that sends sealed files again. row is the
 // outbox row that asked for it.
 func CopiesWorkflowID(row uuid.UUID) string { return "copies/" + row.String() }
+
+// NotificationWorkflowID is the id of the workflow that notifies the sender of an envelope of an event.
+func NotificationWorkflowID(event uuid.UUID) string { return "notification/" + event.String() }
+
+// DigestWorkflowID is the id of the workflow that sends a console user the daily digest: one runs at a time.
+func DigestWorkflowID(user uuid.UUID) string { return "digest/" + user.String() }
 
 // DeletionWorkflowID is the id of the workflow that reminds the recipients of an envelope when so many days are left.
 func DeletionWorkflowID(envelope uuid.UUID, days int) string {
@@ -200,6 +208,22 @@ type CopiesInput struct {
 	SignerID uuid.UUID `json:"signerId"`
 	// Request distinguishes requests; each results in one email.
 	Request uuid.UUID `json:"request"`
+}
+
+// NotificationInput starts the notification of the sender of an envelope.
+type NotificationInput struct {
+	EnvelopeInput
+
+	// EventID is the event of the audit trail that the sender is notified of.
+	EventID uuid.UUID `json:"eventId"`
+}
+
+// DigestInput starts the sending of a daily digest.
+type DigestInput struct {
+	AppID  uuid.UUID `json:"appId"`
+	UserID uuid.UUID `json:"userId"`
+	// Until is the end of the time that the digest covers.
+	Until time.Time `json:"until"`
 }
 
 // DeletionInput starts the reminder that the files of an envelope are deleted in so many days.

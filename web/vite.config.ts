@@ -60,7 +60,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 1200,
     rollupOptions: {
-      input: Object.fromEntries(["sign", "embed", "build", "download", "verify", "console", "home", "missing", "docs"].map((name) => [name, `${name}.html`])),
+      input: Object.fromEntries(["sign", "embed", "build", "download", "unsubscribe", "verify", "console", "home", "missing", "docs"].map((name) => [name, `${name}.html`])),
     },
   },
   plugins: [changedReference(), compressed()],

@@ -27,7 +27,7 @@ const notBuilt = "The pages are not part of this build. Build them with \"npm --
 // pages maps the first part of a path to its page. What follows in the path is
 // a token, which the page's script reads.
 var pages = map[string]string{
-	"": "home.html", "sign": "sign.html", "download": "download.html", "verify": "verify.html", "console": "console.html",
+	"": "home.html", "sign": "sign.html", "download": "download.html", "verify": "verify.html", "console": "console.html", "unsubscribe": "unsubscribe.html",
 	"embed": "embed.html", // the API replaces who may frame it
 }
 

@@ -120,7 +120,7 @@ func New(c client.Client, a *activities.Activities, d Deployment, gaveUp func(er
 	bulk := sdkworker.New(c, temporal.QueueBulk, forBulk)
 	bulk.RegisterActivity(a.SendBulkRows)
 	mail := sdkworker.New(c, temporal.QueueMail, options(mailSlots, mainGrace))
-	for _, activity := range []any{a.Invite, a.Remind, a.SendCopies, a.SendClosing, a.SendCopiesAgain, a.RemindDeletion} {
+	for _, activity := range []any{a.Invite, a.Remind, a.SendCopies, a.SendClosing, a.SendCopiesAgain, a.RemindDeletion, a.NotifySender, a.SendDigest} {
 		mail.RegisterActivity(activity)
 	}
 	return Workers{main, sealing, webhooks, bulk, mail}
@@ -143,10 +143,12 @@ func Register(r sdkworker.Registry, a *activities.Activities) {
 	register(temporal.WorkflowDelivery, workflows.Delivery, workflow.VersioningBehaviorAutoUpgrade)
 	register(temporal.WorkflowReinvite, workflows.Reinvite, workflow.VersioningBehaviorAutoUpgrade)
 	register(temporal.WorkflowCopies, workflows.Copies, workflow.VersioningBehaviorAutoUpgrade)
+	register(temporal.WorkflowNotification, workflows.Notification, workflow.VersioningBehaviorAutoUpgrade)
 	register(temporal.WorkflowTimestamp, workflows.Timestamp, workflow.VersioningBehaviorAutoUpgrade)
 	register(temporal.WorkflowAnchor, workflows.Anchor, workflow.VersioningBehaviorAutoUpgrade)
 	register(temporal.WorkflowBulk, workflows.BulkSend, workflow.VersioningBehaviorAutoUpgrade)
 	register(temporal.WorkflowDeletion, workflows.DeletionReminder, workflow.VersioningBehaviorPinned)
+	register(temporal.WorkflowDigest, workflows.Digest, workflow.VersioningBehaviorPinned)
 	register(temporal.WorkflowCleanup, workflows.Cleanup, workflow.VersioningBehaviorPinned)
 	register(temporal.WorkflowReconcile, workflows.Reconcile, workflow.VersioningBehaviorPinned)
 	r.RegisterActivity(a)

@@ -165,6 +165,8 @@ func (s *scenario) register(r sdkworker.Registry) {
 	}
 	simple("SendClosing")
 	register("SendCopiesAgain", func(context.Context, temporal.CopiesInput) error { return nil })
+	register("NotifySender", func(context.Context, temporal.NotificationInput) error { return nil })
+	register("SendDigest", func(context.Context, temporal.DigestInput) error { return nil })
 	register("LoadPlan", func(context.Context, temporal.EnvelopeInput) (temporal.Plan, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -305,6 +307,8 @@ func TestFreshHistoriesReplay(t *testing.T) {
 		"bulk-sent":         {workflow: temporal.WorkflowBulk, input: temporal.BulkInput{AppID: uuid.New(), BulkSendID: uuid.New()}, bulk: &fakeBulk{status: models.BulkQueued, counts: models.BulkCounts{Pending: 25}, wait: 50 * time.Millisecond}},
 		"bulk-cancelled":    {workflow: temporal.WorkflowBulk, input: temporal.BulkInput{AppID: uuid.New(), BulkSendID: uuid.New()}, bulk: &fakeBulk{status: models.BulkQueued, counts: models.BulkCounts{Pending: 25}, wait: time.Hour}, signals: []string{temporal.SignalPause, temporal.SignalChanged, temporal.SignalResume, temporal.SignalCancel}},
 		"timestamped":       {workflow: temporal.WorkflowTimestamp, input: envelope, stampFails: 12},
+		"notified":          {workflow: temporal.WorkflowNotification, input: temporal.NotificationInput{EnvelopeInput: envelope, EventID: uuid.New()}},
+		"digested":          {workflow: temporal.WorkflowDigest, input: temporal.DigestInput{AppID: uuid.New(), UserID: uuid.New(), Until: time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)}},
 		"deletion-reminded": {workflow: temporal.WorkflowDeletion, input: temporal.DeletionInput{EnvelopeInput: envelope, Days: 7}},
 	} {
 		t.Run(name, func(t *testing.T) {

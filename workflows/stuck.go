@@ -13,15 +13,16 @@ import (
 
 // The values of the search attribute Stuck: the task that fails.
 const (
-	stuckInvitation = "invitation"
-	stuckReminder   = "reminder"
-	stuckExpiry     = "expiry"
-	stuckRenewal    = "renewal"
-	stuckSealing    = "sealing"
-	stuckCopies     = "copies"
-	stuckClosing    = "closing"
-	stuckTimestamp  = "timestamp"
-	stuckBulk       = "bulk"
+	stuckInvitation   = "invitation"
+	stuckReminder     = "reminder"
+	stuckExpiry       = "expiry"
+	stuckRenewal      = "renewal"
+	stuckSealing      = "sealing"
+	stuckCopies       = "copies"
+	stuckClosing      = "closing"
+	stuckTimestamp    = "timestamp"
+	stuckBulk         = "bulk"
+	stuckNotification = "notification"
 )
 
 // stuckAfterAttempts is how many failed attempts at an activity make its workflow stuck:

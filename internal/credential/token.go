@@ -18,11 +18,12 @@ import (
 
 // The audiences keep tokens apart: one is never good for another's purpose.
 const (
-	audienceAPI      = "countersign:api"
-	audienceSigning  = "countersign:signing"
-	audienceDownload = "countersign:download"
-	audienceConsole  = "countersign:console"
-	audienceReceipt  = "countersign:receipt"
+	audienceAPI         = "countersign:api"
+	audienceSigning     = "countersign:signing"
+	audienceDownload    = "countersign:download"
+	audienceConsole     = "countersign:console"
+	audienceReceipt     = "countersign:receipt"
+	audienceUnsubscribe = "countersign:unsubscribe"
 )
 
 // DownloadLifetime is the lifetime of a download link. If retention ends earlier, there is nothing left to download.
@@ -30,6 +31,9 @@ const DownloadLifetime = 365 * 24 * time.Hour
 
 // ReceiptLifetime is the time for which a signer who has signed can get the envelope's state.
 const ReceiptLifetime = 24 * time.Hour
+
+// UnsubscribeLifetime is the lifetime of the link in an email by which a console user ends such emails.
+const UnsubscribeLifetime = 90 * 24 * time.Hour
 
 // AccessLifetime is how long an access token is good.
 const AccessLifetime = time.Hour
@@ -254,6 +258,22 @@ func (t *Tokens) VerifyReceipt(token string) (app, envelope, signer uuid.UUID, e
 	}
 	signer, err = uuid.Parse(c.Subject)
 	return c.App, c.Envelope, signer, err
+}
+
+// IssueUnsubscribe issues a token that can only end the notifications of a console user. A repeat of the email of a time
+// gets a token with the same content.
+func (t *Tokens) IssueUnsubscribe(u *models.ConsoleUser, at time.Time) (string, error) {
+	return t.sign(claims{RegisteredClaims: registered(audienceUnsubscribe, u.ID, "", at, at.Add(UnsubscribeLifetime)), App: u.AppID})
+}
+
+// VerifyUnsubscribe returns the app and the console user of a token.
+func (t *Tokens) VerifyUnsubscribe(token string) (app, user uuid.UUID, err error) {
+	c, err := t.parse(token, audienceUnsubscribe)
+	if err != nil {
+		return uuid.Nil, uuid.Nil, err
+	}
+	user, err = uuid.Parse(c.Subject)
+	return c.App, user, err
 }
 
 // IsExpired reports whether err means that a token was valid once.

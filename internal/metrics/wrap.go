@@ -68,6 +68,7 @@ const (
 // mailKinds are the kinds whose emails are retried.
 var mailKinds = []models.MailKind{
 	models.MailInvitation, models.MailReminder, models.MailCopyNotice, models.MailCompleted, models.MailClosed, models.MailDeletion, models.MailHook, models.MailNotice,
+	models.MailNotification, models.MailDigest,
 }
 
 func mailOutcome(err error) string {

@@ -16,15 +16,16 @@ var files embed.FS
 
 // letter is an email before it is rendered as HTML and plain text, so that both have the same content.
 type letter struct {
-	Words     *phrases
-	Look      Look
-	Brand     string // the name above it
-	Subject   string
-	Preheader string // the text that mail programs show after the subject
-	Heading   string
-	Greeting  string
-	Blocks    []block
-	Footer    string
+	Words       *phrases
+	Look        Look
+	Brand       string // the name above it
+	Subject     string
+	Preheader   string // the text that mail programs show after the subject
+	Heading     string
+	Greeting    string
+	Blocks      []block
+	Footer      string
+	FooterLinks []button
 }
 
 // letter begins a letter from a sender to a recipient, both of whose names are optional.
@@ -38,6 +39,7 @@ type block struct {
 	Note      []span // smaller, at the end
 	Quote     *quote
 	Documents []document
+	Items     []item
 	Code      string
 	Facts     []fact
 	Button    *button
@@ -56,6 +58,10 @@ type (
 	document struct {
 		Name, SHA256, DownloadURL string
 		Attached                  bool
+	}
+	item struct {
+		Title, URL string
+		Lines      []string
 	}
 	fact   struct{ Label, Value string }
 	button struct{ Label, URL, Short string }

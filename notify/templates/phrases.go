@@ -20,6 +20,8 @@ type phrases struct {
 	Date   string // {day} {month} {year}
 	And    string // between two sentences
 
+	senderPhrases
+
 	Hello, HelloNobody                                         string
 	SentBy, SentByService                                      string
 	Support                                                    string
@@ -163,10 +165,9 @@ func (p *phrases) count(c locales.Plural, n int, values ...value) string {
 	return p.fill(c.Form(p.Tag, n), append(values, as("n", fmt.Sprint(n)))...)
 }
 
-// moment is a time with its zone.
+// moment is a time in UTC.
 func (p *phrases) moment(t time.Time) string {
-	t = t.UTC()
-	return p.fill(p.Time, as("day", fmt.Sprint(t.Day())), as("month", p.Months[t.Month()-1]), as("year", fmt.Sprint(t.Year())), as("time", t.Format("15:04")+" UTC"))
+	return p.momentIn(t, time.UTC)
 }
 
 // day returns a date, in UTC.

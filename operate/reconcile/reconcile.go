@@ -158,6 +158,8 @@ func (r *Reconciler) running(ctx context.Context, row models.OutboxRow) (bool, e
 		id = temporal.ReinviteWorkflowID(row.ID)
 	case models.OutboxCopies:
 		id = temporal.CopiesWorkflowID(row.ID)
+	case models.OutboxNotify:
+		id = temporal.NotificationWorkflowID(row.ID)
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -430,7 +430,7 @@ CREATE TABLE mails (
     error       text        NOT NULL DEFAULT '',
     -- When the server first refused a mail, though not for good: it is tried for five days from then.
     refused_at  timestamptz,
-    -- The outbox row that requested copies again, or a reminder: what a workflow that was lost is started from.
+    -- The outbox row that requested copies again, a reminder or a notification: what a workflow that was lost is started from.
     request_id  uuid
 );
 CREATE INDEX mails_envelope ON mails (envelope_id);
@@ -627,6 +627,34 @@ CREATE TABLE console_recovery_codes (
     hash    bytea NOT NULL, -- SHA-256; the codes are random
     PRIMARY KEY (user_id, hash)
 );
+
+-- What a console user is notified of by email. No row: the defaults.
+CREATE TABLE console_notifications (
+    user_id         uuid PRIMARY KEY REFERENCES console_users (id),
+    frequency       text    NOT NULL,
+    completed       boolean NOT NULL,
+    declined        boolean NOT NULL,
+    expired         boolean NOT NULL,
+    bounced         boolean NOT NULL,
+    sealing_problem boolean NOT NULL,
+    opened          boolean NOT NULL,
+    signed          boolean NOT NULL,
+    language        text, -- NULL: the workspace's
+    time_zone       text    NOT NULL,
+    digest_at       timestamptz -- NULL: no digest is due
+);
+CREATE INDEX console_notifications_digest ON console_notifications (digest_at) WHERE digest_at IS NOT NULL;
+
+-- Notifications that wait for the daily digest of a console user.
+CREATE TABLE console_digest_items (
+    event_id    uuid PRIMARY KEY, -- of the audit trail
+    user_id     uuid NOT NULL REFERENCES console_users (id),
+    envelope_id uuid NOT NULL,
+    kind        text NOT NULL,
+    signer_id   uuid,
+    at          timestamptz NOT NULL
+);
+CREATE INDEX console_digest_items_user ON console_digest_items (user_id, at);
 
 -- The certificates that seal here, or once did: each is trusted itself, and not what its authority issued to others.
 CREATE TABLE seal_certificates (

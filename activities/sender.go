@@ -1,0 +1,306 @@
+package activities
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/notify"
+	"countersign/notify/templates"
+	"countersign/temporal"
+)
+
+// NotifySender notifies the console user who sent an envelope of an event, once, if the user still wants it and may still
+// see the envelope.
+func (a *Activities) NotifySender(ctx context.Context, in temporal.NotificationInput) error {
+	release, err := a.takeMailSlot(in.AppID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
+	if err != nil {
+		return err
+	}
+	user, err := a.viewingOwner(ctx, e)
+	if err != nil || user == nil {
+		return err
+	}
+	chosen, err := a.Store.Notifications(ctx, user.ID)
+	if err != nil {
+		return err
+	}
+	log, err := a.Store.AuditEvents(ctx, e)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(log, func(ev models.Event) bool { return ev.ID == in.EventID })
+	if at < 0 {
+		return nil
+	}
+	ev := &log[at]
+	kind := models.NotificationOf(ev.Name)
+	s := eventSigner(e, ev)
+	if !chosen.Wants(kind, models.NotifyImmediately) || known(kind, e, s, user, v) || overtaken(kind, e, s, &chosen, log[at+1:]) {
+		return nil
+	}
+	to, err := a.toSender(user, &chosen, v, ev.Timestamp)
+	if err != nil {
+		return err
+	}
+	content, err := a.notification(to, kind, e, s, ev).Render()
+	if err != nil {
+		return fmt.Errorf("write notification: %w", err)
+	}
+	m := senderMail(models.MailNotification, user, to, v, a.Mail.MessageID("notification", ev.ID.String()), content)
+	m.Thread = a.Mail.MessageID("envelope", e.ID.String(), user.ID.String())
+	begun := models.Mail{ID: m.MessageID, EnvelopeID: e.ID, SignerID: user.ID, Kind: models.MailNotification, RequestID: &ev.ID}
+	return tryLater(ignoreRefused(a.mailBegun(ctx, begun, m, nil)))
+}
+
+// viewingOwner returns the console user who sent an envelope; nil if there is none who may still see it.
+func (a *Activities) viewingOwner(ctx context.Context, e *models.Envelope) (*models.ConsoleUser, error) {
+	if e.OwnerID == nil {
+		return nil, nil //nolint:nilnil // an application sent it
+	}
+	app, err := a.Store.App(ctx, e.AppID)
+	if err != nil {
+		return nil, nonRetryable(err)
+	}
+	user, err := a.Store.UserOfApp(ctx, e.AppID, *e.OwnerID)
+	if errors.Is(err, models.ErrNotFound) {
+		return nil, nil //nolint:nilnil // disabled, or of another app
+	}
+	if err != nil || !user.Role.Allows(models.RoleViewer) || app.CheckTenant(e.TenantID) != nil {
+		return nil, err
+	}
+	return user, nil
+}
+
+// eventSigner returns the recipient that an event is about; nil if it is about none.
+func eventSigner(e *models.Envelope, ev *models.Event) *models.Signer {
+	text, _ := ev.Detail["signerId"].(string) // "": none
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return nil
+	}
+	return e.Recipient(id)
+}
+
+// known reports whether the user knows of an event without a notification: from their own act as a signer, the signed copy
+// that they receive, or the alert to the tenant's contact.
+func known(kind models.NotificationKind, e *models.Envelope, s *models.Signer, user *models.ConsoleUser, v mailSettings) bool {
+	own := models.EmailKey(user.Email)
+	if kind.Problem() && v.notify != "" && models.EmailKey(v.notify) == own {
+		return true
+	}
+	switch kind { //nolint:exhaustive // nobody else reports the others
+	case models.NotifyOpened, models.NotifySigned, models.NotifyDeclined:
+		return s != nil && models.EmailKey(invitee(s).Email) == own
+	case models.NotifyCompleted:
+		return slices.ContainsFunc(e.Recipients(), func(r *models.Signer) bool { return !r.Silent && models.EmailKey(r.Email) == own })
+	}
+	return false
+}
+
+// overtaken reports whether a later event makes a notification needless: the last signature is reported by the completed
+// envelope, and an address that was rejected may have been corrected.
+func overtaken(kind models.NotificationKind, e *models.Envelope, s *models.Signer, chosen *models.NotificationSettings, later []models.Event) bool {
+	happened := func(name models.EventName) bool {
+		return slices.ContainsFunc(later, func(ev models.Event) bool {
+			return ev.Name == name && (name != models.EventSignerReplaced || s != nil && ev.Detail["signerId"] == s.ID.String())
+		})
+	}
+	switch kind { //nolint:exhaustive // the others stay true
+	case models.NotifySigned:
+		return chosen.Completed && !e.Status.Open() && !happened(models.EventSignerSigned) && (e.Status == models.StatusSealing || e.Status == models.StatusCompleted)
+	case models.NotifyBounced:
+		return happened(models.EventSignerReplaced)
+	case models.NotifySealingProblem:
+		return e.Status != models.StatusSealing
+	}
+	return false
+}
+
+// toSender returns the addressee of an email to a console user. at is the time of what it reports.
+func (a *Activities) toSender(user *models.ConsoleUser, chosen *models.NotificationSettings, v mailSettings, at time.Time) (templates.To, error) {
+	token, err := a.Tokens.IssueUnsubscribe(user, at)
+	if err != nil {
+		return templates.To{}, err
+	}
+	return templates.To{
+		Language: cmp.Or(models.Deref(chosen.Language, ""), v.language), Look: v.look, RecipientName: user.Name, SenderName: v.sender, Zone: chosen.Location(),
+		SettingsURL: a.BaseURL + "/console#/account", UnsubscribeURL: a.BaseURL + "/unsubscribe/" + token,
+	}, nil
+}
+
+func (a *Activities) notification(to templates.To, kind models.NotificationKind, e *models.Envelope, s *models.Signer, ev *models.Event) templates.Notification {
+	n := templates.Notification{To: to, Subject: e.Title(), Kind: templates.NotificationKind(kind), At: ev.Timestamp, NotAllSigned: !e.AllSign(), EnvelopeURL: a.envelopeURL(e.ID)}
+	if s != nil {
+		n.ByName, n.ByAsk = s.Name, templates.Ask(e.Asked(s))
+	}
+	switch kind { //nolint:exhaustive // the others need no more
+	case models.NotifyBounced:
+		if s != nil {
+			who := invitee(s)
+			n.ByName, n.ByAddress = who.Name, who.Email
+		}
+		n.ReasonText, _ = ev.Detail["reason"].(string)
+	case models.NotifyDeclined:
+		if s != nil {
+			n.ByAsk = templates.Ask(e.AskedInPerson(s))
+		}
+		n.ReasonText, _ = ev.Detail["reason"].(string) // "": none was given
+	case models.NotifySealingProblem:
+		n.At = e.AllSignedAt()
+	case models.NotifySigned, models.NotifyExpired:
+		for _, other := range e.Signers {
+			if other.SignedAt == nil {
+				n.Waiting = append(n.Waiting, other.Name)
+			}
+		}
+	}
+	return n
+}
+
+func (a *Activities) envelopeURL(id uuid.UUID) string {
+	return a.BaseURL + "/console#/envelopes/" + id.String()
+}
+
+// senderMail is an email to a console user in the look of a tenant. Nobody reads replies to it.
+func senderMail(kind models.MailKind, user *models.ConsoleUser, to templates.To, v mailSettings, id string, content templates.Content) notify.Mail {
+	m := newMail(kind, notify.Address{Name: user.Name, Email: user.Email}, v, id, content)
+	m.ReplyTo, m.UnsubscribeURL = "", to.UnsubscribeURL
+	return m
+}
+
+// digestBatch is how many digests one round of the cleanup requests, and digestEnvelopes how many envelopes a digest lists.
+const (
+	digestBatch     = 500
+	digestEnvelopes = 50
+)
+
+// digestRound requests the digests that are due.
+func (a *Activities) digestRound(ctx context.Context, round *CleanupRound) error {
+	due, requested, err := a.Store.RequestDigests(ctx, digestBatch)
+	round.count("digests requested", requested)
+	round.More = round.More || due == digestBatch
+	return err
+}
+
+// SendDigest sends a console user what happened to the envelopes that they sent, and removes it from what waits. If the
+// process ends between the two, the digest is sent again under the same Message-ID. It sends nothing if nothing happened
+// that the user may see.
+func (a *Activities) SendDigest(ctx context.Context, in temporal.DigestInput) error {
+	release, err := a.takeMailSlot(in.AppID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	user, err := a.Store.UserOfApp(ctx, in.AppID, in.UserID)
+	if errors.Is(err, models.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	chosen, err := a.Store.Notifications(ctx, user.ID)
+	if err != nil {
+		return err
+	}
+	items, err := a.Store.DigestItems(ctx, user.ID, in.Until)
+	if err != nil || len(items) == 0 {
+		return err
+	}
+	if err := a.sendDigest(ctx, user, &chosen, items, in.Until); err != nil {
+		return tryLater(err)
+	}
+	return a.Store.RemoveDigestItems(ctx, user.ID, in.Until)
+}
+
+func (a *Activities) sendDigest(ctx context.Context, user *models.ConsoleUser, chosen *models.NotificationSettings, items []models.DigestItem, until time.Time) error {
+	v, err := a.mailSettingsFor(ctx, user.AppID, "")
+	if err != nil {
+		return err
+	}
+	d := templates.Digest{Until: until, Hour: models.DigestHour}
+	if d.To, err = a.toSender(user, chosen, v, until); err != nil {
+		return err
+	}
+	if d.Envelopes, d.More, err = a.digestOf(ctx, user, items); err != nil || len(d.Envelopes) == 0 {
+		return err
+	}
+	content, err := d.Render()
+	if err != nil {
+		return fmt.Errorf("write digest: %w", err)
+	}
+	limited, cancel := context.WithTimeout(ctx, mailTimeout)
+	defer cancel()
+	err = a.Mail.Send(limited, senderMail(models.MailDigest, user, d.To, v, a.Mail.MessageID("digest", user.ID.String(), fmt.Sprint(until.Unix())), content))
+	if refused, ok := errors.AsType[*notify.PermanentError](err); ok {
+		slog.WarnContext(ctx, "a digest was permanently rejected", "user", user.ID, "error", refused)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("send digest: %w", err)
+	}
+	return nil
+}
+
+// digestOf returns the items by envelope, in the order of the first event, and the number of envelopes that are too many. It
+// leaves out envelopes that the user may not see, and what the user did as a signer.
+func (a *Activities) digestOf(ctx context.Context, user *models.ConsoleUser, items []models.DigestItem) (out []templates.DigestEnvelope, more int, err error) {
+	var order []uuid.UUID
+	byEnvelope := make(map[uuid.UUID][]models.DigestItem)
+	for _, i := range items {
+		if byEnvelope[i.EnvelopeID] == nil {
+			order = append(order, i.EnvelopeID)
+		}
+		byEnvelope[i.EnvelopeID] = append(byEnvelope[i.EnvelopeID], i)
+	}
+	for _, id := range order {
+		if len(out) == digestEnvelopes {
+			more++
+			continue
+		}
+		e, err := a.Store.Envelope(ctx, user.AppID, id)
+		if errors.Is(err, models.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		owner, err := a.viewingOwner(ctx, e)
+		if err != nil {
+			return nil, 0, err
+		}
+		if owner == nil || owner.ID != user.ID {
+			continue
+		}
+		listed := templates.DigestEnvelope{Subject: e.Title(), URL: a.envelopeURL(id)}
+		for _, i := range byEnvelope[id] {
+			ev := templates.DigestEvent{Kind: templates.NotificationKind(i.Kind)}
+			if i.SignerID != nil {
+				s := e.Recipient(*i.SignerID)
+				if i.Kind != models.NotifyCompleted && known(i.Kind, e, s, user, mailSettings{}) {
+					continue
+				}
+				if s != nil {
+					ev.ByName = s.Name
+				}
+			}
+			listed.Events = append(listed.Events, ev)
+		}
+		if len(listed.Events) > 0 {
+			out = append(out, listed)
+		}
+	}
+	return out, more, nil
+}

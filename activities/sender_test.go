@@ -1,0 +1,390 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/mail"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/inbox"
+	"countersign/models"
+	"countersign/notify"
+	"countersign/temporal"
+)
+
+// bySMTP makes the mails go to a real SMTP listener, whose messages it returns.
+func (env *fakeEnv) bySMTP() *inbox.Inbox {
+	env.t.Helper()
+	box, err := inbox.Open(env.t.TempDir(), env.clock.Now)
+	require.NoError(env.t, err)
+	listener, err := new(net.ListenConfig).Listen(env.t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(env.t, err)
+	served := make(chan struct{})
+	ctx, stop := context.WithCancel(context.Background())
+	go func() { defer close(served); _ = box.ServeSMTP(ctx, listener) }() // ends with the test
+	env.t.Cleanup(func() { stop(); <-served })
+	smtp, err := notify.NewSMTP(notify.SMTPConfig{URL: "smtp://" + listener.Addr().String() + "?tls=none", From: "Countersign <sign@example.com>", Timeout: 10 * time.Second, Now: env.clock.Now})
+	require.NoError(env.t, err)
+	env.Mail = smtp
+	return box
+}
+
+// headers returns the headers of a message as it came over the wire.
+func headers(t *testing.T, box *inbox.Inbox, m inbox.Message) mail.Header {
+	t.Helper()
+	source, err := box.Source(m.ID)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, source.Close()) }()
+	read, err := mail.ReadMessage(source)
+	require.NoError(t, err)
+	_, err = io.Copy(io.Discard, read.Body)
+	require.NoError(t, err)
+	return read.Header
+}
+
+func (env *fakeEnv) user(email string, role models.Role) *models.ConsoleUser {
+	env.t.Helper()
+	u, err := env.Store.CreateUser(env.t.Context(), env.app.ID, email, "Grace Hopper", "correct horse battery", role)
+	require.NoError(env.t, err)
+	return u
+}
+
+func (env *fakeEnv) choose(u *models.ConsoleUser, fn func(*models.NotificationSettings)) {
+	env.t.Helper()
+	_, err := env.Store.ChangeNotifications(env.t.Context(), u.ID, func(n *models.NotificationSettings) error { fn(n); return nil })
+	require.NoError(env.t, err)
+}
+
+// sentBy is sent for a console user.
+func (env *fakeEnv) sentBy(u *models.ConsoleUser, emails ...string) *models.Envelope {
+	env.t.Helper()
+	e, _ := env.sent(emails...)
+	env.change(e, func(e *models.Envelope) error { e.OwnerID = &u.ID; return nil })
+	return e
+}
+
+func link(e *models.Envelope, i int) models.Link {
+	return models.Link{EnvelopeID: e.ID, SignerID: e.Signers[i].ID, ID: *e.Signers[i].LinkID}
+}
+
+func (env *fakeEnv) decline(e *models.Envelope, i int) {
+	env.t.Helper()
+	env.change(e, func(e *models.Envelope) error {
+		_, err := e.Decline(env.act(), link(e, i), new("Clause 4."), false)
+		return err
+	})
+}
+
+// notifications returns what the outbox asks for: the notifications, and the digests.
+func (env *fakeEnv) notifications() (each []temporal.NotificationInput, digests []temporal.DigestInput) {
+	env.t.Helper()
+	for {
+		rows, err := env.Store.ClaimOutbox(env.t.Context(), 100, time.Minute)
+		require.NoError(env.t, err)
+		if len(rows) == 0 {
+			return each, digests
+		}
+		for _, r := range rows {
+			require.NoError(env.t, env.Store.FinishOutbox(env.t.Context(), r.Seq))
+			switch r.Kind { //nolint:exhaustive // the others are none
+			case models.OutboxNotify:
+				each = append(each, temporal.NotificationInput{EnvelopeInput: temporal.EnvelopeInput{AppID: r.Refs.AppID, EnvelopeID: r.Key}, EventID: r.ID})
+			case models.OutboxDigest:
+				digests = append(digests, temporal.DigestInput{AppID: r.Refs.AppID, UserID: r.Key, Until: r.CreatedAt})
+			}
+		}
+	}
+}
+
+// notifySender runs the activities that the outbox asks for, each twice.
+func (env *fakeEnv) notifySender() {
+	env.t.Helper()
+	each, _ := env.notifications()
+	for _, in := range each {
+		require.NoError(env.t, env.NotifySender(env.t.Context(), in))
+		require.NoError(env.t, env.NotifySender(env.t.Context(), in), "an activity may run again")
+	}
+}
+
+// TestNotifySender: one email for each event that the sender wants, all in one thread, in the sender's language and time
+// zone, with the ways to end them.
+func TestNotifySender(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		box := env.bySMTP()
+		grace := env.user("grace@acme.example", models.RoleSender)
+		env.choose(grace, func(n *models.NotificationSettings) { n.Opened, n.Signed, n.TimeZone = true, true, "Europe/Berlin" })
+		e := env.sentBy(grace, "ada@example.com", "bob@example.com")
+		env.change(e, func(e *models.Envelope) error { _, err := e.Open(env.act(), link(e, 0)); return err })
+		env.clock.Add(time.Minute)
+		env.signAll(e)
+		env.sealed(temporal.EnvelopeInput{AppID: e.AppID, EnvelopeID: e.ID})
+		env.notifySender()
+
+		got := box.List(inbox.Filter{})
+		var said []string
+		thread := ""
+		for _, m := range got {
+			full, err := box.Get(m.ID)
+			require.NoError(env.t, err)
+			said = append(said, strings.SplitN(strings.SplitN(full.Text, "\n\n", 3)[1], " on ", 2)[0])
+			assert.Equal(env.t, []string{"grace@acme.example"}, m.To)
+			assert.Equal(env.t, "Update: your document", strings.Replace(m.Subject, e.Title(), "your document", 1))
+			assert.Contains(env.t, full.Text, "(Europe/Berlin)")
+			assert.Contains(env.t, full.Text, "https://example.com/console#/envelopes/"+e.ID.String())
+			h := headers(env.t, box, m)
+			require.NotEmpty(env.t, h.Get("In-Reply-To"))
+			require.Equal(env.t, h.Get("In-Reply-To"), h.Get("References"))
+			if thread == "" {
+				thread = h.Get("References")
+			}
+			assert.Equal(env.t, thread, h.Get("References"), "one thread for each envelope")
+			assert.NotEqual(env.t, thread, h.Get("Message-ID"))
+			assert.Equal(env.t, "List-Unsubscribe=One-Click", h.Get("List-Unsubscribe-Post"))
+			assert.Empty(env.t, h.Get("Reply-To"))
+			token, ok := strings.CutPrefix(strings.Trim(h.Get("List-Unsubscribe"), "<>"), "https://example.com/unsubscribe/")
+			require.True(env.t, ok, h.Get("List-Unsubscribe"))
+			app, user, err := env.Tokens.VerifyUnsubscribe(token)
+			require.NoError(env.t, err)
+			assert.Equal(env.t, []uuid.UUID{env.app.ID, grace.ID}, []uuid.UUID{app, user})
+			_, err = env.Tokens.VerifyConsole(token)
+			require.Error(env.t, err, "it opens nothing else")
+		}
+		assert.ElementsMatch(env.t, []string{"Name opened " + e.Title(), "Name signed " + e.Title(), "Everyone signed " + e.Title() + ". It was sealed"}, said,
+			"the last signature is reported by the end")
+
+		env.choose(grace, func(n *models.NotificationSettings) { n.Language = new("de") })
+		other := env.sentBy(grace, "ada@example.com")
+		env.decline(other, 0)
+		env.notifySender()
+		all := box.List(inbox.Filter{})
+		require.Len(env.t, all, len(got)+1)
+		last, err := box.Get(all[0].ID)
+		require.NoError(env.t, err)
+		if strings.HasPrefix(last.Subject, "Update") {
+			last, err = box.Get(all[len(all)-1].ID)
+			require.NoError(env.t, err)
+		}
+		assert.True(env.t, strings.HasPrefix(last.Subject, "Neues zu: "), last.Subject)
+		assert.Contains(env.t, last.Text, "Clause 4.")
+		assert.NotEqual(env.t, thread, headers(env.t, box, last).Get("References"))
+	})
+}
+
+// TestNotifySender_ProblemsAreReported: what ends an envelope, or needs the sender.
+func TestNotifySender_ProblemsAreReported(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		box := env.bySMTP()
+		grace := env.user("grace@acme.example", models.RoleSender)
+		e := env.sentBy(grace, "ada@example.com", "bob@example.com")
+		env.change(e, func(e *models.Envelope) error {
+			return e.InvitationFailed(env.act(), e.Signers[0].ID, "550 no such user", "m")
+		})
+		env.notifySender()
+		env.clock.Add(31 * 24 * time.Hour)
+		_, err := env.Expire(env.t.Context(), temporal.EnvelopeInput{AppID: e.AppID, EnvelopeID: e.ID})
+		require.NoError(env.t, err)
+		stuck := env.sentBy(grace, "ada@example.com")
+		env.signAll(stuck)
+		env.change(stuck, func(e *models.Envelope) error { return e.SealingFailed(env.act(), models.SealingFailing) })
+		env.notifySender()
+		var texts []string
+		for _, m := range box.List(inbox.Filter{}) {
+			full, err := box.Get(m.ID)
+			require.NoError(env.t, err)
+			texts = append(texts, full.Text)
+		}
+		require.Len(env.t, texts, 3)
+		all := strings.Join(texts, "\n")
+		for _, want := range []string{"ada@example.com", "550 no such user", "The deadline to sign", "Not signed by: Name, Name", "it could not be sealed since"} {
+			assert.Contains(env.t, all, want)
+		}
+	})
+}
+
+// TestNotifySender_NobodyElseIsTold: no email to a user who may not see the envelope any more, whose choice has changed, or
+// who knows already.
+func TestNotifySender_NobodyElseIsTold(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(env *fakeEnv, u *models.ConsoleUser, e *models.Envelope){
+		"disabled": func(env *fakeEnv, u *models.ConsoleUser, _ *models.Envelope) {
+			require.NoError(env.t, env.Store.DisableUser(env.t.Context(), env.app.ID, u.ID))
+		},
+		"without a role": func(env *fakeEnv, u *models.ConsoleUser, _ *models.Envelope) { env.exec("UPDATE console_users SET role = 'none' WHERE id = $1", u.ID) },
+		"of another app": func(env *fakeEnv, u *models.ConsoleUser, _ *models.Envelope) {
+			other, _, err := env.Store.CreateApp(env.t.Context(), "Other", models.PlanFree, nil)
+			require.NoError(env.t, err)
+			env.exec("UPDATE console_users SET app_id = $2 WHERE id = $1", u.ID, other.ID)
+		},
+		"of another workspace": func(env *fakeEnv, _ *models.ConsoleUser, _ *models.Envelope) {
+			env.exec("UPDATE apps SET tenants = $2 WHERE id = $1", env.app.ID, `["other"]`)
+		},
+		"who has unsubscribed": func(env *fakeEnv, u *models.ConsoleUser, _ *models.Envelope) {
+			env.choose(u, func(n *models.NotificationSettings) { n.Frequency = models.NotifyNever })
+		},
+		"who wants no such mail": func(env *fakeEnv, u *models.ConsoleUser, _ *models.Envelope) {
+			env.choose(u, func(n *models.NotificationSettings) { n.Declined = false })
+		},
+		"who is the tenant's contact": func(env *fakeEnv, _ *models.ConsoleUser, e *models.Envelope) {
+			require.NoError(env.t, env.Store.SaveSettings(env.t.Context(), models.Settings{AppID: env.app.ID, TenantID: e.TenantID, NotifyEmail: new("GRACE@acme.example")}))
+		},
+		"who declined": func(env *fakeEnv, _ *models.ConsoleUser, e *models.Envelope) {
+			env.change(e, func(e *models.Envelope) error { e.Signers[0].Email = "Grace@acme.example"; return nil })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onBoth(t, func(env *fakeEnv) {
+				grace := env.user("grace@acme.example", models.RoleSender)
+				e := env.sentBy(grace, "ada@example.com")
+				env.decline(e, 0)
+				each, _ := env.notifications()
+				require.Len(env.t, each, 1)
+				lose(env, grace, e)
+				require.NoError(env.t, env.NotifySender(env.t.Context(), each[0]))
+				assert.Empty(env.t, env.mails.mails)
+			})
+		})
+	}
+}
+
+func (env *fakeEnv) exec(query string, args ...any) {
+	env.t.Helper()
+	db, err := env.Store.DB()
+	require.NoError(env.t, err)
+	for i := range args {
+		args[i] = fmt.Sprint(args[i])
+	}
+	_, err = db.ExecContext(env.t.Context(), query, args...)
+	require.NoError(env.t, err)
+}
+
+// TestNotifySender_ASenderWhoSignsGetsTheCopy: and not a notification of the end besides.
+func TestNotifySender_ASenderWhoSignsGetsTheCopy(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		grace := env.user("grace@acme.example", models.RoleSender)
+		env.choose(grace, func(n *models.NotificationSettings) { n.Opened, n.Signed = true, true })
+		e := env.sentBy(grace, "grace@acme.example")
+		env.signAll(e)
+		in := temporal.EnvelopeInput{AppID: e.AppID, EnvelopeID: e.ID}
+		env.sealed(in)
+		require.NoError(env.t, env.SendCopies(env.t.Context(), in))
+		env.notifySender()
+		assert.Equal(env.t, []string{"completed grace@acme.example"}, env.mailedTo())
+	})
+}
+
+// TestNotifySender_SentOnceAfterACut: an attempt whose end is unknown is repeated under the same Message-ID, and an address that
+// is permanently rejected ends the attempts.
+func TestNotifySender_SentOnceAfterACut(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		grace := env.user("grace@acme.example", models.RoleSender)
+		e := env.sentBy(grace, "ada@example.com")
+		env.decline(e, 0)
+		each, _ := env.notifications()
+		env.mails.after = errors.New("connection lost after DATA")
+		require.Error(env.t, env.NotifySender(env.t.Context(), each[0]))
+		env.mails.after = nil
+		for range 2 {
+			require.NoError(env.t, env.NotifySender(env.t.Context(), each[0]))
+		}
+		require.Len(env.t, env.mails.mails, 2)
+		assert.Equal(env.t, env.mails.mails[0].MessageID, env.mails.mails[1].MessageID)
+
+		other := env.sentBy(grace, "ada@example.com")
+		env.decline(other, 0)
+		each, _ = env.notifications()
+		env.mails.refuse = "grace@acme.example"
+		require.NoError(env.t, env.NotifySender(env.t.Context(), each[0]))
+		sent, err := env.Store.Mails(env.t.Context(), other.ID)
+		require.NoError(env.t, err)
+		require.Len(env.t, sent, 1)
+		require.NotNil(env.t, sent[0].FailedAt)
+	})
+}
+
+// TestSendDigest: one email a day with what happened, by envelope; none if nothing did, or nothing that the user may see.
+func TestSendDigest(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		box := env.bySMTP()
+		ctx := env.t.Context()
+		grace := env.user("grace@acme.example", models.RoleSender)
+		env.choose(grace, func(n *models.NotificationSettings) {
+			n.Frequency, n.TimeZone, n.Opened = models.NotifyDaily, "America/New_York", true
+		})
+		first, second, hidden := env.sentBy(grace, "ada@example.com"), env.sentBy(grace, "bob@example.com"), env.sentBy(grace, "eve@example.com")
+		env.change(first, func(e *models.Envelope) error { _, err := e.Open(env.act(), link(e, 0)); return err })
+		env.decline(first, 0)
+		env.decline(hidden, 0)
+		env.change(second, func(e *models.Envelope) error { return e.InvitationFailed(env.act(), e.Signers[0].ID, "550", "m") })
+		env.change(hidden, func(e *models.Envelope) error { e.OwnerID = new(newID()); return nil })
+		each, digests := env.notifications()
+		require.Empty(env.t, each)
+		require.Empty(env.t, digests)
+
+		env.clock.Add(24 * time.Hour)
+		_, err := env.Cleanup(ctx)
+		require.NoError(env.t, err)
+		_, digests = env.notifications()
+		require.Len(env.t, digests, 1)
+		require.NoError(env.t, env.SendDigest(ctx, digests[0]))
+		require.NoError(env.t, env.SendDigest(ctx, digests[0]), "an activity may run again")
+		got := box.List(inbox.Filter{})
+		require.Len(env.t, got, 1)
+		m, err := box.Get(got[0].ID)
+		require.NoError(env.t, err)
+		assert.Equal(env.t, "Daily summary: 2 envelopes", m.Subject)
+		for _, want := range []string{"Opened by Name", "Name declined", "Not delivered to Name", "08:00 (America/New_York)", first.ID.String(), second.ID.String()} {
+			assert.Contains(env.t, m.Text, want)
+		}
+		assert.NotContains(env.t, m.Text, hidden.ID.String(), "it is another user's now")
+		assert.NotEmpty(env.t, headers(env.t, box, got[0]).Get("List-Unsubscribe"))
+
+		env.clock.Add(24 * time.Hour)
+		_, err = env.Cleanup(ctx)
+		require.NoError(env.t, err)
+		_, digests = env.notifications()
+		assert.Empty(env.t, digests, "nothing happened")
+	})
+}
+
+// TestSendDigest_Again: a mail server that is down keeps the items, and one that rejects the address does not.
+func TestSendDigest_Again(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		ctx := env.t.Context()
+		grace := env.user("grace@acme.example", models.RoleSender)
+		env.choose(grace, func(n *models.NotificationSettings) { n.Frequency = models.NotifyDaily })
+		env.decline(env.sentBy(grace, "ada@example.com"), 0)
+		in := temporal.DigestInput{AppID: env.app.ID, UserID: grace.ID, Until: env.clock.Now()}
+		env.mails.after = errors.New("connection lost after DATA")
+		require.Error(env.t, env.SendDigest(ctx, in))
+		env.mails.after = nil
+		require.NoError(env.t, env.SendDigest(ctx, in))
+		require.NoError(env.t, env.SendDigest(ctx, in))
+		require.Len(env.t, env.mails.mails, 2)
+		assert.Equal(env.t, env.mails.mails[0].MessageID, env.mails.mails[1].MessageID)
+
+		env.decline(env.sentBy(grace, "ada@example.com"), 0)
+		env.mails.refuse = "grace@acme.example"
+		require.NoError(env.t, env.SendDigest(ctx, in))
+		env.mails.refuse = ""
+		require.NoError(env.t, env.SendDigest(ctx, in))
+		require.Len(env.t, env.mails.mails, 2)
+		require.NoError(env.t, env.Store.DisableUser(ctx, env.app.ID, grace.ID))
+		require.NoError(env.t, env.SendDigest(ctx, in))
+	})
+}

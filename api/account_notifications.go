@@ -1,0 +1,99 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"countersign/models"
+)
+
+// notificationView are the notification settings of a console user.
+type notificationView struct {
+	Email     string                           `json:"email"`
+	Frequency models.NotificationFrequency     `json:"frequency"`
+	Events    map[models.NotificationKind]bool `json:"events"`
+	Language  *string                          `json:"language"`
+	TimeZone  string                           `json:"timeZone"`
+}
+
+func viewNotifications(u *models.ConsoleUser, n *models.NotificationSettings) notificationView {
+	events := make(map[models.NotificationKind]bool)
+	for _, k := range models.NotificationKinds {
+		events[k] = *n.Choice(k)
+	}
+	return notificationView{u.Email, n.Frequency, events, n.Language, n.TimeZone}
+}
+
+func (s *notificationHandler) getNotifications(c *gin.Context, app caller) error {
+	n, err := s.store.Notifications(c.Request.Context(), app.user.ID)
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, viewNotifications(app.user, &n))
+}
+
+// putNotifications changes the settings in the body and keeps the others.
+func (s *notificationHandler) putNotifications(c *gin.Context, app caller) error {
+	o, err := readObject(c, false)
+	if err != nil {
+		return err
+	}
+	n, err := s.store.ChangeNotifications(c.Request.Context(), app.user.ID, func(n *models.NotificationSettings) error {
+		n.Frequency = models.NotificationFrequency(textOr(o, "frequency", string(n.Frequency)))
+		n.TimeZone = textOr(o, "timeZone", n.TimeZone)
+		if o.has("language") {
+			n.Language = o.optStr("language")
+		}
+		if events := o.sub("events"); events != nil {
+			for _, k := range models.NotificationKinds {
+				chosen := n.Choice(k)
+				*chosen = events.flag(string(k), *chosen)
+			}
+		}
+		n.Check(o.p)
+		return o.err()
+	})
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, viewNotifications(app.user, &n))
+}
+
+// textOr is an optional string that keeps its value if it is absent.
+func textOr(o *object, name, otherwise string) string {
+	if o.get(name) == nil {
+		return otherwise
+	}
+	return o.text(name)
+}
+
+// unsubscribePage serves the page of the link in a notification. It changes nothing: mail programs open links on their own.
+func (s *notificationHandler) unsubscribePage(c *gin.Context) error {
+	if s.pages == nil {
+		return models.ErrNotFound
+	}
+	s.pages.ServeHTTP(c.Writer, c.Request)
+	return nil
+}
+
+// unsubscribe ends the notifications of the console user whom a token in an email names (RFC 8058).
+func (s *notificationHandler) unsubscribe(c *gin.Context) error {
+	invalid := models.Refuse(models.KindUnauthorized, "unsubscribe_link_invalid", "This link is not valid or has expired. Sign in to the console to change your notifications.")
+	app, user, err := s.tokens.VerifyUnsubscribe(c.Param("token"))
+	if err != nil {
+		return invalid
+	}
+	ctx := c.Request.Context()
+	if _, err := s.store.UserOfApp(ctx, app, user); err != nil {
+		return notFoundAs(invalid, err)
+	}
+	_, err = s.store.ChangeNotifications(ctx, user, func(n *models.NotificationSettings) error {
+		n.Frequency = models.NotifyNever
+		return nil
+	})
+	if err != nil {
+		return notFoundAs(invalid, err)
+	}
+	return answerNothing(c)
+}

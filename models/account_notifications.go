@@ -1,0 +1,181 @@
+package models
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// NotificationKind is what a console user may be notified of about the envelopes that they sent.
+type NotificationKind string
+
+// The kinds of notifications.
+const (
+	NotifyCompleted      NotificationKind = "completed"
+	NotifyDeclined       NotificationKind = "declined"
+	NotifyExpired        NotificationKind = "expired"
+	NotifyBounced        NotificationKind = "bounced"
+	NotifySealingProblem NotificationKind = "sealingProblem"
+	NotifyOpened         NotificationKind = "opened"
+	NotifySigned         NotificationKind = "signed"
+)
+
+// NotificationKinds lists all kinds, those that are on by default first.
+var NotificationKinds = []NotificationKind{
+	NotifyCompleted, NotifyDeclined, NotifyExpired, NotifyBounced, NotifySealingProblem, NotifyOpened, NotifySigned,
+}
+
+// Default reports whether a user who has chosen nothing is notified.
+func (k NotificationKind) Default() bool { return k != NotifyOpened && k != NotifySigned }
+
+// Problem reports whether the sender has to act.
+func (k NotificationKind) Problem() bool {
+	return k == NotifyDeclined || k == NotifyBounced || k == NotifySealingProblem
+}
+
+// NotificationOf returns the kind of notification of an event; "" if nobody is notified of it.
+func NotificationOf(name EventName) NotificationKind {
+	switch name { //nolint:exhaustive // nobody is notified of the others
+	case EventEnvelopeCompleted:
+		return NotifyCompleted
+	case EventSignerDeclined:
+		return NotifyDeclined
+	case EventEnvelopeExpired:
+		return NotifyExpired
+	case EventInvitationFailed:
+		return NotifyBounced
+	case EventSealingFailed:
+		return NotifySealingProblem
+	case EventSignerViewed:
+		return NotifyOpened
+	case EventSignerSigned:
+		return NotifySigned
+	}
+	return ""
+}
+
+// NotificationFrequency is when notifications are sent.
+type NotificationFrequency string
+
+// The frequencies.
+const (
+	NotifyImmediately NotificationFrequency = "immediate"
+	NotifyDaily       NotificationFrequency = "daily"
+	NotifyNever       NotificationFrequency = "never"
+)
+
+// NotificationFrequencies lists all frequencies.
+var NotificationFrequencies = []NotificationFrequency{NotifyImmediately, NotifyDaily, NotifyNever}
+
+// NotificationSettings are the notifications that a console user chose.
+type NotificationSettings struct {
+	UserID         uuid.UUID `gorm:"primaryKey"`
+	Frequency      NotificationFrequency
+	Completed      bool
+	Declined       bool
+	Expired        bool
+	Bounced        bool
+	SealingProblem bool
+	Opened         bool
+	Signed         bool
+	Language       *string // BCP 47; nil: the workspace's
+	TimeZone       string  // IANA name
+	// DigestAt is when the next digest is due; nil: none.
+	DigestAt *time.Time
+}
+
+// TableName is the table of notification settings.
+func (NotificationSettings) TableName() string { return "console_notifications" }
+
+// DefaultNotifications returns the settings of a user who has chosen nothing.
+func DefaultNotifications(user uuid.UUID) NotificationSettings {
+	n := NotificationSettings{UserID: user, Frequency: NotifyImmediately, TimeZone: "UTC"}
+	for _, k := range NotificationKinds {
+		*n.Choice(k) = k.Default()
+	}
+	return n
+}
+
+// Choice returns the choice for a kind; nil for an unknown kind.
+func (n *NotificationSettings) Choice(k NotificationKind) *bool {
+	switch k {
+	case NotifyCompleted:
+		return &n.Completed
+	case NotifyDeclined:
+		return &n.Declined
+	case NotifyExpired:
+		return &n.Expired
+	case NotifyBounced:
+		return &n.Bounced
+	case NotifySealingProblem:
+		return &n.SealingProblem
+	case NotifyOpened:
+		return &n.Opened
+	case NotifySigned:
+		return &n.Signed
+	}
+	return nil
+}
+
+// Wants reports whether the user is notified of a kind at a frequency.
+func (n *NotificationSettings) Wants(k NotificationKind, f NotificationFrequency) bool {
+	chosen := n.Choice(k)
+	return n.Frequency == f && chosen != nil && *chosen
+}
+
+// Check records the problems of the settings.
+func (n *NotificationSettings) Check(p Problems) {
+	if !slices.Contains(NotificationFrequencies, n.Frequency) {
+		p.Add("frequency", "must be immediate, daily or never")
+	}
+	if n.Language != nil && !slices.Contains(SupportedLanguages, *n.Language) {
+		p.Add("language", "must be one of %s, or null", strings.Join(SupportedLanguages, ", "))
+	}
+	if _, err := n.location(); err != nil {
+		p.Add("timeZone", "must be an IANA time zone such as Europe/Berlin or UTC")
+	}
+}
+
+func (n *NotificationSettings) location() (*time.Location, error) {
+	if n.TimeZone == "" || n.TimeZone == "Local" || len(n.TimeZone) > 64 {
+		return nil, fmt.Errorf("time zone %q is not named", n.TimeZone)
+	}
+	return time.LoadLocation(n.TimeZone)
+}
+
+// Location returns the time zone of the user; UTC if this machine does not know it.
+func (n *NotificationSettings) Location() *time.Location {
+	if l, err := n.location(); err == nil {
+		return l
+	}
+	return time.UTC
+}
+
+// DigestHour is the hour of the day, in the time zone of the user, at which a digest is due.
+const DigestHour = 8
+
+// NextDigest returns the time of the first digest after now.
+func (n *NotificationSettings) NextDigest(now time.Time) time.Time {
+	local := now.In(n.Location())
+	next := time.Date(local.Year(), local.Month(), local.Day(), DigestHour, 0, 0, 0, local.Location())
+	if !next.After(now) {
+		next = time.Date(local.Year(), local.Month(), local.Day()+1, DigestHour, 0, 0, 0, local.Location())
+	}
+	return next.UTC()
+}
+
+// DigestItem is a notification that waits for the daily digest.
+type DigestItem struct {
+	EventID    uuid.UUID `gorm:"primaryKey"` // of the audit trail
+	UserID     uuid.UUID
+	EnvelopeID uuid.UUID
+	Kind       NotificationKind
+	SignerID   *uuid.UUID
+	At         time.Time
+}
+
+// TableName is the table of digest items.
+func (DigestItem) TableName() string { return "console_digest_items" }

@@ -1,0 +1,181 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"countersign/models"
+)
+
+// NotificationRepository stores what console users are notified of.
+type NotificationRepository struct{ *engine }
+
+// Notifications returns the notification settings of a console user, or the defaults.
+func (s *NotificationRepository) Notifications(ctx context.Context, user uuid.UUID) (models.NotificationSettings, error) {
+	n, err := first[models.NotificationSettings](s.db.WithContext(ctx).Where("user_id = ?", user))
+	if err != nil {
+		return models.NotificationSettings{}, fmt.Errorf("load notification settings of %s: %w", user, err)
+	}
+	if n == nil {
+		return models.DefaultNotifications(user), nil
+	}
+	return *n, nil
+}
+
+// ChangeNotifications changes the notification settings of a console user who is not disabled. What waits for the daily
+// digest is sent with the next one, unless the user wants no notifications any more.
+func (s *NotificationRepository) ChangeNotifications(ctx context.Context, user uuid.UUID, change func(*models.NotificationSettings) error) (models.NotificationSettings, error) {
+	var n models.NotificationSettings
+	err := s.tx(ctx, func(tx *gorm.DB) error {
+		// The user's row is locked: the settings may not exist yet.
+		if _, err := take[models.ConsoleUser](s.locked(tx), "id = ? AND disabled_at IS NULL", user); err != nil {
+			return err
+		}
+		saved, err := first[models.NotificationSettings](tx.Where("user_id = ?", user))
+		if err != nil {
+			return err
+		}
+		if n = models.DefaultNotifications(user); saved != nil {
+			n = *saved
+		}
+		if err := change(&n); err != nil {
+			return err
+		}
+		p := models.Problems{}
+		n.Check(p)
+		if err := p.Err(); err != nil {
+			return err
+		}
+		switch n.Frequency {
+		case models.NotifyDaily:
+			n.DigestAt = new(n.NextDigest(s.now()))
+		case models.NotifyNever:
+			n.DigestAt = nil
+			if err := tx.Where("user_id = ?", user).Delete(&models.DigestItem{}).Error; err != nil {
+				return err
+			}
+		case models.NotifyImmediately:
+		}
+		return tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(&n).Error
+	})
+	return n, wrap(err, "change notification settings of %s", user)
+}
+
+// removeNotifications removes what is stored of a user's notifications.
+func removeNotifications(tx *gorm.DB, user uuid.UUID) error {
+	if err := tx.Where("user_id = ?", user).Delete(&models.DigestItem{}).Error; err != nil {
+		return err
+	}
+	return tx.Where("user_id = ?", user).Delete(&models.NotificationSettings{}).Error
+}
+
+// addNotification adds the notification of the console user who sent an envelope of an event: an outbox row, or an item
+// of the daily digest, as the user has chosen when the transaction commits. An envelope of a bulk send is one of many:
+// unless the user has to act, it only appears in digests.
+func (s *NotificationRepository) addNotification(t *transaction, e *models.Envelope, ev *models.Event) {
+	kind := models.NotificationOf(ev.Name)
+	if kind == "" || e.OwnerID == nil {
+		return
+	}
+	row := s.outboxRow(ev.Timestamp, e.ID, models.OutboxNotify, models.OutboxRefs{AppID: e.AppID, TenantID: e.TenantID})
+	row.ID = ev.ID
+	completeOutboxRow(t, &row)
+	t.afterCommit = append(t.afterCommit, s.signalWake)
+	column := s.db.NamingStrategy.ColumnName("", string(kind))
+	chosen := "EXISTS (SELECT 1 FROM console_notifications WHERE user_id = ? AND frequency = 'immediate' AND " + column + ")"
+	args := []any{*e.OwnerID}
+	if kind.Default() {
+		chosen = "NOT EXISTS (SELECT 1 FROM console_notifications WHERE user_id = ? AND NOT (frequency = 'immediate' AND " + column + "))"
+	}
+	if !kind.Problem() {
+		chosen += " AND NOT EXISTS (SELECT 1 FROM bulk_send_rows WHERE envelope_id = ?)"
+		args = append(args, e.ID)
+	}
+	t.insertIf("outbox", outboxColumns(&row), chosen, args...)
+
+	item := models.DigestItem{EventID: ev.ID, UserID: *e.OwnerID, EnvelopeID: e.ID, Kind: kind, At: ev.Timestamp}
+	if ev.SignerID != uuid.Nil {
+		item.SignerID = &ev.SignerID
+	}
+	t.insertIf("console_digest_items", digestItemColumns(&item),
+		"EXISTS (SELECT 1 FROM console_notifications WHERE user_id = ? AND frequency = 'daily' AND "+column+")", *e.OwnerID)
+}
+
+func digestItemColumns(i *models.DigestItem) []column {
+	return []column{
+		{"event_id", &i.EventID},
+		{"user_id", &i.UserID},
+		{"envelope_id", &i.EnvelopeID},
+		{"kind", &i.Kind},
+		{"signer_id", &i.SignerID},
+		{"at", &i.At},
+	}
+}
+
+// RequestDigests requests the digests that are due, at most n, and sets the times of the next ones. It requests none for
+// a user to whom nothing has happened. It returns how many were due, and how many it has requested.
+func (s *NotificationRepository) RequestDigests(ctx context.Context, n int) (due, requested int, err error) {
+	all, err := find[models.NotificationSettings](s.db.WithContext(ctx).Where("digest_at <= ?", s.now()).Order("digest_at").Limit(n))
+	if err != nil {
+		return 0, 0, fmt.Errorf("list due digests: %w", err)
+	}
+	for i := range all {
+		wanted, err := s.requestDigest(ctx, &all[i])
+		if err != nil {
+			return len(all), requested, fmt.Errorf("request digest of %s: %w", all[i].UserID, err)
+		}
+		if wanted {
+			requested++
+		}
+	}
+	return len(all), requested, nil
+}
+
+// requestDigest reports whether it has requested a digest. One that another process has requested stays as it is.
+func (s *NotificationRepository) requestDigest(ctx context.Context, n *models.NotificationSettings) (requested bool, err error) {
+	now := s.now()
+	err = s.transact(ctx, readWrite, func(t *transaction) error {
+		tx := t.gorm()
+		var next *time.Time
+		if n.Frequency == models.NotifyDaily {
+			next = new(n.NextDigest(now))
+		}
+		done := tx.Model(&models.NotificationSettings{}).Where("user_id = ? AND digest_at = ? AND frequency = ?", n.UserID, n.DigestAt, n.Frequency).
+			Update("digest_at", next)
+		if done.Error != nil || done.RowsAffected == 0 {
+			return done.Error
+		}
+		items, err := count(tx.Model(&models.DigestItem{}).Where("user_id = ?", n.UserID).Limit(1))
+		if err != nil || items == 0 {
+			return err
+		}
+		user, err := take[models.ConsoleUser](tx, "id = ?", n.UserID)
+		if err != nil {
+			return err
+		}
+		requested = true
+		addOutbox(t, s.outboxRow(now, n.UserID, models.OutboxDigest, models.OutboxRefs{AppID: user.AppID}))
+		return nil
+	})
+	return requested, err
+}
+
+// maxDigestItems limits the notifications of one digest.
+const maxDigestItems = 1000
+
+// DigestItems returns what waits for a user's digest since before a time, oldest first.
+func (s *NotificationRepository) DigestItems(ctx context.Context, user uuid.UUID, until time.Time) ([]models.DigestItem, error) {
+	items, err := find[models.DigestItem](s.db.WithContext(ctx).Where("user_id = ? AND at <= ?", user, until).Order("at, event_id").Limit(maxDigestItems))
+	return items, wrap(err, "list digest items of %s", user)
+}
+
+// RemoveDigestItems removes what a digest has reported.
+func (s *NotificationRepository) RemoveDigestItems(ctx context.Context, user uuid.UUID, until time.Time) error {
+	err := s.db.WithContext(ctx).Where("user_id = ? AND at <= ?", user, until).Delete(&models.DigestItem{}).Error
+	return wrap(err, "remove digest items of %s", user)
+}

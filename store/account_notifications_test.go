@@ -1,0 +1,221 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+	"countersign/store"
+	"countersign/test/kit"
+)
+
+// sentBy stores an envelope of a console user that waits for a signer.
+func (f *fixture) sentBy(u *models.ConsoleUser) *models.Envelope {
+	f.t.Helper()
+	e := f.sent(1, nil)
+	require.NoError(f.t, change(f.t.Context(), f, e.ID, func(e *models.Envelope) error {
+		e.OwnerID = &u.ID
+		return nil
+	}))
+	drainOutbox(f.t, f.Store)
+	return e
+}
+
+func (f *fixture) choose(u *models.ConsoleUser, fn func(*models.NotificationSettings)) models.NotificationSettings {
+	f.t.Helper()
+	n, err := f.ChangeNotifications(f.t.Context(), u.ID, func(n *models.NotificationSettings) error { fn(n); return nil })
+	require.NoError(f.t, err)
+	return n
+}
+
+// notified opens the envelope and declines it, and returns the kinds of the events that the outbox notifies of.
+func (f *fixture) notified(e *models.Envelope) (kinds []models.NotificationKind) {
+	f.t.Helper()
+	ctx, s := f.t.Context(), e.Signers[0]
+	l := models.Link{EnvelopeID: e.ID, SignerID: s.ID, ID: *s.LinkID}
+	require.NoError(f.t, change(ctx, f, e.ID, func(e *models.Envelope) error { return must2(e.Open(f.act(), l)) }))
+	require.NoError(f.t, change(ctx, f, e.ID, func(e *models.Envelope) error { return must2(e.Decline(f.act(), l, nil, false)) }))
+	_, log := f.check(e.ID)
+	for _, row := range drainOutbox(f.t, f.Store) {
+		if row.Kind != models.OutboxNotify {
+			continue
+		}
+		require.Equal(f.t, e.ID, row.Key)
+		require.Equal(f.t, f.app.ID, row.FairnessKey)
+		for _, ev := range log {
+			if ev.ID == row.ID {
+				kinds = append(kinds, models.NotificationOf(ev.Name))
+			}
+		}
+	}
+	return kinds
+}
+
+// TestNotificationsFollowTheSettings: the transaction of an event requests the notification that the sender of the envelope
+// wants when it commits, at once or in the digest. An application that sends is not notified.
+func TestNotificationsFollowTheSettings(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		ada, err := s.CreateUser(ctx, f.app.ID, "ada@example.com", "Ada", "correct horse ada", models.RoleSender)
+		require.NoError(t, err)
+		bob, err := s.CreateUser(ctx, f.app.ID, "bob@example.com", "Bob", "correct horse bob", models.RoleSender)
+		require.NoError(t, err)
+		items := func(u *models.ConsoleUser) (kinds []models.NotificationKind) {
+			for _, i := range must(s.DigestItems(ctx, u.ID, clock.Now())) {
+				kinds = append(kinds, i.Kind)
+			}
+			return kinds
+		}
+
+		byApp := f.sent(1, nil)
+		drainOutbox(t, s)
+		assert.Empty(t, f.notified(byApp))
+		assert.Equal(t, []models.NotificationKind{models.NotifyDeclined}, f.notified(f.sentBy(ada)), "the default")
+		f.choose(ada, func(n *models.NotificationSettings) { n.Opened, n.Declined = true, false })
+		assert.Equal(t, []models.NotificationKind{models.NotifyOpened}, f.notified(f.sentBy(ada)))
+		assert.Empty(t, items(ada))
+
+		f.choose(ada, func(n *models.NotificationSettings) { n.Frequency, n.Declined = models.NotifyDaily, true })
+		assert.Empty(t, f.notified(f.sentBy(ada)))
+		assert.Equal(t, []models.NotificationKind{models.NotifyOpened, models.NotifyDeclined}, items(ada))
+		assert.Equal(t, []models.NotificationKind{models.NotifyDeclined}, f.notified(f.sentBy(bob)), "another user's choice changes nothing")
+		assert.Empty(t, items(bob))
+
+		f.choose(ada, func(n *models.NotificationSettings) { n.Frequency = models.NotifyNever })
+		assert.Empty(t, items(ada), "what waited is not sent any more")
+		assert.Empty(t, f.notified(f.sentBy(ada)))
+		assert.Empty(t, items(ada))
+	})
+}
+
+// TestNotificationSettings: a change keeps what it does not name, and a bad one changes nothing. A disabled user has no settings
+// any more.
+func TestNotificationSettings(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
+		ctx := t.Context()
+		f := newFixture(t, s, clock)
+		app, ada, bob := newUsers(t, s)
+		assert.Equal(t, models.DefaultNotifications(ada.ID), must(s.Notifications(ctx, ada.ID)))
+		german := "de"
+		f.choose(ada, func(n *models.NotificationSettings) {
+			n.Language, n.TimeZone, n.Signed = &german, "Europe/Berlin", true
+		})
+		f.choose(ada, func(n *models.NotificationSettings) { n.Completed = false })
+		want := models.DefaultNotifications(ada.ID)
+		want.Language, want.TimeZone, want.Signed, want.Completed = &german, "Europe/Berlin", true, false
+		assert.Equal(t, want, must(s.Notifications(ctx, ada.ID)))
+		assert.Equal(t, models.DefaultNotifications(bob.ID), must(s.Notifications(ctx, bob.ID)))
+
+		_, err := s.ChangeNotifications(ctx, ada.ID, func(n *models.NotificationSettings) error { n.TimeZone = "Nowhere"; return nil })
+		assert.Equal(t, "validation_error timeZone", refusalOf(t, err))
+		assert.Equal(t, want, must(s.Notifications(ctx, ada.ID)))
+
+		f.choose(ada, func(n *models.NotificationSettings) { n.Frequency = models.NotifyDaily })
+		f.notified(f.sentBy(ada))
+		require.Equal(t, 1, rowsIn(t, s, "console_digest_items"))
+		require.NoError(t, s.DisableUser(ctx, app.ID, ada.ID))
+		assert.Zero(t, rowsIn(t, s, "console_notifications")+rowsIn(t, s, "console_digest_items"))
+		_, err = s.ChangeNotifications(ctx, ada.ID, func(*models.NotificationSettings) error { return nil })
+		require.ErrorIs(t, err, models.ErrNotFound)
+	})
+}
+
+// TestDigestsAreRequested: each morning, if something happened; once, although several processes look. After a change to
+// single notifications the last digest still comes.
+func TestDigestsAreRequested(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		ada, err := s.CreateUser(ctx, f.app.ID, "ada@example.com", "Ada", "correct horse ada", models.RoleSender)
+		require.NoError(t, err)
+		chosen := f.choose(ada, func(n *models.NotificationSettings) { n.Frequency, n.TimeZone = models.NotifyDaily, "Asia/Tokyo" })
+		require.Equal(t, chosen.NextDigest(clock.Now()), chosen.DigestAt.UTC())
+		request := func() (due, requested int) {
+			t.Helper()
+			due, requested, err := s.RequestDigests(ctx, 10)
+			require.NoError(t, err)
+			return due, requested
+		}
+		both := func(due, requested int) [2]int { return [2]int{due, requested} }
+		toMorning := func() {
+			n := must(s.Notifications(ctx, ada.ID))
+			clock.Add(n.DigestAt.Sub(clock.Now()))
+		}
+		require.Equal(t, [2]int{0, 0}, both(request()), "it is not time yet")
+		toMorning()
+		require.Equal(t, [2]int{1, 0}, both(request()), "nothing happened")
+		require.Empty(t, drainOutbox(t, s))
+
+		f.notified(f.sentBy(ada))
+		require.Equal(t, [2]int{0, 0}, both(request()))
+		toMorning()
+		require.Equal(t, [2]int{1, 1}, both(request()))
+		require.Equal(t, [2]int{0, 0}, both(request()))
+		rows := drainOutbox(t, s)
+		require.Len(t, rows, 1)
+		require.Equal(t, []any{models.OutboxDigest, ada.ID, f.app.ID, clock.Now()}, []any{rows[0].Kind, rows[0].Key, rows[0].Refs.AppID, rows[0].CreatedAt.UTC()})
+		clock.Add(time.Second)
+		f.notified(f.sentBy(ada))
+		require.Len(t, must(s.DigestItems(ctx, ada.ID, rows[0].CreatedAt)), 1)
+		require.NoError(t, s.RemoveDigestItems(ctx, ada.ID, rows[0].CreatedAt))
+		require.Len(t, must(s.DigestItems(ctx, ada.ID, clock.Now())), 1, "what came later waits for the next digest")
+
+		f.choose(ada, func(n *models.NotificationSettings) { n.Frequency = models.NotifyImmediately })
+		toMorning()
+		require.Equal(t, [2]int{1, 1}, both(request()))
+		require.Nil(t, must(s.Notifications(ctx, ada.ID)).DigestAt)
+	})
+}
+
+// TestEnvelopesOfBulkSendsNotifyOfProblems: the sender of thousands of envelopes is mailed at once only where they have to act.
+func TestEnvelopesOfBulkSendsNotifyOfProblems(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		ada, err := s.CreateUser(ctx, f.app.ID, "ada@example.com", "Ada", "correct horse ada", models.RoleSender)
+		require.NoError(t, err)
+		b, err := f.bulk(1, 60)
+		require.NoError(t, err)
+		f.choose(ada, func(n *models.NotificationSettings) { n.Opened = true })
+		e := f.sentBy(ada)
+		_, err = pool(t, s).ExecContext(ctx, "UPDATE bulk_send_rows SET envelope_id = $1 WHERE bulk_send_id = $2", e.ID.String(), b.ID.String())
+		require.NoError(t, err)
+		assert.Equal(t, []models.NotificationKind{models.NotifyDeclined}, f.notified(e))
+
+		f.choose(ada, func(n *models.NotificationSettings) { n.Frequency = models.NotifyDaily })
+		e = f.sentBy(ada)
+		_, err = pool(t, s).ExecContext(ctx, "UPDATE bulk_send_rows SET envelope_id = $1 WHERE bulk_send_id = $2", e.ID.String(), b.ID.String())
+		require.NoError(t, err)
+		assert.Empty(t, f.notified(e))
+		assert.Len(t, must(s.DigestItems(ctx, ada.ID, clock.Now())), 2)
+	})
+}
+
+// TestUnsentNotificationsAreUnfinished: a notification whose workflow was lost is requested again, under the same id.
+func TestUnsentNotificationsAreUnfinished(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		ada, err := s.CreateUser(ctx, f.app.ID, "ada@example.com", "Ada", "correct horse ada", models.RoleSender)
+		require.NoError(t, err)
+		e, event := f.sentBy(ada), newID()
+		_, err = s.BeginMail(ctx, models.Mail{ID: "n", EnvelopeID: e.ID, SignerID: ada.ID, Kind: models.MailNotification, RequestID: &event})
+		require.NoError(t, err)
+		rows, _, err := s.Unfinished(ctx, store.WorkCopies, uuid.Nil, 10)
+		require.NoError(t, err)
+		require.Len(t, rows, 1)
+		assert.Equal(t, []any{models.OutboxNotify, event, e.ID, true}, []any{rows[0].Kind, rows[0].ID, rows[0].Key, rows[0].Refs.Restart})
+		assert.Equal(t, event, rows[0].ListedBy())
+		require.NoError(t, s.MailFailed(ctx, "n", "no such user"))
+		rows, _, err = s.Unfinished(ctx, store.WorkCopies, uuid.Nil, 10)
+		require.NoError(t, err)
+		assert.Empty(t, rows)
+		assert.Empty(t, must(s.Undelivered(ctx, []uuid.UUID{e.ID})), "no signer is unreachable for it")
+	})
+}

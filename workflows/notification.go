@@ -1,0 +1,24 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"countersign/temporal"
+)
+
+// Notification notifies the console user who sent an envelope of an event.
+func Notification(ctx workflow.Context, in temporal.NotificationInput) error {
+	workflow.SetCurrentDetails(ctx, "Notifying the sender; if this stays, see the pending activity's last failure: the mail server does not accept it.")
+	return new(trouble).run(ctx, task{stuck: stuckNotification, activity: acts.NotifySender, in: in, options: mailOptions("Notify the sender")}, nil)
+}
+
+// Digest sends a console user what happened to the envelopes that they sent. It gives up after half a day: the next digest
+// contains what was not sent.
+func Digest(ctx workflow.Context, in temporal.DigestInput) error {
+	workflow.SetCurrentDetails(ctx, "Sending the daily digest; if this stays, see the pending activity's last failure.")
+	opts := mailOptions("Send the daily digest")
+	opts.ScheduleToCloseTimeout = 12 * time.Hour
+	return execute(ctx, opts, acts.SendDigest, in).Get(ctx, nil)
+}
