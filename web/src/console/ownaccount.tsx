@@ -2,6 +2,7 @@ import { useContext, useState } from "preact/hooks";
 import { Title } from "../ui/parts";
 import { useList, useLoad, formatTime, errorText, type Client, type SignInOptions } from "./api";
 import { Code, noSecondFactor, SecondFactorInput, useSecondFactors, type Factor, type Passkey, type SecondFactors } from "./factors";
+import { Notifications } from "./notifications";
 import { ErrorNotice, Table, useBusy } from "./parts";
 import { addPasskey, passkeysKnown, type PasskeyAnswer } from "./passkeys";
 import { AtProvider, Owner, Prove, type Proof } from "./proof";
@@ -201,6 +202,7 @@ export function Account({ client, email }: { client: Client; email: string }) {
         <section class="card stack"><h2>{t("password")}</h2><Password client={client} email={email} factors={factors} onChange={sessions.reload} /></section>
       </div>)}
       {options.data?.provider && <Connect client={client} email={email} factors={factors} name={options.data.provider.name} />}
+      <Notifications client={client} />
       <h2 class="later">{t("sessions")}</h2>
       {sessions.data && (
         <Table label={t("sessions")} head={[t("device"), t("ipAddress"), t("since"), t("lastUsed"), t("signOut")]}>

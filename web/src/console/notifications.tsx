@@ -1,0 +1,70 @@
+import { useState } from "preact/hooks";
+import { languages } from "../ui/i18n";
+import { useLoad, type Client } from "./api";
+import { ActionButton, ErrorNotice } from "./parts";
+import { t } from "./texts";
+
+type Frequency = "immediate" | "daily" | "never";
+type Events = Record<(typeof kinds)[number][0], boolean>;
+interface Settings { email: string; frequency: Frequency; events: Events; language: string | null; timeZone: string }
+
+const frequencies = [["immediate", "notifyImmediately"], ["daily", "notifyDaily"], ["never", "notifyNever"]] as const;
+const kinds = [
+  ["completed", "notifyCompleted"], ["declined", "notifyDeclined"], ["expired", "notifyExpired"], ["bounced", "notifyBounced"], ["sealingProblem", "notifySealingProblem"], ["opened", "notifyOpened"], ["signed", "notifySigned"],
+] as const;
+
+const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
+
+/** The emails that a user gets about the envelopes that they sent. */
+export function Notifications({ client }: { client: Client }) {
+  const { data, problem, reload } = useLoad<Settings>(client, "me/notifications");
+  const [changed, setChanged] = useState<Partial<Settings>>({});
+  const set = (change: Partial<Settings>) => setChanged({ ...changed, ...change });
+  const save = async () => {
+    await client.call("me/notifications", { method: "PUT", body: changed });
+    // Changes made during the request are still to be saved.
+    setChanged((now) => Object.fromEntries(Object.entries(now).filter(([key, value]) => value !== changed[key as keyof Settings])));
+    reload();
+  };
+  const own = data && { ...data, ...changed };
+  const choose = (frequency: Frequency) => {
+    // The first summary should come in the morning of the user, not of Greenwich.
+    const zone = frequency === "daily" && data?.frequency !== "daily" && own?.timeZone === "UTC" ? { timeZone: ownZone() } : {};
+    set({ frequency, ...zone });
+  };
+  return (
+    <section class="card stack later" aria-labelledby="notifications">
+      <h2 id="notifications">{t("notifications")}</h2>
+      <ErrorNotice text={problem} />
+      {own && (
+        <>
+          <p>{t("notifyIntro", { email: own.email })}</p>
+          <fieldset class="ticks">
+            <legend>{t("notifyWhen")}</legend>
+            {frequencies.map(([value, label]) => <label key={value}><input type="radio" name="frequency" checked={own.frequency === value} onChange={() => choose(value)} /> {t(label)}</label>)}
+          </fieldset>
+          {own.frequency !== "never" && (
+            <>
+              <fieldset class="ticks">
+                <legend>{t("notifyOf")}</legend>
+                {kinds.map(([kind, label]) => <label key={kind}><input type="checkbox" checked={own.events[kind]} onChange={(e) => set({ events: { ...own.events, [kind]: e.currentTarget.checked } })} /> {t(label)}</label>)}
+              </fieldset>
+              {own.frequency === "immediate" && <p class="quiet small">{t("notifyBulkHint")}</p>}
+              <div class="pair">
+                <div><label for="nlanguage">{t("notifyLanguage")}</label>
+                  <select id="nlanguage" value={own.language ?? ""} onChange={(e) => set({ language: e.currentTarget.value || null })}>
+                    <option value="">{t("workspaceLanguage")}</option>{Object.entries(languages).map(([tag, name]) => <option key={tag} value={tag} lang={tag}>{name}</option>)}
+                  </select></div>
+                <div><label for="nzone">{t("timeZone")}</label>
+                  <select id="nzone" value={own.timeZone} onChange={(e) => set({ timeZone: e.currentTarget.value })}>
+                    {[...new Set(["UTC", own.timeZone, ownZone(), ...Intl.supportedValuesOf("timeZone")])].map((zone) => <option key={zone}>{zone}</option>)}
+                  </select></div>
+              </div>
+            </>
+          )}
+          <ActionButton label={t("save")} tone="" done={t("saved")} work={save} />
+        </>
+      )}
+    </section>
+  );
+}
