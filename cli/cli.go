@@ -11,7 +11,7 @@ type Commands struct {
 	Send       sendCommand       `cmd:"" group:"Use a service" help:"Send PDFs to be signed."`
 	Status     statusCommand     `cmd:"" group:"Use a service" help:"Show an envelope, its signers and what happened."`
 	List       listCommand       `cmd:"" group:"Use a service" help:"List envelopes."`
-	Remind     remindCommand     `cmd:"" group:"Use a service" help:"Send everyone whose turn it is a new link."`
+	Remind     remindCommand     `cmd:"" group:"Use a service" help:"Email a reminder, with the same link, to everyone whose turn it is."`
 	Void       voidCommand       `cmd:"" group:"Use a service" help:"End an envelope."`
 	Extend     extendCommand     `cmd:"" group:"Use a service" help:"Move the deadline of an envelope."`
 	Replace    replaceCommand    `cmd:"" group:"Use a service" help:"Put another person in the place of a signer."`

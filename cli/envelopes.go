@@ -76,7 +76,7 @@ func (l listCommand) Run(ctx context.Context) error {
 
 type remindCommand struct{ remoteEnvelope }
 
-// Run sends a new link to every awaited signer.
+// Run reminds every awaited signer.
 func (r remindCommand) Run(ctx context.Context) error {
 	c, _, err := r.client()
 	if err != nil {

@@ -128,7 +128,7 @@ func (s *server) remind(ctx context.Context, envelope uuid.UUID, r reminded) err
 		if i < 0 || shown(&e.Signers[i]) != r.line {
 			return errors.New("not done: the signer changed after the person was asked; read the envelope, and ask again")
 		}
-		_, err = s.Client.API.ResendSigningLinkWithResponse(ctx, envelope, r.id, nil, ifUnchanged(tag))
+		_, err = s.Client.API.RemindSignerWithResponse(ctx, envelope, r.id, nil, ifUnchanged(tag))
 		if refused, ok := errors.AsType[*countersign.Error](err); !ok || refused.Status != http.StatusPreconditionFailed || n == attempts {
 			return err
 		}

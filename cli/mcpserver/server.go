@@ -74,7 +74,7 @@ func New(cfg Config) (*mcp.Server, error) {
 	}
 	reaches := &mcp.ToolAnnotations{}
 	add(m, reaches, "send_envelope", "Send a draft: the first signers are invited. The person is asked to confirm it.", withConfirmation(s, s.askToSend, s.sendEnvelope))
-	add(m, reaches, "remind_signers", "Mail everyone whose turn it is a new link; the one before ends. The person is asked to confirm it.", withConfirmation(s, s.askToRemind, s.remindSigners))
+	add(m, reaches, "remind_signers", "Email a reminder to everyone whose turn it is, with the link that they have. At most once an hour for each signer. The person is asked to confirm it.", withConfirmation(s, s.askToRemind, s.remindSigners))
 	add(m, reaches, "void_envelope", "End an envelope for good; signers are told. The person is asked to confirm it.", withConfirmation(s, s.askToVoid, s.voidEnvelope))
 	return m, nil
 }

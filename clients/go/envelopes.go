@@ -147,9 +147,9 @@ func (c *Client) Void(ctx context.Context, id uuid.UUID, reason string) (*Envelo
 	return Answer(c.API.VoidEnvelopeWithResponse(ctx, id, nil, api.ReasonRequest{Reason: Optional(reason)}))
 }
 
-// Remind sends a signer a new link by email, and invalidates the previous one.
+// Remind emails a signer a reminder with the present link, at most once an hour.
 func (c *Client) Remind(ctx context.Context, id, signer uuid.UUID) error {
-	_, err := c.API.ResendSigningLinkWithResponse(ctx, id, signer, nil)
+	_, err := c.API.RemindSignerWithResponse(ctx, id, signer, nil)
 	return err
 }
 
