@@ -110,6 +110,10 @@ func TestEveryMailInEveryLanguage(t *testing.T) {
 			Language: tag, RecipientName: "Charles Babbage", SenderName: "Acme GmbH", Subject: "Lease 12b", Message: "Hi Grace,\nplease sign soon.", SigningURL: "https://sign.example.com/sign/" + strings.Repeat("x", 400),
 			ShortURL: "https://sign.example.com/sign/0123456789abcdef0123456789abcdefx", ExpiresAt: &at, DocumentNames: []string{"lease.pdf", "plan.pdf"},
 		}
+		to := To{Language: tag, RecipientName: "Grace Hopper", SenderName: "Acme GmbH", Zone: time.FixedZone("Europe/Berlin", 3600), SettingsURL: "https://sign.example.com/console#/account", UnsubscribeURL: "https://sign.example.com/unsubscribe/" + strings.Repeat("z", 300)}
+		notification := func(kind NotificationKind) Notification {
+			return Notification{To: to, Subject: "Lease 12b", Kind: kind, ByName: "Ada Lovelace", ByAddress: "ada@example.com", ReasonText: map[NotificationKind]string{NotificationDeclined: "Clause 4.", NotificationBounced: "550 no such user"}[kind], At: at, Waiting: []string{"Bob Hill", "Eve Stone"}, EnvelopeURL: "https://sign.example.com/console#/envelopes/1"}
+		}
 		untitled := invitation
 		untitled.Subject = ""
 		approve, read, host := invitation, invitation, invitation
@@ -130,7 +134,18 @@ func TestEveryMailInEveryLanguage(t *testing.T) {
 			"notice-delegated": Notice{Language: tag, SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: NoticeDelegated, ByName: "Ada", ByAddress: "bob@example.com", ReasonText: "On leave", At: at, ConsoleURL: "https://sign.example.com/console"},
 			"notice-bounced":   Notice{Language: tag, SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: NoticeBounced, ByName: "Ada", ByAddress: "ada@example.com", ReasonText: "550 no such user", At: at, ConsoleURL: "https://sign.example.com/console"},
 			"notice-stuck":     Notice{Language: tag, SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: NoticeStuck, At: at, ConsoleURL: "https://sign.example.com/console"},
-			"webhook":          WebhookDisabled{Language: tag, URL: "https://hooks.example.com/x", Since: at, LastError: "timeout", ConsoleURL: "https://sign.example.com/console"},
+			"notify-completed": notification(NotificationCompleted),
+			"notify-declined":  notification(NotificationDeclined),
+			"notify-expired":   notification(NotificationExpired),
+			"notify-bounced":   notification(NotificationBounced),
+			"notify-stuck":     notification(NotificationStuck),
+			"notify-opened":    notification(NotificationOpened),
+			"notify-signed":    notification(NotificationSigned),
+			"digest": Digest{To: to, Until: at, Hour: 8, More: 2, Envelopes: []DigestEnvelope{
+				{Subject: "Lease 12b", URL: "https://sign.example.com/console#/envelopes/1", Events: []DigestEvent{{Kind: NotificationOpened, ByName: "Ada Lovelace"}, {Kind: NotificationSigned, ByName: "Ada Lovelace"}, {Kind: NotificationCompleted}}},
+				{Subject: "Order 7", URL: "https://sign.example.com/console#/envelopes/2", Events: []DigestEvent{{Kind: NotificationBounced, ByName: "Bob Hill"}, {Kind: NotificationDeclined, ByName: "Eve Stone"}, {Kind: NotificationExpired}, {Kind: NotificationStuck}}},
+			}},
+			"webhook": WebhookDisabled{Language: tag, URL: "https://hooks.example.com/x", Since: at, LastError: "timeout", ConsoleURL: "https://sign.example.com/console"},
 		} {
 			got, err := m.Render()
 			require.NoError(t, err, "%s %s", tag, name)
