@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/jpeg"
 	"image/png"
 	"os"
@@ -21,10 +22,7 @@ import (
 )
 
 // cornered is a white picture with a red upper left corner.
-func cornered(img interface {
-	image.Image
-	Set(x, y int, c color.Color)
-}) image.Image {
+func cornered(img draw.Image) image.Image {
 	r := img.Bounds()
 	for y := range r.Dy() {
 		for x := range r.Dx() {
@@ -74,10 +72,10 @@ const exifTurned = "Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\
 func TestPage_OfEachKindOfPicture_ShowsIt(t *testing.T) {
 	t.Parallel()
 	size := image.Rect(0, 0, 300, 150)
-	clear := cornered(image.NewNRGBA(size)).(*image.NRGBA)
+	partly := cornered(image.NewNRGBA(size)).(*image.NRGBA)
 	for y := range 75 {
 		for x := 150; x < 300; x++ {
-			clear.Set(x, y, color.NRGBA{})
+			partly.Set(x, y, color.NRGBA{})
 		}
 	}
 	plain := pngOf(t, cornered(image.NewNRGBA(size)))
@@ -90,7 +88,7 @@ func TestPage_OfEachKindOfPicture_ShowsIt(t *testing.T) {
 		red           image.Point // in hundredths of the page
 	}{
 		"PNG":                      {plain, 842, 421, image.Pt(25, 25)},
-		"PNG, transparent":         {pngOf(t, clear), 842, 421, image.Pt(25, 25)},
+		"PNG, transparent":         {pngOf(t, partly), 842, 421, image.Pt(25, 25)},
 		"PNG, 16 bits":             {pngOf(t, cornered(image.NewNRGBA64(size))), 842, 421, image.Pt(25, 25)},
 		"PNG of 150 dpi":           {withChunk(plain, "pHYs", perMeter(5906)...), 144, 72, image.Pt(25, 25)},
 		"PNG of a screen's 72 dpi": {withChunk(plain, "pHYs", perMeter(2835)...), 842, 421, image.Pt(25, 25)},
