@@ -2489,7 +2489,7 @@ type ConsoleEnvelope struct {
 	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
 	Subject *string `json:"subject"`
 
-	// TemplateID The template that the envelope was made of.
+	// TemplateID The template that the envelope was created from.
 	TemplateID *openapi_types.UUID `json:"templateId,omitempty"`
 
 	// TemplateVersion Version of the template.
@@ -2585,7 +2585,7 @@ type ConsoleEnvelopeRow struct {
 	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
 	Subject *string `json:"subject"`
 
-	// TemplateID The template that the envelope was made of.
+	// TemplateID The template that the envelope was created from.
 	TemplateID *openapi_types.UUID `json:"templateId,omitempty"`
 
 	// TemplateVersion Version of the template.
@@ -3110,7 +3110,7 @@ type Envelope struct {
 	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
 	Subject *string `json:"subject"`
 
-	// TemplateID The template that the envelope was made of.
+	// TemplateID The template that the envelope was created from.
 	TemplateID *openapi_types.UUID `json:"templateId,omitempty"`
 
 	// TemplateVersion Version of the template.
@@ -3161,7 +3161,7 @@ type EnvelopeForm struct {
 	// DocumentOptions A `DocumentOptions`, as JSON.
 	DocumentOptions *openapi_types.File `json:"documentOptions,omitempty"`
 
-	// ExpiresInDays A number or null, as JSON.
+	// ExpiresInDays Days from sending until signing closes, as a JSON number from 1 to 3650. `null` for no deadline.
 	ExpiresInDays *openapi_types.File `json:"expiresInDays,omitempty"`
 
 	// ExternalID Your own ID for the envelope. Omitted if none was given.
@@ -3173,19 +3173,19 @@ type EnvelopeForm struct {
 	// File A PDF, JPEG or PNG.
 	File openapi_types.File `json:"file"`
 
-	// Labels An array of strings, as JSON.
+	// Labels Labels: up to 20 strings of up to 50 characters, as a JSON array.
 	Labels *openapi_types.File `json:"labels,omitempty"`
 
 	// Message Text shown in the invitation emails. Maximum 2,000 characters.
 	Message *string `json:"message,omitempty"`
 
-	// Metadata An object of strings, as JSON.
+	// Metadata Your own data: up to 20 strings of up to 500 characters, as a JSON object.
 	Metadata *openapi_types.File `json:"metadata,omitempty"`
 
 	// Origin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
 	Origin *EnvelopeFormOrigin `json:"origin,omitempty"`
 
-	// ReminderHours A number or null, as JSON.
+	// ReminderHours Hours between reminders, as a JSON number from 0 to 8760. 0 for none, `null` for the setting of the tenant.
 	ReminderHours *openapi_types.File `json:"reminderHours,omitempty"`
 
 	// Send `true` or `false`.
@@ -3607,7 +3607,7 @@ type FileForm struct {
 	// Repair `auto`: a damaged or digitally signed document is saved again as a new file that looks the same, and the original is attached to the sealed file. `refuse`: such a document is rejected.
 	Repair *FileFormRepair `json:"repair,omitempty"`
 
-	// Tags What happens to text tags in the document.
+	// Tags `detect`: text tags become fields and are removed from the document. `ignore`: they stay text.
 	Tags *FileFormTags `json:"tags,omitempty"`
 }
 
@@ -3620,7 +3620,7 @@ type FileFormForm string
 // FileFormRepair `auto`: a damaged or digitally signed document is saved again as a new file that looks the same, and the original is attached to the sealed file. `refuse`: such a document is rejected.
 type FileFormRepair string
 
-// FileFormTags What happens to text tags in the document.
+// FileFormTags `detect`: text tags become fields and are removed from the document. `ignore`: they stay text.
 type FileFormTags string
 
 // Home The start page of the console.
@@ -4096,7 +4096,7 @@ type SealingProblem struct {
 	// Code Why sealing fails.
 	Code SealingProblemCode `json:"code"`
 
-	// Message What is wrong, for people.
+	// Message Explanation for people. The text may change; programs should use `error`.
 	Message string `json:"message"`
 
 	// Since Since when sealing fails.
@@ -4417,7 +4417,7 @@ type Template struct {
 	// Documents Documents in order.
 	Documents []TemplateDocument `json:"documents,omitzero"`
 
-	// ExpiresInDays Days from sending until signing closes. Null for no deadline; omitted for the tenant's default.
+	// ExpiresInDays Days from sending until signing closes. Null for no deadline. Omitted if the default of the tenant applies.
 	ExpiresInDays *int `json:"expiresInDays,omitempty"`
 
 	// ExternalID Your own ID for the template. Null if none was given.
@@ -4561,7 +4561,7 @@ type TemplateEditForm struct {
 	// Documents The `documents` of a `TemplateEdit`, as JSON.
 	Documents *openapi_types.File `json:"documents,omitempty"`
 
-	// ExpiresInDays A number or null, as JSON.
+	// ExpiresInDays Days from sending until signing closes, as a JSON number from 1 to 3650. `null` for no deadline.
 	ExpiresInDays *openapi_types.File `json:"expiresInDays,omitempty"`
 
 	// ExternalID Your own ID for the template. Omitted if none was given.
@@ -4573,13 +4573,13 @@ type TemplateEditForm struct {
 	// File A PDF, JPEG or PNG.
 	File *openapi_types.File `json:"file,omitempty"`
 
-	// Labels An array of strings, as JSON.
+	// Labels Labels: up to 20 strings of up to 50 characters, as a JSON array.
 	Labels *openapi_types.File `json:"labels,omitempty"`
 
 	// Message Text shown in the invitation emails. Maximum 2,000 characters.
 	Message *string `json:"message,omitempty"`
 
-	// Metadata An object of strings, as JSON.
+	// Metadata Your own data: up to 20 strings of up to 500 characters, as a JSON object.
 	Metadata *openapi_types.File `json:"metadata,omitempty"`
 
 	// Name Name of the template.
@@ -4588,7 +4588,7 @@ type TemplateEditForm struct {
 	// Origin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
 	Origin *TemplateEditFormOrigin `json:"origin,omitempty"`
 
-	// ReminderHours A number or null, as JSON.
+	// ReminderHours Hours between reminders, as a JSON number from 0 to 8760. 0 for none, `null` for the setting of the tenant.
 	ReminderHours *openapi_types.File `json:"reminderHours,omitempty"`
 
 	// Roles The `roles` of a `TemplateRequest`, as JSON.
@@ -4693,7 +4693,7 @@ type TemplateForm struct {
 	// DocumentOptions A `DocumentOptions`, as JSON.
 	DocumentOptions *openapi_types.File `json:"documentOptions,omitempty"`
 
-	// ExpiresInDays A number or null, as JSON.
+	// ExpiresInDays Days from sending until signing closes, as a JSON number from 1 to 3650. `null` for no deadline.
 	ExpiresInDays *openapi_types.File `json:"expiresInDays,omitempty"`
 
 	// ExternalID Your own ID for the template. Omitted if none was given.
@@ -4705,13 +4705,13 @@ type TemplateForm struct {
 	// File A PDF, JPEG or PNG.
 	File *openapi_types.File `json:"file,omitempty"`
 
-	// Labels An array of strings, as JSON.
+	// Labels Labels: up to 20 strings of up to 50 characters, as a JSON array.
 	Labels *openapi_types.File `json:"labels,omitempty"`
 
 	// Message Text shown in the invitation emails. Maximum 2,000 characters.
 	Message *string `json:"message,omitempty"`
 
-	// Metadata An object of strings, as JSON.
+	// Metadata Your own data: up to 20 strings of up to 500 characters, as a JSON object.
 	Metadata *openapi_types.File `json:"metadata,omitempty"`
 
 	// Name Name of the template.
@@ -4720,7 +4720,7 @@ type TemplateForm struct {
 	// Origin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
 	Origin *TemplateFormOrigin `json:"origin,omitempty"`
 
-	// ReminderHours A number or null, as JSON.
+	// ReminderHours Hours between reminders, as a JSON number from 0 to 8760. 0 for none, `null` for the setting of the tenant.
 	ReminderHours *openapi_types.File `json:"reminderHours,omitempty"`
 
 	// Roles The `roles` of a `TemplateRequest`, as JSON.
@@ -7680,7 +7680,7 @@ type ClientInterface interface {
 
 	// GetPagePicture Get a picture of a page
 	//
-	// Returns a page of an original or sealed document as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
+	// Returns a page of an original or sealed document as a picture. Everyone sees this picture, and its pixels are reproducible. The picture is rendered when it is first requested.
 	//
 	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page} (the `GetPagePicture` operationId).
 	GetPagePicture(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetPagePictureParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -8006,7 +8006,7 @@ type ClientInterface interface {
 
 	// GetTemplatePagePicture Get a picture of a page of a template
 	//
-	// Returns the page as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
+	// Returns the page as a picture. Everyone sees this picture, and its pixels are reproducible. The picture is rendered when it is first requested.
 	//
 	// Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page} (the `GetTemplatePagePicture` operationId).
 	GetTemplatePagePicture(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePagePictureParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -9575,7 +9575,7 @@ func (c *Client) UpdateDocument(ctx context.Context, id openapi_types.UUID, docu
 
 // GetPagePicture Get a picture of a page
 //
-// Returns a page of an original or sealed document as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
+// Returns a page of an original or sealed document as a picture. Everyone sees this picture, and its pixels are reproducible. The picture is rendered when it is first requested.
 //
 // Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page} (the `GetPagePicture` operationId).
 func (c *Client) GetPagePicture(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetPagePictureParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10301,7 +10301,7 @@ func (c *Client) DownloadTemplateDocument(ctx context.Context, id openapi_types.
 
 // GetTemplatePagePicture Get a picture of a page of a template
 //
-// Returns the page as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
+// Returns the page as a picture. Everyone sees this picture, and its pixels are reproducible. The picture is rendered when it is first requested.
 //
 // Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page} (the `GetTemplatePagePicture` operationId).
 func (c *Client) GetTemplatePagePicture(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePagePictureParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -17682,7 +17682,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetPagePictureWithResponse Get a picture of a page
 	//
-	// Returns a page of an original or sealed document as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
+	// Returns a page of an original or sealed document as a picture. Everyone sees this picture, and its pixels are reproducible. The picture is rendered when it is first requested.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18040,7 +18040,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetTemplatePagePictureWithResponse Get a picture of a page of a template
 	//
-	// Returns the page as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
+	// Returns the page as a picture. Everyone sees this picture, and its pixels are reproducible. The picture is rendered when it is first requested.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -23704,7 +23704,7 @@ func (c *ClientWithResponses) UpdateDocumentWithResponse(ctx context.Context, id
 
 // GetPagePictureWithResponse Get a picture of a page
 //
-// Returns a page of an original or sealed document as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
+// Returns a page of an original or sealed document as a picture. Everyone sees this picture, and its pixels are reproducible. The picture is rendered when it is first requested.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -24302,7 +24302,7 @@ func (c *ClientWithResponses) DownloadTemplateDocumentWithResponse(ctx context.C
 
 // GetTemplatePagePictureWithResponse Get a picture of a page of a template
 //
-// Returns the page as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
+// Returns the page as a picture. Everyone sees this picture, and its pixels are reproducible. The picture is rendered when it is first requested.
 //
 // Returns a wrapper object for the known response body format(s).
 //
