@@ -57,7 +57,7 @@ export function WorkspaceChoice({ who }: { who: Identity }) {
   const { list, chosen, own, choose } = useWorkspaces();
   if (list.length < 2) return <span class="workspace small"><span class="sr">{t("workspace")}: </span><bdi>{own}</bdi></span>;
   return (
-    <select class="languages workspace" aria-label={t("workspace")} value={chosen} onChange={(e) => choose(e.currentTarget.value)}>
+    <select class="workspace" aria-label={t("workspace")} value={chosen} onChange={(e) => choose(e.currentTarget.value)}>
       {who.app.tenants.length === 0 && <option value="">{t("allWorkspaces")}</option>}
       {list.map((w) => <option key={w}>{w}</option>)}
     </select>
