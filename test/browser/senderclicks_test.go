@@ -127,6 +127,6 @@ func TestSenderSignsToo(t *testing.T) {
 	b.until(`document.querySelector(".bsheet li strong")?.textContent === "Ada Lovelace" && [...document.querySelectorAll(".bstepno")].every((x) => x.textContent === "1")`)
 	b.button("Send to 2 people")
 	b.until(`location.pathname.startsWith("/sign/")`)
-	b.see("Sam Staff")
+	b.see("Verify your identity")
 	b.waitUntilStill()
 }
