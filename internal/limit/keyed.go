@@ -27,6 +27,7 @@ const (
 type keyState struct {
 	active    int
 	pace      time.Duration // smoothed duration of work
+	progress  time.Time     // when work last ended, or began where none was active
 	nextStart time.Time     // when the last waiting work comes back
 }
 
@@ -45,10 +46,13 @@ func (l *Keyed) TryAcquire(key string, limit int) (release func(), wait time.Dur
 		l.keys[key] = k
 	}
 	if k.active < limit {
+		if k.active == 0 {
+			k.progress = now
+		}
 		k.active++
 		return func() { l.release(key, k, now) }, 0
 	}
-	step := k.pace / time.Duration(limit)
+	step := max(k.pace, now.Sub(k.progress)) / time.Duration(limit) // work that hangs is noticed before it ends
 	if k.nextStart.Before(now) || k.nextStart.Sub(now) > l.MaxWait-step {
 		k.nextStart = now // or the round is full, and the next one begins
 	}
@@ -61,6 +65,7 @@ func (l *Keyed) release(key string, k *keyState, since time.Time) {
 	defer l.mu.Unlock()
 	now := l.Now()
 	k.active--
+	k.progress = now
 	k.pace = (3*k.pace + max(0, now.Sub(since))) / 4
 	if k.active == 0 && !k.nextStart.After(now) {
 		delete(l.keys, key)
