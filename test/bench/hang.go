@@ -93,18 +93,11 @@ func (w *benchEnv) measureHang(ctx context.Context) error {
 		}
 	}
 	for _, e := range effects {
-		control, beside := mean(e.took[afterBurst]), mean(e.took[whileHanging])
-		report("%-39s %s alone, %s beside a burst, %s beside one that hangs: %.2f times  (goal: at most %.0f; means of %d)",
-			e.name, ms(mean(e.took[quiet])), ms(control), ms(beside), float64(beside)/float64(control), hangGoal, len(e.took[whileHanging]))
+		control, beside := median(e.took[afterBurst]), median(e.took[whileHanging])
+		report("%-39s %s alone, %s beside a burst, %s beside one that hangs: %.2f times  (goal: at most %.0f; medians of %d)",
+			e.name, ms(median(e.took[quiet])), ms(control), ms(beside), float64(beside)/float64(control), hangGoal, len(e.took[whileHanging]))
 	}
 	return nil
-}
-
-func mean(d []time.Duration) (m time.Duration) {
-	for _, one := range d {
-		m += one
-	}
-	return m / time.Duration(max(len(d), 1))
 }
 
 // expireTenant has envelopes that expire two seconds after they were sent: the interface counts in days.
