@@ -226,6 +226,8 @@ func (r *recorder) account() {
 	r.json(get, at+"/sessions", nil)
 	r.json(get, at+"/passkeys", nil)
 	r.json(get, at+"/totp", nil)
+	r.json(get, at+"/me/notifications", nil)
+	r.json(put, at+"/me/notifications", member{"events": member{"opened": true}, "frequency": "daily", "timeZone": "Europe/Berlin"})
 	secret := r.json(post, at+"/totp", member{"password": password})["secret"].(string)
 	code := func() string {
 		c, err := totp.GenerateCode(secret, time.Now())

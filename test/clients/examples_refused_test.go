@@ -106,6 +106,7 @@ func (r *recorder) refusals(completed, voided, used string) {
 		r.refused("receipt_invalid", get, "/v1/receipts/eyJhbGciOiJFUzI1NiJ9", nil)
 		r.refused("download_link_invalid", get, "/v1/download/eyJhbGciOiJFUzI1NiJ9", nil)
 		r.refused("signing_link_used", get, used, nil)
+		r.refused("unsubscribe_link_invalid", post, "/unsubscribe/eyJhbGciOiJFUzI1NiJ9", nil)
 	})
 
 	// What the state does not allow.

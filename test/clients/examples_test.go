@@ -92,9 +92,9 @@ func TestExamples(t *testing.T) {
 }
 
 // withoutExample are the operations that need what this test does not have: an authenticator, a provider, a row that fails
-// while it is sent, a file that is too large for an email, or a lost workflow.
+// while it is sent, a file that is too large for an email, a lost workflow, or an email to a console user.
 var withoutExample = map[string]bool{
-	"retryBulkSend": true, "getDownload": true, "restartEnvelopeWorkflow": true,
+	"retryBulkSend": true, "getDownload": true, "unsubscribe": true, "restartEnvelopeWorkflow": true,
 	"beginPasskeyAuthentication": true, "beginPasskeyRegistration": true, "createPasskey": true, "deletePasskey": true, "beginPasskeyReauthentication": true,
 	"beginProviderSignIn": true, "completeProviderSignIn": true, "connectProvider": true,
 }
