@@ -56,6 +56,7 @@ func TestFirstTimeSender(t *testing.T) {
 	id := eval[string](b, `location.hash.split("/")[2]`)
 	for page := 1; page <= 3; page++ { // scrolled through
 		b.shows(page)
+		b.until(fmt.Sprintf(`document.querySelectorAll(".bpage")[%d].querySelector("[class*=sugg]") !== null`, page-1)) // blanks are looked for on pages that were in view
 	}
 	b.until(`document.body.innerText.includes("Add all (11)")`)
 	b.button("Add all (11)")
