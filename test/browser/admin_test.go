@@ -308,7 +308,7 @@ func TestConsoleOnABadDay(t *testing.T) {
 	b.visit(svc.base + "/console#/envelopes/" + id)
 	b.see("A file is missing.")
 	require.True(t, eval[bool](b, `[...document.querySelectorAll(".notice.bad")].some((n) => n.textContent.includes("A file is missing."))`))
-	b.see("signs in person; Hugo (hugo@exmaple.com) gets the link")
+	b.see("Signs in person; Hugo (hugo@exmaple.com) gets the link")
 	b.see("A host can't be replaced")
 	b.checked("console-bad-day")
 	b.waitUntilStill()

@@ -159,7 +159,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.fill("#login", "bob")
 		b.button("Continue")
 		b.see("Sign out")
-		require.Contains(t, b.text(), "Bob Babbage, viewer")
+		require.Contains(t, b.text(), "Bob Babbage · viewer")
 		b.waitUntilStill()
 	})
 	t.Run("in place of a password", func(t *testing.T) { //nolint:paralleltest // one after the other: the first finds the provider again
@@ -175,7 +175,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.button("Continue")
 		b.see("Sign out")
 		b.clean("#/account")
-		require.Contains(t, b.text(), "Sam Staff, sender")
+		require.Contains(t, b.text(), "Sam Staff · sender")
 		b.button("Sign out")
 		b.enter("connect")
 		b.see("The email address or the password is wrong.")
