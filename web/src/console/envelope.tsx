@@ -1,7 +1,8 @@
 import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
 import { hasRole, query, useLoad, formatTime, type Client, type Envelope, type CopyRecipient, type Document, type Signer, type Identity } from "./api";
-import { Deadline, live, ownerOf } from "./envelopes";
+import { Deadline, live } from "./envelopes";
+import { ownerOf } from "./state";
 import { CorrectEmailDialog, DeadlineDialog, LabelsDialog, ReplaceDialog } from "./corrections";
 import { DocumentPages } from "./documentpages";
 import { ActionButton, ActionRow, Badge, Confirm, ErrorNotice, LabelList } from "./parts";

@@ -1,13 +1,14 @@
 import { useEffect, useState } from "preact/hooks";
 import { Title } from "../ui/parts";
-import { query, useLoad, formatTime, hasRole, type Client, type Envelope, type Identity, type Paged, type Signer } from "./api";
+import { query, useLoad, formatTime, hasRole, type Client, type Envelope, type Identity, type Paged } from "./api";
 import { NewEnvelope } from "./newenvelope";
 import { Empty } from "./empty";
 import { Badge, ErrorNotice, LabelList, nameOf, Pager } from "./parts";
 import { useFilters, usePageTitle } from "./route";
 import { SavedFilters } from "./savedfilters";
 import { SelectionBar } from "./selection";
-import { formatDate, formatRelative, numeral, t, type TextKey } from "./texts";
+import { ownerOf, stateOf } from "./state";
+import { formatDate, formatRelative, numeral, t } from "./texts";
 import { sentenceOf } from "./timeline";
 import { useWorkspaces } from "./workspace";
 
@@ -127,18 +128,6 @@ function Rows({ rows, app, chosen, onChoose }: { rows: readonly Envelope[]; app:
       </table>
     </div>
   );
-}
-
-export const ownerOf = (e: Pick<Envelope, "ownerId" | "users">, app: string): string => (e.ownerId ? e.users.find((u) => u.id === e.ownerId)?.name ?? t("aUser") : app);
-
-/** Returns the state of a recipient in an envelope, and its text. */
-export function stateOf(e: Pick<Envelope, "status" | "undelivered">, s: Signer): { state: string; text: TextKey } {
-  if (s.status === "declined") return { state: "bad", text: "personDeclined" };
-  if (s.signedAt || s.status === "signed") return { state: "done", text: s.kind === "approver" ? "personApproved" : s.kind === "viewer" ? "personRead" : "personSigned" };
-  if (e.undelivered?.includes(s.id)) return { state: "bad", text: "personBounced" };
-  if (s.status === "viewed") return { state: "open", text: "personOpened" };
-  if (s.status === "sent") return { state: "sent", text: "personInvited" };
-  return { state: "", text: e.status === "draft" ? "personDraft" : "personWaiting" };
 }
 
 const shownPeople = 3;

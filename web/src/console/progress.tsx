@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { formatTime, type CopyRecipient, type Envelope, type Mail, type PreviousSigner, type Signer } from "./api";
-import { stateOf } from "./envelopes";
+import { stateOf } from "./state";
 import { ActionButton, ActionRow } from "./parts";
 import { formatRelative, t, type TextKey } from "./texts";
 import { sortable } from "./timeline";

@@ -1,0 +1,15 @@
+import type { Envelope, Signer } from "./api";
+import { t, type TextKey } from "./texts";
+
+/** Returns the name of the user who owns an envelope, or the app's. */
+export const ownerOf = (e: Pick<Envelope, "ownerId" | "users">, app: string): string => (e.ownerId ? e.users.find((u) => u.id === e.ownerId)?.name ?? t("aUser") : app);
+
+/** Returns the state of a recipient in an envelope, and its text. */
+export function stateOf(e: Pick<Envelope, "status" | "undelivered">, s: Signer): { state: string; text: TextKey } {
+  if (s.status === "declined") return { state: "bad", text: "personDeclined" };
+  if (s.signedAt || s.status === "signed") return { state: "done", text: s.kind === "approver" ? "personApproved" : s.kind === "viewer" ? "personRead" : "personSigned" };
+  if (e.undelivered?.includes(s.id)) return { state: "bad", text: "personBounced" };
+  if (s.status === "viewed") return { state: "open", text: "personOpened" };
+  if (s.status === "sent") return { state: "sent", text: "personInvited" };
+  return { state: "", text: e.status === "draft" ? "personDraft" : "personWaiting" };
+}
