@@ -48,7 +48,7 @@ func (s *engine) transact(ctx context.Context, m mode, fn func(*transaction) err
 		return s.joined.step(m, fn)
 	}
 	t := &transaction{ctx: ctx, engine: s, mode: m}
-	if err := t.run(fn); err != nil {
+	if err := t.run(ctx, fn); err != nil {
 		return err
 	}
 	for _, done := range t.afterCommit {
@@ -100,8 +100,8 @@ func (t *transaction) step(m mode, fn func(*transaction) error) error {
 	return err
 }
 
-func (t *transaction) run(fn func(*transaction) error) (err error) {
-	defer func() { err = errors.Join(err, t.close()) }()
+func (t *transaction) run(ctx context.Context, fn func(*transaction) error) (err error) {
+	defer func() { err = errors.Join(err, t.close(ctx)) }()
 	begin := t.mode.postgres
 	if !t.engine.postgres {
 		begin, t.page = t.mode.sqlite, insertPageSQLite
@@ -141,10 +141,10 @@ func (t *transaction) open() error {
 }
 
 // close rolls back what is not committed, and gives back what open took.
-func (t *transaction) close() (err error) {
+func (t *transaction) close(ctx context.Context) (err error) {
 	if t.conn != nil {
 		if !t.committed {
-			t.rollback()
+			t.rollback(ctx)
 		}
 		err = t.conn.Close()
 	}
@@ -159,8 +159,8 @@ const rollbackLimit = 5 * time.Second
 
 // rollback ends the transaction; a connection that cannot say that it did is
 // closed, which ends it as well.
-func (t *transaction) rollback() {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), rollbackLimit)
+func (t *transaction) rollback(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackLimit)
 	defer cancel()
 	if _, err := t.conn.ExecContext(ctx, "ROLLBACK"); err != nil {
 		_ = t.conn.Raw(func(any) error { return driver.ErrBadConn }) // drops the connection; there is nothing else to do

@@ -93,8 +93,6 @@ CREATE UNIQUE INDEX envelopes_external_id ON envelopes (app_id, tenant_id, exter
     WHERE external_id IS NOT NULL AND status NOT IN ('voided', 'declined', 'expired', 'deleted');
 -- Lists in the order of changes.
 CREATE INDEX envelopes_updated ON envelopes (app_id, tenant_id, updated_at, id);
--- What needs action before its deadline.
-CREATE INDEX envelopes_expiring ON envelopes (app_id, expires_at) WHERE status IN ('sent', 'in_progress');
 CREATE INDEX envelopes_template ON envelopes (app_id, template_id, id) WHERE template_id IS NOT NULL;
 CREATE INDEX envelopes_to_archive ON envelopes (updated_at)
     WHERE NOT archived AND status IN ('completed', 'declined', 'voided', 'expired', 'deleted');
@@ -102,8 +100,8 @@ CREATE INDEX envelopes_to_archive ON envelopes (updated_at)
 CREATE INDEX envelopes_list_external_id ON envelopes (app_id, tenant_id, external_id, id) WHERE external_id IS NOT NULL;
 -- Found by the schedule "reconcile" (store/maintenance_reconcile.go).
 CREATE INDEX envelopes_unfinished ON envelopes (id) WHERE status IN ('sent', 'in_progress', 'sealing');
--- Open envelopes after their deadline (store/envelope_problems.go).
-CREATE INDEX envelopes_deadline ON envelopes (expires_at) WHERE status IN ('sent', 'in_progress');
+-- Open envelopes by their deadline, of one app or of all: those that are past it or soon will be (store/envelope_problems.go, store/envelope_inbox.go).
+CREATE INDEX envelopes_deadline ON envelopes (expires_at, app_id) WHERE status IN ('sent', 'in_progress');
 -- Envelopes that are being sealed (store/maintenance_lag.go).
 CREATE INDEX envelopes_sealing ON envelopes (id) WHERE status = 'sealing';
 -- Swept by the schedule "cleanup" (store/maintenance_retention.go).

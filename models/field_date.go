@@ -3,14 +3,12 @@ package models
 import (
 	"cmp"
 	"fmt"
-	"math/big"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 )
 
-// Dates and numbers as fields hold them.
+// Dates as fields hold and show them.
 
 // isoDate is the layout of bounds, and of dates that have a bound and no format.
 const isoDate = time.DateOnly
@@ -150,20 +148,4 @@ func timeZone(p Problems, path string, name *string) *time.Location {
 	}
 	p.Add(path, "must be the name of a time zone, such as Europe/Berlin")
 	return time.UTC
-}
-
-var number = regexp.MustCompile(`^-?[0-9]{1,15}(\.[0-9]{1,10})?$`)
-
-// parseNumber reads a decimal number: at most 15 digits before and 10 after the point.
-func parseNumber(text string) (*big.Rat, bool) {
-	if !number.MatchString(text) {
-		return nil, false
-	}
-	return new(big.Rat).SetString(text)
-}
-
-// decimals is how many digits stand after the point of a number.
-func decimals(text string) int {
-	_, after, _ := strings.Cut(text, ".")
-	return len(after)
 }

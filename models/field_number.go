@@ -1,0 +1,23 @@
+package models
+
+import (
+	"math/big"
+	"regexp"
+	"strings"
+)
+
+var number = regexp.MustCompile(`^-?[0-9]{1,15}(\.[0-9]{1,10})?$`)
+
+// parseNumber reads a decimal number: at most 15 digits before and 10 after the point.
+func parseNumber(text string) (*big.Rat, bool) {
+	if !number.MatchString(text) {
+		return nil, false
+	}
+	return new(big.Rat).SetString(text)
+}
+
+// decimals is how many digits stand after the point of a number.
+func decimals(text string) int {
+	_, after, _ := strings.Cut(text, ".")
+	return len(after)
+}
