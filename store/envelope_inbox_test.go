@@ -1,6 +1,9 @@
 package store_test
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,5 +73,35 @@ func TestInbox_EnvelopesAreInOnePart(t *testing.T) {
 		assert.Equal(t, []uuid.UUID{bounced.ID, expiring.ID, waiting.ID}, in(store.InboxWaiting))
 		clock.Add(31 * 24 * time.Hour)
 		assert.NotContains(t, in(store.InboxActionNeeded), declined.ID)
+	})
+}
+
+// TestInbox_IsReadByItsIndexes checks that PostgreSQL finds what needs action, and what waits, without reading all that was ever
+// declined or rejected.
+func TestInbox_IsReadByItsIndexes(t *testing.T) {
+	t.Parallel()
+	const n = 20_000
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		clock := kit.NewClock()
+		s := kit.Store(t, "postgres", clock.Now)
+		f, ctx := newFixture(t, s, clock), t.Context()
+		e := f.sent(1, nil)
+		others := strings.Join(slices.DeleteFunc(columns(t, s, "envelopes"), func(c string) bool { return slices.Contains([]string{"id", "updated_at", "status"}, c) }), ", ")
+		execute(t, s,
+			fmt.Sprintf(`INSERT INTO envelopes (id, updated_at, status, %[1]s)
+				SELECT gen_random_uuid(), updated_at - make_interval(hours => g), CASE WHEN mod(g, 4) = 0 THEN 'declined' WHEN mod(g, 4000) = 1 THEN 'in_progress' ELSE 'completed' END, %[1]s
+				FROM envelopes, generate_series(1, %[2]d) AS g WHERE id = '%[3]s'`, others, n, e.ID),
+			`INSERT INTO mails (id, envelope_id, signer_id, kind, created_at, failed_at) SELECT id::text, id, id, 'invitation', updated_at, CASE status WHEN 'completed' THEN NULL ELSE updated_at END FROM envelopes`,
+			"VACUUM (ANALYZE) envelopes", "VACUUM (ANALYZE) mails",
+		)
+		for _, part := range []store.Inbox{store.InboxActionNeeded, store.InboxWaiting} {
+			plans, err := s.Plans(ctx, store.EnvelopeFilter{App: f.app.ID, Inbox: part, Page: 1, Size: 20})
+			require.NoError(t, err)
+			for _, plan := range plans {
+				require.Contains(t, plan, `"envelopes_declined"`, part)
+				require.Contains(t, plan, `"mails_failed"`, part)
+			}
+		}
 	})
 }

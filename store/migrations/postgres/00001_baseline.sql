@@ -113,6 +113,8 @@ CREATE INDEX envelopes_list_external_id ON envelopes (app_id, tenant_id, externa
 CREATE INDEX envelopes_unfinished ON envelopes (id) WHERE status IN ('sent', 'in_progress', 'sealing');
 -- Open envelopes by their deadline, of one app or of all: those that are past it or soon will be (store/envelope_problems.go, store/envelope_inbox.go).
 CREATE INDEX envelopes_deadline ON envelopes (expires_at, app_id) WHERE status IN ('sent', 'in_progress');
+-- Envelopes that were declined lately (store/envelope_inbox.go).
+CREATE INDEX envelopes_declined ON envelopes (app_id, updated_at) WHERE status = 'declined';
 -- Envelopes that are being sealed (store/maintenance_lag.go).
 CREATE INDEX envelopes_sealing ON envelopes (id) WHERE status = 'sealing';
 -- Swept by the schedule "cleanup" (store/maintenance_retention.go).
@@ -432,7 +434,8 @@ CREATE TABLE mails (
     request_id  uuid
 );
 CREATE INDEX mails_envelope ON mails (envelope_id);
-CREATE INDEX mails_failed ON mails (envelope_id) WHERE failed_at IS NOT NULL;
+-- All that the inbox needs of them (store/envelope_inbox.go), so that the rows are not read.
+CREATE INDEX mails_failed ON mails (envelope_id, signer_id, created_at) WHERE failed_at IS NOT NULL;
 CREATE INDEX mails_requested ON mails (request_id) WHERE request_id IS NOT NULL AND sent_at IS NULL AND failed_at IS NULL;
 -- Rejected emails (store/envelope_problems.go).
 CREATE INDEX mails_rejected ON mails (created_at) WHERE error <> '' AND sent_at IS NULL;
