@@ -313,29 +313,31 @@ func (s *ArchiveRepository) openArchive(ctx context.Context, a *Archive) (*archi
 // the two reads.
 const archiveAttempts = 4
 
-// rowsOrArchive is what rows finds, or, for an ended envelope of which it finds nothing,
-// what its archive holds.
-func rowsOrArchive[T any](ctx context.Context, s *ArchiveRepository, e *models.Envelope, rows func() ([]T, error), archived func(*archiveContent) []T) ([]T, error) {
+// rowsOrArchive returns what rows finds, or, for an ended envelope without any, what its archive holds. That it has neither is
+// said only if rows finds nothing while the envelope is not archived, on one snapshot: it may be moved, and back, at any time.
+func rowsOrArchive[T any](ctx context.Context, s *ArchiveRepository, e *models.Envelope, rows func(*gorm.DB) ([]T, error), archived func(*archiveContent) []T) ([]T, error) {
+	out, err := rows(s.db.WithContext(ctx))
+	if err != nil || len(out) > 0 || !e.Status.Terminal() {
+		return out, err
+	}
 	for range archiveAttempts {
-		out, err := rows()
-		if err != nil || len(out) > 0 || !e.Status.Terminal() {
-			return out, err
+		var now models.Envelope
+		err := s.read(ctx, func(tx *gorm.DB) (err error) {
+			if err = tx.Select("archived").Take(&now, "id = ?", e.ID).Error; err == nil && !now.Archived {
+				out, err = rows(tx)
+			}
+			return mapNotFound(err)
+		})
+		if err != nil || !now.Archived {
+			return append([]T(nil), out...), err // nil where there is nothing
 		}
 		c, err := s.readArchive(ctx, e.ID)
 		if err == nil {
-			return append([]T(nil), archived(c)...), nil // nil where there is nothing, as rows has it
+			return append([]T(nil), archived(c)...), nil
 		}
 		if !errors.Is(err, errNotArchived) {
 			return nil, err
 		}
-		if !e.Archived {
-			return nil, nil // there is nothing
-		}
-		var now models.Envelope // it has been restored since e was loaded
-		if err := s.db.WithContext(ctx).Select("archived").Take(&now, "id = ?", e.ID).Error; err != nil {
-			return nil, mapNotFound(err)
-		}
-		e = &models.Envelope{ID: e.ID, Status: e.Status, Archived: now.Archived}
 	}
 	return nil, fmt.Errorf("envelope %s is moved all the time", e.ID)
 }

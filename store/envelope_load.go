@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+	"gorm.io/gorm"
 
 	"countersign/models"
 	"countersign/store/blob"
@@ -196,8 +197,8 @@ func (s *EnvelopeRepository) EnvelopeTenant(ctx context.Context, app, id uuid.UU
 
 // AuditEvents returns the audit chain of an envelope, in order, as it was when e was loaded.
 func (s *EnvelopeRepository) AuditEvents(ctx context.Context, e *models.Envelope) ([]models.Event, error) {
-	out, err := rowsOrArchive(ctx, s.archives, e, func() (rows []models.Event, err error) {
-		return rows, s.db.WithContext(ctx).Where("envelope_id = ? AND seq <= ?", e.ID, e.AuditSeq).Order("seq").Find(&rows).Error
+	out, err := rowsOrArchive(ctx, s.archives, e, func(db *gorm.DB) (rows []models.Event, err error) {
+		return rows, db.Where("envelope_id = ? AND seq <= ?", e.ID, e.AuditSeq).Order("seq").Find(&rows).Error
 	}, func(c *archiveContent) []models.Event {
 		return slices.DeleteFunc(c.events(), func(ev models.Event) bool { return ev.Seq > e.AuditSeq })
 	})

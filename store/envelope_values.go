@@ -37,8 +37,8 @@ func queueValues(b *batch, out *[]*models.FieldValue, envelope uuid.UUID) {
 // loadValues are the values of an envelope, from the rows that narrow selects or from its
 // archive, which has all of them.
 func (s *EnvelopeRepository) loadValues(ctx context.Context, e *models.Envelope, narrow func(*gorm.DB) *gorm.DB) ([]models.FieldValue, error) {
-	out, err := rowsOrArchive(ctx, s.archives, e, func() (rows []models.FieldValue, err error) {
-		if err := narrow(s.db.WithContext(ctx).Where("envelope_id = ?", e.ID)).Find(&rows).Error; err != nil {
+	out, err := rowsOrArchive(ctx, s.archives, e, func(db *gorm.DB) (rows []models.FieldValue, err error) {
+		if err := narrow(db.Where("envelope_id = ?", e.ID)).Find(&rows).Error; err != nil {
 			return nil, err
 		}
 		return rows, decryptAll(s.engine, pointers(rows))
