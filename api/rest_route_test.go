@@ -296,6 +296,15 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 		"/v1/signing/{token}/decline":     signer("/decline"),
 		"/v1/signing/{token}/page-view":   signer("/page-view"),
 		"/v1/signing/{token}/fit":         signer("/fit"),
+		"/v1/signing/{token}/documents/{docId}/pages/{page}/finished": func() repeatableRequest {
+			e, token := c.sent(contract())
+			at := "/v1/signing/" + token
+			nobody.post(at+"/consent", nil).want(200)
+			return repeatableRequest{
+				c: nobody, path: at + "/documents/" + e.document(0)["id"].(string) + "/pages/1/finished", anew: true,
+				body: asJSON(object{"fields": []object{{"fieldId": e.field(0)["id"], "textValue": "yes"}}}), bad: broken,
+			}
+		},
 		"/v1/signing/{token}/attachments": func() repeatableRequest {
 			e, token := c.sent(attaching())
 			at := "/v1/signing/" + token
