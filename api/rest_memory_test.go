@@ -38,6 +38,7 @@ func TestBodiesWaitForMemory(t *testing.T) {
 		if op.RequestBody == nil || op.RequestBody.Value.Content["application/json"] == nil || path == "/v1/bulk-sends" { // rows have memory of their own: TestBusy
 			return
 		}
+		require.Contains(t, known, method+" "+path)
 		c, at, body := known[method+" "+path](t, busy)
 		release, err := busy.api.TakeBodyMemory(t.Context())
 		require.NoError(t, err)

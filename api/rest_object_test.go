@@ -65,6 +65,10 @@ func operations() map[string]operation {
 			case "/sign":
 				c.post(at+"/consent", nil).want(200)
 				b["fields"] = []any{object{"fieldId": e.field(0)["id"], "textValue": "yes"}}
+			case "/finished":
+				c.post(at+"/consent", nil).want(200)
+				b["fields"] = []any{object{"fieldId": e.field(0)["id"], "textValue": "yes"}}
+				at += "/documents/" + e.document(0)["id"].(string) + "/pages/1"
 			case "/fit":
 				b["fields"] = []any{object{"fieldId": e.field(0)["id"], "textValue": "yes"}}
 			case "/page-view":
@@ -163,8 +167,12 @@ func operations() map[string]operation {
 		"POST /v1/webhooks":                   fixed("/v1/webhooks", object{"url": "https://example.com/h", "events": []any{"envelope.sent"}, "secret": "long enough"}),
 		"POST /v1/console/login":              fixed("/v1/console/login", object{"email": "a@example.com", "password": password, "code": "000000"}),
 		"POST /v1/console/passkeys/challenge": fixed("/v1/console/passkeys/challenge", object{"email": "a@example.com", "password": password}),
-		"POST /v1/console/passkeys/begin":     own("/passkeys/begin", object{"password": password, "code": "000000"}),
-		"POST /v1/console/passkeys":           own("/passkeys", object{"ceremony": "x", "name": "Key", "credential": object{}}),
+		"PUT /v1/console/me/notifications": own("/me/notifications", object{
+			"frequency": "daily", "timeZone": "UTC", "language": "de",
+			"events": object{"completed": true, "declined": true, "expired": true, "bounced": true, "sealingProblem": true, "opened": true, "signed": true},
+		}),
+		"POST /v1/console/passkeys/begin": own("/passkeys/begin", object{"password": password, "code": "000000"}),
+		"POST /v1/console/passkeys":       own("/passkeys", object{"ceremony": "x", "name": "Key", "credential": object{}}),
 		"POST /v1/console/passkeys/{id}/remove": func(t *testing.T, s *service) (*client, string, object) {
 			c := s.person(t, models.RoleViewer)
 			a := c.registers(newAuthenticator(t), "Key", object{"password": password}).want(201)
@@ -227,6 +235,8 @@ func operations() map[string]operation {
 		"POST /v1/signing/{token}/decline":    signer("/decline", object{"reason": "no"}),
 		"POST /v1/signing/{token}/page-view":  signer("/page-view", object{"page": 1, "dwellMs": 5}),
 		"POST /v1/signing/{token}/fit":        signer("/fit", object{}),
+
+		"POST /v1/signing/{token}/documents/{docId}/pages/{page}/finished": signer("/finished", object{"fields": []any{}, "fontLabel": "Script", "shown": strings.Repeat("0", 64)}),
 	}
 }
 

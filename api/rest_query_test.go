@@ -42,8 +42,12 @@ func places(t *testing.T, s *service) *strings.Replacer {
 	templateDocument := c.get("/v1/templates/" + template).want(200).document(0)["id"].(string)
 	bulk := c.post("/v1/bulk-sends", bulkRequest(template, bulkRow("a", "Ada"))).want(202)
 	download := s.completes(t, signed.str("id"), 0)
+	subscriber, err := s.store.User(t.Context(), uuid.MustParse(user.str("id")))
+	require.NoError(t, err)
+	unsubscribe, err := s.cfg.Tokens.IssueUnsubscribe(subscriber, s.cfg.Now())
+	require.NoError(t, err)
 	return strings.NewReplacer(
-		"/receipts/{token}", "/receipts/"+receipt, "/download/{token}", "/download/"+download,
+		"/unsubscribe/{token}", "/unsubscribe/"+unsubscribe, "/receipts/{token}", "/receipts/"+receipt, "/download/{token}", "/download/"+download,
 		"/templates/{id}/documents/{documentId}", "/templates/"+template+"/documents/"+templateDocument, "/pages/{page}", "/pages/1",
 		"/templates/{id}", "/templates/"+template, "/bulk-sends/{id}", "/bulk-sends/"+bulk.str("id"), "/envelopes/{id}", "/envelopes/"+e.str("id"), "/webhooks/{id}", "/webhooks/"+hook.str("id"), "/webhook-deliveries/{id}", "/webhook-deliveries/"+delivery["id"].(string),
 		"/contacts/{id}", "/contacts/"+contact.str("id"), "/users/{id}", "/users/"+user.str("id"), "/client-secrets/{id}", "/client-secrets/"+secret["id"].(string), "/passkeys/{id}", "/passkeys/"+uuid.NewString(), "/signing-sessions/{id}", "/signing-sessions/"+session.str("sessionId"),

@@ -22,15 +22,15 @@ func (s *signingHandler) finishedPage(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	sub, err := s.readSubmission(c, l, e)
-	if err != nil {
-		return err
-	}
 	d, err := originalOf(c, e, "docId")
 	if err != nil {
 		return err
 	}
 	r, err := newPageRequest(c, e, d, level)
+	if err != nil {
+		return err
+	}
+	sub, err := s.readSubmission(c, l, e)
 	if err != nil {
 		return err
 	}
