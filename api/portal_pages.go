@@ -8,6 +8,9 @@ import (
 
 // downloadPage sends a picture of a page of the sealed document.
 func (s *portalHandler) downloadPage(c *gin.Context) error {
+	if err := checkQuery(c); err != nil {
+		return err
+	}
 	level, err := pageLevel(c)
 	if err != nil {
 		return err

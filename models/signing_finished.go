@@ -47,12 +47,12 @@ func (e *Envelope) Preview(act ActionContext, l Link, sub Submission) (values []
 	if err != nil {
 		return nil, "", err
 	}
-	if sub.Shown != nil && *sub.Shown != now.Digest {
-		return nil, "", ErrValuesChanged
-	}
 	attached := e.Attached
 	values, err = e.values(s, sub, act.At)
 	e.Attached = attached
+	if err == nil && sub.Shown != nil && *sub.Shown != now.Digest {
+		err = ErrValuesChanged
+	}
 	return values, now.Digest, err
 }
 
