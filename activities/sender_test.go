@@ -220,7 +220,9 @@ func TestNotifySender_NobodyElseIsTold(t *testing.T) {
 		"disabled": func(env *fakeEnv, u *models.ConsoleUser, _ *models.Envelope) {
 			require.NoError(env.t, env.Store.DisableUser(env.t.Context(), env.app.ID, u.ID))
 		},
-		"without a role": func(env *fakeEnv, u *models.ConsoleUser, _ *models.Envelope) { env.exec("UPDATE console_users SET role = 'none' WHERE id = $1", u.ID) },
+		"without a role": func(env *fakeEnv, u *models.ConsoleUser, _ *models.Envelope) {
+			env.exec("UPDATE console_users SET role = 'none' WHERE id = $1", u.ID)
+		},
 		"of another app": func(env *fakeEnv, u *models.ConsoleUser, _ *models.Envelope) {
 			other, _, err := env.Store.CreateApp(env.t.Context(), "Other", models.PlanFree, nil)
 			require.NoError(env.t, err)

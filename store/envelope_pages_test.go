@@ -16,8 +16,12 @@ func TestPageFiles_OfAProfile_InOrder(t *testing.T) {
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		want := []string{"a 1 1", "a 1 2", "a 2 1", "b 1 1"}
 		for _, p := range []store.PageFile{
-			{BlobKey: "b", Page: 1, Level: 1}, {BlobKey: "a", Page: 2, Level: 1}, {BlobKey: "a", Page: 1, Level: 2}, {BlobKey: "a", Page: 1, Level: 1},
-			{BlobKey: "a", Page: 1, Level: 1, Profile: 2}, {BlobKey: "c", Page: 1, Level: 1},
+			{BlobKey: "b", Page: 1, Level: 1},
+			{BlobKey: "a", Page: 2, Level: 1},
+			{BlobKey: "a", Page: 1, Level: 2},
+			{BlobKey: "a", Page: 1, Level: 1},
+			{BlobKey: "a", Page: 1, Level: 1, Profile: 2},
+			{BlobKey: "c", Page: 1, Level: 1},
 		} {
 			p.Profile = max(1, p.Profile)
 			_, err := s.AddPageFile(t.Context(), p)

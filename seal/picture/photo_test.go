@@ -2,6 +2,8 @@ package picture_test
 
 import (
 	"bytes"
+	"encoding/binary"
+	"hash/crc32"
 	"image"
 	"image/color"
 	"image/jpeg"
@@ -93,13 +95,14 @@ func TestPhotos(t *testing.T) {
 	_, err = picture.Photo([]byte("GIF89a"))
 	require.ErrorAs(t, err, &r)
 	require.Equal(t, refusal.PictureInvalid, r.Code)
-	claims := bytes.Clone(large.Bytes())
-	copy(claims[16:], "\x00\x00\x40\x00\x00\x00\x40\x00")
-	_, err = picture.Photo(claims)
-	require.ErrorAs(t, err, &r)
-	require.Equal(t, refusal.PictureTooLarge, r.Code)
-	copy(claims[16:], "\x00\x00\x3f\xff\x00\x00\x3f\xff") // each side is allowed, and together they are not
-	_, err = picture.Photo(claims)
-	require.ErrorAs(t, err, &r)
-	require.Equal(t, refusal.PictureTooLarge, r.Code)
+	for _, size := range [][2]uint32{{16_385, 1}, {1, 16_385}, {16_000, 16_000}} { // a side, the other, and both together
+		claims := bytes.Clone(large.Bytes())
+		header := claims[12:29] // PNG, 11.2.2: the type and the data of IHDR, before its CRC
+		binary.BigEndian.PutUint32(header[4:], size[0])
+		binary.BigEndian.PutUint32(header[8:], size[1])
+		binary.BigEndian.PutUint32(claims[29:], crc32.ChecksumIEEE(header))
+		_, err = picture.Photo(claims)
+		require.ErrorAs(t, err, &r)
+		require.Equal(t, refusal.PictureTooLarge, r.Code, "%v", size)
+	}
 }

@@ -248,7 +248,7 @@ func TestWhoHasAnsweredIsTold(t *testing.T) {
 	for _, what := range []string{"decline", "delegate"} {
 		e = one(what + "-other@example.com")
 		b.visit(e.Signers[0].SigningURL)
-		b.button(map[string]string{"decline": "Ablehnen", "delegate": "Jemand anderen unterschreiben lassen"}[what])
+		b.button(map[string]string{"decline": "Ablehnen", "delegate": "Jemand anderem übertragen"}[what])
 		svc.signByAPI(t, e.Signers[0].SigningURL, "Elsewhere")
 		if what == "decline" {
 			b.button("Ablehnen")

@@ -353,7 +353,7 @@ func TestFirstUse(t *testing.T) {
 	b.answers("/v1/console/webhooks", 200, `{"data": [], "nextCursor": null}`)
 	consoleUser(b, "firstuse", "sender")
 	for _, list := range []struct{ section, title string }{
-		{"envelopes", "No envelopes yet"}, {"templates", "No templates yet"}, {"bulk", "No bulk sends yet"}, {"contacts", "No contact yet"}, {"webhooks", "No endpoints yet"},
+		{"envelopes", "No envelopes yet"}, {"templates", "No templates yet"}, {"bulk", "No bulk sends yet"}, {"contacts", "No contacts yet"}, {"webhooks", "No endpoints yet"},
 	} {
 		b.visit(svc.base + "/console#/" + list.section)
 		b.see(list.title)

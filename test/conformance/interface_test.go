@@ -549,14 +549,37 @@ func checkAdministration(t *testing.T, s *target, c *client, user, email string)
 	name := c.get(t, at+"/app").want(t, 200).str("name")
 	require.Equal(t, name, c.call(t, http.MethodPatch, at+"/app", object{"name": name}).want(t, 200).str("name"))
 	require.NotEmpty(t, c.get(t, at+"/client-secrets").want(t, 200).list)
+	login := (&client{s: s}).post(t, at+"/login", object{"email": email, "password": password}).want(t, 200)
+	admin := &client{s: s, token: login.str("access_token")}
+	checkNotifications(t, s, admin, email)
 	if os.Getenv("BASE_URL") != "" {
 		return
 	}
-	login := (&client{s: s}).post(t, at+"/login", object{"email": email, "password": password}).want(t, 200)
-	admin := &client{s: s, token: login.str("access_token")}
 	before := admin.get(t, at+"/client-secrets").want(t, 200).list[0].(object)["id"].(string)
 	s.ClientSecret = admin.post(t, at+"/client-secrets", object{"password": password, "overlapHours": 1}).want(t, 201).str("clientSecret")
 	admin.post(t, at+"/client-secrets/"+before+"/end", object{"password": password}).want(t, 204)
+}
+
+// checkNotifications sends an envelope as a console user, who is told that it was declined, and follows the link that ends such mails.
+func checkNotifications(t *testing.T, s *target, user *client, email string) {
+	t.Helper()
+	const at = "/v1/console/me/notifications"
+	require.Equal(t, email, user.get(t, at).want(t, 200).str("email"))
+	require.Equal(t, "immediate", user.call(t, http.MethodPut, at, object{"frequency": "immediate"}).want(t, 200).str("frequency"))
+	if s.InboxURL == "" {
+		return
+	}
+	b, err := json.Marshal(s.contract())
+	require.NoError(t, err)
+	e := user.multipart(t, "/v1/envelopes", map[string]string{"data": string(b)}, kit.OnePage()).want(t, 201)
+	link := user.post(t, "/v1/envelopes/"+e.str("id")+"/send", nil).want(t, 200).item("signers", 0)["signingUrl"].(string)
+	nobody := &client{s: s}
+	nobody.post(t, "/v1/signing/"+link[strings.LastIndex(link, "/")+1:]+"/decline", nil).want(t, 200)
+	token := s.mailedLink(t, email, "/unsubscribe/")
+	nobody.get(t, "/unsubscribe/"+token).want(t, 200)
+	require.Equal(t, "immediate", user.get(t, at).want(t, 200).str("frequency"), "a look at the page changes nothing")
+	nobody.send(t, http.MethodPost, "/unsubscribe/"+token, "application/x-www-form-urlencoded", []byte("List-Unsubscribe=One-Click")).want(t, 204)
+	require.Equal(t, "never", user.get(t, at).want(t, 200).str("frequency"))
 }
 
 // checkAccount does all that console users do with their own account, and returns

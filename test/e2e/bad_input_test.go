@@ -147,7 +147,7 @@ func badFiles(t *testing.T, c *client) {
 		"cut":        {kit.OnePage()[:300], 400, ""},
 		"encrypted":  {locked, 400, "pdf_encrypted"},
 		"over 25 MB": {append(kit.OnePage(), bytes.Repeat([]byte{'%'}, 25<<20+1-len(kit.OnePage()))...), 413, "file_too_large"},
-		"png":        {kit.Signature(), 400, "not_a_pdf"},
+		"gif":        {[]byte("GIF89a"), 400, "not_a_pdf"},
 	} {
 		status, b := c.do(t, http.MethodPost, at+"/document", "application/octet-stream", bytes.NewReader(f.body))
 		assert.Equal(t, f.status, status, "%s: %s", name, b)
