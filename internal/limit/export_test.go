@@ -2,6 +2,8 @@ package limit
 
 // Keys returns the keys of which l keeps a state.
 func Keys(l *Keyed) (keys []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for key := range l.keys {
 		keys = append(keys, key)
 	}

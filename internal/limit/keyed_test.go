@@ -1,6 +1,7 @@
 package limit_test
 
 import (
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,12 +19,15 @@ func TestKeyed_SpreadsWhatWaits(t *testing.T) {
 	const slots, waiting, hang = 16, 500, 10 * time.Second
 	synctest.Test(t, func(t *testing.T) {
 		l := &limit.Keyed{MaxWait: time.Minute, Now: time.Now}
+		var mu sync.Mutex
 		attempts := make(map[int]int) // in each second
 		start := time.Now()
 		for range waiting {
 			go func() {
 				for {
+					mu.Lock()
 					attempts[int(time.Since(start)/time.Second)]++
+					mu.Unlock()
 					release, wait := l.TryAcquire("hangs", slots)
 					if release != nil {
 						time.Sleep(hang)
@@ -35,12 +39,14 @@ func TestKeyed_SpreadsWhatWaits(t *testing.T) {
 					time.Sleep(wait)
 				}
 			}()
-			synctest.Wait() // one after another: attempts is not locked
+			synctest.Wait() // one after another
 		}
 		release, _ := l.TryAcquire("other", slots)
 		require.NotNil(t, release)
 		release()
 		time.Sleep(time.Hour)
+		mu.Lock()
+		defer mu.Unlock()
 		total := 0
 		for second, n := range attempts {
 			total += n
