@@ -141,7 +141,7 @@ func TestPartsOfFiles(t *testing.T) {
 		draft: c, draft + "/text": c, ofTemplate: c, ofTemplate + "/text": c, shown: nobody, shown + "/text": nobody,
 		at + "/document": c, "/v1/console/envelopes/" + e.str("id") + "/document": c, "/v1/templates/" + template.str("id") + "/document": c, "/v1/envelopes/" + sender.str("id") + "/attachments/" + given: c,
 		link + "/document": nobody, link + "/documents/" + e.document(0)["id"].(string): nobody, link + "/attachments/" + attached: nobody, link + "/logo": nobody, last + "/pictures/" + drawn: reader,
-		portal + "/document": nobody, portal + "/logo": nobody,
+		portal + "/pages/1": nobody, portal + "/pages/1/text": nobody, portal + "/document": nobody, portal + "/logo": nobody,
 	} {
 		whole := by.get(path).want(200)
 		etag := whole.header.Get("ETag")

@@ -96,7 +96,9 @@ func TestDevSaysThatTemporalWasNotCompiled(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(root, "bin"), 0o700))
 	copyProgram(t, program(t), filepath.Join(root, "bin/countersign"))
-	cmd := exec.CommandContext(t.Context(), "bash", "-c", `set -m; false & exec bin/countersign dev --listen 127.0.0.1:0 --temporal-build $!`)
+	cmd := exec.CommandContext(t.Context(), "bash", "-c", `set -m
+		{ for ((i = 0; i < 1200; i++)); do [ ! -e data/demo.json ] || break; sleep 0.05; done; false; } & # the shell would reap what ends before exec
+		exec bin/countersign dev --listen 127.0.0.1:0 --temporal-build $!`)
 	cmd.Dir = root
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	var said output
