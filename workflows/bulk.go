@@ -91,15 +91,17 @@ func (w *bulkSend) signals(ctx workflow.Context) workflow.Selector {
 	return sel
 }
 
-// listen handles the signals in the order of their arrival, also while a batch is sent: the last order of an operator wins.
+// listen handles the signals in the order of their arrival, also while a batch is sent: the last order of an operator wins. It waits
+// outside of the selector: one that waits in Select takes a signal at once and handles it when its coroutine runs, which at the end
+// of a run is never.
 func (w *bulkSend) listen(ctx workflow.Context) {
-	for sel := w.signals(ctx); ctx.Err() == nil; {
+	sel := w.signals(ctx)
+	for workflow.Await(ctx, sel.HasPending) == nil {
 		sel.Select(ctx)
 	}
 }
 
-// receive handles the signals that have arrived with the current task, for which listen has not run yet. Without it, the end of
-// a run could lose them.
+// receive handles the signals that have arrived with the current task, for which listen has not run yet.
 func (w *bulkSend) receive(ctx workflow.Context) {
 	for sel := w.signals(ctx); sel.HasPending(); {
 		sel.Select(ctx)

@@ -10,15 +10,19 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	sdktemporal "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	sdkworker "go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"countersign/activities"
 	"countersign/models"
 	"countersign/temporal"
+	"countersign/test/kit"
 	"countersign/workflows"
 )
 
@@ -159,6 +163,58 @@ func TestBulkGoesOnAfterABadRetry(t *testing.T) {
 		env.SignalWorkflow(temporal.SignalChanged, nil)
 	}
 	run(t, env)
+	require.Equal(t, models.BulkCounts{Sent: 25}, f.counts)
+}
+
+// TestBulkGoesOnAfterARetryAtItsEnd: the signal of a retry arrives with the result of the last batch, in one workflow task.
+func TestBulkGoesOnAfterARetryAtItsEnd(t *testing.T) {
+	t.Parallel()
+	opts := kit.Temporal(t)
+	opts.Logger = quiet(t)
+	c, err := client.Dial(opts)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	f := &fakeBulk{status: models.BulkRunning, counts: models.BulkCounts{Pending: 5}}
+	began, end := make(chan struct{}), make(chan struct{})
+	f.then = func() { close(began); <-end }
+
+	workflowWorker := func() sdkworker.Worker {
+		w := sdkworker.New(c, temporal.QueueMain, sdkworker.Options{LocalActivityWorkerOnly: true})
+		w.RegisterWorkflowWithOptions(workflows.BulkSend, workflow.RegisterOptions{Name: temporal.WorkflowBulk})
+		require.NoError(t, w.Start())
+		return w
+	}
+	rows := sdkworker.New(c, temporal.QueueBulk, sdkworker.Options{DisableWorkflowWorker: true})
+	rows.RegisterActivityWithOptions(func(context.Context, temporal.BulkInput) (activities.BulkStep, error) {
+		step, err := f.send()
+		if then := f.then; then != nil {
+			f.then = nil
+			then()
+		}
+		return step, err
+	}, activity.RegisterOptions{Name: "SendBulkRows"})
+	require.NoError(t, rows.Start())
+	t.Cleanup(rows.Stop)
+	first := workflowWorker()
+	run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "bulk", TaskQueue: temporal.QueueMain}, temporal.WorkflowBulk, temporal.BulkInput{})
+	require.NoError(t, err)
+	<-began
+	first.Stop()
+	close(end)
+	require.Eventually(t, func() bool {
+		for _, e := range history(t, c, "bulk").Events {
+			if e.EventType == enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED {
+				return true
+			}
+		}
+		return false
+	}, time.Minute, 10*time.Millisecond)
+	f.mu.Lock()
+	f.status, f.counts.Pending = models.BulkRunning, 20
+	f.mu.Unlock()
+	require.NoError(t, c.SignalWorkflow(t.Context(), "bulk", "", temporal.SignalChanged, nil))
+	t.Cleanup(workflowWorker().Stop)
+	require.NoError(t, run.Get(t.Context(), nil))
 	require.Equal(t, models.BulkCounts{Sent: 25}, f.counts)
 }
 

@@ -33,7 +33,8 @@ func checkBulkSends(t *testing.T, s *target) {
 	counts := func() object { return c.get(t, at).want(t, 200).body["counts"].(object) }
 	until := func(what string, ok func(object) bool) {
 		t.Helper()
-		require.Eventually(t, func() bool { return ok(counts()) }, time.Minute, 100*time.Millisecond, what)
+		var n object
+		require.Eventually(t, func() bool { n = counts(); return ok(n) }, time.Minute, 100*time.Millisecond, "%s: %v", what, &n)
 	}
 	// One row a minute: the second waits, and is cancelled.
 	until("the first is sent", func(n object) bool { return n["sent"] == 1.0 })
