@@ -169,7 +169,8 @@ func (w *envelope) awaitSigners(ctx workflow.Context) error {
 	w.setTimer(ctx)
 	w.describe(ctx)
 	w.changed = false
-	err := workflow.Await(ctx, func() bool { return w.changed || w.timer.fired() })
+	// A cancelled workflow cancels its timer, which counts as fired then.
+	err := workflow.Await(ctx, func() bool { return ctx.Err() == nil && (w.changed || w.timer.fired()) })
 	if w.nextPhase() != temporal.StepWaiting {
 		w.background.cancel() // an invitation or reminder has nobody to reach any more
 	}

@@ -269,6 +269,15 @@ func expiring(p temporal.Plan) temporal.Plan {
 	return p
 }
 
+// far is a plan whose timer runs for an hour.
+func far(p temporal.Plan) temporal.Plan {
+	p.Deadline = in(time.Hour)
+	return p
+}
+
+// cancelled stands among the signals of a scenario for the request of an operator to cancel the workflow.
+const cancelled = "cancel the workflow"
+
 func reminded(p temporal.Plan) temporal.Plan {
 	p.ReminderEvery, p.RemindAt = time.Second, in(time.Second)
 	return p
@@ -295,6 +304,7 @@ func TestFreshHistoriesReplay(t *testing.T) {
 		"declined":          {plan: planFor(1, 2), signals: []string{"0", temporal.SignalSignerDeclined}},
 		"voided":            {plan: planFor(1), reads: true, signals: []string{temporal.SignalVoided}},
 		"reminded-expired":  {plan: reminded(expiring(planFor(1))), reads: true},
+		"cancelled":         {plan: far(planFor(1)), fails: true, signals: []string{cancelled}},
 		"renewed-expired":   {plan: renewed(expiring(planFor(1)))},
 		"delivered":         {workflow: temporal.WorkflowDelivery, input: delivery, delivers: true},
 		"delivery-failed":   {workflow: temporal.WorkflowDelivery, input: delivery, fails: true},
@@ -343,6 +353,11 @@ func (s *scenario) playIn(t *testing.T, opts client.Options, name string) *histo
 	first := run.GetRunID()
 	s.first = func() *historypb.History { return historyOf(t, c, name, first) }
 	for i, sig := range s.signals {
+		if sig == cancelled {
+			s.await(t, "Invite", 1)
+			require.NoError(t, c.CancelWorkflow(t.Context(), name, ""))
+			continue
+		}
 		signal, fact := sig, temporal.SignerSignal{}
 		if n := int(sig[0] - '0'); n < len(s.plan.Signers) {
 			signal, fact.SignerID = temporal.SignalSignerSigned, s.plan.Signers[n].ID
@@ -356,7 +371,7 @@ func (s *scenario) playIn(t *testing.T, opts client.Options, name string) *histo
 		s.commit(signal, fact.SignerID)
 		require.NoError(t, c.SignalWorkflow(t.Context(), name, "", signal, fact))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	err = run.Get(ctx, nil)
 	require.NoError(t, ctx.Err(), "the workflow has not closed")
