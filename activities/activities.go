@@ -41,7 +41,7 @@ type Deliverer interface {
 	Deliver(ctx context.Context, req webhook.Request) webhook.Result
 }
 
-// Activities does the work. All fields but SMS, the limits, Anchors, Restarted, BulkLimit and Random are needed.
+// Activities does the work. All fields but SMS, the limits, Anchors, Restarted, BulkPace and Random are needed.
 type Activities struct {
 	Store  *store.Store
 	Blobs  blob.Store
@@ -72,8 +72,8 @@ type Activities struct {
 	ArchiveAfter time.Duration
 	Now          func() time.Time
 	NewID        func() uuid.UUID
-	// BulkLimit holds bulk sends back; nil: a worker makes one.
-	BulkLimit *BulkLimit
+	// BulkPace holds bulk sends back; nil: a worker makes one.
+	BulkPace *BulkPace
 	// Random returns a number from 0 up to, not including, n; nil: delays are exact.
 	Random func(n int64) int64
 }

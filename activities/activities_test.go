@@ -155,7 +155,7 @@ func onBoth(t *testing.T, test func(*fakeEnv)) {
 		env := &fakeEnv{t: t, clock: clock, app: app, mails: &fakeMailer{}, sealer: &fakeSealer{}}
 		env.Activities = &activities.Activities{
 			Store: s, Blobs: blobs, Tokens: tokens, Mail: env.mails, Sealer: env.sealer, Webhooks: &fakeEndpoint{}, BaseURL: "https://example.com",
-			SigningURL: "https://example.com/sign", AttachmentLimit: 1000, ReminderInterval: 72 * time.Hour, Now: clock.Now, NewID: newID, BulkLimit: &activities.BulkLimit{},
+			SigningURL: "https://example.com/sign", AttachmentLimit: 1000, ReminderInterval: 72 * time.Hour, Now: clock.Now, NewID: newID, BulkPace: &activities.BulkPace{},
 		}
 		var suite testsuite.WorkflowTestSuite
 		env.env = suite.NewTestActivityEnvironment()

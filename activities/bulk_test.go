@@ -60,7 +60,7 @@ func TestABulkSendWaitsForRoom(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			var looked atomic.Int32
-			env.BulkLimit.InFlight = inFlight
+			env.BulkPace.InFlight = inFlight
 			env.Now = func() time.Time { // the pause after a row has passed at the next look
 				return env.clock.Now().Add(time.Duration(looked.Add(1)) * 75 * time.Millisecond)
 			}
@@ -126,7 +126,7 @@ func TestABulkSendAloneHasMoreRoom(t *testing.T) {
 	})
 	began := time.Now()
 	for _, c := range []struct{ inFlight, alone, others int }{{0, 6, 1}, {1, 6, 1}, {3, 18, 3}} {
-		r := &activities.BulkLimit{InFlight: c.inFlight}
+		r := &activities.BulkPace{InFlight: c.inFlight}
 		assert.True(t, r.Admit(began, store.Awaiting{All: c.alone - 1}))
 		assert.True(t, r.Admit(began, store.Awaiting{All: c.alone - 1}), "no pause after the row")
 		assert.False(t, r.Admit(began, store.Awaiting{All: c.alone}))
@@ -146,7 +146,7 @@ func TestABulkSendPausesForOthers(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
 	for inFlight, rest := range map[int]time.Duration{0: 75 * time.Millisecond, 1: 75 * time.Millisecond, 3: 25 * time.Millisecond} {
-		r := &activities.BulkLimit{InFlight: inFlight}
+		r := &activities.BulkPace{InFlight: inFlight}
 		single := store.Awaiting{Singles: 1}
 		assert.True(t, r.Admit(began, single))
 		assert.False(t, r.Admit(began.Add(rest-1), single), "a row that was refused begins no pause anew")

@@ -24,7 +24,7 @@ func (a *Activities) RetentionRound(ctx context.Context) ([]RemovedRows, error) 
 }
 
 // Admit says whether a row may be sent now.
-func (r *BulkLimit) Admit(now time.Time, lately store.Awaiting) bool { return r.admit(now, lately) }
+func (p *BulkPace) Admit(now time.Time, lately store.Awaiting) bool { return p.admit(now, lately) }
 
 // Paced returns the rows of a bulk send that may be sent now, and the time until the next batch.
 func Paced(work *store.BulkWork, now time.Time) ([]*models.BulkRow, time.Duration) {

@@ -245,7 +245,7 @@ func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func(ctx 
 		record = func(id, refused string) error { return a.noteMail(ctx, id, refused) }
 	}
 	if m.Kind == models.MailInvitation {
-		a.BulkLimit.invitationBegan()
+		a.BulkPace.invitationBegan()
 	}
 	limit := mailTimeout
 	if begun.Attempts == 1 {

@@ -94,8 +94,8 @@ func New(c client.Client, a *activities.Activities, d Deployment, gaveUp func(er
 	forMain := options(100, mainGrace)
 	forMain.DisableWorkflowWorker, forMain.WorkflowTaskPollerBehavior, forMain.MaxConcurrentLocalActivityExecutionSize = false, autoscalingPollers(), 100
 	main := sdkworker.New(c, temporal.QueueMain, forMain)
-	if a.BulkLimit == nil {
-		a.BulkLimit = &activities.BulkLimit{}
+	if a.BulkPace == nil {
+		a.BulkPace = &activities.BulkPace{}
 	}
 	if a.SealLimit == nil {
 		a.SealLimit = limit.New(int64(runtime.GOMAXPROCS(0)))

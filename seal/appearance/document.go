@@ -72,9 +72,6 @@ func (e *Engine) Open(ctx context.Context, file io.ReaderAt, size int64) (_ *Doc
 	return d, d.fault(nil)
 }
 
-// Pages returns the number of pages.
-func (d *Document) Pages() int { return d.pages }
-
 // Close ends the instance.
 func (d *Document) Close() error {
 	if d.module == nil {

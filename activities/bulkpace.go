@@ -25,13 +25,13 @@ const (
 	roomRest = 75 * time.Millisecond
 )
 
-// BulkLimit decides when a bulk send may send its next row: when few envelopes, whoever sent them, await their
+// BulkPace decides when a bulk send may send its next row: when few envelopes, whoever sent them, await their
 // invitations. Then the row does not wait in a queue, and delays no others. While others send, it also pauses after
 // each row.
 //
 // It reads the database, so that the envelopes of all processes count. The state in memory only makes a bulk send
 // slower or faster.
-type BulkLimit struct {
+type BulkPace struct {
 	// InFlight is how many envelopes may await their invitations before no further row is sent; 0: one.
 	// While no single envelopes are sent there may be six times as many.
 	InFlight int
@@ -43,29 +43,29 @@ type BulkLimit struct {
 }
 
 // admit reports whether a row may be sent now, given the recently sent envelopes.
-func (r *BulkLimit) admit(now time.Time, lately store.Awaiting) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func (p *BulkPace) admit(now time.Time, lately store.Awaiting) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if lately.Singles > 0 {
-		r.singles = now
+		p.singles = now
 	}
-	room, rest := max(1, r.InFlight), time.Duration(0)
-	if now.Sub(r.singles) < singlesInterval {
+	room, rest := max(1, p.InFlight), time.Duration(0)
+	if now.Sub(p.singles) < singlesInterval {
 		rest = roomRest / time.Duration(room)
 	} else {
 		room *= roomAlone
 	}
-	if lately.All >= room || now.Sub(r.row) < rest {
+	if lately.All >= room || now.Sub(p.row) < rest {
 		return false
 	}
-	r.row = now
+	p.row = now
 	return true
 }
 
 // invitationBegan notifies the bulk sends of this process that there may be room.
-func (r *BulkLimit) invitationBegan() {
-	if r != nil {
-		r.began.send()
+func (p *BulkPace) invitationBegan() {
+	if p != nil {
+		p.began.send()
 	}
 }
 
@@ -76,10 +76,10 @@ func (a *Activities) awaitRoom(ctx context.Context, most time.Duration) error {
 	tick := time.NewTicker(roomInterval)
 	defer tick.Stop()
 	for {
-		began := a.BulkLimit.began.next()
+		began := a.BulkPace.began.next()
 		now := a.Now()
 		lately, err := a.Store.AwaitingInvitation(ctx, now.Add(-most))
-		if err != nil || a.BulkLimit.admit(now, lately) {
+		if err != nil || a.BulkPace.admit(now, lately) {
 			return err
 		}
 		select {
