@@ -9,6 +9,7 @@ import (
 	"image/draw"
 	"image/jpeg"
 	"image/png"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -97,6 +98,9 @@ func TestPage_OfEachKindOfPicture_ShowsIt(t *testing.T) {
 		"JPEG of 120 dpi":          {withSegment(jpegOf(t, cornered(image.NewNRGBA(size))), 0xE0, "JFIF\x00\x01\x01\x01\x00\x78\x00\x78\x00\x00"), 180, 90, image.Pt(25, 25)},
 		"JPEG of 59 dots per cm":   {withSegment(jpegOf(t, cornered(image.NewNRGBA(size))), 0xE0, "JFIF\x00\x01\x01\x02\x00\x3b\x00\x3b\x00\x00"), 144, 72, image.Pt(25, 25)},
 		"JPEG with oblong pixels":  {withSegment(jpegOf(t, cornered(image.NewNRGBA(size))), 0xE0, "JFIF\x00\x01\x01\x01\x00\x78\x00\xf0\x00\x00"), 842, 421, image.Pt(25, 25)},
+		"PNG with oblong pixels":   {withChunk(plain, "pHYs", append(binary.BigEndian.AppendUint32(perMeter(5906)[:4], 2953), 1)...), 842, 421, image.Pt(25, 25)},
+		"PNG of no unit":           {withChunk(plain, "pHYs", append(perMeter(5906)[:8], 0)...), 842, 421, image.Pt(25, 25)},
+		"JPEG of no unit":          {withSegment(jpegOf(t, cornered(image.NewNRGBA(size))), 0xE0, "JFIF\x00\x01\x01\x00\x00\x78\x00\x78\x00\x00"), 842, 421, image.Pt(25, 25)},
 		"PNG, narrow":              {pngOf(t, cornered(image.NewNRGBA(image.Rect(0, 0, 300, 20)))), 842, 56.1, image.Pt(25, 25)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,6 +134,36 @@ func TestPage_OfEachKindOfPicture_ShowsIt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPage_Pixels_AreEncodedByTheirKind: those without colors as gray, and those that would take too many bytes with loss.
+func TestPage_Pixels_AreEncodedByTheirKind(t *testing.T) {
+	t.Parallel()
+	gray, noise := image.NewGray(image.Rect(0, 0, 60, 40)), image.NewGray(image.Rect(0, 0, 3000, 3000))
+	for i := range gray.Pix {
+		gray.Pix[i] = byte(i % 251)
+	}
+	_, err := rand.NewChaCha8([32]byte{}).Read(noise.Pix)
+	require.NoError(t, err)
+	colored := image.NewNRGBA(gray.Rect)
+	draw.Draw(colored, gray.Rect, gray, image.Point{}, draw.Src)
+	for i, name := range []string{"red", "green", "blue"} {
+		pixel := [4]byte{100, 100, 100, 255}
+		pixel[i]++
+		tinted := image.NewNRGBA(gray.Rect)
+		copy(tinted.Pix, colored.Pix)
+		copy(tinted.Pix[len(tinted.Pix)-4:], pixel[:])
+		b, err := picture.Page(pngOf(t, tinted))
+		require.NoError(t, err)
+		require.Contains(t, string(b), "/ColorSpace/DeviceRGB/Filter/FlateDecode", name)
+	}
+	b, err := picture.Page(pngOf(t, gray))
+	require.NoError(t, err)
+	require.Contains(t, string(b), "/ColorSpace/DeviceGray/Filter/FlateDecode/DecodeParms<</Predictor 15/Colors 1/")
+	b, err = picture.Page(pngOf(t, noise))
+	require.NoError(t, err)
+	require.Contains(t, string(b), "/ColorSpace/DeviceGray/Filter/DCTDecode")
+	require.Less(t, len(b), 8<<20)
 }
 
 // TestPage_OfOtherFiles_IsRefused: with a sentence that says why.

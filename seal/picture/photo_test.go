@@ -78,6 +78,26 @@ func TestPhotos(t *testing.T) {
 		r, g, bl, _ := got.At(green[0]*size.X/8, green[1]*size.Y/8).RGBA()
 		require.Greater(t, g, max(r, bl), "orientation %d", orientation)
 	}
+	entry := func(tag, kind byte) string {
+		return string([]byte{1, tag, 0, kind, 0, 0, 0, 1, 0, 6, 0, 0})
+	}
+	for name, tiff := range map[string]string{
+		"no header":           "MM\x00*\x00\x00\x00",
+		"no directory":        "MM\x00*\x00\x00\x00\x08\x00",
+		"directory elsewhere": "MM\x00*\xff\xff\xff\xff\x00\x01",
+		"no entry":            "MM\x00*\x00\x00\x00\x08\x00\x01",
+		"part of an entry":    "MM\x00*\x00\x00\x00\x08\x00\x01" + entry(0x12, 3)[:11],
+		"another tag":         "MM\x00*\x00\x00\x00\x08\x00\x01" + entry(0x13, 3),
+		"another type":        "MM\x00*\x00\x00\x00\x08\x00\x01" + entry(0x12, 4),
+		"behind the entries":  "MM\x00*\x00\x00\x00\x08\x00\x01" + entry(0x13, 3) + entry(0x12, 3),
+		"turned":              "MM\x00*\x00\x00\x00\x08\x00\x02" + entry(0x13, 3) + entry(0x12, 3),
+	} {
+		b, err := picture.Photo(withSegment(plain.Bytes(), 0xE1, "Exif\x00\x00"+tiff))
+		require.NoError(t, err, name)
+		cfg, err := jpeg.DecodeConfig(bytes.NewReader(b))
+		require.NoError(t, err)
+		require.Equal(t, name == "turned", cfg.Width == 16, name)
+	}
 	for _, cut := range []int{0, 3, 20, 40, 60, plain.Len() / 2} {
 		_, err := picture.Photo(oriented(6)[:cut])
 		var r *refusal.Error

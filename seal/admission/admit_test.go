@@ -1,0 +1,246 @@
+package admission_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/prepare"
+	"countersign/seal/admission"
+	"countersign/seal/appearance"
+	"countersign/seal/manifest"
+	"countersign/seal/refusal"
+	"countersign/test/kit"
+)
+
+// requireRefused checks the code of a refusal, and a part of its message.
+func requireRefused(t *testing.T, err error, code, says string) {
+	t.Helper()
+	var refused *refusal.Error
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, code, refused.Code, refused.Message)
+	require.Contains(t, refused.Message, says)
+}
+
+func admit(t *testing.T, b []byte, lim admission.Limits) (admission.Info, error) {
+	t.Helper()
+	return admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), lim)
+}
+
+// TestAdmit_CanceledAtAnyCheck_StopsThere: each function that checks the context stops by itself.
+func TestAdmit_CanceledAtAnyCheck_StopsThere(t *testing.T) {
+	t.Parallel()
+	b := file("/OCProperties<</OCGs[6 0 R]/D<</AS[<</Event/View/OCGs[6 0 R]/Category[/Zoom]>>]>>>>/Names<</EmbeddedFiles<</Names[(a)7 0 R]>>>>", "",
+		append([]string{"<</Type/OCG/Name(layer)>>", "<</Type/Filespec/F(a)>>"}, repeated("[]", 64)...)...)
+	examine := func(function string) (map[string]bool, error) {
+		ctx := &kit.CanceledIn{Context: t.Context(), Function: function}
+		_, err := admission.Examine(ctx, bytes.NewReader(b), int64(len(b)), admission.DefaultLimits(), false)
+		return ctx.Checked(), err
+	}
+	checked, err := examine("")
+	require.NoError(t, err)
+	for _, function := range []string{
+		"verify.ReadRange", "admission.attachmentKeys.func1", "admission.(*inspector).optionalContent", "admission.(*inspector).pages.func1",
+		"admission.(*inspector).checkPageTree", "admission.(*inspector).objects.func1", "admission.(*inspector).object.func1",
+	} {
+		require.Contains(t, checked, function)
+	}
+	for function := range checked {
+		_, err := examine(function)
+		require.ErrorIs(t, err, context.Canceled, function)
+	}
+}
+
+func repeated(s string, n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = s
+	}
+	return out
+}
+
+func TestAdmit_NoTime_IsRejected(t *testing.T) {
+	t.Parallel()
+	lim := admission.DefaultLimits()
+	lim.Timeout = time.Nanosecond
+	_, err := admit(t, file("", ""), lim)
+	requireRefused(t, err, refusal.TooLong().Code, "")
+}
+
+// TestAdmit_EndFarFromTheEnd_IsNamed: the end is searched in pieces of 1 MB, also where it lies on the border of two.
+func TestAdmit_EndFarFromTheEnd_IsNamed(t *testing.T) {
+	t.Parallel()
+	good := bytes.TrimSuffix(file("", ""), []byte("\n"))
+	for _, after := range []int{1<<20 - 2, 1 << 20, 2<<20 + 7} {
+		_, err := admit(t, append(bytes.Clone(good), make([]byte, after)...), admission.DefaultLimits())
+		requireRefused(t, err, refusal.PDFNeedsRepair, fmt.Sprintf("followed by %d bytes", after))
+	}
+	cut := bytes.TrimSuffix(good, []byte("%%EOF"))
+	_, err := admit(t, append(bytes.Clone(cut), make([]byte, 2<<20)...), admission.DefaultLimits())
+	requireRefused(t, err, refusal.PDFTruncated, "")
+}
+
+func TestAdmit_ObjectStreams(t *testing.T) {
+	t.Parallel()
+	stream := func(more, data string) string {
+		return fmt.Sprintf("<</Type/ObjStm/N 0/First 0%s/Length %d>>\nstream\n%s\nendstream", more, len(data), data)
+	}
+	info, err := admit(t, file("", "", stream("/Extends 7 0 R", ""), stream("", "")), admission.DefaultLimits())
+	require.NoError(t, err)
+	require.Contains(t, info.Warnings, admission.Warning{Code: admission.WarnExtends, Count: 1, Detail: "object 6"})
+	_, err = admit(t, file("", "", stream("", "  "), stream("", "")), admission.DefaultLimits())
+	require.NoError(t, err, "one after the other")
+}
+
+func TestAdmit_Portfolio_IsWarned(t *testing.T) {
+	t.Parallel()
+	info, err := admit(t, file("/Collection<</View/D>>", ""), admission.DefaultLimits())
+	require.NoError(t, err)
+	require.Contains(t, info.Warnings, admission.Warning{Code: admission.WarnPortfolio, Count: 1, Detail: "it is a collection of files"})
+}
+
+func TestAdmitUpload_PasswordOfAFileThatCannotBeDecrypted_IsRejected(t *testing.T) {
+	t.Parallel()
+	locked := bytes.Replace(file("", "", "<</Filter/Standard/V 9/R 9/O(x)/U(y)/P -4>>"), []byte("/Root 1 0 R"), []byte("/Root 1 0 R/Encrypt 6 0 R"), 1)
+	password := "secret"
+	for code, b := range map[string][]byte{refusal.NotAPDF: []byte("hello"), refusal.PDFEncrypted: locked} {
+		u := uploadOf(b)
+		u.Password = &password
+		_, p, err := admission.AdmitUpload(t.Context(), u, admission.DefaultLimits(), prepare.Options{})
+		requireRefused(t, err, code, "")
+		require.NotContains(t, err.Error(), password)
+		require.Nil(t, p)
+	}
+}
+
+func TestSuggest_FileThatCannotBeRead_IsRejected(t *testing.T) {
+	t.Parallel()
+	for code, b := range map[string][]byte{
+		refusal.NotAPDF:        []byte("hello"),
+		refusal.PDFNeedsRepair: bytes.Replace(file("", ""), []byte("/Kids[3 0 R]"), []byte("/Kids[2 0 R]"), 1),
+	} {
+		_, _, err := admission.Suggest(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
+		requireRefused(t, err, code, "")
+	}
+	b := bytes.Replace(file("/AcroForm 6 0 R", "", "<</Fields[]>>"), []byte("6 0 obj"), []byte("9 0 obj"), 1)
+	_, _, err := admission.Suggest(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
+	requireRefused(t, err, refusal.PDFNeedsRepair, "")
+}
+
+// otherReading is a renderer that reads a file differently.
+type otherReading struct {
+	kit.Renderer
+
+	pages [][2]float64
+	err   error
+}
+
+func (r otherReading) Inspect(context.Context, io.ReaderAt, int64, bool) (*appearance.Inspection, error) {
+	return &appearance.Inspection{Pages: r.pages}, r.err
+}
+
+// TestAdmit_RendererReadsOtherPages_IsRejected: signers would be shown other pages than those that are sealed.
+func TestAdmit_RendererReadsOtherPages_IsRejected(t *testing.T) {
+	t.Parallel()
+	page, failed := [2]float64{600, 800}, errors.New("no memory")
+	for name, c := range map[string]struct {
+		by         otherReading
+		code, says string
+	}{
+		"same":                 {otherReading{pages: [][2]float64{page}}, "", ""},
+		"single precision":     {otherReading{pages: [][2]float64{{600.006, 799.992}}}, "", ""},
+		"no page":              {otherReading{}, refusal.PDFAmbiguous, "1 or 0 pages"},
+		"two pages":            {otherReading{pages: [][2]float64{page, page}}, refusal.PDFAmbiguous, "1 or 2 pages"},
+		"another width":        {otherReading{pages: [][2]float64{{600.01, 800}}}, refusal.PDFAmbiguous, "page 1 has 600 × 800 or 600.01 × 800 points"},
+		"another height":       {otherReading{pages: [][2]float64{{600, 801}}}, refusal.PDFAmbiguous, "page 1 has 600 × 800 or 600 × 801 points"},
+		"not rendered":         {otherReading{err: refusal.New(refusal.DocumentNotRendered, "It cannot be drawn.")}, refusal.PDFNeedsRepair, "It cannot be drawn."},
+		"a page not rendered":  {otherReading{err: refusal.New(refusal.PageNotRendered, "Page 1 cannot be drawn.")}, refusal.PDFNeedsRepair, "Page 1 cannot be drawn."},
+		"refused for a reason": {otherReading{err: refusal.New(refusal.PDFTooComplex, "Too complex.")}, refusal.PDFTooComplex, "Too complex."},
+		"renderer fails":       {otherReading{err: failed}, "failed", ""},
+	} {
+		lim := admission.DefaultLimits()
+		lim.Renderer = c.by
+		_, err := admit(t, file("", ""), lim)
+		switch c.code {
+		case "":
+			require.NoError(t, err, name)
+		case "failed":
+			require.ErrorIs(t, err, failed, name)
+		default:
+			requireRefused(t, err, c.code, c.says)
+		}
+	}
+}
+
+// savedAs is a renderer that saves each file as the same other one, and finds that it looks the same.
+type savedAs struct {
+	kit.Renderer
+
+	b   []byte
+	err error
+}
+
+func (s savedAs) Save(context.Context, io.ReaderAt, int64) ([]byte, error) { return s.b, s.err }
+
+func (savedAs) SameAppearance(context.Context, io.ReaderAt, int64, io.ReaderAt, int64) (bool, error) {
+	return true, nil
+}
+
+// TestAdmitUpload_RepairFails_KeepsTheCause: the code is that of the upload, and the message says why it was not repaired.
+func TestAdmitUpload_RepairFails_KeepsTheCause(t *testing.T) {
+	t.Parallel()
+	twice := bytes.Replace(file("", ""), []byte("/Type/Pages"), []byte("/Count 1/Type/Pages"), 1)
+	failed := errors.New("no memory")
+	for name, c := range map[string]struct {
+		by   savedAs
+		says string
+	}{
+		"saved file cannot be read":    {savedAs{b: []byte("hello")}, "It could not be repaired: the file is"},
+		"saved file is rejected again": {savedAs{b: twice}, "It could not be repaired: the PDF"},
+		"refused by the renderer":      {savedAs{err: refusal.New(refusal.PDFTooComplex, "PDF pages are too complex.")}, "It could not be repaired: PDF pages"},
+		"renderer fails":               {savedAs{err: failed}, ""},
+	} {
+		lim := rendering()
+		lim.Renderer = c.by
+		_, p, err := admission.AdmitUpload(t.Context(), uploadOf(append([]byte("junk"), file("", "")...)), lim, prepare.Options{})
+		require.Nil(t, p, name)
+		if c.says == "" {
+			require.ErrorIs(t, err, failed, name)
+			continue
+		}
+		requireRefused(t, err, refusal.PDFNeedsRepair, c.says)
+	}
+}
+
+func TestAdmitUpload_SignedInAFormOfItsOwn_LosesItsSignatures(t *testing.T) {
+	t.Parallel()
+	sig := "<</Type/Sig/Filter/Adobe.PPKLite/ByteRange[0 1 2 3]/Contents<00>>>"
+	b := file("/AcroForm 8 0 R", "/Annots[6 0 R]",
+		"<</Type/Annot/Subtype/Widget/FT/Sig/T(a)/F 4/Rect[0 0 0 0]/V 7 0 R>>", sig, "<</Fields[6 0 R]/SigFlags 3>>")
+	_, p, err := admission.AdmitUpload(t.Context(), uploadOf(b), rendering(), prepare.Options{})
+	require.NoError(t, err)
+	require.Equal(t, []prepare.Change{{Kind: "signatures_removed", Count: 1}}, p.Changes)
+	require.NotContains(t, string(p.Rewritten), "/SigFlags", "the form is an object of its own")
+}
+
+func TestSigners_AreNamedOnce(t *testing.T) {
+	t.Parallel()
+	by := func(names ...string) (out []manifest.Signature) {
+		for _, n := range names {
+			out = append(out, manifest.Signature{By: n})
+		}
+		return out
+	}
+	require.Equal(t, "Ada, Bo", admission.Signers(by("Ada", "", "Bo", "Ada")))
+	require.Empty(t, admission.Signers(by("")))
+	exact := strings.Repeat("ä", admission.MaxSigners)
+	require.Equal(t, exact, admission.Signers(by(exact)))
+	require.Equal(t, exact, admission.Signers(by(exact+"x")))
+}

@@ -1,0 +1,10 @@
+package admission
+
+// MaxSigners is for tests.
+const MaxSigners = maxSigners
+
+//nolint:gochecknoglobals // for tests
+var (
+	Examine = examine
+	Signers = signers
+)

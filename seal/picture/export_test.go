@@ -1,0 +1,4 @@
+package picture
+
+// MaxPNGSide is for tests.
+const MaxPNGSide = maxPNGSide
