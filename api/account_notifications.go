@@ -1,6 +1,7 @@
 package api
 
 import (
+	"io"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -77,8 +78,12 @@ func (s *notificationHandler) unsubscribePage(c *gin.Context) error {
 	return nil
 }
 
-// unsubscribe ends the notifications of the console user whom a token in an email names (RFC 8058).
+// unsubscribe ends the notifications of the console user whom a token in an email names (RFC 8058). The token decides: the
+// form is read up to its limit and ignored.
 func (s *notificationHandler) unsubscribe(c *gin.Context) error {
+	if _, err := io.Copy(io.Discard, c.Request.Body); err != nil {
+		return bodyError(err)
+	}
 	invalid := models.Refuse(models.KindUnauthorized, "unsubscribe_link_invalid", "This link is not valid or has expired. Sign in to the console to change your notifications.")
 	app, user, err := s.tokens.VerifyUnsubscribe(c.Param("token"))
 	if err != nil {

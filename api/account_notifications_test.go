@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bytes"
 	"net/http"
 	"testing"
 	"time"
@@ -62,9 +63,16 @@ func TestUnsubscribe(t *testing.T) {
 		for range 2 {
 			nobody.send(http.MethodPost, path, "application/x-www-form-urlencoded", []byte("List-Unsubscribe=One-Click")).want(204)
 		}
+		ct, form := multipartBody(t, map[string]string{"List-Unsubscribe": "One-Click"}, nil)
+		nobody.send(http.MethodPost, path, ct, form).want(204)
 		require.Equal(t, "never", frequency(ada))
 		require.Equal(t, "immediate", frequency(bob))
 		ada.call(http.MethodPut, notificationsPath, object{"frequency": "immediate"}).want(200)
+
+		for _, by := range []*client{nobody, nobody.with("Idempotency-Key", "large")} {
+			by.send(http.MethodPost, path, "application/x-www-form-urlencoded", bytes.Repeat([]byte("x"), 8<<10+1)).refused(413, "request_too_large")
+		}
+		require.Equal(t, "immediate", frequency(ada))
 
 		for _, other := range []string{"x", token + "x", ada.token} {
 			nobody.post("/unsubscribe/"+other, nil).refused(401, "unsubscribe_link_invalid")

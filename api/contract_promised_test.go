@@ -33,17 +33,12 @@ var untested = map[string]bool{
 	"PreparedFile.changes.detail":     true, // no kind of change has one yet
 
 	// These need a busy renderer and sealed files: test/conformance and seal/appearance.
-	"POST /v1/verify/pages/{page} 409": true, "POST /v1/verify/pages/{page} 413": true, "POST /v1/verify/pages/{page} 422": true,
+	"POST /v1/verify/pages/{page} 409": true, "POST /v1/verify/pages/{page} 413": true,
 	"POST /v1/verify/pages/{page} 503": true,
 
-	// Finished pages, downloads and one-click mails of a running service: test/conformance.
+	// Finished pages of a running service: test/conformance.
 	"VerifiedRecord.appearance.finished": true, "VerifiedRecord.appearance.finished.documentId": true, "VerifiedRecord.appearance.finished.level": true,
 	"VerifiedRecord.appearance.finished.page": true, "VerifiedRecord.appearance.finished.sha256": true, "VerifiedRecord.appearance.finished.signerId": true,
-	"OneClick.List-Unsubscribe": true, "POST /unsubscribe/{token} 413": true,
-
-	// No test of this package provokes these yet.
-	"GET /v1/download/{token}/pages/{page} 410": true, "GET /v1/download/{token}/pages/{page} 422": true,
-	"GET /v1/download/{token}/pages/{page}/text 410": true, "GET /v1/download/{token}/pages/{page}/text 422": true,
 
 	// These lists are complete.
 	"ClientSecretList.nextCursor": true, "ConsoleSessionList.nextCursor": true, "ConsoleWebhookList.nextCursor": true, "PasskeyList.nextCursor": true,

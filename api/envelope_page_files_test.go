@@ -88,7 +88,10 @@ func TestPageFiles_Failures(t *testing.T) {
 
 	// What was purged or archived is gone.
 	c.signs(e, token)
-	s.completes(t, e.str("id"), 0)
+	portal := "/v1/download/" + s.completes(t, e.str("id"), 0) + "/pages/1"
+	renderer.err = refusal.New(refusal.PDFTooComplex, "The page is too complex.")
+	nobody.get(portal).refused(422, "pdf_too_complex")
+	nobody.get(portal+"/text").refused(422, "pdf_too_complex")
 	_, err = s.store.Change(t.Context(), s.app.ID, id(e), func(e *models.Envelope) error {
 		e.SetRetention(1)
 		return nil
@@ -97,6 +100,8 @@ func TestPageFiles_Failures(t *testing.T) {
 	s.clock.advance(25 * time.Hour)
 	_, err = s.store.Change(t.Context(), s.app.ID, id(e), func(e *models.Envelope) error { return e.Purge(s.act("system")) })
 	require.NoError(t, err)
+	nobody.get(portal).refused(410, "document_purged")
+	nobody.get(portal+"/text").refused(410, "document_purged")
 	c = s.client(t)
 	c.del("/v1/templates/" + template.str("id")).want(204)
 	for page := range pages {

@@ -2,12 +2,15 @@ package api_test
 
 import (
 	"bytes"
+	"encoding/hex"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"countersign/test/kit"
+	"countersign/test/kit/sealkit"
 )
 
 // verifiesPages: the pages of a sealed PDF are those that its record lists, and no others.
@@ -30,4 +33,11 @@ func (s *service) verifiesPages(t *testing.T, sealed []byte, shown object) {
 	forged := bytes.Replace(sealed, []byte("%PDF-1."), []byte("%PDF-2."), 1)
 	require.NotEqual(t, sealed, forged)
 	page(forged, "1?level=1").refused(404, "not_found")
+
+	// A sound record of an unknown sealer is compared with what the page looks like.
+	original := sealkit.SimplePDF(1)
+	drawn, err := kit.Renderer{}.Page(t.Context(), bytes.NewReader(original), int64(len(original)), 1, 1)
+	require.NoError(t, err)
+	page(sealkit.SealedWithPicture(t, original, hex.EncodeToString(drawn.Hash)), "1?level=1").want(200)
+	page(sealkit.SealedWithPicture(t, original, strings.Repeat("0", 64)), "1?level=1").refused(422, "appearance_differs")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/test/kit"
+	"countersign/test/kit/sealkit"
 )
 
 // login returns an access token of an app.
@@ -72,6 +73,25 @@ func (r *recorder) limitRefusals() {
 	sent, signer, _ := r.sent("ada-remind@example.com")
 	r.json(post, "/v1/envelopes/"+sent+"/signers/"+signer+"/remind", nil)
 	r.refused("reminder_rate_limited", post, "/v1/envelopes/"+sent+"/signers/"+signer+"/remind", nil)
+}
+
+// pageRefusals records what is refused of pages that cannot be shown, or that do not look as the seal record says.
+func (r *recorder) pageRefusals() {
+	e := r.json(post, "/v1/envelopes", member{"tenantId": "acme", "subject": "Site plan", "signers": []member{{"name": "Ada Lovelace", "email": "ada-plan@example.com", "authMethod": "none"}}})
+	at := "/v1/envelopes/" + e["id"].(string)
+	plan := sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 612 792]/UserUnit 30" + sealkit.OwnResources}}}) // of 6 × 8 meters
+	document := r.send(post, at+"/document", "application/pdf", plan, nil)["documentId"].(string)
+	field := r.json(post, at+"/fields", member{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 600, "w": 200, "h": 20})["id"]
+	page := "/documents/" + document + "/pages/1"
+	r.refused("page_too_large", get, at+page, nil)
+	link := r.json(post, at+"/send", nil)["signers"].([]any)[0].(member)["signingUrl"].(string)
+	signing := "/v1/signing/" + link[strings.LastIndexByte(link, '/')+1:]
+	r.as("", func() {
+		r.json(post, signing+"/consent", nil)
+		r.refused("page_too_large", post, signing+page+"/finished", member{"fields": []member{{"fieldId": field, "textValue": "London"}}})
+		differs := sealkit.SealedWithPicture(r.t, sealkit.SimplePDF(1), strings.Repeat("0", 64))
+		r.refused("appearance_differs", post, "/v1/verify/pages/1?level=1", differs, "Content-Type", "application/pdf")
+	})
 }
 
 // streams calls do while n streams of events are open.

@@ -164,9 +164,6 @@ var withoutRefusal = map[string][]string{
 	"needs the removal of data after months": {
 		"Purged", "ResendDeliveryGone",
 	},
-	"needs a document that is accepted, and of which no picture can be drawn or another one than was recorded": {
-		"FinishedPageNotRendered", "PageDiffers", "PageNotRendered",
-	},
 }
 
 // TestSharedRefusalsHaveExamples: each shared response that is a refusal has an example, or is named with the reason why not.

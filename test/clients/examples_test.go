@@ -381,5 +381,6 @@ func (r *recorder) run() {
 	r.account()
 	r.refusals(envelope, voided, signing)
 	r.limitRefusals()
+	r.pageRefusals()
 	r.strictRefusals()
 }

@@ -1935,9 +1935,9 @@ func (e VerifyDocumentPageParamsLevel) Valid() bool {
 	}
 }
 
-// Activity An event of the audit trail, without its links to the chain.
+// Activity An event of the audit trail, without the hashes of the chain.
 type Activity struct {
-	// Actor system, app:<id>, user:<id> or signer:<id>
+	// Actor Who acted: `system`, `app:<id>`, `user:<id>` or `signer:<id>`.
 	Actor string `json:"actor"`
 
 	// Detail Details of the event. Null if there are none.
@@ -1958,32 +1958,32 @@ type Anchor struct {
 	// Dx Offset to the right, in points.
 	Dx *float64 `json:"dx,omitempty"`
 
-	// Dy Offset down, in points, whatever the origin.
+	// Dy Offset down, in points, for every `origin`.
 	Dy *float64 `json:"dy,omitempty"`
 
-	// IfMissing If the text is not found: reject the request, or skip the field.
+	// IfMissing What happens if the text is not found: `refuse` rejects the request, `skip` adds no field.
 	IfMissing *AnchorIfMissing `json:"ifMissing,omitempty"`
 
-	// IgnoreCase Ignore upper and lower case.
+	// IgnoreCase Whether to ignore upper and lower case.
 	IgnoreCase *bool `json:"ignoreCase,omitempty"`
 
 	// Match Which occurrence: `first`, `last`, `all`, or a number from 1.
 	Match interface{} `json:"match,omitempty"`
 
-	// Page Search only this page.
+	// Page Page to search. All pages if omitted.
 	Page *int `json:"page,omitempty"`
 
 	// Text Text to find.
 	Text string `json:"text"`
 
-	// WholeWord Match whole words only.
+	// WholeWord Whether to match whole words only.
 	WholeWord *bool `json:"wholeWord,omitempty"`
 }
 
 // AnchorAt Where the field goes, relative to the text.
 type AnchorAt string
 
-// AnchorIfMissing If the text is not found: reject the request, or skip the field.
+// AnchorIfMissing What happens if the text is not found: `refuse` rejects the request, `skip` adds no field.
 type AnchorIfMissing string
 
 // App The application that owns envelopes and calls the API.
@@ -2039,7 +2039,7 @@ type AppDetailPlan string
 
 // AuditEvent One event of an envelope's audit trail.
 type AuditEvent struct {
-	// Actor system, app:<id>, user:<id> or signer:<id>
+	// Actor Who acted: `system`, `app:<id>`, `user:<id>` or `signer:<id>`.
 	Actor string `json:"actor"`
 
 	// Detail Details of the event. Null if there are none.
@@ -2078,13 +2078,13 @@ type AuthMethod string
 
 // Branding Changes to the branding.
 type Branding struct {
-	// Footer Below pages and mails.
+	// Footer Text below pages and emails.
 	Footer *string `json:"footer,omitempty"`
 
 	// Logo PNG or JPEG of up to 512 KiB, in base64. Re-encoded, at most 720 × 180 pixels.
 	Logo []byte `json:"logo,omitempty"`
 
-	// PrimaryColor Color of buttons and links. White must be readable on it (4.5:1).
+	// PrimaryColor Color of buttons and links, as `#rrggbb`. White text must be readable on it (contrast 4.5:1).
 	PrimaryColor *string `json:"primaryColor,omitempty"`
 
 	// ReplyTo Email address for replies.
@@ -2093,11 +2093,11 @@ type Branding struct {
 	// SenderName Name shown as the sender.
 	SenderName *string `json:"senderName,omitempty"`
 
-	// SupportURL An https address.
+	// SupportURL HTTPS address of the help page.
 	SupportURL *string `json:"supportUrl,omitempty"`
 }
 
-// BuilderSessionRequest A session for one draft or one template. Give `envelopeId` or `templateId`.
+// BuilderSessionRequest A session for one draft or one template. Requires `envelopeId` or `templateId`.
 type BuilderSessionRequest struct {
 	// AllowedOrigin Origin of the page that may show the session in a frame, such as `https://app.example.com`.
 	AllowedOrigin string `json:"allowedOrigin"`
@@ -2108,25 +2108,25 @@ type BuilderSessionRequest struct {
 	// ExpiresInMinutes Lifetime in minutes.
 	ExpiresInMinutes *int `json:"expiresInMinutes,omitempty"`
 
-	// Features What the session allows beyond placing fields.
+	// Features What a new builder session allows beyond placing fields.
 	Features *struct {
-		// Documents Add, order, prepare and delete documents.
+		// Documents Whether documents may be added, ordered, prepared and deleted.
 		Documents *bool `json:"documents,omitempty"`
 
 		// FieldTypes Field types that may be added or changed. All types if omitted.
 		FieldTypes []FieldType `json:"fieldTypes,omitzero"`
 
-		// Recipients Add, change and delete recipients.
+		// Recipients Whether recipients may be added, changed and deleted.
 		Recipients *bool `json:"recipients,omitempty"`
 
-		// Send Set subject, message and deadline, and send. For a template also its name.
+		// Send Whether subject, message and deadline may be set and the draft sent. For a template, also whether its name may be set.
 		Send *bool `json:"send,omitempty"`
 	} `json:"features,omitempty"`
 
 	// ReturnURL HTTPS address passed to the page on completion.
 	ReturnURL *string `json:"returnUrl,omitempty"`
 
-	// TemplateID The template to edit. It must not be archived.
+	// TemplateID The template to edit. Must not be archived.
 	TemplateID *openapi_types.UUID `json:"templateId,omitempty"`
 
 	// TenantID Tenant of the draft or template. Null for a template for all tenants.
@@ -2162,7 +2162,7 @@ type BulkCompletedEvent string
 
 // BulkCounts Number of rows in each state.
 type BulkCounts struct {
-	// Cancelled Rows that were cancelled.
+	// Cancelled Rows that were canceled.
 	Cancelled int `json:"cancelled"`
 
 	// Failed Rows that failed.
@@ -2195,7 +2195,7 @@ type BulkRow struct {
 	// Row Row number, from 1.
 	Row int `json:"row"`
 
-	// SettledAt When the row was sent, failed or was cancelled. Null while it is pending.
+	// SettledAt When the row was sent, failed or was canceled. Null while it is pending.
 	SettledAt *time.Time `json:"settledAt"`
 
 	// Status State of a row.
@@ -2213,7 +2213,7 @@ type BulkRowPage struct {
 
 // BulkRowRequest One envelope of a bulk send.
 type BulkRowRequest struct {
-	// ExternalID Your own ID for the item. Omitted if none was given.
+	// ExternalID Your own ID for the envelope.
 	ExternalID *string `json:"externalId,omitempty"`
 
 	// Signers A person for each role of the template.
@@ -2231,7 +2231,7 @@ type BulkRowStatus string
 
 // BulkSend Envelopes sent from one version of a template by one request.
 type BulkSend struct {
-	// CompletedAt When no row was pending anymore. Null until `bulk.completed`.
+	// CompletedAt When the last row was sent, failed or was canceled. Null until `bulk.completed`.
 	CompletedAt *time.Time `json:"completedAt"`
 
 	// Counts Number of rows in each state.
@@ -2303,13 +2303,13 @@ type BulkSendRequest struct {
 	// CreatedBy Who created the bulk send. Defaults to the client ID of the app.
 	CreatedBy *string `json:"createdBy,omitempty"`
 
-	// DryRun Check the rows and send nothing.
+	// DryRun Whether to check the rows and send nothing.
 	DryRun *bool `json:"dryRun,omitempty"`
 
 	// Name Name of the bulk send.
 	Name *string `json:"name,omitempty"`
 
-	// PerMinute Maximum rows per minute. No limit if omitted.
+	// PerMinute Maximum number of rows per minute. No limit if omitted.
 	PerMinute *int `json:"perMinute,omitempty"`
 
 	// Rows Rows of the bulk send.
@@ -2325,9 +2325,9 @@ type BulkSendRequest struct {
 	TenantID string `json:"tenantId"`
 }
 
-// BulkSignerRequest A person for a role. Omitted members come from the role.
+// BulkSignerRequest A recipient for a role. Omitted members come from the role.
 type BulkSignerRequest struct {
-	// AllowDelegation True where the role says so.
+	// AllowDelegation Whether the signer may delegate to another person. Always true if the role allows it.
 	AllowDelegation *bool `json:"allowDelegation,omitempty"`
 
 	// AuthMethod How the signer is identified. As in the role if omitted.
@@ -2336,38 +2336,38 @@ type BulkSignerRequest struct {
 	// Email Email address of the recipient.
 	Email string `json:"email"`
 
-	// Host Required for roles of kind `in_person`: the person who hands over the device. Not the signer's address.
+	// Host Required for roles of kind `in_person`: the person who hands over the device. The email address must differ from the signer's.
 	Host *Host `json:"host,omitempty"`
 
-	// Kind Must be the kind of the role, if given.
+	// Kind Kind of the role. Another kind is rejected.
 	Kind *BulkSignerRequestKind `json:"kind,omitempty"`
 
-	// Language Of mails, text messages and pages: a tag of BCP 47 of one of the languages there are texts in.
+	// Language Language of emails, text messages and pages, as a BCP 47 tag. As in the role if omitted.
 	Language *string `json:"language,omitempty"`
 
 	// Name Name of the recipient.
 	Name string `json:"name"`
 
-	// Notify false: the service sends no invitation, reminder or copy by itself. False where the role says so.
+	// Notify If false, the service sends no invitations, reminders or copies, and you deliver the signing link. Always false if the role says so.
 	Notify *bool `json:"notify,omitempty"`
 
 	// Phone Phone number of the recipient in E.164 format, such as `+4930123456`.
 	Phone *string `json:"phone,omitempty"`
 
-	// Role Role of the template.
+	// Role Role of the template that this recipient takes.
 	Role string `json:"role"`
 
 	// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
 	RoutingOrder *int `json:"routingOrder,omitempty"`
 
-	// WitnessFor Must be that of the role, if given.
+	// WitnessFor `witnessFor` of the role. Another value is rejected.
 	WitnessFor *string `json:"witnessFor,omitempty"`
 }
 
 // BulkSignerRequestAuthMethod How the signer is identified. As in the role if omitted.
 type BulkSignerRequestAuthMethod string
 
-// BulkSignerRequestKind Must be the kind of the role, if given.
+// BulkSignerRequestKind Kind of the role. Another kind is rejected.
 type BulkSignerRequestKind string
 
 // BulkStatus State of a bulk send.
@@ -2426,7 +2426,7 @@ type ConsoleEnvelope struct {
 	// CompletedAt When the envelope was completed. Null until `envelope.completed`.
 	CompletedAt *time.Time `json:"completedAt"`
 
-	// Copies Who gets the sealed files alone; absent without any.
+	// Copies Recipients who receive only the completed copies. Omitted if there are none.
 	Copies []CopyRecipient `json:"copies,omitzero"`
 
 	// CreatedAt When the envelope was created.
@@ -2447,7 +2447,7 @@ type ConsoleEnvelope struct {
 	// Documents Documents in order. Sealed files are added at `envelope.completed`.
 	Documents []Document `json:"documents,omitzero"`
 
-	// ExpiresAt When signing closes. Null for no deadline. Re-calculated at `envelope.sent`.
+	// ExpiresAt When signing closes. Null for no deadline. Recalculated at `envelope.sent`.
 	ExpiresAt *time.Time `json:"expiresAt"`
 
 	// ExternalID Your own ID for the envelope. Omitted if none was given.
@@ -2459,13 +2459,13 @@ type ConsoleEnvelope struct {
 	// ID ID of the envelope.
 	ID openapi_types.UUID `json:"id"`
 
-	// Labels Labels to file it under: up to 20 different texts of 1 to 50 characters.
+	// Labels Labels for filtering: up to 20 different strings of 1 to 50 characters.
 	Labels *Labels `json:"labels,omitempty"`
 
 	// Mails Emails about the envelope, newest first.
 	Mails []Mail `json:"mails,omitzero"`
 
-	// Message Text shown in the invitation emails. Maximum 2,000 characters.
+	// Message Text shown in the invitation emails. Maximum 2,000 characters. Omitted if none was given.
 	Message *string `json:"message,omitempty"`
 
 	// Metadata Your own data: up to 20 strings of up to 500 characters.
@@ -2474,10 +2474,10 @@ type ConsoleEnvelope struct {
 	// OwnerID Console user who created or sent the envelope. Null if an application did.
 	OwnerID *openapi_types.UUID `json:"ownerId"`
 
-	// ReminderHours Hours between reminders. 0 sends none.
+	// ReminderHours Hours between reminders. 0 sends none. Omitted if the default of the tenant applies.
 	ReminderHours *int `json:"reminderHours,omitempty"`
 
-	// SealingProblem Present while everyone has signed and the documents cannot be sealed. The envelope is still `in_progress`. Sealing is retried, and the operator can close the envelope.
+	// SealingProblem Present while everyone has signed and the documents cannot be sealed. The envelope stays `in_progress`, and sealing is retried. The operator can close the envelope.
 	SealingProblem *SealingProblem `json:"sealingProblem,omitempty"`
 
 	// Signers Recipients who act on the envelope, in routing order.
@@ -2489,10 +2489,10 @@ type ConsoleEnvelope struct {
 	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
 	Subject *string `json:"subject"`
 
-	// TemplateID The template that the envelope was created from.
+	// TemplateID The template that the envelope was created from. Omitted if there is none.
 	TemplateID *openapi_types.UUID `json:"templateId,omitempty"`
 
-	// TemplateVersion Version of the template.
+	// TemplateVersion Version of that template. Omitted if there is none.
 	TemplateVersion *int `json:"templateVersion,omitempty"`
 
 	// TenantID ID of the tenant: a customer of the app, as named by the app.
@@ -2525,7 +2525,7 @@ type ConsoleEnvelopeRow struct {
 	// CompletedAt When the envelope was completed. Null until `envelope.completed`.
 	CompletedAt *time.Time `json:"completedAt"`
 
-	// Copies Who gets the sealed files alone; absent without any.
+	// Copies Recipients who receive only the completed copies. Omitted if there are none.
 	Copies []CopyRecipient `json:"copies,omitzero"`
 
 	// CreatedAt When the envelope was created.
@@ -2543,7 +2543,7 @@ type ConsoleEnvelopeRow struct {
 	// Documents Documents in order. Sealed files are added at `envelope.completed`.
 	Documents []Document `json:"documents,omitzero"`
 
-	// ExpiresAt When signing closes. Null for no deadline. Re-calculated at `envelope.sent`.
+	// ExpiresAt When signing closes. Null for no deadline. Recalculated at `envelope.sent`.
 	ExpiresAt *time.Time `json:"expiresAt"`
 
 	// ExternalID Your own ID for the envelope. Omitted if none was given.
@@ -2555,13 +2555,13 @@ type ConsoleEnvelopeRow struct {
 	// ID ID of the envelope.
 	ID openapi_types.UUID `json:"id"`
 
-	// Labels Labels to file it under: up to 20 different texts of 1 to 50 characters.
+	// Labels Labels for filtering: up to 20 different strings of 1 to 50 characters.
 	Labels *Labels `json:"labels,omitempty"`
 
 	// LastActivity Newest event. Null if the envelope is archived.
 	LastActivity *Activity `json:"lastActivity"`
 
-	// Message Text shown in the invitation emails. Maximum 2,000 characters.
+	// Message Text shown in the invitation emails. Maximum 2,000 characters. Omitted if none was given.
 	Message *string `json:"message,omitempty"`
 
 	// Metadata Your own data: up to 20 strings of up to 500 characters.
@@ -2570,10 +2570,10 @@ type ConsoleEnvelopeRow struct {
 	// OwnerID Console user who created or sent the envelope. Null if an application did.
 	OwnerID *openapi_types.UUID `json:"ownerId"`
 
-	// ReminderHours Hours between reminders. 0 sends none.
+	// ReminderHours Hours between reminders. 0 sends none. Omitted if the default of the tenant applies.
 	ReminderHours *int `json:"reminderHours,omitempty"`
 
-	// SealingProblem Present while everyone has signed and the documents cannot be sealed. The envelope is still `in_progress`. Sealing is retried, and the operator can close the envelope.
+	// SealingProblem Present while everyone has signed and the documents cannot be sealed. The envelope stays `in_progress`, and sealing is retried. The operator can close the envelope.
 	SealingProblem *SealingProblem `json:"sealingProblem,omitempty"`
 
 	// Signers Recipients who act on the envelope, in routing order.
@@ -2585,10 +2585,10 @@ type ConsoleEnvelopeRow struct {
 	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
 	Subject *string `json:"subject"`
 
-	// TemplateID The template that the envelope was created from.
+	// TemplateID The template that the envelope was created from. Omitted if there is none.
 	TemplateID *openapi_types.UUID `json:"templateId,omitempty"`
 
-	// TemplateVersion Version of the template.
+	// TemplateVersion Version of that template. Omitted if there is none.
 	TemplateVersion *int `json:"templateVersion,omitempty"`
 
 	// TenantID ID of the tenant: a customer of the app, as named by the app.
@@ -2618,13 +2618,13 @@ type ConsoleWebhook struct {
 	// DisabledAt When the service disabled the webhook. Null if it did not.
 	DisabledAt *time.Time `json:"disabledAt"`
 
-	// DisabledReason Why the service disabled the webhook: the endpoint responded 410, or kept failing.
+	// DisabledReason Why the service disabled the webhook: the endpoint responded 410 (`gone`), or kept failing (`failing`). Empty if it did not.
 	DisabledReason ConsoleWebhookDisabledReason `json:"disabledReason"`
 
 	// Events Events to deliver.
 	Events []WebhookEventName `json:"events,omitzero"`
 
-	// FailingSince Since when deliveries fail. Null if they succeed.
+	// FailingSince When deliveries began to fail. Null if they succeed.
 	FailingSince *time.Time `json:"failingSince"`
 
 	// ID ID of the webhook.
@@ -2633,10 +2633,10 @@ type ConsoleWebhook struct {
 	// Include Extra content of deliveries. Omitted if there is none.
 	Include []WebhookInclude `json:"include,omitzero"`
 
-	// LastError Last failure. Empty if there was none.
+	// LastError Error of the last failed attempt. Empty if there was none.
 	LastError string `json:"lastError"`
 
-	// PreviousSecretUntil Until when the previous secret keeps signing. Null if it does not.
+	// PreviousSecretUntil When the previous secret stops signing. Null if there is none.
 	PreviousSecretUntil *time.Time `json:"previousSecretUntil"`
 
 	// SignedWith Key that signs deliveries: the webhook's secret or the client secret.
@@ -2646,7 +2646,7 @@ type ConsoleWebhook struct {
 	URL string `json:"url"`
 }
 
-// ConsoleWebhookDisabledReason Why the service disabled the webhook: the endpoint responded 410, or kept failing.
+// ConsoleWebhookDisabledReason Why the service disabled the webhook: the endpoint responded 410 (`gone`), or kept failing (`failing`). Empty if it did not.
 type ConsoleWebhookDisabledReason string
 
 // ConsoleWebhookSignedWith Key that signs deliveries: the webhook's secret or the client secret.
@@ -2753,7 +2753,7 @@ type Delivery struct {
 	// EnvelopeID ID of the envelope. Null for events without an envelope.
 	EnvelopeID *openapi_types.UUID `json:"envelopeId"`
 
-	// EnvelopeSubject Subject of the envelope.
+	// EnvelopeSubject Subject of the envelope. Omitted for events without an envelope.
 	EnvelopeSubject *string `json:"envelopeSubject,omitempty"`
 
 	// Event Name of the event.
@@ -2789,7 +2789,7 @@ type DeliveryAttempt struct {
 	// Body First 4 KiB of the response.
 	Body string `json:"body"`
 
-	// Error Reason of the last failure. Empty if there was none.
+	// Error Error of the attempt. Empty if it succeeded.
 	Error string `json:"error"`
 
 	// LatencyMs Time until the response, in milliseconds.
@@ -2819,7 +2819,7 @@ type DeliveryDetail struct {
 	// EnvelopeID ID of the envelope. Null for events without an envelope.
 	EnvelopeID *openapi_types.UUID `json:"envelopeId"`
 
-	// EnvelopeSubject Subject of the envelope.
+	// EnvelopeSubject Subject of the envelope. Omitted for events without an envelope.
 	EnvelopeSubject *string `json:"envelopeSubject,omitempty"`
 
 	// Event Name of the event.
@@ -2884,7 +2884,7 @@ type DeliveryProblem struct {
 	// EnvelopeID ID of the envelope. Null for events without an envelope.
 	EnvelopeID *openapi_types.UUID `json:"envelopeId"`
 
-	// EnvelopeSubject Subject of the envelope.
+	// EnvelopeSubject Subject of the envelope. Omitted for events without an envelope.
 	EnvelopeSubject *string `json:"envelopeSubject,omitempty"`
 
 	// Event Name of the event.
@@ -2944,7 +2944,7 @@ type Document struct {
 	// PageCount Number of pages.
 	PageCount int `json:"pageCount"`
 
-	// Prepared For originals: the file that signers read and sign instead. Null if that is the original.
+	// Prepared For originals: the file that signers read and sign instead. Null if that is the original. Omitted for sealed files.
 	Prepared *PreparedFile `json:"prepared,omitempty"`
 
 	// PurgeStatus Whether the file is still stored. `purged` from `document.purged` on.
@@ -2959,7 +2959,7 @@ type Document struct {
 	// Size Size in bytes.
 	Size int `json:"size"`
 
-	// Warnings What the sender should look at before sending. Omitted if there is nothing. Warnings about fields are given for drafts only. `field_covers_text` is given only when a single envelope is read with GET.
+	// Warnings Warnings for the sender. Omitted if there are none. Warnings about fields are given for drafts only. `field_covers_text` is given only when a single envelope is read with GET.
 	Warnings []DocumentWarning `json:"warnings,omitzero"`
 }
 
@@ -3011,7 +3011,7 @@ type DocumentOptionsRepair string
 // DocumentOptionsTags `detect`: text tags become fields and are removed from the document.
 type DocumentOptionsTags string
 
-// DocumentWarning Something about a document that its sender should look at before sending.
+// DocumentWarning A warning about a document, for its sender.
 type DocumentWarning struct {
 	// Code Stable code of the warning.
 	Code DocumentWarningCode `json:"code"`
@@ -3019,7 +3019,7 @@ type DocumentWarning struct {
 	// Field ID of the field. Omitted if the warning is about the whole document.
 	Field *openapi_types.UUID `json:"field,omitempty"`
 
-	// Message The warning in words.
+	// Message Text of the warning.
 	Message string `json:"message"`
 
 	// Page Page of the field, from 1. Omitted if the warning is about the whole document.
@@ -3048,7 +3048,7 @@ type EnteredValue2 struct {
 	Sha256 string `json:"sha256"`
 }
 
-// Envelope Documents, recipients and fields, and what became of them.
+// Envelope Documents, recipients and fields that are sent, signed and sealed together.
 type Envelope struct {
 	// AuditLog The audit trail as a hash chain. Filled by `GET /v1/envelopes/{id}`, empty in lists.
 	AuditLog []AuditEvent `json:"auditLog,omitzero"`
@@ -3056,7 +3056,7 @@ type Envelope struct {
 	// CompletedAt When the envelope was completed. Null until `envelope.completed`.
 	CompletedAt *time.Time `json:"completedAt"`
 
-	// Copies Who gets the sealed files alone; absent without any.
+	// Copies Recipients who receive only the completed copies. Omitted if there are none.
 	Copies []CopyRecipient `json:"copies,omitzero"`
 
 	// CreatedAt When the envelope was created.
@@ -3074,7 +3074,7 @@ type Envelope struct {
 	// Documents Documents in order. Sealed files are added at `envelope.completed`.
 	Documents []Document `json:"documents,omitzero"`
 
-	// ExpiresAt When signing closes. Null for no deadline. Re-calculated at `envelope.sent`.
+	// ExpiresAt When signing closes. Null for no deadline. Recalculated at `envelope.sent`.
 	ExpiresAt *time.Time `json:"expiresAt"`
 
 	// ExternalID Your own ID for the envelope. Omitted if none was given.
@@ -3086,19 +3086,19 @@ type Envelope struct {
 	// ID ID of the envelope.
 	ID openapi_types.UUID `json:"id"`
 
-	// Labels Labels to file it under: up to 20 different texts of 1 to 50 characters.
+	// Labels Labels for filtering: up to 20 different strings of 1 to 50 characters.
 	Labels *Labels `json:"labels,omitempty"`
 
-	// Message Text shown in the invitation emails. Maximum 2,000 characters.
+	// Message Text shown in the invitation emails. Maximum 2,000 characters. Omitted if none was given.
 	Message *string `json:"message,omitempty"`
 
 	// Metadata Your own data: up to 20 strings of up to 500 characters.
 	Metadata *Metadata `json:"metadata,omitempty"`
 
-	// ReminderHours Hours between reminders. 0 sends none.
+	// ReminderHours Hours between reminders. 0 sends none. Omitted if the default of the tenant applies.
 	ReminderHours *int `json:"reminderHours,omitempty"`
 
-	// SealingProblem Present while everyone has signed and the documents cannot be sealed. The envelope is still `in_progress`. Sealing is retried, and the operator can close the envelope.
+	// SealingProblem Present while everyone has signed and the documents cannot be sealed. The envelope stays `in_progress`, and sealing is retried. The operator can close the envelope.
 	SealingProblem *SealingProblem `json:"sealingProblem,omitempty"`
 
 	// Signers Recipients who act on the envelope, in routing order.
@@ -3110,10 +3110,10 @@ type Envelope struct {
 	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
 	Subject *string `json:"subject"`
 
-	// TemplateID The template that the envelope was created from.
+	// TemplateID The template that the envelope was created from. Omitted if there is none.
 	TemplateID *openapi_types.UUID `json:"templateId,omitempty"`
 
-	// TemplateVersion Version of the template.
+	// TemplateVersion Version of that template. Omitted if there is none.
 	TemplateVersion *int `json:"templateVersion,omitempty"`
 
 	// TenantID ID of the tenant: a customer of the app, as named by the app.
@@ -3134,7 +3134,7 @@ type EnvelopeEdit struct {
 	// ExpiresInDays Days from sending until signing closes. Null for no deadline.
 	ExpiresInDays *int `json:"expiresInDays,omitempty"`
 
-	// Labels Labels to file it under: up to 20 different texts of 1 to 50 characters.
+	// Labels Labels for filtering: up to 20 different strings of 1 to 50 characters.
 	Labels *Labels `json:"labels,omitempty"`
 
 	// Message Text shown in the invitation emails. Maximum 2,000 characters.
@@ -3164,7 +3164,7 @@ type EnvelopeForm struct {
 	// ExpiresInDays Days from sending until signing closes, as a JSON number from 1 to 3650. `null` for no deadline.
 	ExpiresInDays *openapi_types.File `json:"expiresInDays,omitempty"`
 
-	// ExternalID Your own ID for the envelope. Omitted if none was given.
+	// ExternalID Your own ID for the envelope. Unique among the tenant's envelopes that are not voided, declined or expired.
 	ExternalID *string `json:"externalId,omitempty"`
 
 	// Fields The `fields` of an `EnvelopeRequest`, as JSON.
@@ -3188,7 +3188,7 @@ type EnvelopeForm struct {
 	// ReminderHours Hours between reminders, as a JSON number from 0 to 8760. 0 for none, `null` for the setting of the tenant.
 	ReminderHours *openapi_types.File `json:"reminderHours,omitempty"`
 
-	// Send `true` or `false`.
+	// Send `true` sends the envelope in the same transaction. `false` by default.
 	Send *openapi_types.File `json:"send,omitempty"`
 
 	// Signers The `signers` of an `EnvelopeRequest`, as JSON.
@@ -3222,15 +3222,15 @@ type EnvelopePage struct {
 	Total int `json:"total"`
 }
 
-// EnvelopeProblem An envelope that waits for the service instead of people.
+// EnvelopeProblem An envelope that waits for the service, not for a person.
 type EnvelopeProblem struct {
-	// Detail Why the documents cannot be sealed. Empty if nothing is known.
+	// Detail Why the documents cannot be sealed. Empty if unknown.
 	Detail string `json:"detail"`
 
 	// EnvelopeID ID of the envelope.
 	EnvelopeID openapi_types.UUID `json:"envelopeId"`
 
-	// Problem `lost`: it has no workflow. `overdue`: it is open after its deadline. `sealing`: all signed more than five minutes ago, and it is not sealed. `sealing_failed`: it cannot be sealed.
+	// Problem `lost`: the envelope has no workflow. `overdue`: it is open after its deadline. `sealing`: everyone signed more than five minutes ago, and it is not sealed. `sealing_failed`: it cannot be sealed.
 	Problem EnvelopeProblemProblem `json:"problem"`
 
 	// Since The deadline, or the last signature. Null if unknown.
@@ -3248,11 +3248,11 @@ type EnvelopeProblem struct {
 	// Workflow Whether Temporal runs the envelope's workflow. `unknown` if Temporal does not answer.
 	Workflow EnvelopeProblemWorkflow `json:"workflow"`
 
-	// WorkflowURL Address of the workflow in the Temporal UI. Null if none is known.
+	// WorkflowURL Address of the workflow in the Temporal UI. Null if unknown.
 	WorkflowURL *string `json:"workflowUrl"`
 }
 
-// EnvelopeProblemProblem `lost`: it has no workflow. `overdue`: it is open after its deadline. `sealing`: all signed more than five minutes ago, and it is not sealed. `sealing_failed`: it cannot be sealed.
+// EnvelopeProblemProblem `lost`: the envelope has no workflow. `overdue`: it is open after its deadline. `sealing`: everyone signed more than five minutes ago, and it is not sealed. `sealing_failed`: it cannot be sealed.
 type EnvelopeProblemProblem string
 
 // EnvelopeProblemWorkflow Whether Temporal runs the envelope's workflow. `unknown` if Temporal does not answer.
@@ -3266,19 +3266,19 @@ type EnvelopeRequest struct {
 	// DocumentOptions How the file in the same request is prepared.
 	DocumentOptions *DocumentOptions `json:"documentOptions,omitempty"`
 
-	// ExpiresInDays Days from sending until signing closes. Null for no deadline. The tenant's default, 30 unless set, if omitted.
+	// ExpiresInDays Days from sending until signing closes. Null for no deadline. The default of the tenant, 30 unless set, if omitted.
 	ExpiresInDays *int `json:"expiresInDays,omitempty"`
 
-	// ExternalID Your own ID. Unique among the envelopes of a tenant that are not voided, declined or expired.
+	// ExternalID Your own ID for the envelope. Unique among the tenant's envelopes that are not voided, declined or expired.
 	ExternalID *string `json:"externalId,omitempty"`
 
 	// Fields Fields of the document.
 	Fields []FieldRequest `json:"fields,omitzero"`
 
-	// Labels Labels to file it under: up to 20 different texts of 1 to 50 characters.
+	// Labels Labels for filtering: up to 20 different strings of 1 to 50 characters.
 	Labels *Labels `json:"labels,omitempty"`
 
-	// Message For the invitations.
+	// Message Text shown in the invitation emails. Maximum 2,000 characters.
 	Message *string `json:"message,omitempty"`
 
 	// Metadata Your own data: up to 20 strings of up to 500 characters.
@@ -3287,10 +3287,10 @@ type EnvelopeRequest struct {
 	// Origin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
 	Origin *EnvelopeRequestOrigin `json:"origin,omitempty"`
 
-	// ReminderHours Hours between reminders. 0 for none, null for the tenant's setting.
+	// ReminderHours Hours between reminders. 0 sends none. The setting of the tenant if omitted or null.
 	ReminderHours *int `json:"reminderHours,omitempty"`
 
-	// Send Send the envelope in the same transaction. The response is that of send.
+	// Send Whether to send the envelope in the same transaction. The response is then that of sending it.
 	Send *bool `json:"send,omitempty"`
 
 	// Signers Recipients of the envelope.
@@ -3326,7 +3326,7 @@ type EventPage struct {
 	// Data Items of this page.
 	Data []Notice `json:"data,omitzero"`
 
-	// HasMore Whether more events can be read now. A page without events may say so too.
+	// HasMore Whether more events can be read now. Can be true for a page without events.
 	HasMore bool `json:"hasMore"`
 
 	// NextCursor Pass as `cursor` to continue. Null while there is no event.
@@ -3401,7 +3401,7 @@ type Field struct {
 	// SignerID ID of the signer.
 	SignerID openapi_types.UUID `json:"signerId"`
 
-	// Type Kind of input. `name`, `email`, `company`, `title` and `signed_date` are filled in from what is known of the signer.
+	// Type Kind of input. The service fills in `name`, `email`, `company`, `title` and `signed_date` with what it knows about the signer.
 	Type FieldType `json:"type"`
 
 	// Validation Rules for the value, in addition to its type.
@@ -3423,7 +3423,7 @@ type Field struct {
 // FieldAlign Horizontal alignment of the text.
 type FieldAlign string
 
-// FieldEdit Changes to a field. Takes every member of `FieldRequest` except `anchor`.
+// FieldEdit Changes to a field. Accepts every member of `FieldRequest` except `anchor`.
 type FieldEdit struct {
 	// DocumentID ID of the document.
 	DocumentID *openapi_types.UUID `json:"documentId,omitempty"`
@@ -3443,7 +3443,7 @@ type FieldEdit struct {
 	// SignerID ID, zero-based index, or email address of the signer.
 	SignerID *string `json:"signerId,omitempty"`
 
-	// Type Kind of input. `name`, `email`, `company`, `title` and `signed_date` are filled in from what is known of the signer.
+	// Type Kind of input. The service fills in `name`, `email`, `company`, `title` and `signed_date` with what it knows about the signer.
 	Type *FieldType `json:"type,omitempty"`
 
 	// W Width in points.
@@ -3484,22 +3484,22 @@ type FieldRequest struct {
 	// Anchor Text to place the field at, instead of coordinates.
 	Anchor *Anchor `json:"anchor,omitempty"`
 
-	// Comb Give each of `maxLength` characters its own cell. Text and number fields.
+	// Comb For text and number fields: whether each of `maxLength` characters has its own cell.
 	Comb *bool `json:"comb,omitempty"`
 
 	// Condition When the field is shown. Null for always.
 	Condition *Condition `json:"condition,omitempty"`
 
-	// DefaultValue What the field holds at first.
+	// DefaultValue Initial value.
 	DefaultValue interface{} `json:"defaultValue,omitempty"`
 
 	// DocumentID ID of the document. The first document if omitted.
 	DocumentID *openapi_types.UUID `json:"documentId,omitempty"`
 
-	// FontSize Points; what fits if it is absent.
+	// FontSize Font size in points. Chosen to fit if omitted.
 	FontSize *float64 `json:"fontSize,omitempty"`
 
-	// Format For dates a pattern such as `dd.MM.yyyy`; for numbers how many decimals are allowed, 0 to 10.
+	// Format For date fields, a pattern such as `dd.MM.yyyy`. For number fields, the number of decimals, from 0 to 10.
 	Format interface{} `json:"format,omitempty"`
 
 	// Group Name of the group of radio fields, of which the signer chooses one.
@@ -3511,13 +3511,13 @@ type FieldRequest struct {
 	// Label Label shown to the signer.
 	Label *string `json:"label,omitempty"`
 
-	// MaxLength Characters.
+	// MaxLength Maximum number of characters.
 	MaxLength *int `json:"maxLength,omitempty"`
 
-	// Multiline Allow several lines. Text fields.
+	// Multiline For text fields: whether the text may have several lines.
 	Multiline *bool `json:"multiline,omitempty"`
 
-	// Name Unique in the envelope; generated if omitted. Fields of one signer that share a name hold the same value.
+	// Name Name of the field, unique in the envelope. Generated if omitted. Fields of one signer that share a name hold the same value.
 	Name *string `json:"name,omitempty"`
 
 	// Option Value of the group if this radio field is chosen.
@@ -3535,7 +3535,7 @@ type FieldRequest struct {
 	// Placeholder Hint shown while the field is empty.
 	Placeholder *string `json:"placeholder,omitempty"`
 
-	// ReadOnly The signer cannot change the value.
+	// ReadOnly Whether the value is fixed.
 	ReadOnly *bool `json:"readOnly,omitempty"`
 
 	// Required Whether the signer must fill in the field.
@@ -3547,7 +3547,7 @@ type FieldRequest struct {
 	// SignerID ID, zero-based index, or email address of the signer.
 	SignerID *string `json:"signerId,omitempty"`
 
-	// Type Kind of input. `name`, `email`, `company`, `title` and `signed_date` are filled in from what is known of the signer.
+	// Type Kind of input. The service fills in `name`, `email`, `company`, `title` and `signed_date` with what it knows about the signer.
 	Type FieldType `json:"type"`
 
 	// Validation Rules for the value. Null for none.
@@ -3569,7 +3569,7 @@ type FieldRequestAlign string
 // FieldRequestOrigin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
 type FieldRequestOrigin string
 
-// FieldType Kind of input. `name`, `email`, `company`, `title` and `signed_date` are filled in from what is known of the signer.
+// FieldType Kind of input. The service fills in `name`, `email`, `company`, `title` and `signed_date` with what it knows about the signer.
 type FieldType string
 
 // FieldValidation Rules for the value, in addition to its type.
@@ -3640,7 +3640,7 @@ type Home struct {
 		Waiting int `json:"waiting"`
 	} `json:"counts"`
 
-	// Tenants Tenants of the app that have envelopes, up to 1,000 in order. For a client that may act for some tenants only, these.
+	// Tenants Tenants of the app that have envelopes: up to 1,000, sorted. For a client that is restricted to some tenants: those tenants.
 	Tenants []string `json:"tenants,omitzero"`
 }
 
@@ -3662,10 +3662,10 @@ type HostEdit struct {
 	Name *string `json:"name,omitempty"`
 }
 
-// Inbox Part of the inbox of work.
+// Inbox Part of the inbox.
 type Inbox string
 
-// Labels Labels to file it under: up to 20 different texts of 1 to 50 characters.
+// Labels Labels for filtering: up to 20 different strings of 1 to 50 characters.
 type Labels = []string
 
 // Mail An email about an envelope.
@@ -3676,7 +3676,7 @@ type Mail struct {
 	// CreatedAt When the email was created.
 	CreatedAt time.Time `json:"createdAt"`
 
-	// Error Reason of the last failure. Empty if there was none.
+	// Error Error of the last failed attempt. Empty if there was none.
 	Error string `json:"error"`
 
 	// FailedAt When the email permanently failed. Null otherwise.
@@ -3703,7 +3703,7 @@ type MailProblem struct {
 	// EnvelopeID ID of the envelope.
 	EnvelopeID openapi_types.UUID `json:"envelopeId"`
 
-	// Error Reason of the last failure. Empty if there was none.
+	// Error Error of the last failed attempt. Empty if there was none.
 	Error string `json:"error"`
 
 	// FailedAt When the email permanently failed. Null otherwise.
@@ -3749,7 +3749,7 @@ type NewPassword struct {
 	NewPassword string `json:"newPassword"`
 }
 
-// Notice Body of webhook deliveries and events. Nested in `data`, with the most used members also at the top.
+// Notice Body of webhook deliveries and events. The most used members of `data` are repeated at the top level.
 type Notice struct {
 	// CompletedAt When the envelope was completed. Null until `envelope.completed`.
 	CompletedAt *time.Time `json:"completedAt"`
@@ -3777,7 +3777,7 @@ type Notice struct {
 		// EnvelopeID ID of the envelope.
 		EnvelopeID openapi_types.UUID `json:"envelopeId"`
 
-		// ExpiresAt When signing closes. Null for no deadline. Re-calculated at `envelope.sent`.
+		// ExpiresAt When signing closes. Null for no deadline. Recalculated at `envelope.sent`.
 		ExpiresAt *time.Time `json:"expiresAt,omitempty"`
 
 		// ExternalID Your own ID for the envelope. Omitted if none was given.
@@ -3786,7 +3786,7 @@ type Notice struct {
 		// Metadata Your own data: up to 20 strings of up to 500 characters.
 		Metadata *Metadata `json:"metadata,omitempty"`
 
-		// Reason Reason given for declining, voiding or replacing.
+		// Reason Reason given for declining, voiding or replacing. Omitted if there is none.
 		Reason *string `json:"reason,omitempty"`
 
 		// SentAt When the envelope was sent. Null until `envelope.sent`.
@@ -3807,7 +3807,7 @@ type Notice struct {
 		// TenantID ID of the tenant: a customer of the app, as named by the app.
 		TenantID string `json:"tenantId"`
 
-		// Values Values by field name, null until the signer has signed. For webhooks that include `values`.
+		// Values Values by field name. A value is null until the signer has signed. Present for webhooks that include `values`.
 		Values map[string]*EnteredValue `json:"values,omitempty"`
 
 		// VoidedAt When the envelope was voided. Null until `envelope.voided`.
@@ -3967,7 +3967,7 @@ type PingEvent string
 
 // PreparedChange A change to an uploaded document.
 type PreparedChange struct {
-	// Count How many were removed.
+	// Count Number of removed items.
 	Count int `json:"count"`
 
 	// Detail Further detail: for `repaired` the reason, for `signatures_removed` who signed. Null if there is none.
@@ -3980,7 +3980,7 @@ type PreparedChange struct {
 	Page *int `json:"page"`
 }
 
-// PreparedFile The prepared file.
+// PreparedFile The file that signers read and sign instead of the original.
 type PreparedFile struct {
 	// Changes How the file differs from the original.
 	Changes []PreparedChange `json:"changes,omitzero"`
@@ -4007,15 +4007,15 @@ type PreviousSigner struct {
 	Until time.Time `json:"until"`
 }
 
-// Problems What does not go on.
+// Problems Stuck envelopes, emails and deliveries.
 type Problems struct {
-	// Deliveries Deliveries that wait for another attempt, and those of the last 30 days that failed, newest first.
+	// Deliveries Deliveries that wait for another attempt, and those that permanently failed in the last 30 days, newest first.
 	Deliveries []DeliveryProblem `json:"deliveries,omitzero"`
 
-	// Envelopes Envelopes that do not go on, those that wait longest first.
+	// Envelopes Stuck envelopes, longest waiting first.
 	Envelopes []EnvelopeProblem `json:"envelopes,omitzero"`
 
-	// Mails Rejected emails of the last 30 days, newest first. An email is left out when a later one to the same recipient was sent.
+	// Mails Rejected emails of the last 30 days, newest first. Omits an email if a later one to the same recipient was sent.
 	Mails []MailProblem `json:"mails,omitzero"`
 }
 
@@ -4024,7 +4024,7 @@ type Progress struct {
 	// AnsweredBy `database`: the workflow did not answer within a second. This is normal once the envelope has ended. If it persists for an open envelope, the operator runs `countersign reconcile`.
 	AnsweredBy ProgressAnsweredBy `json:"answeredBy"`
 
-	// Awaiting IDs of the signers who are awaited.
+	// Awaiting IDs of the awaited signers.
 	Awaiting []openapi_types.UUID `json:"awaiting,omitzero"`
 
 	// Deadline When the envelope expires. Null for never.
@@ -4033,7 +4033,7 @@ type Progress struct {
 	// NextReminder When the awaited signers are reminded. Null for never.
 	NextReminder *time.Time `json:"nextReminder"`
 
-	// OpenGroup Routing order of the signers who are awaited. 0 for none.
+	// OpenGroup Routing order of the awaited signers. 0 if nobody is awaited.
 	OpenGroup int `json:"openGroup"`
 
 	// Step Current step: `waiting`, `expiring`, `sealing`, `sealing_failed`, `sending_copies`, `closing` or `done`.
@@ -4048,7 +4048,7 @@ type ProgressAnsweredBy string
 
 // ReasonRequest An optional reason.
 type ReasonRequest struct {
-	// Reason Reason given. Null if there is none.
+	// Reason Reason. Maximum 1,000 characters.
 	Reason *string `json:"reason,omitempty"`
 }
 
@@ -4066,7 +4066,7 @@ type Replacement struct {
 	// Phone Phone number of the new person in E.164 format, such as `+4930123456`.
 	Phone *string `json:"phone,omitempty"`
 
-	// Reason Reason given. Null if there is none.
+	// Reason Reason. Maximum 1,000 characters.
 	Reason *string `json:"reason,omitempty"`
 }
 
@@ -4091,15 +4091,15 @@ type RestartedWorkflow struct {
 // Role Role of a console user. Each role includes the previous ones.
 type Role string
 
-// SealingProblem Present while everyone has signed and the documents cannot be sealed. The envelope is still `in_progress`. Sealing is retried, and the operator can close the envelope.
+// SealingProblem Present while everyone has signed and the documents cannot be sealed. The envelope stays `in_progress`, and sealing is retried. The operator can close the envelope.
 type SealingProblem struct {
 	// Code Why sealing fails.
 	Code SealingProblemCode `json:"code"`
 
-	// Message Explanation for people. The text may change; programs should use `error`.
+	// Message Explanation for people. The text may change; programs should use `code`.
 	Message string `json:"message"`
 
-	// Since Since when sealing fails.
+	// Since When sealing began to fail.
 	Since time.Time `json:"since"`
 }
 
@@ -4111,7 +4111,7 @@ type SecretRequest struct {
 	// OverlapHours Hours during which the previous secret keeps signing.
 	OverlapHours *int `json:"overlapHours,omitempty"`
 
-	// Secret Better random, and 32 characters or more.
+	// Secret Key that signs deliveries. Use at least 32 random characters. Null for the client secret.
 	Secret *string `json:"secret"`
 }
 
@@ -4160,24 +4160,24 @@ type SessionRequest struct {
 	Theme *Theme `json:"theme,omitempty"`
 }
 
-// Settings Settings of a tenant or of the app. Null members inherit.
+// Settings Settings of a tenant or of the app. A null member inherits: a tenant from the app, and the app from the service.
 type Settings struct {
-	// DefaultExpiryDays Days until envelopes expire, if the request does not say.
+	// DefaultExpiryDays Days until envelopes expire, unless the request sets a deadline.
 	DefaultExpiryDays *int `json:"defaultExpiryDays,omitempty"`
 
-	// FieldOrigin Corner that `y` of fields counts from, if the request does not say.
+	// FieldOrigin Corner that `y` of fields counts from, unless the request names an `origin`.
 	FieldOrigin *SettingsFieldOrigin `json:"fieldOrigin,omitempty"`
 
 	// Language Language of emails and text messages.
 	Language *SettingsLanguage `json:"language,omitempty"`
 
-	// NotifyEmail Address to notify of declines, undeliverable invitations and sealing problems.
+	// NotifyEmail Email address that is notified of declines, undeliverable invitations and sealing problems.
 	NotifyEmail *string `json:"notifyEmail,omitempty"`
 
 	// ReminderIntervalHours Hours between reminders. 0 for none.
 	ReminderIntervalHours *int `json:"reminderIntervalHours,omitempty"`
 
-	// ReplyTo Where answers to mails go.
+	// ReplyTo Email address for replies.
 	ReplyTo *string `json:"replyTo,omitempty"`
 
 	// RetentionDays Days after completion until files are purged. Null keeps them.
@@ -4187,7 +4187,7 @@ type Settings struct {
 	SenderName *string `json:"senderName,omitempty"`
 }
 
-// SettingsFieldOrigin Corner that `y` of fields counts from, if the request does not say.
+// SettingsFieldOrigin Corner that `y` of fields counts from, unless the request names an `origin`.
 type SettingsFieldOrigin string
 
 // SettingsLanguage Language of emails and text messages.
@@ -4198,7 +4198,7 @@ type SignIn string
 
 // Signer A recipient who acts on the envelope.
 type Signer struct {
-	// AllowDelegation Present only when true: the signer may hand over to another person.
+	// AllowDelegation Present only when true: the signer may delegate to another person.
 	AllowDelegation *bool `json:"allowDelegation,omitempty"`
 
 	// AuthMethod How a signer is identified: by a code sent to the email address, by a code sent by SMS, or by the link alone.
@@ -4213,7 +4213,7 @@ type Signer struct {
 	// ID ID of the recipient.
 	ID openapi_types.UUID `json:"id"`
 
-	// Kind Omitted for ordinary signers.
+	// Kind Kind of the recipient. Omitted for ordinary signers.
 	Kind *SignerKind `json:"kind,omitempty"`
 
 	// Language Language of emails and pages, as a BCP 47 tag. Omitted if none was given.
@@ -4246,16 +4246,16 @@ type Signer struct {
 	// Status `pending` until the signer's group opens; `sent` once a link is issued; `viewed` once it is opened; then `signed` or `declined`.
 	Status SignerStatus `json:"status"`
 
-	// WitnessFor The role of the person whose signature this one witnesses.
+	// WitnessFor Role of the signer whose signature this recipient witnesses. Omitted if there is none.
 	WitnessFor *string `json:"witnessFor,omitempty"`
 }
 
-// SignerKind Omitted for ordinary signers.
+// SignerKind Kind of the recipient. Omitted for ordinary signers.
 type SignerKind string
 
 // SignerEdit Changes to a recipient.
 type SignerEdit struct {
-	// AllowDelegation The signer may hand over to somebody else.
+	// AllowDelegation Whether the signer may delegate to another person.
 	AllowDelegation *bool `json:"allowDelegation,omitempty"`
 
 	// AuthMethod How the signer is identified.
@@ -4264,19 +4264,19 @@ type SignerEdit struct {
 	// Email Email address of the recipient.
 	Email *string `json:"email,omitempty"`
 
-	// Host For kind `in_person`: the person who hands over the device. Not the signer's address.
+	// Host For kind `in_person`: the person who hands over the device. The email address must differ from the signer's.
 	Host *HostEdit `json:"host,omitempty"`
 
 	// Kind `approver`: approves or declines; fields are optional. `viewer`: must open every document. `copy`: receives only the completed copies. `in_person`: the host receives the link and hands over the device; `authMethod` is `none` or `sms_otp`.
 	Kind *SignerEditKind `json:"kind,omitempty"`
 
-	// Language Language of emails, text messages and pages, as a BCP 47 tag. Null for the tenant's.
+	// Language Language of emails, text messages and pages, as a BCP 47 tag. Null for the language of the tenant.
 	Language *string `json:"language,omitempty"`
 
 	// Name Name of the recipient.
 	Name *string `json:"name,omitempty"`
 
-	// Notify false: the service sends no invitation, reminder or copy by itself; the sender delivers the link.
+	// Notify If false, the service sends no invitations, reminders or copies, and you deliver the signing link.
 	Notify *bool `json:"notify,omitempty"`
 
 	// Phone Phone number of the recipient in E.164 format, such as `+4930123456`.
@@ -4288,7 +4288,7 @@ type SignerEdit struct {
 	// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
 	RoutingOrder *int `json:"routingOrder,omitempty"`
 
-	// WitnessFor Role of the signer whose signature this person witnesses afterwards. For kind `signer`, with another address and the same `routingOrder`.
+	// WitnessFor Role of the signer whose signature this person witnesses afterwards. For kind `signer`, with a different email address and the same `routingOrder`.
 	WitnessFor *string `json:"witnessFor,omitempty"`
 }
 
@@ -4300,7 +4300,7 @@ type SignerEditKind string
 
 // SignerRequest A recipient to add.
 type SignerRequest struct {
-	// AllowDelegation The signer may hand over to somebody else.
+	// AllowDelegation Whether the signer may delegate to another person.
 	AllowDelegation *bool `json:"allowDelegation,omitempty"`
 
 	// AuthMethod How the signer is identified.
@@ -4309,19 +4309,19 @@ type SignerRequest struct {
 	// Email Email address of the recipient.
 	Email string `json:"email"`
 
-	// Host For kind `in_person`: the person who hands over the device. Not the signer's address.
+	// Host For kind `in_person`: the person who hands over the device. The email address must differ from the signer's.
 	Host *Host `json:"host,omitempty"`
 
 	// Kind `approver`: approves or declines; fields are optional. `viewer`: must open every document. `copy`: receives only the completed copies. `in_person`: the host receives the link and hands over the device; `authMethod` is `none` or `sms_otp`.
 	Kind *SignerRequestKind `json:"kind,omitempty"`
 
-	// Language Language of emails, text messages and pages, as a BCP 47 tag. Null for the tenant's.
+	// Language Language of emails, text messages and pages, as a BCP 47 tag. Null for the language of the tenant.
 	Language *string `json:"language,omitempty"`
 
 	// Name Name of the recipient.
 	Name string `json:"name"`
 
-	// Notify false: the service sends no invitation, reminder or copy by itself; the sender delivers the link.
+	// Notify If false, the service sends no invitations, reminders or copies, and you deliver the signing link.
 	Notify *bool `json:"notify,omitempty"`
 
 	// Phone Phone number of the recipient in E.164 format, such as `+4930123456`.
@@ -4333,7 +4333,7 @@ type SignerRequest struct {
 	// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
 	RoutingOrder *int `json:"routingOrder,omitempty"`
 
-	// WitnessFor Role of the signer whose signature this person witnesses afterwards. For kind `signer`, with another address and the same `routingOrder`.
+	// WitnessFor Role of the signer whose signature this person witnesses afterwards. For kind `signer`, with a different email address and the same `routingOrder`.
 	WitnessFor *string `json:"witnessFor,omitempty"`
 }
 
@@ -4357,7 +4357,7 @@ type SigningLink struct {
 
 // SigningLinkRequest How to issue the link.
 type SigningLinkRequest struct {
-	// Rotate Issue a new link and end the current one.
+	// Rotate Whether to issue a new link and end the current one.
 	Rotate *bool `json:"rotate,omitempty"`
 }
 
@@ -4429,7 +4429,7 @@ type Template struct {
 	// ID ID of the template.
 	ID openapi_types.UUID `json:"id"`
 
-	// Labels Labels to file it under: up to 20 different texts of 1 to 50 characters.
+	// Labels Labels for filtering: up to 20 different strings of 1 to 50 characters.
 	Labels Labels `json:"labels"`
 
 	// Message Text shown in the invitation emails. Maximum 2,000 characters.
@@ -4444,7 +4444,7 @@ type Template struct {
 	// ReminderHours Hours between reminders. 0 sends none.
 	ReminderHours *int `json:"reminderHours"`
 
-	// Roles Roles in place of people.
+	// Roles Roles of the recipients. The persons are named when an envelope is created.
 	Roles []TemplateRole `json:"roles,omitzero"`
 
 	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
@@ -4513,13 +4513,13 @@ type TemplateEdit struct {
 	// ExpiresInDays Days from sending until signing closes. Null for no deadline. The tenant's default if omitted.
 	ExpiresInDays *int `json:"expiresInDays,omitempty"`
 
-	// ExternalID Your own ID for the template. Omitted if none was given.
+	// ExternalID Your own ID for the template. Unique among the tenant's active templates.
 	ExternalID *string `json:"externalId,omitempty"`
 
 	// Fields Fields, each with a `role` and without `signerId`.
 	Fields []FieldRequest `json:"fields,omitzero"`
 
-	// Labels Labels to file it under: up to 20 different texts of 1 to 50 characters.
+	// Labels Labels for filtering: up to 20 different strings of 1 to 50 characters.
 	Labels *Labels `json:"labels,omitempty"`
 
 	// Message Message with `{{variables}}`. At most 2,000 characters with their values.
@@ -4537,7 +4537,7 @@ type TemplateEdit struct {
 	// ReminderHours Hours between reminders. 0 sends none.
 	ReminderHours *int `json:"reminderHours,omitempty"`
 
-	// Roles Roles in place of people.
+	// Roles Roles of the recipients. The persons are named when an envelope is created.
 	Roles []TemplateRoleRequest `json:"roles,omitzero"`
 
 	// Subject Subject with `{{variables}}`. At most 255 characters with their values.
@@ -4564,7 +4564,7 @@ type TemplateEditForm struct {
 	// ExpiresInDays Days from sending until signing closes, as a JSON number from 1 to 3650. `null` for no deadline.
 	ExpiresInDays *openapi_types.File `json:"expiresInDays,omitempty"`
 
-	// ExternalID Your own ID for the template. Omitted if none was given.
+	// ExternalID Your own ID for the template. Unique among the tenant's active templates.
 	ExternalID *string `json:"externalId,omitempty"`
 
 	// Fields The `fields` of a `TemplateRequest`, as JSON.
@@ -4576,7 +4576,7 @@ type TemplateEditForm struct {
 	// Labels Labels: up to 20 strings of up to 50 characters, as a JSON array.
 	Labels *openapi_types.File `json:"labels,omitempty"`
 
-	// Message Text shown in the invitation emails. Maximum 2,000 characters.
+	// Message Message with `{{variables}}`. At most 2,000 characters with their values.
 	Message *string `json:"message,omitempty"`
 
 	// Metadata Your own data: up to 20 strings of up to 500 characters, as a JSON object.
@@ -4594,7 +4594,7 @@ type TemplateEditForm struct {
 	// Roles The `roles` of a `TemplateRequest`, as JSON.
 	Roles *openapi_types.File `json:"roles,omitempty"`
 
-	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
+	// Subject Subject with `{{variables}}`. At most 255 characters with their values.
 	Subject *string `json:"subject,omitempty"`
 }
 
@@ -4663,7 +4663,7 @@ type TemplateField struct {
 	// Role Role that fills in the field.
 	Role string `json:"role"`
 
-	// Type Kind of input. `name`, `email`, `company`, `title` and `signed_date` are filled in from what is known of the signer.
+	// Type Kind of input. The service fills in `name`, `email`, `company`, `title` and `signed_date` with what it knows about the signer.
 	Type FieldType `json:"type"`
 
 	// Validation Rules for the value, in addition to its type.
@@ -4696,7 +4696,7 @@ type TemplateForm struct {
 	// ExpiresInDays Days from sending until signing closes, as a JSON number from 1 to 3650. `null` for no deadline.
 	ExpiresInDays *openapi_types.File `json:"expiresInDays,omitempty"`
 
-	// ExternalID Your own ID for the template. Omitted if none was given.
+	// ExternalID Your own ID for the template. Unique among the tenant's active templates.
 	ExternalID *string `json:"externalId,omitempty"`
 
 	// Fields The `fields` of a `TemplateRequest`, as JSON.
@@ -4708,7 +4708,7 @@ type TemplateForm struct {
 	// Labels Labels: up to 20 strings of up to 50 characters, as a JSON array.
 	Labels *openapi_types.File `json:"labels,omitempty"`
 
-	// Message Text shown in the invitation emails. Maximum 2,000 characters.
+	// Message Message with `{{variables}}`. At most 2,000 characters with their values.
 	Message *string `json:"message,omitempty"`
 
 	// Metadata Your own data: up to 20 strings of up to 500 characters, as a JSON object.
@@ -4726,7 +4726,7 @@ type TemplateForm struct {
 	// Roles The `roles` of a `TemplateRequest`, as JSON.
 	Roles *openapi_types.File `json:"roles,omitempty"`
 
-	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
+	// Subject Subject with `{{variables}}`. At most 255 characters with their values.
 	Subject *string `json:"subject,omitempty"`
 
 	// TenantID ID of the tenant: a customer of the app, as named by the app.
@@ -4756,7 +4756,7 @@ type TemplateRequest struct {
 	// ExpiresInDays Days from sending until signing closes. Null for no deadline. The tenant's default if omitted.
 	ExpiresInDays *int `json:"expiresInDays,omitempty"`
 
-	// ExternalID Your own ID. Unique among the active templates of a tenant.
+	// ExternalID Your own ID for the template. Unique among the tenant's active templates.
 	ExternalID *string `json:"externalId,omitempty"`
 
 	// Fields Fields, each with a `role` and without `signerId`.
@@ -4765,7 +4765,7 @@ type TemplateRequest struct {
 	// FromEnvelope Copy documents, roles and fields from an envelope. Only `name`, `externalId`, `subject`, `message`, `reminderHours`, `metadata` and `labels` may be given with it.
 	FromEnvelope *openapi_types.UUID `json:"fromEnvelope,omitempty"`
 
-	// Labels Labels to file it under: up to 20 different texts of 1 to 50 characters.
+	// Labels Labels for filtering: up to 20 different strings of 1 to 50 characters.
 	Labels *Labels `json:"labels,omitempty"`
 
 	// Message Message with `{{variables}}`. At most 2,000 characters with their values.
@@ -4783,13 +4783,13 @@ type TemplateRequest struct {
 	// ReminderHours Hours between reminders. 0 sends none.
 	ReminderHours *int `json:"reminderHours,omitempty"`
 
-	// Roles Roles in place of people.
+	// Roles Roles of the recipients. The persons are named when an envelope is created.
 	Roles []TemplateRoleRequest `json:"roles,omitzero"`
 
 	// Subject Subject with `{{variables}}`. At most 255 characters with their values.
 	Subject *string `json:"subject,omitempty"`
 
-	// TenantID ID of the tenant. Null for all tenants, for an app that is not restricted to some.
+	// TenantID ID of the tenant. Null for all tenants, which requires an app that is not restricted to some tenants.
 	TenantID *string `json:"tenantId"`
 }
 
@@ -4798,7 +4798,7 @@ type TemplateRequestOrigin string
 
 // TemplateRole A role of a template.
 type TemplateRole struct {
-	// AllowDelegation Whether the signer may hand over to another person.
+	// AllowDelegation Whether the signer may delegate to another person.
 	AllowDelegation bool `json:"allowDelegation"`
 
 	// AuthMethod How a signer is identified: by a code sent to the email address, by a code sent by SMS, or by the link alone.
@@ -4807,7 +4807,7 @@ type TemplateRole struct {
 	// Kind Kind of the recipient.
 	Kind TemplateRoleKind `json:"kind"`
 
-	// Language Language as a BCP 47 tag. Null for the tenant's.
+	// Language Language of emails, text messages and pages, as a BCP 47 tag. Null for the language of the tenant.
 	Language *string `json:"language"`
 
 	// Notify Whether the service sends invitations, reminders and copies. If false, deliver the signing link yourself.
@@ -4826,9 +4826,9 @@ type TemplateRole struct {
 // TemplateRoleKind Kind of the recipient.
 type TemplateRoleKind string
 
-// TemplateRoleRequest A role: a recipient without the person.
+// TemplateRoleRequest A role: a recipient whose person is named when an envelope is created.
 type TemplateRoleRequest struct {
-	// AllowDelegation Whether the signer may hand over to another person.
+	// AllowDelegation Whether the signer may delegate to another person.
 	AllowDelegation *bool `json:"allowDelegation,omitempty"`
 
 	// AuthMethod How the signer is identified.
@@ -4837,7 +4837,7 @@ type TemplateRoleRequest struct {
 	// Kind Kind of the recipient.
 	Kind *TemplateRoleRequestKind `json:"kind,omitempty"`
 
-	// Language A tag of BCP 47.
+	// Language Language of emails, text messages and pages, as a BCP 47 tag. The language of the tenant if omitted.
 	Language *string `json:"language,omitempty"`
 
 	// Notify Whether the service sends invitations, reminders and copies. If false, deliver the signing link yourself.
@@ -4876,7 +4876,7 @@ type TemplateSummary struct {
 	// ID ID of the template.
 	ID openapi_types.UUID `json:"id"`
 
-	// Labels Labels to file it under: up to 20 different texts of 1 to 50 characters.
+	// Labels Labels for filtering: up to 20 different strings of 1 to 50 characters.
 	Labels Labels `json:"labels"`
 
 	// Name Name of the template.
@@ -4904,15 +4904,15 @@ type TemplateVersion struct {
 	Version int `json:"version"`
 }
 
-// TenantBranding Branding of a tenant. Null members are defaults.
+// TenantBranding Branding of a tenant. A null member has the default.
 type TenantBranding struct {
-	// Footer Below pages and mails.
+	// Footer Text below pages and emails.
 	Footer *string `json:"footer"`
 
-	// Logo PNG in base64.
+	// Logo Logo as PNG in base64.
 	Logo []byte `json:"logo"`
 
-	// PrimaryColor Color of buttons and links. White must be readable on it (4.5:1).
+	// PrimaryColor Color of buttons and links, as `#rrggbb`. White text must be readable on it (contrast 4.5:1).
 	PrimaryColor *string `json:"primaryColor"`
 
 	// ReplyTo Email address for replies.
@@ -4921,19 +4921,19 @@ type TenantBranding struct {
 	// SenderName Name shown as the sender.
 	SenderName *string `json:"senderName"`
 
-	// SupportURL An https address.
+	// SupportURL HTTPS address of the help page.
 	SupportURL *string `json:"supportUrl"`
 
 	// TenantID ID of the tenant: a customer of the app, as named by the app.
 	TenantID string `json:"tenantId"`
 }
 
-// TenantSettings Settings with their effect.
+// TenantSettings The tenant's own settings, and the settings in effect.
 type TenantSettings struct {
-	// Effective Settings of a tenant or of the app. Null members inherit.
+	// Effective Settings of a tenant or of the app. A null member inherits: a tenant from the app, and the app from the service.
 	Effective Settings `json:"effective"`
 
-	// Own Settings of a tenant or of the app. Null members inherit.
+	// Own Settings of a tenant or of the app. A null member inherits: a tenant from the app, and the app from the service.
 	Own Settings `json:"own"`
 
 	// TenantID ID of the tenant: a customer of the app, as named by the app.
@@ -5040,7 +5040,7 @@ type UserDetail struct {
 	// Role Role of a console user. Each role includes the previous ones.
 	Role Role `json:"role"`
 
-	// SecondFactor Whether a second factor of this service is active. One required by the provider is not known.
+	// SecondFactor Whether a second factor of this service is active. Factors of the OpenID provider are not included.
 	SecondFactor bool `json:"secondFactor"`
 
 	// SeenAt When the user was last active. Null if there is no session.
@@ -5104,11 +5104,11 @@ type VerifiedDocument struct {
 	Sha256 string `json:"sha256"`
 }
 
-// VerifiedRecord What the seal says of the envelope, verified. Present if the verdict is `valid`, and with `confirmed` false if it is `untrusted`.
+// VerifiedRecord What the seal records about the envelope, verified. Present if the verdict is `valid`, and with `confirmed` false if it is `untrusted`.
 type VerifiedRecord struct {
-	// Appearance What the document looked like to its signers. Absent if it is not known.
+	// Appearance What the signers saw of the document. Omitted if unknown.
 	Appearance *struct {
-		// Finished Pages of all documents that signers were shown with their values before they signed with them. Absent if there are none.
+		// Finished Pages of all documents that signers saw with their values before they signed. Omitted if there are none.
 		Finished []struct {
 			// DocumentID ID of the document.
 			DocumentID openapi_types.UUID `json:"documentId"`
@@ -5138,7 +5138,7 @@ type VerifiedRecord struct {
 			Sha256 string `json:"sha256"`
 		} `json:"pages,omitzero"`
 
-		// Profile What decides what pages look like.
+		// Profile Everything that determines the pixels of a page.
 		Profile struct {
 			// Flags Flags of the renderer.
 			Flags int `json:"flags"`
@@ -5155,10 +5155,10 @@ type VerifiedRecord struct {
 			// Number Number of the profile.
 			Number int `json:"number"`
 
-			// Pdfium Where the module comes from.
+			// Pdfium Source of the module.
 			Pdfium string `json:"pdfium"`
 
-			// Runtime What executes the module.
+			// Runtime Program that runs the module.
 			Runtime string `json:"runtime"`
 		} `json:"profile"`
 
@@ -5193,18 +5193,18 @@ type VerifiedRecord struct {
 		} `json:"texts,omitzero"`
 	} `json:"appearance,omitempty"`
 
-	// Attachments Files of signers, embedded in this file by name.
+	// Attachments Files that signers uploaded, embedded in this file by name. Omitted if there are none.
 	Attachments []struct {
 		// FieldID ID of the field.
 		FieldID openapi_types.UUID `json:"fieldId"`
 
-		// ID ID of the envelope.
+		// ID ID of the attachment.
 		ID openapi_types.UUID `json:"id"`
 
 		// MimeType Media type, such as `application/pdf`.
 		MimeType string `json:"mimeType"`
 
-		// Name Name of the envelope.
+		// Name File name of the attachment.
 		Name string `json:"name"`
 
 		// Sha256 SHA-256 of the file, in lowercase hex.
@@ -5237,13 +5237,13 @@ type VerifiedRecord struct {
 		// Actor Who acted: `system`, `app:<id>`, `user:<id>` or `signer:<id>`.
 		Actor string `json:"actor"`
 
-		// Detail Details of the event. Null if there are none.
+		// Detail Details of the event. Omitted if there are none.
 		Detail map[string]interface{} `json:"detail,omitempty"`
 
 		// Event Name of the event.
 		Event string `json:"event"`
 
-		// IP IP address of the client.
+		// IP IP address of the client. Omitted if unknown.
 		IP *string `json:"ip,omitempty"`
 
 		// Seq Position in the chain, from 1.
@@ -5252,7 +5252,7 @@ type VerifiedRecord struct {
 		// Timestamp When the event happened.
 		Timestamp time.Time `json:"timestamp"`
 
-		// UserAgent User agent of the client.
+		// UserAgent User agent of the client. Omitted if unknown.
 		UserAgent *string `json:"userAgent,omitempty"`
 	} `json:"events,omitzero"`
 
@@ -5285,48 +5285,48 @@ type VerifiedRecord struct {
 		// AuthMethod How the signer was identified. `none` means by the link alone.
 		AuthMethod string `json:"authMethod"`
 
-		// ConsentAt When consent was recorded.
+		// ConsentAt When consent was recorded. Omitted if it was not.
 		ConsentAt *time.Time `json:"consentAt,omitempty"`
 
-		// ConsentVersion Version of the consent text.
+		// ConsentVersion Version of the consent text. Omitted without consent.
 		ConsentVersion *string `json:"consentVersion,omitempty"`
 
-		// Email Email address of the envelope.
+		// Email Email address of the signer.
 		Email string `json:"email"`
 
-		// Host The person who handed over the device.
+		// Host The person who handed over the device. Omitted for other kinds than `in_person`.
 		Host *struct {
-			// Email Email address of the envelope.
+			// Email Email address of the host.
 			Email string `json:"email"`
 
-			// Name Name of the envelope.
+			// Name Name of the host.
 			Name string `json:"name"`
 		} `json:"host,omitempty"`
 
-		// ID ID of the envelope.
+		// ID ID of the signer.
 		ID string `json:"id"`
 
-		// IP IP address of the client.
+		// IP IP address of the client. Omitted if unknown.
 		IP *string `json:"ip,omitempty"`
 
-		// Kind `approver`, `viewer` or `in_person`. Omitted for ordinary signers.
+		// Kind Kind of the recipient: `approver`, `viewer` or `in_person`. Omitted for ordinary signers.
 		Kind *string `json:"kind,omitempty"`
 
-		// Name Name of the envelope.
+		// Name Name of the signer.
 		Name string `json:"name"`
 
-		// PagesShown Whether this service showed the signer pages of this document as pictures. If not, what the signer saw is not known.
+		// PagesShown Whether this service showed the signer pages of this document as pictures. Otherwise it is unknown what the signer saw.
 		PagesShown *bool `json:"pagesShown,omitempty"`
 
-		// Previous Earlier persons, first person first.
+		// Previous Earlier persons, first person first. Omitted if nobody was replaced.
 		Previous []struct {
-			// Email Email address of the envelope.
+			// Email Email address of the previous person.
 			Email string `json:"email"`
 
-			// Name Name of the envelope.
+			// Name Name of the previous person.
 			Name string `json:"name"`
 
-			// Reason Reason given. Null if there is none.
+			// Reason Reason given. Omitted if there is none.
 			Reason *string `json:"reason,omitempty"`
 
 			// Until When the person was replaced.
@@ -5336,13 +5336,13 @@ type VerifiedRecord struct {
 		// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
 		RoutingOrder int `json:"routingOrder"`
 
-		// SignedAt When the signer signed.
+		// SignedAt When the signer signed. Omitted if the signer did not sign.
 		SignedAt *time.Time `json:"signedAt,omitempty"`
 
-		// VerifiedAt When the one-time code was verified.
+		// VerifiedAt When the one-time code was verified. Omitted if none was.
 		VerifiedAt *time.Time `json:"verifiedAt,omitempty"`
 
-		// WitnessFor ID of the signer whose signature this person witnessed.
+		// WitnessFor ID of the signer whose signature this person witnessed. Omitted if there is none.
 		WitnessFor *string `json:"witnessFor,omitempty"`
 	} `json:"signers,omitzero"`
 
@@ -5357,7 +5357,7 @@ type VerifiedRecord struct {
 		// Box x, y, width and height in points, from the top left corner of the page as displayed.
 		Box []float64 `json:"box,omitzero"`
 
-		// Checked State of a checkbox.
+		// Checked State of a checkbox or radio field. Omitted for other fields.
 		Checked *bool `json:"checked,omitempty"`
 
 		// FieldID ID of the field.
@@ -5366,13 +5366,13 @@ type VerifiedRecord struct {
 		// Group Name of the group of radio fields, of which the signer chooses one.
 		Group *string `json:"group,omitempty"`
 
-		// ImageSha256 SHA-256 of a picture.
+		// ImageSha256 SHA-256 of the picture of a signature, initial or stamp, in lowercase hex. Omitted for other fields.
 		ImageSha256 *string `json:"imageSha256,omitempty"`
 
 		// Kind Type of the field.
 		Kind string `json:"kind"`
 
-		// Name Name of the envelope.
+		// Name Name of the field. Omitted if unknown.
 		Name *string `json:"name,omitempty"`
 
 		// Option Value of the group if this radio field is chosen.
@@ -5384,7 +5384,7 @@ type VerifiedRecord struct {
 		// SignerID ID of the signer.
 		SignerID string `json:"signerId"`
 
-		// Text Entered text.
+		// Text Entered text. Omitted for checkboxes and pictures.
 		Text *string `json:"text,omitempty"`
 	} `json:"values,omitzero"`
 
@@ -5409,7 +5409,7 @@ type VerifyForm struct {
 
 // VerifyReport Verdict on a PDF.
 type VerifyReport struct {
-	// Additions What follows the part of the file that its service wrote. Omitted if nothing does.
+	// Additions Content after the part of the file that the service wrote. Omitted if there is none.
 	Additions *struct {
 		// Bytes Number of added bytes.
 		Bytes int64 `json:"bytes"`
@@ -5427,7 +5427,7 @@ type VerifyReport struct {
 	// DocumentID ID of the document.
 	DocumentID *string `json:"documentId,omitempty"`
 
-	// EnvelopeID ID of the envelope. This and the following are what the document says of itself: reliable only if the verdict is `valid`.
+	// EnvelopeID ID of the envelope. This and the following members are claims of the document. They are reliable only if the verdict is `valid`.
 	EnvelopeID *string `json:"envelopeId,omitempty"`
 
 	// Events Number of events of the audit trail.
@@ -5447,7 +5447,7 @@ type VerifyReport struct {
 		// Status Result of the check.
 		Status VerifyReportFindingsStatus `json:"status"`
 
-		// Values Values that the sentence mentions, by name. Times are in RFC 3339.
+		// Values Values in the sentence, by name. Times are in RFC 3339.
 		Values map[string]string `json:"values,omitempty"`
 	} `json:"findings,omitzero"`
 
@@ -5457,7 +5457,7 @@ type VerifyReport struct {
 	// OriginalSha256 SHA-256 of the original.
 	OriginalSha256 *string `json:"originalSha256,omitempty"`
 
-	// Record What the seal says of the envelope, verified. Present if the verdict is `valid`, and with `confirmed` false if it is `untrusted`.
+	// Record What the seal records about the envelope, verified. Present if the verdict is `valid`, and with `confirmed` false if it is `untrusted`.
 	Record *VerifiedRecord `json:"record,omitempty"`
 
 	// SealedAt When the document was sealed.
@@ -5469,12 +5469,12 @@ type VerifyReport struct {
 	// Sha256 SHA-256 of the whole file.
 	Sha256 *string `json:"sha256,omitempty"`
 
-	// Signatures Signatures by others in a file that is not sealed. None of them was verified.
+	// Signatures Signatures of other programs in a file that is not sealed. They are not verified. Omitted if there are none.
 	Signatures []struct {
-		// At When it was made, as the signature claims.
+		// At When the signature was made, according to the signature.
 		At *time.Time `json:"at,omitempty"`
 
-		// By Signer, as the certificate says.
+		// By Signer, according to the certificate.
 		By *string `json:"by,omitempty"`
 
 		// Covers Offset of the end of the covered bytes.
@@ -5493,7 +5493,7 @@ type VerifyReport struct {
 		WholeFile bool `json:"wholeFile"`
 	} `json:"signatures,omitzero"`
 
-	// StampedAt Time by a time-stamp authority.
+	// StampedAt When a time-stamp authority stamped the document. Omitted without a time-stamp.
 	StampedAt *time.Time `json:"stampedAt,omitempty"`
 
 	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
@@ -5565,7 +5565,7 @@ type WebhookPatch struct {
 	// OverlapHours Hours during which the previous secret keeps signing. 24 if omitted.
 	OverlapHours *int `json:"overlapHours,omitempty"`
 
-	// Secret Key that signs deliveries. Use at least 32 random characters.
+	// Secret Key that signs deliveries. Use at least 32 random characters. Null for the client secret.
 	Secret *string `json:"secret,omitempty"`
 
 	// URL Address that deliveries are sent to.
@@ -5580,7 +5580,7 @@ type WebhookRequest struct {
 	// Include Extra content of deliveries: `values` adds `data.values` to `signer.signed` and `envelope.completed`.
 	Include []WebhookInclude `json:"include,omitzero"`
 
-	// Secret Better random, and 32 characters or more.
+	// Secret Key that signs deliveries. Use at least 32 random characters. The client secret if omitted.
 	Secret *string `json:"secret,omitempty"`
 
 	// URL Address that deliveries are sent to.
@@ -5709,19 +5709,19 @@ type SearchEnvelopesParams struct {
 	// Status Returns only items with this status.
 	Status *EnvelopeStatus `form:"status,omitempty" json:"status,omitempty"`
 
-	// CreatedAfter Created at this time or later.
+	// CreatedAfter Returns only items created at this time or later.
 	CreatedAfter *time.Time `form:"createdAfter,omitempty" json:"createdAfter,omitempty"`
 
-	// CreatedBefore Created before this time.
+	// CreatedBefore Returns only items created before this time.
 	CreatedBefore *time.Time `form:"createdBefore,omitempty" json:"createdBefore,omitempty"`
 
-	// Inbox Is in this part of the inbox of work.
+	// Inbox Returns only envelopes in this part of the inbox.
 	Inbox *Inbox `form:"inbox,omitempty" json:"inbox,omitempty"`
 
 	// Undelivered Returns only envelopes with an email that permanently failed.
 	Undelivered *bool `form:"undelivered,omitempty" json:"undelivered,omitempty"`
 
-	// Label Has this label.
+	// Label Returns only items with this label.
 	Label *string `form:"label,omitempty" json:"label,omitempty"`
 
 	// Cursor `nextCursor` of the previous page, with the same `createdAt` bounds.
@@ -5775,7 +5775,7 @@ type VoidConsoleEnvelopeParams struct {
 
 // GetHomeParams defines parameters for GetHome.
 type GetHomeParams struct {
-	// TenantID ID of the tenant. Required for a client that may act for some tenants only.
+	// TenantID ID of the tenant. Required for a client that is restricted to some tenants.
 	TenantID *string `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 }
 
@@ -5892,13 +5892,13 @@ type ListEnvelopesParams struct {
 	// Status Returns only items with this status.
 	Status *EnvelopeStatus `form:"status,omitempty" json:"status,omitempty"`
 
-	// CreatedAfter Created at this time or later.
+	// CreatedAfter Returns only items created at this time or later.
 	CreatedAfter *time.Time `form:"createdAfter,omitempty" json:"createdAfter,omitempty"`
 
-	// CreatedBefore Created before this time.
+	// CreatedBefore Returns only items created before this time.
 	CreatedBefore *time.Time `form:"createdBefore,omitempty" json:"createdBefore,omitempty"`
 
-	// UpdatedSince Changed at this time or later.
+	// UpdatedSince Returns only items changed at this time or later.
 	UpdatedSince *time.Time `form:"updatedSince,omitempty" json:"updatedSince,omitempty"`
 
 	// SignerEmail Email address of a signer, or its domain.
@@ -5907,13 +5907,13 @@ type ListEnvelopesParams struct {
 	// ExternalID Your own ID, as given at creation.
 	ExternalID *string `form:"externalId,omitempty" json:"externalId,omitempty"`
 
-	// Label Has this label.
+	// Label Returns only items with this label.
 	Label *string `form:"label,omitempty" json:"label,omitempty"`
 
-	// TemplateID Created from this template.
+	// TemplateID Returns only envelopes created from this template.
 	TemplateID *openapi_types.UUID `form:"templateId,omitempty" json:"templateId,omitempty"`
 
-	// BulkSendID Sent by this bulk send.
+	// BulkSendID Returns only envelopes sent by this bulk send.
 	BulkSendID *openapi_types.UUID `form:"bulkSendId,omitempty" json:"bulkSendId,omitempty"`
 
 	// Q Part of the subject or of a recipient's name.
@@ -6192,7 +6192,7 @@ type ListTemplatesParams struct {
 	// ExternalID Your own ID, as given at creation.
 	ExternalID *string `form:"externalId,omitempty" json:"externalId,omitempty"`
 
-	// Label Has this label.
+	// Label Returns only items with this label.
 	Label *string `form:"label,omitempty" json:"label,omitempty"`
 
 	// Q Part of the name.
@@ -7237,7 +7237,7 @@ type ClientInterface interface {
 
 	// GetHome Get the counts of the inbox
 	//
-	// Returns the number of envelopes in each part of the inbox of work, up to 10,000 each. `action_needed`: a signer declined in the last 30 days, the last email to an awaited signer was rejected, the documents cannot be sealed, or the deadline is within three days. `waiting`: all others that are out for signature.
+	// Returns the number of envelopes in each part of the inbox, up to 10,000 each. `action_needed`: a signer declined in the last 30 days, the last email to an awaited signer was rejected, the documents cannot be sealed, or the deadline is within three days. `waiting`: all others that are out for signature.
 	//
 	// Corresponds with GET /v1/console/home (the `GetHome` operationId).
 	GetHome(ctx context.Context, params *GetHomeParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -7251,7 +7251,7 @@ type ClientInterface interface {
 
 	// ListProblems List problems
 	//
-	// Returns envelopes that do not go on, rejected emails, and deliveries that failed or wait for another attempt: up to 50 envelopes, 50 emails, 50 waiting and 50 failed deliveries. Workflows are looked for among the 100 newest open envelopes. Requires the role `support`.
+	// Returns stuck envelopes, rejected emails, and deliveries that failed or wait for another attempt: up to 50 envelopes, 50 emails, 50 waiting and 50 failed deliveries. Only the 100 newest open envelopes are checked for a missing workflow. Requires the role `support`.
 	//
 	// Corresponds with GET /v1/console/problems (the `ListProblems` operationId).
 	ListProblems(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -7357,7 +7357,7 @@ type ClientInterface interface {
 
 	// ResetConsoleUserSecondFactor Reset a console user's second factor
 	//
-	// For a user who lost it. Ends the user's sessions. Verify who is asking first. Remove your own with `POST /v1/console/totp/remove`.
+	// For a user who lost it. Ends the user's sessions. Verify the person's identity first. Remove your own with `POST /v1/console/totp/remove`.
 	//
 	// Corresponds with DELETE /v1/console/users/{id}/totp (the `ResetConsoleUserSecondFactor` operationId).
 	ResetConsoleUserSecondFactor(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -7411,7 +7411,7 @@ type ClientInterface interface {
 
 	// UpdateConsoleWebhookWithBody Update a webhook
 	//
-	// An absent or null member stays. Pending deliveries go to the new address.
+	// Omitted and null members are unchanged. Pending deliveries go to the new address.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -7420,7 +7420,7 @@ type ClientInterface interface {
 
 	// UpdateConsoleWebhook Update a webhook
 	//
-	// An absent or null member stays. Pending deliveries go to the new address.
+	// Omitted and null members are unchanged. Pending deliveries go to the new address.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7484,15 +7484,25 @@ type ClientInterface interface {
 
 	// CreateBuilderSessionWithBody Create a builder session
 	//
-	// Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
-	// draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
-	// the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
-	// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
-	// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+	// Lets a person prepare one draft or one template inside a page of one origin. The session token is the page's credential. As a
+	// bearer token it is accepted only by the calls of that draft or template; other calls return 401.
 	//
-	// With `templateId` the calls are GET and PATCH of the template and GET of its documents and their suggestions. In the PATCH, `fields` of those types are always
-	// allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
-	// `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
+	// With `envelopeId`, the session allows these calls:
+	//
+	// - always: GET of the draft, its documents and their suggestions; POST, PATCH and DELETE of fields whose type is in `features.fieldTypes`
+	// - `features.recipients`: the calls below `/signers`
+	// - `features.documents`: upload, PATCH, DELETE and `/prepare` of documents
+	// - `features.send`: PATCH of the draft, and `/send`, whose response has no signing links
+	//
+	// With `templateId`, it allows GET of the template, its documents and their suggestions, and PATCH of the template with these members:
+	//
+	// - always: `fields` whose type is in `features.fieldTypes`
+	// - `features.recipients`: `roles`
+	// - `features.documents`: a file, `documents` and `documentOptions`
+	// - `features.send`: `name`, `subject`, `message`, `expiresInDays` and `reminderHours`
+	//
+	// A call or member that the session does not allow returns 403 `feature_forbidden`. No response contains the audit trail. The session ends when the draft is sent or deleted, or
+	// when the template is archived.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -7501,15 +7511,25 @@ type ClientInterface interface {
 
 	// CreateBuilderSession Create a builder session
 	//
-	// Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
-	// draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
-	// the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
-	// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
-	// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+	// Lets a person prepare one draft or one template inside a page of one origin. The session token is the page's credential. As a
+	// bearer token it is accepted only by the calls of that draft or template; other calls return 401.
 	//
-	// With `templateId` the calls are GET and PATCH of the template and GET of its documents and their suggestions. In the PATCH, `fields` of those types are always
-	// allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
-	// `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
+	// With `envelopeId`, the session allows these calls:
+	//
+	// - always: GET of the draft, its documents and their suggestions; POST, PATCH and DELETE of fields whose type is in `features.fieldTypes`
+	// - `features.recipients`: the calls below `/signers`
+	// - `features.documents`: upload, PATCH, DELETE and `/prepare` of documents
+	// - `features.send`: PATCH of the draft, and `/send`, whose response has no signing links
+	//
+	// With `templateId`, it allows GET of the template, its documents and their suggestions, and PATCH of the template with these members:
+	//
+	// - always: `fields` whose type is in `features.fieldTypes`
+	// - `features.recipients`: `roles`
+	// - `features.documents`: a file, `documents` and `documentOptions`
+	// - `features.send`: `name`, `subject`, `message`, `expiresInDays` and `reminderHours`
+	//
+	// A call or member that the session does not allow returns 403 `feature_forbidden`. No response contains the audit trail. The session ends when the draft is sent or deleted, or
+	// when the template is archived.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7589,7 +7609,7 @@ type ClientInterface interface {
 
 	// UpdateDraftWithBody Update an envelope
 	//
-	// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
+	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -7598,7 +7618,7 @@ type ClientInterface interface {
 
 	// UpdateDraft Update an envelope
 	//
-	// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
+	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7769,7 +7789,7 @@ type ClientInterface interface {
 
 	// UpdateFieldWithBody Update a field
 	//
-	// Changes a field of a draft. An absent member stays. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
+	// Changes a field of a draft. Omitted members are unchanged. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -7778,7 +7798,7 @@ type ClientInterface interface {
 
 	// UpdateField Update a field
 	//
-	// Changes a field of a draft. An absent member stays. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
+	// Changes a field of a draft. Omitted members are unchanged. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7794,7 +7814,7 @@ type ClientInterface interface {
 
 	// SendEnvelopeWithBody Send an envelope
 	//
-	// Sends the draft and invites the first routing group. The response alone contains `signingUrl` for each signer of that group. The deadline counts from now.
+	// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The deadline counts from now.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -7803,7 +7823,7 @@ type ClientInterface interface {
 
 	// SendEnvelope Send an envelope
 	//
-	// Sends the draft and invites the first routing group. The response alone contains `signingUrl` for each signer of that group. The deadline counts from now.
+	// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The deadline counts from now.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7837,7 +7857,7 @@ type ClientInterface interface {
 
 	// UpdateSignerWithBody Update a recipient
 	//
-	// Changes a recipient of a draft. An absent member stays.
+	// Changes a recipient of a draft. Omitted members are unchanged.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -7846,7 +7866,7 @@ type ClientInterface interface {
 
 	// UpdateSigner Update a recipient
 	//
-	// Changes a recipient of a draft. An absent member stays.
+	// Changes a recipient of a draft. Omitted members are unchanged.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7905,7 +7925,7 @@ type ClientInterface interface {
 
 	// GetEnvelopeValues Get entered values
 	//
-	// Returns the values of the fields by field name. A value is null until its signer has signed. Ask for `text/csv` to get a table.
+	// Returns the values of the fields by field name. A value is null until its signer has signed. Request `text/csv` to get a table.
 	//
 	// Corresponds with GET /v1/envelopes/{id}/values (the `GetEnvelopeValues` operationId).
 	GetEnvelopeValues(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -7949,7 +7969,7 @@ type ClientInterface interface {
 
 	// CreateTemplateWithBody Create a template
 	//
-	// Takes what creating an envelope takes, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
+	// Accepts the members of an envelope request, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -7958,7 +7978,7 @@ type ClientInterface interface {
 
 	// CreateTemplate Create a template
 	//
-	// Takes what creating an envelope takes, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
+	// Accepts the members of an envelope request, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7981,7 +8001,7 @@ type ClientInterface interface {
 
 	// UpdateTemplateWithBody Update a template
 	//
-	// A merge patch (RFC 7396): an absent member stays, null resets it to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
+	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -7990,7 +8010,7 @@ type ClientInterface interface {
 
 	// UpdateTemplate Update a template
 	//
-	// A merge patch (RFC 7396): an absent member stays, null resets it to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
+	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -8046,7 +8066,7 @@ type ClientInterface interface {
 
 	// UpdateBrandingWithBody Update branding
 	//
-	// An absent member stays; null resets it to the default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
+	// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -8055,7 +8075,7 @@ type ClientInterface interface {
 
 	// UpdateBranding Update branding
 	//
-	// An absent member stays; null resets it to the default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
+	// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -8117,7 +8137,7 @@ type ClientInterface interface {
 
 	// UpdateWebhookWithBody Update a webhook
 	//
-	// An absent member stays. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
+	// Omitted members are unchanged. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -8126,7 +8146,7 @@ type ClientInterface interface {
 
 	// UpdateWebhook Update a webhook
 	//
-	// An absent member stays. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
+	// Omitted members are unchanged. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -8582,7 +8602,7 @@ func (c *Client) VoidConsoleEnvelope(ctx context.Context, id openapi_types.UUID,
 
 // GetHome Get the counts of the inbox
 //
-// Returns the number of envelopes in each part of the inbox of work, up to 10,000 each. `action_needed`: a signer declined in the last 30 days, the last email to an awaited signer was rejected, the documents cannot be sealed, or the deadline is within three days. `waiting`: all others that are out for signature.
+// Returns the number of envelopes in each part of the inbox, up to 10,000 each. `action_needed`: a signer declined in the last 30 days, the last email to an awaited signer was rejected, the documents cannot be sealed, or the deadline is within three days. `waiting`: all others that are out for signature.
 //
 // Corresponds with GET /v1/console/home (the `GetHome` operationId).
 func (c *Client) GetHome(ctx context.Context, params *GetHomeParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -8616,7 +8636,7 @@ func (c *Client) GetCurrentUser(ctx context.Context, reqEditors ...RequestEditor
 
 // ListProblems List problems
 //
-// Returns envelopes that do not go on, rejected emails, and deliveries that failed or wait for another attempt: up to 50 envelopes, 50 emails, 50 waiting and 50 failed deliveries. Workflows are looked for among the 100 newest open envelopes. Requires the role `support`.
+// Returns stuck envelopes, rejected emails, and deliveries that failed or wait for another attempt: up to 50 envelopes, 50 emails, 50 waiting and 50 failed deliveries. Only the 100 newest open envelopes are checked for a missing workflow. Requires the role `support`.
 //
 // Corresponds with GET /v1/console/problems (the `ListProblems` operationId).
 func (c *Client) ListProblems(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -8862,7 +8882,7 @@ func (c *Client) EndConsoleUserSessions(ctx context.Context, id openapi_types.UU
 
 // ResetConsoleUserSecondFactor Reset a console user's second factor
 //
-// For a user who lost it. Ends the user's sessions. Verify who is asking first. Remove your own with `POST /v1/console/totp/remove`.
+// For a user who lost it. Ends the user's sessions. Verify the person's identity first. Remove your own with `POST /v1/console/totp/remove`.
 //
 // Corresponds with DELETE /v1/console/users/{id}/totp (the `ResetConsoleUserSecondFactor` operationId).
 func (c *Client) ResetConsoleUserSecondFactor(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -8996,7 +9016,7 @@ func (c *Client) DeleteConsoleWebhook(ctx context.Context, id openapi_types.UUID
 
 // UpdateConsoleWebhookWithBody Update a webhook
 //
-// An absent or null member stays. Pending deliveries go to the new address.
+// Omitted and null members are unchanged. Pending deliveries go to the new address.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9015,7 +9035,7 @@ func (c *Client) UpdateConsoleWebhookWithBody(ctx context.Context, id openapi_ty
 
 // UpdateConsoleWebhook Update a webhook
 //
-// An absent or null member stays. Pending deliveries go to the new address.
+// Omitted and null members are unchanged. Pending deliveries go to the new address.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9159,15 +9179,25 @@ func (c *Client) RotateWebhookSecret(ctx context.Context, id openapi_types.UUID,
 
 // CreateBuilderSessionWithBody Create a builder session
 //
-// Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
-// draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
-// the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
-// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
-// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+// Lets a person prepare one draft or one template inside a page of one origin. The session token is the page's credential. As a
+// bearer token it is accepted only by the calls of that draft or template; other calls return 401.
 //
-// With `templateId` the calls are GET and PATCH of the template and GET of its documents and their suggestions. In the PATCH, `fields` of those types are always
-// allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
-// `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
+// With `envelopeId`, the session allows these calls:
+//
+// - always: GET of the draft, its documents and their suggestions; POST, PATCH and DELETE of fields whose type is in `features.fieldTypes`
+// - `features.recipients`: the calls below `/signers`
+// - `features.documents`: upload, PATCH, DELETE and `/prepare` of documents
+// - `features.send`: PATCH of the draft, and `/send`, whose response has no signing links
+//
+// With `templateId`, it allows GET of the template, its documents and their suggestions, and PATCH of the template with these members:
+//
+// - always: `fields` whose type is in `features.fieldTypes`
+// - `features.recipients`: `roles`
+// - `features.documents`: a file, `documents` and `documentOptions`
+// - `features.send`: `name`, `subject`, `message`, `expiresInDays` and `reminderHours`
+//
+// A call or member that the session does not allow returns 403 `feature_forbidden`. No response contains the audit trail. The session ends when the draft is sent or deleted, or
+// when the template is archived.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9186,15 +9216,25 @@ func (c *Client) CreateBuilderSessionWithBody(ctx context.Context, params *Creat
 
 // CreateBuilderSession Create a builder session
 //
-// Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
-// draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
-// the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
-// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
-// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+// Lets a person prepare one draft or one template inside a page of one origin. The session token is the page's credential. As a
+// bearer token it is accepted only by the calls of that draft or template; other calls return 401.
 //
-// With `templateId` the calls are GET and PATCH of the template and GET of its documents and their suggestions. In the PATCH, `fields` of those types are always
-// allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
-// `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
+// With `envelopeId`, the session allows these calls:
+//
+// - always: GET of the draft, its documents and their suggestions; POST, PATCH and DELETE of fields whose type is in `features.fieldTypes`
+// - `features.recipients`: the calls below `/signers`
+// - `features.documents`: upload, PATCH, DELETE and `/prepare` of documents
+// - `features.send`: PATCH of the draft, and `/send`, whose response has no signing links
+//
+// With `templateId`, it allows GET of the template, its documents and their suggestions, and PATCH of the template with these members:
+//
+// - always: `fields` whose type is in `features.fieldTypes`
+// - `features.recipients`: `roles`
+// - `features.documents`: a file, `documents` and `documentOptions`
+// - `features.send`: `name`, `subject`, `message`, `expiresInDays` and `reminderHours`
+//
+// A call or member that the session does not allow returns 403 `feature_forbidden`. No response contains the audit trail. The session ends when the draft is sent or deleted, or
+// when the template is archived.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9374,7 +9414,7 @@ func (c *Client) GetEnvelope(ctx context.Context, id openapi_types.UUID, reqEdit
 
 // UpdateDraftWithBody Update an envelope
 //
-// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
+// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9393,7 +9433,7 @@ func (c *Client) UpdateDraftWithBody(ctx context.Context, id openapi_types.UUID,
 
 // UpdateDraft Update an envelope
 //
-// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
+// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9774,7 +9814,7 @@ func (c *Client) DeleteField(ctx context.Context, id openapi_types.UUID, fieldID
 
 // UpdateFieldWithBody Update a field
 //
-// Changes a field of a draft. An absent member stays. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
+// Changes a field of a draft. Omitted members are unchanged. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9793,7 +9833,7 @@ func (c *Client) UpdateFieldWithBody(ctx context.Context, id openapi_types.UUID,
 
 // UpdateField Update a field
 //
-// Changes a field of a draft. An absent member stays. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
+// Changes a field of a draft. Omitted members are unchanged. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9829,7 +9869,7 @@ func (c *Client) GetEnvelopeProgress(ctx context.Context, id openapi_types.UUID,
 
 // SendEnvelopeWithBody Send an envelope
 //
-// Sends the draft and invites the first routing group. The response alone contains `signingUrl` for each signer of that group. The deadline counts from now.
+// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The deadline counts from now.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9848,7 +9888,7 @@ func (c *Client) SendEnvelopeWithBody(ctx context.Context, id openapi_types.UUID
 
 // SendEnvelope Send an envelope
 //
-// Sends the draft and invites the first routing group. The response alone contains `signingUrl` for each signer of that group. The deadline counts from now.
+// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The deadline counts from now.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9922,7 +9962,7 @@ func (c *Client) DeleteSigner(ctx context.Context, id openapi_types.UUID, signer
 
 // UpdateSignerWithBody Update a recipient
 //
-// Changes a recipient of a draft. An absent member stays.
+// Changes a recipient of a draft. Omitted members are unchanged.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9941,7 +9981,7 @@ func (c *Client) UpdateSignerWithBody(ctx context.Context, id openapi_types.UUID
 
 // UpdateSigner Update a recipient
 //
-// Changes a recipient of a draft. An absent member stays.
+// Changes a recipient of a draft. Omitted members are unchanged.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -10070,7 +10110,7 @@ func (c *Client) CreateSigningLink(ctx context.Context, id openapi_types.UUID, s
 
 // GetEnvelopeValues Get entered values
 //
-// Returns the values of the fields by field name. A value is null until its signer has signed. Ask for `text/csv` to get a table.
+// Returns the values of the fields by field name. A value is null until its signer has signed. Request `text/csv` to get a table.
 //
 // Corresponds with GET /v1/envelopes/{id}/values (the `GetEnvelopeValues` operationId).
 func (c *Client) GetEnvelopeValues(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10174,7 +10214,7 @@ func (c *Client) ListTemplates(ctx context.Context, params *ListTemplatesParams,
 
 // CreateTemplateWithBody Create a template
 //
-// Takes what creating an envelope takes, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
+// Accepts the members of an envelope request, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
 //
 // Takes any type of body and a specified content type.
 //
@@ -10193,7 +10233,7 @@ func (c *Client) CreateTemplateWithBody(ctx context.Context, params *CreateTempl
 
 // CreateTemplate Create a template
 //
-// Takes what creating an envelope takes, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
+// Accepts the members of an envelope request, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
 //
 // Takes a body of the `application/json` content type.
 //
@@ -10246,7 +10286,7 @@ func (c *Client) GetTemplate(ctx context.Context, id openapi_types.UUID, params 
 
 // UpdateTemplateWithBody Update a template
 //
-// A merge patch (RFC 7396): an absent member stays, null resets it to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
+// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
 //
 // Takes any type of body and a specified content type.
 //
@@ -10265,7 +10305,7 @@ func (c *Client) UpdateTemplateWithBody(ctx context.Context, id openapi_types.UU
 
 // UpdateTemplate Update a template
 //
-// A merge patch (RFC 7396): an absent member stays, null resets it to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
+// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -10401,7 +10441,7 @@ func (c *Client) GetBranding(ctx context.Context, tenantID string, reqEditors ..
 
 // UpdateBrandingWithBody Update branding
 //
-// An absent member stays; null resets it to the default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
+// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -10420,7 +10460,7 @@ func (c *Client) UpdateBrandingWithBody(ctx context.Context, tenantID string, co
 
 // UpdateBranding Update branding
 //
-// An absent member stays; null resets it to the default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
+// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -10562,7 +10602,7 @@ func (c *Client) GetWebhook(ctx context.Context, id openapi_types.UUID, reqEdito
 
 // UpdateWebhookWithBody Update a webhook
 //
-// An absent member stays. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
+// Omitted members are unchanged. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
 //
 // Takes any type of body and a specified content type.
 //
@@ -10581,7 +10621,7 @@ func (c *Client) UpdateWebhookWithBody(ctx context.Context, id openapi_types.UUI
 
 // UpdateWebhook Update a webhook
 //
-// An absent member stays. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
+// Omitted members are unchanged. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -17187,7 +17227,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetHomeWithResponse Get the counts of the inbox
 	//
-	// Returns the number of envelopes in each part of the inbox of work, up to 10,000 each. `action_needed`: a signer declined in the last 30 days, the last email to an awaited signer was rejected, the documents cannot be sealed, or the deadline is within three days. `waiting`: all others that are out for signature.
+	// Returns the number of envelopes in each part of the inbox, up to 10,000 each. `action_needed`: a signer declined in the last 30 days, the last email to an awaited signer was rejected, the documents cannot be sealed, or the deadline is within three days. `waiting`: all others that are out for signature.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -17205,7 +17245,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListProblemsWithResponse List problems
 	//
-	// Returns envelopes that do not go on, rejected emails, and deliveries that failed or wait for another attempt: up to 50 envelopes, 50 emails, 50 waiting and 50 failed deliveries. Workflows are looked for among the 100 newest open envelopes. Requires the role `support`.
+	// Returns stuck envelopes, rejected emails, and deliveries that failed or wait for another attempt: up to 50 envelopes, 50 emails, 50 waiting and 50 failed deliveries. Only the 100 newest open envelopes are checked for a missing workflow. Requires the role `support`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -17323,7 +17363,7 @@ type ClientWithResponsesInterface interface {
 
 	// ResetConsoleUserSecondFactorWithResponse Reset a console user's second factor
 	//
-	// For a user who lost it. Ends the user's sessions. Verify who is asking first. Remove your own with `POST /v1/console/totp/remove`.
+	// For a user who lost it. Ends the user's sessions. Verify the person's identity first. Remove your own with `POST /v1/console/totp/remove`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -17389,7 +17429,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateConsoleWebhookWithBodyWithResponse Update a webhook
 	//
-	// An absent or null member stays. Pending deliveries go to the new address.
+	// Omitted and null members are unchanged. Pending deliveries go to the new address.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17398,7 +17438,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateConsoleWebhookWithResponse Update a webhook
 	//
-	// An absent or null member stays. Pending deliveries go to the new address.
+	// Omitted and null members are unchanged. Pending deliveries go to the new address.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17468,15 +17508,25 @@ type ClientWithResponsesInterface interface {
 
 	// CreateBuilderSessionWithBodyWithResponse Create a builder session
 	//
-	// Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
-	// draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
-	// the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
-	// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
-	// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+	// Lets a person prepare one draft or one template inside a page of one origin. The session token is the page's credential. As a
+	// bearer token it is accepted only by the calls of that draft or template; other calls return 401.
 	//
-	// With `templateId` the calls are GET and PATCH of the template and GET of its documents and their suggestions. In the PATCH, `fields` of those types are always
-	// allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
-	// `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
+	// With `envelopeId`, the session allows these calls:
+	//
+	// - always: GET of the draft, its documents and their suggestions; POST, PATCH and DELETE of fields whose type is in `features.fieldTypes`
+	// - `features.recipients`: the calls below `/signers`
+	// - `features.documents`: upload, PATCH, DELETE and `/prepare` of documents
+	// - `features.send`: PATCH of the draft, and `/send`, whose response has no signing links
+	//
+	// With `templateId`, it allows GET of the template, its documents and their suggestions, and PATCH of the template with these members:
+	//
+	// - always: `fields` whose type is in `features.fieldTypes`
+	// - `features.recipients`: `roles`
+	// - `features.documents`: a file, `documents` and `documentOptions`
+	// - `features.send`: `name`, `subject`, `message`, `expiresInDays` and `reminderHours`
+	//
+	// A call or member that the session does not allow returns 403 `feature_forbidden`. No response contains the audit trail. The session ends when the draft is sent or deleted, or
+	// when the template is archived.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17485,15 +17535,25 @@ type ClientWithResponsesInterface interface {
 
 	// CreateBuilderSessionWithResponse Create a builder session
 	//
-	// Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
-	// draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
-	// the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
-	// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
-	// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+	// Lets a person prepare one draft or one template inside a page of one origin. The session token is the page's credential. As a
+	// bearer token it is accepted only by the calls of that draft or template; other calls return 401.
 	//
-	// With `templateId` the calls are GET and PATCH of the template and GET of its documents and their suggestions. In the PATCH, `fields` of those types are always
-	// allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
-	// `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
+	// With `envelopeId`, the session allows these calls:
+	//
+	// - always: GET of the draft, its documents and their suggestions; POST, PATCH and DELETE of fields whose type is in `features.fieldTypes`
+	// - `features.recipients`: the calls below `/signers`
+	// - `features.documents`: upload, PATCH, DELETE and `/prepare` of documents
+	// - `features.send`: PATCH of the draft, and `/send`, whose response has no signing links
+	//
+	// With `templateId`, it allows GET of the template, its documents and their suggestions, and PATCH of the template with these members:
+	//
+	// - always: `fields` whose type is in `features.fieldTypes`
+	// - `features.recipients`: `roles`
+	// - `features.documents`: a file, `documents` and `documentOptions`
+	// - `features.send`: `name`, `subject`, `message`, `expiresInDays` and `reminderHours`
+	//
+	// A call or member that the session does not allow returns 403 `feature_forbidden`. No response contains the audit trail. The session ends when the draft is sent or deleted, or
+	// when the template is archived.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17583,7 +17643,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateDraftWithBodyWithResponse Update an envelope
 	//
-	// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
+	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17592,7 +17652,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateDraftWithResponse Update an envelope
 	//
-	// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
+	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17781,7 +17841,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateFieldWithBodyWithResponse Update a field
 	//
-	// Changes a field of a draft. An absent member stays. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
+	// Changes a field of a draft. Omitted members are unchanged. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17790,7 +17850,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateFieldWithResponse Update a field
 	//
-	// Changes a field of a draft. An absent member stays. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
+	// Changes a field of a draft. Omitted members are unchanged. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17808,7 +17868,7 @@ type ClientWithResponsesInterface interface {
 
 	// SendEnvelopeWithBodyWithResponse Send an envelope
 	//
-	// Sends the draft and invites the first routing group. The response alone contains `signingUrl` for each signer of that group. The deadline counts from now.
+	// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The deadline counts from now.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17817,7 +17877,7 @@ type ClientWithResponsesInterface interface {
 
 	// SendEnvelopeWithResponse Send an envelope
 	//
-	// Sends the draft and invites the first routing group. The response alone contains `signingUrl` for each signer of that group. The deadline counts from now.
+	// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The deadline counts from now.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17853,7 +17913,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateSignerWithBodyWithResponse Update a recipient
 	//
-	// Changes a recipient of a draft. An absent member stays.
+	// Changes a recipient of a draft. Omitted members are unchanged.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17862,7 +17922,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateSignerWithResponse Update a recipient
 	//
-	// Changes a recipient of a draft. An absent member stays.
+	// Changes a recipient of a draft. Omitted members are unchanged.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17925,7 +17985,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetEnvelopeValuesWithResponse Get entered values
 	//
-	// Returns the values of the fields by field name. A value is null until its signer has signed. Ask for `text/csv` to get a table.
+	// Returns the values of the fields by field name. A value is null until its signer has signed. Request `text/csv` to get a table.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -17977,7 +18037,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateTemplateWithBodyWithResponse Create a template
 	//
-	// Takes what creating an envelope takes, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
+	// Accepts the members of an envelope request, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17986,7 +18046,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateTemplateWithResponse Create a template
 	//
-	// Takes what creating an envelope takes, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
+	// Accepts the members of an envelope request, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18013,7 +18073,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateTemplateWithBodyWithResponse Update a template
 	//
-	// A merge patch (RFC 7396): an absent member stays, null resets it to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
+	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18022,7 +18082,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateTemplateWithResponse Update a template
 	//
-	// A merge patch (RFC 7396): an absent member stays, null resets it to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
+	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18092,7 +18152,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateBrandingWithBodyWithResponse Update branding
 	//
-	// An absent member stays; null resets it to the default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
+	// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18101,7 +18161,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateBrandingWithResponse Update branding
 	//
-	// An absent member stays; null resets it to the default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
+	// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18169,7 +18229,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateWebhookWithBodyWithResponse Update a webhook
 	//
-	// An absent member stays. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
+	// Omitted members are unchanged. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18178,7 +18238,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateWebhookWithResponse Update a webhook
 	//
-	// An absent member stays. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
+	// Omitted members are unchanged. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22879,7 +22939,7 @@ func (c *ClientWithResponses) VoidConsoleEnvelopeWithResponse(ctx context.Contex
 
 // GetHomeWithResponse Get the counts of the inbox
 //
-// Returns the number of envelopes in each part of the inbox of work, up to 10,000 each. `action_needed`: a signer declined in the last 30 days, the last email to an awaited signer was rejected, the documents cannot be sealed, or the deadline is within three days. `waiting`: all others that are out for signature.
+// Returns the number of envelopes in each part of the inbox, up to 10,000 each. `action_needed`: a signer declined in the last 30 days, the last email to an awaited signer was rejected, the documents cannot be sealed, or the deadline is within three days. `waiting`: all others that are out for signature.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22909,7 +22969,7 @@ func (c *ClientWithResponses) GetCurrentUserWithResponse(ctx context.Context, re
 
 // ListProblemsWithResponse List problems
 //
-// Returns envelopes that do not go on, rejected emails, and deliveries that failed or wait for another attempt: up to 50 envelopes, 50 emails, 50 waiting and 50 failed deliveries. Workflows are looked for among the 100 newest open envelopes. Requires the role `support`.
+// Returns stuck envelopes, rejected emails, and deliveries that failed or wait for another attempt: up to 50 envelopes, 50 emails, 50 waiting and 50 failed deliveries. Only the 100 newest open envelopes are checked for a missing workflow. Requires the role `support`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23111,7 +23171,7 @@ func (c *ClientWithResponses) EndConsoleUserSessionsWithResponse(ctx context.Con
 
 // ResetConsoleUserSecondFactorWithResponse Reset a console user's second factor
 //
-// For a user who lost it. Ends the user's sessions. Verify who is asking first. Remove your own with `POST /v1/console/totp/remove`.
+// For a user who lost it. Ends the user's sessions. Verify the person's identity first. Remove your own with `POST /v1/console/totp/remove`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23225,7 +23285,7 @@ func (c *ClientWithResponses) DeleteConsoleWebhookWithResponse(ctx context.Conte
 
 // UpdateConsoleWebhookWithBodyWithResponse Update a webhook
 //
-// An absent or null member stays. Pending deliveries go to the new address.
+// Omitted and null members are unchanged. Pending deliveries go to the new address.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23240,7 +23300,7 @@ func (c *ClientWithResponses) UpdateConsoleWebhookWithBodyWithResponse(ctx conte
 
 // UpdateConsoleWebhookWithResponse Update a webhook
 //
-// An absent or null member stays. Pending deliveries go to the new address.
+// Omitted and null members are unchanged. Pending deliveries go to the new address.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23358,15 +23418,25 @@ func (c *ClientWithResponses) RotateWebhookSecretWithResponse(ctx context.Contex
 
 // CreateBuilderSessionWithBodyWithResponse Create a builder session
 //
-// Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
-// draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
-// the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
-// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
-// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+// Lets a person prepare one draft or one template inside a page of one origin. The session token is the page's credential. As a
+// bearer token it is accepted only by the calls of that draft or template; other calls return 401.
 //
-// With `templateId` the calls are GET and PATCH of the template and GET of its documents and their suggestions. In the PATCH, `fields` of those types are always
-// allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
-// `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
+// With `envelopeId`, the session allows these calls:
+//
+// - always: GET of the draft, its documents and their suggestions; POST, PATCH and DELETE of fields whose type is in `features.fieldTypes`
+// - `features.recipients`: the calls below `/signers`
+// - `features.documents`: upload, PATCH, DELETE and `/prepare` of documents
+// - `features.send`: PATCH of the draft, and `/send`, whose response has no signing links
+//
+// With `templateId`, it allows GET of the template, its documents and their suggestions, and PATCH of the template with these members:
+//
+// - always: `fields` whose type is in `features.fieldTypes`
+// - `features.recipients`: `roles`
+// - `features.documents`: a file, `documents` and `documentOptions`
+// - `features.send`: `name`, `subject`, `message`, `expiresInDays` and `reminderHours`
+//
+// A call or member that the session does not allow returns 403 `feature_forbidden`. No response contains the audit trail. The session ends when the draft is sent or deleted, or
+// when the template is archived.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23381,15 +23451,25 @@ func (c *ClientWithResponses) CreateBuilderSessionWithBodyWithResponse(ctx conte
 
 // CreateBuilderSessionWithResponse Create a builder session
 //
-// Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
-// draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
-// the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
-// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
-// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+// Lets a person prepare one draft or one template inside a page of one origin. The session token is the page's credential. As a
+// bearer token it is accepted only by the calls of that draft or template; other calls return 401.
 //
-// With `templateId` the calls are GET and PATCH of the template and GET of its documents and their suggestions. In the PATCH, `fields` of those types are always
-// allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
-// `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
+// With `envelopeId`, the session allows these calls:
+//
+// - always: GET of the draft, its documents and their suggestions; POST, PATCH and DELETE of fields whose type is in `features.fieldTypes`
+// - `features.recipients`: the calls below `/signers`
+// - `features.documents`: upload, PATCH, DELETE and `/prepare` of documents
+// - `features.send`: PATCH of the draft, and `/send`, whose response has no signing links
+//
+// With `templateId`, it allows GET of the template, its documents and their suggestions, and PATCH of the template with these members:
+//
+// - always: `fields` whose type is in `features.fieldTypes`
+// - `features.recipients`: `roles`
+// - `features.documents`: a file, `documents` and `documentOptions`
+// - `features.send`: `name`, `subject`, `message`, `expiresInDays` and `reminderHours`
+//
+// A call or member that the session does not allow returns 403 `feature_forbidden`. No response contains the audit trail. The session ends when the draft is sent or deleted, or
+// when the template is archived.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23539,7 +23619,7 @@ func (c *ClientWithResponses) GetEnvelopeWithResponse(ctx context.Context, id op
 
 // UpdateDraftWithBodyWithResponse Update an envelope
 //
-// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
+// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23554,7 +23634,7 @@ func (c *ClientWithResponses) UpdateDraftWithBodyWithResponse(ctx context.Contex
 
 // UpdateDraftWithResponse Update an envelope
 //
-// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
+// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23869,7 +23949,7 @@ func (c *ClientWithResponses) DeleteFieldWithResponse(ctx context.Context, id op
 
 // UpdateFieldWithBodyWithResponse Update a field
 //
-// Changes a field of a draft. An absent member stays. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
+// Changes a field of a draft. Omitted members are unchanged. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23884,7 +23964,7 @@ func (c *ClientWithResponses) UpdateFieldWithBodyWithResponse(ctx context.Contex
 
 // UpdateFieldWithResponse Update a field
 //
-// Changes a field of a draft. An absent member stays. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
+// Changes a field of a draft. Omitted members are unchanged. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23914,7 +23994,7 @@ func (c *ClientWithResponses) GetEnvelopeProgressWithResponse(ctx context.Contex
 
 // SendEnvelopeWithBodyWithResponse Send an envelope
 //
-// Sends the draft and invites the first routing group. The response alone contains `signingUrl` for each signer of that group. The deadline counts from now.
+// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The deadline counts from now.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23929,7 +24009,7 @@ func (c *ClientWithResponses) SendEnvelopeWithBodyWithResponse(ctx context.Conte
 
 // SendEnvelopeWithResponse Send an envelope
 //
-// Sends the draft and invites the first routing group. The response alone contains `signingUrl` for each signer of that group. The deadline counts from now.
+// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The deadline counts from now.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23989,7 +24069,7 @@ func (c *ClientWithResponses) DeleteSignerWithResponse(ctx context.Context, id o
 
 // UpdateSignerWithBodyWithResponse Update a recipient
 //
-// Changes a recipient of a draft. An absent member stays.
+// Changes a recipient of a draft. Omitted members are unchanged.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24004,7 +24084,7 @@ func (c *ClientWithResponses) UpdateSignerWithBodyWithResponse(ctx context.Conte
 
 // UpdateSignerWithResponse Update a recipient
 //
-// Changes a recipient of a draft. An absent member stays.
+// Changes a recipient of a draft. Omitted members are unchanged.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24109,7 +24189,7 @@ func (c *ClientWithResponses) CreateSigningLinkWithResponse(ctx context.Context,
 
 // GetEnvelopeValuesWithResponse Get entered values
 //
-// Returns the values of the fields by field name. A value is null until its signer has signed. Ask for `text/csv` to get a table.
+// Returns the values of the fields by field name. A value is null until its signer has signed. Request `text/csv` to get a table.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -24197,7 +24277,7 @@ func (c *ClientWithResponses) ListTemplatesWithResponse(ctx context.Context, par
 
 // CreateTemplateWithBodyWithResponse Create a template
 //
-// Takes what creating an envelope takes, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
+// Accepts the members of an envelope request, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24212,7 +24292,7 @@ func (c *ClientWithResponses) CreateTemplateWithBodyWithResponse(ctx context.Con
 
 // CreateTemplateWithResponse Create a template
 //
-// Takes what creating an envelope takes, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
+// Accepts the members of an envelope request, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24257,7 +24337,7 @@ func (c *ClientWithResponses) GetTemplateWithResponse(ctx context.Context, id op
 
 // UpdateTemplateWithBodyWithResponse Update a template
 //
-// A merge patch (RFC 7396): an absent member stays, null resets it to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
+// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24272,7 +24352,7 @@ func (c *ClientWithResponses) UpdateTemplateWithBodyWithResponse(ctx context.Con
 
 // UpdateTemplateWithResponse Update a template
 //
-// A merge patch (RFC 7396): an absent member stays, null resets it to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
+// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24390,7 +24470,7 @@ func (c *ClientWithResponses) GetBrandingWithResponse(ctx context.Context, tenan
 
 // UpdateBrandingWithBodyWithResponse Update branding
 //
-// An absent member stays; null resets it to the default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
+// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24405,7 +24485,7 @@ func (c *ClientWithResponses) UpdateBrandingWithBodyWithResponse(ctx context.Con
 
 // UpdateBrandingWithResponse Update branding
 //
-// An absent member stays; null resets it to the default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
+// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24521,7 +24601,7 @@ func (c *ClientWithResponses) GetWebhookWithResponse(ctx context.Context, id ope
 
 // UpdateWebhookWithBodyWithResponse Update a webhook
 //
-// An absent member stays. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
+// Omitted members are unchanged. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24536,7 +24616,7 @@ func (c *ClientWithResponses) UpdateWebhookWithBodyWithResponse(ctx context.Cont
 
 // UpdateWebhookWithResponse Update a webhook
 //
-// An absent member stays. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
+// Omitted members are unchanged. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
