@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -190,6 +191,14 @@ func (a *Activities) reason(ctx context.Context, e *models.Envelope) (string, er
 		}
 	}
 	return "", nil
+}
+
+// serverWords returns the mail server's words of the reason of a rejection, without ours about them, which are English.
+func serverWords(reason string) string {
+	if _, words, ok := strings.Cut(reason, " refused with "); ok {
+		return words
+	}
+	return reason
 }
 
 // mailEach mails each of the addressees. One that cannot be reached does not keep the others from theirs. When the

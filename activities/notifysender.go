@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"countersign/internal/failpoint"
 	"countersign/models"
 	"countersign/notify"
 	"countersign/notify/templates"
@@ -25,44 +26,57 @@ func (a *Activities) NotifySender(ctx context.Context, in temporal.NotificationI
 		return err
 	}
 	defer release()
-	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
+	begun, m, err := a.notificationMail(ctx, in)
 	if err != nil {
 		return err
+	}
+	if m == nil {
+		return a.Store.DropNotification(ctx, in.EventID)
+	}
+	return tryLater(ignoreRefused(a.mailBegun(ctx, begun, *m, nil)))
+}
+
+// notificationMail returns the email that notifies the sender of an envelope of an event, and its record; nil if none is to
+// be sent.
+func (a *Activities) notificationMail(ctx context.Context, in temporal.NotificationInput) (begun models.Mail, m *notify.Mail, err error) {
+	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
+	if err != nil {
+		return begun, nil, err
 	}
 	user, err := a.viewingOwner(ctx, e)
 	if err != nil || user == nil {
-		return err
+		return begun, nil, err
 	}
 	chosen, err := a.Store.Notifications(ctx, user.ID)
 	if err != nil {
-		return err
+		return begun, nil, err
 	}
 	log, err := a.Store.AuditEvents(ctx, e)
 	if err != nil {
-		return err
+		return begun, nil, err
 	}
 	at := slices.IndexFunc(log, func(ev models.Event) bool { return ev.ID == in.EventID })
 	if at < 0 {
-		return nil
+		return begun, nil, nil
 	}
 	ev := &log[at]
 	kind := models.NotificationOf(ev.Name)
 	s := eventSigner(e, ev)
 	if !chosen.Wants(kind, models.NotifyImmediately) || known(kind, e, s, user, v) || overtaken(kind, e, s, &chosen, log[at+1:]) {
-		return nil
+		return begun, nil, nil
 	}
 	to, err := a.toSender(user, &chosen, v, ev.Timestamp)
 	if err != nil {
-		return err
+		return begun, nil, err
 	}
 	content, err := a.notification(to, kind, e, s, ev).Render()
 	if err != nil {
-		return fmt.Errorf("write notification: %w", err)
+		return begun, nil, fmt.Errorf("write notification: %w", err)
 	}
-	m := senderMail(models.MailNotification, user, to, v, a.Mail.MessageID("notification", ev.ID.String()), content)
-	m.Thread = a.Mail.MessageID("envelope", e.ID.String(), user.ID.String())
-	begun := models.Mail{ID: m.MessageID, EnvelopeID: e.ID, SignerID: user.ID, Kind: models.MailNotification, RequestID: &ev.ID}
-	return tryLater(ignoreRefused(a.mailBegun(ctx, begun, m, nil)))
+	sent := senderMail(models.MailNotification, user, to, v, a.Mail.MessageID("notification", ev.ID.String()), content)
+	sent.Thread = a.Mail.MessageID("envelope", e.ID.String(), user.ID.String())
+	begun = models.Mail{ID: models.NotificationMailID(ev.ID), EnvelopeID: e.ID, SignerID: user.ID, Kind: models.MailNotification, RequestID: &ev.ID}
+	return begun, &sent, nil
 }
 
 // viewingOwner returns the console user who sent an envelope; nil if there is none who may still see it.
@@ -152,7 +166,8 @@ func (a *Activities) notification(to templates.To, kind models.NotificationKind,
 			who := invitee(s)
 			n.ByName, n.ByAddress = who.Name, who.Email
 		}
-		n.ReasonText, _ = ev.Detail["reason"].(string)
+		reason, _ := ev.Detail["reason"].(string)
+		n.ReasonText = serverWords(reason)
 	case models.NotifyDeclined:
 		if s != nil {
 			n.ByAsk = templates.Ask(e.AskedInPerson(s))
@@ -226,15 +241,17 @@ func (a *Activities) SendDigest(ctx context.Context, in temporal.DigestInput) er
 }
 
 func (a *Activities) sendDigest(ctx context.Context, user *models.ConsoleUser, chosen *models.NotificationSettings, items []models.DigestItem, until time.Time) error {
-	v, err := a.mailSettingsFor(ctx, user.AppID, "")
+	d := templates.Digest{Until: until, Hour: models.DigestHour}
+	var tenant string
+	var err error
+	if d.Envelopes, d.More, tenant, err = a.digestOf(ctx, user, items); err != nil || len(d.Envelopes) == 0 {
+		return err
+	}
+	v, err := a.mailSettingsFor(ctx, user.AppID, tenant)
 	if err != nil {
 		return err
 	}
-	d := templates.Digest{Until: until, Hour: models.DigestHour}
 	if d.To, err = a.toSender(user, chosen, v, until); err != nil {
-		return err
-	}
-	if d.Envelopes, d.More, err = a.digestOf(ctx, user, items); err != nil || len(d.Envelopes) == 0 {
 		return err
 	}
 	content, err := d.Render()
@@ -251,12 +268,14 @@ func (a *Activities) sendDigest(ctx context.Context, user *models.ConsoleUser, c
 	if err != nil {
 		return fmt.Errorf("send digest: %w", err)
 	}
+	failpoint.Inject("mail.sent")
 	return nil
 }
 
 // digestOf returns the items by envelope, in the order of the first event, and the number of envelopes that are too many. It
-// leaves out envelopes that the user may not see, and what the user did as a signer.
-func (a *Activities) digestOf(ctx context.Context, user *models.ConsoleUser, items []models.DigestItem) (out []templates.DigestEnvelope, more int, err error) {
+// leaves out envelopes that the user may not see, and what the user did as a signer. tenant is that of all listed envelopes;
+// "" if they are of several: the digest then has the name and look of the app.
+func (a *Activities) digestOf(ctx context.Context, user *models.ConsoleUser, items []models.DigestItem) (out []templates.DigestEnvelope, more int, tenant string, err error) {
 	var order []uuid.UUID
 	byEnvelope := make(map[uuid.UUID][]models.DigestItem)
 	for _, i := range items {
@@ -275,11 +294,11 @@ func (a *Activities) digestOf(ctx context.Context, user *models.ConsoleUser, ite
 			continue
 		}
 		if err != nil {
-			return nil, 0, err
+			return nil, 0, "", err
 		}
 		owner, err := a.viewingOwner(ctx, e)
 		if err != nil {
-			return nil, 0, err
+			return nil, 0, "", err
 		}
 		if owner == nil || owner.ID != user.ID {
 			continue
@@ -299,8 +318,13 @@ func (a *Activities) digestOf(ctx context.Context, user *models.ConsoleUser, ite
 			listed.Events = append(listed.Events, ev)
 		}
 		if len(listed.Events) > 0 {
+			if len(out) == 0 {
+				tenant = e.TenantID
+			} else if tenant != e.TenantID {
+				tenant = ""
+			}
 			out = append(out, listed)
 		}
 	}
-	return out, more, nil
+	return out, more, tenant, nil
 }

@@ -390,3 +390,41 @@ func TestSendDigest_Again(t *testing.T) {
 		require.NoError(env.t, env.SendDigest(ctx, in))
 	})
 }
+
+// TestSendDigest_SpeaksForTheWorkspace: a digest of one workspace is sent in its name, and one of several in the app's.
+func TestSendDigest_SpeaksForTheWorkspace(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		ctx, name := env.t.Context(), "Lovelace Letting"
+		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, TenantID: "t", SenderName: &name}))
+		grace := env.user("grace@acme.example", models.RoleSender)
+		env.choose(grace, func(n *models.NotificationSettings) { n.Frequency = models.NotifyDaily })
+		for _, tenants := range [][]string{{"t", "t"}, {"t", "other"}} {
+			for _, tenant := range tenants {
+				e := env.prepared(func(int) int { return 1 }, "ada@example.com")
+				e.TenantID, e.OwnerID = tenant, &grace.ID
+				require.NoError(env.t, e.Send(env.act(), nil))
+				require.NoError(env.t, env.Store.Create(ctx, e))
+				env.decline(e, 0)
+			}
+			require.NoError(env.t, env.SendDigest(ctx, temporal.DigestInput{AppID: env.app.ID, UserID: grace.ID, Until: env.clock.Now()}))
+		}
+		require.Len(env.t, env.mails.mails, 2)
+		assert.Equal(env.t, []string{name, env.app.Name}, []string{env.mails.mails[0].FromName, env.mails.mails[1].FromName})
+	})
+}
+
+// TestNotifySender_QuotesTheMailServer: the reason of a rejected invitation is in the server's words alone.
+func TestNotifySender_QuotesTheMailServer(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		e := env.sentBy(env.user("grace@acme.example", models.RoleSender), "ada@example.com")
+		env.change(e, func(e *models.Envelope) error {
+			return e.InvitationFailed(env.act(), e.Signers[0].ID, "mail: recipient refused with 550 5.1.1: No such user here", "m")
+		})
+		env.notifySender()
+		require.Len(env.t, env.mails.mails, 1)
+		assert.Contains(env.t, env.mails.mails[0].Text, "550 5.1.1: No such user here")
+		assert.NotContains(env.t, env.mails.mails[0].Text, "refused with")
+	})
+}

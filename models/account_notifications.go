@@ -57,6 +57,9 @@ func NotificationOf(name EventName) NotificationKind {
 	return ""
 }
 
+// NotificationMailID is the id of the record of the email that notifies of an event.
+func NotificationMailID(event uuid.UUID) string { return "notification-" + event.String() }
+
 // NotificationFrequency is when notifications are sent.
 type NotificationFrequency string
 

@@ -74,8 +74,8 @@ func removeNotifications(tx *gorm.DB, user uuid.UUID) error {
 	return tx.Where("user_id = ?", user).Delete(&models.NotificationSettings{}).Error
 }
 
-// addNotification adds the notification of the console user who sent an envelope of an event: an outbox row, or an item
-// of the daily digest, as the user has chosen when the transaction commits. An envelope of a bulk send is one of many:
+// addNotification adds the notification of the console user who sent an envelope of an event: an outbox row with the record
+// of its email, or an item of the daily digest, as the user has chosen when the transaction commits. An envelope of a bulk send is one of many:
 // unless the user has to act, it only appears in digests.
 func (s *NotificationRepository) addNotification(t *transaction, e *models.Envelope, ev *models.Event) {
 	kind := models.NotificationOf(ev.Name)
@@ -97,6 +97,9 @@ func (s *NotificationRepository) addNotification(t *transaction, e *models.Envel
 		args = append(args, e.ID)
 	}
 	t.insertIf("outbox", outboxColumns(&row), chosen, args...)
+	// While the email is not settled, a workflow that is lost is started again.
+	m := models.Mail{ID: models.NotificationMailID(ev.ID), EnvelopeID: e.ID, SignerID: *e.OwnerID, Kind: models.MailNotification, RequestID: &ev.ID, CreatedAt: ev.Timestamp}
+	t.insertIf("mails", mailColumns(&m), chosen, args...)
 
 	item := models.DigestItem{EventID: ev.ID, UserID: *e.OwnerID, EnvelopeID: e.ID, Kind: kind, At: ev.Timestamp}
 	if ev.SignerID != uuid.Nil {
@@ -104,6 +107,23 @@ func (s *NotificationRepository) addNotification(t *transaction, e *models.Envel
 	}
 	t.insertIf("console_digest_items", digestItemColumns(&item),
 		"EXISTS (SELECT 1 FROM console_notifications WHERE user_id = ? AND frequency = 'daily' AND "+column+")", *e.OwnerID)
+}
+
+// DropNotification removes the record of a notification that is not sent: its sender does not want it any more, for example.
+func (s *NotificationRepository) DropNotification(ctx context.Context, event uuid.UUID) error {
+	err := s.db.WithContext(ctx).Where("id = ? AND sent_at IS NULL AND failed_at IS NULL", models.NotificationMailID(event)).Delete(&models.Mail{}).Error
+	return wrap(err, "drop notification of %s", event)
+}
+
+func mailColumns(m *models.Mail) []column {
+	return []column{
+		{"id", &m.ID},
+		{"envelope_id", &m.EnvelopeID},
+		{"signer_id", &m.SignerID},
+		{"kind", &m.Kind},
+		{"request_id", &m.RequestID},
+		{"created_at", &m.CreatedAt},
+	}
 }
 
 func digestItemColumns(i *models.DigestItem) []column {

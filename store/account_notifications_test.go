@@ -197,25 +197,49 @@ func TestEnvelopesOfBulkSendsNotifyOfProblems(t *testing.T) {
 	})
 }
 
-// TestUnsentNotificationsAreUnfinished: a notification whose workflow was lost is requested again, under the same id.
+// TestUnsentNotificationsAreUnfinished: a notification whose workflow was lost, before it began the email or after, is
+// requested again under the same id. One that was sent, rejected or dropped is not.
 func TestUnsentNotificationsAreUnfinished(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		ada, err := s.CreateUser(ctx, f.app.ID, "ada@example.com", "Ada", "correct horse ada", models.RoleSender)
 		require.NoError(t, err)
-		e, event := f.sentBy(ada), newID()
-		_, err = s.BeginMail(ctx, models.Mail{ID: "n", EnvelopeID: e.ID, SignerID: ada.ID, Kind: models.MailNotification, RequestID: &event})
-		require.NoError(t, err)
-		rows, _, err := s.Unfinished(ctx, store.WorkCopies, uuid.Nil, 10)
-		require.NoError(t, err)
-		require.Len(t, rows, 1)
-		assert.Equal(t, []any{models.OutboxNotify, event, e.ID, true}, []any{rows[0].Kind, rows[0].ID, rows[0].Key, rows[0].Refs.Restart})
-		assert.Equal(t, event, rows[0].ListedBy())
-		require.NoError(t, s.MailFailed(ctx, "n", "no such user"))
-		rows, _, err = s.Unfinished(ctx, store.WorkCopies, uuid.Nil, 10)
-		require.NoError(t, err)
-		assert.Empty(t, rows)
-		assert.Empty(t, must(s.Undelivered(ctx, []uuid.UUID{e.ID})), "no signer is unreachable for it")
+		unfinished := func() []models.OutboxRow {
+			rows, _, err := s.Unfinished(ctx, store.WorkCopies, uuid.Nil, 10)
+			require.NoError(t, err)
+			return rows
+		}
+		for name, settle := range map[string]func(id string, event uuid.UUID) error{
+			"sent":     func(id string, _ uuid.UUID) error { return s.MailSent(ctx, id) },
+			"rejected": func(id string, _ uuid.UUID) error { return s.MailFailed(ctx, id, "no such user") },
+			"dropped":  func(_ string, event uuid.UUID) error { return s.DropNotification(ctx, event) },
+		} {
+			e := f.sentBy(ada)
+			require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error {
+				_, err := e.Decline(f.act(), models.Link{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, ID: *e.Signers[0].LinkID}, nil, false)
+				return err
+			}))
+			assert.Empty(t, unfinished(), "%s: what waits in the outbox is not lost", name)
+			var event uuid.UUID
+			for _, row := range drainOutbox(t, s) {
+				if row.Kind == models.OutboxNotify {
+					event = row.ID
+				}
+			}
+			id := models.NotificationMailID(event)
+			for begun := range 2 {
+				rows := unfinished()
+				require.Len(t, rows, 1, name)
+				assert.Equal(t, []any{models.OutboxNotify, event, e.ID, true}, []any{rows[0].Kind, rows[0].ID, rows[0].Key, rows[0].Refs.Restart})
+				assert.Equal(t, event, rows[0].ListedBy())
+				m, err := s.BeginMail(ctx, models.Mail{ID: id, EnvelopeID: e.ID, SignerID: ada.ID, Kind: models.MailNotification, RequestID: &event})
+				require.NoError(t, err)
+				assert.Equal(t, begun+1, m.Attempts)
+			}
+			require.NoError(t, settle(id, event))
+			assert.Empty(t, unfinished(), name)
+			assert.Empty(t, must(s.Undelivered(ctx, []uuid.UUID{e.ID})), "no signer is unreachable for it")
+		}
 	})
 }

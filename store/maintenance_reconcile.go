@@ -20,7 +20,7 @@ const (
 	WorkTimestamps Work = "timestamps" // sealed files that lack their time-stamp
 	WorkDeliveries Work = "deliveries" // webhook deliveries that are not settled
 	WorkBulkSends  Work = "bulk_sends" // bulk sends that have not ended
-	WorkCopies     Work = "copies"     // requested copies, reminders and notifications whose mail was begun and not settled
+	WorkCopies     Work = "copies"     // notifications, and requested copies and reminders whose mail was begun, that are not settled
 )
 
 // AllWork lists the kinds in the order in which they are reconciled.
@@ -110,7 +110,7 @@ func unfinished[T any](q *gorm.DB, after uuid.UUID, n int, row func(*T) models.O
 	return mapSlice(found, row), err
 }
 
-// unsentRequests returns the rows that requested copies again, a reminder or a notification, whose emails were begun, and
+// unsentRequests returns the rows that requested copies again, a reminder or a notification, whose emails are recorded, and
 // neither went out nor were given up. A reminder to a signer who is not awaited any more is left out: nothing is to be sent.
 func (s *MaintenanceRepository) unsentRequests(db *gorm.DB, after uuid.UUID, n int) ([]models.OutboxRow, error) {
 	type request struct {

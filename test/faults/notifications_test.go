@@ -1,0 +1,213 @@
+package faults_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	sdkclient "go.temporal.io/sdk/client"
+
+	"countersign/internal/inbox"
+	"countersign/models"
+	"countersign/temporal"
+)
+
+// sender creates a console user with settings of their own.
+func (w *scenario) sender(name string, choose func(*models.NotificationSettings)) *models.ConsoleUser {
+	w.t.Helper()
+	u, err := w.store.CreateUser(w.t.Context(), w.appID, name+"@staff.example", name, "correct horse battery", models.RoleSender)
+	require.NoError(w.t, err)
+	_, err = w.store.ChangeNotifications(w.t.Context(), u.ID, func(n *models.NotificationSettings) error { choose(n); return nil })
+	require.NoError(w.t, err)
+	return u
+}
+
+// sendFor sends an envelope to two signers, as the console does for a user.
+func (w *scenario) sendFor(u *models.ConsoleUser) *envelope {
+	w.t.Helper()
+	e, err := w.draft(2)
+	require.NoError(w.t, err)
+	w.exec("UPDATE envelopes SET owner_id = $1 WHERE id = $2", u.ID, e.id)
+	require.NoError(w.t, w.sendDraft(e))
+	return e
+}
+
+func (e *envelope) mustSign(i int) {
+	e.w.t.Helper()
+	require.NoError(e.w.t, e.consent(i))
+	a, err := e.sign(i)
+	require.NoError(e.w.t, err)
+	require.Equal(e.w.t, 200, a.status, "%s", a.body)
+}
+
+// received returns how often each email to a user arrived, by Message-ID.
+func (w *scenario) received(u *models.ConsoleUser) map[string]int {
+	out := make(map[string]int)
+	for _, m := range w.inbox.List(inbox.Filter{To: u.Email, Limit: 1000}) {
+		out[m.MessageID]++
+	}
+	return out
+}
+
+// invited waits until everybody was invited, so that the next emails are notifications.
+func (w *scenario) invited() {
+	w.t.Helper()
+	eventually(w.t, func() bool {
+		return w.count("SELECT count(*) FROM mails WHERE kind = 'invitation' AND sent_at IS NOT NULL") == 2*len(w.envelopes)
+	}, "not everyone is invited")
+}
+
+// notified waits until each notification was sent or dropped.
+func (w *scenario) notified() {
+	w.t.Helper()
+	eventually(w.t, func() bool {
+		return w.count("SELECT count(*) FROM mails WHERE kind = 'notification' AND sent_at IS NULL") == 0 && w.count("SELECT count(*) FROM outbox") == 0
+	}, "a notification was not sent")
+}
+
+// digestsDue lets the cleanup run at 08:00 of a user.
+func (w *scenario) digestsDue(c sdkclient.Client, u *models.ConsoleUser) {
+	w.t.Helper()
+	w.exec("UPDATE console_notifications SET digest_at = $1 WHERE user_id = $2", clock().Add(-time.Second), u.ID)
+	eventually(w.t, func() bool {
+		exists, _, err := temporal.ScheduleState(w.t.Context(), c, temporal.ScheduleCleanup)
+		return err == nil && exists
+	}, "the schedule is missing")
+	w.trigger(c, temporal.ScheduleCleanup)
+}
+
+// TestKillWhileNotifying kills the worker between sending a notification or a digest and recording it, and before it sends
+// those that wait: each sender gets what their settings say, and only an email that was cut off may arrive twice, under the
+// same Message-ID.
+func TestKillWhileNotifying(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, rnd *rand.Rand) {
+		w := newScenario(t, setting{})
+		w.api()
+		w.login()
+		each := w.sender("each", func(n *models.NotificationSettings) { n.Signed = true })
+		daily := w.sender("daily", func(n *models.NotificationSettings) { n.Frequency, n.Signed = models.NotifyDaily, true })
+		never := w.sender("never", func(n *models.NotificationSettings) { n.Frequency = models.NotifyNever })
+		leaves := w.sender("leaves", func(n *models.NotificationSettings) { n.Signed = true })
+		worker := w.worker()
+		for _, u := range []*models.ConsoleUser{each, each, daily, daily, never, leaves} {
+			w.sendFor(u)
+		}
+		w.invited()
+
+		w.set("mail.sent", "kill")
+		first := w.envelopes[rnd.IntN(2)]
+		first.mustSign(0)
+		worker.waitDead()
+		w.cutOff++
+		assert.Len(t, w.received(each), 1)
+		for _, e := range w.envelopes {
+			if e != first {
+				e.mustSign(0)
+			}
+		}
+		w.smtp.stop()
+		worker.start()
+		eventually(t, func() bool {
+			return w.count("SELECT count(*) FROM mails WHERE kind = 'notification' AND attempts > 0 AND sent_at IS NULL AND error <> ''") > 0
+		}, "no notification is tried")
+		_, err := w.store.ChangeNotifications(t.Context(), leaves.ID, func(n *models.NotificationSettings) error {
+			n.Frequency = models.NotifyNever
+			return nil
+		})
+		require.NoError(t, err)
+		worker.kill()
+		w.smtp.start()
+		worker.start()
+		w.notified()
+		for _, e := range w.envelopes {
+			e.mustSign(1)
+		}
+		w.check()
+		w.notified()
+		assert.Len(t, w.received(each), 4, "one for each first signature and each completed envelope")
+		assert.Empty(t, w.received(daily), "the summary is not due")
+
+		c := w.temporalClient()
+		w.set("mail.sent", "kill")
+		w.digestsDue(c, daily)
+		worker.waitDead()
+		w.cutOff++
+		worker.start()
+		eventually(t, func() bool { return w.count("SELECT count(*) FROM console_digest_items") == 0 }, "the summary is not sent")
+		assert.Len(t, w.received(daily), 1)
+		assert.Empty(t, w.received(never))
+		assert.Empty(t, w.received(leaves), "they ended them while the emails waited")
+		w.checkMails()
+	})
+}
+
+// TestNotificationsAreLost deletes and terminates workflows of notifications that no worker has begun, and of one whose
+// email waits, as a Temporal that lost its data has none of them. The schedule reconcile starts them again, and a
+// summary that was lost comes with the next one.
+func TestNotificationsAreLost(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, rnd *rand.Rand) {
+		w := newScenario(t, setting{})
+		w.api()
+		w.login()
+		each := w.sender("each", func(n *models.NotificationSettings) { n.Signed = true })
+		daily := w.sender("daily", func(n *models.NotificationSettings) { n.Frequency, n.Signed = models.NotifyDaily, true })
+		worker := w.worker()
+		begun, unseen, digest := w.sendFor(each), w.sendFor(each), w.sendFor(daily)
+		w.invited()
+		c := w.temporalClient()
+		digest.mustSign(0)
+		w.smtp.stop()
+		begun.mustSign(0)
+		eventually(t, func() bool {
+			return w.count("SELECT count(*) FROM mails WHERE kind = 'notification' AND attempts > 0 AND error <> ''") == 1
+		}, "the notification is not tried")
+		w.digestsDue(c, daily)
+		eventually(t, func() bool { return w.running(c, temporal.WorkflowDigest) == 1 }, "the summary is not requested")
+		worker.kill()
+		unseen.mustSign(0)
+		eventually(t, func() bool { return w.running(c, temporal.WorkflowNotification) == 2 }, "the notification is not requested")
+
+		var events []string
+		rows, err := w.db.Query(t.Context(), "SELECT request_id::text FROM mails WHERE kind = 'notification'")
+		require.NoError(t, err)
+		for rows.Next() {
+			var id string
+			require.NoError(t, rows.Scan(&id))
+			events = append(events, "notification/"+id)
+		}
+		require.NoError(t, rows.Err())
+		for _, id := range append(events, temporal.DigestWorkflowID(daily.ID)) {
+			if rnd.IntN(2) == 0 {
+				require.NoError(t, c.TerminateWorkflow(t.Context(), id, "", "a mistake"))
+				continue
+			}
+			_, err := c.WorkflowService().DeleteWorkflowExecution(t.Context(), &workflowservice.DeleteWorkflowExecutionRequest{
+				Namespace: w.namespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: id},
+			})
+			require.NoError(t, err)
+		}
+		eventually(t, func() bool {
+			return w.running(c, temporal.WorkflowNotification)+w.running(c, temporal.WorkflowDigest) == 0
+		}, "the workflows are gone")
+
+		w.smtp.start()
+		worker.start()
+		w.reconciled(c, "the notifications are not sent", func() bool { return len(w.received(each)) == 2 })
+		w.digestsDue(c, daily)
+		eventually(t, func() bool { return w.count("SELECT count(*) FROM console_digest_items") == 0 }, "the next summary has nothing of the lost one")
+		w.notified()
+		for _, u := range []*models.ConsoleUser{each, daily} {
+			for id, times := range w.received(u) {
+				assert.Equal(t, 1, times, "email %s", id)
+			}
+		}
+		assert.Len(t, w.received(daily), 1)
+		w.check()
+	})
+}
