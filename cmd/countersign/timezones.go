@@ -1,0 +1,3 @@
+package main
+
+import _ "time/tzdata" // time zones of digests, on a machine or in a container without zoneinfo
