@@ -39,7 +39,9 @@ type pageFiles struct {
 type pageStore interface {
 	AddPageFile(ctx context.Context, p store.PageFile) (*store.PageFile, error)
 	PageFile(ctx context.Context, blobKey string, profile, page, level int) (*store.PageFile, error)
+	RemovePageFiles(ctx context.Context, blobKeys ...string) error
 	ReplacePageFile(ctx context.Context, p store.PageFile) error
+	Unreferenced(ctx context.Context, keys ...string) ([]string, error)
 	Value(ctx context.Context, e *models.Envelope, field uuid.UUID) (*models.FieldValue, error)
 	ValuesWithoutPictures(ctx context.Context, e *models.Envelope) ([]models.FieldValue, error)
 }
@@ -242,7 +244,9 @@ func (s *pageFiles) keepPage(ctx context.Context, r pageRequest, p store.PageFil
 	if err != nil {
 		return nil, err
 	}
-	if recorded == nil { // removed concurrently
+	if removed, err := s.removeStray(ctx, p.BlobKey); err != nil {
+		return nil, err
+	} else if removed || recorded == nil {
 		return nil, models.ErrPurged
 	}
 	if recorded.Appearance != p.Appearance {
@@ -253,6 +257,19 @@ func (s *pageFiles) keepPage(ctx context.Context, r pageRequest, p store.PageFil
 		return &p, s.store.ReplacePageFile(ctx, p)
 	}
 	return recorded, nil
+}
+
+// removeStray removes the pages of a file that was deleted while one of them was rendered, and reports whether it was.
+// Deleting a file first removes its last reference, then its pages, so one of the two sides sees this page.
+func (s *pageFiles) removeStray(ctx context.Context, key string) (bool, error) {
+	gone, err := s.store.Unreferenced(ctx, key)
+	if err != nil || len(gone) == 0 {
+		return false, err
+	}
+	if err := blob.DeleteWithPages(ctx, s.blobs, key); err != nil {
+		return false, err
+	}
+	return true, s.store.RemovePageFiles(ctx, key)
 }
 
 // shownDocument returns the original or sealed document that the path names.

@@ -19,15 +19,19 @@ import (
 type stubRenderer struct {
 	kit.Renderer
 
-	text  *appearance.Text
-	lines *appearance.Lines
-	err   error
+	text   *appearance.Text
+	lines  *appearance.Lines
+	err    error
+	before func() // called before a page is rendered, unless nil
 }
 
 // Page returns the error, if there is one.
 func (r *stubRenderer) Page(ctx context.Context, file io.ReaderAt, size int64, page int, level appearance.Level) (*appearance.Encoded, error) {
 	if r.err != nil {
 		return nil, r.err
+	}
+	if r.before != nil {
+		r.before()
 	}
 	return r.Renderer.Page(ctx, file, size, page, level)
 }

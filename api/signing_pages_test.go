@@ -122,9 +122,43 @@ func TestPages_OfOthers_AreNotFound(t *testing.T) {
 	for _, level := range []string{"0", "3", "8", "-1", "x", ""} {
 		nobody.get(at+"/documents/"+document+"/pages/1?level="+level).refused(400, "validation_error")
 	}
+	entries := "/v1/envelopes/" + e.str("id") + "/documents/" + document + "/pages/1?entries=true"
+	other.get(entries).refused(404, "not_found")
+	nobody.get(entries).want(401)
+	nobody.get(envelope + "/lines").want(401)
+	other.get(envelope+"/lines").refused(404, "not_found")
+	nobody.post(at+"/documents/"+o.document(0)["id"].(string)+"/pages/1/finished", object{"fields": []object{}}).refused(404, "not_found")
+
+	// A voided envelope stays readable for its sender, and for nobody who had a link.
 	c.post("/v1/envelopes/"+e.str("id")+"/void", nil).want(200)
-	nobody.get(at + "/documents/" + document + "/pages/1").want(401)
-	nobody.get(at + "/documents/" + document + "/pages/1/text").want(401)
+	for _, suffix := range []string{"", "/text"} {
+		nobody.get(at + "/documents/" + document + "/pages/1" + suffix).want(401)
+		c.get(envelope + suffix).want(200)
+	}
+	nobody.post(at+"/documents/"+document+"/pages/1/finished", object{"fields": []object{}}).want(401)
+}
+
+// TestPage_RenderedWhileItsFileIsRemoved_IsNotKept: no picture of a deleted document stays, also if it is stored after
+// the pages were deleted.
+func TestPage_RenderedWhileItsFileIsRemoved_IsNotKept(t *testing.T) {
+	t.Parallel()
+	for name, url := range databases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			renderer := &stubRenderer{}
+			s := start(t, url(t), func(cfg *api.Config) { cfg.Renderer = renderer })
+			c := s.client(t)
+			e := c.draft(twoSigners())
+			renderer.before = func() { c.del("/v1/envelopes/" + e.str("id")).want(204) }
+			c.get("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/pages/1").refused(410, "document_purged")
+			kept, err := s.cfg.Blobs.List(t.Context(), "")
+			require.NoError(t, err)
+			require.Empty(t, kept)
+			n, err := countRows(t, s.store, "page_files")
+			require.NoError(t, err)
+			require.Zero(t, n)
+		})
+	}
 }
 
 // TestPages_NeedTheCode_WhereDocumentsDo: pages are documents.

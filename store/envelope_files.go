@@ -45,6 +45,7 @@ func (s *FileRepository) HasUnmarkedFiles(ctx context.Context) (found bool, err 
 	// SQL: a union of the tables that name files.
 	err = s.db.WithContext(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM documents WHERE purge_status <> ? AND (NOT encrypted OR prepared_key <> '' AND NOT prepared_encrypted))
 		OR EXISTS (SELECT 1 FROM attachments WHERE purged_at IS NULL AND NOT encrypted)
+		OR EXISTS (SELECT 1 FROM page_files WHERE NOT encrypted)
 		OR EXISTS (SELECT 1 FROM template_documents WHERE NOT encrypted OR prepared_key <> '' AND NOT prepared_encrypted)`, models.PurgePurged).Scan(&found).Error
 	return found, wrap(err, "look for files that are not marked")
 }
@@ -53,6 +54,9 @@ func (s *FileRepository) HasUnmarkedFiles(ctx context.Context) (found bool, err 
 // not read if it is plain text.
 func (s *FileRepository) MarkEncrypted(ctx context.Context, key string) error {
 	db := s.db.WithContext(ctx)
+	if blob.SourceOfPages(key) != "" {
+		return s.markPageEncrypted(ctx, key)
+	}
 	for _, place := range []struct{ table, key, flag string }{
 		{"documents", "blob_key", "encrypted"},
 		{"documents", "prepared_key", "prepared_encrypted"},

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"path"
 	"time"
 
 	"gorm.io/gorm/clause"
@@ -69,6 +70,17 @@ func (s *FileRepository) ReplacePageFile(ctx context.Context, p PageFile) error 
 		Where("blob_key = ? AND profile = ? AND page = ? AND level = ? AND appearance = ?", p.BlobKey, p.Profile, p.Page, p.Level, p.Appearance).
 		Updates(map[string]any{"sha256": p.SHA256, "media_type": p.MediaType, "encrypted": p.Encrypted})
 	return wrap(done.Error, "record page %d of %s", p.Page, p.BlobKey)
+}
+
+// markPageEncrypted notes that the file of a page, under key, is encrypted.
+func (s *FileRepository) markPageEncrypted(ctx context.Context, key string) error {
+	p := PageFile{BlobKey: blob.SourceOfPages(key)}
+	if _, err := fmt.Sscanf(path.Base(key), "%d-%d-%d", &p.Profile, &p.Page, &p.Level); err != nil {
+		return nil //nolint:nilerr // not the file of a page
+	}
+	done := s.db.WithContext(ctx).Model(&PageFile{}).
+		Where("blob_key = ? AND profile = ? AND page = ? AND level = ?", p.BlobKey, p.Profile, p.Page, p.Level).UpdateColumn("encrypted", true)
+	return wrap(done.Error, "mark page %d of %s", p.Page, p.BlobKey)
 }
 
 // RemovePageFiles removes the records of the pages of removed files.

@@ -112,6 +112,18 @@ func TestRun(t *testing.T) {
 				keepFile(t, formerFiles, key)
 			}
 			keepFile(t, files, plainKey)
+			// Pictures of pages: one that is encrypted, one stored in plain, and the text.
+			shown := []store.PageFile{
+				{BlobKey: encryptedKey, Profile: 1, Page: 1, Level: 2, Encrypted: true},
+				{BlobKey: plainKey, Profile: 1, Page: 1, Level: 2},
+				{BlobKey: plainKey, Profile: 1, Page: 1, Level: models.TextLevel},
+			}
+			for i := range shown {
+				p := &shown[i]
+				_, err := former.AddPageFile(ctx, *p)
+				require.NoError(t, err)
+				keepFile(t, map[bool]blob.Store{true: formerFiles, false: files}[p.Encrypted], p.Key())
+			}
 
 			both := masterKeys(t, 2, 1)
 			r := rewrap.Rewrapper{Store: openStore(t, url, clock, both), Blobs: blob.NewEncrypted(files, both, true)}
@@ -119,10 +131,10 @@ func TestRun(t *testing.T) {
 			require.NoError(t, err)
 			assert.Positive(t, n.Secrets, "the client secret")
 			assert.Positive(t, n.Rows, "the user's address")
-			assert.Equal(t, 3, n.AllFiles)
+			assert.Equal(t, 6, n.AllFiles)
 			n, err = r.Run(ctx)
 			require.NoError(t, err)
-			assert.Equal(t, rewrap.Result{AllFiles: 3}, n, "nothing is left to do")
+			assert.Equal(t, rewrap.Result{AllFiles: 6}, n, "nothing is left to do")
 
 			newFiles, newStore := blob.NewEncrypted(files, masterKeys(t, 2), true), openStore(t, url, clock, masterKeys(t, 2))
 			content, err := readFile(t, files, anchor)
@@ -139,6 +151,17 @@ func TestRun(t *testing.T) {
 			content, err = readFile(t, newFiles, plainKey)
 			require.NoError(t, err)
 			assert.Equal(t, "content of "+plainKey, content)
+
+			for _, p := range shown {
+				content, err = readFile(t, newFiles, p.Key())
+				require.NoError(t, err)
+				assert.Equal(t, "content of "+p.Key(), content)
+				_, err = readFile(t, formerFiles, p.Key())
+				require.Error(t, err, "with the former key alone")
+				recorded, err := newStore.PageFile(ctx, p.BlobKey, p.Profile, p.Page, p.Level)
+				require.NoError(t, err)
+				assert.True(t, recorded.Encrypted, "plain text in its place is rejected")
+			}
 
 			// A file that cannot be decrypted ends the run with its name, and no other key is tried.
 			_, err = rewrap.Rewrapper{Store: newStore, Blobs: blob.NewEncrypted(files, masterKeys(t, 3), true)}.Run(ctx)
