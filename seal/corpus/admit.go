@@ -52,7 +52,21 @@ func newRenderer(ctx context.Context) (*appearance.Renderer, error) {
 	return appearance.NewRenderer(self, renderArgument, dir), e.Close(ctx)
 }
 
-// admitAll admits files as uploads with the default options, and prints those that are refused, and how many.
+// renderedPages is the maximum number of pages of a file that admitAll renders.
+const renderedPages = 30
+
+// renderAll renders the first pages of an admitted file, and returns how many and the first page's error.
+func renderAll(ctx context.Context, renderer *appearance.Renderer, b []byte, pages int) (n int, err error) {
+	for n < min(pages, renderedPages) {
+		if _, err := renderer.Page(ctx, bytes.NewReader(b), int64(len(b)), n+1, 2); err != nil {
+			return n, fmt.Errorf("page %d: %w", n+1, err)
+		}
+		n++
+	}
+	return n, nil
+}
+
+// admitAll admits files as uploads with the default options, renders their pages, and prints those that are refused, and how many.
 func admitAll(ctx context.Context, names []string) int {
 	renderer, err := newRenderer(ctx)
 	if err != nil {
@@ -63,7 +77,7 @@ func admitAll(ctx context.Context, names []string) int {
 	lim := admission.DefaultLimits()
 	lim.Renderer = renderer
 	counts := make(map[string]int)
-	refused, failed := 0, 0
+	refused, failed, rendered := 0, 0, 0
 	for _, name := range names {
 		if ctx.Err() != nil {
 			return 1
@@ -74,7 +88,7 @@ func admitAll(ctx context.Context, names []string) int {
 			return 1
 		}
 		start := time.Now()
-		_, p, err := admission.AdmitUpload(ctx, admission.Upload{File: bytes.NewReader(b), Size: int64(len(b)), SHA256: sha256.Sum256(b)}, lim, prepare.Options{})
+		info, p, err := admission.AdmitUpload(ctx, admission.Upload{File: bytes.NewReader(b), Size: int64(len(b)), SHA256: sha256.Sum256(b)}, lim, prepare.Options{})
 		took := time.Since(start).Round(time.Millisecond)
 		r, ok := errors.AsType[*refusal.Error](err)
 		switch {
@@ -92,10 +106,25 @@ func admitAll(ctx context.Context, names []string) int {
 		default:
 			counts["admitted"]++
 		}
+		if err != nil {
+			continue
+		}
+		if p != nil && len(p.Rewritten) > 0 {
+			b = p.Rewritten
+		}
+		if p != nil {
+			b = append(b, p.Appended...)
+		}
+		n, err := renderAll(ctx, renderer, b, len(info.Pages))
+		if rendered += n; err != nil {
+			counts["admitted, but not rendered"]++
+			fmt.Printf("not rendered  %s  %v\n", filepath.Base(name), err)
+		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Printf("%6d  %s\n", counts[k], k)
 	}
+	fmt.Printf("%d pages rendered, at most %d of a file\n", rendered, renderedPages)
 	fmt.Printf("%d of %d refused (%.2f %%)\n", refused, len(names), 100*float64(refused)/float64(max(1, len(names))))
 	if failed > 0 {
 		return 1

@@ -37,7 +37,7 @@ func run() int {
 	parallel := flag.Int("parallel", 2, "so many at a time")
 	largest := flag.Int64("largest", 4<<20, "leave out larger files, in bytes")
 	seed := flag.Uint64("seed", 1, "decides the damage")
-	admit := flag.Bool("admit", false, "only upload the files, without damage, and print which are refused")
+	admit := flag.Bool("admit", false, "only upload the files, without damage, render the pages of those that are admitted, and print which are refused")
 	keep := flag.String("keep", "", "a folder for the files that fail")
 	flag.Parse()
 	if flag.NArg() == 0 {
