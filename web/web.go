@@ -77,6 +77,9 @@ func servePage(w http.ResponseWriter, r *http.Request, status int, name string) 
 		return
 	}
 	h.Set("Content-Type", "text/html; charset=utf-8")
+	if name == "sign.html" {
+		setPreloads(h, r)
+	}
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(page)
