@@ -12,6 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"countersign/internal/budget"
 	"countersign/models"
 	"countersign/pdf"
 	"countersign/pdf/pagetext"
@@ -151,8 +152,8 @@ func (s *uploads) resolveAnchors(ctx context.Context, r io.ReaderAt, size int64,
 		return nil, err
 	}
 	defer done()
-	ctx, cancel := context.WithTimeout(ctx, s.admission.Timeout)
-	defer cancel()
+	ctx, release := s.admission.Reading(ctx)
+	defer release()
 	f, err := pdf.Open(r, size, pdf.DefaultLimits())
 	if err != nil {
 		return nil, err
@@ -167,7 +168,7 @@ func anchorProblem(err error, fields []models.FieldInput, path func(int) string)
 		nth = missing.Field
 	} else if page, ok := errors.AsType[*prepare.PageError](err); ok {
 		nth = page.Field
-	} else if errors.Is(err, pagetext.ErrLimit) || errors.Is(err, context.DeadlineExceeded) {
+	} else if errors.Is(err, pagetext.ErrLimit) || errors.Is(err, budget.ErrSpent) {
 		return models.Refuse(models.KindInvalid, "anchor_too_complex", "The document contains too much text to search it for anchors.")
 	} else {
 		return admission.RefusalOf(err)

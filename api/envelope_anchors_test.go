@@ -1,13 +1,13 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"countersign/internal/budget"
 	"countersign/models"
 	"countersign/pdf"
 	"countersign/pdf/pagetext"
@@ -34,7 +34,7 @@ func TestAnchorProblems(t *testing.T) {
 		require.ErrorAs(t, anchorProblem(c.err, fields, models.IndexedPath), &refused)
 		require.Contains(t, refused.Fields, c.path)
 	}
-	for _, err := range []error{pagetext.ErrLimit, context.DeadlineExceeded} {
+	for _, err := range []error{pagetext.ErrLimit, budget.ErrSpent} {
 		require.Equal(t, "anchor_too_complex", codeOf(t, anchorProblem(err, fields, models.IndexedPath)))
 	}
 	for _, damage := range []error{pdf.ErrDamaged, pdf.ErrFilter} {

@@ -68,7 +68,7 @@ func (s *verifyHandler) examineSealed(ctx context.Context, f io.ReaderAt, size i
 	}
 	_, refused := errors.AsType[*refusal.Error](err)
 	switch {
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded) && s.admission.Validators == nil: // nothing else bounds it
 		return nil, models.Refuse(models.KindInvalid, "file_too_complex", "The file could not be examined within %s.", verifyPatience*verify.ExaminationTime(size))
 	case refused:
 		return nil, models.Refuse(models.KindInvalid, "file_too_complex", "The file is too complex to be examined.")

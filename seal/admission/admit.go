@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"countersign/internal/budget"
 	"countersign/pdf"
 	"countersign/pdf/pagetext"
 	"countersign/prepare"
@@ -26,7 +27,7 @@ type Limits struct {
 	MaxBytes   int64
 	MaxPages   int
 	MaxObjects int
-	Timeout    time.Duration // of reading a file, and of the processors' time for examining it in full
+	Timeout    time.Duration // processor time of examining a file
 	MaxMemory  int64         // bytes that examining one file may take
 	// Renderer reads uploads as signers see them, and repairs them; nil: neither is done.
 	Renderer Renderer
@@ -35,9 +36,16 @@ type Limits struct {
 	Validators *sandbox.Pool
 }
 
-// wallClockFactor is how often Timeout may pass by the clock while a file is examined
-// in full: on a busy machine much of that belongs to others.
+// wallClockFactor is how often Timeout may pass by the clock while a file is examined:
+// on a busy machine much of that belongs to others.
 const wallClockFactor = 6
+
+// Reading returns a context for reading a file in the calling goroutine. A file that takes more processor time than
+// Timeout is too complex. If the machine is too busy to read it within a multiple of that, the error is
+// context.DeadlineExceeded, which is no refusal: trying again helps.
+func (l Limits) Reading(ctx context.Context) (_ context.Context, release func()) {
+	return budget.WithProcessorTime(ctx, l.Timeout, wallClockFactor*l.Timeout)
+}
 
 // DefaultLimits returns 25 MiB, 5,000 pages, 300,000 objects, 20 s, 512 MiB.
 func DefaultLimits() Limits {
@@ -80,9 +88,9 @@ func admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attached 
 	if size > lim.MaxBytes {
 		return Info{}, refusal.New(refusal.PDFTooLarge, fmt.Sprintf("The PDF has more than %d MB.", lim.MaxBytes>>20))
 	}
-	reading, cancel := context.WithTimeout(ctx, lim.Timeout)
-	defer cancel()
+	reading, release := lim.Reading(ctx)
 	info, err := examine(reading, r, size, lim, attached)
+	release()
 	if err != nil {
 		return Info{}, err
 	}
@@ -107,7 +115,7 @@ func RefusalOf(err error) error {
 		return r
 	case errors.As(err, &pages):
 		return refusal.New(refusal.PDFTooManyPages, fmt.Sprintf("The PDF has more than %d pages.", pages.Max))
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, budget.ErrSpent):
 		return refusal.TooLong()
 	case errors.Is(err, pdf.ErrLimit), errors.Is(err, pagetext.ErrLimit):
 		return refusal.New(refusal.PDFTooComplex, "The PDF is too complex"+reason(err)+".")

@@ -13,6 +13,7 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 
+	"countersign/internal/budget"
 	"countersign/seal"
 	"countersign/seal/refusal"
 	"countersign/seal/sandbox"
@@ -56,7 +57,9 @@ func decrypt(ctx context.Context, r io.ReaderAt, size int64, lim Limits, passwor
 	in, size := seal.Concat(r, size, append([]byte(password), byte(len(password)))) //nolint:gosec // at most maxPassword
 	var a decrypted
 	if lim.Validators == nil {
-		a = decryptHere(ctx, in, size, lim)
+		reading, release := lim.Reading(ctx)
+		a = decryptHere(reading, in, size, lim)
+		release()
 	} else if err := lim.Validators.Run(ctx, sandbox.Bounds{Memory: lim.MaxMemory, CPU: lim.Timeout}, taskDecrypt, in, size, &a, maxDecrypted); err != nil {
 		return nil, err
 	}
@@ -86,7 +89,9 @@ func decryptTask(ctx context.Context, r io.ReaderAt, size int64, bounds sandbox.
 
 func decryptHere(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (a decrypted) {
 	var err error
-	a.PDF, err = decryptWithPDFCPU(ctx, r, size, lim)
+	if a.PDF, err = decryptWithPDFCPU(ctx, r, size, lim); errors.Is(err, budget.ErrSpent) {
+		err = refusal.TooLong()
+	}
 	a.Set(err)
 	return a
 }

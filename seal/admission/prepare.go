@@ -126,9 +126,9 @@ func AdmitPrepared(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.
 			return info, nil, RefusalOf(err)
 		}
 	}
-	reading, cancel := context.WithTimeout(ctx, lim.Timeout)
-	defer cancel()
+	reading, release := lim.Reading(ctx)
 	rev, err := revise(reading, r, size, hash, lim, opt)
+	release()
 	if err != nil {
 		return Info{}, nil, RefusalOf(err)
 	}
@@ -163,8 +163,8 @@ func revise(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.Size]by
 
 // Suggest lists the tags and the widgets of an upload that was admitted.
 func Suggest(ctx context.Context, r io.ReaderAt, size int64, lim Limits) ([]prepare.FoundTag, []prepare.FormField, error) {
-	reading, cancel := context.WithTimeout(ctx, lim.Timeout)
-	defer cancel()
+	reading, release := lim.Reading(ctx)
+	defer release()
 	f, err := open(r, size, lim)
 	if err != nil {
 		return nil, nil, RefusalOf(err)

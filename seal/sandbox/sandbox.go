@@ -100,9 +100,7 @@ func (v *Pool) Run(ctx context.Context, b Bounds, task byte, r io.ReaderAt, size
 		line, err = p.ask(ctx, task, r, size, most)
 	}
 	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return refusal.TooLong()
-	case ctx.Err() != nil:
+	case ctx.Err() != nil: // not by the file, whose processor time is bounded
 		return ctx.Err()
 	case errors.Is(err, errValidatorTime):
 		return refusal.TooLong()

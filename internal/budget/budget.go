@@ -1,0 +1,45 @@
+// Package budget bounds the processor time that a goroutine spends on an untrusted input.
+package budget
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"time"
+)
+
+// ErrSpent reports that a goroutine has used all of its processor time.
+var ErrSpent = errors.New("the processor time is spent")
+
+// WithProcessorTime returns a context for the calling goroutine alone. Its Err method returns ErrSpent once the goroutine
+// has used that much processor time, and context.DeadlineExceeded after the time by the clock, which also closes its Done
+// channel: on a busy machine, waiting for a processor is not the input's fault. The goroutine stays on its thread until it
+// calls release. Where the system does not measure the time of a thread, only the clock counts.
+func WithProcessorTime(ctx context.Context, processor, clock time.Duration) (_ context.Context, release func()) {
+	runtime.LockOSThread()
+	ctx, cancel := context.WithTimeout(ctx, clock)
+	thread, used := threadTime()
+	return &limited{Context: ctx, thread: thread, most: used + processor}, func() {
+		cancel()
+		runtime.UnlockOSThread()
+	}
+}
+
+// limited is a context that ends when its thread has used its processor time.
+type limited struct {
+	context.Context
+
+	thread int
+	most   time.Duration // of the thread since it began
+}
+
+// Err implements context.Context.
+func (l *limited) Err() error {
+	if err := l.Context.Err(); err != nil {
+		return err
+	}
+	if thread, used := threadTime(); thread == l.thread && used > l.most {
+		return ErrSpent
+	}
+	return nil
+}

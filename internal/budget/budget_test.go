@@ -1,0 +1,51 @@
+package budget_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/budget"
+)
+
+// TestWithProcessorTime_CountsWorkAndNotWaiting checks which of the two limits ends a context.
+func TestWithProcessorTime_CountsWorkAndNotWaiting(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		return // only the clock counts, see TestWithProcessorTime_EndsByTheClock
+	}
+	ctx, release := budget.WithProcessorTime(t.Context(), 20*time.Millisecond, time.Minute)
+	defer release()
+	<-time.After(60 * time.Millisecond) // three times what it may work
+	require.NoError(t, ctx.Err())
+	other := make(chan error)
+	go func() { other <- ctx.Err() }()
+	require.NoError(t, <-other, "another thread's time does not count")
+	block := make([]byte, 1<<16)
+	for deadline := time.Now().Add(30 * time.Second); ctx.Err() == nil && time.Now().Before(deadline); {
+		sum := sha256.Sum256(block)
+		copy(block, sum[:])
+	}
+	require.ErrorIs(t, ctx.Err(), budget.ErrSpent)
+}
+
+// TestWithProcessorTime_EndsByTheClock checks the limit of the time by the clock, and that of the parent.
+func TestWithProcessorTime_EndsByTheClock(t *testing.T) {
+	t.Parallel()
+	ctx, release := budget.WithProcessorTime(t.Context(), time.Minute, time.Millisecond)
+	defer release()
+	<-ctx.Done()
+	require.ErrorIs(t, ctx.Err(), context.DeadlineExceeded)
+
+	parent, cancel := context.WithCancel(t.Context())
+	ctx, release = budget.WithProcessorTime(parent, time.Minute, time.Minute)
+	defer release()
+	require.NoError(t, ctx.Err())
+	cancel()
+	<-ctx.Done()
+	require.ErrorIs(t, ctx.Err(), context.Canceled)
+}
