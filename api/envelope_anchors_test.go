@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,4 +45,43 @@ func TestAnchorProblems(t *testing.T) {
 	}
 	other := errors.New("the disk is gone")
 	require.Equal(t, other, anchorProblem(other, fields, models.IndexedPath))
+}
+
+func TestAnchor_Page_BeginsAtOne(t *testing.T) {
+	t.Parallel()
+	for text, ok := range map[string]bool{`{}`: true, `{"page":1}`: true, `{"page":0}`: false, `{"page":-1}`: false} {
+		o := objectOf(t, `{"anchor":`+strings.Replace(text, "{", `{"text":"Sign"`+map[bool]string{true: ",", false: ""}[text != "{}"], 1)+`}`)
+		a := anchor(o)
+		require.NotNil(t, a)
+		require.Equal(t, ok, len(o.p) == 0, "%s: %v", text, o.p)
+		if !ok {
+			require.Contains(t, o.p, "anchor.page", text)
+		}
+	}
+}
+
+// TestPlace_FieldsBeyondTheirBound_AreRejected, however they are placed.
+func TestPlace_FieldsBeyondTheirBound_AreRejected(t *testing.T) {
+	t.Parallel()
+	for n, ok := range map[int]bool{models.MaxFields: true, models.MaxFields + 1: false} {
+		for name, place := range map[string]func() ([]models.FieldInput, []int, error){
+			"in a file": func() ([]models.FieldInput, []int, error) {
+				return new(uploads).placeAnchors(t.Context(), make([]models.FieldInput, n), nil, 0, models.IndexedPath)
+			},
+			"in a draft": func() ([]models.FieldInput, []int, error) {
+				return new(uploads).placeOnDocuments(t.Context(), &models.Envelope{}, make([]models.FieldInput, n), true, models.IndexedPath)
+			},
+		} {
+			placed, at, err := place()
+			if ok {
+				require.NoError(t, err, name)
+				require.Len(t, placed, n, name)
+				require.Equal(t, n-1, at[n-1], name)
+				continue
+			}
+			var refused *models.Error
+			require.ErrorAs(t, err, &refused, name)
+			require.Contains(t, refused.Fields, "fields", name)
+		}
+	}
 }

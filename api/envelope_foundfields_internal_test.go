@@ -158,3 +158,8 @@ func foundIn(roles ...string) (*models.Envelope, *models.Document) {
 	}
 	return e, d
 }
+
+func TestDateFormat_OfAForm_HasTheLettersOfAField(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "dd.MM.yyyy HH:mm", dateFormat("dd.mm.yyyy HH:MM"))
+}

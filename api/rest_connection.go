@@ -37,10 +37,7 @@ func (c ProblemConn) Write(b []byte) (int, error) {
 	if m == nil {
 		return c.TCPConn.Write(b)
 	}
-	status, err := strconv.Atoi(string(m[1]))
-	if err != nil {
-		return c.TCPConn.Write(b)
-	}
+	status, _ := strconv.Atoi(string(m[1])) // three digits
 	if _, err := c.TCPConn.Write(c.problem(status)); err != nil {
 		return 0, err
 	}

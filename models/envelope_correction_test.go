@@ -302,3 +302,14 @@ func TestADeadlineThatIsTakenBack(t *testing.T) {
 	require.NoError(t, e.Send(act(start), nil))
 	assert.Nil(t, e.ExpiresAt)
 }
+
+func TestRemind_AfterTheDeadline_IsRejected(t *testing.T) {
+	t.Parallel()
+	days := 3
+	e := sent(t, &days, models.AuthNone, 1)
+	_, err := e.Remind(act(*e.ExpiresAt), e.Signers[0].ID)
+	require.Equal(t, "envelope_deadline_passed", code(t, err))
+	require.Nil(t, e.Signers[0].RemindedAt)
+	_, err = e.Remind(act(e.ExpiresAt.Add(-time.Microsecond)), e.Signers[0].ID)
+	require.NoError(t, err)
+}

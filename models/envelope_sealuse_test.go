@@ -102,6 +102,26 @@ func TestSigners_LeaveRoomForOthers(t *testing.T) {
 	require.NoError(t, sign(2, 128<<10, 10))
 }
 
+// TestSign_TextsBeyondTheRoom_AreRejected: what fits exactly is accepted.
+func TestSign_TextsBeyondTheRoom_AreRejected(t *testing.T) {
+	t.Parallel()
+	for over, ok := range map[int]bool{0: true, 1: false} {
+		e := sent(t, nil, models.AuthNone, 1)
+		_, err := e.Consent(act(start), link(e, 0), new(models.Signer).Disclosure("en"))
+		require.NoError(t, err)
+		e.Used.Texts = limits.Texts - limits.JSON("yes") + over
+		_, err = e.Sign(act(start), link(e, 0), text(e, 0, "yes"))
+		if ok {
+			require.NoError(t, err)
+			continue
+		}
+		var refused *models.Error
+		require.ErrorAs(t, err, &refused)
+		require.Contains(t, strings.Join(refused.Fields["fields"], " "), "the texts take 1 KB, but the sealed documents have room for 0 KB")
+		require.NotEqual(t, models.SignerSigned, e.Signers[0].Status)
+	}
+}
+
 // TestAFullTrail_EndsWhatCanBeLeftOut: reminders, new links and further codes end; signing does not.
 func TestAFullTrail_EndsWhatCanBeLeftOut(t *testing.T) {
 	t.Parallel()

@@ -241,3 +241,11 @@ func TestListsAreWhole(t *testing.T) {
 		require.Equal(t, image, typ.Image(), typ)
 	}
 }
+
+func TestNext_UnknownAction_IsRejected(t *testing.T) {
+	t.Parallel()
+	for _, s := range models.Statuses {
+		_, err := s.Next("dance")
+		require.Equal(t, "unknown_action", code(t, err), s)
+	}
+}

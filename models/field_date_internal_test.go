@@ -49,4 +49,6 @@ func TestDatesInValues(t *testing.T) {
 	require.Equal(t, "03/04/2026", values[0].Text, "what is sealed stays")
 	ada.ConsentVersion = disclosureEdition + "-en"
 	require.Equal(t, "03/04/2026", *e.NamedValues(values)[0].Text, "it could be two days")
+	ada.ConsentVersion, ada.Language = "", "fr"
+	require.Equal(t, "2026-04-03", *e.NamedValues(values)[0].Text, "in the signer's own language if none was read")
 }

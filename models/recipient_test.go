@@ -302,3 +302,10 @@ func TestEditKinds(t *testing.T) {
 	require.NoError(t, e.RemoveSigner(act(start), id))
 	require.Equal(t, 1, e.Signers[1].Position)
 }
+
+func TestAskedInPerson_WhereAHostReceivesTheRequest_IsASignature(t *testing.T) {
+	t.Parallel()
+	e := withRecipients(t, recipient(0, kind(models.RecipientApprover)), recipient(1, func(in *models.SignerInput) { in.Kind, in.Host = models.RecipientInPerson, host("hal@example.com") }))
+	require.Equal(t, "approver", e.AskedInPerson(e.Signers[0]))
+	require.Empty(t, e.AskedInPerson(e.Signers[1]))
+}

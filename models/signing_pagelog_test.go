@@ -1,6 +1,7 @@
 package models_test
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/google/uuid"
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/models"
+	"countersign/seal/limits"
 )
 
 // TestPageLog_LeavesTheLoadedOneAsItWas: a view makes a new log, so that the row that was loaded is seen to differ.
@@ -20,6 +22,56 @@ func TestPageLog_LeavesTheLoadedOneAsItWas(t *testing.T) {
 	require.NoError(t, e.ViewPage(act(start), link(e, 0), document, 1, 10, nil))
 	require.Equal(t, map[uuid.UUID][][2]int{document: {{2, 2}}}, loaded.Seen)
 	require.Equal(t, map[uuid.UUID][][2]int{document: {{1, 2}}}, e.Signers[0].Pages.Seen)
+}
+
+func TestRecordDelivery_OfAPageOnceMore_ChangesNothing(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthNone, 1)
+	s, document := e.Signers[0], e.Originals()[0].ID
+	require.NoError(t, e.RecordDelivery(link(e, 0), start, document, 2, 1))
+	require.True(t, s.HasDelivered(document, 2, 1))
+	require.False(t, s.HasDelivered(document, 2, 0))
+	before := s.Pages.Delivered
+	require.NoError(t, e.RecordDelivery(link(e, 0), start, document, 2, 1))
+	require.Equal(t, before, s.Pages.Delivered)
+	require.Equal(t, reflect.ValueOf(before).Pointer(), reflect.ValueOf(s.Pages.Delivered).Pointer(), "the row need not be written")
+}
+
+// TestRecordDelivery_FullRecord_TakesNoMore: of documents with more pages than the record names, those delivered are counted.
+func TestRecordDelivery_FullRecord_TakesNoMore(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthNone, 1)
+	s, d := e.Signers[0], e.Originals()[0]
+	d.PageCount = limits.Hashes
+	s.Pages.Delivered = map[uuid.UUID]map[int][][2]int{d.ID: {1: {{1, limits.Hashes - 1}}}}
+	require.NoError(t, e.RecordDelivery(link(e, 0), start, d.ID, 1, 0))
+	require.True(t, s.HasDelivered(d.ID, 1, 0), "the last that fits")
+	require.NoError(t, e.RecordDelivery(link(e, 0), start, d.ID, 2, 0))
+	require.False(t, s.HasDelivered(d.ID, 2, 0))
+	require.Len(t, e.Delivered(), limits.Hashes)
+}
+
+// TestRecordFinished_PagesInAnyOrder_AreKeptInOneOrder: of documents, pages and levels, each once.
+func TestRecordFinished_PagesInAnyOrder_AreKeptInOneOrder(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthNone, 1)
+	_, err := e.Consent(act(start), link(e, 0), new(models.Signer).Disclosure("en"))
+	require.NoError(t, err)
+	one, two := uuid.UUID{1}, uuid.UUID{2}
+	want := []models.FinishedPage{{one, 1, 1, "a"}, {one, 1, 2, "b"}, {one, 2, 1, "c"}, {two, 1, 1, "d"}}
+	for _, i := range []int{3, 2, 1, 0, 2} {
+		require.NoError(t, e.RecordFinished(act(start), link(e, 0), nil, "shown", want[i]))
+	}
+	require.Equal(t, want, e.Signers[0].Pages.Finished.Pages)
+	require.NoError(t, e.RecordFinished(act(start), link(e, 0), nil, "other", want[1]))
+	require.Equal(t, want[1:2], e.Signers[0].Pages.Finished.Pages, "those with other values are forgotten")
+	full := make([]models.FinishedPage, limits.Finished)
+	e.Signers[0].Pages.Finished.Pages = full
+	require.NoError(t, e.RecordFinished(act(start), link(e, 0), nil, "other", want[3]))
+	require.Equal(t, full, e.Signers[0].Pages.Finished.Pages)
+	e.Signers[0].Pages.Finished.Pages = full[1:]
+	require.NoError(t, e.RecordFinished(act(start), link(e, 0), nil, "other", want[3]))
+	require.Len(t, e.Signers[0].Pages.Finished.Pages, limits.Finished)
 }
 
 // TestPagesOfSealedDocumentsAreNotViewed: signers look at what was uploaded.

@@ -53,3 +53,11 @@ func TestShownIsOrderedByID(t *testing.T) {
 	}
 	require.Error(t, models.CheckShown(e.Events), "who names the digest was shown all that there was")
 }
+
+func TestCheckShown_SignatureWithoutASigner_IsRejected(t *testing.T) {
+	t.Parallel()
+	for _, id := range []any{nil, "", "me", 7} {
+		err := models.CheckShown([]models.Event{{Seq: 1, Name: models.EventEnvelopeCreated}, {Seq: 2, Name: models.EventSignerSigned, Detail: models.Detail{"signerId": id}}})
+		require.ErrorContains(t, err, "event 2 names no signer")
+	}
+}

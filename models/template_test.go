@@ -234,3 +234,18 @@ func TestKindsInTemplates(t *testing.T) {
 	(&models.TemplateContent{Roles: []models.TemplateRole{{Role: "a", RoutingOrder: 1, Kind: "judge", AuthMethod: models.AuthNone}, {Role: "b", AuthMethod: models.AuthNone, WitnessFor: "c"}}}).Check(p)
 	assert.Equal(t, []string{"roles[0].kind", "roles[1].witnessFor"}, slices.Sorted(maps.Keys(p)))
 }
+
+func TestNewEnvelope_FieldOfAnotherDocument_GoesToTheFirst(t *testing.T) {
+	t.Parallel()
+	template, use := lease(t), leaseUse()
+	template.Content.Fields[1].DocumentID = uuid.New()
+	use.Values = map[string]string{"rent": ""}
+	e, err := template.NewEnvelope(act(start), use, 1)
+	require.NoError(t, err)
+	for _, f := range e.Fields {
+		require.Equal(t, e.Documents[0].ID, f.DocumentID, f.Name)
+		if f.Name == "rent" {
+			require.Empty(t, f.DefaultValue, "an empty value fills nothing")
+		}
+	}
+}

@@ -1,7 +1,11 @@
 package sealkey_test
 
 import (
+	"crypto/ecdh"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
 	"testing"
@@ -50,4 +54,47 @@ func TestSelfSigned(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, own.PublicKey, signer.Public())
 	require.Len(t, chain, 1)
+}
+
+// TestLoadPEM_OfEachForm_ReadsTheKey, and explains what is wrong with others.
+func TestLoadPEM_OfEachForm_ReadsTheKey(t *testing.T) {
+	t.Parallel()
+	_, leaf, _, err := sealkey.SelfSigned("Acme", time.Now(), rand.Reader)
+	require.NoError(t, err)
+	ec, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	ecDER, err := x509.MarshalECPrivateKey(ec)
+	require.NoError(t, err)
+	small, err := rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(t, err)
+	exchange, err := ecdh.X25519().GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	exchangeDER, err := x509.MarshalPKCS8PrivateKey(exchange)
+	require.NoError(t, err)
+	block := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
+	for name, c := range map[string]struct {
+		cert, key []byte
+		public    any
+		says      string
+	}{
+		"SEC 1":                 {leaf, block("EC PRIVATE KEY", ecDER), ec.Public(), ""},
+		"PKCS #1":               {leaf, block("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(small)), small.Public(), ""},
+		"behind its parameters": {leaf, append(block("EC PARAMETERS", []byte{6, 0}), block("EC PRIVATE KEY", ecDER)...), ec.Public(), ""},
+		"certificate behind":    {append(block("EC PRIVATE KEY", ecDER), leaf...), block("EC PRIVATE KEY", ecDER), ec.Public(), ""},
+		"cannot sign":           {leaf, block("PRIVATE KEY", exchangeDER), nil, "cannot sign"},
+		"cannot be read":        {leaf, block("RSA PRIVATE KEY", ecDER), nil, "cannot be read"},
+		"encrypted":             {leaf, block("ENCRYPTED PRIVATE KEY", ecDER), nil, "use PKCS #12"},
+		"no key":                {leaf, leaf, nil, "no private key"},
+		"no certificate":        {block("EC PRIVATE KEY", ecDER), block("EC PRIVATE KEY", ecDER), nil, "no certificate"},
+		"a broken certificate":  {block("CERTIFICATE", ecDER), block("EC PRIVATE KEY", ecDER), nil, "certificate"},
+	} {
+		signer, chain, err := sealkey.LoadPEM(c.cert, c.key)
+		if c.says != "" {
+			require.ErrorContains(t, err, c.says, name)
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Equal(t, c.public, signer.Public(), name)
+		require.Len(t, chain, 1, name)
+	}
 }

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -59,6 +60,76 @@ func TestAnAttachmentThatIsNotNamed(t *testing.T) {
 	t.Parallel()
 	_, err := readEmbedded(nil, nil)
 	require.ErrorIs(t, err, errNotEmbedded)
+	f := opened(t, smallPDF(map[int]string{1: "<</Type/Catalog>>", 2: "<</EF<</F 3 0 R>>>>", 3: "<</Length 2>>\nstream\nab\nendstream", 4: "<</EF<</F 1 0 R>>>>", 5: "<</EF<</F(ab)>>>>", 6: "<</EF 7>>", 7: "[]"}))
+	b, err := readEmbedded(f, pdf.Ref{Num: 2}.Value())
+	require.NoError(t, err)
+	require.Equal(t, "ab", string(b))
+	for _, n := range []int{1, 4, 5, 6, 7} {
+		b, err = readEmbedded(f, pdf.Ref{Num: n}.Value())
+		require.Error(t, err, n)
+		require.Empty(t, b, n)
+	}
+}
+
+// TestCheckAttachments_TooMany_IsAContradiction: as many as a record may name are looked for.
+func TestCheckAttachments_TooMany_IsAContradiction(t *testing.T) {
+	t.Parallel()
+	f := opened(t, smallPDF(map[int]string{1: "<</Type/Catalog>>"}))
+	for n, code := range map[int]Code{maxAttachments: "attachments.missing", maxAttachments + 1: "manifest.contradiction"} {
+		e := &examiner{x: &Examination{}, seal: &sealedRevision{file: f}, record: &OpenedRecord{manifest: manifest.Manifest{Attachments: make([]manifest.Attachment, n)}}}
+		require.NoError(t, e.checkAttachments(t.Context()))
+		require.Equal(t, code, e.x.report.Findings[0].Code)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if n == maxAttachments {
+			require.ErrorIs(t, e.checkAttachments(ended), context.Canceled)
+		}
+	}
+}
+
+// TestCheckPrepared_AnotherPlace_IsMissing: seal and record must agree about where the prepared file ends.
+func TestCheckPrepared_AnotherPlace_IsMissing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		to, size int64
+		want     Code
+	}{
+		"agree":       {100, 1, "original.changed"}, // the hash is another one
+		"end":         {99, 1, "original.missing"},
+		"no original": {100, 0, "original.missing"},
+	} {
+		e := &examiner{x: &Examination{}, seal: &sealedRevision{signatureDict: signatureDict{SealMark: SealMark{To: c.to}}}}
+		require.NoError(t, e.checkPrepared(t.Context(), manifest.Placement{Size: c.size, Prepared: &manifest.Prepared{Size: 100, SHA256: "00"}}), name)
+		require.Len(t, e.x.report.Findings, 1, name)
+		require.Equal(t, c.want, e.x.report.Findings[0].Code, name)
+	}
+}
+
+// TestAttachedRecord_OfDamagedFiles_IsNone: a record is found by its name among the embedded files.
+func TestAttachedRecord_OfDamagedFiles_IsNone(t *testing.T) {
+	t.Parallel()
+	const key = manifest.AttachmentKey
+	find := func(objects map[int]string) *OpenedRecord {
+		return attachedRecord(t.Context(), opened(t, smallPDF(objects)))
+	}
+	names := func(spec string) string {
+		return "<</Type/Catalog/Names<</EmbeddedFiles<</Names[(" + key + ")" + spec + "]>>>>>>"
+	}
+	stream := "<</Length 2>>\nstream\nab\nendstream"
+	found := find(map[int]string{1: names("<</EF<</F 2 0 R>>>>"), 2: stream})
+	require.NotNil(t, found)
+	require.Equal(t, []byte("ab"), found.raw)
+	for name, objects := range map[string]map[int]string{
+		"no names":         {1: "<</Type/Catalog>>"},
+		"names of no kind": {1: "<</Type/Catalog/Names 7>>"},
+		"another name":     {1: strings.Replace(names("<</EF<</F 2 0 R>>>>"), key, "other", 1), 2: stream},
+		"no reference":     {1: names("<</EF<</F(ab)>>>>")},
+		"no file":          {1: names("(ab)")},
+		"no stream":        {1: names("<</EF<</F 2 0 R>>>>"), 2: "(ab)"},
+		"another filter":   {1: names("<</EF<</F 2 0 R>>>>"), 2: strings.Replace(stream, "<<", "<</Filter/Other", 1)},
+	} {
+		require.Nil(t, find(objects), name)
+	}
 }
 
 // TestRecordsAreOpenedOnce: an opened record is reused only for the same bytes.

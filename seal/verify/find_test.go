@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"countersign/seal/sandbox"
 )
 
 const markText = "/CSGN_Seal<</V 1/Record 1 0 R/Original[0 1]"
@@ -316,4 +318,58 @@ func TestHashFile(t *testing.T) {
 	marked := append(bytes.Clone(data), strings.Repeat(markText, maxMarks+1)...)
 	_, err = hashFile(t.Context(), bytes.NewReader(marked), int64(len(marked)), 9, nil, nil)
 	require.ErrorIs(t, err, errTooManyMarks)
+}
+
+// TestHoldsMark: one is enough, and so are too many.
+func TestHoldsMark(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]bool{0: false, 1: true, maxMarks + 1: true} {
+		text := "%PDF-1.7 " + strings.Repeat(markText, n)
+		got, err := HoldsMark(t.Context(), strings.NewReader(text), int64(len(text)))
+		require.NoError(t, err, n)
+		require.Equal(t, want, got, n)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := HoldsMark(ended, strings.NewReader(markText), int64(len(markText)))
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// TestReadPages_OfASealedRevision_EndsWithItsContext, and does nothing where there is none.
+func TestReadPages_OfASealedRevision_EndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, new(Found).ReadPages(ended))
+	f := opened(t, smallPDF(map[int]string{1: "<</Type/Catalog/Pages 2 0 R>>", 2: "<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 9 9]>>", 3: "<</Type/Page/Parent 2 0 R>>"}))
+	found := &Found{seal: &sealedRevision{file: f}}
+	require.NoError(t, found.ReadPages(t.Context()))
+	require.ErrorIs(t, found.ReadPages(ended), context.Canceled)
+}
+
+// TestHash_TooManyMarks_EndTheExamination: nobody can say which of them is the seal.
+func TestHash_TooManyMarks_EndTheExamination(t *testing.T) {
+	t.Parallel()
+	data := []byte("0123456789" + strings.Repeat(markText, maxMarks+1))
+	e := &examiner{x: &Examination{}, r: bytes.NewReader(data), size: int64(len(data)), seal: &sealedRevision{}}
+	require.ErrorIs(t, e.hash(t.Context()), errStopExamining)
+	require.Equal(t, Code("signature.does_not_fit"), e.x.report.Findings[0].Code)
+}
+
+// TestExamineTask_AnswersAsExamine does in this process.
+func TestExamineTask_AnswersAsExamine(t *testing.T) {
+	t.Parallel()
+	const text = "%PDF-1.7 no document"
+	here, err := Examine(t.Context(), strings.NewReader(text), int64(len(text)))
+	require.NoError(t, err)
+	a, ok := ExamineTask(t.Context(), strings.NewReader(text), int64(len(text)), sandbox.Bounds{}).(examinationAnswer)
+	require.True(t, ok)
+	require.NoError(t, a.Err())
+	require.NotEmpty(t, a.Report.Findings)
+	require.Equal(t, here.report, a.Report)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	a, ok = ExamineTask(ended, strings.NewReader(text), int64(len(text)), sandbox.Bounds{}).(examinationAnswer)
+	require.True(t, ok)
+	require.Error(t, a.Err())
 }

@@ -208,6 +208,9 @@ func TestOtherSignatures(t *testing.T) {
 		require.Equal(t, covers, s.Covers, byteRange)
 		require.Equal(t, covers == total, s.WholeFile, byteRange)
 	}
+	require.Empty(t, otherSignatures(t.Context(), bytes.NewReader(smallPDF(map[int]string{1: "<</AcroForm 7>>"})), 9), "no form")
+	unread := smallPDF(map[int]string{1: "<</AcroForm<</Fields[2 0 R]>>>>", 2: "<</FT 5 0 R/V 9 0 R>>", 9: "<</ByteRange[0 1 2 3]>>"})
+	require.Empty(t, otherSignatures(t.Context(), bytes.NewReader(unread), int64(len(unread))), "no kind")
 	fields, objects := "", map[int]string{9: "<</ByteRange[0 1 2 3]>>"}
 	for i := range maxOthers + 1 {
 		fields += fmt.Sprintf(" %d 0 R", 100+i)
