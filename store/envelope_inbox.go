@@ -60,7 +60,7 @@ func (s *EnvelopeListRepository) inInbox(q *gorm.DB, f EnvelopeFilter) *gorm.DB 
 func (s *EnvelopeListRepository) InboxCounts(ctx context.Context, f EnvelopeFilter) (map[Inbox]int64, error) {
 	out := make(map[Inbox]int64, len(Inboxes))
 	for _, part := range Inboxes {
-		f.Inbox, f.Page, f.Size = part, 1, 1
+		f.Inbox, f.Page, f.Size, f.Peek = part, 1, 0, false
 		_, total, err := s.Envelopes(ctx, f)
 		if err != nil {
 			return nil, fmt.Errorf("count %s: %w", part, err)

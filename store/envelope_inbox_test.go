@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -90,7 +91,7 @@ func TestInbox_IsReadByItsIndexes(t *testing.T) {
 		others := strings.Join(slices.DeleteFunc(columns(t, s, "envelopes"), func(c string) bool { return slices.Contains([]string{"id", "updated_at", "status"}, c) }), ", ")
 		execute(t, s,
 			fmt.Sprintf(`INSERT INTO envelopes (id, updated_at, status, %[1]s)
-				SELECT gen_random_uuid(), updated_at - make_interval(hours => g), CASE WHEN mod(g, 4) = 0 THEN 'declined' WHEN mod(g, 4000) = 1 THEN 'in_progress' ELSE 'completed' END, %[1]s
+				SELECT gen_random_uuid(), updated_at - make_interval(mins => 30 * g), CASE WHEN mod(g, 4) = 0 THEN 'declined' WHEN mod(g, 4000) = 1 THEN 'in_progress' ELSE 'completed' END, %[1]s
 				FROM envelopes, generate_series(1, %[2]d) AS g WHERE id = '%[3]s'`, others, n, e.ID),
 			`INSERT INTO mails (id, envelope_id, signer_id, kind, created_at, failed_at) SELECT id::text, id, id, 'invitation', updated_at, CASE status WHEN 'completed' THEN NULL ELSE updated_at END FROM envelopes`,
 			"VACUUM (ANALYZE) envelopes", "VACUUM (ANALYZE) mails",
@@ -103,5 +104,24 @@ func TestInbox_IsReadByItsIndexes(t *testing.T) {
 				require.Contains(t, plan, `"mails_failed"`, part)
 			}
 		}
+
+		// What needs action is read at once, and stands on one page only.
+		var all []uuid.UUID
+		total := int64(1)
+		for page := 1; int64(len(all)) < total; page++ {
+			list, n, err := s.Envelopes(ctx, store.EnvelopeFilter{App: f.app.ID, Inbox: store.InboxActionNeeded, Page: page, Size: 100})
+			require.NoError(t, err)
+			require.NotEmpty(t, list)
+			for _, e := range list {
+				all = append(all, e.ID)
+			}
+			total = n
+		}
+		require.Greater(t, total, int64(300))
+		require.True(t, slices.IsSortedFunc(all, func(a, b uuid.UUID) int { return -bytes.Compare(a[:], b[:]) }))
+		require.Len(t, slices.Compact(all), int(total))
+		counts, err := s.InboxCounts(ctx, store.EnvelopeFilter{App: f.app.ID})
+		require.NoError(t, err)
+		require.Equal(t, total, counts[store.InboxActionNeeded])
 	})
 }

@@ -36,8 +36,8 @@ type EnvelopeFilter struct {
 	Text                        string    // part of the subject or of a signer's name; "": all
 	ByUpdate                    bool      // in the order of changes, oldest first; else newest first
 	Page                        int       // from 1
-	Size                        int
-	Peek                        bool // returns one envelope more than Size, which shows whether there are more
+	Size                        int       // 0: only the number of all that match
+	Peek                        bool      // returns one envelope more than Size, which shows whether there are more
 	// After continues behind a place in the list instead of a page; nil: from Page on.
 	After *ListPlace
 }
@@ -190,15 +190,24 @@ func (s *EnvelopeListRepository) LastEvents(ctx context.Context, envelopes []uui
 // fewMatches is up to how many that match are read to make a page of them.
 const fewMatches = 200
 
+// readAtOnce is up to how many that match are read to make a page of them. What needs action is found by several indexes, which
+// costs more than reading all of it, so that it is looked for once.
+func (f EnvelopeFilter) readAtOnce() int {
+	if f.Inbox == InboxActionNeeded {
+		return countLimit
+	}
+	return fewMatches
+}
+
 // findPage is the ids of a page, and the number of all that match, which is known of a filter that is not narrow. What
 // few match is looked for once; else it is counted, and looked for again in the order of an index.
 func (s *EnvelopeListRepository) findPage(db *gorm.DB, f EnvelopeFilter, offset int, total int64) (ids []uuid.UUID, _ int64, err error) {
 	found := func() *gorm.DB { return f.inTimeOrder(s.matching(db, f, true, f.statuses()...)) }
-	if f.isNarrow() && !f.ByUpdate && f.After == nil {
-		if err := found().Limit(fewMatches).Pluck("id", &ids).Error; err != nil {
+	if most := f.readAtOnce(); f.isNarrow() && !f.ByUpdate && f.After == nil && f.Size > 0 {
+		if err := found().Limit(most).Pluck("id", &ids).Error; err != nil {
 			return nil, 0, err
 		}
-		if n := len(ids); n < fewMatches {
+		if n := len(ids); n < most {
 			if !f.ByCreation() {
 				slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(b[:], a[:]) })
 			}
@@ -208,7 +217,7 @@ func (s *EnvelopeListRepository) findPage(db *gorm.DB, f EnvelopeFilter, offset 
 	if f.isNarrow() {
 		total, err = countUpTo(db, found())
 	}
-	if err != nil || int64(offset) >= total {
+	if err != nil || int64(offset) >= total || f.Size == 0 {
 		return nil, total, err
 	}
 	few := f.isNarrow() && total < countLimit

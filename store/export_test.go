@@ -63,7 +63,7 @@ func (s *Store) ExpectedMatches(ctx context.Context, f EnvelopeFilter, few bool)
 func (s *Store) Plans(ctx context.Context, f EnvelopeFilter) (plans [2]string, err error) {
 	err = s.transact(ctx, readOnly, func(t *transaction) error {
 		db := t.gorm()
-		found := f.inTimeOrder(s.matching(db, f, true, f.statuses()...)).Limit(fewMatches)
+		found := f.inTimeOrder(s.matching(db, f, true, f.statuses()...)).Limit(f.readAtOnce())
 		for i, q := range []*gorm.DB{found, s.pageIDs(db, f, 0, false)} {
 			if err := db.Raw("EXPLAIN (FORMAT JSON) ?", q).Row().Scan(&plans[i]); err != nil {
 				return err
