@@ -86,11 +86,17 @@ type consentView struct {
 // maxLanguage bounds a language tag, in characters.
 const maxLanguage = 100
 
+func checkLanguage(c *gin.Context) error {
+	if len(c.Query("language")) > maxLanguage {
+		return models.InvalidField("language", "must have at most %d characters", maxLanguage)
+	}
+	return nil
+}
+
 // signingContext returns what the signing page needs. The first request records that the signer has opened the link.
 func (s *signingHandler) signingContext(c *gin.Context, l signerLink) error {
-	language := c.Query("language")
-	if len(language) > maxLanguage {
-		return models.InvalidField("language", "must have at most %d characters", maxLanguage)
+	if err := checkLanguage(c); err != nil {
+		return err
 	}
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
@@ -118,37 +124,18 @@ func (s *signingHandler) signingContext(c *gin.Context, l signerLink) error {
 			return err
 		}
 	}
-	chosen, err := s.senderSettings(c, l, e)
+	chosen, err := s.senderSettings(c, l.App, e)
 	if err != nil {
 		return err
 	}
-	shown := signer.Disclosure(cmp.Or(language, signer.Language))
-	v := contextView{
-		EnvelopeID: e.ID, SignerID: signer.ID, SignerName: signer.Name, SignerEmail: signer.Email, Subject: e.Subject, Message: e.Message,
-		SenderName: *chosen.SenderName, Contact: chosen.ReplyTo, ExpiresAt: utcPtr(e.ExpiresAt), Fields: []contextField{}, Documents: contextDocs(e),
-		RequiresOTPVerification: signer.NeedsCode(), OTPVerified: signer.NeedsCode() && confirmed, AuthMethod: signer.AuthMethod,
-		MaskedEmail: signer.MaskedEmail(), MaskedPhone: signer.MaskedPhone(), ConsentGiven: signer.ConsentAt != nil,
-		Consent: consentView{shown.Version, shown.Language, shown.Text},
-		Filled:  []filledView{}, Code: viewCode(signer.CodeState(act.At)), DeclineNeedsCode: s.declineNeedsCode, ReadBeforeCode: !s.codeBeforeReading,
-		contextRecipient: viewContextRecipient(e, signer, confirmed),
-		Branding:         signingBranding(chosen),
-	}
-	if confirmed {
-		if v.Filled, err = s.filledFields(c.Request.Context(), e); err != nil {
-			return err
-		}
-		key := s.codes.DraftKey(l.Link)
-		v.Shown, v.DraftKey, v.Later = &signer.Shown, &key, laterFields(e, signer)
-	}
-	if err := s.contextFields(c, &v, e, signer, confirmed); err != nil {
+	v, err := s.viewContext(c, chosen, e, signer, confirmed)
+	if err != nil {
 		return err
 	}
-	if confirmed && hasAttachments(e) {
-		known, err := s.store.Attachments(c.Request.Context(), e.ID)
-		if err != nil {
-			return err
-		}
-		v.Attachments = viewEach(models.AttachmentsOf(known, signer.ID), viewAttachment)
+	v.OTPVerified, v.ConsentGiven = signer.NeedsCode() && confirmed, signer.ConsentAt != nil
+	if confirmed {
+		key := s.codes.DraftKey(l.Link)
+		v.Shown, v.DraftKey = &signer.Shown, &key
 	}
 	if v.OTPVerified && signer.KeepsSignature() {
 		saved, err := s.store.SavedSignature(c.Request.Context(), e, signer)
@@ -163,9 +150,39 @@ func (s *signingHandler) signingContext(c *gin.Context, l signerLink) error {
 	return answer(c, http.StatusOK, v)
 }
 
-// senderSettings are what holds for the sender of a link's envelope.
-func (s *signingHandler) senderSettings(c *gin.Context, l signerLink, e *models.Envelope) (models.Settings, error) {
-	app, err := s.store.App(c.Request.Context(), l.App)
+// viewContext returns what the signing page shows to a signer. Only a verified client gets values.
+func (s *signingHandler) viewContext(c *gin.Context, chosen models.Settings, e *models.Envelope, signer *models.Signer, confirmed bool) (contextView, error) {
+	ctx := c.Request.Context()
+	shown := signer.Disclosure(cmp.Or(c.Query("language"), signer.Language))
+	v := contextView{
+		EnvelopeID: e.ID, SignerID: signer.ID, SignerName: signer.Name, SignerEmail: signer.Email, Subject: e.Subject, Message: e.Message,
+		SenderName: *chosen.SenderName, Contact: chosen.ReplyTo, ExpiresAt: utcPtr(e.ExpiresAt), Fields: []contextField{}, Documents: contextDocs(e),
+		RequiresOTPVerification: signer.NeedsCode(), AuthMethod: signer.AuthMethod, MaskedEmail: signer.MaskedEmail(), MaskedPhone: signer.MaskedPhone(),
+		Consent: consentView{shown.Version, shown.Language, shown.Text},
+		Filled:  []filledView{}, Code: viewCode(signer.CodeState(s.now())), DeclineNeedsCode: s.declineNeedsCode, ReadBeforeCode: !s.codeBeforeReading,
+		contextRecipient: viewContextRecipient(e, signer, confirmed),
+		Branding:         signingBranding(chosen),
+	}
+	if confirmed {
+		var err error
+		if v.Filled, err = s.filledFields(ctx, e); err != nil {
+			return v, err
+		}
+		v.Later = laterFields(e, signer)
+		if hasAttachments(e) {
+			known, err := s.store.Attachments(ctx, e.ID)
+			if err != nil {
+				return v, err
+			}
+			v.Attachments = viewEach(models.AttachmentsOf(known, signer.ID), viewAttachment)
+		}
+	}
+	return v, s.contextFields(c, &v, e, signer, confirmed)
+}
+
+// senderSettings are what holds for the sender of an envelope of the app with an id.
+func (s *signingHandler) senderSettings(c *gin.Context, id uuid.UUID, e *models.Envelope) (models.Settings, error) {
+	app, err := s.store.App(c.Request.Context(), id)
 	if err != nil {
 		return models.Settings{}, err
 	}

@@ -45,7 +45,7 @@ func (s *signingHandler) outcome(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	chosen, err := s.senderSettings(c, l, e)
+	chosen, err := s.senderSettings(c, l.App, e)
 	if err != nil {
 		return err
 	}

@@ -74,6 +74,18 @@ func (e *Envelope) Reader(l Link, at time.Time, context bool) (*Signer, error) {
 	return e.authorizeLink(l, at, ActionRead, spent)
 }
 
+// PreviewSigner returns a signer of a draft, whose signing page the sender looks at before sending.
+func (e *Envelope) PreviewSigner(id uuid.UUID) (*Signer, error) {
+	if e.Status != StatusDraft {
+		return nil, Refuse(KindConflict, "envelope_not_draft", "The envelope is %s; only a draft has a preview.", e.Status.Public())
+	}
+	s := e.Signer(id)
+	if s == nil {
+		return nil, ErrNotFound
+	}
+	return s, nil
+}
+
 // Open records that a signer has opened the link. Opening it again changes nothing.
 func (e *Envelope) Open(act ActionContext, l Link) (*Signer, error) {
 	s, err := e.Reader(l, act.At, true)

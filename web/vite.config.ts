@@ -72,7 +72,7 @@ export default defineConfig({
     manifest: "manifest.json", // names the files of the languages for the server
     rollupOptions: {
       output: { manualChunks: sharedChunk },
-      input: Object.fromEntries(["sign", "embed", "build", "download", "unsubscribe", "verify", "console", "home", "missing", "docs"].map((name) => [name, `${name}.html`])),
+      input: Object.fromEntries(["sign", "embed", "preview", "build", "download", "unsubscribe", "verify", "console", "home", "missing", "docs"].map((name) => [name, `${name}.html`])),
     },
   },
   plugins: [changedReference(), compressed()],

@@ -24,14 +24,21 @@ var docsPolicy = strings.Replace(policy, "style-src 'self'", "frame-src blob:; s
 
 const notBuilt = "The pages are not part of this build. Build them with \"npm --prefix web ci && npm --prefix web run build\", then build the program again.\n"
 
+// The console shows the preview of a signing page in a frame.
+var (
+	consolePolicy = strings.Replace(policy, "form-action", "frame-src 'self'; form-action", 1)
+	previewPolicy = strings.Replace(policy, "frame-ancestors 'none'", "frame-ancestors 'self'", 1)
+)
+
 // pages maps the first part of a path to its page. What follows in the path is
 // a token, which the page's script reads.
 var pages = map[string]string{
 	"": "home.html", "sign": "sign.html", "download": "download.html", "verify": "verify.html", "console": "console.html", "unsubscribe": "unsubscribe.html",
+	"preview": "preview.html",
 	"embed": "embed.html", // the API replaces who may frame it
 }
 
-// Handler serves the pages and what they load. Nobody may frame them.
+// Handler serves the pages and what they load. Nobody may frame them; only the service's own pages may frame the preview.
 func Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
@@ -65,8 +72,14 @@ func Handler() http.Handler {
 func servePage(w http.ResponseWriter, r *http.Request, status int, name string) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
-	if name == "docs.html" {
+	switch name {
+	case "docs.html":
 		h.Set("Content-Security-Policy", docsPolicy)
+	case "console.html":
+		h.Set("Content-Security-Policy", consolePolicy)
+	case "preview.html":
+		h.Set("Content-Security-Policy", previewPolicy)
+		h.Set("X-Frame-Options", "SAMEORIGIN")
 	}
 	h.Set("Cache-Control", "no-store")
 	page, err := files.ReadFile("dist/" + name)

@@ -64,8 +64,9 @@ func (r *recorder) as(token string, do func()) {
 
 // documents records what is done with documents, forms and files.
 func (r *recorder) documents() {
-	draft, _ := r.draft("ada-documents@example.com")
+	draft, signer := r.draft("ada-documents@example.com")
 	at := "/v1/envelopes/" + draft
+	r.json(get, "/v1/console/envelopes/"+draft+"/signers/"+signer+"/preview", nil)
 	e := r.json(get, at, nil)
 	document := e["documents"].([]any)[0].(member)["id"].(string)
 	r.json(get, at+"/documents/"+document+"/pages/1/text", nil)

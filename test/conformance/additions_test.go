@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +22,7 @@ func checkDrafts(t *testing.T, s *target) {
 	a := c.call(t, http.MethodPatch, at, object{"subject": "Changed", "metadata": object{"case": "7"}}).want(t, 200)
 	require.Equal(t, "Changed", a.str("subject"))
 	c.call(t, http.MethodPatch, signer, object{"name": "Ada King"}).want(t, 200)
+	require.Equal(t, "Ada King", c.get(t, strings.Replace(signer, "/v1/", "/v1/console/", 1)+"/preview").want(t, 200).str("signerName"))
 	c.call(t, http.MethodPatch, field, object{"w": 200}).want(t, 200)
 	c.call(t, http.MethodPatch, document, object{"name": "Lease.pdf"}).want(t, 200)
 	c.get(t, document+"/suggestions").want(t, 200)

@@ -35,6 +35,8 @@ interface Props {
   onClose?: () => void;
   /** Finds contacts, where the page may. */
   contacts?: Contacts;
+  /** Returns the address of a recipient's signing page as it will be, where the page may frame it. */
+  signingPage?: (recipient: string) => string;
 }
 
 const letter: Size = { width: 612, height: 792 }; // points, until a page is known
@@ -43,7 +45,7 @@ const stateTexts: Record<Snapshot["state"], TextKey> = {
 };
 
 /** The builder of a draft or a template: documents, recipients and fields. Changes of a draft are saved immediately. */
-export function Builder({ envelopeId, templateId, bearer, features, onEvent, onClose, contacts }: Props) {
+export function Builder({ envelopeId, templateId, bearer, features, onEvent, onClose, contacts, signingPage }: Props) {
   const [shot, setShot] = useState<Snapshot | null>(null);
   const [problem, setProblem] = useState("");
   const editor = useRef<Editor | null>(null);
@@ -73,13 +75,13 @@ export function Builder({ envelopeId, templateId, bearer, features, onEvent, onC
   }, []);
   if (problem) return <main class="narrow"><p class="notice bad" role="alert">{problem}</p></main>;
   if (!shot || !editor.current) return <div class="narrow row" role="status"><div class="spinner" /><span class="quiet">{t("loading")}</span></div>;
-  return <Workbench shot={shot} editor={editor.current} viewer={viewer} features={features} onEvent={onEvent} onClose={onClose} contacts={contacts} />;
+  return <Workbench shot={shot} editor={editor.current} viewer={viewer} features={features} onEvent={onEvent} onClose={onClose} contacts={contacts} signingPage={signingPage} />;
 }
 
 type Tool = FieldType | null;
 type Tab = "place" | "fields" | "edit";
 
-function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts }: { shot: Snapshot; editor: Editor; viewer: Viewer } & Pick<Props, "features" | "onEvent" | "onClose" | "contacts">) {
+function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts, signingPage }: { shot: Snapshot; editor: Editor; viewer: Viewer } & Pick<Props, "features" | "onEvent" | "onClose" | "contacts" | "signingPage">) {
   const { draft, fields, problems, state } = shot;
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [restored, setRestored] = useState(shot.restored);
@@ -331,7 +333,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
           <button type="button" class="plain small" aria-disabled={!shot.canUndo} onClick={() => editor.undo()} title={t("undoKeys")}>{t("undo")}</button>
           <button type="button" class="plain small" aria-disabled={!shot.canRedo} onClick={() => editor.redo()} title={t("redoKeys")}>{t("redo")}</button>
           <span class="bzoom"><button type="button" class="plain small" aria-label={t("smaller")} onClick={() => setZoom(Math.max(zoom / 1.2, 0.4))}>−</button><span class="small">{percent(scale)}</span><button type="button" class="plain small" aria-label={t("larger")} onClick={() => setZoom(Math.min(zoom * 1.2, 3))}>+</button></span>
-          <button type="button" class="plain small" disabled={recipients.length === 0} onClick={() => setDialog("preview")}>{t("preview")}</button>
+          <button type="button" class="plain small" disabled={recipients.length === 0 || (signingPage !== undefined && documents.length === 0)} onClick={() => void editor.save().finally(() => setDialog("preview"))}>{t("preview")}</button>
           {editor.texts && features.send && <button type="button" class="plain small" onClick={() => setDialog("texts")}>{t("nameAndTexts")}</button>}
           {editor.texts && <button type="button" class="small" aria-disabled={!editor.dirty} onClick={() => void editor.save()}>{t("save")}</button>}
           {features.send && !editor.texts && <button type="button" class="small" onClick={() => setDialog("send")}>{t("sendMore")}</button>}
@@ -408,10 +410,10 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
       {state === "ended" && <p class="bconflict notice bad" role="alert">{t(shot.kept ? "endedKept" : "sessionExpired")}</p>}
       {shot.told && state !== "ended" && state !== "over" && state !== "conflict" && <p class="bconflict notice bad" role="alert" dir="auto">{shot.told}</p>}
       {state === "over" && <p class="bconflict notice bad" role="alert" dir="auto">{shot.told || t("stateOver")}</p>}
-      {dialog === "preview" && <Preview recipients={recipients} fields={fields} onClose={() => setDialog("")} />}
+      {dialog === "preview" && <Preview recipients={recipients} fields={fields} framed={signingPage} onClose={() => setDialog("")} />}
       {dialog === "texts" && editor.texts && <TextsDialog texts={editor.texts} onTexts={(texts) => editor.setTexts?.(texts)} onClose={() => setDialog("")} />}
       {dialog === "leave" && onClose && <LeaveDialog editor={editor} onLeave={() => { editor.forget(); onClose(); }} onClose={() => setDialog("")} />}
-      {dialog === "send" && editor instanceof DraftEditor && <SendDialog editor={editor} draft={draft} editable={features.recipients} contacts={contacts} onPreview={() => setDialog("preview")} onClose={() => setDialog("")} />}
+      {dialog === "send" && editor instanceof DraftEditor && <SendDialog editor={editor} draft={draft} editable={features.recipients} contacts={contacts} signingPage={signingPage} fields={fields} onClose={() => setDialog("")} />}
     </div>
   );
 }

@@ -1,18 +1,48 @@
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { visibleFields } from "../sign/conditions";
 import { today, withSigningDate } from "../sign/model";
 import { Dialog } from "../ui/parts";
 import { describe, typeName, type BuilderField, type Recipient } from "./model";
 import { t } from "./texts";
 
-interface Props { recipients: readonly Recipient[]; fields: readonly BuilderField[]; onClose: () => void }
+interface Props {
+  recipients: readonly Recipient[];
+  fields: readonly BuilderField[];
+  /** Returns the address of a recipient's signing page, where the page may frame it: in the console, of a draft. */
+  framed?: (recipient: string) => string;
+  onClose: () => void;
+}
 
-/**
- * The fields of one recipient in order, with the conditions in effect: entering a value shows and hides other fields.
- */
-export function Preview({ recipients, fields, onClose }: Props) {
+/** A dialog with what one recipient will see: the signing page itself where it may be framed, or else the recipient's fields. */
+export function Preview({ recipients, fields, framed, onClose }: Props) {
   const [who, setWho] = useState(recipients[0]?.id ?? "");
   const [wide, setWide] = useState(false);
+  const name = recipients.find((r) => r.id === who)?.name ?? "";
+  useEffect(() => {
+    const closed = (e: MessageEvent) => { if (e.origin === location.origin && e.data === "preview.closed") onClose(); };
+    addEventListener("message", closed);
+    return () => removeEventListener("message", closed);
+  }, []);
+  return (
+    <Dialog label={t("preview")} onClose={onClose}>
+      <div class="bpreview">
+        <div class="row">
+          <h2 tabIndex={-1}>{t("preview")}</h2>
+          <select aria-label={t("previewAs")} value={who} onChange={(e) => setWho(e.currentTarget.value)}>{recipients.map((r) => <option key={r.id} value={r.id}>{t("asWho", { name: r.name })}</option>)}</select>
+          <select class="bwidth" aria-label={t("screenWidth")} value={wide ? "wide" : "phone"} onChange={(e) => setWide(e.currentTarget.value === "wide")}><option value="phone">{t("onPhone")}</option><option value="wide">{t("onDesktop")}</option></select>
+          {framed && <button type="button" class="plain small bclose" onClick={onClose}>{t("close")}</button>}
+        </div>
+        {framed
+          ? <><p class="quiet small">{t("previewHint", { name })}</p><iframe key={who} class={`bsigning ${wide ? "wide" : ""}`} title={`${t("preview")}: ${t("asWho", { name })}`} src={framed(who)} /></>
+          : <Fields who={who} wide={wide} recipients={recipients} fields={fields} />}
+        {!framed && <div class="row end"><button type="button" onClick={onClose}>{t("backToFields")}</button></div>}
+      </div>
+    </Dialog>
+  );
+}
+
+/** The fields of one recipient in order, with the conditions in effect: entering a value shows and hides other fields. */
+function Fields({ who, wide, recipients, fields }: Pick<Props, "recipients" | "fields"> & { who: string; wide: boolean }) {
   const [entered, setEntered] = useState<Record<string, string>>({});
   const orderOf = (id: string) => recipients.find((r) => r.id === id)?.routingOrder ?? 0;
   const mine = useMemo(() => fields.filter((f) => f.signerId === who).sort((a, b) => a.page - b.page || a.y - b.y || a.x - b.x), [fields, who]);
@@ -29,28 +59,20 @@ export function Preview({ recipients, fields, onClose }: Props) {
     setEntered({ ...entered, ...rest, [f.key]: value });
   };
   return (
-    <Dialog label={t("preview")} onClose={onClose}>
-      <div class="bpreview">
-        <div class="row">
-          <h2 tabIndex={-1}>{t("preview")}</h2>
-          <select aria-label={t("previewAs")} value={who} onChange={(e) => setWho(e.currentTarget.value)}>{recipients.map((r) => <option key={r.id} value={r.id}>{t("asWho", { name: r.name })}</option>)}</select>
-          <select aria-label={t("screenWidth")} value={wide ? "wide" : "phone"} onChange={(e) => setWide(e.currentTarget.value === "wide")}><option value="phone">{t("onPhone")}</option><option value="wide">{t("onDesktop")}</option></select>
-        </div>
-        <div class={`bscreen ${wide ? "wide" : ""}`}>
-          {mine.length === 0 && <p class="quiet">{t("nothingToFill")}</p>}
-          {mine.map((f) => shown.has(f.key) ? (
-            <div key={f.key} class="bask">
-              <label for={`v-${f.key}`}>{f.required ? describe(f) : t("optionalField", { field: describe(f) })} <span class="quiet small">{t("onPage", { page: f.page })}</span></label>
-              {f.type === "checkbox" || f.type === "radio" ? <input id={`v-${f.key}`} type="checkbox" checked={values[f.key] === "true"} disabled={f.readOnly} onChange={(e) => enter(f, e.currentTarget.checked ? "true" : "")} />
-                : f.type === "select" ? <select id={`v-${f.key}`} value={values[f.key]} disabled={f.readOnly} onChange={(e) => enter(f, e.currentTarget.value)}><option value="" />{(f.options ?? []).map((o) => <option key={o} value={o}>{o}</option>)}</select>
-                  : ["signature", "initial", "stamp", "attachment", "signed_date"].includes(f.type) ? <p id={`v-${f.key}`} class="bstand">{typeName(f.type)}</p>
-                    : <input id={`v-${f.key}`} type={f.type === "email" ? "email" : f.type === "number" ? "text" : "text"} inputMode={f.type === "number" ? "decimal" : undefined} placeholder={f.placeholder} readOnly={f.readOnly} value={values[f.key]} onInput={(e) => enter(f, e.currentTarget.value)} />}
-            </div>
-          ) : null)}
-        </div>
-        <p class="quiet small" role="status">{t("fieldsShown", { shown: shown.size, n: mine.length })}</p>
-        <div class="row end"><button type="button" onClick={onClose}>{t("backToFields")}</button></div>
+    <>
+      <div class={`bscreen ${wide ? "wide" : ""}`}>
+        {mine.length === 0 && <p class="quiet">{t("nothingToFill")}</p>}
+        {mine.map((f) => shown.has(f.key) ? (
+          <div key={f.key} class="bask">
+            <label for={`v-${f.key}`}>{f.required ? describe(f) : t("optionalField", { field: describe(f) })} <span class="quiet small">{t("onPage", { page: f.page })}</span></label>
+            {f.type === "checkbox" || f.type === "radio" ? <input id={`v-${f.key}`} type="checkbox" checked={values[f.key] === "true"} disabled={f.readOnly} onChange={(e) => enter(f, e.currentTarget.checked ? "true" : "")} />
+              : f.type === "select" ? <select id={`v-${f.key}`} value={values[f.key]} disabled={f.readOnly} onChange={(e) => enter(f, e.currentTarget.value)}><option value="" />{(f.options ?? []).map((o) => <option key={o} value={o}>{o}</option>)}</select>
+                : ["signature", "initial", "stamp", "attachment", "signed_date"].includes(f.type) ? <p id={`v-${f.key}`} class="bstand">{typeName(f.type)}</p>
+                  : <input id={`v-${f.key}`} type={f.type === "email" ? "email" : f.type === "number" ? "text" : "text"} inputMode={f.type === "number" ? "decimal" : undefined} placeholder={f.placeholder} readOnly={f.readOnly} value={values[f.key]} onInput={(e) => enter(f, e.currentTarget.value)} />}
+          </div>
+        ) : null)}
       </div>
-    </Dialog>
+      <p class="quiet small" role="status">{t("fieldsShown", { shown: shown.size, n: mine.length })}</p>
+    </>
   );
 }

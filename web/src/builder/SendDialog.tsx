@@ -4,8 +4,9 @@ import type { Contacts } from "../ui/ContactBox";
 import { languages } from "../ui/i18n";
 import type { DraftEditor } from "./draft";
 import type { RecipientEdit } from "./editor";
-import { colourOf, recipientKinds, type Draft, type Recipient } from "./model";
+import { colourOf, recipientKinds, type BuilderField, type Draft, type Recipient } from "./model";
 import { errorText, FormDialog } from "./parts";
+import { Preview } from "./Preview";
 import { RecipientDialog } from "./RecipientDialog";
 import { moveBy, stepsOf } from "./steps";
 import { numeral, t } from "./texts";
@@ -17,7 +18,8 @@ interface Props {
   /** Whether the recipients may change. */
   editable: boolean;
   contacts?: Contacts;
-  onPreview: () => void;
+  fields: readonly BuilderField[];
+  signingPage?: (recipient: string) => string;
   onClose: () => void;
 }
 
@@ -25,7 +27,7 @@ const day = 86_400_000;
 const intervals = [0, 24, 72, 168]; // hours between reminders
 
 /** One sheet with everything that the recipients get: who in which order, the message, the deadline, reminders, copies and language. It sends the draft. */
-export function SendDialog({ editor, draft, editable, contacts, onPreview, onClose }: Props) {
+export function SendDialog({ editor, draft, editable, contacts, fields, signingPage, onClose }: Props) {
   const recipients = draft.signers;
   const copies = draft.copies ?? [];
   const everybody = [...recipients, ...copies];
@@ -38,18 +40,23 @@ export function SendDialog({ editor, draft, editable, contacts, onPreview, onClo
   const [reminder, setReminder] = useState(hours);
   const [language, setLanguage] = useState(spoken);
   const [editing, setEditing] = useState<Recipient | "copy" | "new" | null>(null);
+  const [preview, setPreview] = useState(false);
   const [problem, setProblem] = useState("");
   const edit = (edits: ReadonlyMap<string, RecipientEdit>) => {
     setProblem("");
     if (edits.size > 0) editor.parts.editRecipients(edits).catch((e: unknown) => setProblem(errorText(e)));
   };
-  const send = async () => {
+  /** Saves what the sheet changes: the texts, the deadline, the reminders, and the language. */
+  const save = async () => {
     const changes = {
       ...(subject !== (draft.subject ?? "") ? { subject: subject || null } : {}), ...(message !== (draft.message ?? "") ? { message: message || null } : {}),
       ...(expiry !== days ? { expiresInDays: expiry ? Number(expiry) : null } : {}), ...(reminder !== hours ? { reminderHours: reminder ? Number(reminder) : null } : {}),
     };
     if (Object.keys(changes).length > 0) await editor.act("PATCH", "", changes);
     if (language !== spoken) await editor.parts.editRecipients(new Map(everybody.map((r) => [r.id, { language: language || undefined }])));
+  };
+  const send = async () => {
+    await save();
     await editor.send();
   };
   const row = (r: Recipient, step: number | null) => (
@@ -80,7 +87,7 @@ export function SendDialog({ editor, draft, editable, contacts, onPreview, onClo
           <div class="row">
             {editable && <button type="button" class="bare small" onClick={() => setEditing("new")}>{t("addRecipient")}</button>}
             {editable && <button type="button" class="bare small" onClick={() => setEditing("copy")}>{t("addCopy")}</button>}
-            <button type="button" class="bare small" disabled={recipients.length === 0} onClick={onPreview}>{t("preview")}</button>
+            <button type="button" class="bare small" disabled={recipients.length === 0} onClick={() => { setProblem(""); save().then(() => setPreview(true), (e: unknown) => setProblem(errorText(e))); }}>{t("preview")}</button>
           </div>
         </div>
         <div><label for="ssubject">{t("subject")}</label><input id="ssubject" data-first maxLength={255} value={subject} onInput={(e) => setSubject(e.currentTarget.value)} /></div>
@@ -98,6 +105,7 @@ export function SendDialog({ editor, draft, editable, contacts, onPreview, onClo
         <Warnings editor={editor} />
         <p class="quiet small">{t("sendText")}</p>
       </FormDialog>
+      {preview && <Preview recipients={recipients} fields={fields} framed={signingPage} onClose={() => setPreview(false)} />}
       {editing && <RecipientDialog editor={editor} recipient={editing === "new" || editing === "copy" ? null : editing} initial={editing === "copy" ? "copy" : undefined} recipients={recipients} copies={copies} onMade={() => undefined} onClose={() => setEditing(null)} contacts={contacts} />}
     </>
   );

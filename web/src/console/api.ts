@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { newKey, request, ApiError, NetworkError, type RequestOptions } from "../ui/http";
+import { consoleToken, consoleTokenKey } from "../ui/session";
 import type { PasskeyAnswer } from "./passkeys";
 import type { Returned } from "./provider";
 import { t, type TextKey } from "./texts";
@@ -63,20 +64,18 @@ export interface Webhook {
 /** A page of a list. nextCursor is null on the last page. */
 export interface Paged<T> { data: T[]; nextCursor: string | null }
 
-const tokenKey = "countersign:console";
-
 /** Calls the console's part of the API for the signed-in user. The token lives as long as the tab. */
 export class Client {
   /** onGone receives whether the session expired. */
   constructor(private readonly onGone: (ended: boolean) => void) {}
 
   get token(): string | null {
-    return sessionStorage.getItem(tokenKey);
+    return consoleToken();
   }
 
   async login(email: string, password: string, second: { code?: string; passkey?: PasskeyAnswer } = {}): Promise<Identity> {
     const answer = await request<Identity & { access_token: string }>("/v1/console/login", { body: { email, password, ...second } });
-    sessionStorage.setItem(tokenKey, answer.access_token);
+    sessionStorage.setItem(consoleTokenKey, answer.access_token);
     return answer;
   }
 
@@ -84,7 +83,7 @@ export class Client {
   async complete(returned: Returned): Promise<Identity> {
     const before = this.token;
     const answer = await request<Identity & { access_token: string }>("/v1/console/provider/complete", { body: returned });
-    sessionStorage.setItem(tokenKey, answer.access_token);
+    sessionStorage.setItem(consoleTokenKey, answer.access_token);
     if (before) void request("/v1/console/logout", { method: "POST", bearer: before, keepalive: true }).catch(() => undefined);
     return answer;
   }
@@ -96,7 +95,7 @@ export class Client {
   }
 
   private forget(ended: boolean): void {
-    sessionStorage.removeItem(tokenKey);
+    sessionStorage.removeItem(consoleTokenKey);
     this.onGone(ended);
   }
 

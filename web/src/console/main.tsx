@@ -155,7 +155,7 @@ function Workshop({ client, who, section, id }: { client: Client; who: Identity;
   if (problem) return <main class="narrow"><ErrorNotice text={t("builderNotLoaded")} /></main>;
   if (!modules) return <Loading text={t("loading")} />;
   const [{ Builder }, { fieldTypes }] = modules;
-  return <Builder envelopeId={section === "build" ? id : undefined} templateId={section === "edit" ? id : undefined} bearer={client.token ?? ""} features={{ recipients: true, documents: true, send: true, fieldTypes }} contacts={contacts}
+  return <Builder envelopeId={section === "build" ? id : undefined} templateId={section === "edit" ? id : undefined} bearer={client.token ?? ""} features={{ recipients: true, documents: true, send: true, fieldTypes }} contacts={contacts} signingPage={section === "build" ? (recipient) => `/preview/${id}/${recipient}` : undefined}
     onClose={back} onEvent={(event) => { if (event === "sent") void sent(); }} />;
 }
 

@@ -40,6 +40,8 @@ export interface Host {
   framed?: boolean;
   /** The application around the frame has chosen the colour. */
   themed?: boolean;
+  /** Answers for the service when the sender looks at the page of a draft: nothing is stored, here or there. */
+  preview?: Client;
 }
 
 interface Props extends LocalizedProps {
@@ -68,7 +70,7 @@ function useOnline(): boolean {
 /** The signing of one signer, from the link to the receipt. */
 export function Sign({ token, session, host, speech, choose }: Props) {
   const { t } = speech;
-  const client = useMemo(() => new Client(token, session ? `countersign:session:${session}` : null), [token]);
+  const client = useMemo(() => host.preview ?? new Client(token, session ? `countersign:session:${session}` : null), [token]);
   const viewer = useMemo(() => new Viewer((id, page) => client.pagePath(id, page), () => client.headers()), [client]);
   const [state, dispatch] = useReducer(reduce, undefined, initial);
   const { context, dialog, draft, news, files, refused, branding, confirmAgain } = state;
@@ -92,7 +94,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     dispatch({ type: "branded", branding: b ?? null });
     if (!host.themed) paint(b?.primaryColor);
   };
-  const logo = branding?.logo ? `${client.base}/logo` : null;
+  const logo = branding?.logo ? client.logo : null;
 
   /**
    * Shows the page for an error that ends the signing. Returns true if the signer has answered, and shows the receipt.
@@ -112,9 +114,9 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     try {
       const c = await fetchContext();
       look(c.branding);
-      const wished = chosenLanguage() ? null : languageOf(c.language);
+      const wished = (host.preview ? ready.current : chosenLanguage()) ? null : languageOf(c.language);
       if (wished && wished !== language.current) choose(wished, false);
-      dispatch({ type: "loaded", context: c, found: await loadDraft(c) });
+      dispatch({ type: "loaded", context: c, found: host.preview ? null : await loadDraft(c) });
       document.title = c.subject ?? c.documents[0]?.name ?? "Countersign";
       if (!ready.current) host.emit("ready", c);
       ready.current = true;
@@ -136,7 +138,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   const open = context !== null && !state.over;
   // Saved in the same turn in which it is shown, so that every visible entry is kept. Before the code is verified
   // nothing was entered, and the draft on the device cannot be read: it stays unchanged.
-  useLayoutEffect(() => { if (open && isIdentified(context)) saveDraft(context, draft); }, [draft]);
+  useLayoutEffect(() => { if (open && isIdentified(context) && !host.preview) saveDraft(context, draft); }, [draft]);
 
   /** Runs work. An error that ends the signing shows its page; the caller handles all others. */
   const guarded = async <T,>(work: () => Promise<T>): Promise<T> => {
@@ -169,7 +171,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   const viewing = reading || screen.at === "consent";
   useEffect(() => { if (viewing) host.emit("viewed", context); }, [viewing]);
   useEffect(() => {
-    if (!viewing) return;
+    if (!viewing || host.preview) return;
     return watchShown(client, () => contextNow.current?.shown ?? null, async () => othersEntered(await fetchContext()), () => void load());
   }, [viewing, client]);
   useFitCheck(client, reading ? screen.context.fields : null, values, t, (misfits) => dispatch({ type: "misfit", misfits }));
@@ -184,7 +186,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       </Narrow>
     );
   }
-  if (screen.at === "end") return <Narrow speech={speech} choose={choose} branding={branding} logo={logo}><EndPage end={screen.end} outcome={screen.outcome} speech={speech} onRetry={() => void load()} /></Narrow>;
+  if (screen.at === "end") return <Narrow speech={speech} choose={choose} branding={branding} logo={logo}><EndPage end={screen.end} outcome={screen.outcome} speech={speech} onRetry={() => (screen.end === "preview" ? location.reload() : void load())} /></Narrow>;
   if (!context || screen.at === "loading") return <Loading text={t("loading")} />;
 
   const close = () => dispatch({ type: "closed" });
@@ -384,7 +386,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       )}
       {dialog?.name === "review" && (
         <Review context={visible!} names={names} values={shownValues} toDo={fieldsToDo(visible!, shownValues, problems)} problems={problems} read={read} news={news} files={fileActions} speech={speech} sign={sign}
-          fetchFinished={(documentId, page, level, signal) => client.finishedPage(documentId, page, level, submission(), signal)}
+          fetchFinished={host.preview ? undefined : (documentId, page, level, signal) => client.finishedPage(documentId, page, level, submission(), signal)}
           onGo={(target) => (typeof target !== "string" && "fieldId" in target ? lookAt(target) : leaveTo(target))} onClose={close} />
       )}
       {declineDialog}

@@ -6,7 +6,7 @@ import type { Outcome } from "./receipt";
 import { Contact } from "./Steps";
 
 /** The ways in which a link ends, or is not there yet. */
-export type EndState = "invalid" | "expired" | "used" | "voided" | "otherDeclined" | "completed" | "notYet" | "busy" | "offline" | "embedInvalid" | "embedExpired";
+export type EndState = "invalid" | "expired" | "used" | "voided" | "otherDeclined" | "completed" | "notYet" | "busy" | "offline" | "embedInvalid" | "embedExpired" | "preview";
 
 const ends: Record<EndState, { icon: IconName; tone: "" | "good" | "bad"; title: Key; text: Key }> = {
   invalid: { icon: "link", tone: "bad", title: "invalidTitle", text: "invalidText" },
@@ -20,6 +20,7 @@ const ends: Record<EndState, { icon: IconName; tone: "" | "good" | "bad"; title:
   offline: { icon: "link", tone: "", title: "downTitle", text: "unreachable" },
   embedInvalid: { icon: "link", tone: "bad", title: "embedInvalidTitle", text: "embedInvalidText" },
   embedExpired: { icon: "clock", tone: "", title: "embedExpiredTitle", text: "embedExpiredText" },
+  preview: { icon: "check", tone: "", title: "previewTitle", text: "previewText" },
 };
 
 /** Returns the end state that an error means, or null if the page can continue. */
@@ -42,6 +43,7 @@ function endOfLink(e: unknown): EndState | null {
     case "signer_pending": return "notYet";
     case "rate_limited": return "busy";
     case "session_expired": case "embedded_session_expired": return "embedExpired";
+    case "preview": return "preview";
     case "session_invalid": case "embedded_session_invalid": return "embedInvalid";
   }
   if (e.status === 410) return "used";
@@ -72,6 +74,7 @@ export function EndPage({ end, outcome, speech, onRetry }: { end: EndState; outc
       )}
       {outcome && <Contact sender={outcome.senderName} contact={outcome.contact} t={t} />}
       {again && <button type="button" onClick={onRetry}>{t("tryAgain")}</button>}
+      {end === "preview" && <button type="button" onClick={onRetry}>{t("startOver")}</button>}
     </section>
   );
 }

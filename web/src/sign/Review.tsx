@@ -22,7 +22,8 @@ interface Props {
   files: FileActions;
   speech: Localization;
   sign: () => Promise<void>;
-  fetchFinished: FetchFinished;
+  /** Absent in a preview, where there is nothing to seal. */
+  fetchFinished?: FetchFinished;
   onGo: (target: Target) => void;
   onClose: () => void;
 }
@@ -67,7 +68,7 @@ export function Review({ context, names, values, toDo: missing, problems, read, 
       {complete && (
         <>
           {context.documents.map((d) => <Entries key={d.documentId} doc={d} context={context} names={names} values={values} speech={speech} onGo={onGo} />)}
-          {news.length === 0 && !sending && <Finished context={context} fetchPage={fetchFinished} t={t} />}
+          {news.length === 0 && !sending && fetchFinished && <Finished context={context} fetchPage={fetchFinished} t={t} />}
           {context.kind !== "viewer" && <p class="small">{t(textFor(context.kind, "agreeBySigning"))}</p>}
         </>
       )}

@@ -20,6 +20,11 @@ export class Client {
     }
   }
 
+  /** Where the sender's logo is. */
+  get logo(): string {
+    return `${this.base}/logo`;
+  }
+
   ask<T>(path: string, options: RequestOptions = {}): Promise<T> {
     return request<T>(this.base + path, { ...options, session: this.session });
   }
@@ -47,22 +52,27 @@ export class Client {
   }
 
   openAttachment(a: { attachmentId: string; name: string }): Promise<void> {
-    return this.download(`/attachments/${a.attachmentId}`, a.name);
+    return this.download(`${this.base}/attachments/${a.attachmentId}`, a.name);
   }
 
   openDocument({ documentId, name }: { documentId: string; name: string }): Promise<void> {
-    return this.download(`/documents/${documentId}`, /\.pdf$/i.test(name) ? name : `${name}.pdf`);
+    return this.download(this.documentPath(documentId), /\.pdf$/i.test(name) ? name : `${name}.pdf`);
   }
 
   /** Fetches a file, which needs the session, and saves it on the device. */
   private async download(path: string, name: string): Promise<void> {
-    const res = await fetch(this.base + path, { headers: this.headers(), credentials: "same-origin" });
+    const res = await fetch(path, { headers: this.headers(), credentials: "same-origin" });
     if (!res.ok) throw new Error(`HTTP ${res.status}`);
     const address = URL.createObjectURL(await res.blob());
     const link = document.createElement("a");
     [link.href, link.download] = [address, name];
     link.click();
     setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  }
+
+  /** Returns the path of a document's file. */
+  documentPath(documentId: string): string {
+    return `${this.base}/documents/${documentId}`;
   }
 
   /** Returns the path of a page's picture. */
