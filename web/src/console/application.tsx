@@ -59,7 +59,7 @@ function Secrets({ client, email }: { client: Client; email: string }) {
       <ErrorNotice text={problem} />
       {fresh && <SecretNotice label={t("newClientSecret")} secret={fresh} onKept={() => setFresh("")} />}
       {data && (
-        <Table label={t("clientSecrets")} head={[t("created"), t("expires"), t("revoke")]}>
+        <Table label={t("clientSecrets")} head={[t("createdAt"), t("expires"), t("revoke")]}>
           {data.map((s, i) => (
             <tr key={s.id}>
               <td>{formatTime(s.createdAt)}{i === 0 && <> <span class="badge good">{t("newest")}</span></>}</td>

@@ -37,7 +37,7 @@ export function BulkSends({ client, who }: { client: Client; who: Identity }) {
       <ErrorNotice text={problem} />
       {data && !fresh && (
         <>
-          <Table label={t("bulkSends")} head={[t("name"), t("status"), t("sent"), t("failedAt"), t("workspace"), t("created")]}>
+          <Table label={t("bulkSends")} head={[t("name"), t("status"), t("sent"), t("failedAt"), t("workspace"), t("createdAt")]}>
             {data.data.map((b) => (
               <tr key={b.id}>
                 <td><a href={`#/bulk/${b.id}`}><bdi>{b.name || b.id}</bdi></a></td>
@@ -84,7 +84,7 @@ export function BulkSendPage({ client, who, id }: { client: Client; who: Identit
           <dt>{t("rowsPerMinute")}</dt><dd>{b.perMinute === null ? t("noLimit") : t("atMost", { n: b.perMinute })}</dd>
           <dt>{t("workspace")}</dt><dd><bdi>{b.tenantId}</bdi></dd>
           <dt>{t("template")}</dt><dd>{rich("templateVersion", { template: <a href={`#/templates/${b.templateId}`}>{template.data ? <bdi>{template.data.name}</bdi> : <bdi class="mono">{b.templateId}</bdi>}</a> }, b.templateVersion)}</dd>
-          <dt>{t("created")}</dt><dd>{formatTime(b.createdAt)}</dd>
+          <dt>{t("createdAt")}</dt><dd>{formatTime(b.createdAt)}</dd>
           {b.completedAt && <><dt>{t("ended")}</dt><dd>{formatTime(b.completedAt)}</dd></>}
         </dl>
         <ActionRow>

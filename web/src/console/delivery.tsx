@@ -18,7 +18,7 @@ export function DeliveryPage({ client, who, id }: { client: Client; who: Identit
         <dt>{t("endpoint")}</dt><dd class="mono">{d.webhookUrl ? <bdi>{d.webhookUrl}</bdi> : t("deleted")}</dd>
         {d.envelopeId && <><dt>{t("envelope")}</dt><dd><a href={`#/envelopes/${d.envelopeId}`}><bdi>{d.envelopeSubject ?? d.envelopeId}</bdi></a></dd></>}
         <dt>{t("eventId")}</dt><dd class="mono"><bdi>{d.eventId}</bdi></dd>
-        <dt>{t("created")}</dt><dd>{formatTime(d.createdAt)}</dd>
+        <dt>{t("createdAt")}</dt><dd>{formatTime(d.createdAt)}</dd>
         {d.deliveredAt && <><dt>{t("deliveredAt")}</dt><dd>{formatTime(d.deliveredAt)}</dd></>}
         {d.failedAt && <><dt>{t("failedAt")}</dt><dd>{formatTime(d.failedAt)}</dd></>}
         <dt>{t("resent")}</dt><dd>{t("times", { n: d.resends })}</dd>

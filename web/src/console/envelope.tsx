@@ -162,7 +162,7 @@ function Technical({ client, e, run }: { client: Client; e: Envelope; run: Run |
       <ActionButton label={t("downloadJson")} work={() => client.download(`envelopes/${e.id}`, `${e.id}.json`, "application/json")} />
       <ol class="timeline">{[...mailLines(e), ...deliveryLines(e)].map((l, i) => <TimelineRow key={`${l.at}${i}`} l={l} />)}</ol>
       <div class="scroll" tabIndex={0} role="region" aria-label={t("auditTrail")}>
-        <table class="rows"><thead><tr><th scope="col">{t("number")}</th><th scope="col">{t("time")}</th><th scope="col">{t("event")}</th><th scope="col">{t("actor")}</th><th scope="col">{t("ip")}</th></tr></thead>
+        <table class="rows"><thead><tr><th scope="col">{t("number")}</th><th scope="col">{t("time")}</th><th scope="col">{t("event")}</th><th scope="col">{t("actor")}</th><th scope="col">{t("ipAddress")}</th></tr></thead>
           <tbody>{[...e.auditLog].sort((a, b) => b.seq - a.seq).map((x) => <tr key={x.seq}><td>{numeral(x.seq)}</td><td>{formatTime(x.timestamp)}</td><td class="mono">{x.event}</td><td class="mono">{x.actor}</td><td class="mono">{x.ip ?? "–"}</td></tr>)}</tbody></table>
       </div>
     </div>

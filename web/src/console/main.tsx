@@ -1,5 +1,5 @@
 import { render } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError } from "../ui/http";
 import { preferredLanguage, rememberLanguage, setDocumentLanguage, type Language } from "../ui/i18n";
 import { LanguageChoice, Loading } from "../ui/parts";
@@ -80,6 +80,9 @@ function Console() {
     const timer = setInterval(() => void client.call("me", background()).catch(() => undefined), look);
     return () => clearInterval(timer);
   }, [who]);
+  const sectionsRef = useRef<HTMLElement>(null);
+  // On a phone the sections are one line, which is scrolled to the current one.
+  useEffect(() => { sectionsRef.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }); }, [section, who]);
   if (!asked) return null;
   if (!who) return <Login client={client} ended={ended} told={told} onIn={(w) => { setTold(noProblem); enter(w); }} foot={switcher} />;
   if (who.mustEnrol) return <MustEnrol client={client} email={who.user?.email ?? ""} onDone={() => setWho({ ...who, mustEnrol: false })} />;
@@ -89,9 +92,9 @@ function Console() {
     <AtProvider.Provider value={who.signIn === "provider"}><WorkspaceProvider key={who.app.id} client={client} who={who}><div class="console">
       <header class="masthead">
         <strong>Countersign</strong>
-        <nav aria-label={t("sections")}>{Object.entries({ ...sections, ...(hasRole(who, "support") ? help : {}), ...(hasRole(who, "admin") ? administration : {}) }).map(([key, name]) => <a key={key} href={`#/${key}`} aria-current={key === current ? "page" : undefined}>{t(name)}</a>)}</nav>
+        <nav ref={sectionsRef} aria-label={t("sections")}>{Object.entries({ ...sections, ...(hasRole(who, "support") ? help : {}), ...(hasRole(who, "admin") ? administration : {}) }).map(([key, name]) => <a key={key} href={`#/${key}`} aria-current={key === current ? "page" : undefined}>{t(name)}</a>)}</nav>
         <WorkspaceChoice who={who} />
-        <span class="quiet small"><bdi>{who.app.name}</bdi>{who.user && <> · <a href="#/account" aria-current={current === "account" ? "page" : undefined}><bdi>{who.user.name}</bdi></a> · {nameOf(who.user.role)}</>}</span>
+        <span class="quiet small"><span class="ofapp"><bdi>{who.app.name}</bdi>{who.user && " · "}</span>{who.user && <><a href="#/account" aria-current={current === "account" ? "page" : undefined}><bdi>{who.user.name}</bdi></a> · {nameOf(who.user.role)}</>}</span>
         {switcher}
         <button type="button" class="bare small" onClick={() => client.logout()}>{t("signOut")}</button>
       </header>

@@ -100,7 +100,7 @@ function Passkeys({ client, email, passkeys, factors, last, more, onChange }: { 
           {passkeys.map((p) => (
             <li key={p.id}>
               <span><bdi>{p.name}</bdi><br /><span class="quiet small">{p.usedAt ? t("passkeyUsed", { since: formatTime(p.createdAt), used: formatTime(p.usedAt) }) : t("passkeyUnused", { since: formatTime(p.createdAt) })}</span></span>
-              {!last && <button type="button" class="plain small" aria-label={t("removeOf", { name: p.name })} onClick={() => setAsking(p)}>{t("remove")}</button>}
+              {!last && <button type="button" class="plain small" aria-label={t("removeName", { name: p.name })} onClick={() => setAsking(p)}>{t("remove")}</button>}
             </li>
           ))}
         </ul>

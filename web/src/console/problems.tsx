@@ -65,7 +65,7 @@ function MailTable({ rows }: { rows: MailProblem[] }) {
     <>
       <h2 class="later">{t("rejectedEmails")}</h2>
       <p class="quiet">{t("rejectedText")}</p>
-      <Table label={t("rejectedEmails")} head={[t("envelope"), t("to"), t("emailKind"), t("status"), t("mailServerResponse"), t("created")]}>
+      <Table label={t("rejectedEmails")} head={[t("envelope"), t("to"), t("emailKind"), t("status"), t("mailServerResponse"), t("createdAt")]}>
         {rows.map((m) => (
           <tr key={`${m.envelopeId}-${m.signerId}-${m.kind}-${m.createdAt}`}>
             <td><EnvelopeLink id={m.envelopeId} subject={m.subject} /></td>

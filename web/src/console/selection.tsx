@@ -20,7 +20,7 @@ const kinds: Record<Kind, { label: TextKey; title: TextKey; text: TextKey; fits:
   remind: { label: "remind", title: "remindTitle", text: "remindText", fits: (e) => isOpen(e) && awaited(e).length > 0, otherwise: "nobodyToRemind", tone: "" },
   extend: { label: "extend", title: "extendTitle", text: "extendText", fits: isOpen, otherwise: "notOpen", tone: "" },
   void: { label: "void", title: "voidTitle", text: "voidText", fits: isOpen, otherwise: "notOpen", tone: "bad" },
-  download: { label: "downloadZip", title: "downloadTitle", text: "downloadText", fits: (e) => sealedFiles(e).length > 0, otherwise: "nothingSealed", tone: "" },
+  download: { label: "download", title: "downloadTitle", text: "downloadText", fits: (e) => sealedFiles(e).length > 0, otherwise: "nothingSealed", tone: "" },
 };
 
 /** What can be done with the selected envelopes. */
@@ -39,7 +39,7 @@ export function SelectionBar({ client, who, selected, onClear, onChanged }: { cl
     <div class="selection" role="region" aria-label={t("selection")}>
       <strong role="status">{t("selected", { n: selected.length })}</strong>
       {support && (["remind", "extend", "void"] as const).map((k) => <button key={k} type="button" class="plain small" onClick={() => setDoing(k)}>{t(kinds[k].label)}</button>)}
-      <button type="button" class="plain small" onClick={() => setDoing("download")}>{t("downloadZip")}</button>
+      <button type="button" class="plain small" onClick={() => setDoing("download")}>{t("download")}</button>
       <button type="button" class="plain small" onClick={csv}>{t("csv")}</button>
       <button type="button" class="bare small" onClick={onClear}>{t("clearSelection")}</button>
       {doing && <Run client={client} kind={doing} envelopes={selected} onChanged={onChanged} onClose={() => setDoing(null)} />}

@@ -92,7 +92,7 @@ export function TemplatePage({ client, who, id }: { client: Client; who: Identit
             <h2>{t("documents")}</h2>
             <ul class="plainlist">{template.documents.map((d) => (
               <li key={d.id}><div><bdi>{d.name || t("unnamed")}</bdi><br /><span class="quiet small">{t("pageCount", { n: d.pageCount })} · {formatBytes(d.size, locale())}</span></div>
-                {!template.archivedAt && <ActionButton label={t("download")} name={t("downloadOf", { name: d.name || t("unnamed") })} work={() => client.download(`/v1/templates/${id}/document?${query({ documentId: d.id })}`, d.name || "document.pdf")} />}</li>
+                {!template.archivedAt && <ActionButton label={t("download")} name={t("downloadName", { name: d.name || t("unnamed") })} work={() => client.download(`/v1/templates/${id}/document?${query({ documentId: d.id })}`, d.name || "document.pdf")} />}</li>
             ))}</ul>
             {template.documents.length === 0 && <p class="quiet">{t("noDocument")}</p>}
           </section>
@@ -151,7 +151,7 @@ function NewTemplate({ client, who, onClose }: { client: Client; who: Identity; 
   return (
     <FormDialog title={t("newTemplate")} label={t("continue")} work={make} onClose={onClose}>
       <div onDragOver={(e) => e.preventDefault()} onDrop={(e) => { e.preventDefault(); take(e.dataTransfer?.files); }}>
-        <label for="newfiles">{t("dropPDFs")}</label>
+        <label for="newfiles">{t("dropPdfs")}</label>
         <input id="newfiles" data-first type="file" accept="application/pdf" multiple required={files.length === 0} onChange={(e) => take(e.currentTarget.files)} />
         {files.length > 1 && <p class="quiet small">{files.map((f) => f.name).join(", ")}</p>}
       </div>

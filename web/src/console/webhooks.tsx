@@ -140,7 +140,7 @@ function Deliveries({ client, who }: { client: Client; who: Identity }) {
       <ErrorNotice text={problem} />
       {data && (
         <>
-          <Table label={t("deliveries")} head={[t("event"), t("status"), t("envelope"), t("endpoint"), t("attempts"), t("created"), t("resend")]}>
+          <Table label={t("deliveries")} head={[t("event"), t("status"), t("envelope"), t("endpoint"), t("attempts"), t("createdAt"), t("resend")]}>
             {data.data.map((d) => (
               <tr key={d.id}>
                 <td><a href={`#/deliveries/${d.id}`}><bdi>{d.event}</bdi></a></td>
