@@ -124,7 +124,7 @@ func TestNamesOfButtonsBeginAsTheyRead(t *testing.T) {
 		}
 		texts = read(t, tag, "console.json")
 		for name, shown := range map[string]string{
-			"removeName": "remove", "removeOf": "remove", "downloadName": "download", "downloadOf": "download", "restartWorkflowOf": "restartWorkflow", "retryNowOf": "retryNow", "remindName": "remind",
+			"removeName": "remove", "downloadName": "download", "restartWorkflowOf": "restartWorkflow", "retryNowOf": "retryNow", "remindName": "remind",
 			"correctEmailOf": "correctEmail", "reassignName": "reassign", "replaceName": "replace", "copyLinkOf": "copyLink", "newLinkTo": "newLink", "copiesAgainTo": "copiesAgain", "newEnvelopeFrom": "newEnvelope",
 		} {
 			assert.Contains(t, strings.ToLower(texts[name].(string)), strings.ToLower(texts[shown].(string)), "%s: %s", tag, name)

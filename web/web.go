@@ -35,7 +35,7 @@ var (
 var pages = map[string]string{
 	"": "home.html", "sign": "sign.html", "download": "download.html", "verify": "verify.html", "console": "console.html", "unsubscribe": "unsubscribe.html",
 	"preview": "preview.html",
-	"embed": "embed.html", // the API replaces who may frame it
+	"embed":   "embed.html", // the API replaces who may frame it
 }
 
 // Handler serves the pages and what they load. Nobody may frame them; only the service's own pages may frame the preview.
