@@ -35,11 +35,8 @@ type limited struct {
 
 // Err implements context.Context.
 func (l *limited) Err() error {
-	if err := l.Context.Err(); err != nil {
-		return err
-	}
 	if thread, used := threadTime(); thread == l.thread && used > l.most {
 		return ErrSpent
 	}
-	return nil
+	return l.Context.Err()
 }

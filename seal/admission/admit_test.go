@@ -8,7 +8,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -64,14 +63,6 @@ func repeated(s string, n int) []string {
 		out[i] = s
 	}
 	return out
-}
-
-func TestAdmit_NoTime_IsRejected(t *testing.T) {
-	t.Parallel()
-	lim := admission.DefaultLimits()
-	lim.Timeout = time.Nanosecond
-	_, err := admit(t, file("", ""), lim)
-	requireRefused(t, err, refusal.TooLong().Code, "")
 }
 
 // TestAdmit_EndFarFromTheEnd_IsNamed: the end is searched in pieces of 1 MB, also where it lies on the border of two.

@@ -5,14 +5,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io"
+	"runtime"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/budget"
 	"countersign/prepare"
 	"countersign/seal/admission"
 	"countersign/seal/refusal"
@@ -53,7 +52,27 @@ func TestAdmit_OnABusyMachine_DoesNotBlameTheFile(t *testing.T) {
 	_, refused := errors.AsType[*refusal.Error](err)
 	require.False(t, refused, "%v", err)
 
-	r, refused := errors.AsType[*refusal.Error](admission.RefusalOf(fmt.Errorf("page 1: %w", budget.ErrSpent)))
-	require.True(t, refused, "that of a file which takes too much time is one")
-	require.Equal(t, refusal.PDFTooComplex, r.Code)
+}
+
+// costly is a file of which each part takes much time of the processor.
+type costly struct{ io.ReaderAt }
+
+func (c costly) ReadAt(b []byte, off int64) (int, error) {
+	block := make([]byte, 64<<20)
+	sum := sha256.Sum256(block)
+	copy(block, sum[:])
+	return c.ReaderAt.ReadAt(b, off)
+}
+
+// TestAdmit_OfAFileThatTakesTooMuchTime_IsRefused: the file is at fault.
+func TestAdmit_OfAFileThatTakesTooMuchTime_IsRefused(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		return // only the clock counts
+	}
+	b := file("", "", "<<>>")
+	lim := admission.DefaultLimits()
+	lim.Timeout = 10 * time.Millisecond
+	_, err := admission.Admit(t.Context(), costly{bytes.NewReader(b)}, int64(len(b)), lim)
+	requireRefused(t, err, refusal.PDFTooComplex, "took too long")
 }

@@ -45,19 +45,27 @@ func (d *Document) MissingGlyphs(number int) ([]MissingGlyph, error) {
 			if _, ok := embedded[font]; !ok {
 				embedded[font] = font == 0 || r.d.call("FPDFFont_GetIsEmbedded", font) == 1
 			}
-			g := glyph{font, rune(uint32(r.d.call("FPDFText_GetUnicode", r.text, index)))} //nolint:gosec // 32 bits
+			code, divides := r.code(index)
+			g := glyph{font, code}
 			if embedded[font] || seen[g] || unicode.IsSpace(g.code) || unicode.Is(unicode.Cf, g.code) {
 				continue
 			}
 			seen[g] = true
-			path := r.d.call("FPDFFont_GetGlyphPath", font, uint64(uint32(g.code)), api.EncodeF32(12))           //nolint:gosec // a code point
-			if (path == 0 || int32(r.d.call("FPDFGlyphPath_CountGlyphSegments", path)) <= 0) && !found[g.code] { //nolint:gosec // an int
+			if !found[g.code] && !r.draws(font, g.code) && !(divides && r.draws(font, softHyphen)) {
 				found[g.code] = true
 				out = append(out, MissingGlyph{number, g.code, r.fontName(font)})
 			}
 		}
 	})
 	return out, err
+}
+
+const softHyphen = 0xAD
+
+// draws reports whether a font draws a character.
+func (r *textReader) draws(font uint64, code rune) bool {
+	path := r.d.call("FPDFFont_GetGlyphPath", font, uint64(uint32(code)), api.EncodeF32(12)) //nolint:gosec // a code point
+	return path != 0 && int32(r.d.call("FPDFGlyphPath_CountGlyphSegments", path)) > 0        //nolint:gosec // an int
 }
 
 // maxFontName bounds the name of a font, in bytes.

@@ -124,11 +124,24 @@ type character struct {
 	code           rune
 	x0, y0, x1, y1 float64 // upright, on the displayed page
 	angle          float64 // degrees clockwise
+	divides        bool    // a hyphen behind which the word goes on in the next line
 }
 
-func (r *textReader) at(i int) character {
-	index := uint64(i)                                                                 //nolint:gosec // not negative
-	c := character{code: rune(uint32(r.d.call("FPDFText_GetUnicode", r.text, index)))} //nolint:gosec // 32 bits
+// lineHyphen is what PDFium makes of the hyphen of a word that is divided at the end of a line.
+const lineHyphen = 2
+
+// code returns a character.
+func (r *textReader) code(index uint64) (code rune, divides bool) {
+	code = rune(uint32(r.d.call("FPDFText_GetUnicode", r.text, index))) //nolint:gosec // 32 bits
+	if code == lineHyphen && r.d.call("FPDFText_IsHyphen", r.text, index) == 1 {
+		return '-', true
+	}
+	return code, false
+}
+
+func (r *textReader) at(i int) (c character) {
+	index := uint64(i) //nolint:gosec // not negative
+	c.code, c.divides = r.code(index)
 	if unicode.IsSpace(c.code) {
 		return c
 	}
@@ -263,6 +276,7 @@ func (w *wordBuilder) add(c character) {
 		b.x0, b.y0, b.x1, b.y1 = min(b.x0, c.x0), min(b.y0, c.y0), max(b.x1, c.x1), max(b.y1, c.y1)
 	}
 	w.word = append(w.word, c)
+	w.broken = c.divides
 }
 
 func (w *wordBuilder) end() {
