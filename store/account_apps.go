@@ -110,7 +110,7 @@ func (s *AppRepository) UpdateApp(ctx context.Context, id uuid.UUID, c AppChange
 	return a, wrap(err, "update app %s", id)
 }
 
-// PlanLimits is what a plan allows.
+// PlanLimits returns the limits of a plan.
 func (s *AppRepository) PlanLimits(plan models.Plan) models.PlanLimits {
 	return s.cfg.Plans.Limits(plan)
 }
@@ -127,8 +127,8 @@ func (s *AppRepository) App(ctx context.Context, id uuid.UUID) (*models.App, err
 	return a, wrap(err, "load app %s", id)
 }
 
-// SignInApp returns the app of a person who signs in at the provider for the first time: the app with the client id
-// or, if client is zero, the only app. It returns models.ErrNotFound if there is none or more than one.
+// SignInApp returns the app of a user who signs in at the provider for the first time: the app with the client id or,
+// if client is zero, the only app. It returns models.ErrNotFound if there is none or more than one.
 func (s *AppRepository) SignInApp(ctx context.Context, client uuid.UUID) (*models.App, error) {
 	found, err := find[*models.App](whereGiven(s.db.WithContext(ctx).Limit(2), "client_id = ?", client))
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestAppsAreChecked: when they are made and when they are changed, and a change
-// that is refused changes nothing.
-func TestAppsAreChecked(t *testing.T) {
+// TestApps_AreValidated checks that apps are validated when they are created and changed, and that a rejected change
+// changes nothing.
+func TestApps_AreValidated(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
@@ -85,8 +85,8 @@ func TestAppsAreChecked(t *testing.T) {
 	})
 }
 
-// TestClientSecrets: each is good until its end and not at it, the newest is
-// never ended, and no app's secret opens another.
+// TestClientSecrets checks that each secret is valid until its end, that the newest cannot be ended, and that a secret
+// authenticates only its own app.
 func TestClientSecrets(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -151,9 +151,9 @@ func TestClientSecrets(t *testing.T) {
 	})
 }
 
-// TestPlansAreCounted: each app's envelopes, month by month, to the last one that
-// the plan has; a plan of which nothing is known sends none.
-func TestPlansAreCounted(t *testing.T) {
+// TestPlans_AreCounted checks that the envelopes of each app are counted by month, up to the limit of its plan, and
+// that an unknown plan sends none.
+func TestPlans_AreCounted(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
@@ -204,8 +204,8 @@ func TestPlansAreCounted(t *testing.T) {
 	}
 }
 
-// TestMonths: a period begins with the month, in UTC.
-func TestMonths(t *testing.T) {
+// TestPeriodStart_IsUTCMonth checks that a period begins with the month in UTC.
+func TestPeriodStart_IsUTCMonth(t *testing.T) {
 	t.Parallel()
 	west := time.FixedZone("west", -5*3600)
 	assert.Equal(t, time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), store.PeriodStart(time.Date(2026, 11, 30, 20, 0, 0, 0, west)))

@@ -15,7 +15,7 @@ import (
 // brandingNames are the settings that a branding sets, as in JSON.
 var brandingNames = []string{"primaryColor", "senderName", "replyTo", "footer", "supportUrl", "logo"}
 
-// Branding returns what a tenant has chosen itself.
+// Branding returns the branding that a tenant has set.
 func (s *AppRepository) Branding(ctx context.Context, app uuid.UUID, tenant string) (models.Branding, error) {
 	own, _, err := s.Settings(ctx, app, tenant)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *AppRepository) ChangeBranding(ctx context.Context, app uuid.UUID, tenan
 	})
 }
 
-// saveLogo keeps a logo, or removes it where there is none.
+// saveLogo stores a logo, or deletes it if png is empty.
 func saveLogo(tx *gorm.DB, v models.Settings, png []byte) error {
 	row := models.TenantLogo{AppID: v.AppID, TenantID: v.TenantID, PNG: png}
 	var err error
@@ -65,7 +65,7 @@ func saveLogo(tx *gorm.DB, v models.Settings, png []byte) error {
 	return wrap(err, "save logo")
 }
 
-// ClearBranding has everything look as it does for everybody.
+// ClearBranding resets a tenant's branding to the default.
 func (s *AppRepository) ClearBranding(ctx context.Context, app uuid.UUID, tenant string) error {
 	return s.ChangeBranding(ctx, app, tenant, models.Branding{}, brandingNames)
 }

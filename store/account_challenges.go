@@ -13,13 +13,14 @@ import (
 
 const labelConsoleChallenge = "console-challenge"
 
-// Challenge is a challenge for a person who signs in.
+// Challenge is the stored challenge of a sign-in.
 type Challenge struct {
 	Kind models.ChallengeKind
-	// Answer is the random text that comes back, and Holder what only the asked browser or session has. Neither is stored.
+	// Answer is the random text that the response must contain, and Holder a secret of the browser or session that
+	// requested the challenge. Neither is stored.
 	Answer, Holder string
 	User           *uuid.UUID // nil: not known yet
-	Data           []byte     // what the answer is checked against
+	Data           []byte     // data to verify the response
 }
 
 func challengeID(answer string) string { return hex.EncodeToString(hashOf(answer)) }
@@ -33,9 +34,8 @@ func (s *UserRepository) CreateChallenge(ctx context.Context, c Challenge, lifet
 	return wrap(s.db.WithContext(ctx).Create(&row).Error, "create challenge")
 }
 
-// TakeChallenge uses up the challenge that an answer belongs to, and fills in user and
-// data. It returns models.ErrNotFound where there is none of that kind and holder, where
-// it has expired, and where it was taken before.
+// TakeChallenge uses up the challenge of a response, and fills in user and data. It returns models.ErrNotFound if no
+// challenge of that kind and holder exists, or if it has expired or was used before.
 func (s *UserRepository) TakeChallenge(ctx context.Context, c *Challenge) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		row, err := take[models.ConsoleChallenge](tx, "id = ? AND kind = ? AND holder = ? AND expires_at > ?", challengeID(c.Answer), c.Kind, hashOf(c.Holder), s.now())

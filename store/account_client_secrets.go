@@ -14,7 +14,7 @@ import (
 	"countersign/models"
 )
 
-// labelClientSecret is the label of what the vault encrypts.
+// labelClientSecret is the encryption label of client secrets.
 const labelClientSecret = "client-secret"
 
 // ClientSecrets lists an app's valid client secrets, newest first, without their values.
@@ -50,8 +50,7 @@ func (s *AppRepository) EndClientSecret(ctx context.Context, app, id uuid.UUID) 
 	return wrap(err, "end client secret %s", id)
 }
 
-// AddSecret gives an app another secret, shown only now. The ones before stay
-// good for the length of overlap, and no longer.
+// AddSecret adds a secret to an app and returns it, which is the only time. Earlier secrets expire after overlap.
 func (s *AppRepository) AddSecret(ctx context.Context, app uuid.UUID, overlap time.Duration) (string, error) {
 	secret, cs, err := s.newSecret(app)
 	if err != nil {
@@ -84,7 +83,7 @@ func (s *AppRepository) newSecret(app uuid.UUID) (string, *models.ClientSecret, 
 	}, nil
 }
 
-// decoyHash makes the answer to an unknown client take as long as to a wrong secret.
+// decoyHash makes authenticating an unknown client take as long as checking a wrong secret.
 var decoyHash = []byte("$2a$10$7EqJtq98hPqEX7fNZaFWoOhi5yjzWmC.5pjz7pTgAE5lKQ5xqG3pK")
 
 // Authenticate returns the app that the credentials belong to, or
@@ -100,7 +99,7 @@ func (s *AppRepository) Authenticate(ctx context.Context, clientID, secret strin
 		}
 	}
 	if len(secrets) == 0 {
-		_ = bcrypt.CompareHashAndPassword(decoyHash, []byte(secret)) // only for the time it takes
+		_ = bcrypt.CompareHashAndPassword(decoyHash, []byte(secret)) // takes the same time as a known client
 		return nil, models.ErrNotFound
 	}
 	for _, cs := range secrets {

@@ -22,11 +22,10 @@ const (
 	MaxContactPage = 1000
 )
 
-// errConcurrentInsert says that another transaction made the row first.
-var errConcurrentInsert = errors.New("store: another was first")
+// errConcurrentInsert reports that another transaction inserted the row first.
+var errConcurrentInsert = errors.New("store: another process inserted the row first")
 
-// SaveContact creates the contact, or updates the one with the same address,
-// whose phone number stays with keepPhone.
+// SaveContact creates the contact, or updates the one with the same address. keepPhone keeps the stored phone number.
 func (s *AppRepository) SaveContact(ctx context.Context, c models.Contact, keepPhone bool) (*models.Contact, error) {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		err := s.saveContact(tx, &c, keepPhone)
@@ -75,8 +74,8 @@ func roomForContact(tx *gorm.DB, app uuid.UUID) error {
 	return nil
 }
 
-// Contacts lists a page of an app's contacts by name, and says how many there
-// are; search matches any part of name and address. Pages count from 1.
+// Contacts returns a page of an app's contacts by name, and the total; search matches any part of name and address.
+// Pages count from 1.
 func (s *AppRepository) Contacts(ctx context.Context, app uuid.UUID, search string, pageNumber, size int) (_ []models.Contact, total int, err error) {
 	search = normalizeForSearch(search)
 	var list []searchableContact
@@ -111,16 +110,16 @@ type searchableContact struct {
 
 // DeleteContact removes an app's contact.
 func (s *AppRepository) DeleteContact(ctx context.Context, app, id uuid.UUID) error {
-	done := s.db.WithContext(ctx).Where("id = ? AND app_id = ?", id, app).Delete(&models.Contact{})
-	return wrap(unlessNone(done, models.ErrNotFound), "delete contact %s", id)
+	result := s.db.WithContext(ctx).Where("id = ? AND app_id = ?", id, app).Delete(&models.Contact{})
+	return wrap(unlessNone(result, models.ErrNotFound), "delete contact %s", id)
 }
 
 func (s *AppRepository) contactKeys(app uuid.UUID, email string) []string {
 	return s.addressKeys("contacts "+app.String(), email)
 }
 
-// rehashContact removes a contact whose address has another under the newest key:
-// processes that knew different keys made both at the same moment.
+// rehashContact deletes a contact if another row has its address under the newest key: processes with different keys
+// created both at the same moment.
 func (s *AppRepository) rehashContact(tx *gorm.DB, c *models.Contact) error {
 	c.EmailKey = s.contactKeys(c.AppID, c.Email)[0]
 	others, err := count(tx.Model(c).Where("app_id = ? AND email_key = ? AND id <> ?", c.AppID, c.EmailKey, c.ID))

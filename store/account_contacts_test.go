@@ -46,9 +46,9 @@ func TestContacts(t *testing.T) {
 	})
 }
 
-// TestSoManyContacts: an app's list has an end, since it is searched outside the
-// database; what is there already can be changed.
-func TestSoManyContacts(t *testing.T) {
+// TestContacts_AreLimited checks that an app's list of contacts is limited, because it is searched outside the
+// database, and that existing contacts can still be changed at the limit.
+func TestContacts_AreLimited(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
@@ -106,9 +106,9 @@ func TestSoManyContacts(t *testing.T) {
 	}
 }
 
-// TestContactsAreTheApps: with what they were saved with, up to the phone number
-// that is kept; other apps have their own of the same address.
-func TestContactsAreTheApps(t *testing.T) {
+// TestContacts_BelongToTheirApp checks that contacts are loaded as they were saved, including the phone number, and
+// that apps can have separate contacts with the same address.
+func TestContacts_BelongToTheirApp(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()

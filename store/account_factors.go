@@ -28,11 +28,11 @@ const (
 var (
 	errFactorActive = models.Refuse(models.KindConflict, "second_factor_active", "The account already has a second factor. Remove it first.")
 	errFactorNone   = models.Refuse(models.KindConflict, "second_factor_none", "The account has no second factor to confirm or use.")
-	// ErrCode says that a code is wrong, or was used before.
+	// ErrCode reports that a code is wrong or was used before.
 	ErrCode = models.Refuse(models.KindUnauthorized, "invalid_code", "The code is wrong or was already used.")
 )
 
-// FactorState is what a console user has of a second factor.
+// FactorState describes the second factors of a console user.
 type FactorState struct {
 	Active        bool // one of them
 	TOTP          bool // an authenticator app
@@ -40,10 +40,10 @@ type FactorState struct {
 	RecoveryCodes int // that are left
 }
 
-// FactorState says what a console user has.
+// FactorState returns the state of a console user's second factors.
 func (s *UserRepository) FactorState(ctx context.Context, user uuid.UUID) (FactorState, error) {
 	var f FactorState
-	// SQL: three questions in one statement, which is one snapshot.
+	// SQL: three subqueries in one statement, which is one snapshot.
 	err := s.db.WithContext(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM console_factors WHERE id = ? AND confirmed_at IS NOT NULL) AS totp,
 		(SELECT COUNT(*) FROM console_passkeys WHERE user_id = ?) AS passkeys,
 		(SELECT COUNT(*) FROM console_recovery_codes WHERE user_id = ?) AS recovery_codes`, user, user, user).Scan(&f).Error
@@ -51,26 +51,26 @@ func (s *UserRepository) FactorState(ctx context.Context, user uuid.UUID) (Facto
 	return f, wrap(err, "load second factor")
 }
 
-// EnrolFactor makes the secret of a console user's second factor. It counts for
-// nothing until Confirm; asking again makes another one.
+// EnrolFactor creates the secret of a console user's second factor, which is inactive until ConfirmFactor. Each call
+// replaces the secret.
 func (s *UserRepository) EnrolFactor(ctx context.Context, u *models.ConsoleUser) (totp.Secret, error) {
 	secret, err := totp.New(issuer, u.Email)
 	if err != nil {
 		return secret, err
 	}
 	f := models.ConsoleFactor{UserID: u.ID, Secret: s.vault.Encrypt([]byte(secret.Text), labelConsoleFactor), CreatedAt: s.now()}
-	done := s.db.WithContext(ctx).Clauses(clause.OnConflict{
+	result := s.db.WithContext(ctx).Clauses(clause.OnConflict{
 		Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"secret", "created_at", "last_step"}),
 		Where: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "console_factors.confirmed_at IS NULL"}}},
 	}).Create(&f)
-	if err := unlessNone(done, errFactorActive); err != nil {
+	if err := unlessNone(result, errFactorActive); err != nil {
 		return totp.Secret{}, fmt.Errorf("enrol second factor: %w", err)
 	}
 	return secret, nil
 }
 
-// ConfirmFactor makes the second factor count, once its first code is right. It
-// returns recovery codes, which are shown only now, and ends all other sessions.
+// ConfirmFactor activates the second factor with its first correct code. It returns recovery codes, which are shown
+// only now, and ends all other sessions.
 func (s *UserRepository) ConfirmFactor(ctx context.Context, user uuid.UUID, code string, keep uuid.UUID) (recovery []string, err error) {
 	err = s.tx(ctx, func(tx *gorm.DB) error {
 		if err := s.consumeTimeStep(tx, user, code, false); err != nil {
@@ -127,7 +127,7 @@ func (s *UserRepository) consumeTimeStep(tx *gorm.DB, user uuid.UUID, code strin
 	return unlessNone(tx.Model(f).Where("last_step < ? AND secret = ?", step, f.Secret).Updates(change), ErrCode)
 }
 
-// RenewRecoveryCodes makes new recovery codes in place of those that are left.
+// RenewRecoveryCodes replaces the remaining recovery codes by new ones.
 func (s *UserRepository) RenewRecoveryCodes(ctx context.Context, user uuid.UUID) (codes []string, err error) {
 	err = s.tx(ctx, func(tx *gorm.DB) error {
 		codes, err = replaceRecoveryCodes(tx, user)
@@ -153,8 +153,8 @@ func replaceRecoveryCodes(tx *gorm.DB, user uuid.UUID) ([]string, error) {
 	return codes, tx.Create(&rows).Error
 }
 
-// RemoveFactor removes a console user's authenticator app, with the recovery codes where
-// it was the last second factor, and ends all sessions but the one to keep.
+// RemoveFactor removes a console user's authenticator app, and the recovery codes if it was the last second factor. It
+// ends all sessions except keep.
 func (s *UserRepository) RemoveFactor(ctx context.Context, user, keep uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		err := tx.Where("id = ?", user).Delete(&models.ConsoleFactor{}).Error

@@ -34,8 +34,8 @@ func confirmFactor(t *testing.T, s *store.Store, clock *kit.Clock, u *models.Con
 	return made.Text, recovery
 }
 
-// TestSecondFactors: one counts from its first right code on, each code is good
-// once, and it is its user's alone.
+// TestSecondFactors checks that a factor is active from its first correct code on, and that each code is accepted once
+// and only for its user.
 func TestSecondFactors(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -113,8 +113,8 @@ func TestSecondFactors(t *testing.T) {
 	})
 }
 
-// TestConsoleSessions: on so many devices, each user's own, and kept by being at
-// work to the minute.
+// TestConsoleSessions checks that a user can have sessions on several devices up to a limit, and that activity extends
+// them.
 func TestConsoleSessions(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -181,9 +181,9 @@ func TestConsoleSessions(t *testing.T) {
 	})
 }
 
-// TestAReplacedSecretConfirmsNothing: a code of the secret that was there when its
-// request began does not confirm one that was made meanwhile.
-func TestAReplacedSecretConfirmsNothing(t *testing.T) {
+// TestReplacedSecret_ConfirmsNoFactor checks that a code of the secret from the beginning of the request does not
+// confirm a factor that was created during it.
+func TestReplacedSecret_ConfirmsNoFactor(t *testing.T) {
 	t.Parallel()
 	ctx, clock := t.Context(), kit.NewClock()
 	s := kit.Store(t, "postgres", clock.Now)

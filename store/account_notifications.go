@@ -12,7 +12,7 @@ import (
 	"countersign/models"
 )
 
-// NotificationRepository stores what console users are notified of.
+// NotificationRepository stores notifications of console users and their settings.
 type NotificationRepository struct{ *engine }
 
 // Notifications returns the notification settings of a console user, or the defaults.
@@ -27,8 +27,8 @@ func (s *NotificationRepository) Notifications(ctx context.Context, user uuid.UU
 	return *n, nil
 }
 
-// ChangeNotifications changes the notification settings of a console user who is not disabled. What waits for the daily
-// digest is sent with the next one, unless the user wants no notifications any more.
+// ChangeNotifications changes the notification settings of a console user who is not disabled. Events of the pending
+// digest are sent with the next one, unless the user turns all notifications off.
 func (s *NotificationRepository) ChangeNotifications(ctx context.Context, user uuid.UUID, change func(*models.NotificationSettings) error) (models.NotificationSettings, error) {
 	var n models.NotificationSettings
 	err := s.tx(ctx, func(tx *gorm.DB) error {
@@ -66,7 +66,7 @@ func (s *NotificationRepository) ChangeNotifications(ctx context.Context, user u
 	return n, wrap(err, "change notification settings of %s", user)
 }
 
-// removeNotifications removes what is stored of a user's notifications.
+// removeNotifications deletes the notification settings and pending digest of a user.
 func removeNotifications(tx *gorm.DB, user uuid.UUID) error {
 	if err := tx.Where("user_id = ?", user).Delete(&models.DigestItem{}).Error; err != nil {
 		return err
@@ -74,9 +74,9 @@ func removeNotifications(tx *gorm.DB, user uuid.UUID) error {
 	return tx.Where("user_id = ?", user).Delete(&models.NotificationSettings{}).Error
 }
 
-// addNotification adds the notification of the console user who sent an envelope of an event: an outbox row with the record
-// of its email, or an item of the daily digest, as the user has chosen when the transaction commits. An envelope of a bulk send is one of many:
-// unless the user has to act, it only appears in digests.
+// addNotification adds the notification of the console user who sent an envelope of an event: an outbox row with the
+// record of its email, or an item of the daily digest, according to the user's settings when the transaction commits.
+// Envelopes of bulk sends that require no action appear only in digests.
 func (s *NotificationRepository) addNotification(t *transaction, e *models.Envelope, ev *models.Event) {
 	kind := models.NotificationOf(ev.Name)
 	if kind == "" || e.OwnerID == nil {
@@ -137,26 +137,27 @@ func digestItemColumns(i *models.DigestItem) []column {
 	}
 }
 
-// RequestDigests requests the digests that are due, at most n, and sets the times of the next ones. It requests none for
-// a user to whom nothing has happened. It returns how many were due, and how many it has requested.
+// RequestDigests requests the digests that are due, at most n, and sets the times of the next ones. It requests none
+// for users without events. It returns the number of due and of requested digests.
 func (s *NotificationRepository) RequestDigests(ctx context.Context, n int) (due, requested int, err error) {
 	all, err := find[models.NotificationSettings](s.db.WithContext(ctx).Where("digest_at <= ?", s.now()).Order("digest_at").Limit(n))
 	if err != nil {
 		return 0, 0, fmt.Errorf("list due digests: %w", err)
 	}
 	for i := range all {
-		wanted, err := s.requestDigest(ctx, &all[i])
+		isRequested, err := s.requestDigest(ctx, &all[i])
 		if err != nil {
 			return len(all), requested, fmt.Errorf("request digest of %s: %w", all[i].UserID, err)
 		}
-		if wanted {
+		if isRequested {
 			requested++
 		}
 	}
 	return len(all), requested, nil
 }
 
-// requestDigest reports whether it has requested a digest. One that another process has requested stays as it is.
+// requestDigest reports whether it has requested a digest. A digest that another process has requested does not
+// change.
 func (s *NotificationRepository) requestDigest(ctx context.Context, n *models.NotificationSettings) (requested bool, err error) {
 	now := s.now()
 	err = s.transact(ctx, readWrite, func(t *transaction) error {
@@ -165,10 +166,10 @@ func (s *NotificationRepository) requestDigest(ctx context.Context, n *models.No
 		if n.Frequency == models.NotifyDaily {
 			next = new(n.NextDigest(now))
 		}
-		done := tx.Model(&models.NotificationSettings{}).Where("user_id = ? AND digest_at = ? AND frequency = ?", n.UserID, n.DigestAt, n.Frequency).
+		result := tx.Model(&models.NotificationSettings{}).Where("user_id = ? AND digest_at = ? AND frequency = ?", n.UserID, n.DigestAt, n.Frequency).
 			Update("digest_at", next)
-		if done.Error != nil || done.RowsAffected == 0 {
-			return done.Error
+		if result.Error != nil || result.RowsAffected == 0 {
+			return result.Error
 		}
 		items, err := count(tx.Model(&models.DigestItem{}).Where("user_id = ?", n.UserID).Limit(1))
 		if err != nil || items == 0 {
@@ -188,13 +189,13 @@ func (s *NotificationRepository) requestDigest(ctx context.Context, n *models.No
 // maxDigestItems limits the notifications of one digest.
 const maxDigestItems = 1000
 
-// DigestItems returns what waits for a user's digest since before a time, oldest first.
+// DigestItems returns the items of a user's digest from before a time, oldest first.
 func (s *NotificationRepository) DigestItems(ctx context.Context, user uuid.UUID, until time.Time) ([]models.DigestItem, error) {
 	items, err := find[models.DigestItem](s.db.WithContext(ctx).Where("user_id = ? AND at <= ?", user, until).Order("at, event_id").Limit(maxDigestItems))
 	return items, wrap(err, "list digest items of %s", user)
 }
 
-// RemoveDigestItems removes what a digest has reported.
+// RemoveDigestItems deletes the items that a digest has reported.
 func (s *NotificationRepository) RemoveDigestItems(ctx context.Context, user uuid.UUID, until time.Time) error {
 	err := s.db.WithContext(ctx).Where("user_id = ? AND at <= ?", user, until).Delete(&models.DigestItem{}).Error
 	return wrap(err, "remove digest items of %s", user)

@@ -55,9 +55,9 @@ func (f *fixture) notified(e *models.Envelope) (kinds []models.NotificationKind)
 	return kinds
 }
 
-// TestNotificationsFollowTheSettings: the transaction of an event requests the notification that the sender of the envelope
-// wants when it commits, at once or in the digest. An application that sends is not notified.
-func TestNotificationsFollowTheSettings(t *testing.T) {
+// TestNotifications_FollowTheSettings checks that the transaction of an event requests the notification that the
+// sender's settings ask for, immediate or in the digest, and that applications are not notified.
+func TestNotifications_FollowTheSettings(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -93,9 +93,9 @@ func TestNotificationsFollowTheSettings(t *testing.T) {
 	})
 }
 
-// TestNotificationSettings: a change keeps what it does not name, and a bad one changes nothing. A disabled user has no settings
-// any more.
-func TestNotificationSettings(t *testing.T) {
+// TestNotificationSettings_ChangeOnlyNamedMembers checks that a change keeps other members, that an invalid one
+// changes nothing, and that a disabled user has no settings.
+func TestNotificationSettings_ChangeOnlyNamedMembers(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
@@ -126,9 +126,9 @@ func TestNotificationSettings(t *testing.T) {
 	})
 }
 
-// TestDigestsAreRequested: each morning, if something happened; once, although several processes look. After a change to
-// single notifications the last digest still comes.
-func TestDigestsAreRequested(t *testing.T) {
+// TestDigests_AreRequested checks that each morning one digest is requested if there were events, even with several
+// processes, and that a change to single notifications still sends the last digest.
+func TestDigests_AreRequested(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -173,8 +173,9 @@ func TestDigestsAreRequested(t *testing.T) {
 	})
 }
 
-// TestEnvelopesOfBulkSendsNotifyOfProblems: the sender of thousands of envelopes is mailed at once only where they have to act.
-func TestEnvelopesOfBulkSendsNotifyOfProblems(t *testing.T) {
+// TestEnvelopesOfBulkSends_NotifyOfProblems checks that the sender of a bulk send is emailed immediately only about
+// envelopes that require action.
+func TestEnvelopesOfBulkSends_NotifyOfProblems(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -197,9 +198,9 @@ func TestEnvelopesOfBulkSendsNotifyOfProblems(t *testing.T) {
 	})
 }
 
-// TestUnsentNotificationsAreUnfinished: a notification whose workflow was lost, before it began the email or after, is
-// requested again under the same id. One that was sent, rejected or dropped is not.
-func TestUnsentNotificationsAreUnfinished(t *testing.T) {
+// TestUnsentNotifications_AreUnfinished checks that a notification whose workflow was lost, before it began the email or
+// after, is requested again with the same id, and one that was sent, rejected or dropped is not.
+func TestUnsentNotifications_AreUnfinished(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()

@@ -71,8 +71,8 @@ func (s *UserRepository) UsePasskey(ctx context.Context, p *models.ConsolePasske
 	return wrap(err, "use passkey")
 }
 
-// RemovePasskey removes a passkey of a console user, with the recovery codes where it was
-// the last second factor, and ends all sessions but the one to keep.
+// RemovePasskey removes a passkey of a console user, and the recovery codes if it was the last second factor. It ends
+// all sessions except keep.
 func (s *UserRepository) RemovePasskey(ctx context.Context, user, id, keep uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		if err := unlessNone(tx.Where("id = ? AND user_id = ?", id, user).Delete(&models.ConsolePasskey{}), models.ErrNotFound); err != nil {
@@ -83,7 +83,7 @@ func (s *UserRepository) RemovePasskey(ctx context.Context, user, id, keep uuid.
 	return wrap(err, "remove passkey")
 }
 
-// removeUnneededCodes removes recovery codes that replace no second factor any more.
+// removeUnneededCodes deletes recovery codes of a user who has no second factor.
 func removeUnneededCodes(tx *gorm.DB, user uuid.UUID) error {
 	// SQL: one statement decides and deletes, so that no factor is added in between.
 	return tx.Exec(`DELETE FROM console_recovery_codes WHERE user_id = ? AND NOT EXISTS (SELECT 1 FROM console_passkeys WHERE user_id = ?)

@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestResetFactors_ConcernsOneUser: all factors, codes and sessions of that user end, save the session to keep, and
-// nobody else's.
+// TestResetFactors_ConcernsOneUser checks that it ends all factors, codes and sessions of one user except the session
+// to keep.
 func TestResetFactors_ConcernsOneUser(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

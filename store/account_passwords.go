@@ -48,8 +48,7 @@ func (s *UserRepository) validatePassword(p models.Problems, path, text string, 
 // bcryptLimit is how many bytes of a password bcrypt reads.
 const bcryptLimit = 72
 
-// bcryptInput is what bcrypt is given: the password, or a digest of one that is
-// longer than it reads.
+// bcryptInput returns the input of bcrypt: the password, or a digest of a password longer than bcrypt's limit.
 func bcryptInput(text string) []byte {
 	if len(text) <= bcryptLimit {
 		return []byte(text)

@@ -14,8 +14,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestPasswordsAreHashedAsTheyAre up to what bcrypt reads, so that any program can check them; and as a digest beyond.
-func TestPasswordsAreHashedAsTheyAre(t *testing.T) {
+// TestPasswords_AreHashedUnchanged checks that passwords within bcrypt's limit are hashed directly, so that any
+// program can verify them, and longer ones as a digest.
+func TestPasswords_AreHashedUnchanged(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		app, _, _ := newUsers(t, s)
@@ -35,8 +36,8 @@ func TestPasswordsAreHashedAsTheyAre(t *testing.T) {
 	})
 }
 
-// TestPasswordsOfSpaces: what cannot be seen makes no password longer.
-func TestPasswordsOfSpaces(t *testing.T) {
+// TestPasswords_OfSpacesAreTooShort checks that invisible characters do not count toward the length of a password.
+func TestPasswords_OfSpacesAreTooShort(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		app, _, _ := newUsers(t, s)

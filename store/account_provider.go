@@ -35,9 +35,9 @@ var (
 	errAtProvider       = models.Refuse(models.KindConflict, "provider_account", "This account already signs in at the provider.")
 )
 
-// UserOfProvider returns the console user of an identity, with the role that the provider states. A person who signs
-// in for the first time becomes a user. An account with the same address that has a password is never taken over: its
-// owner connects it, see LinkProvider.
+// UserOfProvider returns the console user of an identity, with the role that the provider states. The first sign-in
+// creates the user. An account with the same address and a password is never taken over: its owner links it with
+// LinkProvider.
 func (s *UserRepository) UserOfProvider(ctx context.Context, id ProviderIdentity) (u *models.ConsoleUser, created bool, err error) {
 	u, err = s.knownToProvider(ctx, id)
 	if !errors.Is(err, models.ErrNotFound) {
@@ -51,7 +51,7 @@ func (s *UserRepository) UserOfProvider(ctx context.Context, id ProviderIdentity
 	return u, created, err
 }
 
-// knownToProvider finds the user of an identity and gives it the role, or returns models.ErrNotFound.
+// knownToProvider finds the user of an identity and assigns the role, or returns models.ErrNotFound.
 func (s *UserRepository) knownToProvider(ctx context.Context, id ProviderIdentity) (*models.ConsoleUser, error) {
 	var u *models.ConsoleUser
 	err := s.tx(ctx, func(tx *gorm.DB) (err error) {
@@ -73,7 +73,7 @@ func (s *UserRepository) knownToProvider(ctx context.Context, id ProviderIdentit
 	return u, wrap(err, "user of the provider")
 }
 
-// createFromProvider makes a user. created is false where there is one by now.
+// createFromProvider creates a user. created is false if another process has created it.
 func (s *UserRepository) createFromProvider(ctx context.Context, id ProviderIdentity) (u *models.ConsoleUser, created bool, err error) {
 	p := models.Problems{}
 	if models.CheckEmail(p, "email", id.Email); !id.EmailVerified || len(p) > 0 {
@@ -82,7 +82,7 @@ func (s *UserRepository) createFromProvider(ctx context.Context, id ProviderIden
 	if models.CheckText(p, "name", id.Name, 1, 255); len(p) > 0 {
 		id.Name = id.Email
 	}
-	hash, err := s.hashPassword(rand.Text()) // which nobody knows
+	hash, err := s.hashPassword(rand.Text()) // unknown to everyone
 	if err != nil {
 		return nil, false, err
 	}
@@ -105,8 +105,8 @@ func (s *UserRepository) createFromProvider(ctx context.Context, id ProviderIden
 	return u, created && err == nil, wrap(err, "create user of the provider")
 }
 
-// refuseDisabled refuses an address whose account was disabled: whom an administrator
-// kept out does not come back through the provider. Only the rows know their addresses.
+// refuseDisabled rejects the address of a disabled account, so that a disabled user cannot return through the
+// provider. It decrypts each row to compare addresses.
 func (s *UserRepository) refuseDisabled(tx *gorm.DB, id ProviderIdentity) error {
 	var rows []models.ConsoleUser
 	return tx.Where("app_id = ? AND disabled_at IS NOT NULL", id.App).FindInBatches(&rows, 100, func(*gorm.DB, int) error {
@@ -122,7 +122,7 @@ func (s *UserRepository) refuseDisabled(tx *gorm.DB, id ProviderIdentity) error 
 	}).Error
 }
 
-// LinkProvider makes a user with a password sign in at the provider instead. All sessions end.
+// LinkProvider links a user with a password to an identity of the provider, and ends all sessions.
 func (s *UserRepository) LinkProvider(ctx context.Context, user uuid.UUID, id ProviderIdentity) (*models.ConsoleUser, error) {
 	var u *models.ConsoleUser
 	err := s.tx(ctx, func(tx *gorm.DB) (err error) {
@@ -135,7 +135,7 @@ func (s *UserRepository) LinkProvider(ctx context.Context, user uuid.UUID, id Pr
 		case u.AtProvider():
 			return errAtProvider
 		}
-		// An administrator who made a new account for somebody has decided about the one that was disabled.
+		// By creating a new account, an administrator has superseded the disabled one.
 		if err := tx.Model(&models.ConsoleUser{}).Where("oidc_subject = ? AND disabled_at IS NOT NULL", id.key()).Update("oidc_subject", nil).Error; err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ type Device struct {
 	UserAgent string `json:"userAgent"`
 }
 
-// ActiveSession is a session that holds, and whose it is.
+// ActiveSession is a valid session and its user.
 type ActiveSession struct {
 	Session models.ConsoleSession
 	User    *models.ConsoleUser
@@ -78,7 +78,7 @@ func (s *UserRepository) ConsoleSession(ctx context.Context, id uuid.UUID, idle 
 	}
 	if acting && now.Sub(row.SeenAt) >= seenEvery {
 		if err := db.Model(&models.ConsoleSession{}).Where("id = ?", id).Update("seen_at", now).Error; err != nil {
-			return nil, fmt.Errorf("keep console session: %w", err)
+			return nil, fmt.Errorf("store console session: %w", err)
 		}
 	}
 	return &ActiveSession{Session: row.ConsoleSession, User: user, Factor: row.Factor}, nil
@@ -107,12 +107,11 @@ func (s *UserRepository) ConsoleSessions(ctx context.Context, user uuid.UUID, id
 
 // EndConsoleSession ends one session of a console user.
 func (s *UserRepository) EndConsoleSession(ctx context.Context, user, session uuid.UUID) error {
-	done := s.db.WithContext(ctx).Where("id = ? AND user_id = ?", session, user).Delete(&models.ConsoleSession{})
-	return wrap(unlessNone(done, models.ErrNotFound), "end console session")
+	result := s.db.WithContext(ctx).Where("id = ? AND user_id = ?", session, user).Delete(&models.ConsoleSession{})
+	return wrap(unlessNone(result, models.ErrNotFound), "end console session")
 }
 
-// EndConsoleSessions ends the sessions of a console user but the one to keep, which
-// may be none.
+// EndConsoleSessions ends the sessions of a console user except keep, which may be uuid.Nil.
 func (s *UserRepository) EndConsoleSessions(ctx context.Context, user, keep uuid.UUID) error {
 	return endSessions(s.db.WithContext(ctx), user, keep)
 }

@@ -12,8 +12,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestASessionEndsThoughItsUserIsBusy: being at work keeps it from being idle, and no longer.
-func TestASessionEndsThoughItsUserIsBusy(t *testing.T) {
+// TestSession_EndsDespiteActivity checks that activity keeps a session from becoming idle, and not from reaching its
+// maximum lifetime.
+func TestSession_EndsDespiteActivity(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()

@@ -37,9 +37,9 @@ func TestSettingsLayers(t *testing.T) {
 	})
 }
 
-// TestSettingsAreTheAppsAndTenants: of one app and tenant, and those that are
-// named alone.
-func TestSettingsAreTheAppsAndTenants(t *testing.T) {
+// TestSettings_BelongToAppAndTenant checks that settings apply to one app and tenant, and that a change affects only
+// the named members.
+func TestSettings_BelongToAppAndTenant(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()

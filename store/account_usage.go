@@ -28,8 +28,8 @@ func (s *AppRepository) usage(ctx context.Context, app uuid.UUID, column string)
 	return n, wrap(err, "load usage")
 }
 
-// countEnvelope counts a sent envelope against the app's plan, and refuses it
-// if the plan allows no more. One that a bulk send has reserved is counted where it was.
+// countEnvelope counts a sent envelope against the app's plan, and rejects it if the plan is used up. An envelope that
+// a bulk send has reserved counts in the period of the reservation.
 func (s *AppRepository) countEnvelope(t *transaction, app uuid.UUID, at time.Time) error {
 	if t.reservedIn != "" {
 		t.execOne("UPDATE usage SET envelopes = envelopes + 1, reserved = reserved - 1 WHERE app_id = $1 AND period_start = $2", app, t.reservedIn)
@@ -55,8 +55,8 @@ func (s *AppRepository) countEnvelope(t *transaction, app uuid.UUID, at time.Tim
 	return nil
 }
 
-// reserveEnvelopes reserves envelopes that will be sent later, and returns the period
-// in which they are; "" for a plan that needs no reservation. It refuses more than the plan has left.
+// reserveEnvelopes reserves envelopes to be sent later, and returns the period of the reservation; "" for a plan
+// without limit. It rejects more envelopes than the plan has left.
 func (s *AppRepository) reserveEnvelopes(t *transaction, app uuid.UUID, n int) (period string, err error) {
 	var plan models.Plan
 	t.query(func(r row) error { return r.Scan(&plan) }, "SELECT plan FROM apps WHERE id = $1", app)
@@ -71,21 +71,20 @@ func (s *AppRepository) reserveEnvelopes(t *transaction, app uuid.UUID, n int) (
 		return "", nil
 	}
 	period = PeriodStart(s.now()).Format(time.DateOnly)
-	var taken int
-	t.query(func(r row) error { return r.Scan(&taken) }, `INSERT INTO usage (app_id, period_start, envelopes, reserved) VALUES ($1, $2, 0, $3)
+	var used int
+	t.query(func(r row) error { return r.Scan(&used) }, `INSERT INTO usage (app_id, period_start, envelopes, reserved) VALUES ($1, $2, 0, $3)
 		ON CONFLICT (app_id, period_start) DO UPDATE SET reserved = usage.reserved + excluded.reserved RETURNING envelopes + reserved`, app, period, n)
 	if err := t.send(); err != nil {
 		return "", fmt.Errorf("reserve envelopes: %w", err)
 	}
-	if taken > limits.EnvelopesPerMonth {
+	if used > limits.EnvelopesPerMonth {
 		return "", models.Refuse(models.KindPayment, "plan_limit_reached",
-			"The %s plan allows %d envelopes a month; %d are left, and this needs %d.", plan, limits.EnvelopesPerMonth, max(0, limits.EnvelopesPerMonth-taken+n), n)
+			"The %s plan allows %d envelopes a month; %d are left, and this needs %d.", plan, limits.EnvelopesPerMonth, max(0, limits.EnvelopesPerMonth-used+n), n)
 	}
 	return period, nil
 }
 
-// releaseEnvelopes gives back envelopes that were reserved in a period ("": none) and
-// will not be sent.
+// releaseEnvelopes releases envelopes that were reserved in a period ("": none) and will not be sent.
 func releaseEnvelopes(b *batch, app uuid.UUID, period string, n int) {
 	if period != "" && n > 0 {
 		b.execOne("UPDATE usage SET reserved = reserved - $3 WHERE app_id = $1 AND period_start = $2", app, period, n)

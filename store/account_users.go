@@ -111,7 +111,7 @@ func (s *UserRepository) UpdateUser(ctx context.Context, app, id uuid.UUID, c Us
 	return u, wrap(err, "update console user %s", id)
 }
 
-// CreateUser makes a console user of an app.
+// CreateUser creates a console user of an app.
 func (s *UserRepository) CreateUser(ctx context.Context, app uuid.UUID, email, name, password string, role models.Role) (*models.ConsoleUser, error) {
 	p := models.Problems{}
 	models.CheckEmail(p, "email", email)
@@ -163,7 +163,7 @@ func (s *UserRepository) Login(ctx context.Context, email, password string) (*mo
 		return nil, fmt.Errorf("load console user: %w", err)
 	}
 	if u == nil {
-		_ = passwordMatches(decoyHash, password) // only for the time it takes
+		_ = passwordMatches(decoyHash, password) // takes the same time as a known user
 		return nil, models.ErrNotFound
 	}
 	if !passwordMatches(u.PasswordHash, password) {
@@ -222,9 +222,9 @@ func (s *UserRepository) UserNames(ctx context.Context, app uuid.UUID, ids []uui
 // DisableUser keeps a console user from signing in; sessions end at once. It removes the notification settings.
 func (s *UserRepository) DisableUser(ctx context.Context, app, id uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
-		done := tx.Model(&models.ConsoleUser{}).Where("id = ? AND app_id = ? AND disabled_at IS NULL", id, app).
+		result := tx.Model(&models.ConsoleUser{}).Where("id = ? AND app_id = ? AND disabled_at IS NULL", id, app).
 			Updates(map[string]any{"disabled_at": s.now(), "email_key": "disabled:" + id.String()})
-		if err := unlessNone(done, models.ErrNotFound); err != nil {
+		if err := unlessNone(result, models.ErrNotFound); err != nil {
 			return err
 		}
 		return removeNotifications(tx, id)

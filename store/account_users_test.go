@@ -43,8 +43,8 @@ func newUsers(t *testing.T, s *store.Store) (app *models.App, ada, bob *models.C
 	return app, ada, bob
 }
 
-// TestConsoleUsersAreChecked: everything that is wrong with a new one is named.
-func TestConsoleUsersAreChecked(t *testing.T) {
+// TestConsoleUsers_AreValidated checks that every problem of a new user is reported.
+func TestConsoleUsers_AreValidated(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
@@ -93,9 +93,9 @@ func TestConsoleUsersAreChecked(t *testing.T) {
 	})
 }
 
-// TestAPasswordIsItsOwnUsers: the password of a user is confirmed for that user alone, while the user may sign in
-// with a password.
-func TestAPasswordIsItsOwnUsers(t *testing.T) {
+// TestConfirmPassword_OnlyOfItsUser checks that a password is confirmed only for its own user, and only while that
+// user may sign in with a password.
+func TestConfirmPassword_OnlyOfItsUser(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		ctx := t.Context()
@@ -113,8 +113,8 @@ func TestAPasswordIsItsOwnUsers(t *testing.T) {
 	})
 }
 
-// TestConnectingLeavesOtherDisabledUsers: the identity of a disabled user stays that user's, unless it is the one that is connected.
-func TestConnectingLeavesOtherDisabledUsers(t *testing.T) {
+// TestLinkProvider_KeepsOtherDisabledUsers checks that the identity of another disabled user stays with that user.
+func TestLinkProvider_KeepsOtherDisabledUsers(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		ctx := t.Context()
@@ -134,8 +134,8 @@ func TestConnectingLeavesOtherDisabledUsers(t *testing.T) {
 	})
 }
 
-// TestLongPasswords: of two that are the same for 72 bytes each is one of its own.
-func TestLongPasswords(t *testing.T) {
+// TestLongPasswords_AreDistinguished checks that passwords with the same first 72 bytes are different passwords.
+func TestLongPasswords_AreDistinguished(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		ctx := t.Context()
@@ -155,8 +155,8 @@ func TestLongPasswords(t *testing.T) {
 	})
 }
 
-// TestLeakedPasswords: none of the list is taken, and one that cannot be read lets
-// none through.
+// TestLeakedPasswords checks that a listed password is rejected, and that every password is rejected if the list
+// cannot be read.
 func TestLeakedPasswords(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -189,8 +189,8 @@ func TestLeakedPasswords(t *testing.T) {
 	}
 }
 
-// TestConsoleUsersAreChanged: each alone, and only what is named.
-func TestConsoleUsersAreChanged(t *testing.T) {
+// TestConsoleUsers_ChangeOnlyNamedMembers checks that a change affects one user and only the named members.
+func TestConsoleUsers_ChangeOnlyNamedMembers(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		ctx := t.Context()
@@ -220,7 +220,7 @@ func TestConsoleUsersAreChanged(t *testing.T) {
 		_, err = s.UserOfApp(ctx, app.ID, uuid.New())
 		require.ErrorIs(t, err, models.ErrNotFound)
 
-		// A new password is this user's alone, and ends the other sessions.
+		// A new password ends the other sessions of this user only.
 		for range 2 {
 			_, err = s.StartConsoleSession(ctx, bob.ID, store.Device{}, time.Hour, nil)
 			require.NoError(t, err)
@@ -278,9 +278,9 @@ func sessionsOf(t *testing.T, s *store.Store, user uuid.UUID) (ids []uuid.UUID) 
 	return ids
 }
 
-// TestWhatAdministratorsSeeOfUsers: who has a second factor, and when each did
-// something last in a session that holds.
-func TestWhatAdministratorsSeeOfUsers(t *testing.T) {
+// TestListUsers_ShowsFactorsAndLastActivity checks that the list shows who has a second factor, and the last activity
+// in a valid session.
+func TestListUsers_ShowsFactorsAndLastActivity(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()

@@ -29,12 +29,12 @@ func (s *ArchiveRepository) register() {
 	encryptSecrets(s.engine, "envelope_archives", "key", labelArchiveKey)
 }
 
-// An archive is a file with the audit events of an ended envelope and the values that its signers entered. What lists
-// and searches show stays in the database: the envelope's own row, its recipients, fields and documents.
+// An archive is a file with the audit events of an ended envelope and the values that its signers entered. The
+// envelope's row, recipients, fields and documents stay in the database for lists and searches.
 //
 // The file is archiveMagic and the content as JSON, compressed with gzip and encrypted with AES-256-GCM (random nonce)
-// under a key of its own, bound to the envelope and the archive. The archive's row has the key, encrypted with the
-// master key: if the row loses it, no copy of the file can be read.
+// under its own key, bound to the envelope and the archive. The archive's row contains the key, encrypted with the
+// master key. Once the key is deleted from the row, no copy of the file can be read.
 
 const (
 	archiveMagic  = "CSarch1\n"
@@ -43,7 +43,7 @@ const (
 	ArchiveSuffix = ".csa"
 	// maxArchive bounds the JSON of an archive.
 	maxArchive = 64 << 20
-	// labelArchiveKey is under what the vault keeps the keys of archives.
+	// labelArchiveKey is the encryption label of archive keys.
 	labelArchiveKey = "archive-key"
 )
 
@@ -74,7 +74,7 @@ func (a *Archive) binding() []byte {
 	return []byte(archiveMagic + a.EnvelopeID.String() + "/" + a.ID.String())
 }
 
-// archiveContent is what an archive holds.
+// archiveContent is the content of an archive.
 type archiveContent struct {
 	Format     int             `json:"format"`
 	EnvelopeID uuid.UUID       `json:"envelopeId"`
@@ -142,7 +142,7 @@ func (c *archiveContent) values() []models.FieldValue {
 	return out
 }
 
-// errTooLarge says that an envelope is more than an archive may hold.
+// errTooLarge reports that an envelope is too large for an archive.
 var errTooLarge = fmt.Errorf("it is more than %d MB", maxArchive>>20)
 
 // encode is the file of an archive, encrypted with a key.
@@ -184,11 +184,11 @@ func newArchiveKey() []byte {
 	return key
 }
 
-// decodeArchive reads what encode has made.
+// decodeArchive decrypts and parses the file of an archive.
 func decodeArchive(file, key, binding []byte) (*archiveContent, error) {
 	rest, ok := bytes.CutPrefix(file, []byte(archiveMagic))
 	if !ok {
-		return nil, errors.New("it is no archive")
+		return nil, errors.New("not an archive")
 	}
 	aead, err := archiveCipher(key)
 	if err != nil {
@@ -196,7 +196,7 @@ func decodeArchive(file, key, binding []byte) (*archiveContent, error) {
 	}
 	packed, err := aead.Open(nil, nil, rest, binding)
 	if err != nil {
-		return nil, errors.New("it does not decrypt")
+		return nil, errors.New("decryption failed")
 	}
 	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
@@ -219,7 +219,7 @@ func decodeArchive(file, key, binding []byte) (*archiveContent, error) {
 	return c, nil
 }
 
-// ArchiveError reports that an archive differs from what was stored.
+// ArchiveError reports that an archive differs from the stored one.
 type ArchiveError struct {
 	EnvelopeID uuid.UUID
 	Key        string // of its file
@@ -231,18 +231,18 @@ func (e *ArchiveError) Error() string {
 	return fmt.Sprintf("the archive of envelope %s, file %s, %s", e.EnvelopeID, e.Key, e.Problem)
 }
 
-// ErrArchiveUnreachable says that the file store does not give the file of an archive at
-// the moment, which says nothing about the file.
-var ErrArchiveUnreachable = errors.New("the file store does not give the archive")
+// ErrArchiveUnreachable reports that the file store cannot provide the file of an archive at the moment. The file
+// itself may be intact.
+var ErrArchiveUnreachable = errors.New("the archive cannot be read from the file store")
 
-// errNotArchived says that an envelope is in no archive, or is no longer.
-var errNotArchived = errors.New("the envelope is in no archive")
+// errNotArchived reports that an envelope is not, or no longer, archived.
+var errNotArchived = errors.New("the envelope is not archived")
 
 // UseArchives names the file store where archives are. It must be called before the
 // store is used.
 func (s *ArchiveRepository) UseArchives(files blob.Store) { s.archiveFiles = files }
 
-// errNoFileStore says that UseArchives was not called.
+// errNoFileStore reports that UseArchives was not called.
 var errNoFileStore = errors.New("there is no file store for archives")
 
 // archiveOf is the record of the archive where an envelope is, or errNotArchived.
@@ -257,7 +257,7 @@ func archiveOf(db *gorm.DB, envelope uuid.UUID) (*Archive, error) {
 	return &rows[0], nil
 }
 
-// readArchive is what the archive of an envelope holds, or errNotArchived.
+// readArchive returns the archive of an envelope, or errNotArchived.
 func (s *ArchiveRepository) readArchive(ctx context.Context, envelope uuid.UUID) (*archiveContent, error) {
 	a, err := archiveOf(s.db.WithContext(ctx), envelope)
 	if err != nil {
@@ -266,9 +266,8 @@ func (s *ArchiveRepository) readArchive(ctx context.Context, envelope uuid.UUID)
 	return s.openArchive(ctx, a)
 }
 
-// openArchive reads the file of an archive. A file that is not the one that was kept, or
-// that cannot be decrypted, is an ArchiveError; one that the file store does not give is
-// ErrArchiveUnreachable.
+// openArchive reads the file of an archive. It returns an ArchiveError for a file that differs from the stored one or
+// cannot be decrypted, and ErrArchiveUnreachable if the file store fails.
 func (s *ArchiveRepository) openArchive(ctx context.Context, a *Archive) (*archiveContent, error) {
 	if s.archiveFiles == nil {
 		return nil, errNoFileStore
@@ -313,8 +312,9 @@ func (s *ArchiveRepository) openArchive(ctx context.Context, a *Archive) (*archi
 // the two reads.
 const archiveAttempts = 4
 
-// rowsOrArchive returns what rows finds, or, for an ended envelope without any, what its archive holds. That it has neither is
-// said only if rows finds nothing while the envelope is not archived, on one snapshot: it may be moved, and back, at any time.
+// rowsOrArchive returns the result of rows or, for an ended envelope without rows, that of its archive. Because an
+// envelope may be archived and restored at any time, it returns nothing only if one snapshot has neither rows nor an
+// archive.
 func rowsOrArchive[T any](ctx context.Context, s *ArchiveRepository, e *models.Envelope, rows func(*gorm.DB) ([]T, error), archived func(*archiveContent) []T) ([]T, error) {
 	out, err := rows(s.db.WithContext(ctx))
 	if err != nil || len(out) > 0 || !e.Status.Terminal() {
@@ -339,5 +339,5 @@ func rowsOrArchive[T any](ctx context.Context, s *ArchiveRepository, e *models.E
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("envelope %s is moved all the time", e.ID)
+	return nil, fmt.Errorf("envelope %s is archived and restored repeatedly", e.ID)
 }

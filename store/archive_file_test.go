@@ -37,7 +37,7 @@ type archiveFixture struct {
 	completed *models.Envelope
 }
 
-// brokenFiles is a file store that fails where it is told to.
+// brokenFiles is a file store with configurable failures.
 type brokenFiles struct {
 	blob.Store
 
@@ -182,9 +182,10 @@ func (f *archiveFixture) everythingRead() (out []any) {
 	return append(out, links)
 }
 
-// TestArchivedEnvelopesReadTheSame: whatever way they are read, archived and restored. No event
-// and no value is in the database meanwhile, and nothing of them can be read in the file.
-func TestArchivedEnvelopesReadTheSame(t *testing.T) {
+// TestArchivedEnvelopes_ReadUnchanged checks that every read of an envelope returns the same while it is archived and
+// after it is restored. While it is archived, the database has none of its events and values, and the file does not
+// show them.
+func TestArchivedEnvelopes_ReadUnchanged(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newArchiveFixture(t, s, clock), t.Context()
@@ -221,8 +222,9 @@ func TestArchivedEnvelopesReadTheSame(t *testing.T) {
 	})
 }
 
-// TestRestoredSinceItWasLoaded: an envelope without values has none, whatever is true of the others by now.
-func TestRestoredSinceItWasLoaded(t *testing.T) {
+// TestValues_OfEnvelopeRestoredAfterLoad checks that an envelope without values has none, even if it was restored
+// after it was loaded.
+func TestValues_OfEnvelopeRestoredAfterLoad(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newArchiveFixture(t, s, clock), t.Context()
@@ -237,8 +239,9 @@ func TestRestoredSinceItWasLoaded(t *testing.T) {
 	})
 }
 
-// TestArchivesAreRecordedInTime: the rows stay where keeping the file has taken more than an hour, as a sweep may soon remove it.
-func TestArchivesAreRecordedInTime(t *testing.T) {
+// TestArchive_KeepsRowsAfterSlowWrite checks that the rows stay if writing the file took more than an hour, because a
+// sweep may soon remove it.
+func TestArchive_KeepsRowsAfterSlowWrite(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newArchiveFixture(t, s, clock), t.Context()
@@ -251,9 +254,9 @@ func TestArchivesAreRecordedInTime(t *testing.T) {
 	})
 }
 
-// TestABrokenArchiveIsTold, and is never taken for an empty one; nor is an envelope archived whose
-// chain does not hold.
-func TestABrokenArchiveIsTold(t *testing.T) {
+// TestDamagedArchive_IsReported checks that a damaged archive is an error, not an empty archive, and that an envelope
+// with a broken audit chain is not archived.
+func TestDamagedArchive_IsReported(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newArchiveFixture(t, s, clock), t.Context()
@@ -317,9 +320,9 @@ func TestABrokenArchiveIsTold(t *testing.T) {
 	})
 }
 
-// TestArchivesOutliveTheMasterKey: their keys are encrypted anew like other secrets, and the files
-// stay as they are.
-func TestArchivesOutliveTheMasterKey(t *testing.T) {
+// TestArchives_SurviveMasterKeyReplacement checks that the keys of archives are re-encrypted like other secrets, and
+// that the files do not change.
+func TestArchives_SurviveMasterKeyReplacement(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
@@ -372,8 +375,9 @@ func TestArchivesOutliveTheMasterKey(t *testing.T) {
 	}
 }
 
-// TestArchivesAreBounded: at 64 MB of JSON an archive is written and read, and with one byte more it is not.
-func TestArchivesAreBounded(t *testing.T) {
+// TestArchives_AreBounded checks that an archive of 64 MB of JSON is written and read, and that one byte more is
+// rejected.
+func TestArchives_AreBounded(t *testing.T) {
 	t.Parallel()
 	const most = 64 << 20
 	around, err := store.ArchiveOf(0)

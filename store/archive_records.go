@@ -12,7 +12,7 @@ import (
 	"countersign/store/blob"
 )
 
-func (s *ArchiveRepository) keepFile(ctx context.Context, key string, content []byte) error {
+func (s *ArchiveRepository) storeFile(ctx context.Context, key string, content []byte) error {
 	f, err := s.archiveFiles.Temp()
 	if err != nil {
 		return err
@@ -32,13 +32,13 @@ func (s *ArchiveRepository) EnvelopesToArchive(ctx context.Context, before time.
 		Where(archivable+" AND updated_at < ? AND (archive_retry_at IS NULL OR archive_retry_at < ?)", before.UTC(), s.now()).
 		Select("id, app_id").Order("updated_at").Limit(n).Find(&out).Error
 	if err != nil {
-		return nil, fmt.Errorf("list what is to be archived: %w", err)
+		return nil, fmt.Errorf("list envelopes to archive: %w", err)
 	}
 	return out, nil
 }
 
-// PostponeArchiving notes that an envelope could not be archived, and is not to be listed
-// for some days.
+// PostponeArchiving records that an envelope could not be archived, and omits it from EnvelopesToArchive for some
+// days.
 func (s *ArchiveRepository) PostponeArchiving(ctx context.Context, envelope uuid.UUID) error {
 	err := s.db.WithContext(ctx).Table("envelopes").Where("id = ?", envelope).UpdateColumn("archive_retry_at", s.now().Add(archiveRetry)).Error
 	if err != nil {
@@ -47,8 +47,7 @@ func (s *ArchiveRepository) PostponeArchiving(ctx context.Context, envelope uuid
 	return nil
 }
 
-// ReleasedArchives lists up to n archives whose rows came back so long ago that their
-// files are not needed any more.
+// ReleasedArchives lists up to n archives whose rows were restored so long ago that their files are no longer needed.
 func (s *ArchiveRepository) ReleasedArchives(ctx context.Context, n int) ([]*Archive, error) {
 	var out []*Archive
 	err := s.db.WithContext(ctx).Where("released_at IS NOT NULL AND released_at < ?", s.now().Add(-ReleasedArchivesKept)).Order("released_at").Limit(n).Find(&out).Error
@@ -96,10 +95,10 @@ const archivable = "NOT archived AND status IN ('completed', 'declined', 'voided
 const (
 	// archiveRetry is when it is tried again to archive an envelope that could not be.
 	archiveRetry = 7 * 24 * time.Hour
-	// archiveCommitLimit bounds the time from the keeping of an archive's file to its
-	// record: long before a sweep takes the file for one that will never be recorded.
+	// archiveCommitLimit bounds the time from storing an archive's file to recording it. It is far shorter than the
+	// time after which a sweep deletes an unrecorded file.
 	archiveCommitLimit = time.Hour
-	// ReleasedArchivesKept is for how long the file of an archive is kept after its rows
-	// have come back: a backup of the database from before that needs it.
+	// ReleasedArchivesKept is how long an archive's file is kept after its rows were restored, since an earlier backup
+	// of the database needs it.
 	ReleasedArchivesKept = 90 * 24 * time.Hour
 )

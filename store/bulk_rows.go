@@ -14,9 +14,8 @@ import (
 	"countersign/models"
 )
 
-// ErrBulkRowTaken says that a row is not to be sent any more: it was, or the bulk send
-// is paused or cancelled.
-var ErrBulkRowTaken = errors.New("store: the row of the bulk send is not to be sent")
+// ErrBulkRowTaken reports that a row is not pending: it was sent, or the bulk send is paused or canceled.
+var ErrBulkRowTaken = errors.New("store: the row of the bulk send is not pending")
 
 // BulkWork is the next batch of a bulk send.
 type BulkWork struct {
@@ -27,12 +26,12 @@ type BulkWork struct {
 	// Settled is how many rows were sent or failed within the last minute, the first of them at SettledSince.
 	Settled      int
 	SettledSince time.Time
-	// Backlog is how many envelopes of the app's bulk sends wait for their workflow to be started, up to a bound.
+	// Backlog is the number of envelopes of the app's bulk sends whose workflows have not started, up to a limit.
 	Backlog int
 }
 
-// BulkWork begins a bulk send that is queued, and returns its next n pending rows; none
-// unless it is running. Backlog is counted up to the given bound.
+// BulkWork starts a queued bulk send, and returns its next n pending rows; none unless it is running. It counts
+// Backlog up to bound.
 func (s *BulkRepository) BulkWork(ctx context.Context, app, id uuid.UUID, n, bound int) (*BulkWork, error) {
 	w, err := inTransaction(ctx, s.engine, func(t *transaction) (*BulkWork, error) {
 		t.exec("UPDATE bulk_sends SET status = $3 WHERE id = $1 AND app_id = $2 AND status = $4", id, app, models.BulkRunning, models.BulkQueued)
@@ -73,16 +72,15 @@ func (s *BulkRepository) BulkWork(ctx context.Context, app, id uuid.UUID, n, bou
 // settleRow is the guard of a row: it is settled once, and only while the bulk send runs.
 const settleRow = ` WHERE id = $1 AND status = 'pending' AND EXISTS (SELECT 1 FROM bulk_sends AS b WHERE b.id = bulk_send_id AND b.status = 'running')`
 
-// SendBulkRow stores the envelope of a row, which was sent already, and in the same
-// transaction that the row was: however often it is tried, there is one envelope.
-// A row that is not to be sent any more is ErrBulkRowTaken.
+// SendBulkRow stores the sent envelope of a row and the row's new state in one transaction, so repeated calls create
+// one envelope. It returns ErrBulkRowTaken if the row is not pending.
 func (s *BulkRepository) SendBulkRow(ctx context.Context, r *models.BulkRow, e *models.Envelope) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		t.execOne(`UPDATE bulk_send_rows SET status = 'sent', data = '', envelope_id = $2, settled_at = $3`+settleRow, r.ID, e.ID, s.now())
 		t.reservedIn, t.bulk = r.ReservedIn, true
 		var webhooks []*models.Webhook
 		queueActiveWebhooks(&t.batch, &webhooks, e.AppID)
-		// The guard comes first: a row that is taken costs no more, and nothing else can lose an update here.
+		// The guard comes first: it makes a row that is not pending cheap, and prevents lost updates.
 		if err := t.send(); err != nil {
 			return takenRow(err)
 		}
@@ -117,8 +115,7 @@ func takenRow(err error) error {
 	return err
 }
 
-// FailBulkRow notes why a row cannot be sent, and gives back its envelope. What it is
-// made from is kept, to be tried again.
+// FailBulkRow records why a row cannot be sent, and releases its envelope. The data of the row is kept for a retry.
 func (s *BulkRepository) FailBulkRow(ctx context.Context, app uuid.UUID, r *models.BulkRow, why *models.Error) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		t.execOne(`UPDATE bulk_send_rows SET status = 'failed', error_code = $2, error = $3, settled_at = $4, reserved_in = ''`+settleRow,
@@ -144,15 +141,15 @@ func bulkRowsAfter(db *gorm.DB, id uuid.UUID, status models.BulkRowStatus, after
 
 // TakenExternalIDs returns which of the external ids envelopes of the tenant already have.
 func (s *BulkRepository) TakenExternalIDs(ctx context.Context, app uuid.UUID, tenant string, ids []string) (map[string]bool, error) {
-	var taken []string
+	var used []string
 	for page := range slices.Chunk(ids, 500) {
 		var found []string
 		err := s.db.WithContext(ctx).Model(&models.Envelope{}).Where(`app_id = ? AND tenant_id = ? AND external_id IN ?
 			AND status NOT IN ('voided', 'declined', 'expired', 'deleted')`, app, tenant, page).Pluck("external_id", &found).Error
 		if err != nil {
-			return nil, fmt.Errorf("look for external ids: %w", err)
+			return nil, fmt.Errorf("find external ids: %w", err)
 		}
-		taken = append(taken, found...)
+		used = append(used, found...)
 	}
-	return setOf(taken), nil
+	return setOf(used), nil
 }

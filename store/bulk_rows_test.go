@@ -13,10 +13,10 @@ import (
 	"countersign/test/kit"
 )
 
-// TestOldBulkDataGoes: what a failed row would be made from goes when the history begins
-// after its failure; the row and its reason stay, and a retry says so. What failed since is
-// tried again, and what waits keeps its data for as long as it waits.
-func TestOldBulkDataGoes(t *testing.T) {
+// TestCleanup_RemovesOldBulkData checks that the data of rows that failed before the retention of history is removed,
+// while the row and its reason stay, and that a retry reports this. Rows that failed later can be retried, and pending
+// rows keep their data.
+func TestCleanup_RemovesOldBulkData(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -55,9 +55,9 @@ func TestOldBulkDataGoes(t *testing.T) {
 	})
 }
 
-// TestBulkDataGoesOrIsRetried: a retry in the moment of the removal has all of a row or
-// nothing of it: no row waits without what it is made from.
-func TestBulkDataGoesOrIsRetried(t *testing.T) {
+// TestBulkData_IsRemovedOrRetried checks that a retry during the removal finds all data of a row or none, so no row is
+// pending without data.
+func TestBulkData_IsRemovedOrRetried(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()

@@ -153,9 +153,8 @@ func bulkSendsAfter(db *gorm.DB, app uuid.UUID, tenant string, after uuid.UUID) 
 	return whereGiven(q, "id < ?", after).Order("id DESC")
 }
 
-// ChangeBulkSend does something to a bulk send: it is paused, resumed, cancelled, or
-// its failed rows are tried again. check, which may be nil, refuses others' before
-// anything is done.
+// ChangeBulkSend pauses, resumes or cancels a bulk send, or retries its failed rows. check, which may be nil, rejects
+// the bulk sends of others before any change.
 func (s *BulkRepository) ChangeBulkSend(ctx context.Context, app, id uuid.UUID, action models.BulkAction, check func(*models.BulkSend) error) (*BulkSendWithCounts, error) {
 	out, err := inTransaction(ctx, s.engine, func(t *transaction) (*BulkSendWithCounts, error) {
 		b, err := take[models.BulkSend](s.locked(t.gorm()), "id = ? AND app_id = ?", id, app)
@@ -187,7 +186,7 @@ func (s *BulkRepository) ChangeBulkSend(ctx context.Context, app, id uuid.UUID, 
 	return out, wrap(err, "%s bulk send %s", action, id)
 }
 
-// cancelBulkRows cancels the rows that were not sent, and gives back their envelopes.
+// cancelBulkRows cancels the unsent rows, and releases their envelopes.
 func cancelBulkRows(t *transaction, b *models.BulkSend, s *engine) error {
 	released := make(map[string]int)
 	t.query(func(r row) error {
@@ -196,7 +195,7 @@ func cancelBulkRows(t *transaction, b *models.BulkSend, s *engine) error {
 		released[period]++
 		return err
 	}, `UPDATE bulk_send_rows SET status = 'cancelled', data = '', settled_at = $2 WHERE bulk_send_id = $1 AND status = 'pending' RETURNING reserved_in`, b.ID, s.now())
-	// They cannot be tried again any more.
+	// They can no longer be retried.
 	t.exec(`UPDATE bulk_send_rows SET data = '' WHERE bulk_send_id = $1 AND status = 'failed'`, b.ID)
 	if err := t.send(); err != nil {
 		return err
@@ -213,7 +212,7 @@ func (s *BulkRepository) retryBulkRows(t *transaction, b *models.BulkSend) error
 	n := 0
 	t.query(func(r row) error { n++; return r.Scan(new(int)) }, `UPDATE bulk_send_rows SET status = 'pending', error_code = '', error = '', settled_at = NULL, reserved_in = 'retried'
 		WHERE bulk_send_id = $1 AND status = 'failed' AND data <> '' RETURNING position`, b.ID)
-	failed := 0 // those that are left
+	failed := 0 // remaining failed rows
 	t.query(func(r row) error { return r.Scan(&failed) }, "SELECT count(*) FROM bulk_send_rows WHERE bulk_send_id = $1 AND status = 'failed'", b.ID)
 	if err := t.send(); err != nil {
 		return err

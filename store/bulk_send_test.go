@@ -84,9 +84,9 @@ func (f *fixture) onPlan(p models.Plan) {
 	f.app = app
 }
 
-// TestBulkRowsAreSentOnce: by however many at the same time, with the envelope, its
-// usage and its outbox row, or not at all; and in the order of the request.
-func TestBulkRowsAreSentOnce(t *testing.T) {
+// TestBulkRows_AreSentOnce checks that concurrent processes send each row once and in order, in one transaction with
+// the envelope, its usage and its outbox row.
+func TestBulkRows_AreSentOnce(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -156,9 +156,9 @@ func TestBulkRowsAreSentOnce(t *testing.T) {
 	})
 }
 
-// TestBulkSendsObeyTheirState: what is paused or cancelled sends nothing, whoever holds
-// its rows; what has ended is resumed by a retry alone.
-func TestBulkSendsObeyTheirState(t *testing.T) {
+// TestBulkSends_FollowTheirState checks that a paused or canceled bulk send sends nothing, and that only a retry
+// resumes one that has ended.
+func TestBulkSends_FollowTheirState(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -202,9 +202,9 @@ func TestBulkSendsObeyTheirState(t *testing.T) {
 	})
 }
 
-// TestBulkSendsComplete: once no row is pending, with an event for whoever wants it;
-// failed rows can be tried again, with what they are made from.
-func TestBulkSendsComplete(t *testing.T) {
+// TestBulkSends_Complete checks that a bulk send completes with an event once no row is pending, and that failed rows
+// can be retried with their data.
+func TestBulkSends_Complete(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -254,10 +254,9 @@ func TestBulkSendsComplete(t *testing.T) {
 	})
 }
 
-// TestBulkSendsReserve: a plan with a bound has all rows reserved when they are accepted, in
-// the period of the request; what is sent, fails or is cancelled is reserved no more, and
-// nobody else gets what is reserved.
-func TestBulkSendsReserve(t *testing.T) {
+// TestBulkSends_ReserveEnvelopes checks that all rows of a limited plan are reserved in the period of the request, and
+// that rows that were sent, failed or were canceled are no longer reserved.
+func TestBulkSends_ReserveEnvelopes(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -306,9 +305,9 @@ func TestBulkSendsReserve(t *testing.T) {
 	})
 }
 
-// TestBulkRowsAreEncrypted: what a row is made from is readable nowhere in the database
-// while it waits, and is gone once it was sent or cancelled.
-func TestBulkRowsAreEncrypted(t *testing.T) {
+// TestBulkRows_AreEncrypted checks that the data of a row is encrypted while it is pending, and removed once it was
+// sent or canceled.
+func TestBulkRows_AreEncrypted(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
@@ -349,8 +348,9 @@ func TestBulkRowsAreEncrypted(t *testing.T) {
 	}
 }
 
-// TestBulkWorkCounts what was settled within a minute, and what waits for Temporal.
-func TestBulkWorkCounts(t *testing.T) {
+// TestBulkWork_CountsSettledAndPendingRows checks that it counts the rows settled within a minute, and those that wait
+// for Temporal.
+func TestBulkWork_CountsSettledAndPendingRows(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()

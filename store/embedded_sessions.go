@@ -17,11 +17,11 @@ type EmbeddedRepository struct {
 	envelopes *EnvelopeRepository
 }
 
-// Sessions of pages that an app embeds in its own: an embedded session lets a signer sign,
-// and a builder session lets somebody prepare a draft or a template.
+// Sessions of pages that an app embeds: in an embedded session a signer signs, and in a builder session a user
+// prepares a draft or a template.
 
-// CreateEmbeddedSession stores an embedded session together with what fn changes of its envelope, or neither. The
-// envelope is locked until the session is stored, so that the next change can revoke it.
+// CreateEmbeddedSession stores an embedded session and fn's changes to its envelope in one transaction. The envelope
+// is locked until the session is stored, so that the next change can revoke it.
 func (s *EmbeddedRepository) CreateEmbeddedSession(ctx context.Context, session *models.EmbeddedSession, fn func(*models.Envelope) error) error {
 	session.ID = s.newID()
 	err := s.envelopes.changing(ctx, func(t *transaction) error {
@@ -52,7 +52,7 @@ func revokeEmbeddedSessions(b *batch, _ *models.Envelope, ev *models.Event) {
 	}
 }
 
-// RevokeEmbeddedSession ends an app's session at once. Ending it again changes nothing.
+// RevokeEmbeddedSession ends an app's session immediately. Repeating it changes nothing.
 func (s *EmbeddedRepository) RevokeEmbeddedSession(ctx context.Context, app *models.App, id uuid.UUID) error {
 	e, err := s.EmbeddedSession(ctx, id)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *EmbeddedRepository) BuilderSessionByToken(ctx context.Context, hash []b
 	return b, wrap(err, "load builder session")
 }
 
-// RevokeBuilderSession ends an app's session at once. Ending it again changes nothing.
+// RevokeBuilderSession ends an app's session immediately. Repeating it changes nothing.
 func (s *EmbeddedRepository) RevokeBuilderSession(ctx context.Context, app *models.App, id uuid.UUID) error {
 	b, err := take[models.BuilderSession](s.db.WithContext(ctx), "id = ?", id)
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"countersign/test/kit"
 )
 
-// embeds is what is done to the envelope of an embedded session for a signer, as they were seen.
+// embeds returns the change that creates an embedded session for a signer in the given state.
 func (f *fixture) embeds(seen *models.Signer) func(*models.Envelope) error {
 	return func(e *models.Envelope) error { return e.LinkUntil(f.act(), seen, f.clock.Now().Add(time.Hour)) }
 }
 
-// TestEmbeddedSessionsOfOnePerson: a session that was checked for a person who is replaced
-// before it is stored is not the successor's.
-func TestEmbeddedSessionsOfOnePerson(t *testing.T) {
+// TestEmbeddedSession_IsNotTheSuccessors checks that a session that was validated for a person who is replaced before
+// it is stored does not work for the successor.
+func TestEmbeddedSession_IsNotTheSuccessors(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
@@ -48,8 +48,9 @@ func (f *fixture) session(e *models.Envelope, hash string) *models.EmbeddedSessi
 	}}
 }
 
-// TestEmbeddedSessionsAndTheirLinks: a session that is refused, or could not be stored, has not ended the signer's link.
-func TestEmbeddedSessionsAndTheirLinks(t *testing.T) {
+// TestEmbeddedSessions_KeepTheirLinks checks that a session that is rejected or cannot be stored does not end the
+// signer's link.
+func TestEmbeddedSessions_KeepTheirLinks(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
@@ -98,8 +99,9 @@ func TestEmbeddedSessionsAndTheirLinks(t *testing.T) {
 	}
 }
 
-// TestEmbeddedSessionsWaitForAReplacement: also one that is not committed yet.
-func TestEmbeddedSessionsWaitForAReplacement(t *testing.T) {
+// TestEmbeddedSessions_WaitForReplacement checks that a new session waits for the uncommitted replacement of its
+// signer.
+func TestEmbeddedSessions_WaitForReplacement(t *testing.T) {
 	t.Parallel()
 	ctx, clock := t.Context(), kit.NewClock()
 	s := kit.Store(t, "postgres", clock.Now)
@@ -119,8 +121,9 @@ func TestEmbeddedSessionsWaitForAReplacement(t *testing.T) {
 	assert.Equal(t, "signer_changed", refusalOf(t, <-made))
 }
 
-// TestEmbeddedSessions: found by their token, ended by their own app and tenant.
-func TestEmbeddedSessions(t *testing.T) {
+// TestEmbeddedSessions_FoundByToken checks that sessions are found by their token, and ended only by their app and
+// tenant.
+func TestEmbeddedSessions_FoundByToken(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()

@@ -19,14 +19,14 @@ import (
 	"countersign/store/blob"
 )
 
-// engine is what the repositories share: the database, transactions with their batches, encryption, the clock and ids.
+// engine is shared by the repositories: the database, transactions with their batches, encryption, the clock and ids.
 type engine struct {
 	cfg          Config // with its defaults
 	db           *gorm.DB
 	replica      *replica // nil: none
 	primary      *engine  // of an engine that reads from the replica: the one that writes; else nil
 	postgres     bool
-	writers      *limit.Limit // of SQLite; nil: the database makes writers wait
+	writers      *limit.Limit // of SQLite; nil: the database queues writers
 	vault        *vault.Vault
 	index        *vault.Index // of addresses
 	registry     *registry
@@ -79,7 +79,7 @@ func (s *engine) Close() error {
 	return wrap(errors.Join(err, ofReplica), "close database")
 }
 
-// Ping reports whether the database answers.
+// Ping reports whether the database responds.
 func (s *engine) Ping(ctx context.Context) error {
 	conn, err := s.db.DB()
 	if err == nil {
@@ -98,7 +98,7 @@ func (s *engine) signalWake() {
 	}
 }
 
-// Config is what a Store needs.
+// Config configures a Store.
 type Config struct {
 	// URL is postgres://user@host/database?… or sqlite://path/to/file.
 	URL string

@@ -41,13 +41,13 @@ func (b *batch) execOne(query string, args ...any) {
 	b.statements = append(b.statements, statement{sql: query, args: args, one: true})
 }
 
-// query adds a query whose rows are given to read when the batch is sent.
+// query adds a query. send calls read for each of its rows.
 func (b *batch) query(read func(row) error, query string, args ...any) {
 	b.statements = append(b.statements, statement{sql: query, args: args, read: read})
 }
 
-// errLostUpdate says that a row was changed by a transaction that did not hold the
-// envelope's lock. The transaction is undone.
+// errLostUpdate reports that a transaction changed a row without holding the envelope's lock. The transaction is
+// rolled back.
 var errLostUpdate = errors.New("store: the envelope was changed without its lock")
 
 // requireOneRow fails in the database, and so before the commit that is sent
@@ -90,8 +90,8 @@ func sendTogether(ctx context.Context, c *pgx.Conn, statements []statement) erro
 	return err
 }
 
-// insertPage is how many rows go into one INSERT. SQLite saves no round trips, and its driver takes time that grows with the
-// square of the parameters.
+// insertPage is the number of rows of one INSERT. Batching saves no round trips on SQLite, whose driver's time grows
+// with the square of the parameters.
 const (
 	insertPage       = 100
 	insertPageSQLite = 4

@@ -12,9 +12,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestMissedRow: a change one of whose rows was taken away by somebody without
-// the envelope's lock changes nothing.
-func TestMissedRow(t *testing.T) {
+// TestChange_WithMissingRowWritesNothing checks that a change writes nothing if one of its rows was deleted without
+// the envelope's lock.
+func TestChange_WithMissingRowWritesNothing(t *testing.T) {
 	t.Parallel()
 	url := kit.MigratedURL(t, "postgres")
 	s, err := store.Open(t.Context(), store.Config{

@@ -79,7 +79,7 @@ func namesOf(columns []column) []string {
 	return mapSlice(columns, func(c column) string { return c.name })
 }
 
-// placeholders are n parameters, the first of which is number after+1.
+// placeholders returns n parameters, numbered from after+1.
 func placeholders(after, n int) string {
 	out := make([]string, 0, n)
 	for i := range n {

@@ -13,9 +13,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestCompression gives back what it was given: JSON of every length, what does not become
-// shorter, and what was stored before there was compression.
-func TestCompression(t *testing.T) {
+// TestCompression_RoundTrip checks that JSON of every length, incompressible content and uncompressed earlier rows are
+// read unchanged.
+func TestCompression_RoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, plain := range []string{
 		"", "{}", `{"event":"ping"}`, `{"a":"` + strings.Repeat("signer", 1000) + `"}`, `{"a":"` + strings.Repeat("x", 2<<20) + `"}`, "[1]", "\x02 no JSON",
@@ -53,9 +53,9 @@ func TestCompression(t *testing.T) {
 	require.ErrorContains(t, err, "more than 32 MB")
 }
 
-// TestBodiesAreCompressed: a webhook's body takes less than half of its length, and those
-// that were stored before that are read and encrypted anew like the others.
-func TestBodiesAreCompressed(t *testing.T) {
+// TestWebhookBodies_AreCompressed checks that a webhook body is compressed to less than half, and that uncompressed
+// earlier bodies are read and re-encrypted.
+func TestWebhookBodies_AreCompressed(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()

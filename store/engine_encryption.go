@@ -11,8 +11,7 @@ import (
 	"countersign/models"
 )
 
-// encryptedColumn is a column whose values are kept encrypted: text or data, whichever
-// is not nil, is its place in a row.
+// encryptedColumn is an encrypted column: text or data, whichever is not nil, points to its value in a row.
 type encryptedColumn struct {
 	name       string
 	text       *string
@@ -20,8 +19,8 @@ type encryptedColumn struct {
 	compressed bool // data is JSON, see compress
 }
 
-// encryptedRow is what of a row is kept encrypted. Each value is bound to its column
-// and row, so that it opens in no other place.
+// encryptedRow lists the encrypted columns of a row. Each value is bound to its column and row, so that it cannot be
+// decrypted elsewhere.
 type encryptedRow struct {
 	table, key string
 	columns    []encryptedColumn
@@ -34,7 +33,7 @@ type registry struct {
 	rewraps []func(context.Context, *rewrapping) error
 }
 
-// secretColumn is a column of secrets, which are encrypted under a label of their own.
+// secretColumn is a column of secrets, encrypted under its own label.
 type secretColumn struct{ table, column, label string }
 
 // encryptRows registers the encrypted columns of the rows of a model.
@@ -53,7 +52,7 @@ func encryptSecrets(s *engine, table, column, label string) {
 	s.registry.secrets = append(s.registry.secrets, secretColumn{table, column, label})
 }
 
-// encryptedRowOf returns what of a row is encrypted. row is a pointer to a model.
+// encryptedRowOf returns the encrypted columns of a row. row is a pointer to a model.
 func (s *engine) encryptedRowOf(row any) encryptedRow {
 	if rowOf, ok := s.registry.rows[reflect.TypeOf(row)]; ok {
 		return rowOf(row)
@@ -61,7 +60,7 @@ func (s *engine) encryptedRowOf(row any) encryptedRow {
 	return encryptedRow{}
 }
 
-// ownCopy makes an optional text the row's own, which others may have pointed at.
+// ownCopy replaces an optional text, which others may point to, by a copy.
 func ownCopy(p **string) *string {
 	if *p == nil {
 		return nil
@@ -138,8 +137,7 @@ func (s *engine) needsRewrap(r encryptedRow) bool {
 	})
 }
 
-// Addresses are found by the hashes below: that to write first, then those under
-// former master keys.
+// Addresses are found by the following hashes: the one to write first, then those under former master keys.
 
 func (s *engine) addressKeys(scope, email string) []string {
 	return s.index.Hashes(scope, models.EmailKey(email))

@@ -290,9 +290,9 @@ func assertNoPlaintext(t *testing.T, dump string) {
 	}
 }
 
-// TestNoAddressInPlain: whoever reads the database, or a copy of it, finds no
-// address, phone number or signed value in any table.
-func TestNoAddressInPlain(t *testing.T) {
+// TestDatabase_ContainsNoPlainAddress checks that no table contains an address, phone number or signed value in plain
+// text.
+func TestDatabase_ContainsNoPlainAddress(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
@@ -310,9 +310,9 @@ func TestNoAddressInPlain(t *testing.T) {
 	}
 }
 
-// TestEncryptedValuesStayInTheirRows: what is encrypted is bound to its row, and is not
-// encrypted anew when something else of the row changes.
-func TestEncryptedValuesStayInTheirRows(t *testing.T) {
+// TestEncryptedValues_AreBoundToTheirRows checks that an encrypted value cannot be moved to another row, and is not
+// re-encrypted when other columns of its row change.
+func TestEncryptedValues_AreBoundToTheirRows(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {

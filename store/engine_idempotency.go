@@ -28,13 +28,13 @@ type IdempotentRequest struct {
 
 // StoredResponse is the response to a request.
 type StoredResponse struct {
-	Status int // 0: not answered yet
+	Status int // 0: no response yet
 	Header http.Header
 	Body   []byte
 }
 
-// idempotencyKey is a request that was taken, and its answer. Header and body are
-// encrypted: answers hold credentials.
+// idempotencyKey is a claimed request and its response. Header and body are encrypted, because responses contain
+// credentials.
 type idempotencyKey struct {
 	ID          uuid.UUID `gorm:"primaryKey"`
 	Scope       string
@@ -44,15 +44,14 @@ type idempotencyKey struct {
 	Fingerprint []byte
 	Committed   bool // the request took effect
 	Status      int
-	Header      string // encrypted JSON; "{}": not answered yet
+	Header      string // encrypted JSON; "{}": no response yet
 	Body        []byte
 	CreatedAt   time.Time
 	ExpiresAt   time.Time
 }
 
-// inFlightTimeout is how long a request may go unanswered before its process is taken
-// for dead and a repeat takes its place. Should it be alive after all, it can
-// commit nothing more.
+// inFlightTimeout is the time without a response after which a request's process is considered dead and a repeat takes
+// over. The superseded request can commit nothing.
 const inFlightTimeout = 30 * time.Second
 
 const labelIdempotency = "idempotency"
@@ -69,10 +68,9 @@ var (
 		"The first request with this Idempotency-Key succeeded, but its response was lost. Check the resource instead of sending the request again.")
 )
 
-// ClaimKey takes a request for the length of keep. It returns the id under
-// which it was taken, and the answer if it was given or stored before. A
-// request that is worked on, was cut off after it took effect without a
-// response, or differs is refused.
+// ClaimKey claims a request for the duration keep. It returns the id of the claim, and the stored response if there is
+// one. It rejects a request that is in progress, that differs from the first, or that was interrupted after its commit
+// without a response.
 func (s *IdempotencyRepository) ClaimKey(ctx context.Context, r IdempotentRequest, keep time.Duration) (uuid.UUID, *StoredResponse, error) {
 	var id uuid.UUID
 	var answer *StoredResponse
@@ -92,7 +90,7 @@ func (s *IdempotencyRepository) ClaimKey(ctx context.Context, r IdempotentReques
 		}
 		old, err := take[idempotencyKey](s.locked(tx), "scope = ? AND method = ? AND path = ? AND key = ?", r.Scope, r.Method, r.Path, r.Key)
 		if errors.Is(err, models.ErrNotFound) {
-			return errInFlight // given back a moment ago: the next try takes it
+			return errInFlight // released a moment ago: the next attempt claims it
 		}
 		if err != nil {
 			return err
@@ -105,7 +103,7 @@ func (s *IdempotencyRepository) ClaimKey(ctx context.Context, r IdempotentReques
 			id = old.ID
 			answer, err = s.decryptResponse(old)
 			return err
-		case now.Sub(old.CreatedAt).Abs() < inFlightTimeout: // a clock set back makes nothing wait
+		case now.Sub(old.CreatedAt).Abs() < inFlightTimeout: // a clock set back blocks nothing
 			return errInFlight
 		case old.Committed:
 			return errInterrupted
@@ -143,7 +141,7 @@ func (s *IdempotencyRepository) decryptResponse(row *idempotencyKey) (*StoredRes
 	return a, wrap(err, "stored response")
 }
 
-// StoreResponse stores the answer to a request that was taken.
+// StoreResponse stores the response to a claimed request.
 func (s *IdempotencyRepository) StoreResponse(ctx context.Context, id uuid.UUID, a StoredResponse) error {
 	row := idempotencyKey{}
 	if err := s.encryptResponse(&row, a); err != nil {
@@ -153,8 +151,8 @@ func (s *IdempotencyRepository) StoreResponse(ctx context.Context, id uuid.UUID,
 	return wrap(err, "store response")
 }
 
-// ReleaseKey forgets a request that was taken, so that it can be sent again. One
-// that took effect is not forgotten, unless anyway says that doing it again is meant.
+// ReleaseKey deletes a claimed request, so that it can be sent again. A committed request is kept unless anyway allows
+// it to run twice.
 func (s *IdempotencyRepository) ReleaseKey(ctx context.Context, id uuid.UUID, anyway bool) error {
 	return wrap(s.db.WithContext(ctx).Delete(&idempotencyKey{}, "id = ? AND (NOT committed OR ?)", id, anyway).Error, "release idempotency key")
 }
@@ -162,8 +160,8 @@ func (s *IdempotencyRepository) ReleaseKey(ctx context.Context, id uuid.UUID, an
 // MaxStoredResponse is the greatest body, in bytes, that is stored for repeats. Envelopes with every field are smaller.
 const MaxStoredResponse = 8 << 20
 
-// commitKey adds to a transaction that its request took effect, with the response to a repeat unless that is nil or too long.
-// The transaction of a request whose place a repeat has taken fails.
+// commitKey adds to a transaction that its request was committed, with the response for repeats unless it is nil or
+// too long. The transaction fails if a repeat has taken over the request.
 func (s *engine) commitKey(t *transaction, key uuid.UUID, response *StoredResponse) error {
 	if key == uuid.Nil {
 		return nil

@@ -15,9 +15,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestRepeatedRequests: what was answered is answered the same, what is worked on
-// waits, and what ran out is taken anew.
-func TestRepeatedRequests(t *testing.T) {
+// TestRepeatedRequests_ReturnTheFirstResponse checks that a repeat gets the stored response, waits while the first
+// request runs, and runs itself after the key expired.
+func TestRepeatedRequests_ReturnTheFirstResponse(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
@@ -80,9 +80,9 @@ func TestRepeatedRequests(t *testing.T) {
 	})
 }
 
-// TestResponsesAreStoredWithWhatTheyTell: in the transaction whose result they
-// show, encrypted, and not at all if it fails.
-func TestResponsesAreStoredWithWhatTheyTell(t *testing.T) {
+// TestResponses_AreStoredInTheTransaction checks that a response is stored encrypted in the transaction that it
+// describes, and not if the transaction fails.
+func TestResponses_AreStoredInTheTransaction(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -132,7 +132,7 @@ func TestResponsesAreStoredWithWhatTheyTell(t *testing.T) {
 			assert.Equal(t, &answer, got, name)
 		}
 
-		// A response that cannot be made undoes what it would have told of.
+		// A response that cannot be rendered rolls back the transaction that it describes.
 		r := request()
 		id, _, err := s.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
@@ -168,8 +168,9 @@ func TestResponsesAreStoredWithWhatTheyTell(t *testing.T) {
 	})
 }
 
-// TestRestoringIsNotWhatARequestAskedFor: a request that has an archived envelope restored, and does nothing more, has not taken effect.
-func TestRestoringIsNotWhatARequestAskedFor(t *testing.T) {
+// TestRestore_IsNoChangeOfTheRequest checks that restoring an archived envelope does not count as an effect of the
+// request.
+func TestRestore_IsNoChangeOfTheRequest(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newArchiveFixture(t, s, clock), t.Context()
@@ -195,9 +196,9 @@ func TestRestoringIsNotWhatARequestAskedFor(t *testing.T) {
 	})
 }
 
-// TestWhatTookEffectIsNotForgotten: a request that was given back is taken again
-// only if it did nothing, or if doing it again is meant.
-func TestWhatTookEffectIsNotForgotten(t *testing.T) {
+// TestCommittedRequest_KeepsItsResponse checks that a released request runs again only if it had no effect, or if
+// repeating it is intended.
+func TestCommittedRequest_KeepsItsResponse(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
@@ -217,7 +218,7 @@ func TestWhatTookEffectIsNotForgotten(t *testing.T) {
 		_, _, err = s.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
 
-		// Who, where, how and under which key: each tells requests apart.
+		// Caller, path, method and key each distinguish requests.
 		for _, other := range []store.IdempotentRequest{
 			{Scope: "y", Method: "POST", Path: "/p", Key: "k"},
 			{Scope: "x", Method: "PUT", Path: "/p", Key: "k"},
@@ -232,8 +233,9 @@ func TestWhatTookEffectIsNotForgotten(t *testing.T) {
 	})
 }
 
-// TestEachKeyHasItsAnswer: of two requests that are answered, and two feeds that are read.
-func TestEachKeyHasItsAnswer(t *testing.T) {
+// TestIdempotencyKeys_HaveSeparateResponses checks that concurrent requests and feeds of two apps do not share
+// responses or positions.
+func TestIdempotencyKeys_HaveSeparateResponses(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
@@ -255,7 +257,7 @@ func TestEachKeyHasItsAnswer(t *testing.T) {
 		require.Error(t, err)
 		assert.False(t, models.IsRefusal(err), "a row that the database refuses is not a request that is worked on: %v", err)
 
-		// The positions of two apps' events are counted apart, whoever is read first.
+		// The positions of two apps' events are counted separately, in any order of reading.
 		a, b := newFixture(t, s, clock), newFixture(t, s, clock)
 		var read [2]int
 		last := [2]uuid.UUID{}

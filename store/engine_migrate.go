@@ -78,7 +78,8 @@ func (s *engine) migrations() (*goose.Provider, error) {
 	var opts []goose.ProviderOption
 	if s.postgres {
 		dialect, dir = goose.DialectPostgres, "migrations/postgres"
-		// A row, not an advisory lock of a session: PgBouncer in transaction mode gives each transaction another session.
+		// The lock is a row, not an advisory lock of a session, because PgBouncer in transaction mode changes sessions
+		// between transactions.
 		locker, err := lock.NewPostgresTableLocker(lock.WithTableLockTimeout(time.Second, 300))
 		if err != nil {
 			return nil, fmt.Errorf("migrate database: %w", err)

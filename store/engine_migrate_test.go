@@ -24,9 +24,8 @@ import (
 
 var update = flag.Bool("update", false, "add new migrations to testdata/migrations.sha256")
 
-// TestMigrationsOnlyGrow: a migration that databases may have run stays as it
-// is. testdata/migrations.sha256 lists them with their hashes; -update adds the
-// new ones at its end, and changes no line.
+// TestMigrationsOnlyGrow checks that no migration changes that a database may have run. testdata/migrations.sha256
+// lists their hashes; -update appends the new ones and changes no line.
 func TestMigrationsOnlyGrow(t *testing.T) {
 	t.Parallel()
 	const list = "testdata/migrations.sha256"
@@ -65,8 +64,9 @@ func TestMigrationsOnlyGrow(t *testing.T) {
 	assert.Empty(t, added.String(), "new migrations: run go test ./store -run TestMigrationsOnlyGrow -update")
 }
 
-// TestMigrateSetsThePlanner: also of a database that has all migrations and was restored from a dump, in which such settings are not.
-func TestMigrateSetsThePlanner(t *testing.T) {
+// TestMigrate_ConfiguresThePlanner checks that the planner is configured even on a migrated database that was restored
+// from a dump, which lacks these settings.
+func TestMigrate_ConfiguresThePlanner(t *testing.T) {
 	t.Parallel()
 	open := func(url string) *store.Store {
 		s, err := store.Open(t.Context(), store.Config{URL: url, Vault: kit.Vault(t), Now: kit.NewClock().Now, NewID: uuid.New})
@@ -97,8 +97,9 @@ func TestMigrateSetsThePlanner(t *testing.T) {
 	require.Empty(t, sqlite)
 }
 
-// TestMigrationsAtOnce: processes that start together bring an empty database to the same version.
-func TestMigrationsAtOnce(t *testing.T) {
+// TestMigrate_ConcurrentProcesses checks that processes that start together bring an empty database to the same
+// version.
+func TestMigrate_ConcurrentProcesses(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
@@ -124,8 +125,8 @@ func TestMigrationsAtOnce(t *testing.T) {
 	}
 }
 
-// TestAuditIsAppendOnly asks the databases themselves to forget.
-func TestAuditIsAppendOnly(t *testing.T) {
+// TestAuditEvents_AreAppendOnly checks that the databases themselves reject updates and deletions of audit events.
+func TestAuditEvents_AreAppendOnly(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
@@ -164,9 +165,9 @@ func TestAuditIsAppendOnly(t *testing.T) {
 	}
 }
 
-// TestMigratedMeanwhile: a database that is at a later version than before was migrated by another process; one that stays is waited for
-// as long as the context lasts.
-func TestMigratedMeanwhile(t *testing.T) {
+// TestAwaitMigration_OfAnotherProcess checks that a database that another process migrates is detected, and that
+// waiting for it lasts as long as the context.
+func TestAwaitMigration_OfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	s := kit.Store(t, "sqlite", kit.NewClock().Now)

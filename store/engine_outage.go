@@ -26,8 +26,8 @@ var passingStates = []string{
 	"58030", // input or output error of the server
 }
 
-// Unavailable reports whether an error says that the database or the file store does not answer or has no room at the moment,
-// so that the same request may succeed later.
+// Unavailable reports whether an error means that the database or the file store does not respond or is full at the
+// moment, so that a retry may succeed.
 func Unavailable(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return len(pg.Code) == 5 && (slices.Contains(passingStates, pg.Code[:2]) || slices.Contains(passingStates, pg.Code))

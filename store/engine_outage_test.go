@@ -18,8 +18,8 @@ import (
 	"countersign/store"
 )
 
-// TestUnavailable: what passes by itself is told apart from what does not.
-func TestUnavailable(t *testing.T) {
+// TestUnavailable_DistinguishesTemporaryErrors checks that temporary errors are distinguished from permanent ones.
+func TestUnavailable_DistinguishesTemporaryErrors(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{
 		&pgconn.PgError{Code: "57P01"}, &pgconn.PgError{Code: "57P03"}, &pgconn.PgError{Code: "53300"}, &pgconn.PgError{Code: "53100"},

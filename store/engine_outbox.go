@@ -11,8 +11,7 @@ import (
 	"countersign/models"
 )
 
-// outboxHorizon is further ahead than any row is put off. What is due later was
-// written before the clock was set back, and is due.
+// outboxHorizon exceeds every postponement. A row due later was written before the clock was set back, and is due.
 const outboxHorizon = 5 * time.Minute
 
 // addOutbox adds rows, each with the trace that it is written in, and wakes the dispatcher once they are committed.
@@ -31,9 +30,9 @@ func completeOutboxRow(t *transaction, r *models.OutboxRow) {
 	r.FairnessKey, r.Refs.Trace = r.Refs.FairnessKey(), tracing.Traceparent(t.ctx)
 }
 
-// claimed selects the rows of a claim: due rows that are the oldest of their key, taken from each lane in turn, so
-// that a long lane delays no other. PostgreSQL steps from lane to lane in the index and takes an equal share of each,
-// from its head, skipping rows that another process is claiming.
+// claimed selects the rows of a claim: due rows that are the oldest of their key, with lanes alternating, so that a
+// long lane delays no other. PostgreSQL steps from lane to lane in the index and claims an equal share from the head
+// of each, skipping rows that another process is claiming.
 const (
 	outboxDue       = `(not_before <= @now OR not_before > @horizon) AND NOT EXISTS (SELECT 1 FROM outbox AS p WHERE p.key = o.key AND p.seq < o.seq)`
 	claimedSQLite   = `SELECT seq FROM outbox AS o WHERE ` + outboxDue + ` ORDER BY row_number() OVER (PARTITION BY lane ORDER BY seq), seq LIMIT @n`
@@ -49,8 +48,8 @@ const (
 		ORDER BY seq LIMIT @n`
 )
 
-// ClaimOutbox claims up to n due rows, at most one per key and always the oldest of it, and keeps them from other
-// processes for the length of lease. If several lanes wait, it may return fewer rows although more are due; it returns
+// ClaimOutbox claims up to n due rows, at most one per key and always the oldest of it, and hides them from other
+// processes for the duration lease. If several lanes wait, it may return fewer rows although more are due; it returns
 // none only if none is due.
 func (s *engine) ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([]models.OutboxRow, error) {
 	claimed := claimedSQLite
@@ -58,7 +57,7 @@ func (s *engine) ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([
 		claimed = claimedPostgres
 	}
 	now := s.now()
-	// SQL: UPDATE … RETURNING of what a query with SKIP LOCKED takes.
+	// SQL: UPDATE … RETURNING of the rows of a query with SKIP LOCKED.
 	rows, err := find[models.OutboxRow](s.db.WithContext(ctx).Raw(`UPDATE outbox SET not_before = @lease, attempts = attempts + 1 WHERE seq IN (`+claimed+`) RETURNING *`,
 		map[string]any{"now": now, "horizon": now.Add(outboxHorizon), "lease": now.Add(lease), "n": n}))
 	return rows, wrap(err, "claim outbox rows")
@@ -69,7 +68,7 @@ func (s *engine) FinishOutbox(ctx context.Context, seq int64) error {
 	return wrap(s.db.WithContext(ctx).Delete(&models.OutboxRow{}, "seq = ?", seq).Error, "finish outbox row %d", seq)
 }
 
-// RetryOutbox gives a row back, to be delivered after wait, which is five minutes at most.
+// RetryOutbox releases a row for delivery after wait, at most five minutes.
 func (s *engine) RetryOutbox(ctx context.Context, seq int64, wait time.Duration) error {
 	err := s.db.WithContext(ctx).Model(&models.OutboxRow{}).Where("seq = ?", seq).Update("not_before", s.now().Add(min(wait, outboxHorizon))).Error
 	return wrap(err, "give back outbox row %d", seq)

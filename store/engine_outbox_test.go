@@ -15,9 +15,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestFairSchedulingBetweenKeys fills the outbox for one endpoint, then for another one
-// and with an envelope of another app: each claim takes of all three.
-func TestFairSchedulingBetweenKeys(t *testing.T) {
+// TestOutbox_SchedulesKeysFairly fills the outbox for one endpoint, then for another one and with an envelope of
+// another app, and checks that each claim has rows of all three.
+func TestOutbox_SchedulesKeysFairly(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
@@ -92,9 +92,8 @@ func drainLeased(t *testing.T, s *store.Store, clock *kit.Clock) []models.Outbox
 	return drainOutbox(t, s)
 }
 
-// TestOneRowIsPutOff: giving a row back puts off no other, and for no longer
-// than five minutes.
-func TestOneRowIsPutOff(t *testing.T) {
+// TestPostpone_OneRow checks that releasing a row postpones only that row, for at most five minutes.
+func TestPostpone_OneRow(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -122,9 +121,9 @@ func TestOneRowIsPutOff(t *testing.T) {
 	})
 }
 
-// TestTheOutboxSaysWhatWaits: how many rows, and since when the oldest; a row
-// names its signer and goes to the lane of its app.
-func TestTheOutboxSaysWhatWaits(t *testing.T) {
+// TestOutbox_ReportsPendingRows checks that the number of pending rows and the age of the oldest are reported, and
+// that a row names its signer and the lane of its app.
+func TestOutbox_ReportsPendingRows(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -167,7 +166,7 @@ func TestTheOutboxSaysWhatWaits(t *testing.T) {
 	})
 }
 
-func TestOutboxDeliversInOrder(t *testing.T) {
+func TestOutbox_DeliversInOrder(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
@@ -201,8 +200,8 @@ func TestOutboxDeliversInOrder(t *testing.T) {
 	})
 }
 
-// Rows that were written before the clock was set back are told all the same.
-func TestOutboxSurvivesAClockSetBack(t *testing.T) {
+// TestOutbox_SurvivesClockSetBack checks that rows from before the clock was set back are still delivered.
+func TestOutbox_SurvivesClockSetBack(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		newFixture(t, s, clock).sent(2, nil)

@@ -5,11 +5,12 @@ import (
 	"fmt"
 )
 
-// plannerLock names the lock under which the planner's settings are changed: PostgreSQL refuses two processes at once.
+// plannerLock names the lock for changing the planner's settings, because PostgreSQL rejects concurrent changes.
 const plannerLock = 7_518_020
 
-// quickPlans has the planner neither compile a query nor start processes for it, which it does where it expects many rows, as of a
-// search in millions of envelopes: both take longer than any query of the service. It is so for this user in this database.
+// quickPlans disables compiling queries and parallel workers, which the planner chooses when it expects many rows, as
+// for a search in millions of envelopes: both take longer than any query of the service. The settings apply to this
+// user in this database.
 const quickPlans = `DO $$
 BEGIN
     PERFORM pg_advisory_xact_lock(%d);

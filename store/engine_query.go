@@ -31,7 +31,7 @@ func findDecrypted[T any](s *engine, q *gorm.DB) ([]*T, error) {
 	return rows, decryptAll(s, rows)
 }
 
-// first is the first row of a query; nil if it has none.
+// first returns the first row of a query; nil if it has none.
 func first[T any](q *gorm.DB) (*T, error) {
 	rows, err := find[T](q.Limit(1))
 	if err != nil || len(rows) == 0 {
@@ -74,7 +74,7 @@ func count(q *gorm.DB) (int64, error) {
 	return n, err
 }
 
-// unlessNone is the error of a statement, or none if it changed no row.
+// unlessNone returns the error of a statement, or none if it changed no row.
 func unlessNone(done *gorm.DB, none error) error {
 	if done.Error == nil && done.RowsAffected == 0 {
 		return none
@@ -90,7 +90,7 @@ func mapNotFound(err error) error {
 	return err
 }
 
-// wrap adds to an error what was being done; nil stays nil.
+// wrap adds the failed operation to an error; nil stays nil.
 func wrap(err error, doing string, args ...any) error {
 	if err == nil {
 		return nil
@@ -98,7 +98,7 @@ func wrap(err error, doing string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(doing, args...), err)
 }
 
-// mapSlice is what f makes of each element.
+// mapSlice returns the results of f for each element.
 func mapSlice[T, R any](all []T, f func(T) R) []R {
 	out := make([]R, 0, len(all))
 	for _, v := range all {
@@ -107,7 +107,7 @@ func mapSlice[T, R any](all []T, f func(T) R) []R {
 	return out
 }
 
-// pointers are those to the elements of a slice.
+// pointers returns pointers to the elements of a slice.
 func pointers[T any](rows []T) []*T {
 	out := make([]*T, 0, len(rows))
 	for i := range rows {
@@ -125,8 +125,7 @@ func setOf[K comparable](keys []K) map[K]bool {
 	return out
 }
 
-// locked makes a query hold the rows it reads until the transaction ends.
-// SQLite needs no more than its immediate transaction.
+// locked locks the rows that a query reads until the transaction ends. On SQLite the immediate transaction suffices.
 func (s *engine) locked(tx *gorm.DB) *gorm.DB {
 	if s.postgres {
 		return tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
@@ -134,8 +133,7 @@ func (s *engine) locked(tx *gorm.DB) *gorm.DB {
 	return tx
 }
 
-// forUpdate is the clause that locks what a query finds. SQLite needs no more
-// than its immediate transaction.
+// forUpdate returns the clause that locks the rows of a query. On SQLite the immediate transaction suffices.
 func (s *engine) forUpdate(lock bool) string {
 	if lock && s.postgres {
 		return " FOR UPDATE"
@@ -143,16 +141,15 @@ func (s *engine) forUpdate(lock bool) string {
 	return ""
 }
 
-// lockExternalID has others who want the same external id in a table wait for the end of the transaction, so that one of them
-// finds what the other stored. SQLite needs no more than its immediate transaction.
+// lockExternalID makes other transactions with the same external id in a table wait for the end of this one, so that
+// they find its row. On SQLite the immediate transaction suffices.
 func (t *transaction) lockExternalID(table string, app uuid.UUID, tenant, externalID string) {
 	if t.engine.postgres {
 		t.exec("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", strings.Join([]string{table, app.String(), tenant, externalID}, "\n"))
 	}
 }
 
-// normalizeForSearch makes texts equal that differ in case or in how their characters are
-// composed (Unicode 3.13, D144 and D145).
+// normalizeForSearch removes differences of case and character composition (Unicode 3.13, D144 and D145).
 func normalizeForSearch(parts ...string) string {
 	return norm.NFKC.String(cases.Fold().String(strings.Join(parts, "\n")))
 }
@@ -165,8 +162,8 @@ func countUpTo(db, q *gorm.DB) (int64, error) {
 // countLimit is where counting for a page's total ends.
 const countLimit = 10_000
 
-// firstID is below all UUIDs of version 7 that were made at a time or later, and not
-// below those made a millisecond before it.
+// firstID returns a lower bound of the version 7 UUIDs created at or after a time, above those created a millisecond
+// before it.
 func firstID(at time.Time) uuid.UUID {
 	var id uuid.UUID
 	ms := max(at.UnixMilli(), 0)

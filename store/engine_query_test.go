@@ -10,7 +10,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestCursorLists_ReadIndexes: a page of each list comes in the order of an index, from the cursor on.
+// TestCursorLists_ReadIndexes checks that each page of a list is read in the order of an index, beginning at the
+// cursor.
 func TestCursorLists_ReadIndexes(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -8,16 +8,15 @@ import (
 	"gorm.io/gorm"
 )
 
-// ReserveQuota takes up to n of the remaining requests in key's window, which began
-// at start. It returns how many were taken and how many are left after that. A
-// negative n returns them. The database has a keyed hash of key, which may hold an
-// address.
+// ReserveQuota reserves up to n of the remaining requests in key's window, which began at start. It returns the number
+// reserved and the number left. A negative n releases requests. The database stores a keyed hash of key, which may
+// hold an address.
 func (s *engine) ReserveQuota(ctx context.Context, key string, start time.Time, length time.Duration, n, limit int) (taken, left int, err error) {
 	start, key = start.UTC(), s.index.Hashes("windows", key)[0]
 	if n < 0 {
 		err = s.db.WithContext(ctx).Table("rate_windows").Where("key = ? AND starts_at = ?", key, start).UpdateColumn("used", gorm.Expr("used + ?", n)).Error
 		if err != nil {
-			return 0, 0, fmt.Errorf("give back requests: %w", err)
+			return 0, 0, fmt.Errorf("release requests: %w", err)
 		}
 		return 0, 0, nil
 	}
@@ -36,8 +35,8 @@ func (s *engine) ReserveQuota(ctx context.Context, key string, start time.Time, 
 // knownCallersWindow is the start of the window that remembers callers: no count begins there.
 var knownCallersWindow = time.Unix(0, 0).UTC()
 
-// RememberCaller notes until when a caller is known. The database has a keyed
-// hash of key, which may hold an address.
+// RememberCaller stores until when a caller is known. The database stores a keyed hash of key, which may hold an
+// address.
 func (s *engine) RememberCaller(ctx context.Context, key string, until time.Time) error {
 	// SQL: ON CONFLICT with RETURNING, in one statement.
 	err := s.db.WithContext(ctx).Exec(`INSERT INTO rate_windows (key, starts_at, used, expires_at) VALUES (?, ?, 0, ?)
@@ -45,13 +44,13 @@ func (s *engine) RememberCaller(ctx context.Context, key string, until time.Time
 	return wrap(err, "remember caller")
 }
 
-// CallerKnownUntil is what RememberCaller noted; the zero time if nothing.
+// CallerKnownUntil returns the time stored by RememberCaller, or the zero time.
 func (s *engine) CallerKnownUntil(ctx context.Context, key string) (time.Time, error) {
 	var until []time.Time
 	err := s.db.WithContext(ctx).Table("rate_windows").Where("key IN ? AND starts_at = ?", s.index.Hashes("windows", key), knownCallersWindow).
 		Pluck("expires_at", &until).Error
 	if err != nil {
-		return time.Time{}, fmt.Errorf("look for caller: %w", err)
+		return time.Time{}, fmt.Errorf("find caller: %w", err)
 	}
 	var latest time.Time
 	for _, t := range until {

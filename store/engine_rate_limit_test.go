@@ -10,8 +10,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestWindowsAreCountedApart: by key and by start; what is given back goes to its own, and callers are remembered in none of them.
-func TestWindowsAreCountedApart(t *testing.T) {
+// TestRateLimitWindows_AreSeparate checks that windows are separated by key and start, that released requests return
+// to their own window, and that no window stores callers.
+func TestRateLimitWindows_AreSeparate(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx, first := t.Context(), clock.Now().Truncate(time.Minute)

@@ -29,9 +29,9 @@ const (
 )
 
 var (
-	// errBehind says that the replica has not replayed all that was committed when it was asked.
+	// errBehind reports that the replica has not replayed all transactions committed at the time of the query.
 	errBehind    = errors.New("the replica is behind the primary")
-	errNoStandby = errors.New("the replica is no standby: it is not in recovery")
+	errNoStandby = errors.New("the replica is not a standby: it is not in recovery")
 )
 
 func openReplica(cfg Config, gc gorm.Config) (*replica, error) {
@@ -52,9 +52,9 @@ func (r *replica) close() error {
 	return conn.Close()
 }
 
-// fromReplica calls list with an engine that reads from the replica, once that has replayed all that was committed
-// when the call began: a client finds there whatever it has written, through whichever process. Without a
-// replica, if that takes longer than replicaWait, and if the replica fails, list reads from the primary.
+// fromReplica calls list with an engine that reads from the replica, once the replica has replayed everything
+// committed before the call, so a client finds its own writes through any process. Without a replica, after
+// replicaWait or if the replica fails, list reads from the primary.
 func (s *engine) fromReplica(ctx context.Context, list func(*engine) error) error {
 	r := s.replica
 	if r == nil || s.now().UnixNano() < r.notBefore.Load() {
@@ -93,8 +93,8 @@ func (s *engine) CheckReplica(ctx context.Context) (there bool, err error) {
 	return true, s.waitForReplica(ctx)
 }
 
-// waitForReplica returns when the replica has replayed what the primary has flushed now, in
-// which is every commit that was acknowledged.
+// waitForReplica waits until the replica has replayed the primary's current flush position, which includes every
+// acknowledged commit.
 func (s *engine) waitForReplica(ctx context.Context) error {
 	var flushed string
 	// SQL: functions of PostgreSQL.
@@ -112,7 +112,7 @@ func (s *engine) waitForReplica(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return fmt.Errorf("position of the replica: %w", err)
-		case !at.Standby: // it was promoted, and is no copy any more
+		case !at.Standby: // promoted, no longer a copy
 			return errNoStandby
 		case at.Ready:
 			return nil

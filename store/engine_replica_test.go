@@ -17,9 +17,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestListsFromAReplica: a list has all that was written before it, while the replica keeps up, while it
-// lags, when it is down, and after it was promoted.
-func TestListsFromAReplica(t *testing.T) {
+// TestLists_FromReplica checks that a list contains all earlier writes while the replica is current, behind or down,
+// and after it was promoted.
+func TestLists_FromReplica(t *testing.T) {
 	t.Parallel()
 	kit.Needs(t, kit.PostgresVariable)
 	ctx := t.Context()
@@ -88,7 +88,7 @@ func TestListsFromAReplica(t *testing.T) {
 	}
 	require.Positive(t, readThere(), "the replica was read")
 
-	// A list that finds so many changes of counts that it adds them up does that in the primary, and does not take the replica for failed.
+	// A list that folds many changes of counts does so in the primary, and does not mark the replica as failed.
 	const many = 201
 	busy := newApp()
 	for range many {
@@ -139,7 +139,7 @@ func TestListsFromAReplica(t *testing.T) {
 	sees()
 }
 
-// TestWeakDurability names what lets a crash lose commits.
+// TestWeakDurability checks that settings that let a crash lose commits are reported.
 func TestWeakDurability(t *testing.T) {
 	t.Parallel()
 	kit.Needs(t, kit.PostgresVariable)

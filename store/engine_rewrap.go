@@ -31,7 +31,7 @@ type rewrapping struct {
 	unreadable map[string]bool
 }
 
-// skip reports whether a row cannot be decrypted with the configured master keys, and notes it.
+// skip reports whether a row cannot be decrypted with the configured master keys, and records it.
 func (r *rewrapping) skip(table, key string, err error) bool {
 	if !errors.Is(err, vault.ErrUnknownKey) && !errors.Is(err, vault.ErrDamaged) {
 		return false
@@ -125,8 +125,8 @@ func secretsAfter(tx *gorm.DB, table, column, after string) *gorm.DB {
 // secretOf selects a row of secrets.
 func secretOf(tx *gorm.DB, table, id string) *gorm.DB { return tx.Table(table).Where("id = ?", id) }
 
-// rewrapRows registers that the rows of T are re-encrypted along their key: an id, or the id of an app and the name of the row within the
-// app. rekey, which may be nil, gives a decrypted row its hash, or removes the row.
+// rewrapRows registers T for re-encryption in the order of its key: an id, or an app id and a name. rekey, which may
+// be nil, updates the hash of a decrypted row, or deletes the row.
 func rewrapRows[T any](s *engine, key string, rekey func(*gorm.DB, *T) error) {
 	rewrapTable(s, key, rewrapRow(s, rekey))
 }

@@ -83,7 +83,8 @@ func TestRewrap(t *testing.T) {
 	}
 }
 
-// TestRewrap_NamesUnreadableRows: a row that is damaged or was encrypted with a key that is not given is named, and all others are re-encrypted.
+// TestRewrap_NamesUnreadableRows checks that a damaged row, or one encrypted with an unknown key, is named, and that
+// all others are re-encrypted.
 func TestRewrap_NamesUnreadableRows(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -117,8 +118,9 @@ func TestRewrap_NamesUnreadableRows(t *testing.T) {
 	}
 }
 
-// TestKeysOfArchivesAreReadByTheirPrimaryKey: neither a page of the keys of archives nor one of them is looked for among all.
-func TestKeysOfArchivesAreReadByTheirPrimaryKey(t *testing.T) {
+// TestArchiveKeys_ReadThePrimaryKey checks that neither the keys of archives nor a page of them is read by a full
+// scan.
+func TestArchiveKeys_ReadThePrimaryKey(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
@@ -141,9 +143,9 @@ func TestKeysOfArchivesAreReadByTheirPrimaryKey(t *testing.T) {
 	})
 }
 
-// TestFormerMasterKeys: short links made under any of them lead on, and a contact
-// whose values alone are of a former one is kept when all is encrypted anew.
-func TestFormerMasterKeys(t *testing.T) {
+// TestFormerMasterKeys_StillDecrypt checks that short links of every former master key work, and that a contact of
+// which only the values use a former key is re-encrypted.
+func TestFormerMasterKeys_StillDecrypt(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
@@ -189,8 +191,8 @@ func TestFormerMasterKeys(t *testing.T) {
 	}
 }
 
-// TestRewrapOfSignIns: second factors and sessions outlive a replaced master key.
-func TestRewrapOfSignIns(t *testing.T) {
+// TestRewrap_SignIns checks that second factors and sessions survive a replaced master key.
+func TestRewrap_SignIns(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
@@ -243,10 +245,9 @@ func TestRewrapOfSignIns(t *testing.T) {
 	}
 }
 
-// TestReplacedMasterKey: while the master key is replaced everything is found
-// that was written under either, and nothing is made twice; afterwards the
-// former key is not needed.
-func TestReplacedMasterKey(t *testing.T) {
+// TestMasterKeyReplacement_FindsRowsOfBothKeys checks that rows of both keys are found while the master key is
+// replaced, that no row is created twice, and that the former key is not needed afterwards.
+func TestMasterKeyReplacement_FindsRowsOfBothKeys(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {

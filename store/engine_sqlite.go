@@ -36,8 +36,8 @@ func openSQLite(cfg Config, gc *gorm.Config, writers *limit.Limit) (*gorm.DB, er
 	for _, p := range []string{"busy_timeout(10000)", "journal_mode(WAL)", "foreign_keys(1)", "synchronous(FULL)"} {
 		q.Add("_pragma", p)
 	}
-	// A transaction takes the write lock when it begins: it can then neither
-	// deadlock nor find, after reading, that others have written.
+	// A transaction acquires the write lock at its beginning, so that it neither deadlocks nor finds writes of others
+	// after its reads.
 	q.Set("_txlock", "immediate")
 	q.Set("_time_format", "sqlite")
 	q.Set("_timezone", "UTC")
@@ -57,8 +57,8 @@ func openSQLite(cfg Config, gc *gorm.Config, writers *limit.Limit) (*gorm.DB, er
 	return db, nil
 }
 
-// dialect is what GORM has to know of SQLite to read and write rows. The schema
-// is goose's business, so it makes no tables.
+// dialect is the minimum that GORM needs to read and write rows in SQLite. It creates no tables, which is goose's
+// task.
 type dialect struct{ conn *sql.DB }
 
 // Name implements gorm.Dialector.

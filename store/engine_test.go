@@ -12,9 +12,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestOpening: what is no database is named, and connections are as many as were
-// asked for.
-func TestOpening(t *testing.T) {
+// TestOpen_NamesInvalidDatabases checks that an invalid database is named, and that the number of connections is the
+// configured one.
+func TestOpen_NamesInvalidDatabases(t *testing.T) {
 	t.Parallel()
 	open := func(url string, conns int) (*store.Store, error) {
 		s, err := store.Open(t.Context(), store.Config{URL: url, Vault: kit.Vault(t), Now: clock, NewID: newID, MaxConns: conns})
@@ -44,7 +44,7 @@ func TestOpening(t *testing.T) {
 		assert.Less(t, ahead.Abs(), time.Minute)
 		assert.GreaterOrEqual(t, within, time.Duration(0))
 
-		// As many connections as may be open wait for work, so that none is made anew.
+		// All allowed connections are idle and open, so no new one is created.
 		var held []interface{ Close() error }
 		for range want {
 			c, err := db.Conn(t.Context())

@@ -12,7 +12,7 @@ import (
 	"gorm.io/gorm"
 )
 
-// mode is what a transaction is for.
+// mode is the isolation mode of a transaction.
 type mode struct{ postgres, sqlite string }
 
 var (
@@ -21,28 +21,28 @@ var (
 	readOnly = mode{"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "BEGIN"}
 )
 
-// transaction is a transaction on its own connection, which it takes with its first statement. Its batch is sent with
-// the next call of send, with the next statement of GORM, or with the commit: a transaction that only adds to it takes
-// one round trip on PostgreSQL.
+// transaction is a transaction on its own connection, which it acquires with its first statement. The batch is sent by
+// send, before the next statement of GORM, or with the commit. A transaction that only adds to the batch takes one
+// round trip on PostgreSQL.
 type transaction struct {
 	batch
 
 	ctx    context.Context //nolint:containedctx // it lives as long as the transaction
 	engine *engine
 	mode   mode
-	// reservedIn is the usage period in which the envelope that is sent was reserved; "": in none.
+	// reservedIn is the usage period in which the sent envelope was reserved; "" if it was not.
 	reservedIn string
 	bulk       bool // the envelope is sent by a bulk send
 
-	conn        *sql.Conn // nil: nothing was sent yet
+	conn        *sql.Conn // nil: nothing sent yet
 	release     func()    // of the lock of writers
 	failed      error     // of a step: the transaction is not committed
 	committed   bool
 	afterCommit []func()
 }
 
-// transact runs fn in one transaction, and commits if it returns nil. On an engine that has joined a transaction, fn is
-// a step of that one, and what it wrote is committed with it.
+// transact runs fn in one transaction, and commits if it returns nil. On an engine that has joined a transaction, fn
+// is a step of that transaction, and its writes are committed with it.
 func (s *engine) transact(ctx context.Context, m mode, fn func(*transaction) error) error {
 	if s.joined != nil {
 		return s.joined.step(m, fn)
@@ -70,7 +70,7 @@ func inTransaction[T any](ctx context.Context, s *engine, fn func(*transaction) 
 	return out, nil
 }
 
-// tx is transact for what only GORM writes.
+// tx runs fn in a transaction of GORM.
 func (s *engine) tx(ctx context.Context, fn func(tx *gorm.DB) error) error {
 	return s.transact(ctx, readWrite, func(t *transaction) error { return fn(t.gorm()) })
 }
@@ -80,19 +80,19 @@ func (s *engine) read(ctx context.Context, fn func(tx *gorm.DB) error) error {
 	return s.transact(ctx, readOnly, func(t *transaction) error { return fn(t.gorm()) })
 }
 
-// join returns an engine all of whose reads and changes are steps of a transaction.
+// join returns an engine that reads and writes in a transaction.
 func (s *engine) join(t *transaction) *engine {
 	e := *s
 	e.db, e.replica, e.joined = t.gorm(), nil, t
 	return &e
 }
 
-// step runs fn as a part of the transaction. If it fails, the transaction cannot be committed: PostgreSQL has given it
-// up after a failed statement, and a part of what fn wrote may be in the batch.
+// step runs fn as a part of the transaction. If it fails, the transaction cannot be committed: PostgreSQL aborts it
+// after a failed statement, and the batch may contain some of fn's writes.
 func (t *transaction) step(m mode, fn func(*transaction) error) error {
 	err := fn(t)
 	if err == nil && m == readOnly {
-		err = t.send() // the caller wants the answers
+		err = t.send() // the caller expects the results
 	}
 	if t.failed == nil {
 		t.failed = err
@@ -124,7 +124,7 @@ func (t *transaction) run(ctx context.Context, fn func(*transaction) error) (err
 	return nil
 }
 
-// open takes a connection; to write on SQLite, first the lock of writers.
+// open acquires a connection; for writes on SQLite, first the write lock.
 func (t *transaction) open() error {
 	if t.mode == readWrite {
 		release, err := acquireWrite(t.ctx, t.engine.writers)
@@ -140,7 +140,7 @@ func (t *transaction) open() error {
 	return err
 }
 
-// close rolls back what is not committed, and gives back what open took.
+// close rolls back uncommitted changes, and releases the resources that open acquired.
 func (t *transaction) close(ctx context.Context) (err error) {
 	if t.conn != nil {
 		if !t.committed {
@@ -154,16 +154,15 @@ func (t *transaction) close(ctx context.Context) (err error) {
 	return err
 }
 
-// rollbackLimit bounds the wait for an answer to ROLLBACK.
+// rollbackLimit bounds the wait for the response to ROLLBACK.
 const rollbackLimit = 5 * time.Second
 
-// rollback ends the transaction; a connection that cannot say that it did is
-// closed, which ends it as well.
+// rollback ends the transaction. If that fails, it closes the connection, which also ends the transaction.
 func (t *transaction) rollback(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackLimit)
 	defer cancel()
 	if _, err := t.conn.ExecContext(ctx, "ROLLBACK"); err != nil {
-		_ = t.conn.Raw(func(any) error { return driver.ErrBadConn }) // drops the connection; there is nothing else to do
+		_ = t.conn.Raw(func(any) error { return driver.ErrBadConn }) // drops the connection
 	}
 }
 
@@ -255,7 +254,7 @@ func (c gormConn) QueryContext(ctx context.Context, query string, args ...any) (
 	return c.t.conn.QueryContext(ctx, query, args...)
 }
 
-// QueryRowContext implements gorm.ConnPool. A sql.Row can be made of no other error than its context's.
+// QueryRowContext implements gorm.ConnPool. An sql.Row can carry no error except its context's.
 func (c gormConn) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	if err := c.t.send(); err != nil {
 		c.t.failed = err

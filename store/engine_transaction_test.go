@@ -13,9 +13,10 @@ import (
 	"countersign/test/kit"
 )
 
-// TestExecute checks that the calls of a request are one transaction: each sees what those before it wrote, by GORM or in a
-// batch, nobody else sees it before the commit, and what follows a commit follows that of the whole.
-func TestExecute(t *testing.T) {
+// TestExecute_IsOneTransaction checks that the calls of a request share one transaction: each sees the writes of
+// earlier calls, by GORM or in a batch, others see them only after the commit, and hooks run after the commit of the
+// whole.
+func TestExecute_IsOneTransaction(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -55,9 +56,9 @@ func TestExecute(t *testing.T) {
 	})
 }
 
-// TestExecuteUndoes checks that nothing of a request is kept if a call fails, also if that error is ignored, or if its
-// response cannot be made.
-func TestExecuteUndoes(t *testing.T) {
+// TestExecute_RollsBack checks that nothing of a request is kept if a call fails, even if its error is ignored, or if
+// the response cannot be rendered.
+func TestExecute_RollsBack(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()

@@ -44,7 +44,7 @@ func (uuidPlan) Encode(value any, buf []byte) ([]byte, error) {
 		}
 		return append(buf, v[:]...), nil
 	}
-	return nil, fmt.Errorf("a %T is no UUID", value)
+	return nil, fmt.Errorf("%T is not a UUID", value)
 }
 
 // Scan implements pgtype.ScanPlan. As uuid.UUID's own Scan does, it leaves the target as
@@ -53,11 +53,11 @@ func (uuidPlan) Scan(src []byte, target any) error {
 	id, ok := target.(*uuid.UUID)
 	switch {
 	case !ok:
-		return fmt.Errorf("a %T is no UUID", target)
+		return fmt.Errorf("%T is not a UUID", target)
 	case src == nil:
 		return nil
 	case len(src) != len(id):
-		return fmt.Errorf("a UUID of %d bytes", len(src))
+		return fmt.Errorf("UUID must have 16 bytes; got %d", len(src))
 	}
 	copy(id[:], src)
 	return nil

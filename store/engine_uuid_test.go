@@ -11,9 +11,9 @@ import (
 	"countersign/store"
 )
 
-// TestUUIDsAreBytes: in the binary format a UUID is its 16 bytes, whether it may be NULL or not, and in the text format,
-// which some modes of the driver use, what it was before.
-func TestUUIDsAreBytes(t *testing.T) {
+// TestUUIDs_AreBytes checks that a UUID is sent as 16 bytes in the binary format, nullable or not, and unchanged in
+// the text format, which some modes of the driver use.
+func TestUUIDs_AreBytes(t *testing.T) {
 	t.Parallel()
 	m := pgtype.NewMap()
 	m.RegisterType(&pgtype.Type{Name: "uuid", OID: pgtype.UUIDOID, Codec: store.UUIDCodec{}})

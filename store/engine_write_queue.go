@@ -11,13 +11,13 @@ import (
 	"countersign/internal/limit"
 )
 
-// SQLite has one writer at a time and no queue: a writer that finds the lock taken retries after pauses, and whoever retries
-// at the right moment gets it. So the writers of a process have a concurrency limit of one; on PostgreSQL they have none.
+// SQLite has one writer at a time and no queue: writers retry after pauses, and the lock goes to the first retry after
+// its release. Therefore the writers of a process have a concurrency limit of one; on PostgreSQL they have none.
 
-// writeQueueLimit bounds the wait for the lock, as busy_timeout does that for other processes.
+// writeQueueLimit bounds the wait for the lock, like busy_timeout for other processes.
 const writeQueueLimit = 10 * time.Second
 
-var errWriteQueue = errors.New("store: others are writing to the database for too long")
+var errWriteQueue = errors.New("store: timed out waiting to write to the database")
 
 // acquireWrite waits for the lock of writers.
 func acquireWrite(ctx context.Context, writers *limit.Limit) (release func(), err error) {
@@ -30,8 +30,7 @@ func acquireWrite(ctx context.Context, writers *limit.Limit) (release func(), er
 
 const writeQueueKey = "store:write_queue"
 
-// queueWrites has GORM's writes outside of transactions wait for the lock; those within are of
-// a writer that holds it.
+// queueWrites makes GORM's writes outside transactions wait for the lock. Writes within a transaction already hold it.
 func queueWrites(db *gorm.DB, writers *limit.Limit) error {
 	acquire := func(db *gorm.DB) {
 		if _, ok := db.Statement.ConnPool.(gormConn); ok || db.DryRun {

@@ -44,9 +44,9 @@ func lookBehind(ctx context.Context, s *store.Store, done []chan error, i int) e
 	return nil
 }
 
-// TestSQLiteWritersQueue in the order in which they came, whatever they write: transactions,
-// claims of the outbox, single statements. Who gives up waiting is passed over.
-func TestSQLiteWritersQueue(t *testing.T) {
+// TestSQLite_WritersQueue checks that transactions, outbox claims and single statements write in order of arrival, and
+// that a writer whose context ends is skipped.
+func TestSQLite_WritersQueue(t *testing.T) {
 	t.Parallel()
 	clock := kit.NewClock()
 	s := kit.Store(t, "sqlite", clock.Now)
@@ -116,8 +116,8 @@ func TestSQLiteWritersQueue(t *testing.T) {
 	})
 }
 
-// TestSQLiteReadsDoNotQueue: what only reads does not wait for a write that goes on.
-func TestSQLiteReadsDoNotQueue(t *testing.T) {
+// TestSQLite_ReadsDoNotQueue checks that a read does not wait for a running write.
+func TestSQLite_ReadsDoNotQueue(t *testing.T) {
 	t.Parallel()
 	s := kit.Store(t, "sqlite", kit.NewClock().Now)
 	f := newFixture(t, s, kit.NewClock())

@@ -16,17 +16,16 @@ import (
 	"countersign/models"
 )
 
-// errMeanwhile says that an envelope was changed while it was being archived.
-var errMeanwhile = fmt.Errorf("%w: it was changed meanwhile", ErrNotArchivable)
+// errMeanwhile reports that an envelope changed during archiving.
+var errMeanwhile = fmt.Errorf("%w: it has changed in the meantime", ErrNotArchivable)
 
 // ErrNotArchivable reports that an envelope cannot be archived in its state; the message gives the reason.
 var ErrNotArchivable = errors.New("the envelope cannot be archived")
 
-// Archive moves the audit events and the values of an ended envelope to a file, and is nil
-// for one that was moved before. The rows are removed in the transaction that records the
-// file, after the file was read again and compared; cut off before that, it leaves a file
-// that nobody can read, for the sweep. An envelope that is not as its audit chain says, or
-// too large, or has a value that cannot be decrypted, is ErrNotArchivable.
+// Archive moves the audit events and the values of an ended envelope to a file, and does nothing if the envelope is
+// archived. It reads the file back and compares it, then deletes the rows in the transaction that records the file. If
+// it is interrupted before that, the sweep deletes the unreadable file. It returns ErrNotArchivable for an envelope
+// that contradicts its audit chain, is too large, or has a value that cannot be decrypted.
 func (s *EnvelopeRepository) Archive(ctx context.Context, ref EnvelopeRef) error {
 	if err := s.archive(ctx, ref); err != nil {
 		if errors.Is(err, errUnreadable) {
@@ -48,7 +47,7 @@ func (s *EnvelopeRepository) archive(ctx context.Context, ref EnvelopeRef) error
 	if !e.Status.Terminal() {
 		return fmt.Errorf("%w: it is %s, and has not ended", ErrNotArchivable, e.Status)
 	}
-	// What it is compared with below has the version of e, and so these values.
+	// The comparison below covers the version of e, and so these values.
 	values, err := s.Values(ctx, e)
 	if err != nil {
 		return err
@@ -57,7 +56,7 @@ func (s *EnvelopeRepository) archive(ctx context.Context, ref EnvelopeRef) error
 		return fmt.Errorf("%w: %w", ErrNotArchivable, err)
 	}
 	began := s.now()
-	a, err := s.keepArchive(ctx, e, newArchiveContent(e.ID, events, values))
+	a, err := s.storeArchive(ctx, e, newArchiveContent(e.ID, events, values))
 	if err != nil {
 		return err
 	}
@@ -95,15 +94,15 @@ func (s *EnvelopeRepository) moveToArchive(ctx context.Context, e *models.Envelo
 
 // removeArchived removes the rows of an envelope, which must be n.
 func removeArchived(tx *gorm.DB, table string, model any, envelope uuid.UUID, n int) error {
-	done := tx.Where("envelope_id = ?", envelope).Delete(model)
-	if done.Error == nil && done.RowsAffected != int64(n) {
-		return fmt.Errorf("%w (%d rows of %s, not %d)", errMeanwhile, done.RowsAffected, table, n)
+	result := tx.Where("envelope_id = ?", envelope).Delete(model)
+	if result.Error == nil && result.RowsAffected != int64(n) {
+		return fmt.Errorf("%w (%d rows of %s, not %d)", errMeanwhile, result.RowsAffected, table, n)
 	}
-	return done.Error
+	return result.Error
 }
 
-// keepArchive stores a content in the file store, reads it back and compares it, and returns the record to insert.
-func (s *EnvelopeRepository) keepArchive(ctx context.Context, e *models.Envelope, c *archiveContent) (*Archive, error) {
+// storeArchive stores a content in the file store, reads it back and compares it, and returns the record to insert.
+func (s *EnvelopeRepository) storeArchive(ctx context.Context, e *models.Envelope, c *archiveContent) (*Archive, error) {
 	key := newArchiveKey()
 	a := &Archive{
 		ID: s.newID(), EnvelopeID: e.ID, Key: s.vault.Encrypt(key, labelArchiveKey), Events: e.AuditSeq,
@@ -118,7 +117,7 @@ func (s *EnvelopeRepository) keepArchive(ctx context.Context, e *models.Envelope
 	}
 	sum := sha256.Sum256(file)
 	a.SHA256, a.Size = hex.EncodeToString(sum[:]), int64(len(file))
-	if err := s.archives.keepFile(ctx, a.BlobKey(), file); err != nil {
+	if err := s.archives.storeFile(ctx, a.BlobKey(), file); err != nil {
 		return nil, err
 	}
 	failpoint.Inject("archive.kept")
@@ -127,10 +126,10 @@ func (s *EnvelopeRepository) keepArchive(ctx context.Context, e *models.Envelope
 		return nil, err
 	}
 	if !reflect.DeepEqual(c, kept) {
-		return nil, fmt.Errorf("%w: its archive is read as something else than was written", ErrNotArchivable)
+		return nil, fmt.Errorf("%w: its archive differs from the written content", ErrNotArchivable)
 	}
 	if err := models.VerifyChain(kept.events(), e.AuditSeq, e.AuditHead); err != nil {
-		return nil, fmt.Errorf("%w: as it is archived: %w", ErrNotArchivable, err)
+		return nil, fmt.Errorf("%w: verify its audit chain: %w", ErrNotArchivable, err)
 	}
 	return a, nil
 }

@@ -16,9 +16,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestArchivingThatIsCutOff, at whatever step, leaves the database as it was, and a file that
-// is in no record at most; it can be done again. So it is with restoring.
-func TestArchivingThatIsCutOff(t *testing.T) {
+// TestArchiving_InterruptedLeavesDatabaseUnchanged checks that archiving that fails at any step leaves the database
+// unchanged and at most one unrecorded file, and can be repeated; the same for restoring.
+func TestArchiving_InterruptedLeavesDatabaseUnchanged(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
@@ -78,8 +78,8 @@ func TestArchivingThatIsCutOff(t *testing.T) {
 	}
 }
 
-// TestAuditEventsCanOnlyBeArchived: no other statement removes one.
-func TestAuditEventsCanOnlyBeArchived(t *testing.T) {
+// TestAuditEvents_CanOnlyBeArchived checks that no other statement deletes audit events.
+func TestAuditEvents_CanOnlyBeArchived(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newArchiveFixture(t, s, clock), t.Context()
@@ -99,8 +99,9 @@ func TestAuditEventsCanOnlyBeArchived(t *testing.T) {
 	})
 }
 
-// TestAnUnreadableValueIsNotArchived: it is said of the one envelope, and keeps no other from being archived.
-func TestAnUnreadableValueIsNotArchived(t *testing.T) {
+// TestUnreadableValue_IsNotArchived checks that an unreadable value is reported for its envelope, and does not prevent
+// the archiving of others.
+func TestUnreadableValue_IsNotArchived(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newArchiveFixture(t, s, clock), t.Context()

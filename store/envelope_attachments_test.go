@@ -13,9 +13,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestAttachmentsAreTheirEnvelopes: kept in the order in which they came, removed
-// while nobody has signed with them, and purged with their own envelope.
-func TestAttachmentsAreTheirEnvelopes(t *testing.T) {
+// TestAttachments_BelongToTheirEnvelope checks that attachments are listed in order of upload, can be removed until a
+// signature uses them, and are purged with their own envelope.
+func TestAttachments_BelongToTheirEnvelope(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()

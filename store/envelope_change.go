@@ -52,12 +52,12 @@ func (s *EnvelopeRepository) register() {
 
 // Change locks the envelope, loads it, runs fn on it and saves what fn changed and recorded, in one transaction. If fn
 // returns an error, nothing changes and that error is returned. Another app's envelope is models.ErrNotFound. Changes
-// are found by comparison with the loaded values: fn may assign members or change what they refer to in place.
+// are found by comparison with the loaded values: fn may assign members or change their contents in place.
 func (s *EnvelopeRepository) Change(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*models.Envelope, error) {
 	return s.changeWith(ctx, app, id, loadOptions{}, func(l *loaded) error { return fn(l.envelopes[0]) })
 }
 
-// changeWith is Change that also loads what o names, and passes it to fn.
+// changeWith is Change that also loads the parts in o, and passes them to fn.
 func (s *EnvelopeRepository) changeWith(ctx context.Context, app, id uuid.UUID, o loadOptions, fn func(*loaded) error) (*models.Envelope, error) {
 	var l *loaded
 	err := s.changing(ctx, func(t *transaction) (err error) {
@@ -77,8 +77,7 @@ type EnvelopeWithEvents struct {
 	Log []models.Event
 }
 
-// ChangeWithEvents is Change that returns the audit chain too, with what the
-// change recorded.
+// ChangeWithEvents is Change that also returns the audit chain, including the recorded events.
 func (s *EnvelopeRepository) ChangeWithEvents(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*EnvelopeWithEvents, error) {
 	var e *EnvelopeWithEvents
 	err := s.changing(ctx, func(t *transaction) error {
@@ -104,13 +103,13 @@ func (s *EnvelopeRepository) change(t *transaction, app, id uuid.UUID, o loadOpt
 	if err := s.changeLoaded(t, e, l.webhooks, func(*models.Envelope) error { return fn(l) }); err != nil {
 		return nil, err
 	}
-	if o.events && e.Archived { // nothing was changed
+	if o.events && e.Archived { // nothing changed
 		return l, s.addArchivedEvents(t, l)
 	}
 	return l, nil
 }
 
-// changeLoaded runs fn on a loaded envelope, and adds to the transaction what fn changed and recorded.
+// changeLoaded runs fn on a loaded envelope, and adds its changes and recorded events to the transaction.
 func (s *EnvelopeRepository) changeLoaded(t *transaction, e *models.Envelope, webhooks []*models.Webhook, fn func(*models.Envelope) error) error {
 	before := newLoadedState(e)
 	if err := fn(e); err != nil {
@@ -132,12 +131,12 @@ func (s *EnvelopeRepository) Create(ctx context.Context, e *models.Envelope) err
 
 // createFor adds a new envelope to the transaction, for the endpoints that a query of the same batch, or of one that was sent, finds.
 func (s *EnvelopeRepository) createFor(t *transaction, e *models.Envelope, webhooks *[]*models.Webhook) (*EnvelopeWithEvents, error) {
-	taken := queueExternalID(t, e)
+	holder := queueExternalID(t, e)
 	if err := t.send(); err != nil {
 		return nil, err
 	}
-	if *taken != uuid.Nil {
-		return nil, externalIDTaken(*taken)
+	if *holder != uuid.Nil {
+		return nil, externalIDTaken(*holder)
 	}
 	if err := s.save(t, e, nil, *webhooks); err != nil {
 		return nil, err
@@ -145,8 +144,8 @@ func (s *EnvelopeRepository) createFor(t *transaction, e *models.Envelope, webho
 	return &EnvelopeWithEvents{e, e.Events}, nil
 }
 
-// save adds to the transaction the differences from b (nil: everything) and the recorded events, with their effects. What e
-// has recorded is forgotten once it is committed.
+// save adds to the transaction the differences from b (nil: everything) and the recorded events, with their effects.
+// It clears e's recorded events after the commit.
 func (s *EnvelopeRepository) save(t *transaction, e *models.Envelope, b *loadedState, webhooks []*models.Webhook) error {
 	t.afterCommit = append(t.afterCommit, func() {
 		failpoint.Inject("store.committed")
@@ -179,7 +178,7 @@ func (s *EnvelopeRepository) save(t *transaction, e *models.Envelope, b *loadedS
 	}
 	removeRows(&t.batch, e, b)
 	saveRows(s.engine, &t.batch, "signers", e.Recipients(), b.signers, signerColumns)
-	makeRoomInOrder(&t.batch, e, b)
+	freeOrderNumbers(&t.batch, e, b)
 	saveRows(s.engine, &t.batch, "documents", e.Documents, b.documents, documentColumns)
 	saveRows(s.engine, &t.batch, "fields", e.Fields, b.fields, fieldColumns)
 	t.insert("field_values", "", mapSlice(pointers(e.Values), func(v *models.FieldValue) []column { return valueColumns(encrypt(s.engine, v)) })...)

@@ -102,7 +102,7 @@ func count(log []models.Event, name models.EventName) (n int) {
 	return n
 }
 
-func TestEverythingSurvivesTheDatabase(t *testing.T) {
+func TestEnvelope_SurvivesTheDatabase(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
@@ -122,7 +122,7 @@ func TestEverythingSurvivesTheDatabase(t *testing.T) {
 	})
 }
 
-func TestARefusedChangeLeavesNothing(t *testing.T) {
+func TestRejectedChange_WritesNothing(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
@@ -140,7 +140,7 @@ func TestARefusedChangeLeavesNothing(t *testing.T) {
 	})
 }
 
-func TestSomebodyElsesEnvelopeIsNotFound(t *testing.T) {
+func TestEnvelopeOfAnotherApp_IsNotFound(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
@@ -154,9 +154,9 @@ func TestSomebodyElsesEnvelopeIsNotFound(t *testing.T) {
 	})
 }
 
-// TestOneWinner lets sign, decline, void and expire race for the same envelope:
-// exactly one of them ends it, and the others are refused.
-func TestOneWinner(t *testing.T) {
+// TestClosingActions_HaveOneWinner lets sign, decline, void and expire race for the same envelope, and checks that
+// exactly one of them succeeds.
+func TestClosingActions_HaveOneWinner(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
@@ -228,8 +228,8 @@ func change(ctx context.Context, f *fixture, id uuid.UUID, fn func(*models.Envel
 	return err
 }
 
-// TestManySignAtOnce: nobody's signature erases another's.
-func TestManySignAtOnce(t *testing.T) {
+// TestSign_ConcurrentSigners checks that no signature overwrites another.
+func TestSign_ConcurrentSigners(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
@@ -249,8 +249,8 @@ func TestManySignAtOnce(t *testing.T) {
 	})
 }
 
-// TestCodesUnderParallelGuessing: fifty guesses at once do not get past the third.
-func TestCodesUnderParallelGuessing(t *testing.T) {
+// TestOneTimeCodes_UnderParallelGuessing checks that fifty concurrent guesses are limited to three.
+func TestOneTimeCodes_UnderParallelGuessing(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
@@ -279,9 +279,9 @@ func TestCodesUnderParallelGuessing(t *testing.T) {
 	})
 }
 
-// TestNothingIsWrittenForNothing: what stays as it is leaves no row, wakes nobody and
-// costs no connection.
-func TestNothingIsWrittenForNothing(t *testing.T) {
+// TestUnchangedState_WritesNothing checks that an unchanged state writes no row, wakes no worker and uses no
+// connection.
+func TestUnchangedState_WritesNothing(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -305,9 +305,9 @@ func TestNothingIsWrittenForNothing(t *testing.T) {
 	})
 }
 
-// TestAChangeOfNothing writes nothing; one that is recorded, or changes one part
-// alone, is saved.
-func TestAChangeOfNothing(t *testing.T) {
+// TestChange_WithoutEffectWritesNothing checks that a change without effect writes nothing, and that one that records
+// an event or changes one part is saved.
+func TestChange_WithoutEffectWritesNothing(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -368,8 +368,8 @@ func TestAChangeOfNothing(t *testing.T) {
 	})
 }
 
-// TestATakenOverRequestChangesNothing: a request whose key was taken over by a repeat.
-func TestATakenOverRequestChangesNothing(t *testing.T) {
+// TestSupersededRequest_ChangesNothing checks that a request whose key was taken over by a repeat changes nothing.
+func TestSupersededRequest_ChangesNothing(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)

@@ -13,9 +13,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestRecipientsAtRest: what a recipient is survives the database, the host's address
-// and those of former persons are kept encrypted, and encrypted anew with the master key.
-func TestRecipientsAtRest(t *testing.T) {
+// TestRecipients_AreEncryptedAtRest checks that recipients are loaded as they were saved, and that the addresses of
+// hosts and former signers are encrypted, and re-encrypted with a new master key.
+func TestRecipients_AreEncryptedAtRest(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
@@ -80,9 +80,8 @@ func TestRecipientsAtRest(t *testing.T) {
 	}
 }
 
-// TestColumnsAreComplete: no member of a model is forgotten when it is loaded or
-// saved.
-func TestColumnsAreComplete(t *testing.T) {
+// TestColumns_AreComplete checks that no member of a model is omitted when it is loaded or saved.
+func TestColumns_AreComplete(t *testing.T) {
 	t.Parallel()
 	for model, columns := range store.ColumnsOf() {
 		known, err := schema.Parse(model, &sync.Map{}, schema.NamingStrategy{})

@@ -89,8 +89,8 @@ func (s *EnvelopeListRepository) Tenants(ctx context.Context, app uuid.UUID) (te
 // compactBatch bounds one transaction of CompactCounts.
 const compactBatch = 5000
 
-// CompactCounts adds a batch of changes to the counts. It returns how many. Any
-// number of processes may compact at once: each takes other changes.
+// CompactCounts adds a batch of changes to the counts. It returns their number. Several processes may compact at once,
+// each with different changes.
 func (s *EnvelopeListRepository) CompactCounts(ctx context.Context) (int, error) {
 	skip := ""
 	if s.postgres {
@@ -98,21 +98,21 @@ func (s *EnvelopeListRepository) CompactCounts(ctx context.Context) (int, error)
 	}
 	n := 0
 	err := s.tx(ctx, func(tx *gorm.DB) error {
-		var taken []envelopeCountChange
-		// SQL: DELETE … RETURNING of what a query with SKIP LOCKED takes.
+		var changes []envelopeCountChange
+		// SQL: DELETE … RETURNING of the rows of a query with SKIP LOCKED.
 		err := tx.Raw(`DELETE FROM envelope_count_changes WHERE seq IN (
-				SELECT seq FROM envelope_count_changes ORDER BY seq LIMIT ? `+skip+`) RETURNING *`, compactBatch).Scan(&taken).Error
+				SELECT seq FROM envelope_count_changes ORDER BY seq LIMIT ? `+skip+`) RETURNING *`, compactBatch).Scan(&changes).Error
 		if err != nil {
 			return err
 		}
-		n = len(taken)
+		n = len(changes)
 		type of struct {
 			app    uuid.UUID
 			tenant string
 			status models.Status
 		}
 		sums := make(map[of]int)
-		for _, c := range taken {
+		for _, c := range changes {
 			sums[of{c.AppID, c.TenantID, c.Status}] += c.Change
 		}
 		// In one order everywhere, so that two that compact cannot wait for each other in a circle.

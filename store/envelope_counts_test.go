@@ -12,7 +12,7 @@ import (
 	"countersign/test/kit"
 )
 
-func TestCountsFollowEveryChange(t *testing.T) {
+func TestCounts_FollowEveryChange(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *store.Store) {
 		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanPro, nil)
@@ -50,8 +50,8 @@ func TestCountsFollowEveryChange(t *testing.T) {
 	})
 }
 
-// TestChangesOfCountsAreFolded by who counts, once there are many.
-func TestChangesOfCountsAreFolded(t *testing.T) {
+// TestCountChanges_AreFolded checks that a reader of counts folds their changes once there are many.
+func TestCountChanges_AreFolded(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)

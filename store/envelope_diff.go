@@ -13,7 +13,8 @@ import (
 // Changes of a loaded envelope are found by comparison with the loaded values: a function may assign a member, or
 // change a map, a slice or a pointed-at value in place.
 
-// loadedState is a copy of an envelope as it was loaded. It shares nothing with the envelope that a change modifies.
+// loadedState is a copy of an envelope in its loaded state. It shares nothing with the envelope that a change
+// modifies.
 type loadedState struct {
 	envelope  models.Envelope
 	signers   map[uuid.UUID]models.Signer
@@ -33,8 +34,8 @@ func copiesByID[T identified](rows []*T) map[uuid.UUID]T {
 	return out
 }
 
-// clone copies a row with everything that its stored members refer to. What is not stored in the row, such as the signers of an
-// envelope, is not copied.
+// clone copies a row and the contents of its stored members. Members that are not columns, such as the signers of an
+// envelope, are not copied.
 func clone[T any](row *T) T {
 	out := *row
 	v := reflect.ValueOf(&out).Elem()
@@ -44,7 +45,7 @@ func clone[T any](row *T) T {
 	return out
 }
 
-// cloneInto replaces what a value refers to with a copy.
+// cloneInto replaces the contents of a value with a copy.
 func cloneInto(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -113,8 +114,8 @@ func refers(t reflect.Type) bool {
 	return false
 }
 
-// unchanged reports whether a change changed nothing that is stored, and recorded nothing: a loaded envelope has
-// neither events nor values.
+// unchanged reports whether a change modified no stored member and recorded no event. A loaded envelope has neither
+// events nor values.
 func unchanged(e *models.Envelope, b *loadedState) bool {
 	return reflect.DeepEqual(*e, b.envelope) &&
 		same(e.Recipients(), b.signers) && same(e.Fields, b.fields) && same(e.Documents, b.documents)
@@ -180,8 +181,7 @@ func pick(columns []column, at []int) []column {
 	return mapSlice(at, func(i int) column { return columns[i] })
 }
 
-// removeRows adds the removal of the parts that a draft does not have any more. A
-// deleted draft is not searched for either.
+// removeRows adds the deletion of parts that a draft no longer has. A deleted draft is also removed from the search.
 func removeRows(b *batch, e *models.Envelope, was *loadedState) {
 	remove(b, "fields", e.Fields, was.fields) // first: they name their signer
 	remove(b, "signers", e.Recipients(), was.signers)
@@ -191,9 +191,9 @@ func removeRows(b *batch, e *models.Envelope, was *loadedState) {
 	}
 }
 
-// makeRoomInOrder moves documents that change places out of the way: no two of an
+// freeOrderNumbers moves documents that change places out of the way: no two of an
 // envelope may have one place, not even between two statements.
-func makeRoomInOrder(b *batch, e *models.Envelope, was *loadedState) {
+func freeOrderNumbers(b *batch, e *models.Envelope, was *loadedState) {
 	for _, d := range e.Documents {
 		if old, ok := was.documents[d.ID]; ok && old.Order != d.Order {
 			b.exec("UPDATE documents SET document_order = -document_order WHERE id = $1", d.ID)
@@ -219,14 +219,14 @@ func remove[T identified](b *batch, table string, rows []*T, old map[uuid.UUID]T
 	if len(old) == 0 {
 		return
 	}
-	kept := setOf(mapSlice(rows, idOf[T]))
-	var gone []uuid.UUID
+	current := setOf(mapSlice(rows, idOf[T]))
+	var removed []uuid.UUID
 	for id := range old {
-		if !kept[id] {
-			gone = append(gone, id)
+		if !current[id] {
+			removed = append(removed, id)
 		}
 	}
-	for page := range slices.Chunk(gone, insertPage) {
+	for page := range slices.Chunk(removed, insertPage) {
 		in, args := inList(page)
 		b.exec("DELETE FROM "+table+" WHERE id "+in, args...)
 	}

@@ -50,9 +50,9 @@ func (f *fixture) prepared() *models.Envelope {
 
 func ptr[T any](v T) *T { return &v }
 
-// TestDraftsAreEdited: the database has what the edited draft has, no more and no
-// less, in the same order; the other drafts stay as they are.
-func TestDraftsAreEdited(t *testing.T) {
+// TestEditDraft_SavesTheWholeDraft checks that the database contains exactly the edited draft, in order, and that
+// other drafts do not change.
+func TestEditDraft_SavesTheWholeDraft(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -118,7 +118,7 @@ func TestDraftsAreEdited(t *testing.T) {
 	})
 }
 
-// TestDeletedDrafts: nothing but the chain is left, and no request finds it.
+// TestDeletedDrafts checks that a deleted draft is not found, and that only its audit chain remains.
 func TestDeletedDrafts(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -226,9 +226,9 @@ func eachPlace(path string, v reflect.Value, visit func(path string, change func
 	}
 }
 
-// TestChangesInPlaceAreNoticed: Change compares values. Whatever a rule changes of an envelope or its parts is saved, also if it changes
-// a map, an element of a slice or what a pointer points at, rather than assigning the member.
-func TestChangesInPlaceAreNoticed(t *testing.T) {
+// TestChange_InPlaceIsSaved checks that Change compares values: a rule may change a map, an element of a slice or the
+// target of a pointer instead of assigning the member.
+func TestChange_InPlaceIsSaved(t *testing.T) {
 	t.Parallel()
 	signer, field, document := &models.Signer{}, &models.Field{}, &models.Document{}
 	e := &models.Envelope{}
@@ -246,7 +246,8 @@ func TestChangesInPlaceAreNoticed(t *testing.T) {
 	assert.Greater(t, visited, 150)
 }
 
-// TestChange_WritesOnlyChangedColumns: each encryption of a value differs, so a column that was written again shows.
+// TestChange_WritesOnlyChangedColumns detects columns that were written again, because each encryption of a value
+// differs.
 func TestChange_WritesOnlyChangedColumns(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {

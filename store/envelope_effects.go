@@ -8,7 +8,8 @@ import (
 	"countersign/models"
 )
 
-// effect adds to a batch what an event of an envelope entails in tables of a subject. It is called for each event, in order.
+// effect adds the consequences of an event for the tables of a subject to a batch. It is called for each event, in
+// order.
 type effect func(b *batch, e *models.Envelope, ev *models.Event)
 
 // replacesSigner reports whether an event puts another person in the place of a signer.
@@ -81,9 +82,8 @@ func outboxKind(e *models.Envelope, ev *models.Event) (models.OutboxKind, bool) 
 	return "", false
 }
 
-// enqueueDeliveries adds the webhook events, which can be read whether or not
-// somebody subscribed to them, and a delivery for each subscribed endpoint. It
-// returns the outbox rows of the deliveries.
+// enqueueDeliveries adds the webhook events, which can be read without a subscription, and a delivery for each
+// subscribed endpoint. It returns the outbox rows of the deliveries.
 func (s *EnvelopeRepository) enqueueDeliveries(t *transaction, e *models.Envelope, webhooks []*models.Webhook) ([]models.OutboxRow, error) {
 	var rows []models.OutboxRow
 	for i := range e.Events {

@@ -17,9 +17,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSessionsEndWithTheirPerson: whoever is replaced, or hands over, loses all embedded sessions with the change; those of others, and the
-// time at which a session was ended before, stay.
-func TestSessionsEndWithTheirPerson(t *testing.T) {
+// TestReplaceSigner_EndsEmbeddedSessions checks that a replaced or delegating signer loses all embedded sessions with
+// the change, and that other sessions and earlier end times do not change.
+func TestReplaceSigner_EndsEmbeddedSessions(t *testing.T) {
 	t.Parallel()
 	for name, succeed := range map[string]func(f *fixture, e *models.Envelope) error{
 		"replaced": func(f *fixture, e *models.Envelope) error {
@@ -64,7 +64,7 @@ func TestSessionsEndWithTheirPerson(t *testing.T) {
 	}
 }
 
-func TestWebhooksMatchEvents(t *testing.T) {
+func TestWebhooks_MatchEvents(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
@@ -116,8 +116,8 @@ func TestWebhooksMatchEvents(t *testing.T) {
 	})
 }
 
-// TestAMissingTimestampIsAskedFor: for a document that was sealed without one.
-func TestAMissingTimestampIsAskedFor(t *testing.T) {
+// TestMissingTimestamp_IsRequested checks that a time-stamp is requested for a document that was sealed without one.
+func TestMissingTimestamp_IsRequested(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
@@ -146,8 +146,8 @@ func TestAMissingTimestampIsAskedFor(t *testing.T) {
 	})
 }
 
-// TestWhatEachEventStarts: the rows that workflows are started and told by.
-func TestWhatEachEventStarts(t *testing.T) {
+// TestOutbox_RowsOfEachEvent checks the outbox rows that start and signal workflows.
+func TestOutbox_RowsOfEachEvent(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()

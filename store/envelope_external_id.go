@@ -9,17 +9,18 @@ import (
 // externalIDHolder finds the envelope that has an external id: one that has not failed.
 const externalIDHolder = "SELECT id FROM envelopes WHERE app_id = $1 AND tenant_id = $2 AND external_id = $3 AND status NOT IN ('voided', 'declined', 'expired', 'deleted')"
 
-// queueExternalID locks e's external id and adds the query for the envelope that has it already; uuid.Nil: there is none.
+// queueExternalID locks e's external id and adds the query for the envelope that already has it. The result is
+// uuid.Nil if there is none.
 func queueExternalID(t *transaction, e *models.Envelope) *uuid.UUID {
-	taken := new(uuid.UUID)
+	holder := new(uuid.UUID)
 	if e.ExternalID != nil {
 		t.lockExternalID("envelopes", e.AppID, e.TenantID, *e.ExternalID)
-		t.query(func(r row) error { return r.Scan(taken) }, externalIDHolder, e.AppID, e.TenantID, *e.ExternalID)
+		t.query(func(r row) error { return r.Scan(holder) }, externalIDHolder, e.AppID, e.TenantID, *e.ExternalID)
 	}
-	return taken
+	return holder
 }
 
-// externalIDTaken refuses an external id that another envelope has.
+// externalIDTaken rejects an external id that another envelope has.
 func externalIDTaken(by uuid.UUID) error {
 	err := models.Refuse(models.KindConflict, "external_id_taken", "Another envelope of the tenant has this externalId.")
 	err.Details = map[string]any{"envelopeId": by}

@@ -12,7 +12,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestExternalIDs: one envelope of a tenant that has not failed may have an external id.
+// TestExternalIDs checks that at most one envelope of a tenant that has not failed can have an external id.
 func TestExternalIDs(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

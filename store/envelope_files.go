@@ -47,11 +47,10 @@ func (s *FileRepository) HasUnmarkedFiles(ctx context.Context) (found bool, err 
 		OR EXISTS (SELECT 1 FROM attachments WHERE purged_at IS NULL AND NOT encrypted)
 		OR EXISTS (SELECT 1 FROM page_files WHERE NOT encrypted)
 		OR EXISTS (SELECT 1 FROM template_documents WHERE NOT encrypted OR prepared_key <> '' AND NOT prepared_encrypted)`, models.PurgePurged).Scan(&found).Error
-	return found, wrap(err, "look for files that are not marked")
+	return found, wrap(err, "find files without encryption mark")
 }
 
-// MarkEncrypted notes that the file under key is encrypted: from then on it is
-// not read if it is plain text.
+// MarkEncrypted records that the file under key is encrypted. From then on, a plain file under this key is rejected.
 func (s *FileRepository) MarkEncrypted(ctx context.Context, key string) error {
 	db := s.db.WithContext(ctx)
 	if blob.SourceOfPages(key) != "" {
@@ -98,7 +97,7 @@ func AttachmentRecord(a *models.Attachment) blob.Record {
 // removed with its last reference. A new reference is created only under a lock that keeps an existing one, of an
 // envelope or a template, so an unreferenced file is never referenced again.
 
-// envelopeOfKey is the envelope in whose folder a file is, false if it is in none.
+// envelopeOfKey returns the envelope of the folder that contains a file, and false if there is none.
 func envelopeOfKey(key string) (uuid.UUID, bool) {
 	rest, ok := strings.CutPrefix(key, blob.Envelopes)
 	name, _, _ := strings.Cut(rest, "/")
@@ -127,7 +126,7 @@ func (s *FileRepository) Unreferenced(ctx context.Context, keys ...string) ([]st
 		UNION SELECT prepared_key FROM documents WHERE envelope_id IN @owners AND prepared_key IN @keys AND purge_status = @active`,
 		map[string]any{"keys": keys, "owners": owners, "active": models.PurgeActive}).Scan(&found).Error
 	if err != nil {
-		return nil, fmt.Errorf("look for references of files: %w", err)
+		return nil, fmt.Errorf("find references of files: %w", err)
 	}
 	named := setOf(found)
 	var out []string

@@ -13,8 +13,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestFilesTellWhatWasPurged: of the envelopes that are asked for, and no others.
-func TestFilesTellWhatWasPurged(t *testing.T) {
+// TestFiles_ReportPurgedContents checks that purged contents are reported for the requested envelopes only.
+func TestFiles_ReportPurgedContents(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()

@@ -10,7 +10,7 @@ import (
 	"countersign/models"
 )
 
-// Inbox is a part of the inbox of work: what the senders of an app have to look at.
+// Inbox is a part of the inbox, the work list of an app's senders.
 type Inbox string
 
 // The parts. An envelope that is out for signature is in one of the first two.
@@ -24,14 +24,14 @@ const (
 // Inboxes lists the parts in order.
 var Inboxes = []Inbox{InboxActionNeeded, InboxWaiting, InboxDrafts, InboxCompleted}
 
-// An envelope needs action for deadlineNotice before its deadline, and for declinedNotice after somebody declined.
+// An envelope needs action for deadlineNotice before its deadline, and for declinedNotice after a signer declined.
 const (
 	deadlineNotice = 3 * 24 * time.Hour
 	declinedNotice = 30 * 24 * time.Hour
 )
 
-// actionNeeded selects the envelopes of an app that need action: one was declined lately, is about to expire, cannot be sealed, or
-// the last email to a signer who is awaited was permanently rejected. Each part is found by an index.
+// actionNeeded selects the envelopes of an app that need action: one was declined lately, is about to expire, cannot
+// be sealed, or the last email to an awaited signer was permanently rejected. Each part uses an index.
 const actionNeeded = `SELECT e.id FROM envelopes AS e WHERE e.app_id = @app AND e.status = 'declined' AND e.updated_at >= @declined
 	UNION SELECT e.id FROM envelopes AS e WHERE e.app_id = @app AND e.status IN ('sent', 'in_progress') AND e.expires_at <= @expiring
 	UNION SELECT e.id FROM envelopes AS e WHERE e.app_id = @app AND e.status = 'sealing' AND e.sealing_problem IS NOT NULL

@@ -17,8 +17,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestInbox_EnvelopesAreInOnePart: each envelope is in the part of the inbox that its state belongs to, and leaves "action needed" when
-// the cause is gone.
+// TestInbox_EnvelopesAreInOnePart checks that each envelope is in the part of the inbox that matches its state, and
+// leaves "action needed" once the cause is resolved.
 func TestInbox_EnvelopesAreInOnePart(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -77,8 +77,8 @@ func TestInbox_EnvelopesAreInOnePart(t *testing.T) {
 	})
 }
 
-// TestInbox_IsReadByItsIndexes checks that PostgreSQL finds what needs action, and what waits, without reading all that was ever
-// declined or rejected.
+// TestInbox_IsReadByItsIndexes checks that PostgreSQL finds what needs action, and what is waiting, without reading
+// all declined or rejected envelopes.
 func TestInbox_IsReadByItsIndexes(t *testing.T) {
 	t.Parallel()
 	const n = 20_000

@@ -11,7 +11,7 @@ import (
 	"countersign/models"
 )
 
-// A short link consists of the id of a signing link and a keyed hash of it, so that knowing the id does not give the
+// A short link consists of the id of a signing link and a keyed hash of it, so that the id alone does not reveal the
 // link.
 const (
 	shortLinkID   = 22 // characters of base64url of the id

@@ -23,9 +23,9 @@ type EnvelopeFilter struct {
 	Tenant string        // "": all
 	Status models.Status // "": all
 	Search string        // an id, part of the subject or of a signer's name, a signer's address or its domain; "": all
-	// CreatedAfter and CreatedBefore bound when it was made: from the first on, and before the second; zero: no bound.
+	// CreatedAfter (inclusive) and CreatedBefore (exclusive) limit the time of creation; zero: no limit.
 	CreatedAfter, CreatedBefore time.Time
-	Undelivered                 bool // a mail about it was given up
+	Undelivered                 bool // the last email to a recipient was given up
 	UpdatedSince                time.Time
 	SignerEmail                 string    // a signer's whole address, or its domain; "": all
 	ExternalID                  string    // "": all
@@ -36,14 +36,14 @@ type EnvelopeFilter struct {
 	Text                        string    // part of the subject or of a signer's name; "": all
 	ByUpdate                    bool      // in the order of changes, oldest first; else newest first
 	Page                        int       // from 1
-	Size                        int       // 0: only the number of all that match
+	Size                        int       // 0: only the number of matches
 	Peek                        bool      // returns one envelope more than Size, which shows whether there are more
-	// After continues behind a place in the list instead of a page; nil: from Page on.
+	// After continues the list after a place instead of at a page; nil: Page applies.
 	After *ListPlace
 }
 
-// ListPlace is a place in a list of envelopes: behind the one with that id, and, in
-// the order of a time, that time.
+// ListPlace is a place in a list of envelopes: after the envelope with ID and, if the list is ordered by a time, that
+// time.
 type ListPlace struct {
 	ID uuid.UUID
 	At time.Time
@@ -57,8 +57,7 @@ func (f EnvelopeFilter) pageSize() int {
 	return f.Size
 }
 
-// isNarrow reports whether the filter selects by more than app, tenant and status,
-// whose totals are kept.
+// isNarrow reports whether the filter selects by more than app, tenant and status, whose totals are stored.
 func (f EnvelopeFilter) isNarrow() bool {
 	return f.Search != "" || f.Undelivered || !f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero() ||
 		!f.UpdatedSince.IsZero() || f.SignerEmail != "" || f.ExternalID != "" || f.Label != "" || f.Inbox != "" || f.Text != "" || f.TemplateID != uuid.Nil || f.BulkSend != uuid.Nil
@@ -76,7 +75,7 @@ func (f EnvelopeFilter) statuses() []models.Status {
 	}
 }
 
-// isSearch reports whether the filter is nothing but a search among all envelopes of an app.
+// isSearch reports whether the filter is only a search among all envelopes of an app.
 func (f EnvelopeFilter) isSearch() bool {
 	return f.Search != "" && f == EnvelopeFilter{App: f.App, Search: f.Search, Page: f.Page, Size: f.Size, Peek: f.Peek, After: f.After}
 }
@@ -87,7 +86,8 @@ func (f EnvelopeFilter) searchedID() (uuid.UUID, bool) {
 	return id, err == nil
 }
 
-// matching are the ids of the envelopes of some statuses (none: any) that match; few as of search.
+// matching selects the ids of matching envelopes with some statuses (none: any). few means that few matches are
+// expected, as for a search.
 func (s *EnvelopeListRepository) matching(db *gorm.DB, f EnvelopeFilter, few bool, statuses ...models.Status) *gorm.DB {
 	searched, isID := f.searchedID()
 	if f.isSearch() && !isID {
@@ -132,8 +132,8 @@ func (s *EnvelopeListRepository) matching(db *gorm.DB, f EnvelopeFilter, few boo
 	return q
 }
 
-// Envelopes lists envelopes, newest first, with the number of all that match;
-// what a narrow filter selects is counted up to countLimit.
+// Envelopes lists envelopes, newest first, with the number of matches. The matches of a narrow filter are counted up
+// to countLimit.
 func (s *EnvelopeListRepository) Envelopes(ctx context.Context, f EnvelopeFilter) ([]*models.Envelope, int64, error) {
 	return listFromReplica(ctx, s.engine, func(e *engine) ([]*models.Envelope, int64, error) {
 		return (&EnvelopeListRepository{e}).envelopes(ctx, f)
@@ -187,11 +187,11 @@ func (s *EnvelopeListRepository) LastEvents(ctx context.Context, envelopes []uui
 	return out, nil
 }
 
-// fewMatches is up to how many that match are read to make a page of them.
+// fewMatches is the largest number of matches that is read to select a page of them.
 const fewMatches = 200
 
-// readAtOnce is up to how many that match are read to make a page of them. What needs action is found by several indexes, which
-// costs more than reading all of it, so that it is looked for once.
+// readAtOnce returns the largest number of matches that is read to select a page of them. "Action needed" uses several
+// indexes, which costs more than reading all of its envelopes, so it is queried once.
 func (f EnvelopeFilter) readAtOnce() int {
 	if f.Inbox == InboxActionNeeded {
 		return countLimit
@@ -199,8 +199,8 @@ func (f EnvelopeFilter) readAtOnce() int {
 	return fewMatches
 }
 
-// findPage is the ids of a page, and the number of all that match, which is known of a filter that is not narrow. What
-// few match is looked for once; else it is counted, and looked for again in the order of an index.
+// findPage returns the ids of a page, and the number of matches, which is stored unless the filter is narrow. Few
+// matches are read in one query; more are counted, and read in the order of an index in a second query.
 func (s *EnvelopeListRepository) findPage(db *gorm.DB, f EnvelopeFilter, offset int, total int64) (ids []uuid.UUID, _ int64, err error) {
 	found := func() *gorm.DB { return f.inTimeOrder(s.matching(db, f, true, f.statuses()...)) }
 	if most := f.readAtOnce(); f.isNarrow() && !f.ByUpdate && f.After == nil && f.Size > 0 {
@@ -242,8 +242,9 @@ func (f EnvelopeFilter) order() string {
 	return "id DESC"
 }
 
-// inTimeOrder has what a time bounds read by the index of that time. In any order, PostgreSQL would read a table from its
-// beginning if it expects many to match, as if they were spread evenly, and find none in the millions of rows before that time.
+// inTimeOrder makes a query with a time limit use the index of that time. Otherwise PostgreSQL, expecting many evenly
+// distributed matches, would scan the table from its beginning, and find none in the millions of rows before that
+// time.
 func (f EnvelopeFilter) inTimeOrder(q *gorm.DB) *gorm.DB {
 	switch {
 	case f.ByCreation():
@@ -254,9 +255,8 @@ func (f EnvelopeFilter) inTimeOrder(q *gorm.DB) *gorm.DB {
 	return q
 }
 
-// pageIDs selects the ids of the page. If few match they are found and then sorted;
-// else each part of the page comes in the order of an index: one status needs no
-// sorting, and two are merged.
+// pageIDs selects the ids of the page. Few matches are sorted after they are read. Otherwise each part of the page is
+// read in the order of an index: one status needs no sorting, and two are merged.
 func (s *EnvelopeListRepository) pageIDs(db *gorm.DB, f EnvelopeFilter, offset int, few bool) *gorm.DB {
 	of, size, order := f.statuses(), f.pageSize(), f.order()
 	matching := func(of ...models.Status) *gorm.DB {

@@ -14,9 +14,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestListsOfEnvelopes: each filter by itself selects what it says, of the app and
-// tenant that asks; pages follow each other, the newest first.
-func TestListsOfEnvelopes(t *testing.T) {
+// TestListEnvelopes_Filters checks each filter on its own, limited to the app and tenant of the request, and that
+// pages follow one another, newest first.
+func TestListEnvelopes_Filters(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
@@ -98,8 +98,8 @@ func TestListsOfEnvelopes(t *testing.T) {
 	})
 }
 
-// TestListsByChange: the filters and cursors of who keeps a copy of the envelopes.
-func TestListsByChange(t *testing.T) {
+// TestLists_ByTimeOfChange checks the filters and cursors for clients that keep a copy of the envelopes.
+func TestLists_ByTimeOfChange(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()

@@ -50,17 +50,17 @@ func (s *EnvelopeRepository) withEvents(ctx context.Context, app, id uuid.UUID, 
 	return l.envelopes[0], l.log(), nil
 }
 
-// loadOptions lists what is loaded in addition to an envelope.
+// loadOptions selects the parts to load with an envelope.
 type loadOptions struct {
 	lock        bool // hold the envelope until the transaction ends
 	events      bool // load its audit chain
-	values      bool // load what its signers entered, without pictures
+	values      bool // load the entered values, without pictures
 	webhooks    bool // load the active webhooks of its app
 	attachments bool // load its attachments
 	deleted     bool // also if it is a deleted draft
 }
 
-// loaded is what the queries of a batch put together.
+// loaded collects the results of the queries of a batch.
 type loaded struct {
 	envelopes   []*models.Envelope
 	signers     []*models.Signer
@@ -116,7 +116,7 @@ func (s *EnvelopeRepository) addArchivedEvents(t *transaction, l *loaded) error 
 	return err
 }
 
-// addEvents puts the events of an archive before those that were loaded.
+// addEvents inserts the events of an archive before the loaded ones.
 func (l *loaded) addEvents(c *archiveContent) { l.events = append(pointers(c.events()), l.events...) }
 
 // queueEnvelope adds the queries for an app's envelope. With a lock, the other queries follow it, so that no part is
@@ -144,7 +144,7 @@ func (s *EnvelopeRepository) queueEnvelope(t *transaction, app, id uuid.UUID, o 
 	return l
 }
 
-// queueEnvelopes adds the queries for envelopes whose ids are known.
+// queueEnvelopes adds the queries for envelopes with known ids.
 func (s *EnvelopeListRepository) queueEnvelopes(t *transaction, order string, lock bool, ids ...uuid.UUID) *loaded {
 	l := &loaded{}
 	in, args := inList(ids)
@@ -160,8 +160,8 @@ func (l *loaded) queueParts(b *batch, ids ...uuid.UUID) {
 	selectRows(b, &l.documents, documentRows, "envelope_id "+in+" ORDER BY kind, document_order", args...)
 }
 
-// assemble puts the parts into their envelopes, once the queries are answered.
-// It is models.ErrNotFound if there is none.
+// assemble builds the envelopes from their parts after the batch was sent. It returns models.ErrNotFound if there are
+// none.
 func (l *loaded) assemble(s *engine) error {
 	if len(l.envelopes) == 0 {
 		return models.ErrNotFound
@@ -195,7 +195,7 @@ func (s *EnvelopeRepository) EnvelopeTenant(ctx context.Context, app, id uuid.UU
 	return e.TenantID, wrap(mapNotFound(err), "load envelope %s", id)
 }
 
-// AuditEvents returns the audit chain of an envelope, in order, as it was when e was loaded.
+// AuditEvents returns the audit chain of an envelope, in order, up to the last event at the time e was loaded.
 func (s *EnvelopeRepository) AuditEvents(ctx context.Context, e *models.Envelope) ([]models.Event, error) {
 	out, err := rowsOrArchive(ctx, s.archives, e, func(db *gorm.DB) (rows []models.Event, err error) {
 		return rows, db.Where("envelope_id = ? AND seq <= ?", e.ID, e.AuditSeq).Order("seq").Find(&rows).Error

@@ -13,8 +13,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestAnEventWithoutDetail keeps its hash.
-func TestAnEventWithoutDetail(t *testing.T) {
+// TestEventWithoutDetail_KeepsItsHash checks that an event without detail has the same hash after it is loaded.
+func TestEventWithoutDetail_KeepsItsHash(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
@@ -31,8 +31,9 @@ func TestAnEventWithoutDetail(t *testing.T) {
 	})
 }
 
-// TestWhole: read in one go, an envelope is the same in every member.
-func TestWhole(t *testing.T) {
+// TestWholeEnvelope_EqualsItsParts checks that an envelope that is loaded in one query equals one that is loaded in
+// parts.
+func TestWholeEnvelope_EqualsItsParts(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *store.Store) {
 		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanPro, nil)
@@ -79,8 +80,8 @@ func TestWhole(t *testing.T) {
 	})
 }
 
-// TestLoadIsOneSnapshot: what is read while others write belongs together.
-func TestLoadIsOneSnapshot(t *testing.T) {
+// TestLoad_IsOneSnapshot checks that an envelope that is loaded during writes is consistent.
+func TestLoad_IsOneSnapshot(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *store.Store) {
 		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanPro, nil)

@@ -15,8 +15,8 @@ import (
 // MailRepository stores the state of each email.
 type MailRepository struct{ *engine }
 
-// BeginMail records that an email is about to be sent. It returns its record: when the server first rejected it, and
-// whether it was already sent or given up.
+// BeginMail records that an email is about to be sent. It returns the email's record, with the time of the first
+// rejection and whether it was sent or given up.
 func (s *MailRepository) BeginMail(ctx context.Context, m models.Mail) (models.Mail, error) {
 	m.CreatedAt = s.now()
 	m.Attempts = 1
@@ -30,8 +30,7 @@ func (s *MailRepository) BeginMail(ctx context.Context, m models.Mail) (models.M
 	return m, wrap(err, "note mail")
 }
 
-// MailSent notes that a mail went out. Mails that the audit chain reports are
-// noted by their event instead.
+// MailSent records that an email was sent. Emails in the audit chain are recorded by their event instead.
 func (s *MailRepository) MailSent(ctx context.Context, id string) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		markMailSent(&t.batch, id, s.now())
@@ -40,7 +39,7 @@ func (s *MailRepository) MailSent(ctx context.Context, id string) error {
 	return wrap(err, "note sent mail")
 }
 
-// settleMail notes what an event says of a mail: that it went out, or that the server refused it.
+// settleMail records the outcome of an email that an event reports: sent, or rejected by the server.
 func settleMail(b *batch, _ *models.Envelope, ev *models.Event) {
 	switch {
 	case ev.MailID == "":
@@ -55,8 +54,8 @@ func markMailSent(b *batch, id string, at time.Time) {
 	b.exec("UPDATE mails SET sent_at = $1, error = '' WHERE id = $2", at, id)
 }
 
-// MailDelayed notes why the last attempt at a mail was in vain, and, if the server refused this mail, when it first
-// did. why must be safe to show.
+// MailDelayed records why the last attempt to send an email failed and, if the server rejected it, the time of the
+// first rejection. why must be safe to show.
 func (s *MailRepository) MailDelayed(ctx context.Context, id, why string, refused bool) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		t.exec("UPDATE mails SET error = $1 WHERE id = $2 AND sent_at IS NULL AND failed_at IS NULL", why, id)
@@ -120,7 +119,7 @@ func (s *MailRepository) Undelivered(ctx context.Context, envelopes []uuid.UUID)
 type Awaiting struct {
 	// All counts the envelopes of which no invitation has begun.
 	All int
-	// Singles are those that no bulk send has sent, their invitations begun or not.
+	// Singles counts those that were not sent by a bulk send, whether or not their invitations have begun.
 	Singles int
 }
 

@@ -13,9 +13,10 @@ import (
 	"countersign/test/kit"
 )
 
-// TestEnvelopesThatAwaitInvitation are counted for all apps, until the first of their
-// invitations begins, and those that no bulk send has sent also afterwards; and neither drafts are, nor what was sent earlier, nor envelopes of which the sender delivers the links.
-func TestEnvelopesThatAwaitInvitation(t *testing.T) {
+// TestUninvitedEnvelopes_AreCounted checks that sent envelopes of all apps are counted until their first invitation
+// begins, those sent outside bulk sends also afterwards. Drafts, earlier envelopes and those whose links the sender
+// delivers are not counted.
+func TestUninvitedEnvelopes_AreCounted(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, other, ctx := newFixture(t, s, clock), newFixture(t, s, clock), t.Context()
@@ -53,9 +54,9 @@ func TestEnvelopesThatAwaitInvitation(t *testing.T) {
 	})
 }
 
-// TestMailsAreKept: each of its envelope, with how it ended; a signer is not
-// reached if the last mail to them was given up.
-func TestMailsAreKept(t *testing.T) {
+// TestMails_AreKept checks that each email is stored with its envelope and outcome, and that a signer is unreachable
+// if the last email to them permanently failed.
+func TestMails_AreKept(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx, e, other := t.Context(), newID(), newID()
@@ -96,7 +97,7 @@ func TestMailsAreKept(t *testing.T) {
 	})
 }
 
-func TestMailsGoOutOnce(t *testing.T) {
+func TestMails_AreSentOnce(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		m := models.Mail{ID: "m1", EnvelopeID: uuid.New(), SignerID: uuid.New(), Kind: models.MailCompleted}

@@ -11,7 +11,7 @@ import (
 	"countersign/store/blob"
 )
 
-// PageFile is the picture or the text of a page of a stored file.
+// PageFile is the image or the text of a page of a stored file.
 type PageFile struct {
 	BlobKey string `gorm:"primaryKey"` // of the stored file
 	Profile int    `gorm:"primaryKey;autoIncrement:false"`
@@ -54,22 +54,22 @@ func (s *FileRepository) PageFiles(ctx context.Context, profile int, blobKeys ..
 // AddPageFile records a rendered page unless it is already recorded, and returns the record.
 func (s *FileRepository) AddPageFile(ctx context.Context, p PageFile) (*PageFile, error) {
 	p.CreatedAt = s.now()
-	done := s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&p)
-	if done.Error != nil {
-		return nil, fmt.Errorf("record page %d of %s: %w", p.Page, p.BlobKey, done.Error)
+	result := s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&p)
+	if result.Error != nil {
+		return nil, fmt.Errorf("record page %d of %s: %w", p.Page, p.BlobKey, result.Error)
 	}
-	if done.RowsAffected == 1 {
+	if result.RowsAffected == 1 {
 		return &p, nil
 	}
 	return s.PageFile(ctx, p.BlobKey, p.Profile, p.Page, p.Level)
 }
 
-// ReplacePageFile records another encoding of a page whose appearance is the one that is recorded.
+// ReplacePageFile records another encoding of a page with the recorded appearance.
 func (s *FileRepository) ReplacePageFile(ctx context.Context, p PageFile) error {
-	done := s.db.WithContext(ctx).Model(&PageFile{}).
+	result := s.db.WithContext(ctx).Model(&PageFile{}).
 		Where("blob_key = ? AND profile = ? AND page = ? AND level = ? AND appearance = ?", p.BlobKey, p.Profile, p.Page, p.Level, p.Appearance).
 		Updates(map[string]any{"sha256": p.SHA256, "media_type": p.MediaType, "encrypted": p.Encrypted})
-	return wrap(done.Error, "record page %d of %s", p.Page, p.BlobKey)
+	return wrap(result.Error, "record page %d of %s", p.Page, p.BlobKey)
 }
 
 // markPageEncrypted notes that the file of a page, under key, is encrypted.

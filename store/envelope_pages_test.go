@@ -10,7 +10,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestPageFiles_OfAProfile_InOrder: the pictures of one profile are listed, of the files that are named.
+// TestPageFiles_OfAProfile_InOrder checks that the page images of one profile are listed for the named files.
 func TestPageFiles_OfAProfile_InOrder(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {

@@ -20,7 +20,7 @@ type OwnProblems struct {
 	Limit   int      // of each kind
 }
 
-// EnvelopeProblem is an envelope that waits for the service instead of people.
+// EnvelopeProblem is an envelope that waits for the service instead of a person.
 type EnvelopeProblem struct {
 	ID             uuid.UUID
 	TenantID       string
@@ -31,8 +31,8 @@ type EnvelopeProblem struct {
 	Since time.Time
 }
 
-// EnvelopeProblems returns envelopes that are open after their deadline, and envelopes that all have signed and that are not sealed,
-// those that wait longest first.
+// EnvelopeProblems returns envelopes that are open after their deadline, and fully signed envelopes that are not
+// sealed, longest waiting first.
 func (s *EnvelopeListRepository) EnvelopeProblems(ctx context.Context, of OwnProblems) ([]EnvelopeProblem, error) {
 	now, db := s.now(), s.db.WithContext(ctx)
 	overdue, err := find[*models.Envelope](ownEnvelopes(db, of).
@@ -114,11 +114,11 @@ type MailProblem struct {
 	SignerName string
 }
 
-// mailProblemDays is how long a rejected email is a problem that somebody may still solve.
+// mailProblemDays is how long a rejected email counts as a problem that can be solved.
 const mailProblemDays = 30
 
-// MailProblems returns rejected emails, newest first: those that are tried again, and those that were given up. An email is no
-// problem any more when a later one to the same recipient went out.
+// MailProblems returns rejected emails, newest first: those being retried, and those given up. An email stops being a
+// problem once a later one to the same recipient was sent.
 func (s *MailRepository) MailProblems(ctx context.Context, of OwnProblems) ([]MailProblem, error) {
 	db := s.db.WithContext(ctx)
 	mails, err := find[models.Mail](db.Where("error <> '' AND sent_at IS NULL AND created_at >= ?", s.now().AddDate(0, 0, -mailProblemDays)).

@@ -6,7 +6,7 @@ import (
 	"countersign/models"
 )
 
-// purgeContents removes what a purged envelope holds beside its files: the values that signers entered, and the bodies of its webhooks.
+// purgeContents deletes the contents of a purged envelope in the database: entered values and webhook bodies.
 func purgeContents(b *batch, e *models.Envelope, ev *models.Event) {
 	first := slices.IndexFunc(e.Events, func(other models.Event) bool { return other.Name == models.EventDocumentPurged })
 	if first < 0 || ev != &e.Events[first] { // the documents of an envelope are purged together

@@ -44,10 +44,9 @@ func (f *fixture) rows(query string, args ...any) (n int) {
 	return n
 }
 
-// TestAPurgeRemovesContents: what signers entered and the sender prefilled, what webhooks
-// were sent and what endpoints answered. The record, the deliveries' states, the chain
-// and other envelopes stay.
-func TestAPurgeRemovesContents(t *testing.T) {
+// TestPurge_RemovesContents checks that a purge removes the values of signers and senders, webhook bodies and
+// responses. The envelope, the states of deliveries, the audit chain and other envelopes stay.
+func TestPurge_RemovesContents(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -108,11 +107,11 @@ func TestAPurgeRemovesContents(t *testing.T) {
 		require.Len(t, attempts, 1)
 		assert.Empty(t, attempts[0].Body)
 
-		// Who sends failed deliveries again sends those that can be, and is not told that others remain.
+		// ResendSince resends the deliveries that have a body, and does not report the others.
 		again, err := s.ResendSince(ctx, f.app, p.hook.ID, time.Time{})
 		require.NoError(t, err)
 		assert.Equal(t, store.ResendResult{}, *again)
-		// Readers of events go on over what was removed.
+		// Readers of events skip deleted events.
 		page, err := s.Events(ctx, store.EventQuery{App: f.app.ID, Limit: 100})
 		require.NoError(t, err)
 		told := map[models.EventName]int{}
@@ -126,8 +125,9 @@ func TestAPurgeRemovesContents(t *testing.T) {
 	})
 }
 
-// TestWhatWasPurgedIsNotSent: a delivery that was sent again while its envelope was purged is pending and has no body.
-func TestWhatWasPurgedIsNotSent(t *testing.T) {
+// TestPurgedBody_IsNotSent checks that a delivery that was resent while its envelope was purged is pending without a
+// body.
+func TestPurgedBody_IsNotSent(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()

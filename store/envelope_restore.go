@@ -64,15 +64,14 @@ func (s *EnvelopeRepository) restore(ctx context.Context, envelope uuid.UUID) er
 	return err
 }
 
-// archivedError says that an envelope is in an archive, and must be restored before it is
-// changed.
+// archivedError reports that an envelope is archived, and must be restored before it is changed.
 type archivedError struct{ id uuid.UUID }
 
 // Error implements error.
 func (e *archivedError) Error() string { return fmt.Sprintf("envelope %s is in an archive", e.id) }
 
-// changing runs fn in one transaction. If fn would change an archived envelope, that is restored in a transaction of its own,
-// and fn runs once more. As a step of another transaction it leaves this to whoever began that.
+// changing runs fn in one transaction. If fn would change an archived envelope, changing restores the envelope in a
+// separate transaction and runs fn again. As a step of another transaction it leaves this to the caller that began it.
 func (s *EnvelopeRepository) changing(ctx context.Context, fn func(*transaction) error) error {
 	for attempt := 1; ; attempt++ {
 		err := s.transact(ctx, readWrite, fn)

@@ -19,9 +19,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestAnArchivedEnvelopeIsChanged: it is restored for that, and its chain goes on. What is refused, or
-// changes nothing, restores nothing.
-func TestAnArchivedEnvelopeIsChanged(t *testing.T) {
+// TestChange_RestoresArchivedEnvelope checks that a change restores an archived envelope and continues its chain, and
+// that a rejected or empty change restores nothing.
+func TestChange_RestoresArchivedEnvelope(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newArchiveFixture(t, s, clock), t.Context()
@@ -59,8 +59,9 @@ func TestAnArchivedEnvelopeIsChanged(t *testing.T) {
 	})
 }
 
-// TestChainLinksOfWhatIsRestoredMeanwhile: an event is found that was in an archive when rows were looked at, and a row when archives were.
-func TestChainLinksOfWhatIsRestoredMeanwhile(t *testing.T) {
+// TestChainLinks_DuringArchivingAndRestoring checks that an event is found that was moved between its row and an
+// archive during the search.
+func TestChainLinks_DuringArchivingAndRestoring(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
@@ -98,8 +99,8 @@ func TestChainLinksOfWhatIsRestoredMeanwhile(t *testing.T) {
 	})
 }
 
-// TestArchivingAndChangesAtOnce lose nothing and write nothing twice.
-func TestArchivingAndChangesAtOnce(t *testing.T) {
+// TestArchiving_DuringChanges checks that nothing is lost or written twice.
+func TestArchiving_DuringChanges(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newArchiveFixture(t, s, clock)
@@ -172,9 +173,9 @@ func TestArchivingAndChangesAtOnce(t *testing.T) {
 	})
 }
 
-// TestAPurgeReachesTheArchive: what was entered cannot be read any more, nowhere, and the file goes
-// when no backup of the database can need it.
-func TestAPurgeReachesTheArchive(t *testing.T) {
+// TestPurge_ReachesTheArchive checks that no purged value can be read, and that the archive file is deleted once no
+// backup of the database can need it.
+func TestPurge_ReachesTheArchive(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newArchiveFixture(t, s, clock), t.Context()

@@ -21,7 +21,7 @@ func (s *EnvelopeRepository) rewrapSaved(tx *gorm.DB, row *models.SavedSignature
 		return err
 	}
 	row.EmailKey = s.savedKeys(row)[0]
-	// Where there is one under the newest key, the person has signed since.
+	// A row under the newest key means that the person has signed since.
 	return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s.engine, row)).Error
 }
 

@@ -14,7 +14,7 @@ import (
 type SealRecord struct {
 	OriginalSHA256 string
 	SealedSHA256   string // of the stored file, or of the file when it was purged
-	ChainHead      string // the hash of the envelope's event number so and so; "" if there is none
+	ChainHead      string // hash of the last event that the seal covers; "" if there is none
 }
 
 // SealRecord returns the record of an envelope's original document and of the event with that number, or

@@ -12,7 +12,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSealRecord: what is on record of a document, once it is sealed and for that envelope alone.
+// TestSealRecord checks that a document's seal record is returned once it is sealed, and only for its envelope.
 func TestSealRecord(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *store.Store) {

@@ -11,7 +11,7 @@ import (
 	"countersign/models"
 )
 
-// searchRow is what a search looks through for one envelope.
+// searchRow is the searched text of one envelope.
 type searchRow struct {
 	EnvelopeID uuid.UUID
 	AppID      uuid.UUID
@@ -42,7 +42,7 @@ func (s *EnvelopeListRepository) searchRowOf(e *models.Envelope) searchRow {
 	return row
 }
 
-// indexForSearch adds what a search finds the envelope by.
+// indexForSearch adds an envelope to the search index.
 func (s *EnvelopeListRepository) indexForSearch(b *batch, e *models.Envelope) {
 	row := s.searchRowOf(e)
 	b.exec(`INSERT INTO envelope_search (envelope_id, app_id, text, addresses) VALUES ($1, $2, $3, $4)
@@ -78,7 +78,7 @@ func (s *EnvelopeListRepository) searchAddress(app uuid.UUID, text string, few b
 	return "SELECT envelope_id FROM envelope_search WHERE app_id = ? AND (" + address + ")", append([]any{app}, hashes...)
 }
 
-// longNumber is what number_groups writes groups of, in PostgreSQL.
+// longNumber matches the digits for which number_groups creates groups, in PostgreSQL.
 var longNumber = regexp.MustCompile("[0-9]{5}")
 
 // textCondition is true of a row of envelope_search with text in it; for few, see search.
@@ -93,22 +93,21 @@ func (s *EnvelopeListRepository) textCondition(text string, few bool) (condition
 	return `text LIKE ? ESCAPE '\'`, []any{containsPattern(text)}
 }
 
-// addressCondition is true of a row of envelope_search with an address or a domain, which
-// may begin with "@".
+// addressCondition selects rows of envelope_search with an address or a domain, which may begin with "@".
 //
-// PostgreSQL expects an address that is not in its statistics in one row of 200, however many rows there are. Among
-// millions it would then read the table until it has found some, and find none. Where few are expected the condition
-// stands twice: 1/200 of 1/200 of the rows are sooner found by the index.
+// PostgreSQL estimates that an address outside its statistics occurs in one row of 200, in tables of any size. Among
+// millions of rows it would then scan the table for matches, and find none. If few matches are expected, the condition
+// is repeated: for 1/200 of 1/200 of the rows the index is cheaper.
 func (s *EnvelopeListRepository) addressCondition(app uuid.UUID, text string, few bool) (condition string, args []any) {
-	found := s.addressHashes(app, strings.TrimPrefix(strings.TrimSpace(text), "@"))
+	hashes := s.addressHashes(app, strings.TrimPrefix(strings.TrimSpace(text), "@"))
 	switch {
 	case s.postgres && few:
-		return "(addresses && ? AND addresses && ?)", []any{found, found}
+		return "(addresses && ? AND addresses && ?)", []any{hashes, hashes}
 	case s.postgres:
-		return "addresses && ?", []any{found}
+		return "addresses && ?", []any{hashes}
 	}
-	hits := mapSlice(found, func(string) string { return "instr(addresses, ?) > 0" })
-	return strings.Join(hits, " OR "), mapSlice(found, func(hash string) any { return hash })
+	hits := mapSlice(hashes, func(string) string { return "instr(addresses, ?) > 0" })
+	return strings.Join(hits, " OR "), mapSlice(hashes, func(hash string) any { return hash })
 }
 
 // addressHashes returns the hashes of an address or a domain in the scope of an app's search.

@@ -18,8 +18,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSearch finds by any part of the subject or of a name, and by an address or
-// its domain, in any case of any script, on both databases.
+// TestSearch checks that any part of a subject or name, an address or its domain is found, case-insensitively in every
+// script, on both databases.
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -118,8 +118,8 @@ func idsOf(list []*models.Envelope) []uuid.UUID {
 	return ids
 }
 
-// TestSearchOfMany: pages and total are the same however many match.
-func TestSearchOfMany(t *testing.T) {
+// TestSearch_AmongMany checks that pages and total do not depend on the number of matches.
+func TestSearch_AmongMany(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -182,9 +182,9 @@ func TestSearchOfMany(t *testing.T) {
 	})
 }
 
-// TestSearchFindsEveryPart: any part of any subject is found where it stands and nowhere else,
-// whether it has digits or not.
-func TestSearchFindsEveryPart(t *testing.T) {
+// TestSearch_FindsEveryPart checks that any part of any subject is found in its own envelope only, with or without
+// digits.
+func TestSearch_FindsEveryPart(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
@@ -231,9 +231,9 @@ func TestSearchFindsEveryPart(t *testing.T) {
 	})
 }
 
-// TestRareMatchesAreExpectedToBeRare: PostgreSQL expects next to nobody for an address or a number that nobody has, so that it
-// takes an index among millions, and for a number that of its groups alone; and it expects many for what many have, so that it does not.
-func TestRareMatchesAreExpectedToBeRare(t *testing.T) {
+// TestSearchStatistics_ExpectRareMatches checks that PostgreSQL estimates few rows for a rare address or number, so
+// that it uses an index among millions, and many rows for a frequent one, so that it does not.
+func TestSearchStatistics_ExpectRareMatches(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
 	t.Run("postgres", func(t *testing.T) {
@@ -277,9 +277,9 @@ func TestRareMatchesAreExpectedToBeRare(t *testing.T) {
 	})
 }
 
-// TestTimesAreReadByTheirIndex: PostgreSQL finds envelopes that a time bounds by the index of that time, and does not
-// read the table from one end for what is at the other.
-func TestTimesAreReadByTheirIndex(t *testing.T) {
+// TestTimeFilters_ReadTheirIndex checks that PostgreSQL finds envelopes in a time range by the index of that time,
+// without scanning the table from one end.
+func TestTimeFilters_ReadTheirIndex(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
 	t.Run("postgres", func(t *testing.T) {
@@ -317,9 +317,9 @@ func TestTimesAreReadByTheirIndex(t *testing.T) {
 	})
 }
 
-// TestExternalIDsAreReadByTheirIndex: PostgreSQL finds the envelopes of an external id, also those that have failed, without
-// reading all of the tenant.
-func TestExternalIDsAreReadByTheirIndex(t *testing.T) {
+// TestExternalIDs_ReadTheirIndex checks that PostgreSQL finds the envelopes of an external id, including failed ones,
+// without reading all envelopes of the tenant.
+func TestExternalIDs_ReadTheirIndex(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
 	t.Run("postgres", func(t *testing.T) {

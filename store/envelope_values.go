@@ -26,7 +26,7 @@ func withoutPictures(values []models.FieldValue) []models.FieldValue {
 	return values
 }
 
-// valueRows are values without their pictures.
+// valueRows selects values without pictures.
 var valueRows = selectionOf("field_values", func(v *models.FieldValue) []column { return without(valueColumns(v), []string{"image"}) })
 
 // queueValues adds the query for the values of an envelope, without their pictures.
@@ -46,8 +46,7 @@ func (s *EnvelopeRepository) loadValues(ctx context.Context, e *models.Envelope,
 	return out, wrap(err, "load values of %s", e.ID)
 }
 
-// valuesInside are, in a transaction, the values of an envelope as it leaves them, without
-// their pictures.
+// valuesInside returns the values of an envelope as a transaction leaves them, without pictures.
 func (s *EnvelopeRepository) valuesInside(t *transaction, envelope uuid.UUID) ([]models.FieldValue, error) {
 	var rows []*models.FieldValue
 	queueValues(&t.batch, &rows, envelope)
@@ -60,7 +59,7 @@ func (s *EnvelopeRepository) valuesInside(t *transaction, envelope uuid.UUID) ([
 	return mapSlice(rows, func(v *models.FieldValue) models.FieldValue { return *v }), nil
 }
 
-// Value returns the value of one field, its picture included.
+// Value returns the value of one field, including its picture.
 func (s *EnvelopeRepository) Value(ctx context.Context, e *models.Envelope, field uuid.UUID) (*models.FieldValue, error) {
 	found, err := s.loadValues(ctx, e, func(db *gorm.DB) *gorm.DB { return db.Where("field_id = ?", field) })
 	if err != nil {
@@ -73,7 +72,7 @@ func (s *EnvelopeRepository) Value(ctx context.Context, e *models.Envelope, fiel
 	return &found[i], nil
 }
 
-// Values are the values that were signed for. A picture that stands in many fields is loaded once.
+// Values returns the signed values. A picture used by several fields is loaded once.
 func (s *EnvelopeRepository) Values(ctx context.Context, e *models.Envelope) ([]models.FieldValue, error) {
 	if e.Archived {
 		return s.loadValues(ctx, e, func(db *gorm.DB) *gorm.DB { return db })
@@ -82,7 +81,7 @@ func (s *EnvelopeRepository) Values(ctx context.Context, e *models.Envelope) ([]
 	if err != nil {
 		return nil, err
 	}
-	shownBy := make(map[string]uuid.UUID) // the first field of each picture, by its hash
+	shownBy := make(map[string]uuid.UUID) // the first field with each picture, by its hash
 	var fields []uuid.UUID
 	for _, v := range values {
 		if _, ok := shownBy[v.ImageSHA256]; !ok && v.ImageSHA256 != "" {
@@ -107,8 +106,8 @@ func (s *EnvelopeRepository) Values(ctx context.Context, e *models.Envelope) ([]
 	return values, nil
 }
 
-// SavedSignature is what the person that a signer is last adopted in the tenant,
-// having proved it in the same way; nil if nothing.
+// SavedSignature returns the signature that the signer's person last adopted in the tenant with the same verification;
+// nil if none.
 func (s *EnvelopeRepository) SavedSignature(ctx context.Context, e *models.Envelope, signer *models.Signer) (*models.SavedSignature, error) {
 	of := &models.SavedSignature{AppID: e.AppID, TenantID: e.TenantID, AuthMethod: signer.AuthMethod, Email: signer.Email}
 	out, err := first[models.SavedSignature](s.db.WithContext(ctx).Where("app_id = ? AND tenant_id = ? AND auth_method = ? AND email_key IN ?", of.AppID, of.TenantID, of.AuthMethod, s.savedKeys(of)).

@@ -13,9 +13,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSavedSignaturesAreTheirOwners: of the app, the tenant, the address and the
-// way in which it was proved; the newest one.
-func TestSavedSignaturesAreTheirOwners(t *testing.T) {
+// TestSavedSignatures_BelongToTheirOwner checks that the newest saved signature of an app, tenant, address and
+// verification method is returned.
+func TestSavedSignatures_BelongToTheirOwner(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -44,8 +44,8 @@ func TestSavedSignaturesAreTheirOwners(t *testing.T) {
 	})
 }
 
-// TestValuesAreTheEnvelopes: of one envelope, and of one field.
-func TestValuesAreTheEnvelopes(t *testing.T) {
+// TestValues_BelongToTheirEnvelope checks that values are loaded for one envelope and one field.
+func TestValues_BelongToTheirEnvelope(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -78,9 +78,9 @@ func TestValuesAreTheEnvelopes(t *testing.T) {
 	})
 }
 
-// TestOneSavedSignature: what a person adopts under the new master key counts,
-// not what was saved under the former.
-func TestOneSavedSignature(t *testing.T) {
+// TestSavedSignature_ReplacesFormer checks that a signature adopted under the new master key replaces the one saved
+// under the former.
+func TestSavedSignature_ReplacesFormer(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {

@@ -141,7 +141,7 @@ func (s *Store) PlansOfArchiveKeys(ctx context.Context, id string) (plans [2]str
 // UUIDCodec is the codec of PostgreSQL's UUIDs.
 type UUIDCodec = uuidCodec
 
-// Compress and Decompress are those of columns that are encrypted.
+// Compress and Decompress are the functions for encrypted columns.
 var (
 	Compress   = compress
 	Decompress = decompress

@@ -34,7 +34,7 @@ func breakTable(ctx context.Context, t *testing.T, db *sql.DB, kind, statement, 
 	return func() { exec("DROP TRIGGER broken ON " + table) }
 }
 
-// contents are all rows of all tables, but for the numbers that a database counts by itself.
+// contents returns all rows of all tables, except numbers that the database counts itself.
 func contents(t *testing.T, kind string, db *sql.DB) (out []string) {
 	t.Helper()
 	for _, name := range tableNames(t, kind, db) {
@@ -47,8 +47,9 @@ func contents(t *testing.T, kind string, db *sql.DB) (out []string) {
 	return out
 }
 
-// TestAStatementThatFails fails its call, which leaves the database as it was.
-func TestAStatementThatFails(t *testing.T) {
+// TestFailedStatement_ChangesNothing checks that a call with a failed statement returns an error and leaves the
+// database unchanged.
+func TestFailedStatement_ChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
@@ -266,8 +267,8 @@ func TestAStatementThatFails(t *testing.T) {
 	}
 }
 
-// TestAStatementOfABulkSendThatFails undoes all of its call, as for other calls.
-func TestAStatementOfABulkSendThatFails(t *testing.T) {
+// TestFailedStatement_OfBulkSendChangesNothing checks the same for calls of bulk sends.
+func TestFailedStatement_OfBulkSendChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {

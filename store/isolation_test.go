@@ -14,8 +14,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestAppsAreApart: each sees, counts and changes what is its own, also where it names the other's by id.
-func TestAppsAreApart(t *testing.T) {
+// TestApps_AreIsolated checks that an app can neither read, count nor change rows of another, even by their id.
+func TestApps_AreIsolated(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
@@ -96,7 +96,7 @@ func TestAppsAreApart(t *testing.T) {
 		require.Len(t, names.URLs, 1)
 		require.Contains(t, names.URLs, a.hook.ID)
 
-		// Each filter of deliveries, alone.
+		// Each filter of deliveries separately.
 		for name, c := range map[string]struct {
 			filter store.DeliveryFilter
 			want   func(d models.Delivery) bool
@@ -183,9 +183,8 @@ func TestAppsAreApart(t *testing.T) {
 	})
 }
 
-// TestTemplatesAndBulkSendsAreApart: an app finds and changes its own alone, and what it
-// does to one leaves the others as they are.
-func TestTemplatesAndBulkSendsAreApart(t *testing.T) {
+// TestTemplatesAndBulkSends_AreIsolated checks that an app finds and changes only its own templates and bulk sends.
+func TestTemplatesAndBulkSends_AreIsolated(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, other, ctx := newFixture(t, s, clock), newFixture(t, s, clock), t.Context()
@@ -250,8 +249,8 @@ func TestTemplatesAndBulkSendsAreApart(t *testing.T) {
 	})
 }
 
-// TestOneRowOfSeveral: what is done to one row of an app is done to that one.
-func TestOneRowOfSeveral(t *testing.T) {
+// TestChangeOfRow_KeepsOtherRows checks that a change to one row of an app does not affect its other rows.
+func TestChangeOfRow_KeepsOtherRows(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, other, ctx := newFixture(t, s, clock), newFixture(t, s, clock), t.Context()

@@ -12,7 +12,7 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// Anchor is a list of heads of audit chains whose time an authority has confirmed.
+// Anchor is a list of heads of audit chains with a time-stamp of an authority.
 type Anchor struct {
 	Number  int64 `gorm:"primaryKey;autoIncrement:false"` // 1, 2, 3 … without a gap
 	At      time.Time
@@ -32,7 +32,7 @@ type ChainHead struct {
 	Hash       string // lowercase hex
 }
 
-// LastAnchor is the anchor of the highest number; nil if there is none yet.
+// LastAnchor returns the anchor with the highest number; nil if there is none.
 func (s *MaintenanceRepository) LastAnchor(ctx context.Context) (*Anchor, error) {
 	a, err := first[Anchor](s.db.WithContext(ctx).Order("number DESC"))
 	return a, wrap(err, "find the last anchor")
@@ -44,13 +44,13 @@ func (s *MaintenanceRepository) Anchors(ctx context.Context, after int64, n int)
 	return rows, wrap(err, "list anchors")
 }
 
-// ErrAnchored says that another process has taken an anchor's number.
-var ErrAnchored = errors.New("there is an anchor of this number already")
+// ErrAnchored reports that another process has created the anchor.
+var ErrAnchored = errors.New("an anchor with this number already exists")
 
 // AddAnchor records an anchor, or returns ErrAnchored.
 func (s *MaintenanceRepository) AddAnchor(ctx context.Context, a Anchor) error {
-	done := s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&a)
-	return wrap(unlessNone(done, ErrAnchored), "record anchor %d", a.Number)
+	result := s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&a)
+	return wrap(unlessNone(result, ErrAnchored), "record anchor %d", a.Number)
 }
 
 // EachChainHead visits the head of every audit chain with an event of that time or later, on one snapshot, by envelope
@@ -95,7 +95,7 @@ func (s *MaintenanceRepository) ChainLinks(ctx context.Context, places []ChainHe
 	return found, nil
 }
 
-// addLinks adds the places whose events are rows.
+// addLinks adds the places whose events are in the database.
 func (s *MaintenanceRepository) addLinks(ctx context.Context, places []ChainHead, found map[ChainHead]bool) error {
 	pairs, args := make([]string, len(places)), make([]any, 0, 2*len(places))
 	for i, p := range places {
@@ -116,8 +116,8 @@ func (s *MaintenanceRepository) addLinks(ctx context.Context, places []ChainHead
 	return nil
 }
 
-// addArchivedLinks adds the places whose events are in archives; a broken archive has none. It returns the places that
-// are in no archive: an envelope may have been restored since its rows were read.
+// addArchivedLinks adds the places whose events are in archives; a damaged archive has none. It returns the places
+// without archive: an envelope may have been restored since its rows were read.
 func (s *MaintenanceRepository) addArchivedLinks(ctx context.Context, places []ChainHead, found map[ChainHead]bool) (again []ChainHead, err error) {
 	missing := make(map[uuid.UUID][]ChainHead)
 	for _, p := range places {

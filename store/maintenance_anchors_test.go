@@ -12,9 +12,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestAnchorsOfTheAuditTrail: each number once, in order, and every chain that has
-// changed since.
-func TestAnchorsOfTheAuditTrail(t *testing.T) {
+// TestAnchors_CoverChangedChains checks that anchors are numbered in order without gaps, and that each contains every
+// chain changed since the previous one.
+func TestAnchors_CoverChangedChains(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()

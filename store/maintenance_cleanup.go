@@ -14,7 +14,7 @@ import (
 // ExpiredRows are rows that are removed when their time is over.
 type ExpiredRows string
 
-// The names of what is removed, as operators see them. The audit trail is never removed.
+// The kinds of expired rows, as operators name them. The audit trail is never removed.
 const (
 	ExpiredKeys             ExpiredRows = "idempotency keys"
 	ExpiredRateWindows      ExpiredRows = "rate windows"
@@ -68,7 +68,7 @@ func (s *MaintenanceRepository) RemoveExpired(ctx context.Context, rows ExpiredR
 	case ExpiredBulkData:
 		n, err = s.removeOldBulkData(db)
 	default:
-		return 0, fmt.Errorf("remove expired rows: there are no %q", rows)
+		return 0, fmt.Errorf("remove expired rows: unknown kind %q", rows)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("remove expired %s: %w", rows, err)
@@ -79,13 +79,12 @@ func (s *MaintenanceRepository) RemoveExpired(ctx context.Context, rows ExpiredR
 // removeBatch removes rows of a table that ended before a time. key is its primary key.
 func removeBatch(db *gorm.DB, table, key string, before time.Time) (int64, error) {
 	// SQL: the rows that a limited query selects.
-	done := db.Exec("DELETE FROM "+table+" WHERE ("+key+") IN (SELECT "+key+" FROM "+table+" WHERE expires_at < ? ORDER BY expires_at LIMIT ?)", before, CleanupBatch)
-	return done.RowsAffected, done.Error
+	result := db.Exec("DELETE FROM "+table+" WHERE ("+key+") IN (SELECT "+key+" FROM "+table+" WHERE expires_at < ? ORDER BY expires_at LIMIT ?)", before, CleanupBatch)
+	return result.RowsAffected, result.Error
 }
 
-// removeOldDeliveries removes deliveries that were settled before the history begins,
-// with their attempts. Ids begin with the time of their making, so that the primary
-// key finds the oldest. Those in the partition of a month go with it.
+// removeOldDeliveries deletes deliveries settled before the retention of history, with their attempts. Ids begin with
+// the time of creation, so the primary key finds the oldest. Deliveries in a monthly partition are dropped with it.
 func (s *MaintenanceRepository) removeOldDeliveries(ctx context.Context) (int64, error) {
 	before := s.webhooks.historyStart()
 	var ids []uuid.UUID
@@ -108,31 +107,29 @@ func (s *MaintenanceRepository) removeOldDeliveries(ctx context.Context) (int64,
 	return int64(len(ids)), err
 }
 
-// removeOldMails removes the records of mails of envelopes that have ended. Those of
-// open ones stay: by them nobody is mailed twice, and reminders are counted. So do those
-// of which somebody is still to get the last mail: the others have theirs.
+// removeOldMails deletes the email records of ended envelopes. Records of open envelopes stay, because they prevent
+// duplicates and count reminders. So do records of envelopes whose final email is not sent to everyone yet.
 func (s *MaintenanceRepository) removeOldMails(db *gorm.DB) (int64, error) {
 	before := s.webhooks.historyStart()
 	// SQL: the rows that a limited query selects.
-	done := db.Exec(`DELETE FROM mails WHERE id IN (SELECT m.id FROM mails AS m JOIN envelopes AS e ON e.id = m.envelope_id
+	result := db.Exec(`DELETE FROM mails WHERE id IN (SELECT m.id FROM mails AS m JOIN envelopes AS e ON e.id = m.envelope_id
 		WHERE m.envelope_id < ? AND m.created_at < ? AND e.status IN ?
 		AND NOT EXISTS (SELECT 1 FROM mails AS w WHERE w.envelope_id = m.envelope_id AND w.kind IN ('completed', 'closed') AND w.sent_at IS NULL AND w.failed_at IS NULL)
 		ORDER BY m.envelope_id LIMIT ?)`, firstID(before), before, endedStatuses, CleanupBatch)
-	return done.RowsAffected, done.Error
+	return result.RowsAffected, result.Error
 }
 
-// removeOldBulkData removes what rows of bulk sends that failed before the history
-// begins would be made from: names, addresses and values. A row that is being retried
-// is not failed any more, and keeps it.
+// removeOldBulkData deletes the data (names, addresses and values) of bulk send rows that failed before the retention
+// of history. A row that is being retried has another status, and keeps its data.
 func (s *MaintenanceRepository) removeOldBulkData(db *gorm.DB) (int64, error) {
 	skip := ""
 	if s.postgres { // a retry locks many rows: neither waits for the other in a circle
 		skip = "FOR UPDATE SKIP LOCKED"
 	}
 	// SQL: the rows that a limited query selects.
-	done := db.Exec(`UPDATE bulk_send_rows SET data = '' WHERE status = 'failed' AND data <> '' AND id IN (
+	result := db.Exec(`UPDATE bulk_send_rows SET data = '' WHERE status = 'failed' AND data <> '' AND id IN (
 		SELECT id FROM bulk_send_rows WHERE status = 'failed' AND data <> '' AND settled_at < ? ORDER BY settled_at LIMIT ? `+skip+`)`, s.webhooks.historyStart(), CleanupBatch)
-	return done.RowsAffected, done.Error
+	return result.RowsAffected, result.Error
 }
 
 // endedStatuses are the statuses in which no email asks anyone to act.

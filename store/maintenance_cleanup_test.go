@@ -18,9 +18,9 @@ import (
 
 const history = 90 * 24 * time.Hour
 
-// TestOldDeliveriesGo: settled for longer than the history, with their attempts and
-// then their events. What is on its way, was settled since, or is younger stays.
-func TestOldDeliveriesGo(t *testing.T) {
+// TestCleanup_RemovesOldDeliveries checks that deliveries settled before the retention of history are removed with
+// their attempts, and then their events. Pending, recently settled and young deliveries stay.
+func TestCleanup_RemovesOldDeliveries(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -64,10 +64,9 @@ func TestOldDeliveriesGo(t *testing.T) {
 	})
 }
 
-// TestOldMailsGo: of envelopes that have ended. By those of open ones reminders are
-// counted, and nobody is mailed twice; and nobody is mailed again because the record of
-// a mail is gone.
-func TestOldMailsGo(t *testing.T) {
+// TestCleanup_RemovesOldMails checks that emails of ended envelopes are removed. Those of open ones count reminders
+// and prevent duplicates, and no email is sent again because its record was removed.
+func TestCleanup_RemovesOldMails(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -130,9 +129,9 @@ func TestOldMailsGo(t *testing.T) {
 	})
 }
 
-// TestCleanupIsInBatches: a call removes a bounded number, the oldest first, and says
-// whether there may be more.
-func TestCleanupIsInBatches(t *testing.T) {
+// TestCleanup_RunsInBatches checks that a call removes a bounded number of rows, oldest first, and reports whether
+// more may remain.
+func TestCleanup_RunsInBatches(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -162,8 +161,9 @@ func TestCleanupIsInBatches(t *testing.T) {
 	})
 }
 
-// TestWhatHasRunOutIsRemoved: and what has not is kept, each by its own day.
-func TestWhatHasRunOutIsRemoved(t *testing.T) {
+// TestCleanup_RemovesExpiredRows checks that each kind of row is removed after its own retention period, and not
+// before.
+func TestCleanup_RemovesExpiredRows(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()

@@ -12,7 +12,7 @@ import (
 
 const purgeNotice = 2 * time.Hour // a purge is retried after an hour
 
-// lateDeliveriesCounted bounds the count of late deliveries: an endpoint that hangs may have any number.
+// lateDeliveriesCounted limits the count of late deliveries, because a hanging endpoint may have any number.
 const lateDeliveriesCounted = 10000
 
 // Lag is how much work of all apps the service should have done by now.
@@ -27,15 +27,15 @@ type Lag struct {
 	Purges int64
 	// Lost is the number of workflows that the last round of the schedule reconcile found missing, and started.
 	Lost int64
-	// Reconciled is when that round ended; the zero time: none has.
+	// Reconciled is the end of the last run; zero if there was none.
 	Reconciled time.Time
 }
 
-// Lag counts the work that is late. delays are those before the attempts at a delivery.
+// Lag counts overdue work. delays are the delays before the attempts of a delivery.
 func (s *MaintenanceRepository) Lag(ctx context.Context, delays []time.Duration) (lag Lag, err error) {
 	now, db := s.now().UTC(), s.db.WithContext(ctx)
 	envelopes := func(where string, args ...any) *gorm.DB { return db.Model(&models.Envelope{}).Where(where, args...) }
-	// Each query but the one of deliveries is answered by a partial index on what is unfinished and due.
+	// Each query except that for deliveries uses a partial index of unfinished, due rows.
 	for _, c := range []struct {
 		n     *int64
 		query *gorm.DB
@@ -47,7 +47,7 @@ func (s *MaintenanceRepository) Lag(ctx context.Context, delays []time.Duration)
 		{&lag.Deliveries, db.Table("(?) AS late", s.lateDeliveries(db, now, delays))},
 	} {
 		if *c.n, err = count(c.query); err != nil {
-			return Lag{}, fmt.Errorf("count late work: %w", err)
+			return Lag{}, fmt.Errorf("count overdue work: %w", err)
 		}
 	}
 	run, err := first[reconcileRun](db)
@@ -75,7 +75,7 @@ type reconcileRun struct {
 	Missing int64
 }
 
-// RecordReconcile records that a round of the schedule reconcile has found so many workflows missing.
+// RecordReconcile records the number of missing workflows that a run of the schedule reconcile found.
 func (s *MaintenanceRepository) RecordReconcile(ctx context.Context, missing int) error {
 	// SQL: an upsert.
 	err := s.db.WithContext(ctx).Exec(`INSERT INTO reconcile_runs (id, at, missing) VALUES (1, ?, ?)

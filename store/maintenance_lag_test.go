@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestLag counts what is late, from the minute on at which it is.
-func TestLag(t *testing.T) {
+// TestLag_CountsOverdueWork checks that work is counted from the minute in which it becomes overdue.
+func TestLag_CountsOverdueWork(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()

@@ -12,7 +12,7 @@ import (
 	"countersign/models"
 )
 
-// MaintenanceRepository finds what schedules and operators have to do, across apps.
+// MaintenanceRepository finds work for schedules and operators, across apps.
 type MaintenanceRepository struct {
 	*engine
 
@@ -51,7 +51,7 @@ func (s *MaintenanceRepository) FindEnvelope(ctx context.Context, id uuid.UUID) 
 	return out, wrap(mapNotFound(err), "find envelope %s", id)
 }
 
-// Unsealed is an envelope that all have signed and whose documents cannot be sealed.
+// Unsealed is a fully signed envelope whose documents cannot be sealed.
 type Unsealed struct {
 	ID               uuid.UUID
 	AppID            uuid.UUID
@@ -110,8 +110,8 @@ func (s *MaintenanceRepository) WeakDurability(ctx context.Context) ([]string, e
 	return weak, wrap(err, "read the server's settings")
 }
 
-// ClockSkew returns how far the database's clock is ahead of this process's, and how long the query took, which is the
-// error of the result. SQLite has no clock of its own.
+// ClockSkew returns how far the database's clock is ahead of this process's clock, and the duration of the query,
+// which is the error of the result. SQLite has no clock.
 func (s *MaintenanceRepository) ClockSkew(ctx context.Context) (ahead, within time.Duration, err error) {
 	if !s.postgres {
 		return 0, 0, nil
@@ -120,7 +120,7 @@ func (s *MaintenanceRepository) ClockSkew(ctx context.Context) (ahead, within ti
 	before := s.now()
 	// SQL: settings and functions of PostgreSQL.
 	if err := s.db.WithContext(ctx).Raw("SELECT clock_timestamp()").Scan(&theirs).Error; err != nil {
-		return 0, 0, fmt.Errorf("ask the database for the time: %w", err)
+		return 0, 0, fmt.Errorf("query the time of the database: %w", err)
 	}
 	within = s.now().Sub(before)
 	return theirs.Sub(before.Add(within / 2)), within, nil

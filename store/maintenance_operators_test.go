@@ -26,8 +26,8 @@ func (f *fixture) completed(timestampedUntil time.Time, days int) *models.Envelo
 	return e
 }
 
-// TestOperatorsLists: of all apps, by id, page after page.
-func TestOperatorsLists(t *testing.T) {
+// TestOperatorLists checks that the rows of all apps are listed by id, page by page.
+func TestOperatorLists(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, other, ctx := newFixture(t, s, clock), newFixture(t, s, clock), t.Context()
@@ -84,8 +84,8 @@ func TestOperatorsLists(t *testing.T) {
 	})
 }
 
-// TestWhatCannotBeSealedIsListed: while it is being sealed, the oldest first.
-func TestWhatCannotBeSealedIsListed(t *testing.T) {
+// TestSealingProblems_AreListed checks that sealing problems are listed during sealing, oldest first.
+func TestSealingProblems_AreListed(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -110,7 +110,8 @@ func TestWhatCannotBeSealedIsListed(t *testing.T) {
 	})
 }
 
-// TestDueEnvelopes: what expires before a time, the earliest deadline first; drafts and envelopes that have ended do not.
+// TestDueEnvelopes checks that envelopes whose deadline is before a time are listed, earliest first, without drafts
+// and ended envelopes.
 func TestDueEnvelopes(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

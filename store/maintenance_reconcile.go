@@ -10,17 +10,17 @@ import (
 	"countersign/models"
 )
 
-// Work is a kind of unfinished work that a workflow has to do.
+// Work is a kind of unfinished work of workflows.
 type Work string
 
 // The kinds of unfinished work. Operators read these names.
 const (
 	WorkEnvelopes  Work = "envelopes"  // open, or being sealed
-	WorkClosings   Work = "closings"   // ended envelopes whose recipients were not all notified of the end
+	WorkClosings   Work = "closings"   // ended envelopes with recipients who were not notified of the end
 	WorkTimestamps Work = "timestamps" // sealed files that lack their time-stamp
 	WorkDeliveries Work = "deliveries" // webhook deliveries that are not settled
 	WorkBulkSends  Work = "bulk_sends" // bulk sends that have not ended
-	WorkCopies     Work = "copies"     // notifications, and requested copies and reminders whose mail was begun, that are not settled
+	WorkCopies     Work = "copies"     // unsettled notifications, and requested copies and reminders with unsettled emails
 )
 
 // AllWork lists the kinds in the order in which they are reconciled.
@@ -90,8 +90,8 @@ func (s *MaintenanceRepository) closings(ctx context.Context, after uuid.UUID, n
 	return mapSlice(found, row), next, wrap(err, "list closings")
 }
 
-// unnotified is true of an envelope that was closed since a time, which is given four
-// times, and whose copies, or the news of its end, have not all gone out.
+// unnotified selects envelopes that ended after a time (a parameter that occurs four times) and whose copies or
+// closing notices were not all sent.
 const unnotified = `
 	status = 'completed' AND completed_at >= ? AND EXISTS (SELECT 1 FROM signers AS s WHERE s.envelope_id = envelopes.id AND NOT s.silent AND NOT EXISTS (
 		SELECT 1 FROM mails AS m JOIN signers AS t ON t.id = m.signer_id WHERE m.envelope_id = envelopes.id AND m.kind = 'completed'
@@ -104,14 +104,14 @@ const unnotified = `
 			OR EXISTS (SELECT 1 FROM mails AS m WHERE m.envelope_id = envelopes.id AND m.kind = 'copy_notice' AND m.failed_at IS NULL AND NOT EXISTS (
 				SELECT 1 FROM mails AS n WHERE n.envelope_id = m.envelope_id AND n.signer_id = m.signer_id AND n.kind = m.kind AND n.created_at > m.created_at))))`
 
-// unfinished returns the outbox rows of the rows that a query finds, by id, at most n after the given one.
+// unfinished returns the outbox rows for the rows of a query, by id, at most n after an id.
 func unfinished[T any](q *gorm.DB, after uuid.UUID, n int, row func(*T) models.OutboxRow) ([]models.OutboxRow, error) {
 	found, err := find[*T](q.Where("id > ?", after).Where("id" + notQueued).Order("id").Limit(n))
 	return mapSlice(found, row), err
 }
 
-// unsentRequests returns the rows that requested copies again, a reminder or a notification, whose emails are recorded, and
-// neither went out nor were given up. A reminder to a signer who is not awaited any more is left out: nothing is to be sent.
+// unsentRequests returns the outbox rows of requests for copies, reminders or notifications whose emails are recorded,
+// and neither sent nor given up. It omits reminders to signers who are no longer awaited, which would not be sent.
 func (s *MaintenanceRepository) unsentRequests(db *gorm.DB, after uuid.UUID, n int) ([]models.OutboxRow, error) {
 	type request struct {
 		RequestID, EnvelopeID, SignerID, AppID uuid.UUID
@@ -119,7 +119,7 @@ func (s *MaintenanceRepository) unsentRequests(db *gorm.DB, after uuid.UUID, n i
 		Kind                                   models.MailKind
 	}
 	var found []request
-	// SQL: a join that an index answers.
+	// SQL: a join that uses an index.
 	err := db.Raw(`SELECT m.request_id, m.envelope_id, m.signer_id, m.kind, e.app_id, e.tenant_id FROM mails AS m JOIN envelopes AS e ON e.id = m.envelope_id
 		WHERE m.request_id > ? AND m.sent_at IS NULL AND m.failed_at IS NULL AND m.envelope_id`+notQueued+`
 		AND (m.kind <> ? OR e.status IN `+openOrSealing+` AND EXISTS (SELECT 1 FROM signers AS s WHERE s.id = m.signer_id AND s.status IN ('sent', 'viewed')))
@@ -139,7 +139,7 @@ func (s *MaintenanceRepository) unsentRequests(db *gorm.DB, after uuid.UUID, n i
 	}), err
 }
 
-// Requeue puts rows into the outbox, from where the dispatcher takes them.
+// Requeue adds rows to the outbox for the dispatcher.
 func (s *MaintenanceRepository) Requeue(ctx context.Context, rows []models.OutboxRow) error {
 	if len(rows) == 0 {
 		return nil

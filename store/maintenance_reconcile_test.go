@@ -30,7 +30,7 @@ func unfinishedWork(t *testing.T, s *store.Store, work store.Work) map[uuid.UUID
 	}
 }
 
-// TestAllWork_HasEachKindOnce: an operator's reconcile leaves out no kind of work.
+// TestAllWork_HasEachKindOnce checks that an operator's reconcile includes every kind of work.
 func TestAllWork_HasEachKindOnce(t *testing.T) {
 	t.Parallel()
 	require.ElementsMatch(t, []store.Work{
@@ -38,7 +38,7 @@ func TestAllWork_HasEachKindOnce(t *testing.T) {
 	}, store.AllWork)
 }
 
-// TestUnfinished: what a restored database still needs workflows for.
+// TestUnfinished checks that the work for which a restored database needs workflows is listed.
 func TestUnfinished(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -108,8 +108,8 @@ func TestUnfinished(t *testing.T) {
 	})
 }
 
-// TestUnfinishedCopies: each person of an envelope has to have a copy. That one has got it twice, as
-// it was asked for again, says nothing of another.
+// TestUnfinishedCopies checks that each recipient's copy is tracked separately, even after one recipient's copy was
+// requested again.
 func TestUnfinishedCopies(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -136,8 +136,8 @@ func TestUnfinishedCopies(t *testing.T) {
 	})
 }
 
-// TestUnfinishedRequestsForCopies are those whose mail was begun and not settled, each of them though
-// they are of one envelope, with what starts their workflow anew.
+// TestUnfinishedRequestsForCopies checks that each request whose email was begun and not settled is listed, several of
+// one envelope included, with the row that restarts its workflow.
 func TestUnfinishedRequestsForCopies(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -178,8 +178,8 @@ func TestUnfinishedRequestsForCopies(t *testing.T) {
 	})
 }
 
-// TestUnfinishedClosings_PagesAreBounded: a page of closings examines a bounded number of envelopes, finished ones included, and
-// the pages together find each closing once.
+// TestUnfinishedClosings_PagesAreBounded checks that a page of closings examines a bounded number of envelopes,
+// finished ones included, and that the pages together list each closing once.
 func TestUnfinishedClosings_PagesAreBounded(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

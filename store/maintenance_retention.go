@@ -9,7 +9,7 @@ import (
 	"countersign/models"
 )
 
-// RetentionStep is an envelope whose retention has a step due: a reminder of the deletion, or the purge.
+// RetentionStep is an envelope with a due retention step: a deletion reminder, or the purge.
 type RetentionStep struct {
 	ID             uuid.UUID
 	AppID          uuid.UUID
@@ -24,15 +24,16 @@ func (s *MaintenanceRepository) RetentionSteps(ctx context.Context, n int) ([]Re
 	return steps, wrap(err, "list due steps of retentions")
 }
 
-// SetRetentionStep sets the time of an envelope's next step; nil: none follows. Unless days is 0, it also requests a reminder
-// that so many days are left, in the same transaction. A step that another process has taken stays as it is.
+// SetRetentionStep sets the time of an envelope's next step; nil: none follows. Unless days is 0, it also requests a
+// reminder with the number of days left, in the same transaction. A step that another process has taken does not
+// change.
 func (s *MaintenanceRepository) SetRetentionStep(ctx context.Context, step RetentionStep, next *time.Time, days int) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
-		done := t.gorm().Table("envelopes").Where("id = ? AND retention_due_at = ?", step.ID, step.RetentionDueAt).UpdateColumn("retention_due_at", next)
-		if done.Error == nil && done.RowsAffected == 1 && days > 0 {
+		result := t.gorm().Table("envelopes").Where("id = ? AND retention_due_at = ?", step.ID, step.RetentionDueAt).UpdateColumn("retention_due_at", next)
+		if result.Error == nil && result.RowsAffected == 1 && days > 0 {
 			addOutbox(t, s.outboxRow(s.now(), step.ID, models.OutboxDeletion, models.OutboxRefs{AppID: step.AppID, TenantID: step.TenantID, Days: days}))
 		}
-		return done.Error
+		return result.Error
 	})
 	return wrap(err, "set the next step of the retention of envelope %s", step.ID)
 }

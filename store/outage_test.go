@@ -14,9 +14,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestADatabaseThatDoesNotAnswer is an error of every call: none takes it for an
-// answer.
-func TestADatabaseThatDoesNotAnswer(t *testing.T) {
+// TestUnresponsiveDatabase_FailsCalls checks that every call returns an error when the database does not respond.
+func TestUnresponsiveDatabase_FailsCalls(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)

@@ -17,12 +17,12 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSmallPromises: each of a few lines.
-func TestSmallPromises(t *testing.T) {
+// TestRepositories_DocumentedDetails checks short promises of doc comments.
+func TestRepositories_DocumentedDetails(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
-		// A new envelope's events are the database's, and whoever waits is woken.
+		// The events of a new envelope are in the database, and workers are woken.
 		f.awake()
 		e := f.sent(1, nil)
 		assert.True(t, f.awake())
@@ -56,7 +56,7 @@ func TestSmallPromises(t *testing.T) {
 		require.NoError(t, s.RecordSealCertificate(ctx, chain[0]))
 		assert.Equal(t, "not_found", refusalOf(t, s.RevokeKey(ctx, "no-such-key", clock.Now(), "lost")))
 
-		// A key is replaced by one of its own purpose, and no other is.
+		// A key is replaced only by one of the same purpose.
 		tokens := must(s.Keys(ctx, models.KeyTokens))
 		manifests := must(s.Keys(ctx, models.KeyManifests))
 		made, err := s.RotateKey(ctx, models.KeyManifests)
@@ -100,8 +100,9 @@ func TestSmallPromises(t *testing.T) {
 	})
 }
 
-// TestOneOfManyAtOnce: of what there may be once, one is made, and the others learn which.
-func TestOneOfManyAtOnce(t *testing.T) {
+// TestConcurrentCreation_HasOneWinner checks that one of several concurrent processes creates a unique row, and that
+// the others get the same row.
+func TestConcurrentCreation_HasOneWinner(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -160,7 +161,7 @@ func TestOneOfManyAtOnce(t *testing.T) {
 				}
 			}
 		}
-		// Another row that is there already is another fault.
+		// A conflict on another column is a different error.
 		e := f.sent(1, nil)
 		e.ExternalID = ptr("unused")
 		err := s.Create(ctx, e)

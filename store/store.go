@@ -1,6 +1,6 @@
-// Package store makes changes of envelopes durable and finds stored data. Change is the one way to change an envelope:
-// the changed rows, the next links of the audit chain, the webhook events with their deliveries and the outbox rows
-// are written in one transaction.
+// Package store saves changes to envelopes durably and finds stored data. All changes to an envelope use Change: the
+// changed rows, the next links of the audit chain, the webhook events with their deliveries and the outbox rows are
+// written in one transaction.
 //
 // The package has one repository for each aggregate, on one engine. A file's name begins with its subject: a file
 // account_… or webhook_… declares methods of the repositories of that subject. TestSubjects states which subject may

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// subjects are the prefixes of file names, each with those that its files may use besides their own and engine.
+// subjects maps prefixes of file names to the prefixes that their files may use in addition to their own and engine.
 var subjects = map[string][]string{
 	"engine":      {},
 	"account":     {},
@@ -31,8 +31,8 @@ var subjects = map[string][]string{
 	"maintenance": {"webhook", "archive", "bulk"},
 }
 
-// TestSubjects states how the package is ordered: a file belongs to the subject that its name begins with, uses only the subjects listed
-// for its own, and has its tests beside it. No type has more than 60 methods.
+// TestSubjects checks the structure of the package: a file belongs to the subject that its name begins with, uses only
+// the subjects listed for its own, and has its tests beside it. No type has more than 60 methods.
 func TestSubjects(t *testing.T) {
 	t.Parallel()
 	fset, files := token.NewFileSet(), []*ast.File(nil)
@@ -96,9 +96,9 @@ func TestSubjects(t *testing.T) {
 	}
 }
 
-// TestRawSQLIsExplained: queries are GORM's. A comment above each statement that is written in SQL says why GORM does not write it. The
-// batches of the envelope engine are SQL for both databases, and are not meant.
-func TestRawSQLIsExplained(t *testing.T) {
+// TestRawSQL_IsExplained checks that a comment above each SQL statement explains why GORM does not build it. The
+// batches of the envelope engine, which are SQL for both databases, are exempt.
+func TestRawSQL_IsExplained(t *testing.T) {
 	t.Parallel()
 	sources, err := filepath.Glob("*.go")
 	require.NoError(t, err)

@@ -94,10 +94,10 @@ type templateLock int
 const (
 	readTemplate   templateLock = iota // nothing
 	useTemplate                        // it cannot be archived in the meantime
-	changeTemplate                     // nobody else changes it
+	changeTemplate                     // locked for changes
 )
 
-// templateQuery is what the queries for a template find.
+// templateQuery collects the results of the queries for a template.
 type templateQuery struct {
 	templates []*models.Template
 	versions  []*models.TemplateVersion
@@ -128,13 +128,13 @@ func (s *TemplateRepository) queueTemplate(t *transaction, app, id uuid.UUID, ve
 	return q
 }
 
-// versionSummaryColumns are what lists of versions show.
+// versionSummaryColumns returns the columns for lists of versions.
 func versionSummaryColumns(v *models.TemplateVersion) []column {
 	return without(templateVersionColumns(v), []string{"content"})
 }
 
-// lockTemplate keeps a template from being archived while envelopes are created from it. Archiving (shared: false)
-// waits for these, and they wait for it. It is an advisory lock: nobody writes for it, and later readers do not delay
+// lockTemplate keeps a template from being archived while envelopes are created from it. Archiving (shared: false) and
+// creating envelopes wait for each other. The lock is advisory, so it needs no write, and later readers do not delay
 // archiving. On SQLite the immediate transaction suffices.
 func (s *TemplateRepository) lockTemplate(b *batch, id uuid.UUID, shared bool) {
 	if !s.postgres {
@@ -147,8 +147,7 @@ func (s *TemplateRepository) lockTemplate(b *batch, id uuid.UUID, shared bool) {
 	b.exec("SELECT "+fn+"(hashtextextended($1, 0))", "template "+id.String())
 }
 
-// load puts together what the queries found. A version that appeared between two of
-// them is read again.
+// load builds the template from the results of the queries. It reloads a version that was added between two of them.
 func (q *templateQuery) load(s *engine, t *transaction) (*models.LoadedTemplate, error) {
 	if len(q.templates) == 0 || len(q.versions) == 0 {
 		return nil, models.ErrNotFound
@@ -193,10 +192,10 @@ func (s *TemplateRepository) Template(ctx context.Context, app, id uuid.UUID, ve
 	return out, wrap(err, "load template %s", id)
 }
 
-// CreateFromTemplate stores the envelope that build makes of a version of an app's
-// template, 0 being the newest. build may send it as well: envelope, usage, events
-// and outbox are written in one transaction, or nothing is. What build refuses is refused;
-// a template that is not there, or archived, is the refusal of the member templateId.
+// CreateFromTemplate stores the envelope that build creates from a version of an app's template; version 0 is the
+// newest. build may also send it. Envelope, usage, events and outbox rows are written in one transaction.
+// CreateFromTemplate returns the errors of build, and an invalid-field error for templateId if the template is missing
+// or archived.
 func (s *TemplateRepository) CreateFromTemplate(ctx context.Context, app, id uuid.UUID, version int, build TemplateBuild) (*EnvelopeWithEvents, error) {
 	made, err := inTransaction(ctx, s.engine, func(t *transaction) (*EnvelopeWithEvents, error) {
 		return s.createFromTemplate(t, app, id, version, build)
@@ -204,8 +203,7 @@ func (s *TemplateRepository) CreateFromTemplate(ctx context.Context, app, id uui
 	return made, wrap(err, "make an envelope of template %s", id)
 }
 
-// TemplateBuild makes an envelope of a template, see models.LoadedTemplate.NewEnvelope, and
-// may do more with it.
+// TemplateBuild creates an envelope from a template, see models.LoadedTemplate.NewEnvelope, and may send it.
 type TemplateBuild func(*models.LoadedTemplate) (*models.Envelope, error)
 
 // createFromTemplate is CreateFromTemplate inside a transaction. Until that ends the template is not
@@ -241,8 +239,8 @@ func (q *templateQuery) usable(s *engine, t *transaction) (*models.LoadedTemplat
 	return q.load(s, t)
 }
 
-// TemplateTarget says where a template is stored: as a new version of the app's template that
-// has the tenant's external id, and otherwise as a new one.
+// TemplateTarget determines where a template is stored: as a new version of the app's template with the tenant's
+// external id, otherwise as a new template.
 type TemplateTarget struct {
 	App        uuid.UUID
 	Tenant     string
@@ -318,10 +316,10 @@ type StoredTemplate struct {
 	Created bool
 }
 
-// templateOfExternalID loads and locks the template that has the external id; nil if none has.
+// templateOfExternalID loads and locks the template with the external id; nil if there is none.
 func (s *TemplateRepository) templateOfExternalID(t *transaction, at TemplateTarget) (*models.LoadedTemplate, error) {
 	if at.ExternalID == nil {
-		return nil, nil //nolint:nilnil // none is requested
+		return nil, nil //nolint:nilnil // no external id
 	}
 	holder, err := s.externalIDHolder(t, at.App, at.Tenant, *at.ExternalID)
 	if err != nil || holder == uuid.Nil {
@@ -330,7 +328,7 @@ func (s *TemplateRepository) templateOfExternalID(t *transaction, at TemplateTar
 	return s.loadTemplate(t, at.App, holder, 0, changeTemplate)
 }
 
-// externalIDHolder locks an external id and returns the template that has it; uuid.Nil: there is none.
+// externalIDHolder locks an external id and returns the template that has it; uuid.Nil if there is none.
 func (s *TemplateRepository) externalIDHolder(t *transaction, app uuid.UUID, tenant, externalID string) (holder uuid.UUID, err error) {
 	t.lockExternalID("templates", app, tenant, externalID)
 	t.query(func(r row) error { return r.Scan(&holder) },
@@ -364,8 +362,7 @@ func (s *TemplateRepository) ChangeTemplate(ctx context.Context, app, id uuid.UU
 	return out, wrap(err, "change template %s", id)
 }
 
-// saveTemplate adds a template to the transaction, or what changed of one, with the version that is
-// newer than before.
+// saveTemplate adds a template to the transaction, or its changes and new version.
 func (s *TemplateRepository) saveTemplate(t *transaction, v *models.LoadedTemplate, known bool, before int) error {
 	v.UpdatedAt = s.now()
 	columns := templateColumns(&v.Template)

@@ -13,12 +13,12 @@ import (
 // TemplateFilter selects templates for a list.
 type TemplateFilter struct {
 	App        uuid.UUID
-	Tenant     string    // those of the tenant, and those for all; "": of any
+	Tenant     string    // those of the tenant and of all tenants; "": any
 	ExternalID string    // "": any
 	Text       string    // part of the name; "": any
 	Label      string    // one of its labels; "": any
-	Archived   bool      // those that are archived; else those that are not
-	After      uuid.UUID // those older than the one with this ID; uuid.Nil: from the newest on
+	Archived   bool      // archived or not archived templates
+	After      uuid.UUID // templates older than this one; uuid.Nil: from the newest
 	Limit      int
 }
 

@@ -63,7 +63,7 @@ func (f *fixture) version(act models.ActionContext, key string, externalID *stri
 	}
 }
 
-// use is what an envelope of templateOf is made of.
+// use returns the values for an envelope of templateOf.
 func use(subject string) models.TemplateUse {
 	return models.TemplateUse{
 		Envelope: models.Envelope{TenantID: "t", CreatedBy: "me"}, Variables: map[string]string{"place": subject}, Values: map[string]string{"tenant_name": "Grace"},
@@ -84,9 +84,9 @@ func (f *fixture) make(ctx context.Context, template uuid.UUID, version int) (*s
 	})
 }
 
-// TestEnvelopesOfTemplates: an envelope is as the version says and not as a later one does,
-// names the template's files, and is sent in the transaction that makes it.
-func TestEnvelopesOfTemplates(t *testing.T) {
+// TestEnvelopesOfTemplates_KeepTheirVersion checks that an envelope follows the requested version of its template,
+// references the template's files, and is sent in the transaction that creates it.
+func TestEnvelopesOfTemplates_KeepTheirVersion(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -135,8 +135,8 @@ func TestEnvelopesOfTemplates(t *testing.T) {
 	})
 }
 
-// TestPlanLimitUndoesAnEnvelopeOfATemplate: what the plan refuses leaves nothing behind.
-func TestPlanLimitUndoesAnEnvelopeOfATemplate(t *testing.T) {
+// TestPlanLimit_RollsBackEnvelopeOfTemplate checks that an envelope rejected by the plan leaves no rows.
+func TestPlanLimit_RollsBackEnvelopeOfTemplate(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		app, _, err := s.CreateApp(t.Context(), "Free", models.PlanFree, nil)
@@ -166,9 +166,9 @@ func TestPlanLimitUndoesAnEnvelopeOfATemplate(t *testing.T) {
 	})
 }
 
-// TestFilesAreKeptWhileSomethingNamesThem: a file stays until the last of template,
-// versions and envelopes lets go of it, in whatever order they do.
-func TestFilesAreKeptWhileSomethingNamesThem(t *testing.T) {
+// TestFiles_AreKeptWhileReferenced checks that a file is kept until the last template, version or envelope that
+// references it is removed, in any order.
+func TestFiles_AreKeptWhileReferenced(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -220,7 +220,7 @@ func TestFilesAreKeptWhileSomethingNamesThem(t *testing.T) {
 		assert.Equal(t, []string{"templates/2.pdf", "templates/2.pdf.prepared"}, keys)
 		gone("templates/2.pdf", true)
 
-		// A template that was made of an envelope keeps the envelope's file.
+		// A template created from an envelope keeps the envelope's file.
 		e := f.prepared()
 		key := "envelopes/" + e.ID.String() + "/original/1.pdf"
 		_, err = s.Change(ctx, f.app.ID, e.ID, func(e *models.Envelope) error {
@@ -242,9 +242,9 @@ func TestFilesAreKeptWhileSomethingNamesThem(t *testing.T) {
 	})
 }
 
-// TestArchivingWaitsForEnvelopes: while envelopes are made of a template at the same time as it is
-// archived, none names a file that was let go of.
-func TestArchivingWaitsForEnvelopes(t *testing.T) {
+// TestArchiveTemplate_WaitsForEnvelopes checks that no envelope that is created while its template is archived
+// references a released file.
+func TestArchiveTemplate_WaitsForEnvelopes(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -286,9 +286,9 @@ func envelopesOf(ctx context.Context, f *fixture, template uuid.UUID) int {
 	return n
 }
 
-// TestOneTemplateForAnExternalID: of many that are stored at the same time with one
-// external id, all are versions of one template.
-func TestOneTemplateForAnExternalID(t *testing.T) {
+// TestExternalID_HasOneTemplate checks that templates saved concurrently with one external id become versions of one
+// template.
+func TestExternalID_HasOneTemplate(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()

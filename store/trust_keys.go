@@ -15,7 +15,7 @@ import (
 	"countersign/models"
 )
 
-// labelSigningKey is the label of what the vault encrypts.
+// labelSigningKey is the encryption label of signing keys.
 const labelSigningKey = "signing-key"
 
 // KeyRepository stores the keys that sign records, the sealing certificates, and their revocations.
@@ -31,7 +31,7 @@ type Key struct {
 	ID      string
 	Private *ecdsa.PrivateKey
 	Retired bool // still verifies, signs no more
-	// Revoked says from when on it is not to be believed; nil: always.
+	// Revoked is the revocation, which states from when on the key is not trusted; nil: not revoked.
 	Revoked *models.KeyRevocation
 }
 
@@ -74,8 +74,8 @@ func (s *KeyRepository) keyRows(db *gorm.DB, purpose models.KeyPurpose) ([]model
 	return rows, wrap(err, "load %s keys", purpose)
 }
 
-// firstKey creates the first key of a purpose. Only one key of a purpose may be active, so that of several processes
-// that start at once one creates it for all.
+// firstKey creates the first key of a purpose. Only one key of a purpose may be active, so of several processes that
+// start together one creates it for all.
 func (s *KeyRepository) firstKey(ctx context.Context, purpose models.KeyPurpose) ([]models.SigningKey, error) {
 	row, err := s.newKey(purpose)
 	if err != nil {
@@ -88,17 +88,16 @@ func (s *KeyRepository) firstKey(ctx context.Context, purpose models.KeyPurpose)
 	return s.keyRows(db, purpose)
 }
 
-// newKey makes a key. Its id is its own everywhere, so that a verifier never
-// takes one installation's key for another's.
+// newKey creates a key. Its id is globally unique, so that a verifier never confuses the keys of two installations.
 func (s *KeyRepository) newKey(purpose models.KeyPurpose) (*models.SigningKey, error) {
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("make %s key: %w", purpose, err)
+		return nil, fmt.Errorf("create %s key: %w", purpose, err)
 	}
 	private, err1 := x509.MarshalPKCS8PrivateKey(k)
 	public, err2 := x509.MarshalPKIXPublicKey(k.Public())
 	if err := errors.Join(err1, err2); err != nil {
-		return nil, fmt.Errorf("make %s key: %w", purpose, err)
+		return nil, fmt.Errorf("create %s key: %w", purpose, err)
 	}
 	return &models.SigningKey{
 		ID: string(purpose) + "-" + s.newID().String(), Purpose: purpose, Private: s.vault.Encrypt(private, labelSigningKey), Public: public, CreatedAt: s.now(),
@@ -119,7 +118,7 @@ func (s *KeyRepository) RotateKey(ctx context.Context, purpose models.KeyPurpose
 	return id, wrap(err, "rotate %s key", purpose)
 }
 
-// replaceKey makes a new key that signs instead of the present one.
+// replaceKey creates a new active key in place of the current one.
 func (s *KeyRepository) replaceKey(tx *gorm.DB, purpose models.KeyPurpose) (string, error) {
 	row, err := s.newKey(purpose)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"countersign/test/kit"
 )
 
-func TestKeysAreMadeOnce(t *testing.T) {
+func TestKeys_AreCreatedOnce(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		a, err := s.Keys(t.Context(), models.KeyTokens)

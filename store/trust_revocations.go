@@ -67,7 +67,7 @@ func (s *KeyRepository) SealKeyRevoked(ctx context.Context, c *x509.Certificate)
 	return false, err
 }
 
-// Trust returns what this installation trusts: its own sealing certificates, each pinned, and the keys that sign its
+// Trust returns the trust policy of this installation: its own pinned sealing certificates, and the keys that sign its
 // records.
 func (s *KeyRepository) Trust(ctx context.Context) (trust.Policy, error) {
 	p := trust.Policy{RecordKeys: make(map[string]trust.RecordKey)}
@@ -97,7 +97,7 @@ func revocation(r *models.KeyRevocation) *trust.Revocation {
 	return &trust.Revocation{At: r.At.UTC(), Reason: r.Reason}
 }
 
-// revocations are those in force, by key: the one of the earliest date.
+// revocations returns the effective revocations by key: of each key the one with the earliest date.
 func revocations(db *gorm.DB) (map[string]*models.KeyRevocation, error) {
 	rows, err := find[*models.KeyRevocation](db.Order("at DESC, seq DESC"))
 	out := make(map[string]*models.KeyRevocation, len(rows))

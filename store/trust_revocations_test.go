@@ -15,9 +15,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestOwnSealersArePinned: what sealed here once is trusted by itself, and so is
-// nothing else of the same authority.
-func TestOwnSealersArePinned(t *testing.T) {
+// TestOwnSealers_ArePinned checks that a certificate that sealed here once is trusted, and that no other certificate
+// of the same authority is.
+func TestOwnSealers_ArePinned(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
@@ -41,8 +41,8 @@ func TestOwnSealersArePinned(t *testing.T) {
 	})
 }
 
-// TestRevokeKey: a revocation is kept with its date, replaces a key that signs,
-// and cannot be taken back, neither through the store nor in the database.
+// TestRevokeKey checks that a revocation is stored with its date, replaces an active key, and cannot be undone through
+// the store or in the database.
 func TestRevokeKey(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -87,8 +87,8 @@ func TestRevokeKey(t *testing.T) {
 	})
 }
 
-// TestRevokeASealCertificate: the key is revoked under each of its certificates.
-func TestRevokeASealCertificate(t *testing.T) {
+// TestRevokeKey_RevokesEachCertificate checks that a key is revoked under each of its certificates.
+func TestRevokeKey_RevokesEachCertificate(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()

@@ -68,8 +68,8 @@ func (s *WebhookRepository) matchingDeliveries(db *gorm.DB, f DeliveryFilter) *g
 	return whereGiven(q, "event_id IN (SELECT id FROM webhook_events WHERE envelope_id = ?)", f.Envelope) // by two indexes
 }
 
-// ownDeliveries are the deliveries of an app that is restricted to some tenants (none: to none), and its pings, which are no
-// tenant's. The event is looked up for each delivery, so that a page comes in the order of the index of deliveries.
+// ownDeliveries selects the deliveries of an app that is limited to some tenants, and its pings, which belong to no
+// tenant. The query reads the event of each delivery, so that a page comes in the order of the index of deliveries.
 func ownDeliveries(db *gorm.DB, app uuid.UUID, tenants []string) *gorm.DB {
 	q := db.Where("app_id = ?", app)
 	if len(tenants) == 0 {
@@ -125,7 +125,7 @@ func (s *WebhookRepository) Resend(ctx context.Context, app *models.App, id uuid
 	return d, wrap(err, "resend delivery %s", id)
 }
 
-// resendLimit bounds one call of ResendSince.
+// resendLimit is the maximum number of deliveries of one call of ResendSince.
 const resendLimit = 1000
 
 // ResendResult is how many deliveries were put on their way again, and how many more
@@ -203,7 +203,7 @@ func (s *WebhookRepository) PingWebhook(ctx context.Context, app, webhook uuid.U
 	return d, wrap(err, "ping webhook %s", webhook)
 }
 
-// DeliveryContext is what people call the things that deliveries speak of.
+// DeliveryContext has the readable names of the objects of deliveries.
 type DeliveryContext struct {
 	URLs     map[uuid.UUID]string // of endpoints that are not deleted
 	Subjects map[uuid.UUID]string // of envelopes that have one
@@ -232,7 +232,7 @@ func (s *WebhookRepository) DeliveryContext(ctx context.Context, app uuid.UUID, 
 	return out, nil
 }
 
-// DeliveryJob is what a try at a delivery needs.
+// DeliveryJob has everything for an attempt of a delivery.
 type DeliveryJob struct {
 	Delivery models.Delivery
 	Event    models.WebhookEvent
@@ -273,9 +273,8 @@ func (s *WebhookRepository) DeliveryJob(ctx context.Context, id uuid.UUID) (*Del
 	return &DeliveryJob{Delivery: *d, Event: *ev, URL: w.URL, Secrets: secrets, FailingSince: w.FailingSince}, nil
 }
 
-// webhookSecrets are what an endpoint's deliveries are signed with, the newest
-// first: its own secret or else the app's client secrets, and until the end of a
-// rotation the one before.
+// webhookSecrets returns the secrets that sign an endpoint's deliveries, newest first: its own secret or else the
+// app's client secrets, and during a rotation also the previous one.
 func (s *WebhookRepository) webhookSecrets(db *gorm.DB, w *models.Webhook) ([][]byte, error) {
 	var out [][]byte
 	var err error

@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// endpoint is an app's endpoint with what is on its way to it.
+// endpoint is an app's endpoint with its pending deliveries.
 type endpoint struct {
 	*fixture
 
@@ -66,9 +66,9 @@ func (f *fixture) awake() bool {
 	}
 }
 
-// TestFailedDeliveriesAreSentAgain: those of the endpoint, since the moment, that
-// have failed and may be sent again; each is on its way as it was the first time.
-func TestFailedDeliveriesAreSentAgain(t *testing.T) {
+// TestFailedDeliveries_AreResent checks that the failed deliveries of the endpoint since a time are resent if they may
+// be, and become pending as they were at first.
+func TestFailedDeliveries_AreResent(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -135,8 +135,8 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 	})
 }
 
-// TestManyFailedDeliveriesAreSentInParts: a thousand at once, the oldest first.
-func TestManyFailedDeliveriesAreSentInParts(t *testing.T) {
+// TestFailedDeliveries_AreResentInBatches checks that up to a thousand deliveries are resent at once, oldest first.
+func TestFailedDeliveries_AreResentInBatches(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -160,9 +160,9 @@ func TestManyFailedDeliveriesAreSentInParts(t *testing.T) {
 	})
 }
 
-// TestEndpointsAreSwitchedOffOnce: what is on its way to that endpoint fails, what
-// goes to others does not, and what is settled stays so.
-func TestEndpointsAreSwitchedOffOnce(t *testing.T) {
+// TestDisableEndpoint_FailsItsDeliveriesOnce checks that the pending deliveries of the disabled endpoint fail, while
+// other endpoints and settled deliveries do not change.
+func TestDisableEndpoint_FailsItsDeliveriesOnce(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -197,7 +197,7 @@ func TestEndpointsAreSwitchedOffOnce(t *testing.T) {
 		_, err = s.DeliveryJob(ctx, others)
 		require.NoError(t, err)
 
-		// Resuming forgives, pausing fails what is on its way, and both of this one alone.
+		// Resuming resets the failures of this endpoint, and pausing fails its pending deliveries.
 		_, err = s.PatchWebhook(ctx, f.app.ID, p.hook.ID, store.WebhookPatch{Active: new(true)})
 		require.NoError(t, err)
 		w = p.now()
@@ -223,7 +223,7 @@ func TestEndpointsAreSwitchedOffOnce(t *testing.T) {
 		assert.Equal(t, []any{url, "", []models.EventName{models.EventEnvelopeVoided}}, []any{w.URL, w.LastError, w.Events})
 		assert.Nil(t, w.FailingSince)
 
-		// Abandoning settles what is pending, and nothing else.
+		// Abandoning settles pending deliveries only.
 		require.NoError(t, s.AbandonDelivery(ctx, done, 0))
 		assert.Equal(t, models.DeliveryDelivered, p.status(done))
 		require.NoError(t, s.AbandonDelivery(ctx, others, 0))
@@ -240,9 +240,8 @@ func TestEndpointsAreSwitchedOffOnce(t *testing.T) {
 	})
 }
 
-// TestSecretsOfEndpointsAreRotated: the old one signs beside the new one until the
-// end of the overlap.
-func TestSecretsOfEndpointsAreRotated(t *testing.T) {
+// TestEndpointSecrets_AreRotated checks that the old and the new secret both sign until the overlap ends.
+func TestEndpointSecrets_AreRotated(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -307,9 +306,9 @@ func waitsForALock(t *testing.T, s *store.Store) {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// TestARecoveringEndpointIsSwitchedOff: a delivery that succeeds after others failed does not hold its row while it waits for the
-// endpoint, whose pending deliveries somebody else is about to fail.
-func TestARecoveringEndpointIsSwitchedOff(t *testing.T) {
+// TestRecoveringEndpoint_IsDisabled checks that a delivery that succeeds after failures does not lock its row while it
+// waits for an endpoint whose pending deliveries another process is failing.
+func TestRecoveringEndpoint_IsDisabled(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
@@ -338,9 +337,8 @@ func TestARecoveringEndpointIsSwitchedOff(t *testing.T) {
 	})
 }
 
-// TestDeliveryIsOneSnapshot: the attempts that are listed are those that are
-// counted, while others are made.
-func TestDeliveryIsOneSnapshot(t *testing.T) {
+// TestDelivery_IsOneSnapshot checks that the number and the list of attempts agree while attempts are added.
+func TestDelivery_IsOneSnapshot(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *store.Store) {
 		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanPro, nil)

@@ -11,7 +11,7 @@ import (
 	"countersign/models"
 )
 
-// labelWebhookSecret is the label of what the vault encrypts.
+// labelWebhookSecret is the encryption label of webhook secrets.
 const labelWebhookSecret = "webhook-secret"
 
 // WebhookRepository stores endpoints, the events for them, and the deliveries of these.
@@ -71,8 +71,8 @@ func (s *WebhookRepository) Webhooks(ctx context.Context, app uuid.UUID) ([]mode
 // DeleteWebhook removes an endpoint and fails its pending deliveries.
 func (s *WebhookRepository) DeleteWebhook(ctx context.Context, app, id uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
-		done := tx.Where("id = ? AND app_id = ?", id, app).Delete(&models.Webhook{})
-		if err := unlessNone(done, models.ErrNotFound); err != nil {
+		result := tx.Where("id = ? AND app_id = ?", id, app).Delete(&models.Webhook{})
+		if err := unlessNone(result, models.ErrNotFound); err != nil {
 			return err
 		}
 		return s.failPending(tx, id)
@@ -95,10 +95,9 @@ type WebhookPatch struct {
 	Overlap time.Duration
 }
 
-// PatchWebhook changes an endpoint, all of it or nothing. Deliveries on their way go
-// to a new address. While it is paused it hears of nothing; resuming also forgives an
-// endpoint that the service switched off. A secret that is replaced signs beside the
-// new one for the length of Overlap.
+// PatchWebhook changes an endpoint in one transaction. Pending deliveries go to the new address. A paused endpoint
+// gets no deliveries. Resuming also resets the failures of an endpoint that the service disabled. A replaced secret
+// continues to sign, with the new one, for the duration Overlap.
 func (s *WebhookRepository) PatchWebhook(ctx context.Context, app, id uuid.UUID, c WebhookPatch) (*models.Webhook, error) {
 	w := &models.Webhook{}
 	err := s.tx(ctx, func(tx *gorm.DB) error {
@@ -124,8 +123,8 @@ func (s *WebhookRepository) PatchWebhook(ctx context.Context, app, id uuid.UUID,
 	return w, wrap(err, "patch webhook %s", id)
 }
 
-// rotateSecret replaces the secret. If the same secret is given again, as by a repeated request, the previous one
-// stays; a shorter overlap ends it earlier.
+// rotateSecret replaces the secret. Setting the same secret again, as a repeated request does, keeps the previous one;
+// a shorter overlap ends it earlier.
 func (s *WebhookRepository) rotateSecret(tx *gorm.DB, w *models.Webhook, secret string, overlap time.Duration) error {
 	until := s.now().Add(overlap)
 	if s.signsWith(w, secret) {

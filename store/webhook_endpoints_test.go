@@ -13,9 +13,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSoManyWebhooks: an app cannot take all places for deliveries by
-// registering endless endpoints.
-func TestSoManyWebhooks(t *testing.T) {
+// TestWebhooks_AreLimited checks that an app cannot use up the concurrency limit of deliveries by registering many
+// endpoints.
+func TestWebhooks_AreLimited(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
@@ -36,8 +36,8 @@ func TestSoManyWebhooks(t *testing.T) {
 	})
 }
 
-// TestAnEndpointIsSwitchedOffByOneDelivery: of many that find it gone at once.
-func TestAnEndpointIsSwitchedOffByOneDelivery(t *testing.T) {
+// TestDisableEndpoint_ByOneDelivery checks that only one of many deliveries that find an endpoint gone disables it.
+func TestDisableEndpoint_ByOneDelivery(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)

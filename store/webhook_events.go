@@ -16,9 +16,9 @@ import (
 // them.
 type EventQuery struct {
 	App     uuid.UUID
-	After   uuid.UUID        // the id of an event: those that follow it; uuid.Nil: from the oldest that is kept
-	Since   time.Time        // without After: from the first on that is not older; zero: no bound
-	Latest  bool             // without After: only what follows from now on
+	After   uuid.UUID        // the id of an event: only later events; uuid.Nil: from the oldest
+	Since   time.Time        // without After: from the first event not older than this; zero: no limit
+	Latest  bool             // without After: only future events
 	Name    models.EventName // "": all
 	Tenants []string         // none: all
 	Limit   int
@@ -27,8 +27,8 @@ type EventQuery struct {
 // EventPage is a part of an app's events.
 type EventPage struct {
 	Events []*models.WebhookEvent
-	// Cursor is the id of the last event that was looked at, also if it was not selected; uuid.Nil: there is none yet. Few are selected
-	// of many: then a page may have none and there is more after it.
+	// Cursor is the id of the last examined event, whether or not it was selected; uuid.Nil if there is none. A
+	// selective filter may return an empty page although more events follow.
 	Cursor uuid.UUID
 	More   bool // there are more that can be read at once
 }
@@ -36,13 +36,12 @@ type EventPage struct {
 // positionBatch is how many events get their position in one transaction.
 const positionBatch = 1000
 
-// errCursorExpired says that what followed an event may be gone.
+// errCursorExpired reports that events after the cursor may have been deleted.
 var errCursorExpired = models.Refuse(models.KindGone, "cursor_expired",
 	"The events that follow this cursor have been deleted. Start again without a cursor, and reload the envelopes that you need.")
 
-// Events reads a page of an app's events. Events that were committed since the
-// last reading get their positions first, one after the other and by one reader at
-// a time: so no event ever appears before one that somebody has read.
+// Events reads a page of an app's events. It first assigns positions to events committed since the last read, by one
+// reader at a time, so that no event ever appears before one that was already read.
 func (s *WebhookRepository) Events(ctx context.Context, q EventQuery) (*EventPage, error) {
 	page, err := s.readEvents(ctx, q)
 	return page, wrap(err, "read events")
@@ -98,8 +97,8 @@ type eventPlace struct {
 // TableName is the table of events.
 func (eventPlace) TableName() string { return eventTable.name }
 
-// eventWindow is how many events are examined for one page: a selection of few among millions takes many pages, most
-// of them empty, each with a cursor to continue from.
+// eventWindow is the number of events examined for one page. A selective filter takes many pages among millions of
+// events, most of them empty, each with a cursor to continue from.
 const eventWindow = 10_000
 
 // endOfWindow is up to which position a page that begins after one looks: there is an event in between, unless it is the last position.
@@ -140,12 +139,12 @@ func firstSince(db *gorm.DB, app uuid.UUID, after int64, since time.Time, last i
 		Where("app_id = ? AND position > ? AND position <= ? AND created_at >= ?", app, after, last, since).Order("position").Limit(1)
 }
 
-// eventsApart is how much later than it was made an event gets into the order at most: a transaction takes seconds, and clocks
+// eventsApart is the maximum delay between an event's creation and its position: transactions take seconds, and clocks
 // differ by seconds.
 const eventsApart = time.Hour
 
-// earlyPosition is a position before all events that are not older than a time, and not much before: it looks for it by halves,
-// because the positions are nearly in the order of time. No index has both.
+// earlyPosition returns a position before all events that are not older than a time, and not much before them. It uses
+// a binary search, because positions are nearly in the order of time and no index has both.
 func earlyPosition(db *gorm.DB, app uuid.UUID, since time.Time, last int64) (int64, error) {
 	low, high := int64(0), last // the event at low, if there is one, is older
 	for low < high {
@@ -163,8 +162,8 @@ func earlyPosition(db *gorm.DB, app uuid.UUID, since time.Time, last int64) (int
 	return low, nil
 }
 
-// positionOf returns the position of the event that a reader names. An expired event is accepted as long as it is the
-// newest one of its age, because nothing that followed it is missing then.
+// positionOf returns the position of a reader's event. An expired event is accepted while it is the newest expired
+// one, because no later event is missing then.
 func (s *WebhookRepository) positionOf(db *gorm.DB, app, id uuid.UUID) (int64, error) {
 	var at struct {
 		Position  *int64
@@ -210,7 +209,7 @@ func (s *WebhookRepository) positionEvents(ctx context.Context, app uuid.UUID) (
 		if err := s.locked(tx).Table("event_feeds").Select("last_position").Where("app_id = ?", app).Take(&state.Last).Error; err != nil {
 			return err
 		}
-		// SQL: a window function gives the positions.
+		// SQL: a window function computes the positions.
 		given := tx.Exec(`UPDATE webhook_events SET position = n.place FROM
 			(SELECT id, ? + row_number() OVER (ORDER BY `+order+`) AS place FROM webhook_events WHERE `+unread+` ORDER BY `+order+` LIMIT ?) AS n
 			WHERE webhook_events.id = n.id`, state.Last, app, positionBatch)
@@ -238,9 +237,8 @@ func (s *WebhookRepository) historyStart() time.Time { return s.now().Add(-s.cfg
 // eventsKeptLonger is how much longer than the history events are kept.
 const eventsKeptLonger = 24 * time.Hour
 
-// removeOldEvents removes events a day after they can be read no more, except those
-// of deliveries and the newest of each app, whose id readers hold until the next.
-// Those in the partition of a month go with it.
+// removeOldEvents deletes events a day after they can no longer be read, except those of deliveries and the newest of
+// each app, whose id readers hold until the next. Events in a monthly partition are dropped with it.
 func (s *WebhookRepository) removeOldEvents(db *gorm.DB) (int64, error) {
 	before := s.historyStart().Add(-eventsKeptLonger)
 	end, err := s.deletedBefore(db, eventTable, before)
@@ -249,20 +247,20 @@ func (s *WebhookRepository) removeOldEvents(db *gorm.DB) (int64, error) {
 	}
 	order := s.insertionOrder()
 	// SQL: the rows that a limited query selects.
-	done := db.Exec(`DELETE FROM webhook_events WHERE id IN (
+	result := db.Exec(`DELETE FROM webhook_events WHERE id IN (
 		SELECT o.id FROM webhook_events AS o WHERE o.created_at < ? AND o.id < ?
 			AND NOT EXISTS (SELECT 1 FROM webhook_deliveries AS d WHERE d.event_id = o.id)
 			AND (o.name = 'ping' OR EXISTS (SELECT 1 FROM webhook_events AS later WHERE later.app_id = o.app_id AND later.created_at < ? AND later.name <> 'ping'
 				AND (later.position > o.position OR later.position IS NULL AND (o.position IS NOT NULL OR later.`+order+` > o.`+order+`))))
 		LIMIT ?)`, before, end, before, CleanupBatch)
-	return done.RowsAffected, done.Error
+	return result.RowsAffected, result.Error
 }
 
 // ErrPayloadPurged is returned for a resend of purged data.
 var ErrPayloadPurged = models.Refuse(models.KindGone, "payload_purged",
 	"What this delivery sent was deleted at the end of the envelope's retention.")
 
-// kept is true of a webhook event whose body was not removed: an event always has one.
+// kept selects webhook events whose body was not removed: a complete event always has one.
 const kept = "length(body) > 0"
 
 // hasBody reports whether a webhook event still has its body.

@@ -30,9 +30,9 @@ func (f *fixture) draft(in models.Envelope) (*models.Envelope, error) {
 	return e, f.Create(f.t.Context(), e)
 }
 
-// TestEventsOfAnApp: every reader sees the events of its app in one order, whatever
-// it selects and however long its pages are.
-func TestEventsOfAnApp(t *testing.T) {
+// TestEvents_AreInOneOrder checks that every reader gets the events of its app in the same order, for any filter and
+// page length.
+func TestEvents_AreInOneOrder(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, other, ctx := newFixture(t, s, clock), newFixture(t, s, clock), t.Context()
@@ -110,7 +110,7 @@ func TestEventsOfAnApp(t *testing.T) {
 		assert.Equal(t, []models.EventName{models.EventEnvelopeVoided}, names)
 		last := after.Cursor
 
-		// Events are read for 90 days; a reader goes on as long as nothing that followed is gone.
+		// Events can be read for 90 days. A reader continues as long as no later event was deleted.
 		clock.Add(later.Add(90 * 24 * time.Hour).Sub(clock.Now()))
 		names, _ = read(store.EventQuery{})
 		assert.Len(t, names, 2, "those of the first moment are too old")
@@ -164,9 +164,9 @@ func (f *fixture) manyEvents(s *store.Store, like *models.Envelope, n int, oldes
 	return last + int64(n)
 }
 
-// TestFewEventsOfMany: a selection of few events among many is read in pages each of which looks at a bounded number, and every
-// page has a cursor to go on from.
-func TestFewEventsOfMany(t *testing.T) {
+// TestEvents_FindFewAmongMany checks that a selective filter examines a bounded number of events for each page, and
+// that every page has a cursor for the next.
+func TestEvents_FindFewAmongMany(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -191,8 +191,8 @@ func TestFewEventsOfMany(t *testing.T) {
 	})
 }
 
-// TestEventsSinceATimeAreFoundByHalves: neither for a time near the beginning nor for one near the end are many events read.
-func TestEventsSinceATimeAreFoundByHalves(t *testing.T) {
+// TestEventsSince_SearchesByHalves checks that few events are read to find a time near either end.
+func TestEventsSince_SearchesByHalves(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
 	t.Run("postgres", func(t *testing.T) {
@@ -216,9 +216,9 @@ func TestEventsSinceATimeAreFoundByHalves(t *testing.T) {
 	})
 }
 
-// TestDeliveriesOfSomeTenantsAreReadByTheirIndex: a page of those comes in the order of the index of deliveries, and each event is
-// looked up by its id.
-func TestDeliveriesOfSomeTenantsAreReadByTheirIndex(t *testing.T) {
+// TestDeliveriesOfTenants_ReadTheirIndex checks that a page follows the index of deliveries, and that each event is
+// read by its id.
+func TestDeliveriesOfTenants_ReadTheirIndex(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
 	t.Run("postgres", func(t *testing.T) {
@@ -245,8 +245,8 @@ func TestDeliveriesOfSomeTenantsAreReadByTheirIndex(t *testing.T) {
 	})
 }
 
-// TestDeliveriesOfAnEventAreReadByTheirIndex: a page of the deliveries of one event among many is not looked for among all.
-func TestDeliveriesOfAnEventAreReadByTheirIndex(t *testing.T) {
+// TestDeliveriesOfEvent_ReadTheirIndex checks that a page of the deliveries of one event is not read by a full scan.
+func TestDeliveriesOfEvent_ReadTheirIndex(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
@@ -265,8 +265,8 @@ func TestDeliveriesOfAnEventAreReadByTheirIndex(t *testing.T) {
 	})
 }
 
-// TestValuesGoToWhoAskedForThem: endpoints that did not ask for them get an event without.
-func TestValuesGoToWhoAskedForThem(t *testing.T) {
+// TestValues_AreDeliveredOnRequest checks that only endpoints that requested values receive them.
+func TestValues_AreDeliveredOnRequest(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()

@@ -12,8 +12,8 @@ import (
 )
 
 // On PostgreSQL, webhook events, deliveries and their attempts have a partition for each month, by the time in their
-// ids: an expired month is dropped at once, where deleting its rows would take hours. The partition "past" holds rows
-// from before the first month, and "default" those that belong to no other. On SQLite, rows are deleted.
+// ids: an expired month is dropped at once, whereas deleting its rows would take hours. The partition "past" holds
+// rows from before the first month, and "default" those that belong to no other. On SQLite, rows are deleted.
 
 // partitionedTable is a table with a partition for each month.
 type partitionedTable struct{ name, key string } // key is the id by whose time a row belongs to a month
@@ -42,14 +42,14 @@ type partition struct {
 	from, to uuid.UUID
 }
 
-// MaintainPartitions makes the partitions of this month and the next ones, and drops those that end before the
-// history begins. It returns the names of both.
+// MaintainPartitions creates the partitions of the current and the next months, and drops those that end before the
+// retention of history. It returns the names of both.
 func (s *WebhookRepository) MaintainPartitions(ctx context.Context) (made, dropped []string, err error) {
 	if !s.postgres {
 		return nil, nil, nil
 	}
-	if made, err = s.makePartitions(ctx); err != nil {
-		return made, nil, fmt.Errorf("make partitions: %w", err)
+	if made, err = s.createPartitions(ctx); err != nil {
+		return made, nil, fmt.Errorf("create partitions: %w", err)
 	}
 	if dropped, err = s.dropPartitions(ctx); err != nil {
 		return made, dropped, fmt.Errorf("drop partitions: %w", err)
@@ -68,7 +68,7 @@ func (t partitionedTable) month(at time.Time) partition {
 	return partition{t.name + from.Format("_2006_01"), firstID(from), firstID(to)}
 }
 
-// boundPattern finds the ids in the bounds of a partition, as PostgreSQL shows them.
+// boundPattern matches the bounds of a partition, as PostgreSQL prints them.
 var boundPattern = regexp.MustCompile(`FROM \((MINVALUE|'([0-9a-f-]+)')\) TO \('([0-9a-f-]+)'\)`)
 
 // partitions returns the partitions of a table in the order of their ids, without the default one.
@@ -105,8 +105,8 @@ func covered(all []partition, id uuid.UUID) bool {
 	return slices.ContainsFunc(all, func(p partition) bool { return before(id, p.to) && !before(id, p.from) })
 }
 
-// partitionChange runs fn in a transaction that may lock the tables, and in which no other process makes or
-// drops partitions.
+// partitionChange runs fn in a transaction that may lock the tables, and in which no other process creates or drops
+// partitions.
 func (s *WebhookRepository) partitionChange(ctx context.Context, fn func(tx *gorm.DB) error) error {
 	return s.tx(ctx, func(tx *gorm.DB) error {
 		if err := execAll(tx, fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", partitionLock), "SET LOCAL lock_timeout = '"+lockWait+"'"); err != nil {
@@ -127,8 +127,8 @@ func execAll(tx *gorm.DB, statements ...string) error {
 	return nil
 }
 
-// makePartitions creates the missing partitions, each table and month on its own.
-func (s *WebhookRepository) makePartitions(ctx context.Context) (made []string, err error) {
+// createPartitions creates the missing partitions, each table and month on its own.
+func (s *WebhookRepository) createPartitions(ctx context.Context) (made []string, err error) {
 	first, _ := monthOf(s.now())
 	for _, t := range []partitionedTable{eventTable, deliveryTable, attemptTable} {
 		there, err := s.partitions(s.db.WithContext(ctx), t)
@@ -140,7 +140,7 @@ func (s *WebhookRepository) makePartitions(ctx context.Context) (made []string, 
 			if covered(there, p.from) {
 				continue
 			}
-			done, err := s.makePartition(ctx, t, p)
+			done, err := s.createPartition(ctx, t, p)
 			if err != nil {
 				return made, fmt.Errorf("%s: %w", p.name, err)
 			}
@@ -152,9 +152,9 @@ func (s *WebhookRepository) makePartitions(ctx context.Context) (made []string, 
 	return made, nil
 }
 
-// makePartition makes a partition, into which rows of that month are moved that the default one has taken. It reports false if
-// another process has made it.
-func (s *WebhookRepository) makePartition(ctx context.Context, t partitionedTable, p partition) (made bool, err error) {
+// createPartition creates a partition, and moves the month's rows from the default partition into it. It returns false
+// if another process has created it.
+func (s *WebhookRepository) createPartition(ctx context.Context, t partitionedTable, p partition) (made bool, err error) {
 	err = s.partitionChange(ctx, func(tx *gorm.DB) error {
 		there, err := s.partitions(tx, t)
 		if err != nil || covered(there, p.from) {
@@ -171,8 +171,8 @@ func (s *WebhookRepository) makePartition(ctx context.Context, t partitionedTabl
 	return made && err == nil, err
 }
 
-// PartitionsUntil returns until when rows have partitions of their own; zero if there are no partitions, or none for
-// the present.
+// PartitionsUntil returns the time until which rows have partitions; zero if there are no partitions, or none for the
+// current month.
 func (s *WebhookRepository) PartitionsUntil(ctx context.Context) (until time.Time, err error) {
 	if !s.postgres {
 		return time.Time{}, nil
@@ -180,7 +180,7 @@ func (s *WebhookRepository) PartitionsUntil(ctx context.Context) (until time.Tim
 	for _, t := range []partitionedTable{eventTable, deliveryTable, attemptTable} {
 		there, err := s.partitions(s.db.WithContext(ctx), t)
 		if err != nil {
-			return time.Time{}, fmt.Errorf("look for partitions of %s: %w", t.name, err)
+			return time.Time{}, fmt.Errorf("find partitions of %s: %w", t.name, err)
 		}
 		end := s.now()
 		for covered(there, firstID(end)) {
@@ -193,5 +193,5 @@ func (s *WebhookRepository) PartitionsUntil(ctx context.Context) (until time.Tim
 	return until, nil
 }
 
-// HasPartitions reports whether the database is one whose tables have partitions.
+// HasPartitions reports whether the database's tables have partitions.
 func (s *WebhookRepository) HasPartitions() bool { return s.postgres }

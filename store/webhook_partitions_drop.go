@@ -14,8 +14,8 @@ import (
 	"countersign/models"
 )
 
-// dropPartitions drops the partitions of which all is older than the history. Rows that have to stay all the same
-// are few; they are moved to the default partition in the same transaction.
+// dropPartitions drops the partitions that are entirely older than the retention of history. The few rows to keep are
+// moved to the default partition in the same transaction.
 func (s *WebhookRepository) dropPartitions(ctx context.Context) (dropped []string, err error) {
 	start := s.historyStart()
 	for _, of := range []struct {
@@ -47,8 +47,8 @@ func isUndefinedTable(err error) bool {
 	return ok && refused.Code == "42P01"
 }
 
-// dropDeliveries drops a partition of deliveries and that of their attempts. Rows that remain are found before a table
-// is locked: a settled delivery of that age cannot be resent (Resend), so none is added.
+// dropDeliveries drops a partition of deliveries and the partition of their attempts. Rows that remain are found
+// before a table is locked: a settled delivery of that age cannot be resent (Resend), so none is added.
 func (s *WebhookRepository) dropDeliveries(ctx context.Context, p partition, start time.Time) (dropped []string, err error) {
 	var stay []uuid.UUID
 	err = s.db.WithContext(ctx).Table(p.name).Where("status = ? OR "+settledAt+" >= ?", models.DeliveryPending, start).Limit(keptRows+1).Pluck("id", &stay).Error
@@ -103,8 +103,8 @@ func (s *WebhookRepository) dropEvents(ctx context.Context, p partition, _ time.
 	return dropped, err
 }
 
-// dropPartition takes a partition out of its table, puts back what stays, which is then in the default partition,
-// and drops the rest.
+// dropPartition detaches a partition from its table, inserts the rows to keep again, which go to the default
+// partition, and drops the rest.
 func dropPartition(tx *gorm.DB, t partitionedTable, p partition, stay []uuid.UUID) error {
 	// SQL: catalog and tables of PostgreSQL.
 	if err := tx.Exec("ALTER TABLE " + t.name + " DETACH PARTITION " + p.name).Error; err != nil {
@@ -120,8 +120,8 @@ func dropPartition(tx *gorm.DB, t partitionedTable, p partition, stay []uuid.UUI
 	return tx.Exec("DROP TABLE " + p.name).Error
 }
 
-// deletedBefore returns the id before which rows of a table may be deleted one by one when data older than a time has
-// expired: no row of a month whose partition has only begun to expire.
+// deletedBefore returns the id below which rows of a table may be deleted one by one when data older than a time has
+// expired. It excludes a month that has only partly expired, whose partition will be dropped.
 func (s *WebhookRepository) deletedBefore(db *gorm.DB, t partitionedTable, at time.Time) (uuid.UUID, error) {
 	if !s.postgres {
 		return uuid.Max, nil

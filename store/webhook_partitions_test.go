@@ -15,7 +15,7 @@ import (
 	"countersign/test/kit"
 )
 
-// idsAt makes ids of version 7 of a clock's time, in the order in which they are made.
+// idsAt returns a function that creates version 7 ids at the times of a clock, in order.
 func idsAt(clock *kit.Clock) func() uuid.UUID {
 	return func() uuid.UUID {
 		id := uuid.Must(uuid.NewV7())
@@ -58,10 +58,10 @@ func in(t *testing.T, db *sql.DB, table string) map[string]int {
 	return out
 }
 
-// TestMonthsAreDropped: a month of deliveries, attempts and events goes at once when all of it is older than the history, and
-// not before. A delivery that is on its way or was sent again stays with its event and its attempts, and so does the newest
-// event of an app, which readers hold.
-func TestMonthsAreDropped(t *testing.T) {
+// TestPartitions_AreDropped checks that a month of deliveries, attempts and events is dropped once all of it exceeds
+// the retention of history, and not before. A pending or resent delivery stays with its event and attempts, and so
+// does an app's newest event, which readers hold.
+func TestPartitions_AreDropped(t *testing.T) {
 	t.Parallel()
 	f, clock, db := months(t)
 	ctx, s := t.Context(), f.Store
@@ -132,9 +132,9 @@ func TestMonthsAreDropped(t *testing.T) {
 	assert.Empty(t, in(t, db, "delivery_attempts"))
 }
 
-// TestMonthsAreMadeAhead: this month and the two that follow have partitions. Where they were not made in time, rows
-// are not refused, and come into their month when it is made.
-func TestMonthsAreMadeAhead(t *testing.T) {
+// TestPartitions_AreCreatedAhead checks that the current month and the next two have partitions. Rows without a
+// partition are accepted and are moved into their month once it is created.
+func TestPartitions_AreCreatedAhead(t *testing.T) {
 	t.Parallel()
 	f, clock, db := months(t)
 	ctx, s := t.Context(), f.Store
@@ -182,9 +182,9 @@ func TestMonthsAreMadeAhead(t *testing.T) {
 	assert.Equal(t, models.DeliveryDelivered, p.status(id))
 }
 
-// TestManyRowsKeepTheirMonth: with more than a few rows that have to stay, a month is not dropped, and the others of
-// its rows are deleted one by one.
-func TestManyRowsKeepTheirMonth(t *testing.T) {
+// TestManyRows_KeepTheirMonth checks that a month with more than a few rows to keep is not dropped, and that its other
+// rows are deleted one by one.
+func TestManyRows_KeepTheirMonth(t *testing.T) {
 	t.Parallel()
 	f, clock, db := months(t)
 	ctx, s := t.Context(), f.Store

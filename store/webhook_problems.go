@@ -13,14 +13,14 @@ import (
 type DeliveryProblem struct {
 	models.Delivery
 
-	Last *models.DeliveryAttempt // nil: none was made
+	Last *models.DeliveryAttempt // nil: no attempt yet
 }
 
-// deliveryProblemDays is how long a failed delivery is a problem that somebody may still solve.
+// deliveryProblemDays is how long a failed delivery counts as a problem that can be solved.
 const deliveryProblemDays = 30
 
-// DeliveryProblems returns an app's deliveries that were attempted in vain or never, newest first: up to the limit of those that
-// wait for their next attempt, and of those that were given up.
+// DeliveryProblems returns an app's deliveries without a successful attempt, newest first: up to the limit of those
+// waiting for their next attempt, and of those given up.
 func (s *WebhookRepository) DeliveryProblems(ctx context.Context, app uuid.UUID, tenants []string, limit int) ([]DeliveryProblem, error) {
 	now, db := s.now(), s.db.WithContext(ctx)
 	waiting, err := find[models.Delivery](ownDeliveries(db, app, tenants).

@@ -24,7 +24,7 @@ func NewCodes(key []byte) *Codes { return &Codes{key: key} }
 func (c *Codes) New() (string, error) {
 	n, err := rand.Int(rand.Reader, big.NewInt(1_000_000))
 	if err != nil {
-		return "", fmt.Errorf("make one-time code: %w", err)
+		return "", fmt.Errorf("create one-time code: %w", err)
 	}
 	return fmt.Sprintf("%0*d", CodeLength, n), nil
 }

@@ -28,7 +28,7 @@ type Secret struct {
 func New(issuer, account string) (Secret, error) {
 	k, err := totp.Generate(totp.GenerateOpts{Issuer: issuer, AccountName: account, Period: period, SecretSize: secretSize})
 	if err != nil {
-		return Secret{}, fmt.Errorf("make a secret for one-time passwords: %w", err)
+		return Secret{}, fmt.Errorf("create secret for one-time passwords: %w", err)
 	}
 	return Secret{Text: k.Secret(), URI: k.URL()}, nil
 }

@@ -71,12 +71,12 @@ func (v *Vault) NeedsRewrap(ciphertext []byte) bool {
 var ErrUnknownKey = errors.New("vault: encrypted with an unknown master key")
 
 // ErrDamaged is returned for a value that is not what its master key has encrypted.
-var ErrDamaged = errors.New("the value is damaged")
+var ErrDamaged = errors.New("value is damaged")
 
 // Decrypt decrypts a result of Encrypt for label.
 func (v *Vault) Decrypt(ciphertext []byte, label string) ([]byte, error) {
 	if len(ciphertext) < idSize {
-		return nil, fmt.Errorf("vault: open %s: %w: it is too short", label, ErrDamaged)
+		return nil, fmt.Errorf("vault: open %s: %w: too short", label, ErrDamaged)
 	}
 	for _, k := range v.keys {
 		if [idSize]byte(ciphertext[:idSize]) == k.id {
@@ -119,7 +119,7 @@ func (v *Vault) DecryptText(value, label string) (string, error) {
 	}
 	ciphertext, err := base64.RawStdEncoding.DecodeString(value)
 	if err != nil {
-		return "", fmt.Errorf("vault: open %s: %w: it is not base64", label, ErrDamaged)
+		return "", fmt.Errorf("vault: open %s: %w: not base64", label, ErrDamaged)
 	}
 	plain, err := v.Decrypt(ciphertext, label)
 	return string(plain), err

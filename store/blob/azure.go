@@ -31,10 +31,10 @@ func (a *azure) Temp() (*os.File, error) { return uploadFile() }
 
 func (a *azure) Keep(ctx context.Context, f *os.File, key string) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return fmt.Errorf("keep %s: %w", key, err)
+		return fmt.Errorf("store %s: %w", key, err)
 	}
 	if err := a.b.Upload(ctx, key, f, &blob.WriterOptions{ContentType: contentType}); err != nil {
-		return fmt.Errorf("keep %s: %w", key, err)
+		return fmt.Errorf("store %s: %w", key, err)
 	}
 	return nil
 }

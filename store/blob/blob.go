@@ -20,22 +20,21 @@ import (
 	"countersign/internal/failpoint"
 )
 
-// The folders of the file store, and what the name of a time-stamp token ends
-// with, which lies beside the file that it is of.
+// The folders of the file store, and the suffix of time-stamp tokens, which are stored next to their file.
 const (
 	Envelopes   = "envelopes/"
 	Anchors     = "anchors/"
 	Templates   = "templates/"
 	Archives    = "archives/"
 	TokenSuffix = ".tst"
-	// Pages is the folder of pictures and texts of stored files' pages, see PagesOf.
+	// Pages is the folder of page images and texts of stored files, see PagesOf.
 	Pages = "pages/"
 )
 
-// PagesOf returns the folder of the pictures and texts of the pages of the file under key.
+// PagesOf returns the folder of the page images and texts of the file under key.
 func PagesOf(key string) string { return Pages + key + "/" }
 
-// SourceOfPages returns the key of the file whose page the file under key shows; "" if it shows none.
+// SourceOfPages returns the key of the file to which the page file under key belongs; "" if it belongs to none.
 func SourceOfPages(key string) string {
 	rest, ok := strings.CutPrefix(key, Pages)
 	i := strings.LastIndexByte(rest, '/')
@@ -45,7 +44,7 @@ func SourceOfPages(key string) string {
 	return rest[:i]
 }
 
-// DeleteWithPages removes the file under key, and the pictures and texts of its pages.
+// DeleteWithPages deletes the file under key with its page images and texts.
 func DeleteWithPages(ctx context.Context, s Store, key string) error {
 	if err := s.Delete(ctx, key); err != nil {
 		return err
@@ -65,8 +64,7 @@ func DeleteWithPages(ctx context.Context, s Store, key string) error {
 // Store keeps files under keys such as "envelopes/<id>/<id>.pdf". It is safe
 // for concurrent use.
 type Store interface {
-	// Temp makes an empty file to write to, on the side of the store.
-	// The caller ends it with Discard.
+	// Temp creates an empty temporary file next to the store. The caller ends it with Discard.
 	Temp() (*os.File, error)
 	// Keep makes f's content durable under key, replacing earlier content. f stays open and readable.
 	Keep(ctx context.Context, f *os.File, key string) error
@@ -167,7 +165,7 @@ func OpenDir(root string) (Store, error) {
 
 func (d *dir) tmp() string { return filepath.Join(d.root, "tmp") }
 
-// path refuses keys that would leave the directory.
+// path rejects keys that would leave the directory.
 func (d *dir) path(key string) (string, error) {
 	if !filepath.IsLocal(key) {
 		return "", fmt.Errorf("blob key %q is not allowed", key)
@@ -186,14 +184,14 @@ func (d *dir) Keep(_ context.Context, f *os.File, key string) error {
 	}
 	parent := filepath.Dir(path)
 	if err := errors.Join(failpoint.InjectError("blob.keep"), f.Sync(), os.MkdirAll(parent, 0o700)); err != nil {
-		return fmt.Errorf("keep %s: %w", key, err)
+		return fmt.Errorf("store %s: %w", key, err)
 	}
 	if err := os.Rename(f.Name(), path); err != nil {
-		return fmt.Errorf("keep %s: %w", key, err)
+		return fmt.Errorf("store %s: %w", key, err)
 	}
 	for p := parent; len(p) >= len(d.root); p = filepath.Dir(p) { // a new directory's own entry must last too
 		if err := syncDir(p); err != nil {
-			return fmt.Errorf("keep %s: %w", key, err)
+			return fmt.Errorf("store %s: %w", key, err)
 		}
 	}
 	failpoint.Inject("blob.kept")
@@ -241,7 +239,7 @@ func (d *dir) Delete(_ context.Context, key string) error {
 
 func (d *dir) List(ctx context.Context, prefix string) ([]string, error) { return list(ctx, d, prefix) }
 
-// list is what Walk visits, in memory.
+// list returns the keys that Walk visits.
 func list(ctx context.Context, s Store, prefix string) (keys []string, err error) {
 	err = s.Walk(ctx, prefix, func(e Entry) error {
 		keys = append(keys, e.Key)
@@ -308,7 +306,7 @@ func check(ctx context.Context, s Store) error {
 		return fmt.Errorf("read from file store: %w", err)
 	}
 	if string(b) != text {
-		return errors.New("file store gave back something else than was written")
+		return errors.New("file store returned different content than was written")
 	}
 	return nil
 }

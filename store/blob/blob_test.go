@@ -63,7 +63,7 @@ func TestDirectory(t *testing.T) {
 	assert.Empty(t, left, "nothing temporary stays")
 }
 
-func TestKeysStayInside(t *testing.T) {
+func TestBlobKeys_StayInTheDirectory(t *testing.T) {
 	t.Parallel()
 	s, err := blob.OpenDir(t.TempDir())
 	require.NoError(t, err)
@@ -78,8 +78,8 @@ func TestKeysStayInside(t *testing.T) {
 	}
 }
 
-// TestReadersSeeWholeFiles replaces a file while others read it.
-func TestReadersSeeWholeFiles(t *testing.T) {
+// TestDirectory_ReadersSeeWholeFiles replaces a file while others read it.
+func TestDirectory_ReadersSeeWholeFiles(t *testing.T) {
 	t.Parallel()
 	s, err := blob.OpenDir(t.TempDir())
 	require.NoError(t, err)
@@ -110,8 +110,9 @@ func TestUnknownStore(t *testing.T) {
 	}
 }
 
-// What a process that died had begun is removed by a later one, and nothing else.
-func TestAbandonedFilesAreRemoved(t *testing.T) {
+// TestAbandonedFiles_AreRemoved checks that a later process removes the unfinished files of one that died, and no
+// others.
+func TestAbandonedFiles_AreRemoved(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	s, err := blob.OpenDir(root)

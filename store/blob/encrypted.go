@@ -32,12 +32,12 @@ const (
 	labelDataKey    = "file-key"
 )
 
-// ErrDamaged reports that an encrypted file differs from what was stored, or was stored under an unknown master key.
-var ErrDamaged = errors.New("the encrypted file is damaged, or of another master key")
+// ErrDamaged reports that an encrypted file differs from the stored one, or uses an unknown master key.
+var ErrDamaged = errors.New("the encrypted file is damaged or belongs to another master key")
 
-// NewEncrypted stores files in next encrypted, each with a data key of its own that is encrypted with the master key.
-// Sizes and hashes are those of the plain content. Earlier plain files are read as they are. If write is false,
-// nothing new is encrypted, and encrypted files are still read. Anchors are never encrypted.
+// NewEncrypted returns a store that encrypts files and keeps them in next. Each file has its own data key, encrypted
+// with the master key. Sizes and hashes refer to the plain content. Earlier plain files are read unchanged. If write
+// is false, nothing new is encrypted, and encrypted files are still read. Anchors are never encrypted.
 func NewEncrypted(next Store, v Vault, write bool) *Encrypted {
 	return &Encrypted{Store: next, vault: v, write: write}
 }
@@ -50,7 +50,7 @@ type Encrypted struct {
 	write bool
 }
 
-// Temp returns a file without a name, which no crash leaves behind: it holds content that is not encrypted yet.
+// Temp returns an unnamed file, which a crash cannot leave behind, because its content is not encrypted yet.
 func (s *Encrypted) Temp() (*os.File, error) {
 	if !s.write {
 		return s.Store.Temp()
@@ -58,7 +58,7 @@ func (s *Encrypted) Temp() (*os.File, error) {
 	return anonymousFile()
 }
 
-// anonymousFile makes a file that lives on without a name until it is closed.
+// anonymousFile creates a file without a name, which exists until it is closed.
 func anonymousFile() (*os.File, error) {
 	f, err := os.CreateTemp("", "countersign-*.part")
 	if err != nil {
@@ -70,8 +70,8 @@ func anonymousFile() (*os.File, error) {
 	return f, nil
 }
 
-// keptPlain reports whether a file is kept in plain always: who checks an anchor needs nothing but its list and
-// its token, which hold ids, numbers and hashes.
+// keptPlain reports whether a file is never encrypted: an anchor, whose list and token contain only ids, numbers and
+// hashes, can be verified without keys.
 func keptPlain(key string) bool { return strings.HasPrefix(key, Anchors) }
 
 // Keep implements Store.
@@ -129,8 +129,7 @@ func writeHeader(out io.Writer, encryptedKey []byte) error {
 	return err
 }
 
-// readHeader returns the encrypted data key; nil of a file that is not encrypted,
-// which is then at its beginning again.
+// readHeader returns the encrypted data key, or nil for an unencrypted file, which it rewinds.
 func readHeader(f io.ReadSeeker) ([]byte, error) {
 	b := make([]byte, len(magic)+2)
 	if _, err := io.ReadFull(f, b); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
@@ -175,7 +174,7 @@ func (s *Encrypted) openCopied(ctx context.Context, key string, copied io.Writer
 	plain, err := s.decrypt(f, encryptedKey, key, copied)
 	if err := errors.Join(err, f.Close()); err != nil {
 		if plain != nil {
-			_ = plain.Close() // the other error says more
+			_ = plain.Close() // the other error is more specific
 		}
 		return nil, true, fmt.Errorf("decrypt %s: %w", key, err)
 	}
@@ -183,7 +182,7 @@ func (s *Encrypted) openCopied(ctx context.Context, key string, copied io.Writer
 	return f, true, err
 }
 
-// decrypt writes the decrypted content to copied, too.
+// decrypt writes the decrypted content also to copied.
 func (s *Encrypted) decrypt(in io.Reader, encryptedKey []byte, key string, copied io.Writer) (*os.File, error) {
 	dataKey, err := s.vault.Decrypt(encryptedKey, labelDataKey)
 	if err != nil {
@@ -240,9 +239,8 @@ func (w *trackedReader) classify(err error) error {
 // Check implements Store.
 func (s *Encrypted) Check(ctx context.Context) error { return check(ctx, s) }
 
-// Rewrap encrypts the data key of a file with the newest master key, and encrypts a
-// file that is not yet. An anchor that was encrypted is in plain afterwards. It reports
-// whether it changed the file, and whether the file is encrypted afterwards.
+// Rewrap encrypts the data key of a file with the newest master key, and encrypts a file that is not yet encrypted. It
+// decrypts an encrypted anchor. It reports whether it changed the file, and whether the file is encrypted afterwards.
 func (s *Encrypted) Rewrap(ctx context.Context, key string) (changed, encrypted bool, err error) {
 	f, err := s.Store.Open(ctx, key)
 	if err != nil {
@@ -257,7 +255,7 @@ func (s *Encrypted) Rewrap(ctx context.Context, key string) (changed, encrypted 
 		if encryptedKey == nil {
 			return false, false, nil
 		}
-		return true, false, s.keepDecrypted(ctx, key)
+		return true, false, s.storeDecrypted(ctx, key)
 	case encryptedKey == nil && !s.write, encryptedKey != nil && !s.vault.NeedsRewrap(encryptedKey):
 		return false, encryptedKey != nil, nil
 	}
@@ -283,8 +281,8 @@ func (s *Encrypted) Rewrap(ctx context.Context, key string) (changed, encrypted 
 	return true, true, s.Store.Keep(ctx, out, key)
 }
 
-// keepDecrypted stores again, in plain, an encrypted file that should be plain.
-func (s *Encrypted) keepDecrypted(ctx context.Context, key string) error {
+// storeDecrypted stores again, in plain, an encrypted file that should be plain.
+func (s *Encrypted) storeDecrypted(ctx context.Context, key string) error {
 	f, err := s.Open(ctx, key)
 	if err != nil {
 		return err

@@ -39,7 +39,7 @@ func onDisk(t *testing.T) (blob.Store, func(key string) []byte) {
 	}
 }
 
-func TestSealedFiles(t *testing.T) {
+func TestEncryptedFiles_ReadBack(t *testing.T) {
 	t.Parallel()
 	plain, raw := onDisk(t)
 	s := blob.NewEncrypted(plain, masterKeys(t, 1), true)
@@ -66,8 +66,8 @@ func TestSealedFiles(t *testing.T) {
 	assert.NoFileExists(t, f.Name())
 }
 
-// TestChangedFilesAreRefused: each octet counts, the length and the place too.
-func TestChangedFilesAreRefused(t *testing.T) {
+// TestChangedFiles_AreRejected checks that every changed byte, a changed length and a moved file are detected.
+func TestChangedFiles_AreRejected(t *testing.T) {
 	t.Parallel()
 	plain, raw := onDisk(t)
 	s := blob.NewEncrypted(plain, masterKeys(t, 1), true)
@@ -94,7 +94,7 @@ func TestChangedFilesAreRefused(t *testing.T) {
 	require.ErrorIs(t, err, vault.ErrUnknownKey)
 }
 
-func TestFilesFromBeforeAreRead(t *testing.T) {
+func TestEncrypted_ReadsEarlierPlainFiles(t *testing.T) {
 	t.Parallel()
 	plain, raw := onDisk(t)
 	keep(t, plain, "old", "%PDF-1.7 old")
@@ -137,9 +137,9 @@ func TestRewrap(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestAnchorsAreKeptInPlain: openssl and a reader without the master key are to read them. One that was encrypted is read, and Rewrap
-// keeps it in plain, whatever its key.
-func TestAnchorsAreKeptInPlain(t *testing.T) {
+// TestAnchors_AreNotEncrypted checks that anchors are stored unencrypted, since openssl and readers without the master
+// key must read them. An encrypted one is still read, and Rewrap decrypts it.
+func TestAnchors_AreNotEncrypted(t *testing.T) {
 	t.Parallel()
 	const key, list = "anchors/00000001-ab.txt", "countersign-anchor 1\n"
 	encrypted, err := base64.StdEncoding.DecodeString("Q1NmaWxlMQoAQEXJsH0/h83Qqyvv+b4vttOU+U/cyGGjbbrPdHzhMO3A2QmEPQPrLWOrvk0BtAZsetZVxiP63mtVqI6LypmywAgo0ysXSLoya8w8nJ6oLoETln9dcE8Kw9GIpDBQF4uXaTBITLcfOlkUT7LDEKCPes1kF8Wbk/TU3crUUQND5R+0v/J1FdDNyEwkoKZiDw==") // as a program wrote it that encrypted anchors, with the first master key

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// Record is what was recorded about a file when it was stored.
+// Record describes a file at the time it was stored.
 type Record struct {
 	Key       string
 	SHA256    string // of the content, lower-case hex
 	Encrypted bool   // it was encrypted: plain text in its place is not it
 }
 
-// ErrAltered says that a file is not the one that was recorded.
-var ErrAltered = errors.New("the file is not the one that was recorded")
+// ErrAltered reports that a file differs from the recorded one.
+var ErrAltered = errors.New("the file differs from the recorded one")
 
 // Encrypts reports whether s encrypts new files.
 func Encrypts(s Store) bool {
@@ -55,7 +55,7 @@ func OpenRecorded(ctx context.Context, s Store, r Record) (*File, error) {
 	}
 	if err != nil {
 		if f != nil {
-			_ = f.Close() // read only; the other error says more
+			_ = f.Close() // read only; the other error is more specific
 		}
 		return nil, fmt.Errorf("open %s: %w", r.Key, err)
 	}
@@ -171,8 +171,7 @@ func (r *Reader) content(s *sharedFile) *Content {
 	}}
 }
 
-// fileState says whether a file was written to: nothing sets the time of a
-// change back but the clock itself.
+// fileState detects writes to a file: only a clock set back could restore the time of a change.
 type fileState struct {
 	size    int64
 	changed int64 // in nanoseconds

@@ -25,8 +25,7 @@ func hashOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// TestRecordedFiles: a file is read only if it is the one that was recorded, in
-// content and in being encrypted.
+// TestRecordedFiles checks that a file is read only if its content and its encryption match the record.
 func TestRecordedFiles(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -71,7 +70,7 @@ func TestRecordedFiles(t *testing.T) {
 	_, err = open(plain, record)
 	require.ErrorIs(t, err, blob.ErrAltered)
 
-	// Somebody who can write to the store, and somebody who has the master key too.
+	// The first attacker can write to the store; the second also has the master key.
 	put(plain, key, other)
 	_, err = open(encrypted, record)
 	require.ErrorIs(t, err, blob.ErrAltered)
@@ -88,9 +87,9 @@ func TestRecordedFiles(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// TestReaderComparesOnce: the parts of a file come from one that was compared
-// with its record; one that somebody writes to is compared again.
-func TestReaderComparesOnce(t *testing.T) {
+// TestReader_ComparesOnce checks that a file is compared with its record once before its parts are read, and again
+// after it was changed.
+func TestReader_ComparesOnce(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	plain, err := blob.OpenDir(root)

@@ -62,15 +62,15 @@ func s3Options(q url.Values) (o *minio.Options, endpoint string, err error) {
 		Region: cmp.Or(q.Get("region"), os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION")),
 	}
 	endpoint = "s3.amazonaws.com"
-	if given := q.Get("endpoint"); given != "" {
-		e, err := url.Parse(given)
+	if value := q.Get("endpoint"); value != "" {
+		e, err := url.Parse(value)
 		if err != nil || e.Host == "" || e.Scheme != "http" && e.Scheme != "https" || e.Path != "" && e.Path != "/" {
 			return nil, "", errors.New("endpoint must be an address without a path, such as https://s3.example.com")
 		}
 		endpoint, o.Secure = e.Host, e.Scheme == "https"
 	}
-	if given := q.Get("use_path_style"); given != "" {
-		path, err := strconv.ParseBool(given)
+	if value := q.Get("use_path_style"); value != "" {
+		path, err := strconv.ParseBool(value)
 		if err != nil {
 			return nil, "", errors.New("use_path_style must be true or false")
 		}
@@ -90,8 +90,8 @@ func s3Options(q url.Values) (o *minio.Options, endpoint string, err error) {
 	return o, endpoint, nil
 }
 
-// s3Credentials returns the credentials of the environment, or else those of the shared file, or else those of the
-// role that the platform assigns to this process. An error is final: no request is sent unsigned.
+// s3Credentials returns the credentials from the environment, the shared file, or the role that the platform assigns
+// to this process, in this order. An error is final: no request is sent unsigned.
 func s3Credentials(profile, region string) *credentials.Credentials {
 	profile = cmp.Or(profile, os.Getenv("AWS_PROFILE"))
 	home, _ := os.UserHomeDir()
@@ -111,13 +111,13 @@ func (s *s3) Temp() (*os.File, error) { return uploadFile() }
 func (s *s3) Keep(ctx context.Context, f *os.File, key string) error {
 	st, err := f.Stat()
 	if err != nil {
-		return fmt.Errorf("keep %s: %w", key, err)
+		return fmt.Errorf("store %s: %w", key, err)
 	}
 	// One request with the content's MD5: every store that speaks S3 checks that, and not all know the newer checksums.
 	o := minio.PutObjectOptions{ContentType: contentType, SendContentMd5: true, DisableContentSha256: true, DisableMultipart: true}
 	_, err = s.client.Client.PutObject(ctx, s.bucket, key, io.NewSectionReader(f, 0, st.Size()), st.Size(), o)
 	if err != nil {
-		return fmt.Errorf("keep %s: %w", key, err)
+		return fmt.Errorf("store %s: %w", key, err)
 	}
 	return nil
 }

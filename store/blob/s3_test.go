@@ -49,7 +49,7 @@ type request struct {
 	body string
 }
 
-// newRecorder returns the address of a bucket that accepts everything, and what it receives.
+// newRecorder returns the address of a bucket that accepts every request, and a channel with the requests.
 func newRecorder(t *testing.T) (address string, received chan request) {
 	t.Helper()
 	received = make(chan request, 10)
@@ -74,8 +74,9 @@ func keepIn(t *testing.T, endpoint string) error {
 	return s.Keep(t.Context(), f, "envelopes/1/a.pdf")
 }
 
-// TestS3_SignsAsEveryStoreUnderstands: one PUT with a signature of version 4, the content's MD5, and the content as it is.
-func TestS3_SignsAsEveryStoreUnderstands(t *testing.T) {
+// TestS3_SignsRequests checks that a file is stored with one PUT that has a version 4 signature, the MD5 of the
+// content, and the unmodified content.
+func TestS3_SignsRequests(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	t.Setenv("AWS_PROFILE", "")
@@ -90,7 +91,8 @@ func TestS3_SignsAsEveryStoreUnderstands(t *testing.T) {
 	require.Equal(t, "content", r.body)
 }
 
-// TestS3_TakesCredentialsOfRole: as containers get them; without any, no request is sent unsigned.
+// TestS3_TakesCredentialsOfRole checks that container credentials are used, and that no unsigned request is sent
+// without credentials.
 func TestS3_TakesCredentialsOfRole(t *testing.T) {
 	given := http.StatusOK
 	role := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// The names of temporary files. Those in a directory that others use too have a prefix.
+// The names of temporary files. A shared directory uses a prefix.
 const (
 	tempPrefix = "countersign-"
 	tempSuffix = ".part"
 )
 
-// createTemp returns a new temporary file, which is locked (flock(2)) until it is closed: a file without a lock has been left
-// behind by a process that has ended.
+// createTemp returns a new temporary file, which is locked (flock(2)) until it is closed: an unlocked file belongs to
+// a process that has ended.
 func createTemp(dir, prefix string) (*os.File, error) {
 	for {
 		f, err := os.CreateTemp(dir, prefix+"*"+tempSuffix)
