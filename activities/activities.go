@@ -1,6 +1,5 @@
-// Package activities holds what the workflows let happen: each activity loads
-// by id, calls one of seal, notify, webhook or store, and returns ids. An
-// activity may run more than once and does its work once all the same.
+// Package activities implements the activities of the workflows. Each activity loads by id, calls one of seal, notify,
+// webhook or store, and returns ids. An activity may run more than once and is idempotent.
 package activities
 
 import (
@@ -60,7 +59,7 @@ type Activities struct {
 	Webhooks   Deliverer
 	Anchors    Anchorer // nil: the audit trail is not anchored
 	Reconciler Reconciler
-	// Restarted counts workflows of a kind that were missing and were started; nil: nothing is counted.
+	// Restarted counts restarted workflows by kind; nil: no counting.
 	Restarted func(kind string, n int)
 	// BaseURL and SigningURL begin the links in mails.
 	BaseURL, SigningURL string
@@ -72,7 +71,7 @@ type Activities struct {
 	ArchiveAfter time.Duration
 	Now          func() time.Time
 	NewID        func() uuid.UUID
-	// BulkPace holds bulk sends back; nil: a worker makes one.
+	// BulkPace limits bulk sends; nil: the worker creates one.
 	BulkPace *BulkPace
 	// Random returns a number from 0 up to, not including, n; nil: delays are exact.
 	Random func(n int64) int64
@@ -82,7 +81,7 @@ func (a *Activities) systemContext() models.ActionContext {
 	return models.ActionContext{At: a.Now().UTC().Truncate(time.Microsecond), Actor: models.ActorSystem, NewID: a.NewID}
 }
 
-// LoadPlan reads what an envelope's workflow needs to know.
+// LoadPlan returns the plan of an envelope's workflow.
 func (a *Activities) LoadPlan(ctx context.Context, in temporal.EnvelopeInput) (temporal.Plan, error) {
 	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
 	if err != nil {
@@ -105,8 +104,8 @@ func (a *Activities) LoadPlan(ctx context.Context, in temporal.EnvelopeInput) (t
 	return p, nil
 }
 
-// Expire closes the envelope if its deadline has passed and nothing else has
-// closed it before. It returns the state the envelope is in afterwards.
+// Expire closes the envelope if its deadline has passed and it is still open. It returns the envelope's resulting
+// state.
 func (a *Activities) Expire(ctx context.Context, in temporal.EnvelopeInput) (models.Status, error) {
 	_, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.Expire(a.systemContext()) })
 	if err == nil {

@@ -46,7 +46,7 @@ type fakeMailer struct {
 	lastAttempts []bool
 	// small: mails with attachments are refused for their size.
 	small bool
-	// meanwhile is called while the email is sent; nil: nothing.
+	// meanwhile, if not nil, is called while the email is sent.
 	meanwhile func()
 	// limits are the times that the attempts had.
 	limits []time.Duration
@@ -89,7 +89,7 @@ type fakeSealer struct {
 	fail error
 	last seal.Job
 	jobs []seal.Job
-	// meanwhile is called while a document is sealed; nil: nothing.
+	// meanwhile, if not nil, is called while a document is sealed.
 	meanwhile func()
 	pending   bool   // documents are sealed without a time-stamp
 	renewing  func() // called while a time-stamp is requested from the authority; nil: nothing
@@ -273,7 +273,7 @@ func (env *fakeEnv) events(e *models.Envelope, name models.EventName) (n int) {
 	return n
 }
 
-func TestInviteOnce(t *testing.T) {
+func TestInvite_SendsOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
@@ -294,7 +294,7 @@ func TestInviteOnce(t *testing.T) {
 	})
 }
 
-func TestInviteARefusedAddress(t *testing.T) {
+func TestInvite_RejectedAddress(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
@@ -307,7 +307,7 @@ func TestInviteARefusedAddress(t *testing.T) {
 	})
 }
 
-func TestNobodyIsAskedForNothing(t *testing.T) {
+func TestInvite_NobodyAwaited(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
@@ -366,9 +366,9 @@ func TestRemind(t *testing.T) {
 	})
 }
 
-// TestAReminderThatMayHaveGoneOut is sent again as the same email, and the next one as another; nobody is reminded
-// earlier because of it.
-func TestAReminderThatMayHaveGoneOut(t *testing.T) {
+// TestRemind_RepeatsUncertainEmail checks that a reminder with unknown outcome is sent again as the same email, that
+// the next one is another email, and that nobody is reminded earlier.
+func TestRemind_RepeatsUncertainEmail(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		_, in := env.sent("a@example.com", "b@example.com")
@@ -390,9 +390,9 @@ func TestAReminderThatMayHaveGoneOut(t *testing.T) {
 	})
 }
 
-// TestARemindedGroupOpensLater: a signer is reminded an interval after they were
-// asked, whenever others were.
-func TestARemindedGroupOpensLater(t *testing.T) {
+// TestRemind_IntervalBeginsWithInvitation checks that a signer is reminded an interval after the own invitation,
+// whenever others were invited.
+func TestRemind_IntervalBeginsWithInvitation(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sentInTurn(func(i int) int { return i + 1 }, "a@example.com", "b@example.com")
@@ -417,9 +417,9 @@ func TestARemindedGroupOpensLater(t *testing.T) {
 	})
 }
 
-// TestLinksAreRenewedByTheTenantsSettings: a reminder contains a new link if the next one, by the tenant's interval,
-// would come too late. Without reminders the link is replaced separately.
-func TestLinksAreRenewedByTheTenantsSettings(t *testing.T) {
+// TestRemind_RenewsLinkBeforeItExpires checks that a reminder contains a new link if the next one, by the tenant's
+// interval, would come too late. Without reminders the link is replaced separately.
+func TestRemind_RenewsLinkBeforeItExpires(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		const day = 24 * time.Hour
@@ -478,8 +478,8 @@ func TestLinksAreRenewedByTheTenantsSettings(t *testing.T) {
 	})
 }
 
-// TestLinksThatTheDeadlineEndsStay: there is nothing to renew.
-func TestLinksThatTheDeadlineEndsStay(t *testing.T) {
+// TestRenewLinks_NotBeforeTheDeadline checks that links that the deadline ends are not renewed.
+func TestRenewLinks_NotBeforeTheDeadline(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	until, later := at.AddDate(0, 0, 20), at.AddDate(0, 0, 31)
@@ -495,7 +495,7 @@ func TestLinksThatTheDeadlineEndsStay(t *testing.T) {
 	require.Nil(t, e.NextRenewal())
 }
 
-func TestSealOnce(t *testing.T) {
+func TestSeal_Once(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
@@ -568,7 +568,7 @@ func TestCopies(t *testing.T) {
 	})
 }
 
-func TestExpireIsNoRace(t *testing.T) {
+func TestExpire_WithConcurrentSignature(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")

@@ -34,8 +34,8 @@ func (env *fakeEnv) link(e *models.Envelope) uuid.UUID {
 	return *now.Signers[0].LinkID
 }
 
-// TestALinkIsReplacedOnceForOneReminder: however often the mail fails.
-func TestALinkIsReplacedOnceForOneReminder(t *testing.T) {
+// TestRemind_ReplacesLinkOnce checks that retries of the email do not replace the link again.
+func TestRemind_ReplacesLinkOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		env.ReminderInterval = 28 * 24 * time.Hour
@@ -54,8 +54,8 @@ func TestALinkIsReplacedOnceForOneReminder(t *testing.T) {
 	})
 }
 
-// TestLinksAreRenewedOnce: although two workers do so at the same moment.
-func TestLinksAreRenewedOnce(t *testing.T) {
+// TestRenewLinks_ConcurrentWorkersRenewOnce checks that two concurrent workers renew a link once.
+func TestRenewLinks_ConcurrentWorkersRenewOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
@@ -77,8 +77,8 @@ func TestLinksAreRenewedOnce(t *testing.T) {
 	})
 }
 
-// TestAnExpiryThatCannotBeRecorded is no state that the envelope is in.
-func TestAnExpiryThatCannotBeRecorded(t *testing.T) {
+// TestExpire_FailsIfNotRecorded checks that an expiry that cannot be recorded is an error.
+func TestExpire_FailsIfNotRecorded(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		_, in := env.sent("a@example.com")
@@ -93,8 +93,9 @@ func TestAnExpiryThatCannotBeRecorded(t *testing.T) {
 	})
 }
 
-// TestPurgedFilesNeedNoReminder: also, the values of one document are not those of another.
-func TestPurgedFilesNeedNoReminder(t *testing.T) {
+// TestRemindDeletion_NotAfterThePurge checks that purged files need no reminder, and that the values of documents are
+// kept apart.
+func TestRemindDeletion_NotAfterThePurge(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		days, ctx := 7, env.t.Context()
@@ -111,9 +112,9 @@ func TestPurgedFilesNeedNoReminder(t *testing.T) {
 	})
 }
 
-// TestMailsNameTheirReader: also emails about the end of the envelope; and a text message is recorded as the
-// invitation that it is.
-func TestMailsNameTheirReader(t *testing.T) {
+// TestMails_NameTheirReader checks that emails, including those about the end of the envelope, address their reader,
+// and that a text message is recorded as an invitation.
+func TestMails_NameTheirReader(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		ctx, number := env.t.Context(), "+442079460958"

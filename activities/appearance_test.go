@@ -69,7 +69,7 @@ func TestDocumentAppearance_ListsPagesOnceAndRangesOfSigners(t *testing.T) {
 	require.Nil(t, documentAppearance(e, e.Documents[0], nil))
 }
 
-// TestDocumentAppearance_ManyPagesAndSigners_Fit: for every request, the entry in the record fits.
+// TestDocumentAppearance_ManyPagesAndSigners_Fit checks that the entry in the seal record fits for every request.
 func TestDocumentAppearance_ManyPagesAndSigners_Fit(t *testing.T) {
 	t.Parallel()
 	e := manyPages(t, 100, 4000)

@@ -27,8 +27,7 @@ func (o *openFiles) close() {
 	}
 }
 
-// openAttachments opens the files that signers gave for fields of a document, in the
-// order of the fields.
+// openAttachments opens the attachments of a document's fields, in the order of the fields.
 func (a *Activities) openAttachments(ctx context.Context, e *models.Envelope, d *models.Document) (*openFiles, error) {
 	out := &openFiles{}
 	var known []*models.Attachment

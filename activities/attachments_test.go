@@ -75,9 +75,9 @@ func (env *fakeEnv) withAttachments() (*models.Envelope, temporal.EnvelopeInput,
 	return e, temporal.EnvelopeInput{AppID: env.app.ID, EnvelopeID: e.ID}, used
 }
 
-// TestAttachmentsAreOpenWhileTheirDocumentIsSealed: a document is sealed with the files that were signed with for its
-// own fields, and all of them are closed afterwards, also where the next one cannot be opened.
-func TestAttachmentsAreOpenWhileTheirDocumentIsSealed(t *testing.T) {
+// TestSeal_ClosesAttachments checks that a document is sealed with the attachments of its own fields, and that all of
+// them are closed afterwards, even if the next one cannot be opened.
+func TestSeal_ClosesAttachments(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in, used := env.withAttachments()

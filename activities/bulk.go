@@ -15,8 +15,8 @@ const (
 	// bulkBatch is how many rows are sent by one activity: few enough that a pause is
 	// seen soon, and that the bulk sends of several apps take turns.
 	bulkBatch = 50
-	// bulkBacklog is how many envelopes may wait for their workflow to be started before
-	// no more are sent: Temporal, not the database, says how fast it goes.
+	// bulkBacklog is the maximum number of envelopes that wait for their workflow to start. Above it no more are sent,
+	// so that Temporal, not the database, determines the rate.
 	bulkBacklog = 200
 	// bulkBacklogWait is how long it waits then.
 	bulkBacklogWait = time.Second
@@ -30,15 +30,15 @@ type BulkStep struct {
 	Wait time.Duration `json:"wait,omitempty"`
 }
 
-// ChangeBulkInput is what an operator wants of a bulk send.
+// ChangeBulkInput is an operator's change to a bulk send.
 type ChangeBulkInput struct {
 	temporal.BulkInput
 
 	Action models.BulkAction `json:"action"`
 }
 
-// ChangeBulk does to a bulk send what an operator has asked for by a signal. What its
-// state does not allow is ignored: the operator sees the state.
+// ChangeBulk applies an operator's signal to a bulk send. It ignores an action that the state does not allow, since
+// the operator sees the state.
 func (a *Activities) ChangeBulk(ctx context.Context, in ChangeBulkInput) error {
 	_, err := a.Store.ChangeBulkSend(ctx, in.AppID, in.BulkSendID, in.Action, nil)
 	if models.IsRefusal(err) {
@@ -47,9 +47,9 @@ func (a *Activities) ChangeBulk(ctx context.Context, in ChangeBulkInput) error {
 	return err
 }
 
-// SendBulkRows sends the next rows of a bulk send, and completes one that has none
-// left. A row that cannot be sent has failed and holds up no other. Each is sent by the
-// transaction that makes its envelope, so that no repeat of the activity sends it again.
+// SendBulkRows sends the next rows of a bulk send, and completes one that has none left. A row that cannot be sent
+// fails and delays no other. Each row is sent in the transaction that creates its envelope, so that a retry of the
+// activity does not send it again.
 func (a *Activities) SendBulkRows(ctx context.Context, in temporal.BulkInput) (BulkStep, error) {
 	began := a.Now()
 	work, err := a.Store.BulkWork(ctx, in.AppID, in.BulkSendID, bulkBatch, bulkBacklog)
@@ -92,8 +92,8 @@ func paced(work *store.BulkWork, now time.Time) ([]*models.BulkRow, time.Duratio
 	return work.Rows[:n], time.Duration(n) * time.Minute / time.Duration(work.PerMinute)
 }
 
-// sendBulkRows sends rows, each when there is room for it. What fails for another reason
-// than a refusal ends it, for the activity to be tried again.
+// sendBulkRows sends rows, each when BulkPace admits it. An error other than a rejection ends it, and the activity is
+// retried.
 func (a *Activities) sendBulkRows(ctx context.Context, work *store.BulkWork, rows []*models.BulkRow) error {
 	if len(rows) == 0 {
 		return nil
@@ -123,8 +123,8 @@ func (a *Activities) sendBulkRows(ctx context.Context, work *store.BulkWork, row
 	return nil
 }
 
-// sendBulkRow sends a row, or notes why it cannot be sent. A row that is not to be sent
-// any more is store.ErrBulkRowTaken.
+// sendBulkRow sends a row, or records why it cannot be sent. It returns store.ErrBulkRowTaken for a row that is not
+// pending.
 func (a *Activities) sendBulkRow(ctx context.Context, b *models.BulkSend, of *models.LoadedTemplate, row *models.BulkRow, maxDocuments int) error {
 	act := a.systemContext()
 	act.Actor = b.Actor

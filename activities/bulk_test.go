@@ -51,9 +51,9 @@ func (env *fakeEnv) bulk(n int) temporal.BulkInput {
 	return temporal.BulkInput{AppID: env.app.ID, BulkSendID: b.ID}
 }
 
-// TestABulkSendWaitsForRoom: no row is sent while the limit of envelopes, whoever sent them, await their invitations.
-// When the invitation of one begins, there is room.
-func TestABulkSendWaitsForRoom(t *testing.T) {
+// TestBulkSend_WaitsAtTheInvitationLimit checks that no row is sent while the maximum number of envelopes await their
+// invitations, and that the next row is sent when one of these begins.
+func TestBulkSend_WaitsAtTheInvitationLimit(t *testing.T) {
 	t.Parallel()
 	for _, inFlight := range []int{0, 1, 3} {
 		onBoth(t, func(env *fakeEnv) {
@@ -95,9 +95,9 @@ func TestABulkSendWaitsForRoom(t *testing.T) {
 	}
 }
 
-// TestABulkSendAloneHasMoreRoom: while only bulk sends send there is room for six times as many, and
-// for ten seconds after a single envelope there is not.
-func TestABulkSendAloneHasMoreRoom(t *testing.T) {
+// TestBulkSend_AloneHasAHigherLimit checks that the limit is six times as high while only bulk sends send, and not for
+// ten seconds after another envelope was sent.
+func TestBulkSend_AloneHasAHigherLimit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		room := func() bool {
@@ -140,9 +140,9 @@ func TestABulkSendAloneHasMoreRoom(t *testing.T) {
 	}
 }
 
-// TestABulkSendPausesForOthers: while others send, a row follows the one before after 75 milliseconds,
-// and where more may be in flight as many times sooner.
-func TestABulkSendPausesForOthers(t *testing.T) {
+// TestBulkSend_PausesForOthers checks that, while others send, rows follow each other after 75 milliseconds, and
+// proportionally faster with a higher limit.
+func TestBulkSend_PausesForOthers(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
 	for inFlight, rest := range map[int]time.Duration{0: 75 * time.Millisecond, 1: 75 * time.Millisecond, 3: 25 * time.Millisecond} {
@@ -155,8 +155,8 @@ func TestABulkSendPausesForOthers(t *testing.T) {
 	}
 }
 
-// TestWaitingForRoomEnds with the activity that waits.
-func TestWaitingForRoomEnds(t *testing.T) {
+// TestAwaitRoom_EndsWithTheActivity checks that waiting for the limit ends with the activity.
+func TestAwaitRoom_EndsWithTheActivity(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		env.sent("other@example.com")
@@ -166,9 +166,9 @@ func TestWaitingForRoomEnds(t *testing.T) {
 	})
 }
 
-// TestABulkSendIsNotHeldUpForGood: rows are sent in order and once, although the invitations of others and of its own
-// never begin.
-func TestABulkSendIsNotHeldUpForGood(t *testing.T) {
+// TestBulkSend_SendsDespiteStuckInvitations checks that rows are sent once and in order, although no invitation ever
+// begins.
+func TestBulkSend_SendsDespiteStuckInvitations(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		const rows = 3
@@ -191,8 +191,8 @@ func TestABulkSendIsNotHeldUpForGood(t *testing.T) {
 	})
 }
 
-// TestAPausedBulkSendStops: rows that wait for room when it is paused are not sent.
-func TestAPausedBulkSendStops(t *testing.T) {
+// TestBulkSend_PausedWhileWaitingSendsNothing checks that rows waiting for the limit are not sent after a pause.
+func TestBulkSend_PausedWhileWaitingSendsNothing(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		in := env.bulk(3)
@@ -211,8 +211,9 @@ func TestAPausedBulkSendStops(t *testing.T) {
 	})
 }
 
-// TestBulkSendsKeepTheirPace: no minute has more rows than the bulk send allows, in batches ten seconds apart.
-func TestBulkSendsKeepTheirPace(t *testing.T) {
+// TestBulkSend_KeepsItsRate checks that rows are sent in batches ten seconds apart, and never more a minute than the
+// bulk send allows.
+func TestBulkSend_KeepsItsRate(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
@@ -238,8 +239,9 @@ func TestBulkSendsKeepTheirPace(t *testing.T) {
 	}
 }
 
-// TestABulkSendWaitsForItsBacklog: while 200 envelopes of the app's bulk sends wait for their workflows no row is sent.
-func TestABulkSendWaitsForItsBacklog(t *testing.T) {
+// TestBulkSend_WaitsForItsBacklog checks that no row is sent while 200 envelopes of the app's bulk sends wait for
+// their workflows.
+func TestBulkSend_WaitsForItsBacklog(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		ctx := env.t.Context()

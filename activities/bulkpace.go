@@ -9,25 +9,22 @@ import (
 )
 
 const (
-	// roomLimit is how long a row of a bulk send waits for room, and how long an
-	// envelope that is sent takes up room if its invitation does not begin: where all is held up,
-	// or others are never done, four rows a second are sent all the same.
+	// roomLimit is how long a row of a bulk send waits for the limit, and how long a sent envelope counts if its
+	// invitation does not begin. If invitations are stuck, four rows a second are still sent.
 	roomLimit = 250 * time.Millisecond
-	// roomInterval is how often it is looked for room, beside the moments in which an invitation
-	// begins in this process.
+	// roomInterval is how often the limit is checked, in addition to whenever an invitation begins in this process.
 	roomInterval = 8 * time.Millisecond
 	// singlesInterval is how long after a single envelope others are expected.
 	singlesInterval = 10 * time.Second
-	// roomAlone is how many times as many envelopes may be in flight when none are expected.
+	// roomAlone multiplies the limit when no other envelopes are expected.
 	roomAlone = 6
-	// roomRest is the time from one row to the next while rows are sent, for each envelope that may be in flight: the
-	// work after an invitation takes processor time as well.
+	// roomRest is the time between rows, divided by the number of envelopes that may be in flight: the work after an
+	// invitation also takes processor time.
 	roomRest = 75 * time.Millisecond
 )
 
-// BulkPace decides when a bulk send may send its next row: when few envelopes, whoever sent them, await their
-// invitations. Then the row does not wait in a queue, and delays no others. While others send, it also pauses after
-// each row.
+// BulkPace decides when a bulk send may send its next row: when few envelopes of any sender await their invitations.
+// Then the row neither waits in a queue nor delays others. While others send, it also pauses after each row.
 //
 // It reads the database, so that the envelopes of all processes count. The state in memory only makes a bulk send
 // slower or faster.
@@ -96,7 +93,7 @@ func (a *Activities) awaitRoom(ctx context.Context, most time.Duration) error {
 // broadcast notifies all current waiters of an event.
 type broadcast struct {
 	mu sync.Mutex
-	ch chan struct{} // nil: nobody waits
+	ch chan struct{} // nil: no waiter
 }
 
 // next is closed when it happens again.

@@ -14,10 +14,10 @@ import (
 // CleanupRound is the result of one round of the cleanup.
 type CleanupRound struct {
 	Removed []RemovedRows `json:"removed"`
-	// Partitions are parts of tables that were made for the months to come, or dropped.
+	// Partitions are created or dropped partitions of tables.
 	Made    []string `json:"made,omitempty"`
 	Dropped []string `json:"dropped,omitempty"`
-	// More says that there is more to be removed.
+	// More reports that more rows remain to be removed.
 	More bool `json:"more"`
 }
 
@@ -27,15 +27,14 @@ type RemovedRows struct {
 	Rows int    `json:"rows"`
 }
 
-// count notes how many of a kind were removed, if any.
+// count records the number of removed rows of a kind, if any.
 func (r *CleanupRound) count(kind string, n int) {
 	if n > 0 {
 		r.Removed = append(r.Removed, RemovedRows{Kind: kind, Rows: n})
 	}
 }
 
-// roundBatches bounds the batches of each kind in one round, so that none waits long
-// for the others.
+// roundBatches limits the batches of each kind in one round, so that no kind waits long for the others.
 const roundBatches = 20
 
 // Cleanup creates the partitions of the coming months, drops expired ones, and removes data after its retention
@@ -76,8 +75,8 @@ func (a *Activities) Cleanup(ctx context.Context) (CleanupRound, error) {
 // the files of former archives that it removes.
 const archiveBatch = 100
 
-// removeReleased removes files of archives that are not needed any more. One that cannot be
-// deleted holds up no other.
+// removeReleased deletes files of former archives that are no longer needed. A file that cannot be deleted delays no
+// other.
 func (a *Activities) removeReleased(ctx context.Context, round *CleanupRound) error {
 	released, err := a.Store.ReleasedArchives(ctx, archiveBatch)
 	if err != nil {
@@ -98,8 +97,8 @@ func (a *Activities) removeReleased(ctx context.Context, round *CleanupRound) er
 	return failed
 }
 
-// archiveRound moves envelopes that ended long ago to archives, one after the other. An
-// envelope that cannot be archived stays where it is, and is tried again some days later.
+// archiveRound archives envelopes that ended long ago, one after the other. An envelope that cannot be archived stays
+// in the database, and is retried some days later.
 func (a *Activities) archiveRound(ctx context.Context, round *CleanupRound) error {
 	if a.ArchiveAfter <= 0 {
 		return nil

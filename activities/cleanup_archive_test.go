@@ -16,9 +16,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestCleanupArchives: the cleanup archives envelopes that ended long enough ago, if it is enabled. An envelope that
-// cannot be archived stays, delays no other, and is retried later.
-func TestCleanupArchives(t *testing.T) {
+// TestCleanup_ArchivesEndedEnvelopes checks that the cleanup archives envelopes that ended long enough ago, if it is
+// enabled. An envelope that cannot be archived stays, delays no other, and is retried later.
+func TestCleanup_ArchivesEndedEnvelopes(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
@@ -101,8 +101,9 @@ type keepsFiles struct{ blob.Store }
 
 func (keepsFiles) Delete(context.Context, string) error { return errors.New("the object is locked") }
 
-// TestCleanupArchivesBesideAFileThatStays: a file that cannot be deleted is reported, and delays no archiving.
-func TestCleanupArchivesBesideAFileThatStays(t *testing.T) {
+// TestCleanup_UndeletableFileDelaysNothing checks that a file that cannot be deleted is reported, and delays no
+// archiving.
+func TestCleanup_UndeletableFileDelaysNothing(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		ctx := env.t.Context()

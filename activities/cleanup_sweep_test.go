@@ -39,7 +39,7 @@ func (env *fakeEnv) keep(key string) {
 	require.NoError(env.t, env.Blobs.Keep(env.t.Context(), f, key))
 }
 
-// load is an envelope as it is now.
+// load returns the current state of an envelope.
 func (env *fakeEnv) load(in temporal.EnvelopeInput) *models.Envelope {
 	env.t.Helper()
 	e, err := env.Store.Envelope(env.t.Context(), in.AppID, in.EnvelopeID)
@@ -60,9 +60,9 @@ func (env *fakeEnv) timestamps(in temporal.EnvelopeInput) (key string, record fu
 	}
 }
 
-// TestSweepLeavesLaterFiles: when a run of a sealing removes what others left behind, a file
-// that was made since the envelope was completed stays, recorded or about to be.
-func TestSweepLeavesLaterFiles(t *testing.T) {
+// TestSweep_KeepsLaterFiles checks that a sealing run that deletes the files of interrupted ones keeps files created
+// since the envelope was completed, recorded or not.
+func TestSweep_KeepsLaterFiles(t *testing.T) {
 	t.Parallel()
 	t.Run("of the run that completed it", func(t *testing.T) {
 		t.Parallel()

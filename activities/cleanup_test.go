@@ -13,9 +13,9 @@ import (
 	"countersign/store"
 )
 
-// TestCleanupIsBounded: one round removes so much of each kind and says that there is
-// more; the audit trail stays.
-func TestCleanupIsBounded(t *testing.T) {
+// TestCleanup_IsBounded checks that a round deletes a limited number of rows of each kind and reports whether more
+// remain, and that the audit trail stays.
+func TestCleanup_IsBounded(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		ctx := env.t.Context()

@@ -41,9 +41,9 @@ func (a *Activities) sendCopies(ctx, begin context.Context, e *models.Envelope, 
 // errPurged permanently rejects copies.
 var errPurged = &notify.PermanentError{Err: errors.New("the files were deleted at the end of their retention")}
 
-// sendCopy sends the files attached if they fit, or as links otherwise, also if the mail server finds the email too
-// large. Links are recorded in the audit trail: if anybody has only links, all recipients are reminded before the
-// files are deleted.
+// sendCopy sends the files attached if they fit, or as links otherwise, even if only the mail server rejects the size.
+// Links are recorded in the audit trail: if a recipient has only links, all recipients are reminded before the files
+// are deleted.
 func (a *Activities) sendCopy(ctx context.Context, e *models.Envelope, to addressee, v mailSettings) error {
 	begun := models.Mail{ID: a.completedID(to.signer), EnvelopeID: e.ID, SignerID: to.signer.ID, Kind: models.MailCompleted}
 	attach := a.attachmentsFit(e)

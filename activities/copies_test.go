@@ -62,9 +62,10 @@ func copyRecipient(name string, group int) models.SignerInput {
 	return models.SignerInput{Name: name, Email: strings.ToLower(name) + "@example.com", RoutingOrder: group, Kind: models.RecipientCopy}
 }
 
-// TestCopiesHearOfTheEnd: recipients who were notified that a copy would come are notified that none will, however the
-// envelope ended. Recipients who were not notified before, or could not be reached, receive nothing.
-func TestCopiesHearOfTheEnd(t *testing.T) {
+// TestClosing_NotifiesCopyRecipients checks that recipients who were notified that a copy would come are notified that
+// none will, however the envelope ended. Recipients who were not notified before, or could not be reached, receive
+// nothing.
+func TestClosing_NotifiesCopyRecipients(t *testing.T) {
 	t.Parallel()
 	ends := map[string]func(*fakeEnv, *models.Envelope) func(*models.Envelope) error{
 		"voided": func(env *fakeEnv, _ *models.Envelope) func(*models.Envelope) error {
@@ -109,9 +110,9 @@ func TestCopiesHearOfTheEnd(t *testing.T) {
 	}
 }
 
-// TestCopiesAreReplaced: before the end another person can get the copy: the notice goes
-// to them if the one before had it, and everything later too.
-func TestCopiesAreReplaced(t *testing.T) {
+// TestReplaceCopyRecipient_BeforeTheEnd checks that a new recipient gets the notice if the former one had it, and all
+// later emails.
+func TestReplaceCopyRecipient_BeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sentTo(models.SignerInput{Name: "Ada", Email: "ada@example.com", RoutingOrder: 1}, copyRecipient("Cora", 1), copyRecipient("Late", 2))
@@ -141,9 +142,9 @@ func TestCopiesAreReplaced(t *testing.T) {
 	})
 }
 
-// TestACopyIsReplacedTwice: each replacement has a workflow for the notice. The final recipient is notified once,
-// whichever workflow runs first, and also while the other's email is being sent.
-func TestACopyIsReplacedTwice(t *testing.T) {
+// TestReplaceCopyRecipient_Twice checks that each replacement has a workflow for the notice, and that the final
+// recipient is notified once, whichever workflow runs first, even while the other's email is being sent.
+func TestReplaceCopyRecipient_Twice(t *testing.T) {
 	t.Parallel()
 	for _, newestFirst := range []bool{false, true} {
 		onBoth(t, func(env *fakeEnv) {
@@ -184,9 +185,9 @@ func TestACopyIsReplacedTwice(t *testing.T) {
 	}
 }
 
-// TestACopyIsReplaced_AroundItsNotice: who takes the place of a recipient of copies gets one notice, whether the replacement
-// came before the notice was sent, or while it was being sent to the person before.
-func TestACopyIsReplaced_AroundItsNotice(t *testing.T) {
+// TestReplaceCopyRecipient_DuringTheNotice checks that the new recipient of copies gets one notice, whether the
+// replacement came before or during the sending of the former recipient's notice.
+func TestReplaceCopyRecipient_DuringTheNotice(t *testing.T) {
 	t.Parallel()
 	for name, meanwhile := range map[string]bool{"before": false, "meanwhile": true} {
 		t.Run(name, func(t *testing.T) {
@@ -216,9 +217,9 @@ func TestACopyIsReplaced_AroundItsNotice(t *testing.T) {
 	}
 }
 
-// TestARenewalBeforeTheInvitation: while a group's invitation has not been sent, a renewed link, for the same person
-// or another, is mailed once, whichever comes first.
-func TestARenewalBeforeTheInvitation(t *testing.T) {
+// TestRenewLink_BeforeTheInvitation checks that a link renewed before its group is invited, for the same person or
+// another, is emailed once in any order.
+func TestRenewLink_BeforeTheInvitation(t *testing.T) {
 	t.Parallel()
 	changes := map[string]func(*fakeEnv, *models.Envelope, uuid.UUID) error{
 		"resend": func(env *fakeEnv, e *models.Envelope, id uuid.UUID) error {
@@ -309,9 +310,9 @@ func TestARenewalBeforeTheInvitation(t *testing.T) {
 	})
 }
 
-// TestCopiesThatAreTooLarge for the mail server go out as links, once and under the same
-// Message-ID, and the audit trail says so.
-func TestCopiesThatAreTooLarge(t *testing.T) {
+// TestSendCopies_TooLargeForTheServer checks that copies too large for the mail server are sent as links, once and
+// under the same Message-ID, and that the audit trail records it.
+func TestSendCopies_TooLargeForTheServer(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com", "b@example.com")
@@ -334,8 +335,8 @@ func TestCopiesThatAreTooLarge(t *testing.T) {
 	})
 }
 
-// TestLinksToCopiesThatAreRefused: an email that the server permanently rejects counts as not sent in the audit trail.
-func TestLinksToCopiesThatAreRefused(t *testing.T) {
+// TestSendCopies_RejectedLinks checks that a permanently rejected email counts as not sent in the audit trail.
+func TestSendCopies_RejectedLinks(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		env.AttachmentLimit = 1 // as links
@@ -356,8 +357,9 @@ func TestLinksToCopiesThatAreRefused(t *testing.T) {
 	})
 }
 
-// TestNoticesToSeveralCopies: that another recipient was replaced later says nothing of a notice, and each has a Message-ID of its kind.
-func TestNoticesToSeveralCopies(t *testing.T) {
+// TestCopyNotices_HaveSeparateMessageIDs checks that replacing another recipient later does not affect a notice, and
+// that each has the Message-ID of its kind.
+func TestCopyNotices_HaveSeparateMessageIDs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sentTo(models.SignerInput{Name: "Ada", Email: "ada@example.com", RoutingOrder: 1}, copyRecipient("Cora", 1), copyRecipient("Carl", 1))
@@ -386,9 +388,9 @@ func TestNoticesToSeveralCopies(t *testing.T) {
 	})
 }
 
-// TestCopiesAfterThePurge: a recipient without a copy when the files are deleted gets none, and no link to deleted
-// files.
-func TestCopiesAfterThePurge(t *testing.T) {
+// TestSendCopies_AfterThePurge checks that a recipient without a copy when the files are deleted gets neither a copy
+// nor a link.
+func TestSendCopies_AfterThePurge(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int64{1000, 1} { // attached, or as links
 		onBoth(t, func(env *fakeEnv) {
@@ -411,8 +413,9 @@ func TestCopiesAfterThePurge(t *testing.T) {
 	}
 }
 
-// TestCopiesAreOfCompletedEnvelopes: a request for copies of one that is not completed sends nothing.
-func TestCopiesAreOfCompletedEnvelopes(t *testing.T) {
+// TestSendCopiesAgain_NotCompleted checks that a request for copies of an envelope that is not completed sends
+// nothing.
+func TestSendCopiesAgain_NotCompleted(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")

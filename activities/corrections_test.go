@@ -14,9 +14,9 @@ import (
 	"countersign/temporal"
 )
 
-// TestCopiesAreSentAgain: one mail with fresh links for each request, recorded once; none
-// once the files are gone.
-func TestCopiesAreSentAgain(t *testing.T) {
+// TestSendCopiesAgain_OncePerRequest checks that each request sends one email with new links, recorded once, and none
+// after the files are deleted.
+func TestSendCopiesAgain_OncePerRequest(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com", "b@example.com")
@@ -70,9 +70,9 @@ func TestCopiesAreSentAgain(t *testing.T) {
 	})
 }
 
-// TestTheSenderIsToldOfADelegation: once, at the address that the tenant named, and the
-// new person is invited.
-func TestTheSenderIsToldOfADelegation(t *testing.T) {
+// TestDelegation_NotifiesTheSender checks that the tenant's address is notified once, and that the new signer is
+// invited.
+func TestDelegation_NotifiesTheSender(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
@@ -99,9 +99,9 @@ func TestTheSenderIsToldOfADelegation(t *testing.T) {
 	})
 }
 
-// TestRemindersOfAnEnvelopeOfItsOwn: the envelope's interval counts, not the tenant's, and
-// what the person before was sent does not count for the one in their place.
-func TestRemindersOfAnEnvelopeOfItsOwn(t *testing.T) {
+// TestRemind_EnvelopesOwnInterval checks that the envelope's interval has priority over the tenant's, and that emails
+// to the former signer do not count.
+func TestRemind_EnvelopesOwnInterval(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
@@ -138,9 +138,9 @@ func TestRemindersOfAnEnvelopeOfItsOwn(t *testing.T) {
 	})
 }
 
-// TestTheSealNamesWhoWasToSignBefore: with the time of the event that names the successor, so that the record agrees
-// with its chain.
-func TestTheSealNamesWhoWasToSignBefore(t *testing.T) {
+// TestSeal_NamesFormerSigners checks that former signers are named with the time of the event that names the
+// successor, so that record and chain agree.
+func TestSeal_NamesFormerSigners(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com", "b@example.com")

@@ -29,21 +29,20 @@ type DeliverInput struct {
 
 // DeliverResult reports how an attempt that did not fail ended.
 type DeliverResult struct {
-	// Delivered reports that the endpoint accepted the event; otherwise nothing was left to do, unless Wait is set.
+	// Delivered reports that the endpoint accepted the event. If it is false and Wait is zero, nothing was left to do.
 	Delivered bool `json:"delivered,omitempty"`
-	// Wait is the time after which to try again because the endpoint has as many deliveries under way as it may have. No
-	// attempt was made.
+	// Wait is the delay before the next try if the endpoint is at its concurrency limit. No attempt was made.
 	Wait time.Duration `json:"wait,omitempty"`
 	// Made is the number of attempts of this run that were recorded; set with Wait.
 	Made int `json:"made,omitempty"`
 }
 
-// Deliver makes one attempt at a delivery and records it; its number follows from the recorded attempts. After a failed
-// attempt the next one follows on the schedule. A delivery that is settled already needs nothing.
+// Deliver makes one attempt at a delivery and records it; its number follows from the recorded attempts. After a
+// failed attempt the next one follows on the schedule. For a settled delivery it does nothing.
 func (a *Activities) Deliver(ctx context.Context, in DeliverInput) (DeliverResult, error) {
 	job, err := a.Store.DeliveryJob(ctx, in.DeliveryID)
 	if errors.Is(err, models.ErrNotFound) {
-		// A delivery that was created while its endpoint was deleted is still pending, and nothing else would settle it.
+		// A delivery created while its endpoint was deleted is still pending, and must be settled here.
 		return DeliverResult{}, a.Store.AbandonDelivery(ctx, in.DeliveryID, in.Resend)
 	}
 	if err != nil {
@@ -78,7 +77,7 @@ func (a *Activities) attempt(ctx context.Context, in DeliverInput, job *store.De
 	}
 	failpoint.Inject("deliver.posted")
 	if ctx.Err() != nil {
-		return 0, ctx.Err() // cut off: it says nothing about the endpoint
+		return 0, ctx.Err() // interrupted: no failure of the endpoint
 	}
 	record := models.DeliveryAttempt{
 		DeliveryID: in.DeliveryID, At: at, Status: res.Status, LatencyMS: res.Latency.Milliseconds(), Body: res.Body,
@@ -113,8 +112,7 @@ func (a *Activities) attempt(ctx context.Context, in DeliverInput, job *store.De
 	return 0, deliveryError(describeFailure(res), &next)
 }
 
-// jitter is up to a tenth of a delay, so that deliveries that failed together do
-// not come back together.
+// jitter returns up to a tenth of a delay, so that deliveries that failed together are not retried together.
 func (a *Activities) jitter(delay time.Duration) time.Duration {
 	tenth := int64(delay / 10)
 	if a.Random == nil || tenth == 0 {
@@ -132,11 +130,11 @@ func (a *Activities) unrecorded(ctx context.Context, delays []time.Duration, err
 		sdktemporal.ApplicationErrorOptions{Cause: err, NextRetryDelay: next + a.jitter(next)})
 }
 
-// ErrTypeNotDelivered is the type of the failures of deliveries. Their message is what
-// came of the attempt, which names no address and nothing that was sent.
+// ErrTypeNotDelivered is the type of failed deliveries. Their message is the result of the attempt, without addresses
+// and sent content.
 const ErrTypeNotDelivered = "NotDelivered"
 
-// describeFailure says what an endpoint answered that did not take the event.
+// describeFailure describes the response of an endpoint that did not accept the event.
 func describeFailure(res webhook.Result) string {
 	if res.Err != nil {
 		return res.Err.Error()
@@ -174,8 +172,8 @@ func (a *Activities) reportDisabled(ctx context.Context, job *store.DeliveryJob,
 	})
 }
 
-// AbandonDelivery marks a delivery as failed whose last attempt was cut off
-// before it could say so, unless it was sent again since the resend of that number.
+// AbandonDelivery marks a delivery as failed if its last attempt was interrupted before recording the failure, unless
+// it was resent since the resend with the given number.
 func (a *Activities) AbandonDelivery(ctx context.Context, id uuid.UUID, resend int) error {
 	return a.Store.AbandonDelivery(ctx, id, resend)
 }

@@ -13,9 +13,9 @@ import (
 	"countersign/webhook"
 )
 
-// TestEndpointIsSwitchedOff: one that is gone at its first 410, one that only
-// fails after five days; the app's contact learns of it once, the queue ends.
-func TestEndpointIsSwitchedOff(t *testing.T) {
+// TestDeliver_DisablesEndpoint checks that an endpoint is disabled at its first 410 response, or after five days of
+// failures, that the app's contact is notified once, and that its pending deliveries end.
+func TestDeliver_DisablesEndpoint(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		ctx, contact := env.t.Context(), "ops@example.com"

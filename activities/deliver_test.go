@@ -54,9 +54,9 @@ func (env webhookFixture) state(d *models.Delivery) (models.DeliveryStatus, int)
 	return got.Status, got.Attempts
 }
 
-// TestRetryAfterIsHeeded: an endpoint that requests a longer delay than the schedule's gets it, and one that requests
-// a shorter delay gets the schedule's.
-func TestRetryAfterIsHeeded(t *testing.T) {
+// TestDeliver_RetryAfter checks that an endpoint can request a longer delay than the schedule's, and not a shorter
+// one.
+func TestDeliver_RetryAfter(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		to := env.withWebhook()
@@ -85,8 +85,8 @@ func TestRetryAfterIsHeeded(t *testing.T) {
 	})
 }
 
-// TestTheLastAttemptSettles: after it, there is no other.
-func TestTheLastAttemptSettles(t *testing.T) {
+// TestDeliver_LastAttemptSettles checks that no attempt follows the last one.
+func TestDeliver_LastAttemptSettles(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		to := env.withWebhook()
@@ -116,9 +116,9 @@ func TestTheLastAttemptSettles(t *testing.T) {
 	})
 }
 
-// TestNothingWaitsForAnEndpointThatIsGone: a delivery created at the moment when its endpoint was disabled or deleted
-// fails, and can be resent. Other runs are not affected.
-func TestNothingWaitsForAnEndpointThatIsGone(t *testing.T) {
+// TestDeliver_DisabledEndpointFails checks that a delivery created at the moment when its endpoint was disabled or
+// deleted fails, and can be resent. Other runs are not affected.
+func TestDeliver_DisabledEndpointFails(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		for _, gone := range []string{"UPDATE webhooks SET active = false", "DELETE FROM webhooks"} {
@@ -139,8 +139,8 @@ func TestNothingWaitsForAnEndpointThatIsGone(t *testing.T) {
 	})
 }
 
-// TestWaitingForTheLimitIsNoAttempt: nothing is recorded of it.
-func TestWaitingForTheLimitIsNoAttempt(t *testing.T) {
+// TestDeliver_WaitingForTheLimitIsNoAttempt checks that waiting for the concurrency limit is not recorded.
+func TestDeliver_WaitingForTheLimitIsNoAttempt(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		to := env.withWebhook()
@@ -155,8 +155,8 @@ func TestWaitingForTheLimitIsNoAttempt(t *testing.T) {
 	})
 }
 
-// TestOnlyTheNewestRunDelivers: one that was sent again is another workflow's work.
-func TestOnlyTheNewestRunDelivers(t *testing.T) {
+// TestDeliver_OnlyTheNewestRun checks that a former run leaves a resent delivery to its new workflow.
+func TestDeliver_OnlyTheNewestRun(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		to := env.withWebhook()
@@ -176,10 +176,9 @@ func TestOnlyTheNewestRunDelivers(t *testing.T) {
 	})
 }
 
-// TestAttemptsAreCountedFromTheRecord: whatever Temporal counts, the number of an
-// attempt follows from those recorded since the delivery was last sent, and an
-// attempt of a former run settles nothing of the newest.
-func TestAttemptsAreCountedFromTheRecord(t *testing.T) {
+// TestDeliver_NumbersAttemptsFromTheRecord checks that the number of an attempt follows from the recorded attempts
+// since the delivery was last sent, not from Temporal, and that an attempt of a former run settles nothing.
+func TestDeliver_NumbersAttemptsFromTheRecord(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		to := env.withWebhook()
@@ -209,9 +208,9 @@ func TestAttemptsAreCountedFromTheRecord(t *testing.T) {
 	})
 }
 
-// TestUnrecordedAttemptsWait: an attempt that cannot be recorded is repeated after the delay of the schedule, not
-// immediately.
-func TestUnrecordedAttemptsWait(t *testing.T) {
+// TestDeliver_UnrecordedAttemptWaits checks that an attempt that cannot be recorded is repeated after the delay of the
+// schedule, not immediately.
+func TestDeliver_UnrecordedAttemptWaits(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		to := env.withWebhook()
@@ -227,9 +226,8 @@ func TestUnrecordedAttemptsWait(t *testing.T) {
 	})
 }
 
-// TestASuccessForgivesAnEndpoint: five days are counted from the first failure
-// after the last success.
-func TestASuccessForgivesAnEndpoint(t *testing.T) {
+// TestDeliver_SuccessResetsFailures checks that five days are counted from the first failure after the last success.
+func TestDeliver_SuccessResetsFailures(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		to := env.withWebhook()
@@ -264,8 +262,8 @@ func TestASuccessForgivesAnEndpoint(t *testing.T) {
 	})
 }
 
-// TestRetriesAreSpread: by up to a tenth of the delay, and never sooner.
-func TestRetriesAreSpread(t *testing.T) {
+// TestDeliver_SpreadsRetries checks that retries are delayed by up to a tenth of the delay, and never earlier.
+func TestDeliver_SpreadsRetries(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		to := env.withWebhook()

@@ -11,8 +11,9 @@ import (
 	"countersign/models"
 )
 
-// TestClosingMailsGoToInvitedSignersAlone: neither are those who ended it.
-func TestClosingMailsGoToInvitedSignersAlone(t *testing.T) {
+// TestClosing_NotifiesInvitedSigners checks that only invited signers are notified, except the one who ended the
+// envelope.
+func TestClosing_NotifiesInvitedSigners(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		told := func() (out []string) {
@@ -55,8 +56,8 @@ func TestClosingMailsGoToInvitedSignersAlone(t *testing.T) {
 	})
 }
 
-// TestNothingIsSealedOnABrokenChain: the chain differs from what was recorded, so a seal cannot vouch for it.
-func TestNothingIsSealedOnABrokenChain(t *testing.T) {
+// TestSeal_BrokenChain checks that nothing is sealed if the chain differs from the recorded one.
+func TestSeal_BrokenChain(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
@@ -76,8 +77,8 @@ func TestNothingIsSealedOnABrokenChain(t *testing.T) {
 	})
 }
 
-// TestTheFileThatWasUploadedIsSealed: each document's own, by the hash that was recorded.
-func TestTheFileThatWasUploadedIsSealed(t *testing.T) {
+// TestSeal_UploadedFile checks that each document's own file is sealed, identified by its recorded hash.
+func TestSeal_UploadedFile(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
@@ -90,8 +91,9 @@ func TestTheFileThatWasUploadedIsSealed(t *testing.T) {
 	})
 }
 
-// TestFilesThatFitGoAlong: the limit is exact to the byte, for the email and for what it says later.
-func TestFilesThatFitGoAlong(t *testing.T) {
+// TestSendCopies_AttachesFilesUpToTheLimit checks that the limit is exact to the byte, for the email and for its later
+// record.
+func TestSendCopies_AttachesFilesUpToTheLimit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		days, ctx := 30, env.t.Context()

@@ -16,7 +16,7 @@ func (a *Activities) AwaitRoom(ctx context.Context, limit time.Duration) error {
 	return a.awaitRoom(ctx, limit)
 }
 
-// RetentionRound takes the due steps of retentions, and returns what was done.
+// RetentionRound takes the due steps of retentions, and returns the results.
 func (a *Activities) RetentionRound(ctx context.Context) ([]RemovedRows, error) {
 	var round CleanupRound
 	err := a.retentionRound(ctx, &round)

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// HeartbeatInterval is how often a running activity says that it is alive.
+	// HeartbeatInterval is the interval of the heartbeats of a running activity.
 	HeartbeatInterval = 5 * time.Second
-	// HeartbeatTimeout is how long none may be heard before its worker is taken for dead
-	// and another one starts it again.
+	// HeartbeatTimeout is the time without heartbeats after which the worker is considered dead and another one
+	// restarts the activity.
 	HeartbeatTimeout = 3 * HeartbeatInterval
-	// StallTimeout is how long an activity may make no progress (see package pulse) before it is given to another worker: a
-	// hung task does not keep its envelope waiting until the activity's time is over.
+	// StallTimeout is how long an activity may make no progress (see package pulse) before another worker restarts it,
+	// so that a hung task does not delay its envelope until the activity's timeout.
 	StallTimeout = 5 * time.Minute
 )
 
@@ -55,8 +55,8 @@ var errWorkerStopping = errors.New("the worker stops")
 // errStalled is why an activity is canceled that has made no progress for too long.
 var errStalled = errors.New("no progress")
 
-// handBackDelay is after what time Temporal gives it to another worker. None
-// would be the retry policy's.
+// handBackDelay is the delay after which Temporal assigns the activity to another worker. Zero would mean the delay of
+// the retry policy.
 const handBackDelay = time.Millisecond
 
 // ExecuteActivity implements interceptor.ActivityInboundInterceptor.
@@ -86,8 +86,8 @@ func (k *keepAlive) ExecuteActivity(ctx context.Context, in *interceptor.Execute
 	return out, err
 }
 
-// watch sends heartbeats until ctx ends, as long as the activity makes progress. It ends ctx when there was none for too
-// long, and some time after the worker was stopped.
+// watch sends heartbeats until ctx ends, as long as the activity makes progress. It cancels ctx after too long without
+// progress, and some time after the worker was stopped.
 func (k *keepAlive) watch(ctx context.Context, cancel context.CancelCauseFunc, progress <-chan struct{}) {
 	beat := time.NewTicker(HeartbeatInterval)
 	defer beat.Stop()

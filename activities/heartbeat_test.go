@@ -18,8 +18,8 @@ import (
 	"countersign/internal/pulse"
 )
 
-// TestLocalActivitiesAreNotHandedBack: their worker ends them itself.
-func TestLocalActivitiesAreNotHandedBack(t *testing.T) {
+// TestHandBack_NotLocalActivities checks that the worker ends local activities itself.
+func TestHandBack_NotLocalActivities(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
@@ -38,9 +38,9 @@ func TestLocalActivitiesAreNotHandedBack(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestActivitiesAreHandedBack: an activity that runs when the worker stops is canceled after its grace period and
-// handed back. One that fails on its own fails with its own error, and one that ends in time succeeds.
-func TestActivitiesAreHandedBack(t *testing.T) {
+// TestHandBack_AfterTheGracePeriod checks that an activity that runs when the worker stops is canceled after its grace
+// period and handed back. An activity that fails on its own returns its own error, and one that ends in time succeeds.
+func TestHandBack_AfterTheGracePeriod(t *testing.T) {
 	t.Parallel()
 	run := func(stop chan struct{}, work func(context.Context) error) error {
 		var suite testsuite.WorkflowTestSuite
@@ -75,8 +75,8 @@ func TestActivitiesAreHandedBack(t *testing.T) {
 	assert.NotEqual(t, "HandedBack", failed.Type())
 }
 
-// TestKeepAlive_StalledActivity_IsCanceled: a hung activity ends and is retried; one that reports progress continues
-// for longer.
+// TestKeepAlive_StalledActivity_IsCanceled checks that a stalled activity ends and is retried, and that one that
+// reports progress continues.
 func TestKeepAlive_StalledActivity_IsCanceled(t *testing.T) {
 	t.Parallel()
 	const stall = 200 * time.Millisecond

@@ -28,8 +28,8 @@ type InviteInput struct {
 	Reminder *uuid.UUID `json:"reminder,omitempty"`
 }
 
-// ErrTypeRejected is the type of the error of an invitation that reached every recipient but those whose address the mail
-// server permanently rejected. Its message holds the answer of the server, and no address.
+// ErrTypeRejected is the type of the error of an invitation that reached every recipient except those whose address
+// the mail server permanently rejected. Its message contains the server's response, and no address.
 const ErrTypeRejected = "Rejected"
 
 // Invite invites each of the recipients. It fails, and is to be run again, as long as one of them has not been reached; a

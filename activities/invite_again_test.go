@@ -13,9 +13,9 @@ import (
 	"countersign/temporal"
 )
 
-// TestALinkRenewedTwiceInAMoment: each task is for its own link, so that the newest one is mailed once, whichever task
-// runs first, and an ended one is not mailed.
-func TestALinkRenewedTwiceInAMoment(t *testing.T) {
+// TestReinvite_LinkRenewedTwice checks that each task is for its own link, so that the newest one is emailed once in
+// any order, and an ended one is not emailed.
+func TestReinvite_LinkRenewedTwice(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
@@ -65,9 +65,9 @@ func TestALinkRenewedTwiceInAMoment(t *testing.T) {
 	})
 }
 
-// TestTheInvitationOfARefusedRenewal: the invitation of the group waits for the mail to the person who took a signer's place, and
-// no longer once the server has refused it for good.
-func TestTheInvitationOfARefusedRenewal(t *testing.T) {
+// TestInvite_AfterRejectedReinvitation checks that the invitation of the group waits for the email to the signer's
+// replacement, until the server permanently rejects it.
+func TestInvite_AfterRejectedReinvitation(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		ctx := env.t.Context()

@@ -21,11 +21,11 @@ import (
 	"countersign/temporal"
 )
 
-// invite sends the link to a signer, or to the signer's host, by mail and, where there is a phone, by text message. It tells
-// the recipients who receive only copies that one will come. A signer who is not awaited any more gets nothing, nor does one
-// whose link the sender delivers. A replaced link is not sent: the workflow that renewed it sends the new one, and the
-// invitation of the group waits for that, so that the mail goes out once. A permanently rejected address is recorded in the
-// audit trail. It is no error, and notify is called with the answer of the server.
+// invite sends the link to a signer, or to the signer's host, by email and, if there is a phone number, by text
+// message. It announces the copy to recipients who receive only copies. It sends nothing to a signer who is no longer
+// awaited, or whose link the sender delivers. A replaced link is not sent: the workflow that renewed it sends the new
+// one, and the group's invitation waits for that, so that one email is sent. A permanently rejected address is
+// recorded in the audit trail. It is not an error, and invite calls notify with the server's response.
 func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *models.Envelope, v mailSettings, rejected func(string)) error {
 	s := e.Recipient(in.SignerID)
 	if s == nil || !s.Awaited() || !e.Status.Open() {
@@ -65,11 +65,11 @@ func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *mod
 	if wentOut || textHasLink(s) { // the other text says to look for the mail
 		text = a.textInvitation(ctx, e, s, msg)
 	}
-	return errors.Join(err, a.noticeDelegation(ctx, e, s, v), text) // none of them waits for another
+	return errors.Join(err, a.noticeDelegation(ctx, e, s, v), text) // they are sent independently
 }
 
-// renewalSends is for how long the invitation of a routing group leaves a link, or a
-// notice, that was sent anew to the workflow of its own. After that it goes out by either.
+// renewalSends is how long the invitation of a routing group leaves a renewed link or notice to its own workflow.
+// After that, either sends it.
 const renewalSends = 2 * time.Minute
 
 // errTypeRenewalSends is the type of the error of an invitation that another workflow is about to send.
@@ -157,7 +157,7 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 	if msg.ReasonText, err = a.reason(ctx, e); err != nil {
 		return err
 	}
-	var notice error // keeps nobody from theirs
+	var notice error // does not delay the other emails
 	if decliner != nil {
 		notice = a.notifyTenant(ctx, e, v, decliner.ID, templates.Notice{Kind: templates.NoticeDeclined, ByName: decliner.Name, ByAsk: msg.ByAsk, ReasonText: msg.ReasonText, At: msg.At}, "")
 	}
@@ -178,7 +178,7 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 	})))
 }
 
-// reason is what the audit trail says of why the envelope was closed.
+// reason returns the reason in the audit trail for closing the envelope.
 func (a *Activities) reason(ctx context.Context, e *models.Envelope) (string, error) {
 	events, err := a.Store.AuditEvents(ctx, e)
 	if err != nil {
@@ -186,14 +186,14 @@ func (a *Activities) reason(ctx context.Context, e *models.Envelope) (string, er
 	}
 	for _, ev := range events {
 		if ev.Name == models.EventSignerDeclined || ev.Name == models.EventEnvelopeVoided {
-			why, _ := ev.Detail["reason"].(string) // "": none was given
+			why, _ := ev.Detail["reason"].(string) // "": no reason
 			return why, nil
 		}
 	}
 	return "", nil
 }
 
-// serverWords returns the mail server's words of the reason of a rejection, without ours about them, which are English.
+// serverWords returns the mail server's words of a rejection's reason, without the service's own English ones.
 func serverWords(reason string) string {
 	if _, words, ok := strings.Cut(reason, " refused with "); ok {
 		return words
@@ -201,8 +201,8 @@ func serverWords(reason string) string {
 	return reason
 }
 
-// mailEach mails each of the addressees. One that cannot be reached does not keep the others from theirs. When the
-// context begin has ended no further mail is begun, which is an error.
+// mailEach emails each of the addressees. An unreachable addressee does not delay the others. After the context begin
+// has ended it begins no further email, and returns an error.
 func mailEach(begin context.Context, all []addressee, send func(addressee) error) error {
 	var failed error
 	for _, to := range all {
@@ -227,7 +227,7 @@ func (a *Activities) mailBegun(ctx context.Context, begun models.Mail, m notify.
 	}, record)
 }
 
-// recordMail records that a message was sent or, if refused gives a reason, that it was permanently rejected.
+// recordMail records that a message was sent or, if refused is not empty, permanently rejected for that reason.
 type recordMail func(id, refused string) error
 
 // refusedFor is the time for which a message that the server temporarily rejects is retried, from the first rejection
@@ -315,8 +315,8 @@ type refusedError struct {
 
 func (r *refusedError) Unwrap() error { return r.error }
 
-// tryLater is the error of an activity that sends mails. Where it says nothing but that mails were refused, the
-// activity is tried again when the first of them is to be, though not before the retry policy's longest delay.
+// tryLater returns the error of an activity that sends emails. If all its errors are rejections, the activity is
+// retried when the first rejected email is due, but not before the retry policy's longest delay.
 func tryLater(err error) error {
 	wait := waitOfRefused(err)
 	if wait <= time.Minute {
@@ -325,7 +325,7 @@ func tryLater(err error) error {
 	return sdktemporal.NewApplicationErrorWithOptions(err.Error(), "MailRefused", sdktemporal.ApplicationErrorOptions{NextRetryDelay: wait})
 }
 
-// waitOfRefused is the shortest wait of the mails that were refused; 0: err is about something else as well.
+// waitOfRefused returns the shortest wait of the rejected emails; 0 if err contains another error.
 func waitOfRefused(err error) time.Duration {
 	switch e := err.(type) { //nolint:errorlint // each error of those that are joined is looked at
 	case *refusedError:
@@ -358,7 +358,7 @@ func ignoreRefused(err error) error {
 	return err
 }
 
-// recordInvited notes in the audit trail, and with the mail, that an invitation went out or was refused.
+// recordInvited records in the audit trail, and with the email, that an invitation was sent or rejected.
 func (a *Activities) recordInvited(ctx context.Context, in temporal.InviteInput, mailID, refused string) error {
 	return a.recordMail(ctx, in.EnvelopeInput, mailID, refused, func(e *models.Envelope) error {
 		if refused != "" {

@@ -11,9 +11,9 @@ import (
 	"countersign/models"
 )
 
-// TestMailsLookAsTheTenantChose: colour, footer, help and the logo as a part of the mail;
-// without a choice there is no picture.
-func TestMailsLookAsTheTenantChose(t *testing.T) {
+// TestMails_HaveTheTenantsBranding checks color, footer, help link and the attached logo, and that emails without
+// branding have no logo.
+func TestMails_HaveTheTenantsBranding(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		ctx := env.t.Context()

@@ -10,9 +10,9 @@ import (
 	"countersign/temporal"
 )
 
-// TestEveryMailSaysWhatItIs: its kind, its addressee, its sender's name and the address for replies; and the service
-// records it under the same kind.
-func TestEveryMailSaysWhatItIs(t *testing.T) {
+// TestMails_HaveKindAndAddresses checks the kind, addressee, sender name and reply address of each email, and that it
+// is recorded with the same kind.
+func TestMails_HaveKindAndAddresses(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		ctx := env.t.Context()

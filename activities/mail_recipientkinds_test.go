@@ -72,8 +72,8 @@ func (env *fakeEnv) finishes(of *models.Envelope, i int) {
 	})
 }
 
-// TestMailsOfEveryKind: the addressees and languages of all emails, from the invitation to the copies.
-func TestMailsOfEveryKind(t *testing.T) {
+// TestMails_ByKindOfRecipient checks the addressees and languages of all emails, from the invitation to the copies.
+func TestMails_ByKindOfRecipient(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
@@ -139,8 +139,9 @@ func TestMailsOfEveryKind(t *testing.T) {
 	})
 }
 
-// TestClosingMailsOfEveryKind: the host is notified, and recipients to whom the sender writes are not.
-func TestClosingMailsOfEveryKind(t *testing.T) {
+// TestClosing_ByKindOfRecipient checks that the host is notified, and that recipients whose links the sender delivers
+// are not.
+func TestClosing_ByKindOfRecipient(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		host := &models.Host{Name: "Hal", Email: "hal@example.com"}
@@ -162,8 +163,8 @@ func TestClosingMailsOfEveryKind(t *testing.T) {
 	})
 }
 
-// TestCopyNoticesThatAreRefused: the envelope continues, and its chain records it.
-func TestCopyNoticesThatAreRefused(t *testing.T) {
+// TestCopyNotice_Rejected checks that the envelope continues, and that its chain records the rejection.
+func TestCopyNotice_Rejected(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		own := "office@acme.example"

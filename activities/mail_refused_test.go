@@ -17,9 +17,9 @@ import (
 	"countersign/temporal"
 )
 
-// TestAnAddressThatIsRefusedForDays is given up, and the others' mails go out once. A mail
-// server that is down longer than that loses no mail.
-func TestAnAddressThatIsRefusedForDays(t *testing.T) {
+// TestRejectedMail_IsGivenUpAfterDays checks that an address that is rejected for days is given up, that the others'
+// emails are sent once, and that a longer outage of the server loses no email.
+func TestRejectedMail_IsGivenUpAfterDays(t *testing.T) {
 	t.Parallel()
 	const days = 5 * 24 * time.Hour
 	onBoth(t, func(env *fakeEnv) {
@@ -81,8 +81,9 @@ func TestAnAddressThatIsRefusedForDays(t *testing.T) {
 	})
 }
 
-// TestALaterAttemptHasMoreTime: the first takes up to ten seconds, and a slow server gets a minute after that.
-func TestALaterAttemptHasMoreTime(t *testing.T) {
+// TestMailTimeout_GrowsWithAttempts checks that the first attempt takes up to ten seconds, and later ones up to a
+// minute.
+func TestMailTimeout_GrowsWithAttempts(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
@@ -97,8 +98,9 @@ func TestALaterAttemptHasMoreTime(t *testing.T) {
 	})
 }
 
-// TestWhyAMailWaits: the reason of the last attempt that was in vain is with the mail until it goes out.
-func TestWhyAMailWaits(t *testing.T) {
+// TestDelayedMail_HasAReason checks that the error of the last failed attempt is stored with the email until it is
+// sent.
+func TestDelayedMail_HasAReason(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
@@ -121,9 +123,9 @@ func TestWhyAMailWaits(t *testing.T) {
 	})
 }
 
-// TestTheDaysBeforeTheFirstRefusal are not counted: a server that comes back temporarily rejects some of the waiting
-// messages, emails and text messages alike.
-func TestTheDaysBeforeTheFirstRefusal(t *testing.T) {
+// TestRejectedMail_DaysCountFromTheFirstRejection checks that the time before the first rejection does not count: a
+// server that comes back temporarily rejects some of the waiting messages, emails and text messages alike.
+func TestRejectedMail_DaysCountFromTheFirstRejection(t *testing.T) {
 	t.Parallel()
 	const days = 5 * 24 * time.Hour
 	down := errors.New("connection refused")
@@ -162,9 +164,9 @@ func TestTheDaysBeforeTheFirstRefusal(t *testing.T) {
 	})
 }
 
-// TestRefusedMailsAreTriedLessAndLessOften: at first as the retry policy says, at last every half
-// hour; but not where the mail server is down.
-func TestRefusedMailsAreTriedLessAndLessOften(t *testing.T) {
+// TestRejectedMails_RetryDelaysGrow checks that retries follow the retry policy at first and come every half hour at
+// last, unless the mail server is down.
+func TestRejectedMails_RetryDelaysGrow(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
@@ -204,9 +206,9 @@ func TestRefusedMailsAreTriedLessAndLessOften(t *testing.T) {
 	})
 }
 
-// TestAReminderToAnotherPersonHasItsOwnDays: the reminder of the one before had the same
-// Message-ID, and was refused.
-func TestAReminderToAnotherPersonHasItsOwnDays(t *testing.T) {
+// TestRejectedReminder_AfterReplacement checks that the rejections of the former signer's reminder with the same
+// Message-ID do not count.
+func TestRejectedReminder_AfterReplacement(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	onBoth(t, func(env *fakeEnv) {
@@ -239,8 +241,9 @@ func TestAReminderToAnotherPersonHasItsOwnDays(t *testing.T) {
 	})
 }
 
-// TestAReminderThatIsRefusedForHours replaces the link once, however long it is to the next one.
-func TestAReminderThatIsRefusedForHours(t *testing.T) {
+// TestRejectedReminder_ReplacesLinkOnce checks that a reminder that is rejected for hours replaces the link once, for
+// any interval.
+func TestRejectedReminder_ReplacesLinkOnce(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	onBoth(t, func(env *fakeEnv) {
@@ -264,8 +267,8 @@ func TestAReminderThatIsRefusedForHours(t *testing.T) {
 	})
 }
 
-// TestNoMailIsBegunAfterItsTime: unsent emails are an error, so that they are retried, and so are failed ones.
-func TestNoMailIsBegunAfterItsTime(t *testing.T) {
+// TestInvite_UnsentMailsAreAnError checks that unsent and failed emails are errors, so that they are retried.
+func TestInvite_UnsentMailsAreAnError(t *testing.T) {
 	t.Parallel()
 	begin, cancel := context.WithCancel(t.Context())
 	failed, sent := errors.New("451 later"), 0

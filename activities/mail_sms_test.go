@@ -26,9 +26,9 @@ func (x *fakeSMS) Send(_ context.Context, _, text string) error {
 	return nil
 }
 
-// TestTextMessages: who proves by a text message to have the phone does not get
-// the link by one, too; everybody else gets a short one that leads to the same.
-func TestTextMessages(t *testing.T) {
+// TestTextMessages_LinkUnlessCode checks that a signer who is verified by text message does not get the link by text
+// message, and that the others get a short link to the same page.
+func TestTextMessages_LinkUnlessCode(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		phone := &fakeSMS{}
@@ -67,9 +67,9 @@ func TestTextMessages(t *testing.T) {
 	})
 }
 
-// TestTextMessagesWhileAMailIsRefused: the text that has the link does not wait for the mail, nor
-// for a notice to the sender; the one that says to look for the mail waits for the mail alone.
-func TestTextMessagesWhileAMailIsRefused(t *testing.T) {
+// TestTextMessages_WhileMailIsRejected checks that a text message with the link waits neither for the email nor for a
+// notice to the sender, and that one that mentions the email waits for it.
+func TestTextMessages_WhileMailIsRejected(t *testing.T) {
 	t.Parallel()
 	number, notify := "+442079460958", "sender@example.com"
 	for _, test := range []struct {
@@ -114,9 +114,9 @@ func TestTextMessagesWhileAMailIsRefused(t *testing.T) {
 	}
 }
 
-// TestNoTextMessageAboutAMailThatWasRefused for good: whoever proves to have the phone is not told to
-// look for it.
-func TestNoTextMessageAboutAMailThatWasRefused(t *testing.T) {
+// TestTextMessages_NotAboutRejectedMail checks that a signer verified by text message gets none that mentions a
+// permanently rejected email.
+func TestTextMessages_NotAboutRejectedMail(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		ctx, phone, number := env.t.Context(), &fakeSMS{}, "+442079460958"
@@ -135,9 +135,9 @@ func TestNoTextMessageAboutAMailThatWasRefused(t *testing.T) {
 	})
 }
 
-// TestTheLinkInATextMessage is not replaced by a reminder, which is a mail alone: text and mail go
-// out anew together, also to who signs by the text, as the address is refused.
-func TestTheLinkInATextMessage(t *testing.T) {
+// TestTextMessages_KeepTheirLink checks that a reminder, which is only an email, does not replace the link of a text
+// message, and that both are sent again together.
+func TestTextMessages_KeepTheirLink(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	onBoth(t, func(env *fakeEnv) {
@@ -169,8 +169,8 @@ func TestTheLinkInATextMessage(t *testing.T) {
 	})
 }
 
-// TestExpireWithoutADatabase is tried again: nothing is known of the envelope's end.
-func TestExpireWithoutADatabase(t *testing.T) {
+// TestExpire_RetriesWithoutDatabase checks that an expiry is retried while the state of the envelope is unknown.
+func TestExpire_RetriesWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		_, in := env.sent("ada@example.com")

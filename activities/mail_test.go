@@ -9,9 +9,9 @@ import (
 	sdktemporal "go.temporal.io/sdk/temporal"
 )
 
-// TestWhenRefusedMailsAreTriedAgain: when the first of them is due, if all that failed was refused; if anything else failed, as the
-// retry policy says.
-func TestWhenRefusedMailsAreTriedAgain(t *testing.T) {
+// TestRejectedMails_NextAttempt checks that rejected emails are retried when the first of them is due, and that any
+// other failure follows the retry policy.
+func TestRejectedMails_NextAttempt(t *testing.T) {
 	t.Parallel()
 	refused := func(wait time.Duration) error { return &refusedError{error: errors.New("451 later"), wait: wait} }
 	delay := func(all ...error) time.Duration {

@@ -10,16 +10,17 @@ import (
 )
 
 const (
-	// firstMailTimeout bounds the first attempt at a mail: a server that hangs soon gives its slot to another mail.
+	// firstMailTimeout limits the first attempt to send an email, so that a hanging server soon frees the slot for
+	// another email.
 	firstMailTimeout = 10 * time.Second
-	// mailTimeout bounds the later attempts. RFC 5321 section 4.5.3.2 asks clients for patience.
+	// mailTimeout limits later attempts. RFC 5321 section 4.5.3.2 asks clients for patience.
 	mailTimeout = time.Minute
-	// maxMailWait is the longest time after which an activity without a slot looks for one again.
+	// maxMailWait is the longest delay before an activity without a slot tries again.
 	maxMailWait = time.Minute
 )
 
-// MailLimit limits how many activities of one app send mail at the same time in this process, so that an app whose mails hang
-// leaves the other slots of the task queue to the other apps.
+// MailLimit limits how many activities of one app send email at the same time in this process, so that an app whose
+// emails hang does not delay other apps.
 type MailLimit struct {
 	perApp int
 	slots  limit.Keyed
@@ -33,8 +34,8 @@ func NewMailLimit(perApp int, now func() time.Time) *MailLimit {
 // errTypeMailBusy is the type of the error of an activity whose app has no mail slot left.
 const errTypeMailBusy = "MailBusy"
 
-// takeMailSlot takes a mail slot of the app. It does not wait: the activity is run again when a slot should be free, and leaves
-// its slot of the task queue to another app until then.
+// takeMailSlot acquires a mail slot of the app. Instead of waiting it returns an error that runs the activity again
+// when a slot should be free, which frees the task queue's slot for other apps.
 func (a *Activities) takeMailSlot(app uuid.UUID) (release func(), err error) {
 	if a.MailLimit == nil {
 		return func() {}, nil

@@ -39,9 +39,9 @@ func (env *fakeEnv) mail(e *models.Envelope, kind models.MailKind) models.Mail {
 	return models.Mail{}
 }
 
-// TestClosedWhileAMailGoesOut: the mail is on record as sent, the trail of the
-// closed envelope says nothing of it, and it is no error.
-func TestClosedWhileAMailGoesOut(t *testing.T) {
+// TestInvite_EnvelopeClosedWhileSending checks that the email is recorded as sent without an event in the closed
+// envelope's trail, and without an error.
+func TestInvite_EnvelopeClosedWhileSending(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
@@ -65,9 +65,9 @@ func TestClosedWhileAMailGoesOut(t *testing.T) {
 	})
 }
 
-// TestClosedBetweenTwoReminders: the second signer's link is not replaced, and
-// nothing more is sent.
-func TestClosedBetweenTwoReminders(t *testing.T) {
+// TestRemind_EnvelopeClosedInBetween checks that the second signer's link is not replaced, and that no further email
+// is sent.
+func TestRemind_EnvelopeClosedInBetween(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com", "b@example.com")
@@ -89,8 +89,9 @@ func TestClosedBetweenTwoReminders(t *testing.T) {
 	})
 }
 
-// TestClosedWhileSealingFails: an operator closed the envelope first, and the failure is reported as it is.
-func TestClosedWhileSealingFails(t *testing.T) {
+// TestSeal_EnvelopeClosedWhileFailing checks that the failure is reported unchanged if an operator closed the envelope
+// first.
+func TestSeal_EnvelopeClosedWhileFailing(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
@@ -108,9 +109,9 @@ func TestClosedWhileSealingFails(t *testing.T) {
 	})
 }
 
-// TestAStoppedWorkerBlamesNobody: an activity that was cut off says nothing of the
-// document or the endpoint.
-func TestAStoppedWorkerBlamesNobody(t *testing.T) {
+// TestStoppedWorker_RecordsNoProblem checks that an interrupted activity records no problem of the document or the
+// endpoint.
+func TestStoppedWorker_RecordsNoProblem(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
@@ -134,7 +135,7 @@ func TestAStoppedWorkerBlamesNobody(t *testing.T) {
 	})
 }
 
-// cutOff is an endpoint whose response comes too late.
+// cutOff is an endpoint whose response arrives too late.
 type cutOff func()
 
 func (stop cutOff) Deliver(context.Context, webhook.Request) webhook.Result {
@@ -142,8 +143,8 @@ func (stop cutOff) Deliver(context.Context, webhook.Request) webhook.Result {
 	return webhook.Result{Err: errors.New("cut off")}
 }
 
-// TestActivitiesOfAnUnknownEnvelope: they are not retried.
-func TestActivitiesOfAnUnknownEnvelope(t *testing.T) {
+// TestActivities_UnknownEnvelopeIsFinal checks that they are not retried.
+func TestActivities_UnknownEnvelopeIsFinal(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		in := temporal.EnvelopeInput{AppID: env.app.ID, EnvelopeID: uuid.New()}
@@ -157,8 +158,8 @@ func TestActivitiesOfAnUnknownEnvelope(t *testing.T) {
 	})
 }
 
-// TestOnlyRefusalsAreFinal: errors that may pass are retried.
-func TestOnlyRefusalsAreFinal(t *testing.T) {
+// TestActivityErrors_OnlyRejectionsAreFinal checks that temporary errors are retried.
+func TestActivityErrors_OnlyRejectionsAreFinal(t *testing.T) {
 	t.Parallel()
 	var failed *sdktemporal.ApplicationError
 	require.ErrorAs(t, activities.NonRetryable(models.ErrNotFound), &failed)
@@ -176,9 +177,9 @@ func (a anchorer) Run(context.Context) (*store.Anchor, error) {
 	return &store.Anchor{Number: 7, Entries: 3}, a.err
 }
 
-// TestAnchorsAreReported: their number, and how much they cover; a worker without
-// an authority says so.
-func TestAnchorsAreReported(t *testing.T) {
+// TestAnchorAudit_ReportsTheAnchor checks that it reports the anchor's number and size, and an error without a
+// time-stamp authority.
+func TestAnchorAudit_ReportsTheAnchor(t *testing.T) {
 	t.Parallel()
 	_, err := (&activities.Activities{}).AnchorAudit(t.Context())
 	require.ErrorContains(t, err, "COUNTERSIGN_TSA_ANCHOR")

@@ -79,7 +79,7 @@ func (a *Activities) notificationMail(ctx context.Context, in temporal.Notificat
 	return begun, &sent, nil
 }
 
-// viewingOwner returns the console user who sent an envelope; nil if there is none who may still see it.
+// viewingOwner returns the console user who sent an envelope; nil if there is none, or the user may no longer see it.
 func (a *Activities) viewingOwner(ctx context.Context, e *models.Envelope) (*models.ConsoleUser, error) {
 	if e.OwnerID == nil {
 		return nil, nil //nolint:nilnil // an application sent it
@@ -98,7 +98,7 @@ func (a *Activities) viewingOwner(ctx context.Context, e *models.Envelope) (*mod
 	return user, nil
 }
 
-// eventSigner returns the recipient that an event is about; nil if it is about none.
+// eventSigner returns the recipient of an event; nil if it concerns none.
 func eventSigner(e *models.Envelope, ev *models.Event) *models.Signer {
 	text, _ := ev.Detail["signerId"].(string) // "": none
 	id, err := uuid.Parse(text)
@@ -115,7 +115,7 @@ func known(kind models.NotificationKind, e *models.Envelope, s *models.Signer, u
 	if kind.Problem() && v.notify != "" && models.EmailKey(v.notify) == own {
 		return true
 	}
-	switch kind { //nolint:exhaustive // nobody else reports the others
+	switch kind { //nolint:exhaustive // no one else reports the others
 	case models.NotifyOpened, models.NotifySigned, models.NotifyDeclined:
 		return s != nil && models.EmailKey(invitee(s).Email) == own
 	case models.NotifyCompleted:
@@ -124,8 +124,8 @@ func known(kind models.NotificationKind, e *models.Envelope, s *models.Signer, u
 	return false
 }
 
-// overtaken reports whether a later event makes a notification needless: the last signature is reported by the completed
-// envelope, and an address that was rejected may have been corrected.
+// overtaken reports whether a later event makes a notification unnecessary: the completion reports the last signature,
+// and a rejected address may have been corrected.
 func overtaken(kind models.NotificationKind, e *models.Envelope, s *models.Signer, chosen *models.NotificationSettings, later []models.Event) bool {
 	happened := func(name models.EventName) bool {
 		return slices.ContainsFunc(later, func(ev models.Event) bool {
@@ -143,7 +143,7 @@ func overtaken(kind models.NotificationKind, e *models.Envelope, s *models.Signe
 	return false
 }
 
-// toSender returns the addressee of an email to a console user. at is the time of what it reports.
+// toSender returns the addressee of an email to a console user. at is the time of the reported event.
 func (a *Activities) toSender(user *models.ConsoleUser, chosen *models.NotificationSettings, v mailSettings, at time.Time) (templates.To, error) {
 	token, err := a.Tokens.IssueUnsubscribe(user, at)
 	if err != nil {
@@ -172,7 +172,7 @@ func (a *Activities) notification(to templates.To, kind models.NotificationKind,
 		if s != nil {
 			n.ByAsk = templates.Ask(e.AskedInPerson(s))
 		}
-		n.ReasonText, _ = ev.Detail["reason"].(string) // "": none was given
+		n.ReasonText, _ = ev.Detail["reason"].(string) // "": no reason
 	case models.NotifySealingProblem:
 		n.At = e.AllSignedAt()
 	case models.NotifySigned, models.NotifyExpired:
@@ -189,7 +189,7 @@ func (a *Activities) envelopeURL(id uuid.UUID) string {
 	return a.BaseURL + "/console#/envelopes/" + id.String()
 }
 
-// senderMail is an email to a console user in the look of a tenant. Nobody reads replies to it.
+// senderMail is an email to a console user with a tenant's branding. Replies to it are not read.
 func senderMail(kind models.MailKind, user *models.ConsoleUser, to templates.To, v mailSettings, id string, content templates.Content) notify.Mail {
 	m := newMail(kind, notify.Address{Name: user.Name, Email: user.Email}, v, id, content)
 	m.ReplyTo, m.UnsubscribeURL = "", to.UnsubscribeURL
@@ -210,9 +210,9 @@ func (a *Activities) digestRound(ctx context.Context, round *CleanupRound) error
 	return err
 }
 
-// SendDigest sends a console user what happened to the envelopes that they sent, and removes it from what waits. If the
-// process ends between the two, the digest is sent again under the same Message-ID. It sends nothing if nothing happened
-// that the user may see.
+// SendDigest sends a console user the pending events of the envelopes that they sent, and then deletes the pending
+// events. If the process ends in between, the digest is sent again under the same Message-ID. It sends nothing if the
+// user may see none of the events.
 func (a *Activities) SendDigest(ctx context.Context, in temporal.DigestInput) error {
 	release, err := a.takeMailSlot(in.AppID)
 	if err != nil {
@@ -272,9 +272,9 @@ func (a *Activities) sendDigest(ctx context.Context, user *models.ConsoleUser, c
 	return nil
 }
 
-// digestOf returns the items by envelope, in the order of the first event, and the number of envelopes that are too many. It
-// leaves out envelopes that the user may not see, and what the user did as a signer. tenant is that of all listed envelopes;
-// "" if they are of several: the digest then has the name and look of the app.
+// digestOf returns the items by envelope, in the order of the first event, and the number of omitted envelopes beyond
+// the limit. It excludes envelopes that the user may not see, and the user's own actions as a signer. tenant is that of
+// all listed envelopes; "" if they belong to several: the digest then has the name and branding of the app.
 func (a *Activities) digestOf(ctx context.Context, user *models.ConsoleUser, items []models.DigestItem) (out []templates.DigestEnvelope, more int, tenant string, err error) {
 	var order []uuid.UUID
 	byEnvelope := make(map[uuid.UUID][]models.DigestItem)

@@ -84,7 +84,7 @@ func (env *fakeEnv) decline(e *models.Envelope, i int) {
 	})
 }
 
-// notifications returns what the outbox asks for: the notifications, and the digests.
+// notifications returns the requests in the outbox: the notifications, and the digests.
 func (env *fakeEnv) notifications() (each []temporal.NotificationInput, digests []temporal.DigestInput) {
 	env.t.Helper()
 	for {
@@ -105,7 +105,7 @@ func (env *fakeEnv) notifications() (each []temporal.NotificationInput, digests 
 	}
 }
 
-// notifySender runs the activities that the outbox asks for, each twice.
+// notifySender runs the requested activities of the outbox, each twice.
 func (env *fakeEnv) notifySender() {
 	env.t.Helper()
 	each, _ := env.notifications()
@@ -115,9 +115,9 @@ func (env *fakeEnv) notifySender() {
 	}
 }
 
-// TestNotifySender: one email for each event that the sender wants, all in one thread, in the sender's language and time
-// zone, with the ways to end them.
-func TestNotifySender(t *testing.T) {
+// TestNotifySender_OneEmailPerEvent checks that each wanted event is one email in one thread, in the sender's language
+// and time zone, with links to unsubscribe.
+func TestNotifySender_OneEmailPerEvent(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		box := env.bySMTP()
@@ -180,7 +180,7 @@ func TestNotifySender(t *testing.T) {
 	})
 }
 
-// TestNotifySender_ProblemsAreReported: what ends an envelope, or needs the sender.
+// TestNotifySender_ProblemsAreReported checks the notifications about the end of an envelope and required actions.
 func TestNotifySender_ProblemsAreReported(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -212,9 +212,9 @@ func TestNotifySender_ProblemsAreReported(t *testing.T) {
 	})
 }
 
-// TestNotifySender_NobodyElseIsTold: no email to a user who may not see the envelope any more, whose choice has changed, or
-// who knows already.
-func TestNotifySender_NobodyElseIsTold(t *testing.T) {
+// TestNotifySender_OnlyWhoMayAndWants checks that no email is sent to a user who may no longer see the envelope, whose
+// settings have changed, or who caused the event.
+func TestNotifySender_OnlyWhoMayAndWants(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(env *fakeEnv, u *models.ConsoleUser, e *models.Envelope){
 		"disabled": func(env *fakeEnv, u *models.ConsoleUser, _ *models.Envelope) {
@@ -271,8 +271,9 @@ func (env *fakeEnv) exec(query string, args ...any) {
 	require.NoError(env.t, err)
 }
 
-// TestNotifySender_ASenderWhoSignsGetsTheCopy: and not a notification of the end besides.
-func TestNotifySender_ASenderWhoSignsGetsTheCopy(t *testing.T) {
+// TestNotifySender_SenderWhoSignsGetsOnlyTheCopy checks that a sender who signs gets no separate notification of the
+// completion.
+func TestNotifySender_SenderWhoSignsGetsOnlyTheCopy(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		grace := env.user("grace@acme.example", models.RoleSender)
@@ -287,9 +288,9 @@ func TestNotifySender_ASenderWhoSignsGetsTheCopy(t *testing.T) {
 	})
 }
 
-// TestNotifySender_SentOnceAfterACut: an attempt whose end is unknown is repeated under the same Message-ID, and an address that
-// is permanently rejected ends the attempts.
-func TestNotifySender_SentOnceAfterACut(t *testing.T) {
+// TestNotifySender_SentOnceAfterInterruption checks that an attempt with unknown outcome is repeated under the same
+// Message-ID, and that a permanent rejection ends the attempts.
+func TestNotifySender_SentOnceAfterInterruption(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		grace := env.user("grace@acme.example", models.RoleSender)
@@ -317,8 +318,9 @@ func TestNotifySender_SentOnceAfterACut(t *testing.T) {
 	})
 }
 
-// TestSendDigest: one email a day with what happened, by envelope; none if nothing did, or nothing that the user may see.
-func TestSendDigest(t *testing.T) {
+// TestSendDigest_GroupsByEnvelope checks that one email a day lists the events by envelope, and that none is sent
+// without events that the user may see.
+func TestSendDigest_GroupsByEnvelope(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		box := env.bySMTP()
@@ -363,8 +365,8 @@ func TestSendDigest(t *testing.T) {
 	})
 }
 
-// TestSendDigest_Again: a mail server that is down keeps the items, and one that rejects the address does not.
-func TestSendDigest_Again(t *testing.T) {
+// TestSendDigest_Retry checks that an unavailable mail server keeps the items, and a rejected address does not.
+func TestSendDigest_Retry(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		ctx := env.t.Context()

@@ -13,9 +13,9 @@ import (
 	"countersign/temporal"
 )
 
-// TestMailsUseTheTenantsSettings: emails use the tenant's language, name and address for replies, and the tenant's
-// contact is notified of problems.
-func TestMailsUseTheTenantsSettings(t *testing.T) {
+// TestMails_UseTenantSettings checks that emails use the tenant's language, name and reply address, and that the
+// tenant's contact is notified of problems.
+func TestMails_UseTenantSettings(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		ctx, name, language, reply, own := env.t.Context(), "Müller & Söhne", "de", "antwort@mueller.example", "buero@mueller.example"
@@ -50,9 +50,8 @@ func TestMailsUseTheTenantsSettings(t *testing.T) {
 	})
 }
 
-// TestFailedInvitationsAreMailed: the sender's people, and nobody where they named
-// no address.
-func TestFailedInvitationsAreMailed(t *testing.T) {
+// TestFailedInvitation_NotifiesTheContact checks that the sender's contact is notified, if there is one.
+func TestFailedInvitation_NotifiesTheContact(t *testing.T) {
 	t.Parallel()
 	for _, told := range []bool{true, false} {
 		onBoth(t, func(env *fakeEnv) {
@@ -81,9 +80,9 @@ func TestFailedInvitationsAreMailed(t *testing.T) {
 	}
 }
 
-// TestARefusalIsToldWhereverItWasCutOff: before the rejection was recorded, and before the sender's contact was
-// notified.
-func TestARefusalIsToldWhereverItWasCutOff(t *testing.T) {
+// TestFailedInvitation_NotifiesAfterInterruption checks that the sender's contact is notified even if the attempt was
+// interrupted before the rejection was recorded or the email sent.
+func TestFailedInvitation_NotifiesAfterInterruption(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		own := "office@acme.example"
@@ -113,8 +112,8 @@ func TestARefusalIsToldWhereverItWasCutOff(t *testing.T) {
 	})
 }
 
-// TestStuckSealingIsMailed: once for each problem.
-func TestStuckSealingIsMailed(t *testing.T) {
+// TestStuckSealing_NotifiesOnce checks that each problem causes one email.
+func TestStuckSealing_NotifiesOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		own := "office@acme.example"

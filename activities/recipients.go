@@ -16,7 +16,7 @@ import (
 	"countersign/temporal"
 )
 
-// addressee is where a mail about a recipient goes.
+// addressee is the receiver of an email about a recipient.
 type addressee struct {
 	signer  *models.Signer
 	address notify.Address
@@ -48,7 +48,7 @@ func mailed(to []*models.Signer, address func(*models.Signer) notify.Address) []
 // languageOf is the language of mails to a recipient.
 func (v mailSettings) languageOf(s *models.Signer) string { return cmp.Or(s.Language, v.language) }
 
-// part is what the seal record says of the part that a signer plays.
+// part returns the signer's role as described in the seal record.
 func part(e *models.Envelope, s *models.Signer) seal.Part {
 	p := seal.Part{Kind: string(s.ShownKind())}
 	if h := s.Host(); h != nil {
@@ -120,8 +120,8 @@ func (a *Activities) toldOfCopies(ctx context.Context, e *models.Envelope) ([]*m
 	return slices.DeleteFunc(slices.Clone(e.Copies), func(s *models.Signer) bool { return !told[s.ID] }), nil
 }
 
-// reportBounce notifies the tenant if err says that a recipient's address was permanently rejected, and calls rejected
-// with the answer of the server. It returns every other error. what distinguishes such rejections.
+// reportBounce notifies the tenant if err reports that a recipient's address was permanently rejected, and calls
+// rejected with the server's response. It returns every other error. what is the kind of the rejected email.
 func (a *Activities) reportBounce(ctx context.Context, e *models.Envelope, s *models.Signer, v mailSettings, what string, err error, rejected func(string)) error {
 	refused, ok := errors.AsType[*notify.PermanentError](err)
 	if !ok {

@@ -15,8 +15,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestInvitationsSayWhatIsToBeSigned: subject, message and documents.
-func TestInvitationsSayWhatIsToBeSigned(t *testing.T) {
+// TestInvitation_NamesTheDocuments checks subject, message and documents.
+func TestInvitation_NamesTheDocuments(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
@@ -36,8 +36,8 @@ func TestInvitationsSayWhatIsToBeSigned(t *testing.T) {
 	})
 }
 
-// TestOnlyWhoIsAwaitedIsInvited: neither later signers nor those who have signed.
-func TestOnlyWhoIsAwaitedIsInvited(t *testing.T) {
+// TestInvite_OnlyAwaitedSigners checks that neither later signers nor those who have signed are invited.
+func TestInvite_OnlyAwaitedSigners(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sentInTurn(func(i int) int { return i + 1 }, "a@example.com", "b@example.com", "c@example.com")
@@ -54,9 +54,9 @@ type failingSMS struct{ err error }
 
 func (s failingSMS) Send(context.Context, string, string) error { return s.err }
 
-// TestTextMessagesThatAreRefused: the mail carries the same link, so that it is no
-// error; a provider that is down is one. Who has no phone gets none.
-func TestTextMessagesThatAreRefused(t *testing.T) {
+// TestInvite_RejectedTextMessage checks that a rejected text message is not an error, since the email has the same
+// link, that an unavailable provider is one, and that signers without a phone get no text message.
+func TestInvite_RejectedTextMessage(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		env.SMS = failingSMS{errors.New("provider is down")}
@@ -81,8 +81,8 @@ func TestTextMessagesThatAreRefused(t *testing.T) {
 	})
 }
 
-// TestTheTenantsAddressMayBeRefused: the action of which it would have been notified completes nevertheless.
-func TestTheTenantsAddressMayBeRefused(t *testing.T) {
+// TestNotifyTenant_RejectedAddress checks that the action completes although its notification is rejected.
+func TestNotifyTenant_RejectedAddress(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		ctx, own := env.t.Context(), "office@acme.example"
@@ -100,9 +100,9 @@ func TestTheTenantsAddressMayBeRefused(t *testing.T) {
 	})
 }
 
-// TestNobodyIsRemindedOfWhatIsKept: of files that are kept for ever, and of an
-// address that is refused it is no error.
-func TestNobodyIsRemindedOfWhatIsKept(t *testing.T) {
+// TestRemindDeletion_NotWithoutRetention checks that files without retention cause no reminder, and that a rejected
+// address is not an error.
+func TestRemindDeletion_NotWithoutRetention(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		ctx, days := env.t.Context(), 30
@@ -121,9 +121,9 @@ func TestNobodyIsRemindedOfWhatIsKept(t *testing.T) {
 	})
 }
 
-// TestFailuresOfSealing: one that may go away is tried again on the ordinary
-// schedule, and one that cannot be recorded says so.
-func TestFailuresOfSealing(t *testing.T) {
+// TestSealingFailed_TemporaryErrors checks that a temporary failure is retried on the ordinary schedule, and that an
+// unrecorded one is reported.
+func TestSealingFailed_TemporaryErrors(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")

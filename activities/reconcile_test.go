@@ -24,7 +24,8 @@ func (r *fakeReconciler) Round(context.Context, reconcile.Position, int) (reconc
 	return r.counts, r.next, r.err
 }
 
-// TestReconcile_CountsRestartedWorkflows: those that were missing are counted by their kind, also if the round then fails, and others are not.
+// TestReconcile_CountsRestartedWorkflows checks that missing workflows are counted by kind, even if the round fails
+// later, and that others are not.
 func TestReconcile_CountsRestartedWorkflows(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("no answer")

@@ -47,9 +47,8 @@ func (a *Activities) Remind(ctx context.Context, in temporal.EnvelopeInput) (*ti
 	return e.NextReminder(mails, interval), nil
 }
 
-// tolerance is how much too early a reminder may be. The workflow's clock is
-// another one than the database's, and people of one routing group were asked one
-// after the other.
+// tolerance is how early a reminder may be, because the workflow's clock differs from the database's, and the signers
+// of a routing group were invited one after the other.
 func tolerance(interval time.Duration) time.Duration { return min(interval/10, time.Hour) }
 
 // remind sends a signer the reminder of that number, counted from 1. Its Message-ID
@@ -58,8 +57,8 @@ func tolerance(interval time.Duration) time.Duration { return min(interval/10, t
 func (a *Activities) remind(ctx context.Context, in temporal.EnvelopeInput, e *models.Envelope, s *models.Signer, v mailSettings,
 	interval time.Duration, number int,
 ) error {
-	// A link that is to be renewed before the next reminder goes out with this one; one that is new does already, also
-	// where the next one is far away and this one cannot be sent for days.
+	// This reminder contains a link that is due for renewal before the next one. A new link is always included, even
+	// if the next reminder is far away and this one cannot be sent for days.
 	soon := a.Now().Add(min(interval+time.Hour, models.LinkLifetime/2))
 	if at := e.RenewLinkAt(s); at != nil && !a.textsLink(s) && !at.After(soon) {
 		fresh, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.RenewLink(a.systemContext(), s.ID) })

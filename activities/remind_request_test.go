@@ -13,9 +13,9 @@ import (
 	"countersign/temporal"
 )
 
-// TestRequestedReminder: one email for each request, with the present link, whatever happens in between; none to a signer who is
-// not awaited any more. A lost workflow is started again.
-func TestRequestedReminder(t *testing.T) {
+// TestRemindOnRequest checks that each request sends one email with the current link despite interruptions, and none
+// to a signer who is no longer awaited, and that a lost workflow is restarted.
+func TestRemindOnRequest(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com", "b@example.com")

@@ -20,7 +20,7 @@ import (
 	"countersign/temporal"
 )
 
-// retentionBatch is how many steps of retentions one round takes, and retentionConcurrency how many of them at the same time.
+// retentionBatch is the number of retention steps of one round, and retentionConcurrency their concurrency limit.
 const (
 	retentionBatch       = 200
 	retentionConcurrency = 4
@@ -29,8 +29,8 @@ const (
 // retentionRetry is how long after a failure a step of a retention is tried again.
 const retentionRetry = time.Hour
 
-// retentionRound takes the steps of retentions that are due: it requests reminders of the deletion, and purges. A step
-// that fails is tried again later, and delays no other.
+// retentionRound takes the due retention steps: it requests deletion reminders, and purges. A failed step is retried
+// later, and delays no other.
 func (a *Activities) retentionRound(ctx context.Context, round *CleanupRound) error {
 	steps, err := a.Store.RetentionSteps(ctx, retentionBatch)
 	if err != nil {
@@ -67,7 +67,7 @@ func (a *Activities) retentionRound(ctx context.Context, round *CleanupRound) er
 	return failed
 }
 
-// What a step of a retention did.
+// The results of a retention step.
 const (
 	retentionWaits = iota
 	retentionReminded
@@ -204,7 +204,7 @@ func (a *Activities) Purge(ctx context.Context, in temporal.EnvelopeInput) error
 	for _, d := range e.Documents {
 		keys = append(keys, d.BlobKeys()...)
 	}
-	// What a template, or another envelope of the same template, names stays.
+	// Files referenced by a template, or by another envelope of it, stay.
 	gone, err := a.Store.Unreferenced(ctx, keys...)
 	if err != nil {
 		return err
@@ -212,8 +212,8 @@ func (a *Activities) Purge(ctx context.Context, in temporal.EnvelopeInput) error
 	if err := a.deleteFiles(ctx, gone); err != nil {
 		return fmt.Errorf("purge envelope %s: %w", e.ID, err)
 	}
-	// Files that time-stamps were added to since are kept under their old names;
-	// what signers attached is beside the documents.
+	// Earlier versions of time-stamped files are kept under their old names, and attachments are stored next to the
+	// documents.
 	return a.purgeOthers(ctx, e)
 }
 

@@ -21,9 +21,9 @@ import (
 	"countersign/temporal"
 )
 
-// TestRetentionFromSettingsToPurge: the tenant's setting is applied on completion, recipients who have not downloaded
-// are reminded once on each due day, and the files are removed while the record stays.
-func TestRetentionFromSettingsToPurge(t *testing.T) {
+// TestRetention_FromSettingsToPurge checks that the tenant's setting is applied on completion, that recipients who
+// have not downloaded are reminded once on each due day, and that the files are deleted while the record stays.
+func TestRetention_FromSettingsToPurge(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		days, ctx := 30, env.t.Context()
@@ -76,7 +76,7 @@ func TestRetentionFromSettingsToPurge(t *testing.T) {
 	})
 }
 
-// retentionSteps lets the cleanup take the due steps of retentions, and returns what it did.
+// retentionSteps runs the cleanup of due retention steps, and returns the results.
 func (env *fakeEnv) retentionSteps() (steps []string) {
 	env.t.Helper()
 	env.drainOutbox()
@@ -95,8 +95,8 @@ func (env *fakeEnv) retentionSteps() (steps []string) {
 	return steps
 }
 
-// TestRetentionSteps_DayByDay: a reminder 14, 7 and 1 days before the end if recipients have only links, and the purge. A
-// step that was missed is made up for by one that says how many days are left.
+// TestRetentionSteps_DayByDay checks that recipients who have only links are reminded 14, 7 and 1 days before the
+// purge, and that a missed step is replaced by one that states the number of days left.
 func TestRetentionSteps_DayByDay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -154,9 +154,9 @@ func (b brokenDelete) Delete(ctx context.Context, key string) error {
 	return b.Store.Delete(ctx, key)
 }
 
-// TestRetentionRound_FileThatCannotBeDeleted: the purge of that envelope is retried until its files are gone, and
-// holds up no other.
-func TestRetentionRound_FileThatCannotBeDeleted(t *testing.T) {
+// TestRetentionRound_UndeletableFile checks that the purge of that envelope is retried until its files are deleted,
+// and delays no other.
+func TestRetentionRound_UndeletableFile(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		days, ctx := 1, env.t.Context()
@@ -187,8 +187,8 @@ func TestRetentionRound_FileThatCannotBeDeleted(t *testing.T) {
 	})
 }
 
-// TestRemindersWhereTheArchiveIsLost: it is unknown who was sent links, and the retention continues.
-func TestRemindersWhereTheArchiveIsLost(t *testing.T) {
+// TestRemindDeletion_LostArchive checks that the retention continues although the recipients of links are unknown.
+func TestRemindDeletion_LostArchive(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		days, ctx := 90, env.t.Context()
@@ -210,8 +210,8 @@ func TestRemindersWhereTheArchiveIsLost(t *testing.T) {
 	})
 }
 
-// TestRemindersForThoseWhoseMailWasTooLarge: only the recipients who have only links.
-func TestRemindersForThoseWhoseMailWasTooLarge(t *testing.T) {
+// TestRemindDeletion_OnlyLinkRecipients checks that only recipients who have only links are reminded.
+func TestRemindDeletion_OnlyLinkRecipients(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		days, ctx := 30, env.t.Context()
@@ -231,9 +231,9 @@ func TestRemindersForThoseWhoseMailWasTooLarge(t *testing.T) {
 	})
 }
 
-// TestRemindersWhereTheLimitWasRaised: everybody was sent links, and one recipient got new links after the limit was
-// raised so that the files fit. The audit trail shows that.
-func TestRemindersWhereTheLimitWasRaised(t *testing.T) {
+// TestRemindDeletion_AfterTheLimitWasRaised checks that the audit trail decides who has only links: all recipients
+// were sent links, and one got new ones after the limit was raised so that the files fit.
+func TestRemindDeletion_AfterTheLimitWasRaised(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		days, ctx := 30, env.t.Context()
@@ -254,8 +254,9 @@ func TestRemindersWhereTheLimitWasRaised(t *testing.T) {
 	})
 }
 
-// TestFilesThatAreKeptForEverNeedNoReminder, also where they were sent as links.
-func TestFilesThatAreKeptForEverNeedNoReminder(t *testing.T) {
+// TestRemindDeletion_FilesWithoutRetention checks that files without retention cause no reminder, even if they were
+// sent as links.
+func TestRemindDeletion_FilesWithoutRetention(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		env.AttachmentLimit = 1 // so that everyone gets links
@@ -269,7 +270,7 @@ func TestFilesThatAreKeptForEverNeedNoReminder(t *testing.T) {
 	})
 }
 
-// TestPurge_RemovesPagesOfEveryFile: after a purge no picture of an original or sealed document is left.
+// TestPurge_RemovesPagesOfEveryFile checks that no page image of an original or sealed document remains.
 func TestPurge_RemovesPagesOfEveryFile(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

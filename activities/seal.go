@@ -22,7 +22,7 @@ import (
 	"countersign/temporal"
 )
 
-// Sealed reports how far Seal came.
+// Sealed reports which steps Seal completed.
 type Sealed struct {
 	// Status is the final state of the envelope: completed, or voided by an operator who acted first.
 	Status models.Status `json:"status"`
@@ -30,9 +30,9 @@ type Sealed struct {
 	Copied bool `json:"copied,omitempty"`
 }
 
-// Seal seals every document of a fully signed envelope, stores the files and completes the envelope. Then it tries once to
-// send the copies, which saves the workflow a step where the mail server takes them at once; otherwise SendCopies follows.
-// A step that the database has recorded is skipped: an envelope is sealed once, and a mail goes out once.
+// Seal seals every document of a fully signed envelope, stores the files and completes the envelope. Then it tries
+// once to send the copies, which saves the workflow a step if it succeeds; otherwise SendCopies follows. It skips
+// recorded steps: an envelope is sealed once, and an email is sent once.
 func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) (Sealed, error) {
 	e, err := a.seal(ctx, in)
 	if err != nil {
@@ -50,8 +50,8 @@ func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) (Seale
 	return done, nil
 }
 
-// seal seals the documents and returns the envelope in its final state. Only the run whose files are recorded
-// counts; the files of another run are removed.
+// seal seals the documents and returns the envelope in its final state. Only the files of the run that records them
+// count; those of other runs are deleted.
 func (a *Activities) seal(ctx context.Context, in temporal.EnvelopeInput) (*models.Envelope, error) {
 	release, err := a.acquireSeal(ctx)
 	if err != nil {
@@ -81,8 +81,8 @@ func (a *Activities) seal(ctx context.Context, in temporal.EnvelopeInput) (*mode
 	return done, nil
 }
 
-// sealAll seals the documents and records the files. It also returns the keys of sealed
-// files of which those that are not recorded are left over: by runs that were cut off, or by this one.
+// sealAll seals the documents and records the files. It also returns the keys of all sealed files. Those not recorded
+// are leftovers of this run or of interrupted ones.
 func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.Envelope, []string, error) {
 	_, settings, err := a.Store.Settings(ctx, e.AppID, e.TenantID)
 	if err != nil {
@@ -143,7 +143,7 @@ func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.E
 	return done, kept, err
 }
 
-// openUpload opens a file that the sender or a signer gave.
+// openUpload opens a file that the sender or a signer uploaded.
 func (a *Activities) openUpload(ctx context.Context, kept blob.Record) (*blob.File, error) {
 	f, err := blob.OpenRecorded(ctx, a.Blobs, kept)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -222,7 +222,7 @@ func (a *Activities) sealJob(ctx context.Context, e *models.Envelope) (seal.Job,
 	return j, err
 }
 
-// newSealJob makes the part of the job that the envelope determines.
+// newSealJob returns the part of the job that depends only on the envelope.
 func newSealJob(e *models.Envelope, values []models.FieldValue, events []models.Event) (seal.Job, error) {
 	j := seal.Job{
 		Envelope: seal.Envelope{
@@ -278,7 +278,7 @@ func sealDocument(e *models.Envelope, d *models.Document) seal.Document {
 	return seal.Document{ID: d.ID.String(), Name: e.FileName(d), SHA256: d.SHA256, Order: d.Order, PageCount: d.PageCount, PreparedSHA256: d.PreparedSHA256}
 }
 
-// preparation is what the seal record says of a prepared file.
+// preparation returns the seal record's description of a prepared file.
 func preparation(d *models.Document, upload *blob.File) (*seal.Prepared, error) {
 	p := &seal.Prepared{UploadSize: upload.Size, Upload: upload}
 	if err := json.Unmarshal([]byte(d.Preparation), &p.Prepared); err != nil {
@@ -297,8 +297,8 @@ func (a *Activities) removeUnrecorded(ctx context.Context, e *models.Envelope, k
 	}))
 }
 
-// Seal begins no mail after copiesBegin. One that was begun is not cut off by a worker
-// that stops, which takes longer than copiesEnd: it would arrive twice.
+// Seal begins no email after copiesBegin. A stopping worker does not interrupt a begun email, which takes longer than
+// copiesEnd, because the email would be sent twice.
 const (
 	copiesBegin = 5 * time.Second
 	copiesEnd   = 15 * time.Second

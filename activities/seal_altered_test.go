@@ -11,9 +11,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestAlteredOriginalsAreNotSealed: neither another file, nor the same in plain
-// where an encrypted one was, is sealed; once the right one is back, it is.
-func TestAlteredOriginalsAreNotSealed(t *testing.T) {
+// TestSeal_AlteredOriginal checks that neither another file nor an unencrypted copy of an encrypted one is sealed, and
+// that sealing succeeds after the right file is restored.
+func TestSeal_AlteredOriginal(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		plain := env.Blobs

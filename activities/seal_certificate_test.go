@@ -16,8 +16,9 @@ import (
 	"countersign/seal/lang"
 )
 
-// The certificate is in the tenant's language and names the sender as mails do.
-func TestCertificateIsTheTenants(t *testing.T) {
+// TestCertificate_UsesTenantSettings checks that the certificate is in the tenant's language and names the sender like
+// emails.
+func TestCertificate_UsesTenantSettings(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		german, sender := "de", "Acme Verwaltung"
@@ -31,8 +32,8 @@ func TestCertificateIsTheTenants(t *testing.T) {
 	})
 }
 
-// No audit event appears on the certificate by its technical name, in any language.
-func TestEveryAuditEventHasWords(t *testing.T) {
+// TestCertificate_TranslatesEveryEvent checks that no audit event appears with its technical name, in any language.
+func TestCertificate_TranslatesEveryEvent(t *testing.T) {
 	t.Parallel()
 	f, err := parser.ParseFile(token.NewFileSet(), "../models/envelope_event.go", nil, 0)
 	require.NoError(t, err)

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFactsOfTheUploadAreSealedWith: facts determined at the upload reach the seal, and a document without stored
-// facts is sealed as well.
-func TestFactsOfTheUploadAreSealedWith(t *testing.T) {
+// TestSeal_UsesFactsOfTheUpload checks that facts determined at the upload reach the seal, and that a document without
+// stored facts is sealed as well.
+func TestSeal_UsesFactsOfTheUpload(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		const facts = `{"v":2,"undefined":[[7,2]],"highest":9}`

@@ -17,9 +17,9 @@ import (
 	"countersign/webhook"
 )
 
-// TestWhatTheSealIsMadeFrom: every signer with the values that they were shown, every value on the document to which
-// it belongs, and the whole audit trail.
-func TestWhatTheSealIsMadeFrom(t *testing.T) {
+// TestSeal_Input checks that the seal gets every signer with the values shown to them, every value with its document,
+// and the whole audit trail.
+func TestSeal_Input(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		ctx, act := env.t.Context(), env.act()
@@ -100,8 +100,8 @@ func TestWhatTheSealIsMadeFrom(t *testing.T) {
 	})
 }
 
-// TestThePlanNamesEverySigner: with their group, and whether they have signed.
-func TestThePlanNamesEverySigner(t *testing.T) {
+// TestPlan_NamesEverySigner checks that the plan has each signer's group, and whether they have signed.
+func TestPlan_NamesEverySigner(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sentInTurn(func(i int) int { return i + 1 }, "a@example.com", "b@example.com")
@@ -121,9 +121,9 @@ func TestThePlanNamesEverySigner(t *testing.T) {
 	})
 }
 
-// TestOneRefusedAddressKeepsNobodyFromTheirs: it is no error, and a server that is
-// down is one.
-func TestOneRefusedAddressKeepsNobodyFromTheirs(t *testing.T) {
+// TestSendCopies_OneRejectedAddress checks that a rejected address is not an error and delays no other email, and that
+// an unavailable server is an error.
+func TestSendCopies_OneRejectedAddress(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
@@ -152,8 +152,8 @@ func TestOneRefusedAddressKeepsNobodyFromTheirs(t *testing.T) {
 	})
 }
 
-// TestTheReasonIsThatOfTheEnd: the reason is not that of an email that could not be delivered.
-func TestTheReasonIsThatOfTheEnd(t *testing.T) {
+// TestClosing_NamesTheReasonOfTheEnd checks that the reason is that of the end, not of an undelivered email.
+func TestClosing_NamesTheReasonOfTheEnd(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
@@ -168,9 +168,9 @@ func TestTheReasonIsThatOfTheEnd(t *testing.T) {
 	})
 }
 
-// TestTheContactIsToldOfADisabledEndpoint: which one, since when it failed, and
-// why the last time.
-func TestTheContactIsToldOfADisabledEndpoint(t *testing.T) {
+// TestDisabledEndpoint_NotifiesTheContact checks that the email names the endpoint, the time of the first failure and
+// the last error.
+func TestDisabledEndpoint_NotifiesTheContact(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		ctx, contact := env.t.Context(), "ops@example.com"
@@ -214,9 +214,9 @@ type errFake string
 
 func (e errFake) Error() string { return string(e) }
 
-// TestFailuresOfDeliveriesSayWhy: what the endpoint answered, or why there was no
-// answer; and those that failed together come back at different times.
-func TestFailuresOfDeliveriesSayWhy(t *testing.T) {
+// TestDeliver_FailuresHaveReasons checks that a failure has the endpoint's response or the error, and that
+// simultaneous failures are retried at different times.
+func TestDeliver_FailuresHaveReasons(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		to := env.withWebhook()

@@ -98,7 +98,7 @@ func (c *crowd) try(fn func(*models.Envelope) error) bool {
 	return true
 }
 
-// until repeats what is accepted, at most n times.
+// until repeats fn until it is rejected, at most n times.
 func (c *crowd) until(n int, fn func(e *models.Envelope, i int) error) (done int) {
 	c.t.Helper()
 	for done < n && c.try(func(e *models.Envelope) error { return fn(e, done) }) {
@@ -132,7 +132,7 @@ func (c *crowd) square(side int) picture.Picture {
 	return c.squares[side]
 }
 
-// prepare makes the envelope and sends it: with so many signers and fields of each kind as are wanted and accepted.
+// prepare creates and sends the envelope, with up to the given numbers of signers and fields of each kind.
 func (c *crowd) prepare(original []byte, signers, texts, files int) {
 	c.t.Helper()
 	sum := sha256.Sum256(original)
@@ -322,8 +322,8 @@ func newRealSealer(t *testing.T, now time.Time) *seal.Sealer {
 	return s
 }
 
-// TestEverythingAtItsLimit_IsSealed: a hundred signers, as many fields as are accepted, each with the longest texts, names,
-// reasons and user agents and the largest pictures that are accepted, and as many further events as are accepted.
+// TestEverythingAtItsLimit_IsSealed checks that an envelope with the maximum of signers, fields, texts, pictures and
+// events is sealed.
 func TestEverythingAtItsLimit_IsSealed(t *testing.T) {
 	t.Parallel()
 	c, original := newCrowd(t, 1), kit.OnePage()
@@ -356,7 +356,7 @@ func TestEverythingAtItsLimit_IsSealed(t *testing.T) {
 	assert.Greater(t, c.e.Used.Texts, limits.Texts*6/10)
 }
 
-// TestWhateverIsAccepted_IsSealed: few people who enter much, and many who enter little, in whatever order.
+// TestWhateverIsAccepted_IsSealed checks that every accepted distribution of entries among signers is sealed.
 func TestWhateverIsAccepted_IsSealed(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2) {

@@ -15,9 +15,9 @@ import (
 	"countersign/store/blob"
 )
 
-// TestPreparedFileIsSealed: the seal gets the prepared file and how it was made; the
-// purge removes it with the original.
-func TestPreparedFileIsSealed(t *testing.T) {
+// TestSeal_PreparedFile checks that the seal gets the prepared file and its preparation, and that the purge deletes it
+// with the original.
+func TestSeal_PreparedFile(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")

@@ -19,8 +19,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestSeal_AlsoSendsCopies: what the mail server does not take is left to SendCopies, and a seal that was
-// recorded is not made again.
+// TestSeal_AlsoSendsCopies checks that rejected copies are left to SendCopies, and that a recorded seal is not
+// repeated.
 func TestSeal_AlsoSendsCopies(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -77,9 +77,9 @@ func isFree(l *limit.Limit) bool {
 	return ok
 }
 
-// TestSealLimit: a slow mail server keeps no document from being sealed, and no more are
-// sealed at a time than the limit allows.
-func TestSealLimit(t *testing.T) {
+// TestSeal_ConcurrencyLimit checks that a slow mail server delays no seal, and that no more documents are sealed at a
+// time than the limit allows.
+func TestSeal_ConcurrencyLimit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		env.SealLimit, env.CopyLimit = limit.New(1), limit.New(1)
@@ -111,9 +111,9 @@ func TestSealLimit(t *testing.T) {
 	})
 }
 
-// TestAHangingTimestampAuthorityHoldsUpNoSeal: requesting time-stamps for one envelope delays no other seal, and no
-// activity waits for the response to another.
-func TestAHangingTimestampAuthorityHoldsUpNoSeal(t *testing.T) {
+// TestTimestamp_HangingAuthorityDelaysNoSeal checks that requesting time-stamps for one envelope delays no other seal,
+// and that no activity waits for the response to another.
+func TestTimestamp_HangingAuthorityDelaysNoSeal(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		env.SealLimit, env.StampLimit = limit.New(1), limit.New(1)
@@ -148,7 +148,7 @@ func TestAHangingTimestampAuthorityHoldsUpNoSeal(t *testing.T) {
 	})
 }
 
-// TestInvite_SendsFourMailsAtATime: no more and no fewer.
+// TestInvite_SendsFourMailsAtATime checks that exactly four emails are sent at a time.
 func TestInvite_SendsFourMailsAtATime(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -191,8 +191,9 @@ func TestInvite_SendsFourMailsAtATime(t *testing.T) {
 	})
 }
 
-// TestInvite_OneRecipientIsNotReached: the others have their mail; a further attempt reaches the last one, and nobody twice.
-func TestInvite_OneRecipientIsNotReached(t *testing.T) {
+// TestInvite_OneUnreachableRecipient checks that the others get their email, and that a retry reaches the last one
+// without duplicates.
+func TestInvite_OneUnreachableRecipient(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com", "b@example.com", "c@example.com")
@@ -213,8 +214,9 @@ func TestInvite_OneRecipientIsNotReached(t *testing.T) {
 	})
 }
 
-// TestMailLimit: an app whose mails hang leaves slots to the others, and its own activities do not wait for one.
-func TestMailLimit(t *testing.T) {
+// TestMailLimit_HangingAppLeavesSlots checks that an app whose emails hang does not delay others, and that its own
+// activities do not wait for a slot.
+func TestMailLimit_HangingAppLeavesSlots(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		env.MailLimit = activities.NewMailLimit(1, env.Now)

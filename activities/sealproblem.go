@@ -16,18 +16,16 @@ import (
 	"countersign/store/blob"
 )
 
-// Causes of failures that do not go away by themselves.
+// Causes of permanent failures.
 var (
 	errChainBroken = errors.New("the audit trail is not what was recorded")
 	errNoOriginal  = errors.New("an uploaded document is missing in the file store")
 )
 
-// permanentProblemRetryDelay is after what time sealing is tried again that cannot succeed
-// before an operator has fixed the cause.
+// permanentProblemRetryDelay is the delay before sealing is retried after a failure that an operator must fix.
 const permanentProblemRetryDelay = time.Hour
 
-// permanentProblem says what kind of problem it is that keeps documents from being
-// sealed; "" if it may go away by itself.
+// permanentProblem returns the kind of a permanent sealing problem; "" if the error may be temporary.
 func permanentProblem(err error) models.SealingProblem {
 	refused, isRefused := errors.AsType[*refusal.Error](err)
 	switch {
@@ -43,9 +41,8 @@ func permanentProblem(err error) models.SealingProblem {
 	return ""
 }
 
-// sealingFailed records why sealing failed, if that does not go away by itself
-// or has lasted for a while, so that sender and operators see it. It returns the
-// error of the attempt.
+// sealingFailed records a sealing failure that is permanent or has lasted for a while, so that senders and operators
+// see it. It returns the error of the attempt.
 func (a *Activities) sealingFailed(ctx context.Context, e *models.Envelope, err error) error {
 	if ctx.Err() != nil { // the worker stops
 		return err
@@ -75,8 +72,8 @@ func (a *Activities) sealingFailed(ctx context.Context, e *models.Envelope, err 
 	})
 }
 
-// notifySealingStuck tells the tenant's people, once for each problem. A mail that fails
-// is tried again with the next attempt at sealing.
+// notifySealingStuck notifies the tenant's contact, once for each problem. A failed email is retried with the next
+// sealing attempt.
 func (a *Activities) notifySealingStuck(ctx context.Context, e *models.Envelope, problem models.SealingProblem) {
 	v, err := a.mailSettingsFor(ctx, e.AppID, e.TenantID)
 	if err == nil {

@@ -27,9 +27,9 @@ func (env *fakeEnv) problem(id uuid.UUID) models.SealingProblem {
 	return *e.SealingProblem
 }
 
-// TestADocumentThatCannotBeSealed: a file that is gone from the file store is
-// named as the problem, once, and sealed when it is back.
-func TestADocumentThatCannotBeSealed(t *testing.T) {
+// TestSeal_MissingFileIsAProblem checks that a missing file is recorded as the problem once, and that the document is
+// sealed when it is back.
+func TestSeal_MissingFileIsAProblem(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
@@ -70,8 +70,8 @@ func TestADocumentThatCannotBeSealed(t *testing.T) {
 	})
 }
 
-// TestProblems: which failures are told at once, and which after a while.
-func TestProblems(t *testing.T) {
+// TestSealingProblems_NotifyAtOnceOrLater checks which failures are reported immediately, and which after a while.
+func TestSealingProblems_NotifyAtOnceOrLater(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
@@ -98,8 +98,8 @@ func TestProblems(t *testing.T) {
 	})
 }
 
-// TestVoidStuck: an operator closes what cannot be sealed, and nothing else.
-func TestVoidStuck(t *testing.T) {
+// TestVoidStuck_OnlyUnsealable checks that an operator can close only an envelope that cannot be sealed.
+func TestVoidStuck_OnlyUnsealable(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
@@ -134,9 +134,8 @@ func TestVoidStuck(t *testing.T) {
 	})
 }
 
-// TestVoidAndSealRace: if sealing succeeds after all, one of the two wins, and
-// the envelope is whole either way.
-func TestVoidAndSealRace(t *testing.T) {
+// TestVoidAndSeal_OneWins checks that either the void or the seal wins, and that the envelope is consistent.
+func TestVoidAndSeal_OneWins(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		won := map[models.Status]int{}

@@ -23,8 +23,8 @@ type AnchorResult struct {
 	Entries int64 `json:"entries"`
 }
 
-// AnchorAudit makes the next anchor of the audit trail. Its digest is logged:
-// logs are kept where the database's users do not reach.
+// AnchorAudit creates the next anchor of the audit trail. It logs the anchor's digest, because users of the database
+// cannot change the logs.
 func (a *Activities) AnchorAudit(ctx context.Context) (AnchorResult, error) {
 	if a.Anchors == nil {
 		return AnchorResult{}, errors.New("this worker has no time-stamp authority: COUNTERSIGN_TSA_ANCHOR")
@@ -40,10 +40,9 @@ func (a *Activities) AnchorAudit(ctx context.Context) (AnchorResult, error) {
 // errTypeStampsBusy is the type of an error that a later attempt meets no more.
 const errTypeStampsBusy = "StampsBusy"
 
-// Timestamp adds the time-stamps that the authority did not give when the
-// documents of an envelope were sealed. It takes nothing of SealLimit, and does not wait for its own
-// kind: an authority that hangs would keep documents from being sealed. Where others are at
-// it the envelope's turn comes with a later attempt.
+// Timestamp adds time-stamps that the authority did not return when the documents of an envelope were sealed. It does
+// not use SealLimit, nor wait for other calls of Timestamp, because a hanging authority would delay sealing. At the
+// concurrency limit it leaves the envelope to a later attempt.
 func (a *Activities) Timestamp(ctx context.Context, in temporal.EnvelopeInput) error {
 	release, ok := a.StampLimit.TryAcquire(1)
 	if !ok {

@@ -41,8 +41,8 @@ func allowsTenant(tenants []string, tenant string) bool {
 	return len(tenants) == 0 || slices.Contains(tenants, tenant)
 }
 
-// ClientSecret is a secret of an app. It is hashed for authentication, and encrypted because it signs webhooks that
-// have no secret of their own.
+// ClientSecret is a secret of an app. It is hashed for authentication, and encrypted because it signs webhooks without
+// a separate secret.
 type ClientSecret struct {
 	ID        uuid.UUID `gorm:"primaryKey"`
 	AppID     uuid.UUID

@@ -28,7 +28,7 @@ var NotificationKinds = []NotificationKind{
 	NotifyCompleted, NotifyDeclined, NotifyExpired, NotifyBounced, NotifySealingProblem, NotifyOpened, NotifySigned,
 }
 
-// Default reports whether a user who has chosen nothing is notified.
+// Default reports whether users get the notification by default.
 func (k NotificationKind) Default() bool { return k != NotifyOpened && k != NotifySigned }
 
 // Problem reports whether the sender has to act.
@@ -93,7 +93,7 @@ type NotificationSettings struct {
 // TableName is the table of notification settings.
 func (NotificationSettings) TableName() string { return "console_notifications" }
 
-// DefaultNotifications returns the settings of a user who has chosen nothing.
+// DefaultNotifications returns the default settings of a user.
 func DefaultNotifications(user uuid.UUID) NotificationSettings {
 	n := NotificationSettings{UserID: user, Frequency: NotifyImmediately, TimeZone: "UTC"}
 	for _, k := range NotificationKinds {

@@ -11,8 +11,9 @@ import (
 	"countersign/models"
 )
 
-// TestDefaultNotifications: what ends an envelope or needs the sender is on, each step of a signer is off.
-func TestDefaultNotifications(t *testing.T) {
+// TestDefaultNotifications_OutcomesOnly checks that notifications about outcomes and required actions are on by
+// default, and those about single steps off.
+func TestDefaultNotifications_OutcomesOnly(t *testing.T) {
 	t.Parallel()
 	n := models.DefaultNotifications(uuid.New())
 	p := models.Problems{}
@@ -26,8 +27,8 @@ func TestDefaultNotifications(t *testing.T) {
 	assert.False(t, n.Wants("other", models.NotifyImmediately))
 }
 
-// TestNotificationSettings_BadValuesAreRejected: each problem names its member.
-func TestNotificationSettings_BadValuesAreRejected(t *testing.T) {
+// TestNotificationSettings_RejectsInvalidValues checks that each problem names its member.
+func TestNotificationSettings_RejectsInvalidValues(t *testing.T) {
 	t.Parallel()
 	xx := "xx"
 	for member, spoil := range map[string]func(*models.NotificationSettings){
@@ -50,8 +51,9 @@ func TestNotificationSettings_BadValuesAreRejected(t *testing.T) {
 	}
 }
 
-// TestNextDigest: the digest is due at eight in the morning of the user's time zone, also where the clocks change.
-func TestNextDigest(t *testing.T) {
+// TestNextDigest_IsAtEightLocalTime checks that the digest is due at eight in the morning of the user's time zone,
+// across clock changes.
+func TestNextDigest_IsAtEightLocalTime(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ zone, now, next string }{
 		{"UTC", "2026-11-20T07:59:59Z", "2026-11-20T08:00:00Z"},

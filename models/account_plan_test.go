@@ -9,8 +9,9 @@ import (
 	"countersign/models"
 )
 
-// TestPlanLimitsAreReadAndWritten: what a setting may say of a plan, at the edges; a setting that is refused changes nothing.
-func TestPlanLimitsAreReadAndWritten(t *testing.T) {
+// TestPlanLimits_ReadAndWritten checks the accepted limits at their edges, and that a rejected setting changes
+// nothing.
+func TestPlanLimits_ReadAndWritten(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]models.PlanLimits{
 		"documents=1,envelopes=1,overage=no":               {Documents: 1, EnvelopesPerMonth: 1},
@@ -47,8 +48,8 @@ func TestPlanLimitsAreReadAndWritten(t *testing.T) {
 	}
 }
 
-// TestPlans: every plan that there is has its own limits, and one that does not exist allows nothing.
-func TestPlans(t *testing.T) {
+// TestPlans_HaveTheirOwnLimits checks that every plan has its own limits, and that an unknown plan allows nothing.
+func TestPlans_HaveTheirOwnLimits(t *testing.T) {
 	t.Parallel()
 	plans := models.Plans{Free: models.PlanLimits{Documents: 1}, Pro: models.PlanLimits{Documents: 2}, Enterprise: models.PlanLimits{Documents: 3}}
 	for plan, want := range map[models.Plan]int{models.PlanFree: 1, models.PlanPro: 2, models.PlanEnterprise: 3, "": 0, "gold": 0} {

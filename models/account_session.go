@@ -17,7 +17,7 @@ type ConsoleSession struct {
 	ProvedAt  *time.Time // when the person last signed in at the provider; nil: unknown, or a password was used
 }
 
-// ConsoleChallenge is a challenge for a person who signs in. Its answer counts once.
+// ConsoleChallenge is the challenge of a sign-in. It accepts one response.
 type ConsoleChallenge struct {
 	ID        string `gorm:"primaryKey"` // SHA-256, in hexadecimal digits, of what comes back
 	Kind      ChallengeKind

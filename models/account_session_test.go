@@ -11,8 +11,9 @@ import (
 	"countersign/models"
 )
 
-// TestEmbeddingEndsWithTheDeadline: also before the timer has fired.
-func TestEmbeddingEndsWithTheDeadline(t *testing.T) {
+// TestEmbedding_EndsAtTheDeadline checks that an envelope past its deadline cannot be embedded, even before the timer
+// fires.
+func TestEmbedding_EndsAtTheDeadline(t *testing.T) {
 	t.Parallel()
 	days := 1
 	due := start.AddDate(0, 0, 1)
@@ -35,8 +36,8 @@ func TestEmbeddingEndsWithTheDeadline(t *testing.T) {
 	assert.Equal(t, "envelope_closed", code(t, err))
 }
 
-// TestEmbeddedSessionsEnd: at their time, and when they are revoked.
-func TestEmbeddedSessionsEnd(t *testing.T) {
+// TestEmbeddedSessions_Expire checks that sessions end at their time and when they are revoked.
+func TestEmbeddedSessions_Expire(t *testing.T) {
 	t.Parallel()
 	s := models.PageSession{ExpiresAt: start}
 	require.NoError(t, s.Live(start.Add(-time.Microsecond)))

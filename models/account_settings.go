@@ -133,7 +133,7 @@ type Branding struct {
 	Logo []byte // PNG, as Logo of package seal makes it; nil: none
 }
 
-// TenantLogo is the logo of a tenant's branding. It has a table of its own because settings are read often.
+// TenantLogo is the logo of a tenant's branding. It has a separate table because settings are read often.
 type TenantLogo struct {
 	AppID    uuid.UUID `gorm:"primaryKey"`
 	TenantID string    `gorm:"primaryKey"`

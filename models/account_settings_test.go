@@ -10,7 +10,8 @@ import (
 	"countersign/models"
 )
 
-// TestSupportURL_IsAPlainHTTPSAddress: mails and pages link to it, so nothing in it is hidden and it holds no login.
+// TestSupportURL_IsAPlainHTTPSAddress checks that the address, to which emails and pages link, is visible in full and
+// has no credentials.
 func TestSupportURL_IsAPlainHTTPSAddress(t *testing.T) {
 	t.Parallel()
 	const good = "https://example.com/help"
@@ -24,8 +25,8 @@ func TestSupportURL_IsAPlainHTTPSAddress(t *testing.T) {
 	}
 }
 
-// TestSettingsAreBounded: each choice at its edges, and nothing chosen is right.
-func TestSettingsAreBounded(t *testing.T) {
+// TestSettings_AreBounded checks each setting at its limits, and that unset settings are valid.
+func TestSettings_AreBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 256)
 	for name, tries := range map[string][]struct {
@@ -78,8 +79,9 @@ func TestSettingsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSettingsWithDefaults: a tenant's choice comes before its app's, one by one, and then that of the service.
-func TestSettingsWithDefaults(t *testing.T) {
+// TestSettings_InheritDefaults checks that each setting comes from the tenant, else from its app, else from the
+// service.
+func TestSettings_InheritDefaults(t *testing.T) {
 	t.Parallel()
 	upper := models.Settings{
 		DefaultExpiryDays: ptr(1), ReminderIntervalHours: ptr(2), RetentionDays: ptr(3), FieldOrigin: ptr(models.OriginBottomLeft),

@@ -12,8 +12,8 @@ import (
 	"countersign/models"
 )
 
-// TestStatesOfBulkSends: every state × action leads where it is written here, or is refused.
-func TestStatesOfBulkSends(t *testing.T) {
+// TestBulkSend_EveryStateAndAction checks that every state and action leads to the listed state, or is rejected.
+func TestBulkSend_EveryStateAndAction(t *testing.T) {
 	t.Parallel()
 	start, later := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC), time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 	actions := []models.BulkAction{models.BulkStart, models.BulkPause, models.BulkResume, models.BulkCancel, models.BulkRetry, models.BulkFinish}
@@ -52,8 +52,8 @@ func TestStatesOfBulkSends(t *testing.T) {
 	}
 }
 
-// TestRowsOfBulkSends: each state is counted in its place, and told in the event of the end.
-func TestRowsOfBulkSends(t *testing.T) {
+// TestBulkSend_CountsRowsByStatus checks that rows are counted by status, also in the completion event.
+func TestBulkSend_CountsRowsByStatus(t *testing.T) {
 	t.Parallel()
 	var counts models.BulkCounts
 	for i, s := range models.BulkRowStatuses {

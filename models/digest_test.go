@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// TestDigests: lower-case hex of a SHA-256 and nothing else.
-func TestDigests(t *testing.T) {
+// TestDigest_IsHexSHA256 checks that only lower-case hex of a SHA-256 is accepted.
+func TestDigest_IsHexSHA256(t *testing.T) {
 	t.Parallel()
 	sum := sha256.Sum256(nil)
 	good := hex.EncodeToString(sum[:])

@@ -186,7 +186,7 @@ func (e *Envelope) Chain() error {
 const hashMember = len(`"hash":"",`) + 64 + 1
 
 // check rejects an action that the state does not allow. Methods check first and change the state last, so that a
-// rejected action leaves the envelope as it was.
+// rejected action changes nothing.
 func (e *Envelope) check(action Action) error {
 	_, err := e.Status.Next(action)
 	return err

@@ -170,7 +170,7 @@ func (e *Envelope) Resend(act ActionContext, signer uuid.UUID) (*Signer, error) 
 	return s, nil
 }
 
-// Remind has the service remind an awaited signer by email, once in RemindWindow. The link stays as it is.
+// Remind requests an email reminder to an awaited signer, once in RemindWindow. The link does not change.
 func (e *Envelope) Remind(act ActionContext, signer uuid.UUID) (*Signer, error) {
 	s, err := e.awaitedSigner(ActionRemind, signer)
 	switch {

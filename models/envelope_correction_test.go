@@ -13,9 +13,9 @@ import (
 	"countersign/models"
 )
 
-// TestReplaceSigner: the person before has no part in the envelope any more, and the
-// new one starts from the invitation.
-func TestReplaceSigner(t *testing.T) {
+// TestReplaceSigner_StartsFromTheInvitation checks that the former signer has no part in the envelope, and that the
+// new one starts with the invitation.
+func TestReplaceSigner_StartsFromTheInvitation(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 1, 2)
 	first := link(e, 0)
@@ -44,7 +44,7 @@ func TestReplaceSigner(t *testing.T) {
 	require.Equal(t, models.EventSignerReplaced, newest(e).Name)
 	require.Equal(t, models.Detail{"signerId": s.ID.String(), "person": 2, "reason": "left the firm"}, newest(e).Detail)
 
-	// Without reason and method: the method stays; who is not awaited gets no link yet.
+	// Without reason and method, the method does not change. A signer who is not awaited gets no link yet.
 	s, err = e.Replace(act(later), e.Signers[2].ID, models.Replacement{Name: "Alan", Email: "alan@example.com", Reason: ptr("")})
 	require.NoError(t, err)
 	require.Equal(t, models.AuthNone, s.AuthMethod)
@@ -81,8 +81,9 @@ func TestReplaceSigner(t *testing.T) {
 	require.Equal(t, "envelope_draft", code(t, err))
 }
 
-// TestDelegate: once, where the sender allowed it, by the confirmed signer, to somebody new.
-func TestDelegate(t *testing.T) {
+// TestDelegate_OnceToAnotherPerson checks that a verified signer can delegate once, to a new person, if the sender
+// allows it.
+func TestDelegate_OnceToAnotherPerson(t *testing.T) {
 	t.Parallel()
 	in := models.Replacement{Name: "Grace", Email: "grace@example.com", AuthMethod: models.AuthEmailOTP, Reason: ptr("away")}
 	e := sent(t, nil, models.AuthNone, 1, 1)
@@ -120,8 +121,8 @@ func TestDelegate(t *testing.T) {
 	require.Equal(t, "Signer 0", e.Signers[0].Name)
 }
 
-// TestResend: five times an hour, each with a new link.
-func TestResend(t *testing.T) {
+// TestResend_IsLimitedPerHour checks that five invitations an hour can be resent, each with a new link.
+func TestResend_IsLimitedPerHour(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 2)
 	id := e.Signers[0].ID
@@ -155,9 +156,9 @@ func TestResend(t *testing.T) {
 	require.Equal(t, "envelope_draft", code(t, err))
 }
 
-// TestIssueLink: the present link is given while it is good, and another where it has
-// ended or is asked for.
-func TestIssueLink(t *testing.T) {
+// TestIssueLink_KeepsAValidLink checks that the current link is returned while it is valid, and a new one after it
+// ended or on request.
+func TestIssueLink_KeepsAValidLink(t *testing.T) {
 	t.Parallel()
 	e := sent(t, ptr(100), models.AuthNone, 1, 2)
 	id, ends := e.Signers[0].ID, start.Add(models.LinkLifetime)
@@ -196,8 +197,9 @@ func TestIssueLink(t *testing.T) {
 	}
 }
 
-// TestReschedule: deadline and reminders of what was sent, each alone.
-func TestReschedule(t *testing.T) {
+// TestReschedule_DeadlineAndReminders checks that the deadline and the reminders of a sent envelope change
+// independently.
+func TestReschedule_DeadlineAndReminders(t *testing.T) {
 	t.Parallel()
 	e := sent(t, ptr(5), models.AuthNone, 1)
 	count := len(e.Events)
@@ -235,8 +237,9 @@ func TestReschedule(t *testing.T) {
 	require.Equal(t, "envelope_terminal", code(t, e.Patch(act(start), models.EnvelopeEdit{ReminderHours: changed(ptr(7))})))
 }
 
-// TestCopies: the sealed files are sent again to recipients alone, five times an hour.
-func TestCopies(t *testing.T) {
+// TestRequestCopies_IsLimitedPerHour checks that the sealed files can be resent to recipients only, five times an
+// hour.
+func TestRequestCopies_IsLimitedPerHour(t *testing.T) {
 	t.Parallel()
 	e := completed(t)
 	for n := range 5 {
@@ -273,9 +276,9 @@ func TestCopies(t *testing.T) {
 	require.Equal(t, "envelope_not_completed", code(t, open.CopySent(act(start), open.Signers[0].ID, "mail")))
 }
 
-// TestTheDeadlineEndsALink: also one that says that it is good for longer; and
-// one of which no end is known is not good at all.
-func TestTheDeadlineEndsALink(t *testing.T) {
+// TestLink_EndsAtTheDeadline checks that the deadline ends a link whatever expiry it states, and that a link without a
+// known expiry is invalid.
+func TestLink_EndsAtTheDeadline(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
 	due := start.Add(time.Hour)
@@ -292,8 +295,8 @@ func TestTheDeadlineEndsALink(t *testing.T) {
 	assert.Equal(t, "signing_link_expired", code(t, err))
 }
 
-// TestADeadlineThatIsTakenBack: nothing is left of it when the envelope is sent.
-func TestADeadlineThatIsTakenBack(t *testing.T) {
+// TestRemovedDeadline_LeavesNoTrace checks that a removed deadline has no effect when the envelope is sent.
+func TestRemovedDeadline_LeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	days := 3
 	e := draft(t, &days, models.AuthNone, 1)

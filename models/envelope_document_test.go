@@ -11,9 +11,9 @@ import (
 	"countersign/models"
 )
 
-// TestWarningsOfADocument: what programs may show differently is in the audit
-// trail, and a document without it has an event as before.
-func TestWarningsOfADocument(t *testing.T) {
+// TestDocumentWarnings_AreAudited checks that warnings of differing display are in the audit trail, and that the event
+// of a document without warnings is unchanged.
+func TestDocumentWarnings_AreAudited(t *testing.T) {
 	t.Parallel()
 	for _, warnings := range [][]string{nil, {"font_not_embedded", "overprint"}} {
 		e, err := models.NewEnvelope(act(start), models.Envelope{AppID: uuid.New(), TenantID: "t1", CreatedBy: "me"})
@@ -32,8 +32,8 @@ func TestWarningsOfADocument(t *testing.T) {
 	}
 }
 
-// TestFileNamesAreCut: at the character, and not before.
-func TestFileNamesAreCut(t *testing.T) {
+// TestFileNames_AreTruncated checks that names are truncated between characters, and not below the limit.
+func TestFileNames_AreTruncated(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone, 1)
 	for name, want := range map[string]string{
@@ -43,7 +43,7 @@ func TestFileNamesAreCut(t *testing.T) {
 		e.Documents[0].Name = name
 		assert.Equal(t, want, e.DocumentName(e.Documents[0]), name)
 	}
-	// A document of several that has no name, or one of which nothing can stand, has its number alone.
+	// One of several documents without a usable name has only its number.
 	subject := "Lease"
 	e.Subject = &subject
 	e.Documents = append(e.Documents, &models.Document{ID: uuid.New(), Kind: models.DocumentOriginal, Order: 2, Name: "plan.pdf"})
@@ -65,8 +65,8 @@ func TestFileNames(t *testing.T) {
 	}
 }
 
-// Several documents are told apart by their own names, wherever people see them.
-func TestFileNamesOfSeveralDocuments(t *testing.T) {
+// TestFileNames_DistinguishDocuments checks that several documents have different names wherever people see them.
+func TestFileNames_DistinguishDocuments(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone, 1)
 	for i, name := range []string{"nda.pdf", "Floor plan.PDF", "nda.pdf", "document.pdf", strings.Repeat("ü", 200) + ".pdf"} {

@@ -265,7 +265,7 @@ func (e *Envelope) edited(act ActionContext) {
 	}
 }
 
-// recordPreparation records, before an edited draft is sent, who edited it and what is sent.
+// recordPreparation records, before an edited draft is sent, its editors and the digest of the result.
 func (e *Envelope) recordPreparation(act ActionContext) error {
 	if len(e.Editors) == 0 {
 		return nil

@@ -22,9 +22,9 @@ func metadata(n int) map[string]string {
 	return out
 }
 
-// TestBoundsOfWhatTheSenderSays: the same bounds hold for a new envelope and for an
-// edited draft; what is refused changes nothing.
-func TestBoundsOfWhatTheSenderSays(t *testing.T) {
+// TestSenderTexts_AreBounded checks that a new envelope and an edited draft have the same limits, and that a rejected
+// edit changes nothing.
+func TestSenderTexts_AreBounded(t *testing.T) {
 	t.Parallel()
 	x := func(n int) string { return strings.Repeat("é", n) }
 	for _, c := range []struct {
@@ -97,8 +97,8 @@ func TestBoundsOfWhatTheSenderSays(t *testing.T) {
 	require.ErrorContains(t, e.Edit(act(start), models.EnvelopeEdit{Metadata: changed(metadata(21))}), "at most 20 members")
 }
 
-// TestEditSigners: mailboxes and positions are counted anew, and a role has one signer.
-func TestEditSigners(t *testing.T) {
+// TestEditSigners_Renumbers checks that mailboxes and positions are renumbered, and that a role has one signer.
+func TestEditSigners_Renumbers(t *testing.T) {
 	t.Parallel()
 	e := unfilled(t)
 	ids := []uuid.UUID{e.Signers[0].ID, e.Signers[1].ID, e.Signers[2].ID}
@@ -133,8 +133,8 @@ func TestEditSigners(t *testing.T) {
 	require.Equal(t, [2]int{0, 1}, [2]int{e.Fields[0].Position, e.Fields[1].Position})
 }
 
-// TestEditFields: a field keeps id and place among the others, and obeys the rules of a new one.
-func TestEditFields(t *testing.T) {
+// TestEditFields_KeepIDAndPosition checks that a field keeps its id and position, and follows the rules of a new one.
+func TestEditFields_KeepIDAndPosition(t *testing.T) {
 	t.Parallel()
 	e := unfilled(t)
 	made, err := e.AddFields(act(start), []models.FieldInput{of("A", models.FieldText, ""), of("A", models.FieldText, "b"), of("A", models.FieldText, "c")}, models.IndexedPath)
@@ -186,9 +186,9 @@ func fieldNames(fields []*models.Field, err error) []string {
 	return out
 }
 
-// TestEditDocuments: documents are counted from 1 as they stand; the fields of one
-// that is removed go with it.
-func TestEditDocuments(t *testing.T) {
+// TestEditDocuments_Renumbers checks that documents are numbered from 1, and that the fields of a removed document are
+// removed.
+func TestEditDocuments_Renumbers(t *testing.T) {
 	t.Parallel()
 	e := unfilled(t)
 	var ids []uuid.UUID
@@ -255,8 +255,8 @@ func TestEditDocuments(t *testing.T) {
 	require.Empty(t, e.Fields)
 }
 
-// TestDeleteDraft: nothing of what was said in it stays.
-func TestDeleteDraft(t *testing.T) {
+// TestDeleteDraft_RemovesContents checks that nothing of a deleted draft's contents remains.
+func TestDeleteDraft_RemovesContents(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone, 1)
 	e.Documents[0].BlobKey, e.Documents[0].PreparedKey = "blob", "prepared"
@@ -276,8 +276,8 @@ func TestDeleteDraft(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestSendingRecordsTheEdits: who edited the draft, and the digest of what came of it.
-func TestSendingRecordsTheEdits(t *testing.T) {
+// TestSend_RecordsTheEdits checks that it records who edited the draft, and the digest of the result.
+func TestSend_RecordsTheEdits(t *testing.T) {
 	t.Parallel()
 	require.NotContains(t, names(sent(t, nil, models.AuthNone, 1)), models.EventDraftPrepared, "a draft that nobody edited")
 	e := draft(t, nil, models.AuthNone, 1, 1)
@@ -294,7 +294,7 @@ func TestSendingRecordsTheEdits(t *testing.T) {
 		"editors": []string{"app:1"}, "fieldsSha256": before, "counts": map[string]any{"documents": 1, "signers": 2, "fields": 1},
 	}, e.Events[i].Detail)
 
-	// The digest is of everything that says what is signed where.
+	// The digest covers every property of fields that affects what is signed and where.
 	for name, edit := range map[string]func(*models.Field){
 		"place": func(f *models.Field) { f.X++ }, "required": func(f *models.Field) { f.Required = false }, "type": func(f *models.Field) { f.Type = models.FieldDate },
 		"signer": func(f *models.Field) { f.SignerID = e.Signers[0].ID }, "default": func(f *models.Field) { f.DefaultValue = "x" },
@@ -313,8 +313,8 @@ func TestSendingRecordsTheEdits(t *testing.T) {
 	require.Equal(t, before, after, "a name that nobody chose is not in the digest")
 }
 
-// TestDraftsAloneAreEdited: once sent, each edit is refused in the words of the state.
-func TestDraftsAloneAreEdited(t *testing.T) {
+// TestEdit_AfterSendIsRejected checks that each edit of a sent envelope is rejected with an error for its state.
+func TestEdit_AfterSendIsRejected(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
 	s, f, d := e.Signers[0].ID, e.Fields[0].ID, e.Documents[0].ID

@@ -28,7 +28,7 @@ func chainedEvents(t require.TestingT) *models.Envelope {
 	return e
 }
 
-func TestChainFindsEveryTampering(t *testing.T) {
+func TestVerifyChain_DetectsTampering(t *testing.T) {
 	t.Parallel()
 	e := chainedEvents(t)
 	require.NoError(t, models.VerifyChain(e.Events, e.AuditSeq, e.AuditHead))
@@ -86,10 +86,9 @@ func TestCanonicalForm(t *testing.T) {
 	assert.Equal(t, hash, sha256Hex(string(again)))
 }
 
-// TestAnySequenceOfActions tries random actions in random order: whatever
-// happens, at most one terminal state is reached, nothing leads out of it, the
-// chain holds, and the events told to webhooks are those that took place.
-func TestAnySequenceOfActions(t *testing.T) {
+// TestRandomActions_KeepTheRules tries random actions in random order and checks that at most one terminal state is
+// reached, that no action leaves it, that the chain verifies, and that webhooks report the events that happened.
+func TestRandomActions_KeepTheRules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		groups := rapid.SliceOfN(rapid.IntRange(1, 3), 1, 4).Draw(t, "groups")
@@ -184,8 +183,8 @@ func TestAnySequenceOfActions(t *testing.T) {
 
 func ignoreRepeat(_ *models.Signer, err error) error { return err }
 
-// TestEventsWithoutAClient: what the service does by itself comes from no address.
-func TestEventsWithoutAClient(t *testing.T) {
+// TestServiceEvents_HaveNoAddress checks that events of the service itself have no client address.
+func TestServiceEvents_HaveNoAddress(t *testing.T) {
 	t.Parallel()
 	context := models.ActionContext{At: start, Actor: models.ActorSystem, NewID: uuid.New}
 	e := sent(t, nil, models.AuthNone, 1)
@@ -197,9 +196,9 @@ func TestEventsWithoutAClient(t *testing.T) {
 	assert.Equal(t, "test", *newest(e).UserAgent)
 }
 
-// TestForgedChains: each event's number and link are looked at, also where all
-// hashes were made anew.
-func TestForgedChains(t *testing.T) {
+// TestVerifyChain_ChecksNumbersAndLinks checks that each event's number and link are verified even if all hashes were
+// recomputed.
+func TestVerifyChain_ChecksNumbersAndLinks(t *testing.T) {
 	t.Parallel()
 	e := chainedEvents(t)
 	forge := func(change func([]models.Event)) []models.Event {
@@ -223,8 +222,8 @@ func TestForgedChains(t *testing.T) {
 	require.ErrorContains(t, verify(forge(func(events []models.Event) { events[2].PrevHash = models.ChainStart })), "event 3 does not link")
 }
 
-// TestATimestampChangesTheHash: of the document, and of all of them together.
-func TestATimestampChangesTheHash(t *testing.T) {
+// TestTimestamp_ChangesTheHash checks that a time-stamp changes the hash of its document and the combined hash.
+func TestTimestamp_ChangesTheHash(t *testing.T) {
 	t.Parallel()
 	e := completed(t)
 	d := e.Sealed()[0]
@@ -240,8 +239,8 @@ func TestATimestampChangesTheHash(t *testing.T) {
 	assert.Equal(t, sha256Hex("2244"), *e.HashFinal)
 }
 
-// TestEveryMemberOfAnEventIsHashed: whatever of it is changed, its hash is another.
-func TestEveryMemberOfAnEventIsHashed(t *testing.T) {
+// TestEventHash_CoversEveryMember checks that changing any member of an event changes its hash.
+func TestEventHash_CoversEveryMember(t *testing.T) {
 	t.Parallel()
 	e := chainedEvents(t)
 	whole := e.Events[3]
@@ -265,8 +264,8 @@ func TestEveryMemberOfAnEventIsHashed(t *testing.T) {
 	}
 }
 
-// TestTheChainIsAsLongAsWasRecorded: a number that does not fit is found, too.
-func TestTheChainIsAsLongAsWasRecorded(t *testing.T) {
+// TestVerifyChain_ChecksTheLength checks that a wrong number of events is detected.
+func TestVerifyChain_ChecksTheLength(t *testing.T) {
 	t.Parallel()
 	e := chainedEvents(t)
 	require.NoError(t, models.VerifyChain(e.Events, e.AuditSeq, e.AuditHead))

@@ -31,8 +31,9 @@ func completed(t *testing.T) *models.Envelope {
 
 func newest(e *models.Envelope) models.Event { return e.Events[len(e.Events)-1] }
 
-// TestRetention: counted in days from completion, purged then and not before, and once.
-func TestRetention(t *testing.T) {
+// TestRetention_CountsFromCompletion checks that retention is counted in days from completion, and that an envelope is
+// purged once, and not earlier.
+func TestRetention_CountsFromCompletion(t *testing.T) {
 	t.Parallel()
 	draft := sealing(t)
 	draft.SetRetention(7)
@@ -66,8 +67,9 @@ func TestRetention(t *testing.T) {
 	require.ErrorIs(t, e.Timestamped(act(due), e.Sealed()[0].ID, "11", models.SealedFile{}), models.ErrPurged)
 }
 
-// TestDownloadsAreRecordedOncePerHour: of each document by each recipient; other clients of the app every time.
-func TestDownloadsAreRecordedOncePerHour(t *testing.T) {
+// TestDownloads_AreRecordedOncePerHour checks that downloads of a document by a recipient are recorded once an hour,
+// and every download by other clients of the app.
+func TestDownloads_AreRecordedOncePerHour(t *testing.T) {
 	t.Parallel()
 	e := completed(t)
 	sealed, ada := e.Sealed()[0].ID, e.Signers[0].ID
@@ -108,8 +110,8 @@ func TestDownloadsAreRecordedOncePerHour(t *testing.T) {
 	require.Equal(t, models.Detail{"documentId": sealed.String(), "sha256": "11"}, newest(e).Detail)
 }
 
-// TestCompletion: what sealing stored is what the envelope holds and its audit trail says.
-func TestCompletion(t *testing.T) {
+// TestComplete_RecordsSealedFiles checks that the envelope and its audit trail contain the result of sealing.
+func TestComplete_RecordsSealedFiles(t *testing.T) {
 	t.Parallel()
 	e := sealing(t)
 	require.NoError(t, e.SealingFailed(act(start), models.SealingFailing))
@@ -142,8 +144,9 @@ func TestCompletion(t *testing.T) {
 	require.Equal(t, models.Detail{"sealedDocumentId": d.ID.String(), "sha256Before": "11", "sha256": "33", "documentHashFinal": "33"}, newest(e).Detail)
 }
 
-// TestLinksAreRenewedBeforeTheirEnd: three days before, for those who are awaited, unless the deadline ends them.
-func TestLinksAreRenewedBeforeTheirEnd(t *testing.T) {
+// TestLinks_AreRenewedBeforeTheyExpire checks that the links of awaited signers are renewed three days before they
+// expire, unless the deadline comes first.
+func TestLinks_AreRenewedBeforeTheyExpire(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 1, 2)
 	renewal := start.Add(models.LinkLifetime - models.RenewBefore)
@@ -174,8 +177,8 @@ func TestLinksAreRenewedBeforeTheirEnd(t *testing.T) {
 	}
 }
 
-// TestSendingNeedsAllOfIt: signers, fields, documents, and a message that can be read.
-func TestSendingNeedsAllOfIt(t *testing.T) {
+// TestSend_RequiresAllParts checks that it requires signers, fields, documents and a valid message.
+func TestSend_RequiresAllParts(t *testing.T) {
 	t.Parallel()
 	empty, err := models.NewEnvelope(act(start), models.Envelope{TenantID: "t", CreatedBy: "c"})
 	require.NoError(t, err)
@@ -211,8 +214,8 @@ func TestSendingNeedsAllOfIt(t *testing.T) {
 	}
 }
 
-// TestInvitationsAreRecorded: with the mail that carried them, by what they were.
-func TestInvitationsAreRecorded(t *testing.T) {
+// TestInvitations_AreRecorded checks that each invitation is recorded with its email and kind.
+func TestInvitations_AreRecorded(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
 	id := e.Signers[0].ID
@@ -239,8 +242,8 @@ func TestInvitationsAreRecorded(t *testing.T) {
 	require.Error(t, e.Reinvite(act(start), id))
 }
 
-// TestWhoMayDoWhat: tenants of an app, roles, second factors, and which events an endpoint gets.
-func TestWhoMayDoWhat(t *testing.T) {
+// TestPermissions checks the tenants of an app, roles, second factors, and the events of an endpoint.
+func TestPermissions(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, (&models.App{}).CheckTenant("any"))
 	limited := &models.App{Tenants: []string{"a", "b"}}
@@ -269,8 +272,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 	require.Equal(t, app, models.OutboxRefs{AppID: app}.FairnessKey())
 }
 
-// TestTitles: the subject, else the file's name, else a plain word.
-func TestTitles(t *testing.T) {
+// TestTitle_FallsBack checks that the title is the subject, else the file's name, else a generic word.
+func TestTitle_FallsBack(t *testing.T) {
 	t.Parallel()
 	e, err := models.NewEnvelope(act(start), models.Envelope{TenantID: "t", CreatedBy: "c"})
 	require.NoError(t, err)
@@ -288,8 +291,8 @@ func TestTitles(t *testing.T) {
 	require.Equal(t, "Lease of a flat", e.Title())
 }
 
-// TestNothingIsCompletedWithoutItsSealedFiles: every document must have one.
-func TestNothingIsCompletedWithoutItsSealedFiles(t *testing.T) {
+// TestComplete_RequiresSealedFiles checks that every document must have a sealed file.
+func TestComplete_RequiresSealedFiles(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone, 1)
 	_, err := e.AddDocument(act(start), page(), 2)
@@ -309,8 +312,8 @@ func TestNothingIsCompletedWithoutItsSealedFiles(t *testing.T) {
 	assert.Len(t, e.Sealed(), 2)
 }
 
-// TestCanRestart: an envelope has a workflow from the sending to the end.
-func TestCanRestart(t *testing.T) {
+// TestCanRestart_FromSendToEnd checks that an envelope has a workflow from sending to its end.
+func TestCanRestart_FromSendToEnd(t *testing.T) {
 	t.Parallel()
 	want := map[models.Status]string{"draft": "envelope_draft", "sent": "", "in_progress": "", "sealing": ""}
 	for _, s := range models.Statuses {

@@ -54,8 +54,8 @@ func (e *Envelope) recordPrepared(act ActionContext, d *Document) {
 	})
 }
 
-// Prepare replaces the prepared file of a draft's original by that of in, or by none, and the fields found in it by
-// the newly found ones.
+// Prepare replaces the prepared file of a draft's original by the one of in, if any, and the fields found in it by the
+// newly found ones.
 func (e *Envelope) Prepare(act ActionContext, id uuid.UUID, in DocumentInput, found func(*Document) ([]FieldInput, error), path func(int) string) (*Document, error) {
 	if err := e.check(ActionEditDocument); err != nil {
 		return nil, err

@@ -10,8 +10,9 @@ import (
 	"countersign/models"
 )
 
-// TestPreparedDocuments: people read the prepared file where there is one, and both are kept.
-func TestPreparedDocuments(t *testing.T) {
+// TestPreparedDocument_IsPresented checks that the prepared file is shown if there is one, and that both files are
+// kept.
+func TestPreparedDocument_IsPresented(t *testing.T) {
 	t.Parallel()
 	d := &models.Document{ID: uuid.New(), SHA256: strings.Repeat("0", 64), Size: 9, BlobKey: "original"}
 	assert.Same(t, d, d.Presented())

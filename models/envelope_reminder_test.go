@@ -11,9 +11,9 @@ import (
 	"countersign/models"
 )
 
-// TestWhenAReminderIsDue: one interval after the last mail that asked the signer
-// to sign, whether it went out or was given up.
-func TestWhenAReminderIsDue(t *testing.T) {
+// TestNextReminder_AfterTheInterval checks that a reminder is due one interval after the last email that asked the
+// signer to sign, sent or given up.
+func TestNextReminder_AfterTheInterval(t *testing.T) {
 	t.Parallel()
 	const interval = 48 * time.Hour
 	e := sent(t, nil, models.AuthNone, 1, 1)
@@ -65,8 +65,8 @@ func TestWhenAReminderIsDue(t *testing.T) {
 	assert.Nil(t, e.ReminderAt(other, nil, interval), "the envelope is closed")
 }
 
-// TestRemindersAreCounted: those to the signer that went out or were given up.
-func TestRemindersAreCounted(t *testing.T) {
+// TestReminders_AreCounted checks that it counts the reminders to the signer that were sent or given up.
+func TestReminders_AreCounted(t *testing.T) {
 	t.Parallel()
 	id, at := uuid.New(), start
 	mails := []models.Mail{
@@ -80,9 +80,9 @@ func TestRemindersAreCounted(t *testing.T) {
 	assert.Equal(t, 2, models.RemindersSettled(mails, id))
 }
 
-// TestSinceWhenAGroupIsAwaited: since the envelope was sent, or the group before
-// it had signed.
-func TestSinceWhenAGroupIsAwaited(t *testing.T) {
+// TestGroup_IsAwaitedSince checks that a group is awaited since the envelope was sent, or since the previous group
+// completed.
+func TestGroup_IsAwaitedSince(t *testing.T) {
 	t.Parallel()
 	assert.True(t, draft(t, nil, models.AuthNone, 1).OpenSince().IsZero())
 	e := sent(t, nil, models.AuthNone, 1, 1, 2, 2)
@@ -100,8 +100,8 @@ func TestSinceWhenAGroupIsAwaited(t *testing.T) {
 	assert.Equal(t, second, e.OpenSince(), "a time that is not known counts for nothing")
 }
 
-// TestTheLowestGroupIsAwaited: whatever order the signers were added in.
-func TestTheLowestGroupIsAwaited(t *testing.T) {
+// TestAwaitedGroup_IsTheLowest checks that the lowest group is awaited in any order of signers.
+func TestAwaitedGroup_IsTheLowest(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 3, 1, 2)
 	assert.Equal(t, models.SignerPending, e.Signers[0].Status)
@@ -112,8 +112,8 @@ func TestTheLowestGroupIsAwaited(t *testing.T) {
 	assert.Equal(t, models.SignerPending, e.Signers[1].Status)
 }
 
-// TestTheFirstLinkToBeReplaced is that of whoever was asked first.
-func TestTheFirstLinkToBeReplaced(t *testing.T) {
+// TestNextRenewal_IsOfTheOldestInvitation checks that the first link to renew belongs to the signer invited first.
+func TestNextRenewal_IsOfTheOldestInvitation(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 1, 2)
 	due := start.Add(models.LinkLifetime - models.RenewBefore)
@@ -126,8 +126,9 @@ func TestTheFirstLinkToBeReplaced(t *testing.T) {
 	assert.Nil(t, e.RenewLinkAt(e.Signers[0]), "there is no link to replace")
 }
 
-// TestReminderInterval: the envelope's own comes first; mails to the person before do not count.
-func TestReminderInterval(t *testing.T) {
+// TestReminderInterval_OfTheEnvelopeComesFirst checks that the envelope's interval has priority, and that emails to
+// the former signer do not count.
+func TestReminderInterval_OfTheEnvelopeComesFirst(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
 	require.Equal(t, 5*time.Hour, e.ReminderInterval(5*time.Hour))

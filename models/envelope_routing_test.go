@@ -9,7 +9,7 @@ import (
 	"countersign/models"
 )
 
-func TestRoutingGroupsOpenOneAfterTheOther(t *testing.T) {
+func TestRoutingGroups_OpenInOrder(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 1, 2, 5)
 	status := func() (out []models.SignerStatus) {

@@ -10,8 +10,9 @@ import (
 	"countersign/models"
 )
 
-// TestStuckSealing: a problem is recorded once, since when there is one stays, and only then may an operator close the envelope.
-func TestStuckSealing(t *testing.T) {
+// TestSealingProblem_IsRecordedOnce checks that a problem is recorded once with the time since when it exists, and
+// that only then an operator may close the envelope.
+func TestSealingProblem_IsRecordedOnce(t *testing.T) {
 	t.Parallel()
 	open := sent(t, nil, models.AuthNone, 1)
 	require.Error(t, open.SealingFailed(act(start), models.SealingRefused))

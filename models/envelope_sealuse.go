@@ -14,7 +14,7 @@ type SealUse struct {
 	Pictures int `json:"pictures,omitempty"` // what signers entered, in bytes of compressed samples
 }
 
-// Reserves for each signer who has not acted.
+// Reserved space for each signer who has not acted.
 const (
 	keptCodes    = 5 // codes of a link that can be requested whatever else is recorded
 	keptEvents   = 26

@@ -14,8 +14,9 @@ import (
 	"countersign/seal/limits"
 )
 
-// TestEnvelope_ThatCouldNotBeSealed_IsRefused: where it is made, with the member that is too much.
-func TestEnvelope_ThatCouldNotBeSealed_IsRefused(t *testing.T) {
+// TestEnvelope_ThatCouldNotBeSealed_IsRejected checks that it is rejected at creation, with the member that exceeds
+// the limit.
+func TestEnvelope_ThatCouldNotBeSealed_IsRejected(t *testing.T) {
 	t.Parallel()
 	app := act(start)
 	app.Actor = models.AppActor(uuid.Nil)
@@ -60,7 +61,8 @@ func TestEnvelope_ThatCouldNotBeSealed_IsRefused(t *testing.T) {
 	}
 }
 
-// TestSigners_LeaveRoomForOthers: who enters as much as is accepted leaves room for what those who follow need.
+// TestSigners_LeaveRoomForOthers checks that a signer who enters the accepted maximum leaves the space that later
+// signers need.
 func TestSigners_LeaveRoomForOthers(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone, 1, 1, 1)
@@ -122,8 +124,9 @@ func TestSign_TextsBeyondTheRoom_AreRejected(t *testing.T) {
 	}
 }
 
-// TestAFullTrail_EndsWhatCanBeLeftOut: reminders, new links and further codes end; signing does not.
-func TestAFullTrail_EndsWhatCanBeLeftOut(t *testing.T) {
+// TestFullAuditTrail_StopsOptionalEvents checks that a full audit trail prevents reminders, new links and further
+// codes, but not signing.
+func TestFullAuditTrail_StopsOptionalEvents(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthEmailOTP, 1)
 	require.NoError(t, e.Chain())

@@ -128,7 +128,7 @@ func TestCombinedHash(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
-// refused is the paths of what was noted.
+// refused returns the paths of the recorded problems.
 func refused(note func(p models.Problems)) []string {
 	p := models.Problems{}
 	note(p)
@@ -139,8 +139,8 @@ func refused(note func(p models.Problems)) []string {
 	return out
 }
 
-// TestEnvelopesAreBounded: what an envelope is made from.
-func TestEnvelopesAreBounded(t *testing.T) {
+// TestEnvelopes_AreBounded checks the limits of a request for an envelope.
+func TestEnvelopes_AreBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 256)
 	for name, tries := range map[string]map[bool][]models.Envelope{

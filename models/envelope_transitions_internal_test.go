@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestTerminalStatesHaveNoWayOut: the states that are called terminal are those that no transition leaves.
-func TestTerminalStatesHaveNoWayOut(t *testing.T) {
+// TestTerminalStates_HaveNoTransition checks that the terminal states are those without transitions.
+func TestTerminalStates_HaveNoTransition(t *testing.T) {
 	t.Parallel()
 	for from, ways := range transitions {
 		out := false

@@ -16,8 +16,7 @@ import (
 	"countersign/models"
 )
 
-// pathTo is the table of transitions written down a second time, as the interface tells
-// it: what leads where. Everything else must be refused.
+// pathTo is the table of transitions, written a second time from the interface. All other actions must be rejected.
 var pathTo = map[models.Status]map[models.Action]models.Status{
 	"draft": {
 		"add_document": "draft", "add_signer": "draft", "add_field": "draft", "send": "sent", "void": "voided",
@@ -98,7 +97,7 @@ func TestTerminalStates(t *testing.T) {
 	assert.Equal(t, models.StatusInProgress, models.StatusSealing.Public())
 }
 
-func TestRefusalsAnswerWithTheDocumentedStatus(t *testing.T) {
+func TestErrors_HaveTheDocumentedStatus(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		state  models.Status
@@ -133,9 +132,9 @@ func TestRefusalsAnswerWithTheDocumentedStatus(t *testing.T) {
 	}
 }
 
-// TestEveryRefusalIsNamed: whatever cannot be done is refused by the code of what
-// was tried, in every state.
-func TestEveryRefusalIsNamed(t *testing.T) {
+// TestRejectedActions_HaveErrorCodes checks that every impossible action is rejected with the code of the action, in
+// every state.
+func TestRejectedActions_HaveErrorCodes(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, []models.Status{"draft", "sent", "in_progress", "sealing", "completed", "declined", "voided", "expired", "deleted"}, models.Statuses)
 	want := func(s models.Status, a models.Action) string {
@@ -171,7 +170,7 @@ func TestEveryRefusalIsNamed(t *testing.T) {
 	}
 }
 
-func TestErrorsAreComparedByCode(t *testing.T) {
+func TestErrors_AreComparedByCode(t *testing.T) {
 	t.Parallel()
 	err := errors.Join(errors.New("load"), models.Refuse(models.KindNotFound, "not_found", "other words"))
 	require.ErrorIs(t, err, models.ErrNotFound)
@@ -181,9 +180,9 @@ func TestErrorsAreComparedByCode(t *testing.T) {
 	assert.False(t, models.IsRefusal(models.Refuse(models.KindUnavailable, "later", "")), "what may go away is retried")
 }
 
-// TestEachActionIsRefusedByItsOwnName: what signers do on a closed envelope is
-// answered as a closed link, and what senders do as a closed envelope.
-func TestEachActionIsRefusedByItsOwnName(t *testing.T) {
+// TestClosedEnvelope_RejectsByAudience checks that actions of signers on a closed envelope are rejected as a closed
+// link, and those of senders as a closed envelope.
+func TestClosedEnvelope_RejectsByAudience(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthEmailOTP, 1)
 	l, s := link(e, 0), e.Signers[0].ID
@@ -209,8 +208,8 @@ func TestEachActionIsRefusedByItsOwnName(t *testing.T) {
 	}
 }
 
-// TestListsAreWhole: what is gone through elsewhere names each member once.
-func TestListsAreWhole(t *testing.T) {
+// TestLists_AreComplete checks that the lists of values that other tests use are complete and without duplicates.
+func TestLists_AreComplete(t *testing.T) {
 	t.Parallel()
 	known := map[models.Action]bool{}
 	for _, moves := range pathTo {

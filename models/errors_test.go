@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// TestProblemsAreBounded: a small request with something wrong in thousands of places does not make a large answer.
-func TestProblemsAreBounded(t *testing.T) {
+// TestProblems_AreBounded checks that a small request with thousands of errors does not cause a large response.
+func TestProblems_AreBounded(t *testing.T) {
 	t.Parallel()
 	p := models.Problems{}
 	for i := range 5000 {
@@ -23,8 +23,8 @@ func TestProblemsAreBounded(t *testing.T) {
 	require.Error(t, p.Err())
 }
 
-// TestErrorsOfOneValueAndOfSeveral: the message names the first, and how many more.
-func TestErrorsOfOneValueAndOfSeveral(t *testing.T) {
+// TestInvalidFields_SummarizesProblems checks that the message has the first problem and the number of others.
+func TestInvalidFields_SummarizesProblems(t *testing.T) {
 	t.Parallel()
 	p := models.Problems{}
 	require.NoError(t, p.Err())

@@ -62,7 +62,7 @@ const (
 
 var fieldName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
-// checkAttributes records the problems of type, name and attributes that one field alone shows.
+// checkAttributes records the problems of type, name and attributes that concern a single field.
 func (in FieldInput) checkAttributes(p Problems, path string) {
 	if !in.Type.Valid() {
 		p.addFirst(path+"type", fieldTypeNames)

@@ -21,9 +21,9 @@ func formatted(f string) func(*models.FieldInput) {
 
 func required(in *models.FieldInput) { in.Required = true }
 
-// TestEachAttributeHasItsTypes: an attribute is taken by the types that have it, and
-// refused by all others.
-func TestEachAttributeHasItsTypes(t *testing.T) {
+// TestAttributes_BelongToTheirTypes checks that each attribute is accepted for its field types and rejected for all
+// others.
+func TestAttributes_BelongToTheirTypes(t *testing.T) {
 	t.Parallel()
 	text := []models.FieldType{models.FieldText, models.FieldName, models.FieldEmail, models.FieldCompany, models.FieldTitle}
 	lines := append([]models.FieldType{models.FieldDate, models.FieldNumber, models.FieldSelect}, text...)
@@ -62,8 +62,8 @@ func TestEachAttributeHasItsTypes(t *testing.T) {
 	}
 }
 
-// TestExtendedFields: each type and attribute that came after the interface counts, by itself.
-func TestExtendedFields(t *testing.T) {
+// TestExtended_DetectsEachAddition checks that each type and attribute beyond the interface counts on its own.
+func TestExtended_DetectsEachAddition(t *testing.T) {
 	t.Parallel()
 	for i, typ := range models.FieldTypes {
 		f := &models.Field{Type: typ, Required: true, Page: 1}
@@ -96,8 +96,9 @@ func TestExtendedFields(t *testing.T) {
 	require.Equal(t, []any{3, "n", true, false}, []any{f.Cells(), f.ChosenName(), f.Checked("true"), f.Checked("false")})
 }
 
-// TestBoundsOfFields: what stands at a bound is taken, and what is over it refused at one path.
-func TestBoundsOfFields(t *testing.T) {
+// TestFieldLimits_AtTheirEdges checks that a value at a limit is accepted, and that one beyond it is rejected with one
+// path.
+func TestFieldLimits_AtTheirEdges(t *testing.T) {
 	t.Parallel()
 	options := func(n int) func(*models.FieldInput) {
 		return with(func(a *models.FieldAttributes) {
@@ -183,9 +184,9 @@ func entered(e *models.Envelope, pairs ...any) models.Submission {
 	return sub
 }
 
-// TestWhatIsKept: fields of one name share a value, what the service knows is not
-// overwritten, and hidden fields have none. says is part of the refusal.
-func TestWhatIsKept(t *testing.T) {
+// TestSubmission_StoredValues checks that fields with one name share a value, that known values are not overwritten,
+// and that hidden fields have no value. says is part of the error.
+func TestSubmission_StoredValues(t *testing.T) {
 	t.Parallel()
 	readOnly := with(func(a *models.FieldAttributes) { a.ReadOnly = true })
 	twice := []models.FieldInput{of("A", models.FieldText, "t"), of("A", models.FieldText, "t")}
@@ -239,9 +240,9 @@ func TestWhatIsKept(t *testing.T) {
 	}
 }
 
-// TestWhatRefusalsSay: one problem for each value, with the sender's words if there
-// are any; programs are told field and rule.
-func TestWhatRefusalsSay(t *testing.T) {
+// TestSubmission_ErrorsNameFieldAndRule checks that each value has one problem, with the sender's message if there is
+// one, and that programs get field and rule.
+func TestSubmission_ErrorsNameFieldAndRule(t *testing.T) {
 	t.Parallel()
 	limited := with(func(a *models.FieldAttributes) { a.MaxLength = 5 })
 	for name, c := range map[string]struct {
@@ -305,8 +306,8 @@ func brokenRules(t *testing.T, err error) []string {
 	return out
 }
 
-// TestLooksOfFieldsAreBounded: to the point, and to the character.
-func TestLooksOfFieldsAreBounded(t *testing.T) {
+// TestFieldAppearance_IsBounded checks the limits of font sizes and texts.
+func TestFieldAppearance_IsBounded(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		a    models.FieldAttributes

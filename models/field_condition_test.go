@@ -128,9 +128,9 @@ func (s conditionSet) evaluate() []string {
 	return shown
 }
 
-// TestVisibleFieldsAgree: the evaluation agrees with one from the first field to the
-// last, and does not depend on the order of the fields.
-func TestVisibleFieldsAgree(t *testing.T) {
+// TestVisibleFields_DoNotDependOnOrder checks that the result equals that of an evaluation from the first field to the
+// last, for any order of fields.
+func TestVisibleFields_DoNotDependOnOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawConditions(t)

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestISODay: each way to write a date becomes ISO 8601, unless it could be another day.
-func TestISODay(t *testing.T) {
+// TestISODay_ConvertsUnambiguousDates checks that every way to write a date becomes ISO 8601 unless it is ambiguous.
+func TestISODay_ConvertsUnambiguousDates(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ text, language, want string }{
 		{"2026-04-03", "en", "2026-04-03"},
@@ -33,9 +33,9 @@ func TestISODay(t *testing.T) {
 	}
 }
 
-// TestDatesInValues: the value of a date field is in ISO 8601, in the language of the page that the signer read; one with a
-// format has its format.
-func TestDatesInValues(t *testing.T) {
+// TestDateValues_AreISO checks that the value of a date field is ISO 8601, read in the language of the signer's page,
+// or has the field's format.
+func TestDateValues_AreISO(t *testing.T) {
 	t.Parallel()
 	ada, plain, formatted := &Signer{Status: SignerSigned, Language: "en", ConsentVersion: disclosureEdition + "-fr"}, &Field{Name: "a", Type: FieldDate}, &Field{Name: "b", Type: FieldDate}
 	ada.ID[0], plain.ID[0], formatted.ID[0] = 1, 2, 3

@@ -59,9 +59,9 @@ func prefilled(text string) func(*models.FieldInput) {
 	return func(in *models.FieldInput) { in.DefaultValue = text }
 }
 
-// TestFieldAttributes: every attribute is refused where it means nothing or is out of
-// bounds, at its own path, and taken where it fits.
-func TestFieldAttributes(t *testing.T) {
+// TestFieldAttributes_RejectMisuse checks that every attribute is rejected at its own path if it does not apply or
+// exceeds its limits, and accepted otherwise.
+func TestFieldAttributes_RejectMisuse(t *testing.T) {
 	t.Parallel()
 	validation := func(v models.FieldValidation) func(*models.FieldInput) {
 		return with(func(a *models.FieldAttributes) { a.Validation = &v })
@@ -154,8 +154,8 @@ func TestFieldAttributes(t *testing.T) {
 	}
 }
 
-// TestFieldSets: names, groups and conditions of several fields.
-func TestFieldSets(t *testing.T) {
+// TestFieldSets_NamesGroupsAndConditions checks names, groups and conditions of several fields.
+func TestFieldSets_NamesGroupsAndConditions(t *testing.T) {
 	t.Parallel()
 	is := func(name, value string) models.Condition {
 		return models.Condition{All: []models.Clause{{Field: name, Is: &value}}}
@@ -205,8 +205,8 @@ func TestFieldSets(t *testing.T) {
 	}
 }
 
-// TestFieldNames: fields without a name get their type and a number, which no other has.
-func TestFieldNames(t *testing.T) {
+// TestFieldNames_AreGenerated checks that fields without a name get a unique one from their type and a number.
+func TestFieldNames_AreGenerated(t *testing.T) {
 	t.Parallel()
 	e := unfilled(t)
 	add := func(ins ...models.FieldInput) []string {
@@ -224,8 +224,8 @@ func TestFieldNames(t *testing.T) {
 	require.ErrorContains(t, err, "is the name of another field")
 }
 
-// TestSendChecksFields: what a field needs to be signed for is there when it is sent.
-func TestSendChecksFields(t *testing.T) {
+// TestSend_ChecksFields checks that sending requires everything that fields need for signing.
+func TestSend_ChecksFields(t *testing.T) {
 	t.Parallel()
 	e := unfilled(t)
 	readOnly := with(func(a *models.FieldAttributes) { a.ReadOnly = true })
@@ -240,8 +240,8 @@ func TestSendChecksFields(t *testing.T) {
 	require.NotContains(t, err.Error(), "more)")
 }
 
-// TestMoreFieldSets: the rules of names and groups that TestFieldSets leaves out.
-func TestMoreFieldSets(t *testing.T) {
+// TestFieldSets_NamesAndGroups checks the rules of names and groups that the other tests do not cover.
+func TestFieldSets_NamesAndGroups(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		fields []models.FieldInput
@@ -295,9 +295,8 @@ func TestMoreFieldSets(t *testing.T) {
 	require.Equal(t, []string{"a"}, e.EarlierNames(e.Signers[2].ID))
 }
 
-// TestFixedGroups: a group of radio fields is sent if somebody can sign it, with a choice
-// of their own or the sender's.
-func TestFixedGroups(t *testing.T) {
+// TestFixedGroups_CanBeSigned checks that a radio group can be sent if a signer or the sender can choose an option.
+func TestFixedGroups_CanBeSigned(t *testing.T) {
 	t.Parallel()
 	readOnly := with(func(a *models.FieldAttributes) { a.ReadOnly = true })
 	choice := func(option string, more ...func(*models.FieldInput)) models.FieldInput {
@@ -329,8 +328,8 @@ func TestFixedGroups(t *testing.T) {
 	}
 }
 
-// TestConditionValues: what a later signer's conditions see, by kind of field.
-func TestConditionValues(t *testing.T) {
+// TestConditionValues_ByFieldType checks the values that the conditions of later signers use, by field type.
+func TestConditionValues_ByFieldType(t *testing.T) {
 	t.Parallel()
 	field := func(typ models.FieldType, name, group, option string) *models.Field {
 		return &models.Field{ID: uuid.New(), Type: typ, Name: name, Attributes: models.FieldAttributes{Group: group, Option: option}}

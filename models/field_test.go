@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// TestReferencesToSigners_NameExactlyOne: a field names its signer by role, id, index or address, and an address that
-// two signers share names none. An envelope and a request for one agree.
+// TestReferencesToSigners_NameExactlyOne checks that a field references its signer by role, id, index or unambiguous
+// address, in an envelope and in a request.
 func TestReferencesToSigners_NameExactlyOne(t *testing.T) {
 	t.Parallel()
 	e, err := models.NewEnvelope(act(start), models.Envelope{TenantID: "t", CreatedBy: "me"})
@@ -80,8 +80,9 @@ func TestReferencesToSigners_NameExactlyOne(t *testing.T) {
 	}
 }
 
-// TestPlacesOfFields: on the page that there is, half a point over its edge at most, for a signer who can be told.
-func TestPlacesOfFields(t *testing.T) {
+// TestFieldPlaces_AreOnThePage checks that a field is on an existing page, at most half a point over its edge, for an
+// identifiable signer.
+func TestFieldPlaces_AreOnThePage(t *testing.T) {
 	t.Parallel()
 	good := field("0", models.FieldText)
 	document := page()
@@ -158,8 +159,8 @@ func TestPlacesOfFields(t *testing.T) {
 	require.Len(t, e.Fields, models.MaxFields)
 }
 
-// TestSharedAddress: a field for an address that two signers have is refused by that reason.
-func TestSharedAddress(t *testing.T) {
+// TestSharedAddress_IsRejected checks that a field for an address of two signers is rejected with this reason.
+func TestSharedAddress_IsRejected(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone, 1)
 	again := signer(0, 1, models.AuthNone)
@@ -177,8 +178,8 @@ func TestSharedAddress(t *testing.T) {
 	require.ErrorContains(t, p.Err(), "must be a signer")
 }
 
-// TestWhereAFieldMayBe: each number is refused by its name, and in words that fit.
-func TestWhereAFieldMayBe(t *testing.T) {
+// TestFieldPlace_ErrorsNameTheNumber checks that each invalid number is rejected by name with a fitting message.
+func TestFieldPlace_ErrorsNameTheNumber(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone, 1)
 	zero := 0.0
@@ -210,7 +211,7 @@ func TestWhereAFieldMayBe(t *testing.T) {
 		require.Equal(t, []string{c.path}, problemsOf(t, err), "%+v", in)
 		require.ErrorContains(t, err, c.says, "%+v", in)
 	}
-	// Before the envelope is made no document has an id that could be named.
+	// Before the envelope is created, no document has an id to reference.
 	p, id := models.Problems{}, uuid.New()
 	in := field("0", models.FieldText)
 	in.DocumentID = &id
@@ -218,8 +219,8 @@ func TestWhereAFieldMayBe(t *testing.T) {
 	assert.Equal(t, models.Problems{"fields[0].documentId": {"must be the id of a document of this envelope"}}, p)
 }
 
-// TestPagesAreCountedFromOne: a page before the first is none.
-func TestPagesAreCountedFromOne(t *testing.T) {
+// TestPages_StartAtOne checks that page 0 is invalid.
+func TestPages_StartAtOne(t *testing.T) {
 	t.Parallel()
 	d := &models.Document{PageCount: 2, Pages: []models.PageRun{{From: 0, Width: 1, Height: 2}, {From: 2, Width: 3, Height: 4}}}
 	for n, want := range map[int]bool{-1: false, 0: false, 1: true, 2: true, 3: false} {
@@ -228,7 +229,7 @@ func TestPagesAreCountedFromOne(t *testing.T) {
 	}
 }
 
-func TestPlacingFields(t *testing.T) {
+func TestAddFields(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string

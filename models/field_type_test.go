@@ -8,8 +8,8 @@ import (
 	"countersign/models"
 )
 
-// TestSizesOfFieldsThatNameNone: each type has its own.
-func TestSizesOfFieldsThatNameNone(t *testing.T) {
+// TestDefaultFieldSizes checks that each type has its own default size.
+func TestDefaultFieldSizes(t *testing.T) {
 	t.Parallel()
 	want := map[models.FieldType][2]float64{
 		models.FieldSignature: {160, 40}, models.FieldInitial: {60, 30}, models.FieldCheckbox: {14, 14}, models.FieldRadio: {14, 14},

@@ -39,8 +39,8 @@ func submit(e *models.Envelope, values given) models.Submission {
 	return sub
 }
 
-// signing sends an envelope with the fields, and lets the signers before the one of
-// number i sign with nothing. It returns who signs then.
+// signing sends an envelope with the fields, lets the signers before number i sign without values, and returns the
+// next signer.
 func signing(t require.TestingT, i int, ins ...models.FieldInput) *models.Envelope {
 	e := unfilled(t)
 	_, err := e.AddFields(act(start), ins, models.IndexedPath)
@@ -75,9 +75,9 @@ func kept(e *models.Envelope) map[string]string {
 	return out
 }
 
-// TestFieldRules: each type and rule takes what it should, and refuses the rest with
-// the name of field and rule.
-func TestFieldRules(t *testing.T) {
+// TestFieldRules_AcceptAndReject checks the accepted and rejected values of each type and rule, and that errors name
+// field and rule.
+func TestFieldRules_AcceptAndReject(t *testing.T) {
 	t.Parallel()
 	must := func(in *models.FieldInput) { in.Required = true }
 	valid := func(v models.FieldValidation) func(*models.FieldInput) {
@@ -157,8 +157,8 @@ func TestFieldRules(t *testing.T) {
 	}
 }
 
-// TestKnownValues: what the service knows stands in fields that the signer leaves out.
-func TestKnownValues(t *testing.T) {
+// TestKnownValues_FillOmittedFields checks that known values fill the fields that the signer omits.
+func TestKnownValues_FillOmittedFields(t *testing.T) {
 	t.Parallel()
 	fields := []models.FieldInput{
 		of("A", models.FieldName, "name"), of("A", models.FieldEmail, "mail"), of("A", models.FieldCompany, "firm", prefilled("ACME")),
@@ -193,8 +193,8 @@ func TestKnownValues(t *testing.T) {
 	}
 }
 
-// TestChoices: of a group one choice is kept, and its value is the option.
-func TestChoices(t *testing.T) {
+// TestChoices_KeepOneOption checks that one choice of a group is stored, with the option as its value.
+func TestChoices_KeepOneOption(t *testing.T) {
 	t.Parallel()
 	must := func(in *models.FieldInput) { in.Required = true }
 	fields := []models.FieldInput{
@@ -245,9 +245,9 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// TestSignedValuesObeyTheRules: whatever is submitted, what is kept is of shown fields
-// alone, obeys every rule, and leaves out no required field.
-func TestSignedValuesObeyTheRules(t *testing.T) {
+// TestSignedValues_FollowTheRules checks that, for any submission, the stored values belong to visible fields, follow
+// every rule, and include all required fields.
+func TestSignedValues_FollowTheRules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		types := []models.FieldType{models.FieldText, models.FieldNumber, models.FieldSelect, models.FieldCheckbox, models.FieldEmail, models.FieldDate}
@@ -321,8 +321,8 @@ func TestSignedValuesObeyTheRules(t *testing.T) {
 	})
 }
 
-// TestAnothersFieldIsNamed: also beside one's own, which are all right.
-func TestAnothersFieldIsNamed(t *testing.T) {
+// TestFieldOfAnotherSigner_IsNamed checks that it is rejected even next to valid fields of the signer.
+func TestFieldOfAnotherSigner_IsNamed(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 1)
 	_, err := e.Consent(act(start), link(e, 0), new(models.Signer).Disclosure("en"))

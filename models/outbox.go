@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// OutboxKind names what is started or signaled in Temporal.
+// OutboxKind names the workflow or signal of an outbox row.
 type OutboxKind string
 
 // The kinds of outbox rows. Those with an envelope's id reach its workflow.

@@ -258,8 +258,8 @@ func (e *Envelope) checkWitnesses(p Problems) {
 	}
 }
 
-// checkOwnWitness is checkWitnesses for one recipient who is added or changed: a witnessed signer that does not exist
-// yet can be added later.
+// checkOwnWitness is checkWitnesses for one recipient who is added or changed. The witnessed signer may be added
+// later.
 func (e *Envelope) checkOwnWitness(p Problems, in SignerInput) {
 	witness := &Signer{}
 	in.apply(witness)
@@ -270,7 +270,7 @@ func (e *Envelope) checkOwnWitness(p Problems, in SignerInput) {
 	}
 }
 
-// kindDetail adds to an event what the chain records about a recipient who is not an ordinary signer.
+// kindDetail adds the properties of a recipient other than an ordinary signer to an event.
 func (s *Signer) kindDetail(d Detail) Detail {
 	if kind := s.ShownKind(); kind != "" {
 		d["kind"] = string(kind)

@@ -23,7 +23,7 @@ func (e *Envelope) NextRenewal() *time.Time {
 	return e.firstTime(e.RenewLinkAt)
 }
 
-// firstTime returns the earliest of the times that of returns for signers; nil if it returns none.
+// firstTime returns the earliest of the times that of returns for signers; nil if there is none.
 func (e *Envelope) firstTime(of func(*Signer) *time.Time) *time.Time {
 	var first *time.Time
 	for _, s := range e.Signers {

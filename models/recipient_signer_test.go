@@ -10,8 +10,9 @@ import (
 	"countersign/models"
 )
 
-// TestRoutingOrders: from 1 to 1000, or none for a witness, who takes part where the signer does.
-func TestRoutingOrders(t *testing.T) {
+// TestRoutingOrder_IsBounded checks that the order is 1 to 1000, or absent for a witness, who shares that of the
+// signer.
+func TestRoutingOrder_IsBounded(t *testing.T) {
 	t.Parallel()
 	for order, want := range map[int][2]bool{-1: {}, 0: {false, true}, 1: {true, true}, 1000: {true, true}, 1001: {}} {
 		for i, witnessFor := range []string{"", "Tenant"} {
@@ -22,9 +23,9 @@ func TestRoutingOrders(t *testing.T) {
 	}
 }
 
-// TestPeopleOfOneGroup: a copy goes out with its own group; nobody witnesses the own
-// signature, also if either is replaced; and what kind a recipient is decides on codes.
-func TestPeopleOfOneGroup(t *testing.T) {
+// TestRecipients_OfOneGroup checks that copies are sent with their group, that nobody can witness their own signature,
+// even after a replacement, and that codes depend on the kind of recipient.
+func TestRecipients_OfOneGroup(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t,
 		recipient(0, func(in *models.SignerInput) { in.Role, in.RoutingOrder = "Tenant", 2 }),
@@ -42,8 +43,8 @@ func TestPeopleOfOneGroup(t *testing.T) {
 	assert.Equal(t, models.AuthEmailOTP, models.RecipientKind("another").DefaultAuthMethod())
 }
 
-// TestAddresses: which texts are an address, and how much of one is shown.
-func TestAddresses(t *testing.T) {
+// TestEmailAddresses_ValidationAndMasking checks which texts are valid addresses, and how they are masked.
+func TestEmailAddresses_ValidationAndMasking(t *testing.T) {
 	t.Parallel()
 	for address, good := range map[string]bool{
 		"a@example.com": true, "ä@example.com": true, "a+b@sub.example.com": true, strings.Repeat("a", 242) + "@example.com": true,
@@ -61,8 +62,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestSignersAreBounded: name, address, phone and place in the order.
-func TestSignersAreBounded(t *testing.T) {
+// TestSigners_AreBounded checks the limits of name, address, phone and order.
+func TestSigners_AreBounded(t *testing.T) {
 	t.Parallel()
 	good := models.SignerInput{Name: "Ada", Email: "ada@example.com", RoutingOrder: 1, AuthMethod: models.AuthEmailOTP}
 	with := func(change func(in *models.SignerInput)) []string {
@@ -117,8 +118,8 @@ func TestSignersAreBounded(t *testing.T) {
 	require.Equal(t, "validation_error", code(t, err))
 }
 
-// TestOneMailboxIsOnePerson: whoever shares an address with an earlier signer, in whatever case, is the same mailbox.
-func TestOneMailboxIsOnePerson(t *testing.T) {
+// TestMailbox_IgnoresCase checks that recipients whose addresses differ only in case share a mailbox.
+func TestMailbox_IgnoresCase(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone)
 	for i, c := range []struct {
@@ -133,8 +134,8 @@ func TestOneMailboxIsOnePerson(t *testing.T) {
 	}
 }
 
-// TestStrangeAddresses: what looks like an address and has no domain is none.
-func TestStrangeAddresses(t *testing.T) {
+// TestEmailAddresses_RequireADomain checks that an address without a domain is invalid.
+func TestEmailAddresses_RequireADomain(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"ada@", "@", "@example.com", `"ada@"`, `"ada@"@`, "ada", "", " ada@example.com", "<ada@example.com>"} {
 		p := models.Problems{}

@@ -23,7 +23,8 @@ func kind(k models.RecipientKind) func(*models.SignerInput) {
 
 func host(email string) *models.Host { return &models.Host{Name: "Hal", Email: email} }
 
-// withRecipients is a draft with one document of those recipients, and a field for each who can have one.
+// withRecipients returns a draft with one document and those recipients, and a field for each of them who can have
+// one.
 func withRecipients(t require.TestingT, ins ...models.SignerInput) *models.Envelope {
 	e := draft(t, nil, models.AuthNone)
 	for _, in := range ins {
@@ -47,8 +48,8 @@ func statuses(e *models.Envelope) (signers, copies []models.SignerStatus) {
 	return signers, copies
 }
 
-// TestRecipientRules: what a request for each kind of recipient may hold.
-func TestRecipientRules(t *testing.T) {
+// TestRecipientRules_ByKind checks which members a request for each kind of recipient may have.
+func TestRecipientRules_ByKind(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		edit func(*models.SignerInput)
@@ -89,9 +90,9 @@ func TestRecipientRules(t *testing.T) {
 	require.Equal(t, models.AuthNone, models.RecipientInPerson.DefaultAuthMethod())
 }
 
-// TestWhoCounts: an envelope is sent with somebody who counts, and waits for all of them
-// and for nobody else.
-func TestWhoCounts(t *testing.T) {
+// TestSend_RequiresAnActiveRecipient checks that an envelope needs a recipient who acts, and waits for all of these
+// and for no others.
+func TestSend_RequiresAnActiveRecipient(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t, recipient(0, kind(models.RecipientCopy)))
 	require.ElementsMatch(t, []string{"fields", "signers"}, problemsOf(t, e.Send(act(start), nil)), "nobody who counts")
@@ -131,8 +132,8 @@ func TestWhoCounts(t *testing.T) {
 	require.Equal(t, []models.SignerStatus{"sent", "sent", "sent"}, copies)
 }
 
-// TestCopiesHaveNoLink: who gets copies alone can do nothing to the envelope.
-func TestCopiesHaveNoLink(t *testing.T) {
+// TestCopyRecipients_CannotAct checks that recipients of copies have no link and cannot change the envelope.
+func TestCopyRecipients_CannotAct(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t, recipient(0, func(*models.SignerInput) {}), recipient(1, kind(models.RecipientCopy)))
 	require.NoError(t, e.Send(act(start), nil))
@@ -154,8 +155,8 @@ func TestCopiesHaveNoLink(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestViewersOpenEveryDocument: before that, a viewer does not end.
-func TestViewersOpenEveryDocument(t *testing.T) {
+// TestViewers_MustOpenEveryDocument checks that a viewer completes only after opening every document.
+func TestViewers_MustOpenEveryDocument(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone)
 	_, err := e.AddDocument(act(start), page(), 2)
@@ -185,9 +186,9 @@ func TestViewersOpenEveryDocument(t *testing.T) {
 	require.Equal(t, models.SignerSigned, e.Signers[0].Status)
 }
 
-// TestWitnesses: a witness is asked once whom they witness has signed, and the group
-// waits for both.
-func TestWitnesses(t *testing.T) {
+// TestWitnesses_FollowTheirSigner checks that a witness is invited once the witnessed signer has signed, and that the
+// group waits for both.
+func TestWitnesses_FollowTheirSigner(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t,
 		recipient(1, func(in *models.SignerInput) { in.WitnessFor, in.RoutingOrder = "Tenant", 0 }), // before whom they witness
@@ -239,9 +240,9 @@ func TestWitnesses(t *testing.T) {
 	require.ErrorContains(t, d.Send(act(start), nil), "the role Tenant, which no signer has")
 }
 
-// TestWhoIsWrittenTo: the host of an in-person signer; nobody where the sender delivers
-// the links, unless the sender asked for it.
-func TestWhoIsWrittenTo(t *testing.T) {
+// TestInvitee_IsHostOrNobody checks that the host of an in-person signer gets the email, and nobody if the sender
+// delivers the links, except on request.
+func TestInvitee_IsHostOrNobody(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t, recipient(0, func(in *models.SignerInput) { in.Kind, in.Host = models.RecipientInPerson, host("h@example.com") }),
 		recipient(1, func(in *models.SignerInput) { in.Silent = true }))
@@ -269,8 +270,8 @@ func TestWhoIsWrittenTo(t *testing.T) {
 	require.False(t, silent.InvitedByMail(), "that link was not asked for by mail")
 }
 
-// TestSavedSignatureOfWhom: not of a person on somebody else's device.
-func TestSavedSignatureOfWhom(t *testing.T) {
+// TestSavedSignature_NotOnAnotherDevice checks that no signature is saved for a person who signs on a host's device.
+func TestSavedSignature_NotOnAnotherDevice(t *testing.T) {
 	t.Parallel()
 	for _, k := range []models.RecipientKind{models.RecipientSigner, models.RecipientInPerson} {
 		s := models.Signer{Kind: k, AuthMethod: models.AuthSMSOTP}
@@ -280,8 +281,8 @@ func TestSavedSignatureOfWhom(t *testing.T) {
 	}
 }
 
-// TestEditKinds: a recipient of a draft becomes another kind, and keeps the place.
-func TestEditKinds(t *testing.T) {
+// TestEditSigner_ChangesKind checks that a recipient of a draft changes kind and keeps the order.
+func TestEditSigner_ChangesKind(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t, recipient(0, func(*models.SignerInput) {}), recipient(1, kind(models.RecipientCopy)), recipient(2, kind(models.RecipientApprover)))
 	id := e.Copies[0].ID

@@ -34,7 +34,7 @@ var (
 )
 
 // authorizeLink returns the signer of a link after checking that the link is current and the envelope accepts
-// signatures. spent is returned for a signer who has signed or declined.
+// signatures. It returns spent for a signer who has signed or declined.
 func (e *Envelope) authorizeLink(l Link, at time.Time, action Action, spent *Error) (*Signer, error) {
 	s := e.Signer(l.SignerID)
 	if s == nil || s.LinkID == nil || *s.LinkID != l.ID {

@@ -11,9 +11,9 @@ import (
 	"countersign/models"
 )
 
-// TestCheckAttach: only for the signer's own attachment fields, and within each of
-// the three bounds.
-func TestCheckAttach(t *testing.T) {
+// TestCheckAttach_Limits checks that only the signer's own attachment fields accept files, within each of the three
+// limits.
+func TestCheckAttach_Limits(t *testing.T) {
 	t.Parallel()
 	e := signing(t, 0, of("A", models.FieldAttachment, "id"), of("A", models.FieldText, "text"), of("B", models.FieldAttachment, "other"), of("A", models.FieldAttachment, "more"))
 	me, other, field := e.Signers[0].ID, e.Signers[1].ID, e.Fields[0].ID
@@ -69,8 +69,8 @@ func TestCheckAttach(t *testing.T) {
 	require.Nil(t, models.FindAttachment(all, uuid.New()))
 }
 
-// TestAttachmentName: one ending, that of the type.
-func TestAttachmentName(t *testing.T) {
+// TestAttachmentName_HasOneExtension checks that the name has only the extension of its type.
+func TestAttachmentName_HasOneExtension(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
 		"passport.PDF": "passport.png", "scan.jpeg": "scan.png", "a.jpg.jpg": "a.jpg.png", "": "attachment.png", ".png": "png.png",
@@ -81,9 +81,9 @@ func TestAttachmentName(t *testing.T) {
 	require.Equal(t, "a.jpg", models.AttachmentName("a", "image/jpeg"))
 }
 
-// TestSignWithAttachments: a field takes a file that this signer uploaded for it and
-// that nobody signed with; the chain tells of it.
-func TestSignWithAttachments(t *testing.T) {
+// TestSign_WithAttachments checks that a field accepts an unused file that this signer uploaded for it, and that the
+// chain records it.
+func TestSign_WithAttachments(t *testing.T) {
 	t.Parallel()
 	must := func(in *models.FieldInput) { in.Required = true }
 	fields := []models.FieldInput{
@@ -139,9 +139,9 @@ func TestSignWithAttachments(t *testing.T) {
 	}, e.Events[i].Detail)
 }
 
-// TestPrepareAgain: people read the prepared file where there is one, and what
-// was found in a file goes with it.
-func TestPrepareAgain(t *testing.T) {
+// TestPrepare_ReplacesFoundContents checks that preparing again replaces the prepared file and the contents found in
+// it.
+func TestPrepare_ReplacesFoundContents(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone)
 	_, err := e.AddSigner(act(start), signer(0, 1, models.AuthNone))

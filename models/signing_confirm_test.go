@@ -25,9 +25,9 @@ func confirmed(t *testing.T, session []byte, groups ...int) *models.Envelope {
 	return e
 }
 
-// TestWhoIsConfirmed: a session, for a day; or address and user agent, for half an
-// hour. Nothing of the one stands for the other.
-func TestWhoIsConfirmed(t *testing.T) {
+// TestConfirmation_BySessionOrClient checks that a verification lasts a day for a session, and half an hour for an
+// address and user agent, and that neither replaces the other.
+func TestConfirmation_BySessionOrClient(t *testing.T) {
 	t.Parallel()
 	with := func(at time.Time, ip, agent string, session []byte) models.ActionContext {
 		a := act(at)
@@ -83,9 +83,9 @@ func TestWhoIsConfirmed(t *testing.T) {
 	assert.False(t, e.Signers[0].Confirmed(act(start)), "nobody has confirmed")
 }
 
-// TestConfirmationEndsWithTheLink: a new link needs a new code, of whoever had
-// confirmed, and knows nothing of what the old one was shown.
-func TestConfirmationEndsWithTheLink(t *testing.T) {
+// TestConfirmation_EndsWithTheLink checks that a new link requires a new code, and has no record of the pages that the
+// old one showed.
+func TestConfirmation_EndsWithTheLink(t *testing.T) {
 	t.Parallel()
 	for _, session := range [][]byte{nil, []byte("session")} {
 		e := confirmed(t, session, 1)
@@ -141,9 +141,9 @@ func TestWhoMayDecline(t *testing.T) {
 	}
 }
 
-// TestShown: the digest is that of all who have signed, in whatever order they
-// did, and nothing else moves it.
-func TestShown(t *testing.T) {
+// TestShownDigest_CoversAllSigned checks that the digest covers all signers who have signed, in any order, and nothing
+// else.
+func TestShownDigest_CoversAllSigned(t *testing.T) {
 	t.Parallel()
 	digest := func(e *models.Envelope) string {
 		s, err := e.Shown()
@@ -163,7 +163,7 @@ func TestShown(t *testing.T) {
 	values := sha256Hex(e.Fields[1].ID.String() + " " + sha256Hex("yes") + "\n")
 	assert.Equal(t, sha256Hex(`{"envelopeId":"`+e.ID.String()+`","signers":[{"signerId":"`+e.Signers[1].ID.String()+`","valuesSha256":"`+values+`"}]}`), one)
 
-	// Who names what is not all is refused, and nothing has happened.
+	// A submission that does not name every shown signer is rejected without effect.
 	sub := text(e, 0, "mine")
 	for _, stale := range []string{none, sha256Hex("made up")} {
 		sub.Shown = &stale
@@ -212,8 +212,8 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// TestCodeState: what a page may know of the codes agrees with what is refused.
-func TestCodeState(t *testing.T) {
+// TestCodeState_MatchesRejections checks that the reported state of codes agrees with the rejections.
+func TestCodeState_MatchesRejections(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthEmailOTP, 1)
 	s, l := e.Signers[0], link(e, 0)
@@ -245,15 +245,15 @@ func TestCodeState(t *testing.T) {
 	assert.True(t, s.CodeState(free).Locked)
 }
 
-// TestACodeWithoutAnEnd is no code.
-func TestACodeWithoutAnEnd(t *testing.T) {
+// TestCodeWithoutExpiry_IsInvalid checks that a code without expiry is rejected.
+func TestCodeWithoutExpiry_IsInvalid(t *testing.T) {
 	t.Parallel()
 	s := &models.Signer{AuthMethod: models.AuthEmailOTP, OTPHash: []byte("hash")}
 	assert.Equal(t, &models.CodeState{}, s.CodeState(start))
 }
 
-// TestSessionsEnd: after a day, or with the link.
-func TestSessionsEnd(t *testing.T) {
+// TestSession_EndsAfterADayOrWithTheLink checks that a session ends after a day, or with the link.
+func TestSession_EndsAfterADayOrWithTheLink(t *testing.T) {
 	t.Parallel()
 	s := &models.Signer{}
 	require.Equal(t, start.Add(models.SessionLifetime), s.SessionEnds(start))
@@ -264,8 +264,8 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
-// TestAnotherCodeAfterAPause: pages are told to wait half a minute.
-func TestAnotherCodeAfterAPause(t *testing.T) {
+// TestCodeResendDelay_IsHalfAMinute checks that pages are asked to wait half a minute before another code.
+func TestCodeResendDelay_IsHalfAMinute(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthEmailOTP, 1)
 	_, err := e.RequestCode(act(start), link(e, 0), []byte("hash"))
@@ -322,7 +322,7 @@ func TestOneTimeCodes(t *testing.T) {
 	require.NoError(t, request())
 }
 
-func TestGuessingOnAndOnIsEnded(t *testing.T) {
+func TestGuessing_IsLocked(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthEmailOTP, 1)
 	at := start

@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// Each language has its own text of the same paragraphs.
-func TestDisclosures(t *testing.T) {
+// TestDisclosures_ExistInEachLanguage checks that each language has its own text of the same paragraphs.
+func TestDisclosures_ExistInEachLanguage(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, language := range []string{"en", "de", "fr", "es", "pt", "ar", "ja"} {

@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// TestOutcomes: what the holder of the newest link may know of its end.
-func TestOutcomes(t *testing.T) {
+// TestOutcome_ForNewestLink checks what the holder of the newest link is shown after it ended.
+func TestOutcome_ForNewestLink(t *testing.T) {
 	t.Parallel()
 	later := start.Add(time.Hour)
 	outcome := func(e *models.Envelope, i int, at time.Time) models.LinkOutcome {
@@ -54,8 +54,9 @@ func TestOutcomes(t *testing.T) {
 	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeSigned, At: &start, DeclinedByOther: true}, outcome(declined, 2, later))
 }
 
-// TestIsSameClient: without a code, the same client within the time that one confirmation lasts.
-func TestIsSameClient(t *testing.T) {
+// TestIsSameClient_WithinConfirmation checks that without a code the same client is recognized for the lifetime of a
+// verification.
+func TestIsSameClient_WithinConfirmation(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
 	s := e.Signers[0]

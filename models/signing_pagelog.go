@@ -73,7 +73,7 @@ func (e *Envelope) logsPage(s *Signer, document uuid.UUID, page int) bool {
 	return !s.Pages.has(document, page) && s.Pages.count() < max(minPageLog, maxPageLog/len(e.Signers)) && e.roomFor(1)
 }
 
-// recordRepeats records as one event the page views that have no events of their own.
+// recordRepeats records the page views without separate events as one event.
 func (e *Envelope) recordRepeats(act ActionContext, s *Signer) {
 	if s.Pages.Repeats == 0 {
 		return

@@ -12,8 +12,8 @@ import (
 	"countersign/seal/limits"
 )
 
-// TestPageLog_LeavesTheLoadedOneAsItWas: a view makes a new log, so that the row that was loaded is seen to differ.
-func TestPageLog_LeavesTheLoadedOneAsItWas(t *testing.T) {
+// TestPageLog_DoesNotModifyTheLoadedOne checks that a view creates a new log, so that the loaded row differs from it.
+func TestPageLog_DoesNotModifyTheLoadedOne(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
 	document := e.Originals()[0].ID
@@ -74,8 +74,8 @@ func TestRecordFinished_PagesInAnyOrder_AreKeptInOneOrder(t *testing.T) {
 	require.Len(t, e.Signers[0].Pages.Finished.Pages, limits.Finished)
 }
 
-// TestPagesOfSealedDocumentsAreNotViewed: signers look at what was uploaded.
-func TestPagesOfSealedDocumentsAreNotViewed(t *testing.T) {
+// TestPageViews_NotOfSealedDocuments checks that signers view the uploaded documents.
+func TestPageViews_NotOfSealedDocuments(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
 	e.Documents = append(e.Documents, &models.Document{ID: uuid.New(), Kind: models.DocumentSealed, PageCount: 3})
@@ -83,8 +83,9 @@ func TestPagesOfSealedDocumentsAreNotViewed(t *testing.T) {
 	assert.Equal(t, "validation_error", code(t, err))
 }
 
-// TestPagesOfDocuments: their sizes, shortened to runs and found again, and how many documents there may be.
-func TestPagesOfDocuments(t *testing.T) {
+// TestDocumentPages_Sizes checks that page sizes are compressed to runs and restored, and the maximum number of
+// documents.
+func TestDocumentPages_Sizes(t *testing.T) {
 	t.Parallel()
 	sizes := [][2]float64{{1, 2}, {1, 2}, {1, 3}, {4, 3}, {4, 3}, {1, 2}}
 	d := &models.Document{PageCount: len(sizes), Pages: models.PageRuns(sizes)}

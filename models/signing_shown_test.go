@@ -10,9 +10,9 @@ import (
 	"countersign/models"
 )
 
-// TestShownIsOrderedByID: and not by the signers' places; and who was shown a part
-// alone, and did not name it, was not shown everything.
-func TestShownIsOrderedByID(t *testing.T) {
+// TestShown_IsOrderedByID checks that the order does not depend on the signers' order, and that a signer who was shown
+// a part without naming it was not shown everything.
+func TestShown_IsOrderedByID(t *testing.T) {
 	t.Parallel()
 	last := byte(255)
 	context := act(start)

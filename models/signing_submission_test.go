@@ -34,8 +34,8 @@ func signature(t *testing.T, method models.AuthMethod) (*models.Envelope, models
 	return e, models.Submission{Fields: []models.FieldSubmission{{FieldID: fields[0].ID, Image: []byte("a picture")}}}
 }
 
-// TestOnlyWhoProvedToBeThePersonSavesASignature: it is offered to that person later.
-func TestOnlyWhoProvedToBeThePersonSavesASignature(t *testing.T) {
+// TestSaveSignature_RequiresVerification checks that only a verified person's signature is saved for reuse.
+func TestSaveSignature_RequiresVerification(t *testing.T) {
 	t.Parallel()
 	e, sub := signature(t, models.AuthNone)
 	_, err := e.Sign(act(start), link(e, 0), sub)
@@ -51,8 +51,8 @@ func TestOnlyWhoProvedToBeThePersonSavesASignature(t *testing.T) {
 	}, *e.Adopted)
 }
 
-// TestTheAuditTrailBindsPictures: as it does texts.
-func TestTheAuditTrailBindsPictures(t *testing.T) {
+// TestAuditTrail_CoversPictures checks that the audit trail covers pictures like texts.
+func TestAuditTrail_CoversPictures(t *testing.T) {
 	t.Parallel()
 	e, sub := signature(t, models.AuthNone)
 	s, err := e.Sign(act(start), link(e, 0), sub)
@@ -106,8 +106,8 @@ func problemsOf(t *testing.T, err error) []string {
 	return paths
 }
 
-// TestFieldsThatStayEmpty: what is optional and was not given has no value.
-func TestFieldsThatStayEmpty(t *testing.T) {
+// TestOmittedOptionalField_HasNoValue checks that an omitted optional field has no value.
+func TestOmittedOptionalField_HasNoValue(t *testing.T) {
 	t.Parallel()
 	empty := ""
 	for _, text := range []*string{nil, &empty} {
@@ -121,8 +121,8 @@ func TestFieldsThatStayEmpty(t *testing.T) {
 	}
 }
 
-// TestAPictureMayComeWithAnEmptyText: as forms send it.
-func TestAPictureMayComeWithAnEmptyText(t *testing.T) {
+// TestPictureWithEmptyText_IsAccepted checks that a picture with an empty text, as forms send it, is accepted.
+func TestPictureWithEmptyText_IsAccepted(t *testing.T) {
 	t.Parallel()
 	e, empty := consented(t, models.FieldSignature), ""
 	_, err := e.Sign(act(start), link(e, 0), models.Submission{Fields: []models.FieldSubmission{{FieldID: e.Fields[0].ID, Text: &empty, Image: []byte("png")}}})
@@ -130,9 +130,9 @@ func TestAPictureMayComeWithAnEmptyText(t *testing.T) {
 	assert.Equal(t, "png", string(e.Values[0].Image))
 }
 
-// TestAValueIsNamedOnce: a required field that was sent empty is not reported as
-// missing as well.
-func TestAValueIsNamedOnce(t *testing.T) {
+// TestEmptyRequiredField_IsReportedOnce checks that a required field with an empty value is not also reported as
+// missing.
+func TestEmptyRequiredField_IsReportedOnce(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
 	_, err := e.Consent(act(start), link(e, 0), new(models.Signer).Disclosure("en"))
@@ -143,8 +143,8 @@ func TestAValueIsNamedOnce(t *testing.T) {
 	assert.Equal(t, []string{"fields"}, problemsOf(t, err))
 }
 
-// TestTheNameOfAFontIsBounded: and is one line.
-func TestTheNameOfAFontIsBounded(t *testing.T) {
+// TestFontName_IsBounded checks that the name of a font is one line of limited length.
+func TestFontName_IsBounded(t *testing.T) {
 	t.Parallel()
 	for label, ok := range map[string]bool{
 		"": true, "Courier Hand": true, strings.Repeat("é", 100): true, strings.Repeat("é", 101): false, "a\nb": false,
@@ -159,10 +159,9 @@ func TestTheNameOfAFontIsBounded(t *testing.T) {
 	}
 }
 
-// TestWhatIsKeptOfASignature: the first signature of this signer, and no other
-// picture or text, is offered to the person again; values bear the time of the
-// signature.
-func TestWhatIsKeptOfASignature(t *testing.T) {
+// TestSign_StoresTheFirstSignature checks that the first signature of this signer, and no other picture or text, is
+// saved for reuse, and that values have the time of signing.
+func TestSign_StoresTheFirstSignature(t *testing.T) {
 	t.Parallel()
 	e := consented(t, models.FieldInitial, models.FieldText, models.FieldSignature, models.FieldSignature)
 	words := "words"
@@ -182,7 +181,7 @@ func TestWhatIsKeptOfASignature(t *testing.T) {
 		assert.Equal(t, v.Image != nil, v.ImageSHA256 != "", "only a picture is named by its hash")
 	}
 
-	// Initials alone are no signature.
+	// Initials are not a signature.
 	e = consented(t, models.FieldInitial, models.FieldSignature)
 	_, err = e.Sign(act(start), link(e, 0), models.Submission{Fields: []models.FieldSubmission{{FieldID: e.Fields[0].ID, Image: []byte("initials")}}})
 	require.NoError(t, err)
@@ -261,7 +260,7 @@ func TestSubmittedValues(t *testing.T) {
 	}
 }
 
-func TestFieldsOfOthersAreRefused(t *testing.T) {
+func TestFieldsOfOtherSigners_AreRejected(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 1)
 	_, err := e.Consent(act(start), link(e, 0), new(models.Signer).Disclosure("en"))

@@ -12,8 +12,8 @@ import (
 	"countersign/models"
 )
 
-// TestALinkEndsByItself: after thirty days, also where the envelope has no deadline.
-func TestALinkEndsByItself(t *testing.T) {
+// TestLink_ExpiresAfterThirtyDays checks that a link expires after thirty days, even without a deadline.
+func TestLink_ExpiresAfterThirtyDays(t *testing.T) {
 	t.Parallel()
 	end := start.Add(models.LinkLifetime)
 	for _, c := range []struct {
@@ -33,9 +33,9 @@ func TestALinkEndsByItself(t *testing.T) {
 	}
 }
 
-// TestASpentLinkDoesNothing: who has signed or declined views no page, asks for
-// no code and confirms none.
-func TestASpentLinkDoesNothing(t *testing.T) {
+// TestUsedLink_RejectsActions checks that signers who have signed or declined can neither view pages nor request or
+// enter codes.
+func TestUsedLink_RejectsActions(t *testing.T) {
 	t.Parallel()
 	spend := map[string]func(*models.Envelope){
 		"signed": func(e *models.Envelope) { signs(t, e, 0, start) },
@@ -63,8 +63,8 @@ func TestASpentLinkDoesNothing(t *testing.T) {
 	}
 }
 
-// TestPageViewsAreBounded: in page, time and number.
-func TestPageViewsAreBounded(t *testing.T) {
+// TestPageViews_AreBounded checks the limits of page, time and number.
+func TestPageViews_AreBounded(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
 	doc, day := e.Originals()[0].ID, int64(24*60*60*1000)
@@ -91,8 +91,8 @@ func TestPageViewsAreBounded(t *testing.T) {
 	assert.Equal(t, 2, e.Signers[0].PageViews)
 }
 
-// TestRepeatedPageViews_AreOneEvent: the first view of a page is an event; others are counted, and are one event when the
-// signer signs or declines.
+// TestRepeatedPageViews_AreOneEvent checks that the first view of a page is an event, and that further views are
+// counted and become one event when the signer signs or declines.
 func TestRepeatedPageViews_AreOneEvent(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
@@ -121,8 +121,8 @@ func events(e *models.Envelope, name models.EventName) (n int) {
 	return n
 }
 
-// TestCodesAreCountedForTenMinutes: five in any ten minutes, not in any five.
-func TestCodesAreCountedForTenMinutes(t *testing.T) {
+// TestCodeRequests_AreLimitedInTenMinutes checks that the limit is five codes in any ten minutes.
+func TestCodeRequests_AreLimitedInTenMinutes(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthEmailOTP, 1)
 	request := func(at time.Time) error { _, err := e.RequestCode(act(at), link(e, 0), []byte("hash")); return err }
@@ -144,8 +144,8 @@ func TestCodesAreCountedForTenMinutes(t *testing.T) {
 	assert.True(t, verify(start.Add(10*time.Minute-time.Microsecond)))
 }
 
-// TestNobodySignsWithoutConsent: not even where no code is needed.
-func TestNobodySignsWithoutConsent(t *testing.T) {
+// TestSign_RequiresConsent checks that consent is required even if no code is.
+func TestSign_RequiresConsent(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
 	assert.Equal(t, "consent_required", code(t, e.CheckSign(act(start), link(e, 0))))
@@ -158,8 +158,8 @@ func TestNobodySignsWithoutConsent(t *testing.T) {
 	assert.Equal(t, models.StatusSealing, e.Status)
 }
 
-// TestANewLinkStartsAnew: nothing that was gained or lost with the old one counts.
-func TestANewLinkStartsAnew(t *testing.T) {
+// TestNewLink_ResetsState checks that verifications and failed attempts of the old link do not count for a new one.
+func TestNewLink_ResetsState(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthEmailOTP, 1)
 	for range models.OTPRequestLimit {
@@ -182,8 +182,8 @@ func TestANewLinkStartsAnew(t *testing.T) {
 	require.NoError(t, err, "the window is the link's")
 }
 
-// TestLinksAreForThoseWhoAreAwaited: not for a later group, and not for who has acted.
-func TestLinksAreForThoseWhoAreAwaited(t *testing.T) {
+// TestLink_RequiresAnAwaitedSigner checks that no link is issued for a later group or a signer who has acted.
+func TestLink_RequiresAnAwaitedSigner(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 2)
 	for _, again := range []func(models.ActionContext, uuid.UUID) error{e.RenewLink, e.Reinvite} {
@@ -198,9 +198,9 @@ func TestLinksAreForThoseWhoAreAwaited(t *testing.T) {
 	require.NoError(t, e.Reinvite(act(start), e.Signers[1].ID))
 }
 
-// TestWhatSignersDoIsRecorded: each action takes the envelope where the table of
-// transitions says, changes what it is about, and leaves exactly one event.
-func TestWhatSignersDoIsRecorded(t *testing.T) {
+// TestSignerActions_AreRecorded checks that each action follows the transition table, changes its subject, and leaves
+// exactly one event.
+func TestSignerActions_AreRecorded(t *testing.T) {
 	t.Parallel()
 	right, session := []byte("right"), []byte("session")
 	requested := func(t *testing.T, e *models.Envelope) {
@@ -317,9 +317,8 @@ func TestWhatSignersDoIsRecorded(t *testing.T) {
 	}
 }
 
-// TestAnActionThatWasDoneIsNotRecordedAgain: opening a link once more says
-// nothing, and consent is given once.
-func TestAnActionThatWasDoneIsNotRecordedAgain(t *testing.T) {
+// TestRepeatedAction_IsNotRecorded checks that opening a link again adds no event, and that consent is recorded once.
+func TestRepeatedAction_IsNotRecorded(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
 	for range 2 {
@@ -338,8 +337,8 @@ func TestAnActionThatWasDoneIsNotRecordedAgain(t *testing.T) {
 	assert.Equal(t, start, *e.Signers[0].ConsentAt)
 }
 
-// TestADeclineWithoutAReason has none in its events either.
-func TestADeclineWithoutAReason(t *testing.T) {
+// TestDeclineWithoutReason_HasNoReasonInEvents checks that its events have no reason either.
+func TestDeclineWithoutReason_HasNoReasonInEvents(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]bool{"": false, "Not mine.": true} {
 		e := sent(t, nil, models.AuthNone, 1)
@@ -357,7 +356,7 @@ func TestADeclineWithoutAReason(t *testing.T) {
 	}
 }
 
-func TestANewLinkEndsTheOldOne(t *testing.T) {
+func TestNewLink_EndsTheOldOne(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthEmailOTP, 1)
 	old := link(e, 0)
@@ -371,7 +370,7 @@ func TestANewLinkEndsTheOldOne(t *testing.T) {
 	assert.False(t, ok, "the old link's code is worth nothing on the new one")
 }
 
-func TestSpentLinks(t *testing.T) {
+func TestUsedLinks_ErrorCodes(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 1)
 	signs(t, e, 0, start)

@@ -101,7 +101,7 @@ type LoadedTemplate struct {
 // Bounds of a template.
 const (
 	MaxTemplateName = 200 // characters
-	// maxTemplateText limits a text with variables, in characters. The resulting text has limits of its own.
+	// maxTemplateText limits a text with variables, in characters. The resulting text has separate limits.
 	maxTemplateText = 4000
 )
 
@@ -182,7 +182,7 @@ func (r TemplateRole) signer(in SignerInput) SignerInput {
 }
 
 // Draft returns an envelope without recipients' addresses, with a signer for each role and the template's documents:
-// files and fields are examined as those of an envelope.
+// files and fields are checked like those of an envelope.
 func (c *TemplateContent) Draft(act ActionContext, t *Template, documents []*TemplateDocument) (*Envelope, error) {
 	e, err := NewEnvelope(act, Envelope{AppID: t.AppID, TenantID: "-", CreatedBy: "-", FieldOrigin: c.FieldOrigin})
 	if err != nil {

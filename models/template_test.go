@@ -52,7 +52,7 @@ func lease(t *testing.T) *models.LoadedTemplate {
 	return made
 }
 
-// leaseUse is what an envelope of lease can be made of.
+// leaseUse returns a valid request for an envelope of lease.
 func leaseUse() models.TemplateUse {
 	return models.TemplateUse{
 		Envelope: models.Envelope{TenantID: "t", CreatedBy: "me"}, DefaultExpiryDays: ptr(30), Variables: map[string]string{"place": "the mill", "name": "Ada {{place}}"},
@@ -62,8 +62,9 @@ func leaseUse() models.TemplateUse {
 	}
 }
 
-// TestEnvelopeOfATemplate: an envelope has what the template says, with what was given in its places.
-func TestEnvelopeOfATemplate(t *testing.T) {
+// TestEnvelopeOfTemplate_HasValues checks that an envelope follows its template, with the supplied values in place of
+// the variables.
+func TestEnvelopeOfTemplate_HasValues(t *testing.T) {
 	t.Parallel()
 	template, use := lease(t), leaseUse()
 	use.Values = map[string]string{"rent": "12.50", "pet": "cat", "agreed": "true", "size": "large", "text_1": "hello"}
@@ -108,8 +109,8 @@ func TestEnvelopeOfATemplate(t *testing.T) {
 	}
 }
 
-// TestRefusedUsesOfATemplate: each fault is named by its place in the request.
-func TestRefusedUsesOfATemplate(t *testing.T) {
+// TestUseTemplate_RejectedRequests checks that each problem names its place in the request.
+func TestUseTemplate_RejectedRequests(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*models.TemplateUse)
@@ -141,9 +142,8 @@ func TestRefusedUsesOfATemplate(t *testing.T) {
 	assert.Equal(t, "plan_documents", code(t, err))
 }
 
-// TestTemplateTexts: braces that surround no variable are refused, and so is a text
-// that no envelope could have.
-func TestTemplateTexts(t *testing.T) {
+// TestTemplateTexts_Braces checks that braces without a variable are rejected, and texts that no envelope could have.
+func TestTemplateTexts_Braces(t *testing.T) {
 	t.Parallel()
 	for text, ok := range map[string]bool{
 		"plain": true, "{{a}}": true, "{{ a.b_c-D9 }} and {{a}}": true, "{a}": true, "a } b": true,
@@ -158,8 +158,8 @@ func TestTemplateTexts(t *testing.T) {
 	assert.Equal(t, []string{"b", "a", "c"}, c.Variables())
 }
 
-// TestTemplateRoles: a role is as a signer would be, and no two have one name.
-func TestTemplateRoles(t *testing.T) {
+// TestTemplateRoles_AreUnique checks that a role follows the rules of signers, and that names of roles are unique.
+func TestTemplateRoles_AreUnique(t *testing.T) {
 	t.Parallel()
 	p := models.Problems{}
 	(&models.TemplateContent{Roles: []models.TemplateRole{
@@ -176,8 +176,8 @@ func TestTemplateRoles(t *testing.T) {
 	}
 }
 
-// TestNewTemplates: whoever makes one decides its name, and the service the rest.
-func TestNewTemplates(t *testing.T) {
+// TestNewTemplate_SetsTheRest checks that the creator chooses the name, and the service the other members.
+func TestNewTemplate_SetsTheRest(t *testing.T) {
 	t.Parallel()
 	for days, ok := range map[int]bool{-1: false, 0: true, 1: true, 3650: true, 3651: false} {
 		p := models.Problems{}
@@ -191,8 +191,8 @@ func TestNewTemplates(t *testing.T) {
 	assert.Nil(t, made.ArchivedAt)
 }
 
-// TestKindsInTemplates: a role says the kind of its recipient, whom it witnesses and the language.
-func TestKindsInTemplates(t *testing.T) {
+// TestTemplateRoles_HaveKinds checks that a role has the kind of its recipient, the witnessed role and the language.
+func TestTemplateRoles_HaveKinds(t *testing.T) {
 	t.Parallel()
 	c := models.TemplateContent{Roles: []models.TemplateRole{
 		{Role: "witness", AuthMethod: models.AuthNone, WitnessFor: "seller"},

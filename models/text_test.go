@@ -8,8 +8,8 @@ import (
 	"countersign/models"
 )
 
-// TestTextsAreBounded: in characters, not bytes, and without what is not seen.
-func TestTextsAreBounded(t *testing.T) {
+// TestTexts_AreBounded checks that limits count characters, not bytes, and that invisible characters are rejected.
+func TestTexts_AreBounded(t *testing.T) {
 	t.Parallel()
 	for text, good := range map[string][2]bool{ // as text, as paragraph
 		"":         {false, false},

@@ -8,9 +8,9 @@ import (
 	"countersign/models"
 )
 
-// TestLateAttempts: the last attempt of a run before does not fail a delivery that
-// was sent again, and none fails one that has arrived.
-func TestLateAttempts(t *testing.T) {
+// TestLateAttempt_DoesNotFailAResend checks that the last attempt of an earlier run does not fail a resent delivery,
+// and that no attempt fails a delivered one.
+func TestLateAttempt_DoesNotFailAResend(t *testing.T) {
 	t.Parallel()
 	d := &models.Delivery{Status: models.DeliveryPending, Run: 1, RunAttempts: 2, Attempts: 7}
 	d.Record(&models.DeliveryAttempt{At: start}, models.DeliveryOutcome{Run: 0, Last: true})

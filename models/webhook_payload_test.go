@@ -13,9 +13,9 @@ import (
 	"countersign/models"
 )
 
-// TestWebhookBodies: the state right after the event, the signer and the reason
-// where the event has them, and the document that can be had.
-func TestWebhookBodies(t *testing.T) {
+// TestWebhookBody_HasStateAfterTheEvent checks that the body has the state right after the event, the signer and
+// reason if the event has them, and the available document.
+func TestWebhookBody_HasStateAfterTheEvent(t *testing.T) {
 	t.Parallel()
 	body := func(e *models.Envelope, ev models.Event) (out models.WebhookPayload) {
 		content, err := e.WebhookPayload(&ev, "https://sign.example.com", nil)
@@ -58,8 +58,8 @@ func TestWebhookBodies(t *testing.T) {
 	assert.Equal(t, done.HashFinal, got.Data.DocumentHashFinal)
 }
 
-// TestPingBody: an event of its own, which names the endpoint.
-func TestPingBody(t *testing.T) {
+// TestPingBody_NamesTheEndpoint checks that a ping is its own event, which names the endpoint.
+func TestPingBody_NamesTheEndpoint(t *testing.T) {
 	t.Parallel()
 	id, webhook := uuid.New(), uuid.New()
 	content, err := models.PingPayload(id, webhook, start)

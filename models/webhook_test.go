@@ -10,9 +10,9 @@ import (
 	"countersign/models"
 )
 
-// TestEndpointHealth: an endpoint is switched off when it says that it is gone,
-// or when nothing reached it for days; one success forgives all failures before.
-func TestEndpointHealth(t *testing.T) {
+// TestEndpoint_IsDisabledAfterFailures checks that an endpoint is disabled when it responds that it is gone, or after
+// days without success, and that one success resets the failures.
+func TestEndpoint_IsDisabledAfterFailures(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	at := func(after time.Duration, status int) *models.DeliveryAttempt {
@@ -45,8 +45,8 @@ func TestEndpointHealth(t *testing.T) {
 	assert.Equal(t, models.DisabledGone, w.DisabledReason, "pausing it says nothing else")
 }
 
-// TestAnotherAddress: what is known of failures belongs to the address.
-func TestAnotherAddress(t *testing.T) {
+// TestNewAddress_ResetsFailures checks that recorded failures belong to the address.
+func TestNewAddress_ResetsFailures(t *testing.T) {
 	t.Parallel()
 	url, at := "https://example.com/a", time.Now()
 	w := &models.Webhook{URL: url, Events: []models.EventName{models.EventEnvelopeSent}, FailingSince: &at, LastError: "refused"}
@@ -60,8 +60,9 @@ func TestAnotherAddress(t *testing.T) {
 	assert.Equal(t, &models.Webhook{URL: other, Events: []models.EventName{models.EventEnvelopeVoided}}, w)
 }
 
-// TestPreviousSecret: it signs until the end of the rotation, and not at it.
-func TestPreviousSecret(t *testing.T) {
+// TestPreviousSecret_SignsUntilItExpires checks that the previous secret signs until the end of the rotation,
+// exclusively.
+func TestPreviousSecret_SignsUntilItExpires(t *testing.T) {
 	t.Parallel()
 	at := time.Now()
 	w := &models.Webhook{Secret: []byte("old")}
@@ -72,9 +73,9 @@ func TestPreviousSecret(t *testing.T) {
 	assert.False(t, w.PreviousSigns(at))
 }
 
-// TestDeliverySettles: attempts are numbered over all runs; a delivery fails with
-// its last attempt and is delivered by any that went well.
-func TestDeliverySettles(t *testing.T) {
+// TestDelivery_Settles checks that attempts are numbered over all runs, that a delivery fails with its last attempt,
+// and that any successful attempt delivers it.
+func TestDelivery_Settles(t *testing.T) {
 	t.Parallel()
 	at := time.Now()
 	d := &models.Delivery{Status: models.DeliveryPending}
@@ -106,9 +107,9 @@ func TestDeliverySettles(t *testing.T) {
 	require.ErrorContains(t, d.Resend(w), "delivery_exhausted")
 }
 
-// TestWhoGetsValues: an endpoint that asked for what signers entered is told with a
-// signature and with the end, and with no other event; any other endpoint never.
-func TestWhoGetsValues(t *testing.T) {
+// TestGetsValues_OnRequest checks that an endpoint that requested values gets them with a signature and at completion,
+// and that other endpoints never do.
+func TestGetsValues_OnRequest(t *testing.T) {
 	t.Parallel()
 	asked, plain := &models.Webhook{Include: []models.WebhookInclude{models.IncludeValues}}, &models.Webhook{Include: []models.WebhookInclude{"something"}}
 	for _, name := range models.WebhookEvents {
@@ -124,8 +125,9 @@ func TestWhoGetsValues(t *testing.T) {
 	}
 }
 
-// TestEndpointsGetWhatTheyWant: while they are switched on, of tenants that their app may act for.
-func TestEndpointsGetWhatTheyWant(t *testing.T) {
+// TestEndpoint_GetsSubscribedEvents checks that an active endpoint gets the subscribed events of the tenants that its
+// app may access.
+func TestEndpoint_GetsSubscribedEvents(t *testing.T) {
 	t.Parallel()
 	w := &models.Webhook{Active: true, Events: []models.EventName{models.EventEnvelopeSent, models.EventSignerSigned}}
 	for _, event := range models.WebhookEvents {
@@ -138,8 +140,8 @@ func TestEndpointsGetWhatTheyWant(t *testing.T) {
 	require.False(t, w.SubscribesTo(models.EventEnvelopeSent, "t"))
 }
 
-// TestRoomForWebhooks: for the hundredth, and for no other.
-func TestRoomForWebhooks(t *testing.T) {
+// TestWebhooks_AreLimitedToAHundred checks that a hundredth endpoint is accepted and no further one.
+func TestWebhooks_AreLimitedToAHundred(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, models.RoomForWebhook(0))
 	require.NoError(t, models.RoomForWebhook(models.MaxWebhooks-1))
@@ -148,8 +150,8 @@ func TestRoomForWebhooks(t *testing.T) {
 	}
 }
 
-// TestAPreviousSecretWithoutAnEnd does not sign.
-func TestAPreviousSecretWithoutAnEnd(t *testing.T) {
+// TestPreviousSecretWithoutExpiry_DoesNotSign checks that it does not sign.
+func TestPreviousSecretWithoutExpiry_DoesNotSign(t *testing.T) {
 	t.Parallel()
 	w := &models.Webhook{PreviousSecret: []byte("old")}
 	assert.False(t, w.PreviousSigns(start))

@@ -135,7 +135,7 @@ func TestLists_FromReplica(t *testing.T) {
 	all.Wait()
 
 	require.NoError(t, standby.Exec(ctx, "SELECT pg_promote()"))
-	require.ErrorContains(t, keepsUp(), "no standby")
+	require.ErrorContains(t, keepsUp(), "not a standby")
 	sees()
 }
 

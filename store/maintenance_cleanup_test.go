@@ -157,7 +157,7 @@ func TestCleanup_RunsInBatches(t *testing.T) {
 		assert.Equal(t, []int{store.CleanupBatch, 7, 0}, []int{remove(), remove(), remove()})
 		assert.Equal(t, 3, f.rows("rate_windows"))
 		_, err = s.RemoveExpired(ctx, "audit events")
-		require.ErrorContains(t, err, `no "audit events"`)
+		require.ErrorContains(t, err, `unknown kind "audit events"`)
 	})
 }
 
