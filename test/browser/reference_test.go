@@ -3,6 +3,7 @@ package browser_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,6 +23,49 @@ func TestReference(t *testing.T) {
 			require.LessOrEqual(t, eval[int](b, `document.documentElement.scrollWidth`), int(l.width), "the page is wider than the screen")
 			b.waitUntilStill()
 		})
+	}
+}
+
+// TestReferenceLanguages_EachIsShown: every operation offers samples in four languages, and the chosen language stays chosen.
+func TestReferenceLanguages_EachIsShown(t *testing.T) {
+	t.Parallel()
+	b := open(t, desktop)
+	b.visit(svc.base + "/docs")
+	b.see("Durable electronic signatures")
+	section := ""
+	show := func(operation string) {
+		b.until(fmt.Sprintf(`Boolean(document.querySelector("a[href='#api/tag/%s']"))`, strings.SplitN(operation, "/", 2)[0]))
+		eval[bool](b, fmt.Sprintf(`(location.hash = "api/tag/%s", true)`, operation))
+		section = fmt.Sprintf(`document.getElementById("api/tag/%s")`, operation)
+		b.until(section + `?.querySelector(".request-card") != null`)
+	}
+	picker := func() string { return section + `?.querySelector(".request-card [data-testid=client-picker]")` }
+	const options = `[...document.querySelectorAll("[role=option]")]`
+	names := options + `.map((o) => o.textContent.trim())`
+	choose := func(name string) {
+		b.until(fmt.Sprintf(`%s.includes(%q)`, names, name))
+		b.click(fmt.Sprintf(`%s.find((o) => o.textContent.trim() === %q)`, options, name))
+	}
+	code := func(text string) {
+		b.until(fmt.Sprintf(`%s.querySelector(".request-card").innerText.includes(%q)`, section, text))
+	}
+
+	show("envelopes/POST/v1/envelopes")
+	for _, l := range [][2]string{{"curl", "--form file=@contract.pdf"}, {"JavaScript", "openAsBlob"}, {"Go", "multipart.NewWriter"}, {"Python", "urllib.request"}} {
+		b.click(picker())
+		b.until(names + `.length > 0`)
+		require.Equal(t, []string{"curl", "JavaScript", "Go", "Python"}, eval[[]string](b, names))
+		choose(l[0])
+		code(l[1])
+	}
+	show("access-tokens/POST/oauth/token") // its samples are generated
+	code("requests.post(")
+	for _, l := range [][2]string{{"Curl", "curl "}, {"Fetch", "fetch("}, {"NewRequest", "http.NewRequest("}, {"Requests", "requests.post("}} {
+		b.click(picker())
+		b.until(names + `.length > 0`)
+		require.ElementsMatch(t, []string{"Curl", "Fetch", "NewRequest", "Requests"}, eval[[]string](b, names))
+		choose(l[0])
+		code(l[1])
 	}
 }
 

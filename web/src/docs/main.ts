@@ -12,7 +12,7 @@ declare global {
  * Samples are in curl, Go, JavaScript and Python: true hides all clients of a language, a list hides the listed ones.
  */
 const hidden = {
-  c: true, clojure: true, csharp: true, dart: true, fsharp: true, http: true, java: true, kotlin: true, node: true, objc: true, ocaml: true,
+  c: true, clojure: true, csharp: true, dart: true, fsharp: true, http: true, java: true, julia: true, kotlin: true, node: true, objc: true, ocaml: true,
   php: true, powershell: true, r: true, ruby: true, rust: true, swift: true,
   shell: ["httpie", "wget"], js: ["axios", "jquery", "ofetch", "xhr"], python: ["aiohttp", "httpx_async", "httpx_sync", "python3"],
 };
