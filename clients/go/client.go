@@ -15,9 +15,9 @@ import (
 	"countersign/clients/go/api"
 )
 
-// Client calls the API for one application. It may be used by many goroutines.
+// Client calls the API for one application. It is safe for concurrent use.
 type Client struct {
-	// API has every call of the contract, with this client's token, repeats and errors.
+	// API has every call of the contract, with this client's token, retries and errors.
 	API *api.ClientWithResponses
 
 	transport *transport
@@ -34,12 +34,11 @@ func WithHTTPClient(c *http.Client) Option {
 	return func(t *transport) { t.http = c }
 }
 
-// WithRetries sets how often a request is repeated that was lost, was one too
-// many for the rate limit or met a server that was not ready: 4 times unless set.
-// With 0, POSTs have an Idempotency-Key only if the call names one.
+// WithRetries sets the maximum number of retries of a request that was lost, exceeded the rate limit, or reached a server that
+// was not ready. The default is 4. With 0, POSTs have an Idempotency-Key only if the call names one.
 func WithRetries(n int) Option { return func(t *transport) { t.retries = max(n, 0) } }
 
-// WithUserAgent sets the User-Agent; the audit trail keeps it.
+// WithUserAgent sets the User-Agent, which the audit trail records.
 func WithUserAgent(name string) Option { return func(t *transport) { t.userAgent = name } }
 
 // New returns a client for the application with clientID and clientSecret. address is the address of the service, such
@@ -69,7 +68,7 @@ func New(address, clientID, clientSecret string, options ...Option) (*Client, er
 	return &Client{API: calls, transport: t}, nil
 }
 
-// Address is the service's address, without a slash at its end.
+// Address returns the address of the service, without a trailing slash.
 func (c *Client) Address() string { return c.transport.base }
 
 // Do sends a custom request to the service, with the client's token, retries and errors, and with an Idempotency-Key

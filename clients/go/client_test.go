@@ -104,7 +104,7 @@ func problemJSON(code string) string {
 	return fmt.Sprintf(`{"error":%q,"message":"No.","details":null,"errors":{"signers[0].email":["is not an address"]}}`, code)
 }
 
-func TestARepeatKeepsTheKey(t *testing.T) {
+func TestRetry_KeepsTheIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	f := newFakeService(t, answer{lose: true}, answer{status: 503, body: problemJSON("unavailable")}, answer{status: 409, body: problemJSON("idempotency_in_flight")}, answer{status: 201, body: envelopeJSON})
 	c := f.client(t)
@@ -122,8 +122,8 @@ func TestARepeatKeepsTheKey(t *testing.T) {
 	require.Equal(t, 1, f.tokens)
 }
 
-// TestAPatchIsNotDoneTwice: one that may have been done is the caller's to look at.
-func TestAPatchIsNotDoneTwice(t *testing.T) {
+// TestPatch_LostResponse_IsNotRetried: one that may have been done is the caller's to look at.
+func TestPatch_LostResponse_IsNotRetried(t *testing.T) {
 	t.Parallel()
 	subject := "New"
 	patch := func(c *Client) error {
@@ -144,7 +144,7 @@ func TestAPatchIsNotDoneTwice(t *testing.T) {
 	require.False(t, repeatable(http.MethodPatch, &url.Error{Op: "Patch", Err: &net.OpError{Op: "read", Err: errors.New("connection reset")}}))
 }
 
-func TestRefusalsAreNotRepeated(t *testing.T) {
+func TestRejectedRequest_IsNotRetried(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{400, 402, 403, 404, 409, 410, 413, 422, 501} {
 		f := newFakeService(t, answer{status: status, body: problemJSON("validation_error"), header: map[string]string{"X-Request-Id": "r1"}})
@@ -161,7 +161,7 @@ func TestRefusalsAreNotRepeated(t *testing.T) {
 	}
 }
 
-func TestRetryAfterIsKeptTo(t *testing.T) {
+func TestRetryAfter_IsObserved(t *testing.T) {
 	t.Parallel()
 	f := newFakeService(t, answer{status: 429, body: problemJSON("rate_limited"), header: map[string]string{"Retry-After": "2"}}, answer{status: 200, body: envelopeJSON})
 	start := time.Now()
@@ -177,7 +177,7 @@ func TestRetryAfterIsKeptTo(t *testing.T) {
 	require.Len(t, f.seen(), 1)
 }
 
-func TestRepeatsAreBounded(t *testing.T) {
+func TestRetries_AreBounded(t *testing.T) {
 	t.Parallel()
 	f := newFakeService(t, answer{lose: true})
 	_, err := f.client(t, WithRetries(2)).Envelope(t.Context(), uuid.New())
@@ -201,7 +201,7 @@ func TestRepeatsAreBounded(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestTokensAreRenewed(t *testing.T) {
+func TestToken_Expiring_IsRenewed(t *testing.T) {
 	t.Parallel()
 	f := newFakeService(t, answer{status: 200, body: envelopeJSON}, answer{status: 401, body: problemJSON("invalid_token")}, answer{status: 200, body: envelopeJSON})
 	c := f.client(t)
@@ -223,7 +223,7 @@ func TestTokensAreRenewed(t *testing.T) {
 	require.Len(t, f.seen(), 2, "not for ever")
 }
 
-func TestOneTokenForAll(t *testing.T) {
+func TestToken_ConcurrentRequests_ShareOne(t *testing.T) {
 	t.Parallel()
 	f := newFakeService(t, answer{status: 200, body: envelopeJSON})
 	c := f.client(t)
@@ -236,13 +236,13 @@ func TestOneTokenForAll(t *testing.T) {
 	require.Equal(t, 1, f.tokens)
 }
 
-func TestMessagesNameAFieldOnce(t *testing.T) {
+func TestErrorMessage_NamesAFieldOnce(t *testing.T) {
 	t.Parallel()
 	e := &Error{Status: 400, Code: "validation_error", Message: "documents: there is none (and 1 more)", Fields: map[string][]string{"fields": {"there are none"}, "documents": {"there is none"}}}
 	require.Equal(t, "documents: there is none (and 1 more); fields: there are none (400 validation_error)", e.Error())
 }
 
-func TestATokenIsWaitedForAsLongAsTheCallerLikes(t *testing.T) {
+func TestToken_SlowResponse_EndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	asked, release := make(chan struct{}), make(chan struct{})
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -272,8 +272,8 @@ func TestATokenIsWaitedForAsLongAsTheCallerLikes(t *testing.T) {
 	require.NoError(t, <-first)
 }
 
-// TestTheEndOfAContextIsTold: also where it comes while the client waits for a repeat.
-func TestTheEndOfAContextIsTold(t *testing.T) {
+// TestContext_Ended_IsReported: also where it comes while the client waits for a repeat.
+func TestContext_Ended_IsReported(t *testing.T) {
 	t.Parallel()
 	refused := answer{status: 503, body: problemJSON("unavailable"), header: map[string]string{"Retry-After": "60"}}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -297,9 +297,9 @@ func TestTheEndOfAContextIsTold(t *testing.T) {
 	require.Equal(t, "unavailable", ErrorCode(err))
 }
 
-// TestARefusedTokenIsDroppedAsLongAsTheCallerLikes: a call ends with its context, even while another request holds the
+// TestRejectedToken_IsDroppedWithinTheContext: a call ends with its context, even while another request holds the
 // token.
-func TestARefusedTokenIsDroppedAsLongAsTheCallerLikes(t *testing.T) {
+func TestRejectedToken_IsDroppedWithinTheContext(t *testing.T) {
 	t.Parallel()
 	var tr *transport
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -331,7 +331,7 @@ func TestARefusedTokenIsDroppedAsLongAsTheCallerLikes(t *testing.T) {
 	}
 }
 
-func TestUploadsAreReadAgain(t *testing.T) {
+func TestUpload_Retried_IsReadAgain(t *testing.T) {
 	t.Parallel()
 	pdf := bytes.Repeat([]byte("%PDF-1.7 "), 100_000)
 	done := answer{status: 200, body: `{"documentId":"0199d7a0-0000-7000-8000-000000000001","pageCount":1,"sha256":"00"}`}
@@ -350,7 +350,7 @@ func TestUploadsAreReadAgain(t *testing.T) {
 	require.Len(t, f.seen(), 1)
 }
 
-func TestADeletionThatWasLostIsDone(t *testing.T) {
+func TestDelete_LostResponse_Succeeds(t *testing.T) {
 	t.Parallel()
 	f := newFakeService(t, answer{lose: true}, answer{status: 404, body: problemJSON("not_found")})
 	_, err := f.client(t).API.DeleteWebhookWithResponse(t.Context(), uuid.New())
@@ -365,7 +365,7 @@ func TestADeletionThatWasLostIsDone(t *testing.T) {
 	}
 }
 
-func TestARequestOfOnesOwn(t *testing.T) {
+func TestDo_SendsCustomRequests(t *testing.T) {
 	t.Parallel()
 	f := newFakeService(t, answer{status: 503, body: problemJSON("unavailable")}, answer{status: 201, body: envelopeJSON}, answer{status: 400, body: problemJSON("validation_error")})
 	c := f.client(t)
@@ -393,7 +393,7 @@ func TestARequestOfOnesOwn(t *testing.T) {
 	require.Len(t, f.seen(), 3)
 }
 
-func TestAnyDocumentIsDownloaded(t *testing.T) {
+func TestDownloadWith_SelectsTheDocument(t *testing.T) {
 	t.Parallel()
 	var asked string
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -414,7 +414,7 @@ func TestAnyDocumentIsDownloaded(t *testing.T) {
 	require.Equal(t, "/v1/envelopes/"+id.String()+"/document?kind=prepared&documentId="+id.String(), asked)
 }
 
-func TestAWrongAddress(t *testing.T) {
+func TestNew_InvalidAddress_IsRejected(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"", "sign.example.com", "ftp://sign.example.com", "https://", "https://user:pw@sign.example.com", "https://sign.example.com?x=1"} {
 		_, err := New(address, "id", "secret")
@@ -438,7 +438,7 @@ func TestAWrongAddress(t *testing.T) {
 	require.Contains(t, err.Error(), "is the address right?")
 }
 
-func TestARedirectGetsNoSecret(t *testing.T) {
+func TestRedirect_GetsNoSecret(t *testing.T) {
 	t.Parallel()
 	var reached []byte
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached, _ = httputil.DumpRequest(r, true) }))
@@ -493,7 +493,7 @@ func (f *fakeList) change(fn func([]int) []int) {
 	f.sent = fn(f.sent)
 }
 
-func TestListsGoOverPages(t *testing.T) {
+func TestEnvelopes_ReadsAllPages(t *testing.T) {
 	t.Parallel()
 	list := &fakeList{}
 	for n := range 250 {
@@ -526,7 +526,7 @@ func TestListsGoOverPages(t *testing.T) {
 	require.Equal(t, 1, n, "an error ends it")
 }
 
-func TestWaiting(t *testing.T) {
+func TestWaitUntilCompleted_EndsWithTheEnvelope(t *testing.T) {
 	t.Parallel()
 	f := newFakeService(t, answer{status: 200, body: strings.Replace(envelopeJSON, "draft", "in_progress", 1)}, answer{status: 200, body: strings.Replace(envelopeJSON, "draft", "completed", 1)})
 	e, err := f.client(t).WaitUntilCompleted(t.Context(), uuid.New())

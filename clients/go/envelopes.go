@@ -16,7 +16,7 @@ import (
 type (
 	// Envelope is an envelope with all its parts.
 	Envelope = api.Envelope
-	// EnvelopeRequest describes an envelope that is to be made.
+	// EnvelopeRequest describes an envelope to create.
 	EnvelopeRequest = api.EnvelopeRequest
 	// SignerRequest describes one of its signers.
 	SignerRequest = api.SignerRequest
@@ -147,7 +147,7 @@ func (c *Client) Void(ctx context.Context, id uuid.UUID, reason string) (*Envelo
 	return Answer(c.API.VoidEnvelopeWithResponse(ctx, id, nil, api.ReasonRequest{Reason: Optional(reason)}))
 }
 
-// Remind emails a signer a reminder with the present link, at most once an hour.
+// Remind emails a signer a reminder with the current link, at most once an hour.
 func (c *Client) Remind(ctx context.Context, id, signer uuid.UUID) error {
 	_, err := c.API.RemindSignerWithResponse(ctx, id, signer, nil)
 	return err
@@ -209,7 +209,7 @@ func (c *Client) Envelopes(ctx context.Context, o ListOptions) iter.Seq2[*Envelo
 	}
 }
 
-// EndedError reports that an envelope ended in another way than awaited.
+// EndedError reports that an envelope was declined, voided or expired.
 type EndedError struct{ Envelope *Envelope }
 
 // Error names the envelope and how it ended.

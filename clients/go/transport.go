@@ -17,11 +17,11 @@ import (
 
 const (
 	keyHeader = "Idempotency-Key"
-	// renewBefore is how long before its end a token is replaced.
+	// renewBefore is the time before its expiry at which a token is renewed.
 	renewBefore  = time.Minute
 	firstBackoff = 250 * time.Millisecond
 	maxBackoff   = 8 * time.Second
-	// maxRetryAfter is the longest wait that is waited; the rate limit's windows have a minute.
+	// maxRetryAfter is the longest accepted delay. Windows of the rate limit last a minute.
 	maxRetryAfter = 90 * time.Second
 )
 
@@ -153,7 +153,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// accessToken is a token that is good for a while yet.
+// accessToken returns a token that is valid for some time, and requests one if necessary.
 func (t *transport) accessToken(ctx context.Context) (string, error) {
 	if err := t.takeLock(ctx); err != nil {
 		return "", err
@@ -222,7 +222,7 @@ func (t *transport) dropToken(ctx context.Context, token string) error {
 	return nil
 }
 
-// takeLock waits while another request gets a token.
+// takeLock waits until no other request renews the token.
 func (t *transport) takeLock(ctx context.Context) error {
 	select {
 	case t.lock <- struct{}{}:

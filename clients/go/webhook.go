@@ -99,7 +99,7 @@ func mac(key []byte, parts ...string) []byte {
 	return h.Sum(nil)
 }
 
-// maxDelivery is far more than a delivery has.
+// maxDelivery limits the body of a delivery, in bytes.
 const maxDelivery = 4 << 20
 
 // WebhookHandler receives deliveries. It responds with 401 if none of secrets has signed the delivery, 204 when fn

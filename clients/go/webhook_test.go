@@ -36,7 +36,7 @@ func (k knownAnswer) header() http.Header {
 	return http.Header{"Webhook-Id": {k.ID}, "Webhook-Timestamp": {strconv.FormatInt(k.Timestamp, 10)}, "Webhook-Signature": {k.StandardSignature}}
 }
 
-func TestKnownAnswers(t *testing.T) {
+func TestVerify_KnownSignatures(t *testing.T) {
 	t.Parallel()
 	for _, k := range knownAnswers(t) {
 		t.Run(k.Name, func(t *testing.T) {

@@ -36,8 +36,8 @@ func lease(t *testing.T, c *cli) string {
 	return dir
 }
 
-// TestFieldsCountFromTheTopLeft: fields land where they were said to be, also where a tenant counts from below.
-func TestFieldsCountFromTheTopLeft(t *testing.T) {
+// TestFields_DefaultOrigin_IsTopLeft: fields land where they were said to be, also where a tenant counts from below.
+func TestFields_DefaultOrigin_IsTopLeft(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	c := &cli{home: t.TempDir(), env: s.env()}
@@ -81,8 +81,8 @@ func TestFieldsCountFromTheTopLeft(t *testing.T) {
 	}
 }
 
-// TestTemplatesAsFiles: a template that is pushed, pulled and pushed again stays the same.
-func TestTemplatesAsFiles(t *testing.T) {
+// TestTemplates_PushAndPullFiles: a template that is pushed, pulled and pushed again stays the same.
+func TestTemplates_PushAndPullFiles(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	c := &cli{home: t.TempDir(), env: s.env()}
@@ -171,9 +171,9 @@ func TestTemplatesAsFiles(t *testing.T) {
 	require.Contains(t, c.must(t, "template", "list", "--json"), `"service-agreement"`)
 }
 
-// TestTemplatesOfTagsAsFiles: after a template is pulled and pushed again, its signers read the same text as before,
+// TestTemplates_WithTags_PushAndPullFiles: after a template is pulled and pushed again, its signers read the same text as before,
 // not the tags in the uploaded document.
-func TestTemplatesOfTagsAsFiles(t *testing.T) {
+func TestTemplates_WithTags_PushAndPullFiles(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	c := &cli{home: t.TempDir(), env: s.env()}

@@ -141,7 +141,7 @@ func write(t *testing.T, name string, b []byte) string {
 }
 
 // The service, the table that the clients are held against, and OpenSSL agree.
-func TestServiceSignsAsTheTable(t *testing.T) {
+func TestServiceSignatures_MatchTheTable(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("../../clients/testdata/signatures.json")
 	require.NoError(t, err)

@@ -11,9 +11,9 @@ import (
 	"countersign/clients/go/api"
 )
 
-// TestGoClientHasTheApplicationsCalls compares the Go client with the contract: the client has a method for every
+// TestGoClient_HasEveryCallOfTheContract compares the Go client with the contract: the client has a method for every
 // operation that accepts an application's token, and for none that accepts only a console user's token.
-func TestGoClientHasTheApplicationsCalls(t *testing.T) {
+func TestGoClient_HasEveryCallOfTheContract(t *testing.T) {
 	t.Parallel()
 	doc, err := openapi3.NewLoader().LoadFromFile("../../api/openapi.yaml")
 	require.NoError(t, err)

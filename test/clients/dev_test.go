@@ -90,8 +90,8 @@ func cliIn(t *testing.T, dir string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// TestDevSaysThatTemporalWasNotCompiled: the service continues, and names the log to read.
-func TestDevSaysThatTemporalWasNotCompiled(t *testing.T) {
+// TestDev_TemporalBuildFails_IsReported: the service continues, and names the log to read.
+func TestDev_TemporalBuildFails_IsReported(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(root, "bin"), 0o700))

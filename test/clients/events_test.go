@@ -17,9 +17,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestEventsSurviveBreaks kills server and reader at random while envelopes are created: the reader, which remembers
+// TestEvents_InterruptedStream_MissesNone kills server and reader at random while envelopes are created: the reader, which remembers
 // the last id, receives every event once and in order.
-func TestEventsSurviveBreaks(t *testing.T) {
+func TestEvents_InterruptedStream_MissesNone(t *testing.T) {
 	t.Parallel()
 	s, dir, temporal := &service{}, t.TempDir(), kit.Temporal(t)
 	settings := []string{"COUNTERSIGN_RATE_LIMIT=100000", "COUNTERSIGN_TEMPORAL_ADDRESS=" + temporal.HostPort, "COUNTERSIGN_TEMPORAL_NAMESPACE=" + temporal.Namespace}
@@ -100,8 +100,8 @@ func TestEventsSurviveBreaks(t *testing.T) {
 	require.Equal(t, all, got)
 }
 
-// TestCurlReadsTheStream: what a person sees who tries it.
-func TestCurlReadsTheStream(t *testing.T) {
+// TestStream_IsReadByCurl: what a person sees who tries it.
+func TestStream_IsReadByCurl(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	c := s.client(t)

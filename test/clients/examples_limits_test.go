@@ -75,7 +75,7 @@ func (r *recorder) limitRefusals() {
 	r.refused("reminder_rate_limited", post, "/v1/envelopes/"+sent+"/signers/"+signer+"/remind", nil)
 }
 
-// pageRefusals records what is refused of pages that cannot be shown, or that do not look as the seal record says.
+// pageRefusals records refusals of pages that cannot be rendered, or that differ from the seal record.
 func (r *recorder) pageRefusals() {
 	e := r.json(post, "/v1/envelopes", member{"tenantId": "acme", "subject": "Site plan", "signers": []member{{"name": "Ada Lovelace", "email": "ada-plan@example.com", "authMethod": "none"}}})
 	at := "/v1/envelopes/" + e["id"].(string)

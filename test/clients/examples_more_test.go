@@ -62,7 +62,7 @@ func (r *recorder) as(token string, do func()) {
 	do()
 }
 
-// documents records what is done with documents, forms and files.
+// documents records the calls for documents, forms and files.
 func (r *recorder) documents() {
 	draft, signer := r.draft("ada-documents@example.com")
 	at := "/v1/envelopes/" + draft
@@ -116,7 +116,7 @@ func (r *recorder) signers() {
 		r.json(post, token(1)+"/consent", nil)
 		r.form(post, token(1)+"/attachments", "fieldId", fields[1].(member)["id"].(string), "file", "@passport.pdf")
 	})
-	// Each email is in the audit trail before the next is asked for: which of two goes out first depends on the machine.
+	// Each email is in the audit trail before the next is requested: the order of two pending emails depends on the machine.
 	r.audits(id, "invitation.sent", 3)
 	r.json(post, "/v1/envelopes/"+id+"/signers/"+signer+"/remind", nil)
 	r.audits(id, "reminder.sent", 1)
@@ -133,7 +133,7 @@ func (r *recorder) signers() {
 	r.as("", func() { r.json(get, "/v1/embedded/builders/"+builder["sessionToken"].(string), nil) })
 }
 
-// deliveries records what is done with webhooks and their deliveries.
+// deliveries records the calls for webhooks and their deliveries.
 func (r *recorder) deliveries() {
 	sink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.URL.Path == "/closed" {
@@ -173,7 +173,7 @@ func (r *recorder) deliveries() {
 	r.problems()
 }
 
-// problems records the problems of an app of its own, whose endpoint answers 503.
+// problems records the problems of a separate app, whose endpoint responds 503.
 func (r *recorder) problems() {
 	own, token := r.s, r.token
 	defer func() { r.s, r.token = own, token }()
@@ -188,7 +188,7 @@ func (r *recorder) problems() {
 	r.json(get, "/v1/console/problems", nil)
 }
 
-// bulkSends records what is done with a bulk send that is not over.
+// bulkSends records the calls for a bulk send that is not completed.
 func (r *recorder) bulkSends(template string) {
 	rows := []member{
 		{"externalId": "lease-2001", "signers": []member{{"role": "tenant", "name": "Ada Lovelace", "email": "ada-slow@example.com"}}, "variables": member{"street": "High Street"}},

@@ -184,7 +184,7 @@ func otherStatus(op *openapi3.Operation, status int) string {
 	return ""
 }
 
-// keep keeps what is an example, unless there is one of this name.
+// keep keeps an example, unless one with this name exists.
 func (r *recorder) keep(name string, v any) {
 	if _, there := r.values[name]; !there {
 		r.names = append(r.names, name)

@@ -14,7 +14,7 @@ import (
 )
 
 // Nothing reaches other people without a person's clear yes.
-func TestMCPRefusesWithoutConfirmation(t *testing.T) {
+func TestMCP_WithoutConfirmation_IsRejected(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	app := s.client(t)
@@ -74,8 +74,8 @@ func eventNames(e *countersign.Envelope) []string {
 	return out
 }
 
-// TestMCPArgumentsConfirmNothing: a model writes the arguments, and a document may tell it what to write.
-func TestMCPArgumentsConfirmNothing(t *testing.T) {
+// TestMCPConfirmation_InArguments_IsIgnored: a model writes the arguments, and a document may have dictated them.
+func TestMCPConfirmation_InArguments_IsIgnored(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	id := draft(t, s, "Smuggled /sign/AAAAAAAAAAAAAAAAAAAAAAAA")
@@ -130,8 +130,8 @@ func TestMCPArgumentsConfirmNothing(t *testing.T) {
 	require.EqualValues(t, "draft", statusOf(t, s, other))
 }
 
-// TestMCPConfirmationIsBound: a confirmation counts once, for the displayed call, and for the envelope as displayed.
-func TestMCPConfirmationIsBound(t *testing.T) {
+// TestMCPConfirmation_IsBoundToTheRequest: a confirmation counts once, for the displayed call, and for the envelope as displayed.
+func TestMCPConfirmation_IsBoundToTheRequest(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	app := s.client(t)

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestInspectorDrivesTheTools: the protocol's own inspector, from its command line,
+// TestMCP_InspectorCallsTheTools: the protocol's own inspector, from its command line,
 // lists the tools, calls those that read, and gets nothing done that a person has
 // to confirm, for it has nobody to ask.
-func TestInspectorDrivesTheTools(t *testing.T) {
+func TestMCP_InspectorCallsTheTools(t *testing.T) {
 	t.Parallel()
 	require.FileExists(t, "node_modules/.bin/mcp-inspector-cli", `run "make clients" first`)
 	f := newFixtures(t)

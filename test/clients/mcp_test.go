@@ -282,8 +282,8 @@ func TestMCPTemplates(t *testing.T) {
 	a.requireNoSecrets(t, s)
 }
 
-// TestMCPFilesStayInTheFolder: only the shared folder is read and written, and only PDF files are read.
-func TestMCPFilesStayInTheFolder(t *testing.T) {
+// TestMCP_FilesOutsideTheFolder_AreRejected: only the shared folder is read and written, and only PDF files are read.
+func TestMCP_FilesOutsideTheFolder_AreRejected(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	a := newAgent(t, s, protocols[1], saysYes)
@@ -318,8 +318,8 @@ func TestMCPFilesStayInTheFolder(t *testing.T) {
 	a.refused(t, "download_document", get("new.pdf"))
 }
 
-// TestMCPExplainsWhatIsStuck: one response reports a rejected email and a failing webhook.
-func TestMCPExplainsWhatIsStuck(t *testing.T) {
+// TestMCP_ExplainsStuckEnvelopes: one response reports a rejected email and a failing webhook.
+func TestMCP_ExplainsStuckEnvelopes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	app := s.client(t)
@@ -343,7 +343,7 @@ func TestMCPExplainsWhatIsStuck(t *testing.T) {
 }
 
 // What cannot be served is said before the protocol begins, with an exit code.
-func TestMCPNeedsALogin(t *testing.T) {
+func TestMCP_WithoutLogin_IsRejected(t *testing.T) {
 	t.Parallel()
 	c := &cli{home: t.TempDir()}
 	code, out, said := c.run(t, "", "mcp", "--url", "http://127.0.0.1:9", "--tenant", "acme")

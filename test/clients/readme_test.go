@@ -145,8 +145,8 @@ func TestCommandsOfPages(t *testing.T) {
 	}
 }
 
-// TestReadmesOfTheLibraries runs the first example of each library.
-func TestReadmesOfTheLibraries(t *testing.T) {
+// TestLibraryReadmes_RunAsWritten runs the first example of each library.
+func TestLibraryReadmes_RunAsWritten(t *testing.T) {
 	t.Parallel()
 	f := newFixtures(t)
 	node := nodePackage(t)

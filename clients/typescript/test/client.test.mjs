@@ -21,7 +21,7 @@ function service(...answers) {
   return { client, calls, tokens: () => tokens };
 }
 
-test("a repeat keeps the key", async () => {
+test("a retry keeps the idempotency key", async () => {
   const s = service("lost", [503, problem("unavailable")], [409, problem("idempotency_in_flight")], [201, envelope("draft")]);
   const c = s.client();
   assert.equal((await c.create({ tenantId: "acme", signers: [] })).id, envelope().id);
@@ -33,7 +33,7 @@ test("a repeat keeps the key", async () => {
   assert.equal(s.tokens(), 1);
 });
 
-test("refusals are typed and not repeated", async () => {
+test("rejected requests throw typed errors and are not retried", async () => {
   for (const status of [400, 402, 403, 404, 409, 410, 413, 422, 501]) {
     const s = service([status, problem("validation_error"), { "X-Request-Id": "r1" }]);
     await assert.rejects(s.client().create({ tenantId: "acme", signers: [] }), (err) => {
@@ -48,7 +48,7 @@ test("refusals are typed and not repeated", async () => {
   }
 });
 
-test("Retry-After is kept to, and an hour is not waited", async () => {
+test("Retry-After is observed, unless it is an hour", async () => {
   const start = Date.now();
   await service([429, problem("rate_limited"), { "Retry-After": "1" }], [200, envelope("sent")]).client().envelope("e1");
   assert.ok(Date.now() - start >= 1000);
@@ -57,7 +57,7 @@ test("Retry-After is kept to, and an hour is not waited", async () => {
   assert.equal(s.calls.length, 1);
 });
 
-test("a request of one's own has the token, the repeats and the errors", async () => {
+test("a custom request has the token, retries and errors", async () => {
   const s = service([503, problem("unavailable")], [201, envelope("draft")], [400, problem("validation_error")]);
   const c = s.client();
   const form = new FormData();
@@ -74,13 +74,13 @@ test("a request of one's own has the token, the repeats and the errors", async (
   assert.equal(new URL(s.calls.at(-1).url).host, "sign.example.com");
 });
 
-test("any document is downloaded", async () => {
+test("download selects the document", async () => {
   const s = service([200, {}]);
   await s.client().download("e1", "prepared", { documentId: "d1" });
   assert.equal(s.calls[0].url, "https://sign.example.com/v1/envelopes/e1/document?kind=prepared&documentId=d1");
 });
 
-test("repeats are bounded, and end with the signal", async () => {
+test("retries are bounded, and end with the signal", async () => {
   const s = service("lost");
   await assert.rejects(s.client({ retries: 2 }).envelope("e1"));
   assert.equal(s.calls.length, 3);
@@ -91,7 +91,7 @@ test("repeats are bounded, and end with the signal", async () => {
   await assert.rejects(s.client({ retries: 1000 }).envelope("e1", { signal: AbortSignal.timeout(100) }));
 });
 
-test("a token is waited for as long as the caller likes", async () => {
+test("a slow token request ends with the signal", async () => {
   let answer;
   const fetch = (url) => String(url).endsWith("/oauth/token")
     ? new Promise((resolve) => { answer = () => resolve(Response.json({ access_token: "t", expires_in: 3600 })); })
@@ -105,7 +105,7 @@ test("a token is waited for as long as the caller likes", async () => {
   assert.equal((await first).status, "sent");
 });
 
-test("what does not answer is named", async () => {
+test("an unreachable service is named in the error", async () => {
   const lost = service("lost");
   await assert.rejects(lost.client({ retries: 0 }).envelope("e1"), (err) => err instanceof ConnectionError && err.message === "sign.example.com does not answer: fetch failed" && err.cause instanceof TypeError);
   const c = new Countersign({ address: "http://127.0.0.1:1", clientId: "id", clientSecret: "secret", retries: 0 });
@@ -113,12 +113,12 @@ test("what does not answer is named", async () => {
   for (const address of [undefined, "", "sign.example.com", "ftp://sign.example.com"]) assert.throws(() => new Countersign({ address, clientId: "id", clientSecret: "secret" }), /is not the address of a service/);
 });
 
-test("a message names a field once", async () => {
+test("an error message names a field once", async () => {
   const s = service([400, { error: "validation_error", message: "documents: there is none (and 1 more)", errors: { fields: ["there are none"], documents: ["there is none"] } }]);
   await assert.rejects(s.client().create({ tenantId: "acme", signers: [] }), { message: "documents: there is none (and 1 more); fields: there are none" });
 });
 
-test("a token that is not accepted is replaced once", async () => {
+test("a rejected token is replaced once", async () => {
   const s = service([401, problem("invalid_token")], [200, envelope("sent")], [401, problem("invalid_token")]);
   const c = s.client();
   await c.envelope("e1");
@@ -127,14 +127,14 @@ test("a token that is not accepted is replaced once", async () => {
   assert.equal(s.calls.length, 4);
 });
 
-test("one token for all", async () => {
+test("concurrent requests share one token", async () => {
   const s = service([200, envelope("sent")]);
   const c = s.client();
   await Promise.all(Array.from({ length: 20 }, () => c.envelope("e1")));
   assert.equal(s.tokens(), 1);
 });
 
-test("a stream is sent once", async () => {
+test("a stream body is sent once", async () => {
   const s = service("lost");
   await assert.rejects(s.client().upload("e1", new Blob(["%PDF"]).stream()));
   assert.equal(s.calls.length, 1);
@@ -143,7 +143,7 @@ test("a stream is sent once", async () => {
   assert.equal(again.calls.length, 2);
 });
 
-test("lists go over pages, each envelope once, also if what is listed changes", async () => {
+test("lists read all pages, each envelope once, even if the list changes", async () => {
   let sent = Array.from({ length: 250 }, (_, i) => i);
   const fetch = async (url) => { // lists as the service does: by page, or behind a cursor
     const { searchParams: q, pathname } = new URL(url);
@@ -164,7 +164,7 @@ test("lists go over pages, each envelope once, also if what is listed changes", 
   assert.deepEqual(ids, Array.from({ length: 250 }, (_, i) => String(i)));
 });
 
-test("an answer that does not come whole is told as such", async () => {
+test("an incomplete response is reported", async () => {
   const half = (end) => new Response(new ReadableStream({ start: (body) => { body.enqueue(new TextEncoder().encode('{"id": "e')); end(body); } }), { headers: { "Content-Type": "application/json" } });
   const cut = new Countersign({ address: "https://sign.example.com", token: "t", fetch: async () => half((body) => body.error(new TypeError("terminated"))) });
   for (const call of [() => cut.envelope("e1"), () => cut.upload("e1", new Uint8Array(1))]) {
@@ -178,7 +178,7 @@ test("an answer that does not come whole is told as such", async () => {
   await assert.rejects(slow.envelope("e1", { signal: stop.signal }), { name: "AbortError" });
 });
 
-test("a deletion that was lost is done, and one that was refused is not", async () => {
+test("a deletion with a lost response succeeds, a rejected one fails", async () => {
   const remove = (...answers) => service(...answers).client().call("delete", "/v1/webhooks/{id}", { path: { id: "w1" } });
   for (const lost of ["lost", [502, problem("bad_gateway")]]) assert.equal(await remove(lost, [404, problem("not_found")]), undefined);
   for (const refused of [[429, problem("rate_limited")], [401, problem("invalid_token")]]) {
@@ -186,7 +186,7 @@ test("a deletion that was lost is done, and one that was refused is not", async 
   }
 });
 
-test("a change that may have been done is not repeated", async () => {
+test("a patch with a lost response is not retried", async () => {
   const change = (s) => s.client().call("patch", "/v1/envelopes/{id}", { path: { id: "e1" }, body: { subject: "New" } });
   for (const unsure of ["lost", [500, problem("internal")], [502, problem("bad_gateway")], [504, problem("timeout")]]) await assert.rejects(change(service(unsure, [200, envelope("draft")])));
   for (const status of [429, 503]) assert.equal((await change(service([status, problem("unavailable")], [200, envelope("draft")]))).status, "draft");
@@ -197,14 +197,14 @@ test("waiting ends with the envelope", async () => {
   await assert.rejects(service([200, envelope("voided")]).client().waitUntilCompleted("e1"), EndedError);
 });
 
-test("a wrong address is told", async () => {
+test("an invalid address is rejected", async () => {
   assert.throws(() => new Countersign({ address: "ftp://sign.example.com", clientId: "id", clientSecret: "s" }));
   assert.throws(() => new Countersign({ address: "https://sign.example.com" }));
   const c = new Countersign({ address: "https://example.com", token: "t", fetch: async () => new Response("<h1>Not here</h1>", { status: 404, headers: { "Content-Type": "text/html" } }) });
   await assert.rejects(c.envelope("e1"), (err) => err.code === "unexpected_response" && /is the address right/.test(err.message));
 });
 
-test("what belongs into the path stays there", async () => {
+test("path parameters are escaped", async () => {
   const s = service([200, envelope("sent")]);
   await s.client().envelope("../webhooks?x=1");
   assert.equal(s.calls[0].url, "https://sign.example.com/v1/envelopes/..%2Fwebhooks%3Fx%3D1");

@@ -72,14 +72,14 @@ function receiver() {
   return { got, fn: (e) => { if (e.id === "fails") throw new Error("disk full"); got.push(e.id); } };
 }
 
-test("a fetch handler", async () => {
+test("a fetch handler verifies deliveries", async () => {
   const { got, fn } = receiver();
   const handler = fetchHandler(["old", "new"], fn);
   await drive(async (init) => (await handler(new Request("http://localhost/hooks", init))).status);
   assert.deepEqual(got, ["evt_1", "evt_1"]);
 });
 
-test("a node handler", async () => {
+test("a node handler verifies deliveries", async () => {
   const { got, fn } = receiver();
   const handler = expressHandler(["old", "new"], fn);
   const server = createServer((req, res) => void handler(req, res));
@@ -92,7 +92,7 @@ test("a node handler", async () => {
   assert.deepEqual(got, ["evt_1", "evt_1"]);
 });
 
-test("a body that was parsed already is a mistake that is told", async () => {
+test("a parsed body is rejected with an explanation", async () => {
   const res = { statusCode: 0, text: "", end(t) { this.text = t; } };
   await expressHandler("new", () => {})({ method: "POST", headers: {}, body: event, async *[Symbol.asyncIterator]() {} }, res);
   assert.equal(res.statusCode, 500);
