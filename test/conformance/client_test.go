@@ -76,6 +76,7 @@ var readers = map[string]reader{
 	"getSettings":                  reads(api.ParseGetSettingsResponse),
 	"getUsage":                     reads(api.ParseGetUsageResponse),
 	"getConsoleEnvelope":           reads(api.ParseGetConsoleEnvelopeResponse),
+	"getSigningPreview":            reads(api.ParseGetSigningPreviewResponse),
 	"getApp":                       reads(api.ParseGetAppResponse),
 	"listConsoleWebhooks":          reads(api.ParseListConsoleWebhooksResponse),
 	"listProblems":                 reads(api.ParseListProblemsResponse),

@@ -105,6 +105,27 @@ func (e AppDetailPlan) Valid() bool {
 	}
 }
 
+// Defines values for AttachmentMimeType.
+const (
+	ApplicationPdf AttachmentMimeType = "application/pdf"
+	ImageJpeg      AttachmentMimeType = "image/jpeg"
+	ImagePng       AttachmentMimeType = "image/png"
+)
+
+// Valid indicates whether the value is a known member of the AttachmentMimeType enum.
+func (e AttachmentMimeType) Valid() bool {
+	switch e {
+	case ApplicationPdf:
+		return true
+	case ImageJpeg:
+		return true
+	case ImagePng:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AuthMethod.
 const (
 	AuthMethodEmailOtp AuthMethod = "email_otp"
@@ -1206,6 +1227,48 @@ func (e SignerStatus) Valid() bool {
 	}
 }
 
+// Defines values for SigningContextKind.
+const (
+	SigningContextKindApprover SigningContextKind = "approver"
+	SigningContextKindInPerson SigningContextKind = "in_person"
+	SigningContextKindViewer   SigningContextKind = "viewer"
+)
+
+// Valid indicates whether the value is a known member of the SigningContextKind enum.
+func (e SigningContextKind) Valid() bool {
+	switch e {
+	case SigningContextKindApprover:
+		return true
+	case SigningContextKindInPerson:
+		return true
+	case SigningContextKindViewer:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SigningFieldAlign.
+const (
+	SigningFieldAlignCenter SigningFieldAlign = "center"
+	SigningFieldAlignLeft   SigningFieldAlign = "left"
+	SigningFieldAlignRight  SigningFieldAlign = "right"
+)
+
+// Valid indicates whether the value is a known member of the SigningFieldAlign enum.
+func (e SigningFieldAlign) Valid() bool {
+	switch e {
+	case SigningFieldAlignCenter:
+		return true
+	case SigningFieldAlignLeft:
+		return true
+	case SigningFieldAlignRight:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for SuggestionsDataSource.
 const (
 	SuggestionsDataSourceForm SuggestionsDataSource = "form"
@@ -2037,6 +2100,30 @@ type AppDetail struct {
 // AppDetailPlan Plan of the app.
 type AppDetailPlan string
 
+// Attachment A file that a signer uploaded.
+type Attachment struct {
+	// AttachmentID ID of the attachment.
+	AttachmentID openapi_types.UUID `json:"attachmentId"`
+
+	// FieldID ID of the field.
+	FieldID openapi_types.UUID `json:"fieldId"`
+
+	// MimeType Media type, recognized by content.
+	MimeType AttachmentMimeType `json:"mimeType"`
+
+	// Name File name.
+	Name string `json:"name"`
+
+	// Sha256 SHA-256 as stored, in lowercase hex. Pictures are re-encoded first.
+	Sha256 string `json:"sha256"`
+
+	// Size Size in bytes, as stored.
+	Size int `json:"size"`
+}
+
+// AttachmentMimeType Media type, recognized by content.
+type AttachmentMimeType string
+
 // AuditEvent One event of an envelope's audit trail.
 type AuditEvent struct {
 	// Actor Who acted: `system`, `app:<id>`, `user:<id>` or `signer:<id>`.
@@ -2392,6 +2479,21 @@ type ClientSecretList struct {
 
 	// NextCursor Always null: the list is complete.
 	NextCursor *string `json:"nextCursor"`
+}
+
+// CodeState State of the one-time codes of a link.
+type CodeState struct {
+	// LiveUntil When the one-time code expires. Null if there is none.
+	LiveUntil *time.Time `json:"liveUntil"`
+
+	// Locked Whether the link is locked after too many incorrect codes. Only a new link unlocks signing.
+	Locked bool `json:"locked"`
+
+	// RequestableAt When another code can be requested. Null if one can be requested now.
+	RequestableAt *time.Time `json:"requestableAt"`
+
+	// TriesLeft Attempts left for the current code. Null if there is no code.
+	TriesLeft *int `json:"triesLeft"`
 }
 
 // Comparisons Comparisons with the values of other fields.
@@ -3623,6 +3725,63 @@ type FileFormRepair string
 // FileFormTags `detect`: text tags become fields and are removed from the document. `ignore`: they stay text.
 type FileFormTags string
 
+// Filled A value that another signer entered.
+type Filled struct {
+	// Attachment A file that a signer uploaded.
+	Attachment *Attachment `json:"attachment,omitempty"`
+
+	// DocumentID ID of the document.
+	DocumentID openapi_types.UUID `json:"documentId"`
+
+	// FieldID ID of the field.
+	FieldID openapi_types.UUID `json:"fieldId"`
+
+	// Group Name of the group of radio fields, of which the signer chooses one.
+	Group *string `json:"group,omitempty"`
+
+	// H Height in points.
+	H float64 `json:"h"`
+
+	// Label Label shown to the signer.
+	Label *string `json:"label,omitempty"`
+
+	// Name Name of the field. This member and those below are present for envelopes that use any of them.
+	Name *string `json:"name,omitempty"`
+
+	// Option Value of the group if this radio field is chosen.
+	Option *string `json:"option,omitempty"`
+
+	// Page Page number, from 1.
+	Page int `json:"page"`
+
+	// Picture SHA-256 of the PNG, for `GET …/pictures/{sha256}`.
+	Picture *string `json:"picture"`
+
+	// SignedAt When the signer signed.
+	SignedAt time.Time `json:"signedAt"`
+
+	// SignerID ID of the signer.
+	SignerID openapi_types.UUID `json:"signerId"`
+
+	// SignerName Name of the signer.
+	SignerName string `json:"signerName"`
+
+	// Type Kind of input. The service fills in `name`, `email`, `company`, `title` and `signed_date` with what it knows about the signer.
+	Type FieldType `json:"type"`
+
+	// Value The value. `true` or `false` for a checkbox, null for a picture.
+	Value *string `json:"value"`
+
+	// W Width in points.
+	W float64 `json:"w"`
+
+	// X Distance from the left edge of the page, in points (1/72 inch).
+	X float64 `json:"x"`
+
+	// Y Distance from the top edge of the page, in points.
+	Y float64 `json:"y"`
+}
+
 // Home The start page of the console.
 type Home struct {
 	// Counts Number of envelopes in each part of the inbox.
@@ -3667,6 +3826,36 @@ type Inbox string
 
 // Labels Labels for filtering: up to 20 different strings of 1 to 50 characters.
 type Labels = []string
+
+// LaterField A field that another signer fills in later.
+type LaterField struct {
+	// DocumentID ID of the document.
+	DocumentID openapi_types.UUID `json:"documentId"`
+
+	// FieldID ID of the field.
+	FieldID openapi_types.UUID `json:"fieldId"`
+
+	// H Height, in points.
+	H float64 `json:"h"`
+
+	// Page Page number, from 1.
+	Page int `json:"page"`
+
+	// SignerName Name of the signer.
+	SignerName string `json:"signerName"`
+
+	// Type Kind of input. The service fills in `name`, `email`, `company`, `title` and `signed_date` with what it knows about the signer.
+	Type FieldType `json:"type"`
+
+	// W Width, in points.
+	W float64 `json:"w"`
+
+	// X Distance from the left edge of the page, in points.
+	X float64 `json:"x"`
+
+	// Y Distance from the top edge of the page, in points.
+	Y float64 `json:"y"`
+}
 
 // Mail An email about an envelope.
 type Mail struct {
@@ -3902,6 +4091,18 @@ type PageLines struct {
 	} `json:"vertical,omitzero"`
 
 	// Width Width of the page as shown, in points.
+	Width float64 `json:"width"`
+}
+
+// PageRun Consecutive pages of one size, from page `from` until the next run.
+type PageRun struct {
+	// From First page of the run.
+	From int `json:"from"`
+
+	// Height Height in points, as displayed.
+	Height float64 `json:"height"`
+
+	// Width Width in points, as displayed.
 	Width float64 `json:"width"`
 }
 
@@ -4345,6 +4546,270 @@ type SignerRequestKind string
 
 // SignerStatus `pending` until the signer's group opens; `sent` once a link is issued; `viewed` once it is opened; then `signed` or `declined`.
 type SignerStatus string
+
+// SigningBranding Appearance of the sender's pages. Omitted for the default.
+type SigningBranding struct {
+	// Footer Text below pages and emails.
+	Footer *string `json:"footer"`
+
+	// Logo SHA-256 of the picture at `GET …/logo`.
+	Logo *string `json:"logo"`
+
+	// PrimaryColor Color of buttons and links, as `#rrggbb`.
+	PrimaryColor *string `json:"primaryColor"`
+
+	// SupportURL HTTPS address of the sender's help page.
+	SupportURL *string `json:"supportUrl"`
+}
+
+// SigningContext Everything the signing page shows.
+type SigningContext struct {
+	// Attachments Files uploaded and not signed with yet. Omitted if there are none.
+	Attachments []Attachment `json:"attachments,omitzero"`
+
+	// AuthMethod How a signer is identified: by a code sent to the email address, by a code sent by SMS, or by the link alone.
+	AuthMethod AuthMethod `json:"authMethod"`
+
+	// Branding Appearance of the sender's pages. Omitted for the default.
+	Branding *SigningBranding `json:"branding,omitempty"`
+
+	// Code State of the one-time codes. Null if none are required.
+	Code *CodeState `json:"code"`
+
+	// ConditionValues Values of earlier signers that conditions of these fields compare, by name. For a verified client.
+	ConditionValues map[string]string `json:"conditionValues,omitempty"`
+
+	// Consent Consent text to show.
+	Consent struct {
+		// Language Language of the text.
+		Language string `json:"language"`
+
+		// Text The text.
+		Text string `json:"text"`
+
+		// Version Version of the text. Send it with the consent.
+		Version string `json:"version"`
+	} `json:"consent"`
+
+	// ConsentGiven Whether consent is recorded.
+	ConsentGiven bool `json:"consentGiven"`
+
+	// Contact Email address for questions to the sender. Null if unknown.
+	Contact *string `json:"contact"`
+
+	// DeclineNeedsCode Whether declining requires a verified code.
+	DeclineNeedsCode bool `json:"declineNeedsCode"`
+
+	// Documents Documents to read, in order.
+	Documents []SigningDocument `json:"documents,omitzero"`
+
+	// DocumentsToOpen For kind `viewer`: documents of which a page must be viewed before signing.
+	DocumentsToOpen []openapi_types.UUID `json:"documentsToOpen,omitzero"`
+
+	// DraftKey Key to encrypt unsent input in the browser: 32 bytes, base64url. Null until the client is verified.
+	DraftKey *string `json:"draftKey"`
+
+	// EnvelopeID ID of the envelope.
+	EnvelopeID openapi_types.UUID `json:"envelopeId"`
+
+	// ExpiresAt When signing closes. Null for no deadline. Recalculated at `envelope.sent`.
+	ExpiresAt *time.Time `json:"expiresAt"`
+
+	// Fields Fields of this signer.
+	Fields []SigningField `json:"fields,omitzero"`
+
+	// Filled What earlier signers entered, in the order of signing. Empty until the client is verified.
+	Filled []Filled `json:"filled,omitzero"`
+
+	// Host For kind `in_person`: the person who hands over the device.
+	Host *struct {
+		// Name Name of the host.
+		Name string `json:"name"`
+	} `json:"host,omitempty"`
+
+	// Kind Kind of the recipient. Omitted for ordinary signers.
+	Kind *SigningContextKind `json:"kind,omitempty"`
+
+	// Language Language the sender chose, as a BCP 47 tag. Omitted if none was chosen.
+	Language *string `json:"language,omitempty"`
+
+	// Later Fields that other signers fill in later. Omitted if there are none, and until the signer is confirmed.
+	Later []LaterField `json:"later,omitzero"`
+
+	// MaskedEmail Masked email address, such as `a***@example.com`.
+	MaskedEmail string `json:"maskedEmail"`
+
+	// MaskedPhone Masked phone number. Omitted if codes are sent by email.
+	MaskedPhone *string `json:"maskedPhone,omitempty"`
+
+	// MayDelegate Present only when true: the signer may delegate to another person.
+	MayDelegate *bool `json:"mayDelegate,omitempty"`
+
+	// Message Text shown in the invitation emails. Maximum 2,000 characters.
+	Message *string `json:"message"`
+
+	// OtpVerified Whether this client has verified a code.
+	OtpVerified bool `json:"otpVerified"`
+
+	// ReadBeforeCode Whether documents can be read before a code is verified.
+	ReadBeforeCode bool `json:"readBeforeCode"`
+
+	// RequiresOtpVerification Whether a one-time code is required. False for `authMethod` `none`.
+	RequiresOtpVerification bool `json:"requiresOtpVerification"`
+
+	// Role Role of the recipient. Omitted if none was given.
+	Role *string `json:"role,omitempty"`
+
+	// SavedSignatureB64 Signature that the same person last adopted, as PNG in base64. Null until a code is verified.
+	SavedSignatureB64 *string `json:"savedSignatureB64"`
+
+	// SavedSignatureFontLabel Font of the saved signature. Null if it was drawn.
+	SavedSignatureFontLabel *string `json:"savedSignatureFontLabel"`
+
+	// SenderName Name shown as the sender.
+	SenderName string `json:"senderName"`
+
+	// Shown Digest of the values in `filled`. Send it when signing. Null until the client is verified. SHA-256 over the RFC 8785 form of `{"envelopeId", "signers": [{"signerId", "valuesSha256"}]}`, ordered by `signerId`; `valuesSha256` is SHA-256 over `"<fieldId> <SHA-256 of the value>\n"` of each value.
+	Shown *string `json:"shown"`
+
+	// SignerEmail Email address of the signer.
+	SignerEmail string `json:"signerEmail"`
+
+	// SignerID ID of the signer.
+	SignerID openapi_types.UUID `json:"signerId"`
+
+	// SignerName Name of the signer.
+	SignerName string `json:"signerName"`
+
+	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
+	Subject *string `json:"subject"`
+
+	// WitnessFor The signer whose signature this person witnesses.
+	WitnessFor *struct {
+		// Name Name of that signer. Null until the client is verified.
+		Name *string `json:"name"`
+
+		// Role Role of that signer.
+		Role string `json:"role"`
+
+		// SignedAt When the signer signed. Null until `signer.signed`.
+		SignedAt *time.Time `json:"signedAt"`
+
+		// SignerID ID of the signer.
+		SignerID openapi_types.UUID `json:"signerId"`
+	} `json:"witnessFor,omitempty"`
+}
+
+// SigningContextKind Kind of the recipient. Omitted for ordinary signers.
+type SigningContextKind string
+
+// SigningDocument A document to read.
+type SigningDocument struct {
+	// Changes How the file differs from the uploaded one. Omitted if it is the same.
+	Changes []PreparedChange `json:"changes,omitzero"`
+
+	// DocumentID ID of the document.
+	DocumentID openapi_types.UUID `json:"documentId"`
+
+	// Name Name of the document.
+	Name string `json:"name"`
+
+	// Order Position among the documents, from 1.
+	Order int `json:"order"`
+
+	// PageCount Number of pages.
+	PageCount int `json:"pageCount"`
+
+	// Pages Sizes of the pages.
+	Pages []PageRun `json:"pages,omitzero"`
+
+	// Sha256 SHA-256 of the original, in lowercase hex.
+	Sha256 string `json:"sha256"`
+
+	// Size Size in bytes.
+	Size int `json:"size"`
+}
+
+// SigningField A field of this signer, in points from the top left corner of the page as displayed.
+type SigningField struct {
+	// Align Horizontal alignment of the text.
+	Align *SigningFieldAlign `json:"align,omitempty"`
+
+	// Comb Whether each character has its own cell.
+	Comb *bool `json:"comb,omitempty"`
+
+	// Condition The field is shown, and required, only if all (or any) comparisons hold.
+	Condition *Condition `json:"condition,omitempty"`
+
+	// DefaultValue Initial value: prefilled by the sender, or the signer's name and address. Only for a verified client.
+	DefaultValue *string `json:"defaultValue,omitempty"`
+
+	// DocumentID ID of the document.
+	DocumentID openapi_types.UUID `json:"documentId"`
+
+	// FontSize Font size in points. Chosen to fit if omitted.
+	FontSize *float64 `json:"fontSize,omitempty"`
+
+	// Format Date pattern such as `dd.MM.yyyy`, or number of decimals.
+	Format *string `json:"format,omitempty"`
+
+	// Group Name of the group of radio fields, of which the signer chooses one.
+	Group *string `json:"group,omitempty"`
+
+	// H Height in points.
+	H float64 `json:"h"`
+
+	// ID ID of the field.
+	ID openapi_types.UUID `json:"id"`
+
+	// Label Label shown to the signer.
+	Label *string `json:"label,omitempty"`
+
+	// MaxLength Maximum number of characters.
+	MaxLength *int `json:"maxLength,omitempty"`
+
+	// Multiline Whether the text may have several lines.
+	Multiline *bool `json:"multiline,omitempty"`
+
+	// Name Name of the field in values and conditions. This member and those below are present for envelopes that use any of them.
+	Name *string `json:"name,omitempty"`
+
+	// Option Value of the group if this radio field is chosen.
+	Option *string `json:"option,omitempty"`
+
+	// Options Choices of a select field.
+	Options []string `json:"options,omitzero"`
+
+	// Page Page number, from 1.
+	Page int `json:"page"`
+
+	// Placeholder Hint shown while the field is empty.
+	Placeholder *string `json:"placeholder,omitempty"`
+
+	// ReadOnly Whether the value is fixed.
+	ReadOnly *bool `json:"readOnly,omitempty"`
+
+	// Required Whether the signer must fill in the field.
+	Required bool `json:"required"`
+
+	// Type Kind of input. The service fills in `name`, `email`, `company`, `title` and `signed_date` with what it knows about the signer.
+	Type FieldType `json:"type"`
+
+	// Validation Rules for the value, in addition to its type.
+	Validation *FieldValidation `json:"validation,omitempty"`
+
+	// W Width in points.
+	W float64 `json:"w"`
+
+	// X Distance from the left edge of the page, in points (1/72 inch).
+	X float64 `json:"x"`
+
+	// Y Distance from the top edge of the page, in points.
+	Y float64 `json:"y"`
+}
+
+// SigningFieldAlign Horizontal alignment of the text.
+type SigningFieldAlign string
 
 // SigningLink A signing link.
 type SigningLink struct {
@@ -5759,6 +6224,12 @@ type UploadConsoleDocumentParams struct {
 type RestartEnvelopeWorkflowParams struct {
 	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// GetSigningPreviewParams defines parameters for GetSigningPreview.
+type GetSigningPreviewParams struct {
+	// Language Language of the consent text, as a BCP 47 tag. The recipient's language if omitted.
+	Language *string `form:"language,omitempty" json:"language,omitempty"`
 }
 
 // ResendSigningLinkParams defines parameters for ResendSigningLink.
@@ -7210,6 +7681,13 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/console/envelopes/{id}/restart (the `RestartEnvelopeWorkflow` operationId).
 	RestartEnvelopeWorkflow(ctx context.Context, id openapi_types.UUID, params *RestartEnvelopeWorkflowParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetSigningPreview Preview the signing page
+	//
+	// Returns the signing context that a recipient of a draft will get, as for a verified client. Records nothing and creates no signing link.
+	//
+	// Corresponds with GET /v1/console/envelopes/{id}/signers/{signerId}/preview (the `GetSigningPreview` operationId).
+	GetSigningPreview(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *GetSigningPreviewParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ResendSigningLink Resend an invitation
 	//
 	// Same as `POST /v1/envelopes/{id}/signers/{signerId}/resend`.
@@ -8535,6 +9013,23 @@ func (c *Client) UploadConsoleDocumentWithBody(ctx context.Context, id openapi_t
 // Corresponds with POST /v1/console/envelopes/{id}/restart (the `RestartEnvelopeWorkflow` operationId).
 func (c *Client) RestartEnvelopeWorkflow(ctx context.Context, id openapi_types.UUID, params *RestartEnvelopeWorkflowParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRestartEnvelopeWorkflowRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetSigningPreview Preview the signing page
+//
+// Returns the signing context that a recipient of a draft will get, as for a verified client. Records nothing and creates no signing link.
+//
+// Corresponds with GET /v1/console/envelopes/{id}/signers/{signerId}/preview (the `GetSigningPreview` operationId).
+func (c *Client) GetSigningPreview(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *GetSigningPreviewParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSigningPreviewRequest(c.Server, id, signerID, params)
 	if err != nil {
 		return nil, err
 	}
@@ -11849,6 +12344,74 @@ func NewRestartEnvelopeWorkflowRequest(server string, id openapi_types.UUID, par
 			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewGetSigningPreviewRequest constructs an http.Request for the GetSigningPreview method
+func NewGetSigningPreviewRequest(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *GetSigningPreviewParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "signerId", signerID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/console/envelopes/%s/signers/%s/preview", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Language != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "language", *params.Language, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -17198,6 +17761,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/console/envelopes/{id}/restart (the `RestartEnvelopeWorkflow` operationId).
 	RestartEnvelopeWorkflowWithResponse(ctx context.Context, id openapi_types.UUID, params *RestartEnvelopeWorkflowParams, reqEditors ...RequestEditorFn) (*RestartEnvelopeWorkflowResponse, error)
 
+	// GetSigningPreviewWithResponse Preview the signing page
+	//
+	// Returns the signing context that a recipient of a draft will get, as for a verified client. Records nothing and creates no signing link.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/console/envelopes/{id}/signers/{signerId}/preview (the `GetSigningPreview` operationId).
+	GetSigningPreviewWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *GetSigningPreviewParams, reqEditors ...RequestEditorFn) (*GetSigningPreviewResponse, error)
+
 	// ResendSigningLinkWithResponse Resend an invitation
 	//
 	// Same as `POST /v1/envelopes/{id}/signers/{signerId}/resend`.
@@ -19041,6 +19613,47 @@ func (r RestartEnvelopeWorkflowResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RestartEnvelopeWorkflowResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetSigningPreviewResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SigningContext
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetSigningPreviewResponse) GetJSON200() *SigningContext {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetSigningPreviewResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetSigningPreviewResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetSigningPreviewResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetSigningPreviewResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -22892,6 +23505,21 @@ func (c *ClientWithResponses) RestartEnvelopeWorkflowWithResponse(ctx context.Co
 	return ParseRestartEnvelopeWorkflowResponse(rsp)
 }
 
+// GetSigningPreviewWithResponse Preview the signing page
+//
+// Returns the signing context that a recipient of a draft will get, as for a verified client. Records nothing and creates no signing link.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/console/envelopes/{id}/signers/{signerId}/preview (the `GetSigningPreview` operationId).
+func (c *ClientWithResponses) GetSigningPreviewWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *GetSigningPreviewParams, reqEditors ...RequestEditorFn) (*GetSigningPreviewResponse, error) {
+	rsp, err := c.GetSigningPreview(ctx, id, signerID, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetSigningPreviewResponse(rsp)
+}
+
 // ResendSigningLinkWithResponse Resend an invitation
 //
 // Same as `POST /v1/envelopes/{id}/signers/{signerId}/resend`.
@@ -25187,6 +25815,32 @@ func ParseRestartEnvelopeWorkflowResponse(rsp *http.Response) (*RestartEnvelopeW
 			return nil, err
 		}
 		response.JSON202 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetSigningPreviewResponse parses an HTTP response from a GetSigningPreviewWithResponse call
+func ParseGetSigningPreviewResponse(rsp *http.Response) (*GetSigningPreviewResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetSigningPreviewResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SigningContext
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
 
 	}
 
