@@ -42,10 +42,10 @@ type codedError struct {
 	code int
 }
 
-// ExitCode is the program's.
+// ExitCode returns the exit status of the program.
 func (e codedError) ExitCode() int { return e.code }
 
-// Unwrap is the error itself.
+// Unwrap returns the wrapped error.
 func (e codedError) Unwrap() error { return e.error }
 
 // coded adds the exit code of its kind to an error of the service.
@@ -291,8 +291,8 @@ func (c loginCommand) Run(ctx context.Context) error {
 		"Signed in to %s as %s, tenant %s.", l.URL, plain(&app.Name), l.Tenant)
 }
 
-// firstTenant is the tenant to act for where none is named: the first of those that the app may act for, or else the one that the
-// console proposes, too.
+// firstTenant returns the tenant to act for where none is named: the first of those that the app may act for, or else
+// the one that the console proposes, too.
 func firstTenant(tenants []string) string {
 	if len(tenants) > 0 {
 		return tenants[0]

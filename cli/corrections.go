@@ -136,7 +136,7 @@ func (r replaceCommand) Run(ctx context.Context) error {
 	return r.print(s, "%s  %s  %s", s.Status, plain(&s.Name), plain(&s.Email))
 }
 
-// findSigner is the signer with this id, address or role.
+// findSigner returns the signer with this id, address or role.
 func findSigner(e *countersign.Envelope, name string) (uuid.UUID, error) {
 	var found []uuid.UUID
 	for _, s := range e.Signers {

@@ -129,7 +129,7 @@ func (s sendCommand) printEnvelope(e *countersign.Envelope) error {
 	return s.print(e, "%s  %s", e.ID, e.Status)
 }
 
-// request is the envelope that the flags describe.
+// request returns the envelope that the flags describe.
 func (s sendCommand) request(tenant string) (*countersign.EnvelopeRequest, error) {
 	subject := cmp.Or(s.Subject, strings.TrimSuffix(filepath.Base(s.Files[0]), filepath.Ext(s.Files[0])))
 	req := &countersign.EnvelopeRequest{TenantID: tenant, Subject: &subject, ExpiresInDays: countersign.Optional(max(s.Days, 0))}

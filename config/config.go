@@ -299,7 +299,7 @@ func (c Config) Warnings() []string {
 	return out
 }
 
-// Plans are the limits of the apps' plans.
+// Plans returns the limits of the apps' plans.
 func (c Config) Plans() models.Plans {
 	return models.Plans{Free: c.PlanFree, Pro: c.PlanPro, Enterprise: c.PlanEnterprise}
 }

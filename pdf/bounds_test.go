@@ -11,7 +11,7 @@ import (
 	"countersign/pdf"
 )
 
-// opened is a file of objects from 1, of which the first is the catalog, within limits.
+// opened returns a file of objects from 1, of which the first is the catalog, within limits.
 func opened(t *testing.T, lim pdf.Limits, objects ...string) *pdf.File {
 	t.Helper()
 	b := []byte("%PDF-1.7\n")

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Content is what a writer that draws above a page's content has to know of it.
+// Content describes a page's content for a writer that draws above it.
 type Content struct {
 	// Dark reports for each box whether dark ink might be illegible on the painted content.
 	Dark []bool

@@ -7,12 +7,11 @@ import (
 	"fmt"
 )
 
-// Leftovers finds out what content leaves to annotations that are painted behind it, in
-// readers that keep one state for a whole page, as pdf.js does. Sequences of marked content
-// (14.6) may be open: a hidden one hides all that follows. Where a Q without its q (8.4.2) leads
-// to a state with a soft mask, or in a form to one without a font for the text that follows,
-// the reader ends there. The counts are upper bounds: where readers may take content in different
-// ways, no sequence counts as closed.
+// Leftovers determines the state that content leaves to annotations painted after it, in readers that keep one state
+// for a whole page, as pdf.js does. Sequences of marked content (14.6) may be open: a hidden one hides everything that
+// follows. If a Q without its q (8.4.2) leads to a state with a soft mask, or in a form to a state without a font for
+// the following text, the reader stops there. The counts are upper bounds: if readers may interpret content
+// differently, no sequence counts as closed.
 type Leftovers struct {
 	f *File
 	// layered says that the document has layers: else nothing is hidden, and sequences need not be counted.

@@ -93,8 +93,9 @@ func (f *File) firstDict() (Dict, error) {
 	}
 }
 
-// hintProblem compares the pages of the page offset hint table (F.4.1) with those of the page tree. A table that names
-// anything but pages is ignored. first is the index of the page that opens the file: the dictionary names its object.
+// hintProblem compares the pages of the page offset hint table (F.4.1) with the page tree. It ignores a table that
+// refers to objects other than pages. first is the index of the page that opens the file: the dictionary contains its
+// object number.
 func (f *File) hintProblem(d Dict, pages []Ref, first int) (string, error) {
 	hints, err := d.Get("H").Array()
 	if err != nil || len(hints) < 2 || len(pages) == 1 {

@@ -1,7 +1,7 @@
 package pdf
 
-// Lookup follows references in a file. It keeps the first error and finds nothing from then on, so that who
-// looks up several things checks Err once, behind them.
+// Lookup follows references in a file. It keeps the first error and finds nothing afterwards, so that callers check Err
+// once after several lookups.
 type Lookup struct {
 	File *File
 	Err  error

@@ -8,9 +8,8 @@ import (
 	"slices"
 )
 
-// ReferenceScan finds which objects a file refers to, and which of them it lacks. Who
-// reads the file anyway gives it the bytes by Scan, so that it need not read them
-// once more; what Scan has not seen is read at the end.
+// ReferenceScan finds the objects that a file refers to, and which of them are missing. A caller that reads the file
+// anyway passes its bytes to Scan, so that they are read only once. Bytes not passed to Scan are read at the end.
 type ReferenceScan struct {
 	f          *File
 	u          undefined
@@ -60,7 +59,7 @@ func (f *File) ReferenceScan() (*ReferenceScan, error) {
 	return m, nil
 }
 
-// Scan scans the bytes of the file that follow those of the last call.
+// Scan scans the next bytes of the file, after the previous call's.
 func (m *ReferenceScan) Scan(b []byte) {
 	at := m.headers.seen
 	m.headers.scan(b)

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// RepairProblem returns why a program that misses an object of the file would show other objects in place of the
-// listed ones, or "". In that case poppler searches the file for all objects, and takes the last one of each number. A
-// seal defines the missing objects: the signer in such a program would see another text than that of the sealed file.
+// RepairProblem returns why a program that misses an object of the file would show other objects in place of the listed
+// ones, or "". In that case poppler searches the file for all objects, and takes the last one of each number. A seal
+// defines the missing objects, so the signer in such a program would see a different text than in the sealed file.
 func (f *File) RepairProblem(ctx context.Context, lacking []Ref) (string, error) {
 	if len(lacking) == 0 || f.UsesXRefStream() { // it looks for none
 		return "", nil

@@ -13,8 +13,8 @@ import (
 
 var fileEnd = regexp.MustCompile(`^startxref[ \t\r\n]+[0-9]+[ \t\r\n]+%%EOF`)
 
-// SectionProblem says why programs could read the cross-reference of the file
-// otherwise once it is continued, or "".
+// SectionProblem returns why programs could read the cross-reference of the
+// file otherwise once it is continued, or "".
 func (f *File) SectionProblem() (string, error) {
 	const near = 1024 // bytes in which poppler and MuPDF look
 	n := min(f.size, near)

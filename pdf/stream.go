@@ -35,7 +35,8 @@ func (f *File) StreamRaw(o Object) (*io.SectionReader, error) {
 	return io.NewSectionReader(f.in.r, o.Data, n), nil
 }
 
-// ErrFilter says that a stream has a filter that this package does not decode.
+// ErrFilter reports that a stream has a filter that this package does not
+// decode.
 var ErrFilter = errors.New("pdf: filter is not supported")
 
 // StreamData returns a stream's decoded bytes, at most Limits.MaxStream.

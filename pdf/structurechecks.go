@@ -68,8 +68,8 @@ func (f *File) countDecoded(o Object, most int64) (int64, error) {
 	return n, nil
 }
 
-// ObjectStreamProblem says why the objects of an object stream could be read in
-// two ways, or "".
+// ObjectStreamProblem returns why the objects of an object stream could be read
+// in two ways, or "".
 func (f *File) ObjectStreamProblem(o Object) (string, error) {
 	s, err := f.objectStream(o.Ref.Num)
 	if err != nil {

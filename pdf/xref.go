@@ -38,7 +38,7 @@ type section struct {
 	data     []byte // of a stream, decoded
 }
 
-// parts are the section and the one that it hides.
+// parts returns the section and the one that it hides.
 func (s *section) parts() []*section {
 	if s.hybrid == nil {
 		return []*section{s}

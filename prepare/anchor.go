@@ -1,4 +1,4 @@
-// Package prepare finds what a PDF's author has put into it for its sender: the texts beside which fields are placed,
+// Package prepare finds content that a PDF's author prepared for its sender: the texts beside which fields are placed,
 // and the text tags that describe fields.
 //
 // It maps bytes to values and knows nothing of envelopes and signers. Boxes are in points from the top left corner of
@@ -31,7 +31,7 @@ const (
 	All   Which = -2
 )
 
-// maxWhich bounds which place can be asked for.
+// maxWhich is the maximum number of a place.
 const maxWhich = 10_000
 
 // UnmarshalJSON reads "first", "last", "all" or a number from 1.
@@ -73,7 +73,7 @@ const (
 	Below = "below" // under its last line, the left edges in line
 )
 
-// What happens if the text is not there.
+// Behavior if the text is missing.
 const (
 	Refuse = "refuse"
 	Skip   = "skip"
@@ -128,7 +128,7 @@ type Place struct {
 	X, Y, W, H float64
 }
 
-// AnchorError says that the text of an anchor is not there, or stands in too many places.
+// AnchorError reports that the text of an anchor is missing, or occurs in too many places.
 type AnchorError struct {
 	Field   int // index of the field
 	Text    string
@@ -166,7 +166,7 @@ func (e *AnchorError) Error() string {
 	return text
 }
 
-// PageError says that a field's anchor names a page that the document lacks.
+// PageError reports that a field's anchor names a page that the document lacks.
 type PageError struct {
 	Field       int // index of the field
 	Page, Pages int

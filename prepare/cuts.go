@@ -12,8 +12,8 @@ import (
 	"countersign/prepare/revision1"
 )
 
-// ErrFormUses says that an appearance shows a part of a tag, and something else where another
-// annotation has it as well.
+// ErrFormUses reports that an appearance shows a part of a tag, and something else where another annotation has it as
+// well.
 var ErrFormUses = errors.New("several annotations share an appearance that holds a part of it")
 
 // useKey is one painting of a form XObject, or the content of a page.

@@ -26,7 +26,7 @@ type FoundTag struct {
 	uses   []pagetext.Use // of the page
 }
 
-// TagError says that a tag cannot be read, or not be taken out.
+// TagError reports that a tag cannot be read or removed.
 type TagError struct {
 	Text string
 	Page int // from 1

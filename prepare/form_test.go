@@ -20,7 +20,7 @@ import (
 	"countersign/prepare"
 )
 
-// formObjects are the objects of a form: 1 catalog, 2 pages, 3 page, 4 form, the widgets from 5.
+// formObjects returns the objects of a form: 1 catalog, 2 pages, 3 page, 4 form, the widgets from 5.
 func formObjects(page string, widgets ...string) []string {
 	var refs, roots strings.Builder
 	for i, w := range widgets {

@@ -14,7 +14,7 @@ import (
 	"countersign/pdf/pagetext"
 )
 
-// onePage is a PDF of one page with a content, set in Helvetica.
+// onePage returns a PDF of one page with a content, set in Helvetica.
 func onePage(content string) []byte {
 	var b, table bytes.Buffer
 	b.WriteString("%PDF-1.7\n")

@@ -31,13 +31,13 @@ type Options struct {
 // ReadsPages reports whether tags or fields are searched for.
 func (o Options) ReadsPages() bool { return o.Tags == TagsDetect || o.Form == FormImport }
 
-// Change is something that a revision takes out of a document, in numbers.
+// Change counts content that a revision removes from a document.
 type Change = revision1.Change
 
 // TagsRemoved is the kind of change that takes tags out.
 const TagsRemoved = revision1.TagsRemoved
 
-// Revision is what Prepare makes of a document.
+// Revision is the result of Prepare.
 type Revision struct {
 	// Appended follows the document; empty: nothing has to change.
 	Appended []byte
@@ -117,7 +117,7 @@ func cannotLeave(err error) bool {
 	return errors.Is(err, pagetext.ErrReplacedText) || errors.Is(err, revision1.ErrNoResources)
 }
 
-// culprit says which tag cannot be taken out.
+// culprit returns which tag cannot be taken out.
 func (r *Revision) culprit(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, err error) error {
 	const most = 200 // tags that are tried one by one
 	for _, t := range r.Tags[:min(len(r.Tags), most)] {

@@ -28,7 +28,7 @@ func (s *Sealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.
 	if err != nil {
 		return Result{}, err
 	}
-	// Whether its sealer is trusted is not asked.
+	// Renewal does not depend on whether the sealer is trusted.
 	r := x.Report(verify.Options{Now: s.cfg.Now})
 	if r.Verdict != verify.VerdictValid && r.Verdict != verify.VerdictUntrusted {
 		return Result{}, fmt.Errorf("seal: the document to renew is %s: %s", r.Verdict, r.FirstFailure())
@@ -37,7 +37,7 @@ func (s *Sealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.
 		return Result{}, fmt.Errorf("seal: the document to renew is %s: %s", verify.VerdictAltered, r.FirstFailure())
 	}
 	if r.Has("revocation.revoked") {
-		return Result{}, errors.New("seal: the document to renew was sealed with a certificate that was revoked by then")
+		return Result{}, errors.New("seal: the document to renew was sealed with a revoked certificate")
 	}
 	err = verify.ReadRange(ctx, in, 0, size, func(at int64, b []byte) error {
 		_, err := out.WriteAt(b, at)
@@ -49,13 +49,12 @@ func (s *Sealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.
 	return s.extend(ctx, out, x, nil)
 }
 
-// extend appends one increment with validation data and a document time-stamp
-// to the sealed file in out, which was examined. done, if not nil, is a
-// beginning of it that was read back.
+// extend appends one increment with validation data and a document time-stamp to the examined sealed file in out. done,
+// if not nil, is a prefix of the file that was read back.
 func (s *Sealer) extend(ctx context.Context, out *os.File, x *verify.Examination, done *verify.Prefix) (Result, error) {
 	a := x.Archive
 	if a.Stamps >= verify.MaxArchiveStamps {
-		return Result{}, fmt.Errorf("seal: the document has %d time-stamps, which cannot be renewed any more", a.Stamps)
+		return Result{}, fmt.Errorf("seal: the document has %d time-stamps, the maximum; it cannot be renewed again", a.Stamps)
 	}
 	evidence, err := s.evidence(ctx, &a)
 	if err != nil {
@@ -79,7 +78,7 @@ func (s *Sealer) extend(ctx context.Context, out *os.File, x *verify.Examination
 	}
 	report, err := s.verifyOwn(ctx, out, inc.Revision.Size, done, done != nil)
 	if err == nil && report.SHA256 != hex.EncodeToString(whole.Sum(nil)) {
-		err = errors.New("seal: the file does not hold what was written")
+		err = errors.New("seal: the file differs from the written bytes")
 	}
 	res := Result{SHA256: report.SHA256, Size: inc.Revision.Size, TimestampedUntil: stamp.Certificate.NotAfter}
 	if report.Record != nil {
@@ -88,7 +87,7 @@ func (s *Sealer) extend(ctx context.Context, out *os.File, x *verify.Examination
 	return res, err
 }
 
-// stampIncrement writes an increment and has it stamped.
+// stampIncrement writes an increment and adds its time-stamp.
 func (s *Sealer) stampIncrement(ctx context.Context, before hash.Hash, r archive1.Revision, e archive1.Evidence, nonce [archive1.NonceSize]byte) (archive1.Increment, *cms.Token, error) {
 	issuers, err := s.tsa.issuers(ctx)
 	for try := 1; err == nil; try++ {
@@ -124,8 +123,7 @@ func (s *Sealer) stampIncrement(ctx context.Context, before hash.Hash, r archive
 // maxStampTries limits the requests to an authority that changes its certificates.
 const maxStampTries = 3
 
-// evidence gathers what the next increment must hold. A certificate that is
-// revoked is an error.
+// evidence collects the content of the next increment. It fails if a certificate is revoked.
 func (s *Sealer) evidence(ctx context.Context, a *verify.Archive) (archive1.Evidence, error) {
 	certs, questions := a.Plan()
 	e := archive1.Evidence{Certs: certs}

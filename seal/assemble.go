@@ -21,13 +21,13 @@ type assembly struct {
 	t      *typesetter
 	tags   *tagger // nil if the original is not tagged
 	nonce  string  // distinguishes the seal's names from the original's
-	// valuesOnly leaves out the line at the foot, and pages without values: for a reading copy.
+	// valuesOnly omits the line at the foot and the pages without values, for a reading copy.
 	valuesOnly bool
 	onlyPage   int // the only page that is drawn on, from 1; 0: all
-	// dryRun does to every annotation what a value over it would do.
+	// dryRun processes every annotation as if a value covered it.
 	dryRun bool
-	// lineless are the pages whose foot is not free for the line; known says that they were found out
-	// at the upload: see Facts.
+	// lineless contains the pages without free space for the line at the foot. known reports that they were determined
+	// at upload; see Facts.
 	lineless pageSet
 	known    bool
 
@@ -135,7 +135,7 @@ func (a *assembly) drawOnPages(ctx context.Context) error {
 	return nil
 }
 
-// rewrittenPageSize is how many bytes a page and the annotation with the line take, roughly.
+// rewrittenPageSize is the approximate size of a page and the annotation with the line, in bytes.
 const rewrittenPageSize = 360
 
 // typicalExtraObjects is the approximate number of objects added in addition to the pages.

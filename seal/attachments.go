@@ -16,8 +16,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// AttachedFile is a file that a signer gave for a field of the document. It is embedded
-// in the sealed file.
+// AttachedFile is a file that a signer attached to a field of the document. It is embedded in the sealed file.
 type AttachedFile struct {
 	ID, FieldID, SignerID string
 	Name, MimeType        string
@@ -26,7 +25,7 @@ type AttachedFile struct {
 	Content               io.ReaderAt
 }
 
-// attachmentNames are the names that the attachments have in the sealed file, each once.
+// attachmentNames returns the names that the attachments have in the sealed file, each once.
 func attachmentNames(all []AttachedFile) []string {
 	taken := map[string]bool{manifest.FileName: true, originalName: true}
 	names := make([]string, 0, len(all))
@@ -48,7 +47,7 @@ func attachmentNames(all []AttachedFile) []string {
 // originalName is the name of an upload that is attached because it had a password.
 const originalName = "original.pdf"
 
-// embedAttachments writes the files that signers gave.
+// embedAttachments embeds the files that signers attached.
 func (a *assembly) embedAttachments() ([]attachment, error) {
 	names, signers := attachmentNames(a.job.Attachments), map[string]string{}
 	for _, s := range a.job.Signers {
@@ -61,7 +60,7 @@ func (a *assembly) embedAttachments() ([]attachment, error) {
 			return nil, fmt.Errorf("seal: reading attachment %s: %w", at.ID, err)
 		}
 		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != at.SHA256 {
-			return nil, refusal.New(refusal.OriginalChanged, "An attachment is not the file that was uploaded: its hash differs.")
+			return nil, refusal.New(refusal.OriginalChanged, "An attachment differs from the uploaded file: its hash has changed.")
 		}
 		packed, filter := packAttachment(data)
 		ref := a.w.AddStored(pdf.Dict{
@@ -88,7 +87,7 @@ func packAttachment(data []byte) (packed []byte, filter string) {
 	return append(coded, "~>"...), "[/ASCII85Decode/FlateDecode]"
 }
 
-// manifestAttachments are the attachments as the record lists them.
+// manifestAttachments returns the attachments as the record lists them.
 func manifestAttachments(job *Job) []manifest.Attachment {
 	names := attachmentNames(job.Attachments)
 	var out []manifest.Attachment
@@ -100,7 +99,7 @@ func manifestAttachments(job *Job) []manifest.Attachment {
 	return out
 }
 
-// drawAttachments lists the files that signers gave.
+// drawAttachments lists the files that signers attached.
 func (c *certificate) drawAttachments() {
 	if len(c.job.Attachments) == 0 {
 		return
@@ -120,11 +119,11 @@ func (c *certificate) drawAttachments() {
 	c.y += 20
 }
 
-// maxUpload bounds an original that is attached, in bytes.
+// maxUpload is the maximum size of an attached original, in bytes.
 const maxUpload = 100 << 20
 
-// attachUpload attaches the original of a rewritten file as it was uploaded, under a name that the file does not use.
-// The record names its position.
+// attachUpload attaches the upload that a rewritten file replaces, unchanged, under an unused name. The record contains
+// its object number.
 func (a *assembly) attachUpload(catalog pdf.Dict) ([]attachment, error) {
 	p := a.job.Prepared
 	if p == nil || p.As != manifest.Rewritten {
@@ -146,7 +145,7 @@ func (a *assembly) attachUpload(catalog pdf.Dict) ([]attachment, error) {
 	return []attachment{{name, name, "The original document, unchanged", "Source", ref}}, nil
 }
 
-// freeName is a name that no attachment of the file has.
+// freeName returns a name that no attachment of the file has.
 func (a *assembly) freeName(catalog pdf.Dict) (string, error) {
 	taken := make(map[string]bool)
 	names, err := a.dict(catalog.Get("Names"))

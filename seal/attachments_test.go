@@ -31,7 +31,7 @@ func random(n int) []byte {
 	return b
 }
 
-// attached is a job whose first signer gave files.
+// attached returns a job whose first signer gave files.
 func attached(t *testing.T, original []byte, files map[string][]byte, names ...string) seal.Job {
 	t.Helper()
 	j := sealkit.Job(t, original)
@@ -172,7 +172,7 @@ func TestAttachmentsMustBeTheOnesThatWereGiven(t *testing.T) {
 			a.Content, a.Size, a.SHA256 = bytes.NewReader(other), int64(len(other)), hex.EncodeToString(sum[:])
 		},
 	} {
-		require.ErrorContains(t, refused(change), "is not the one that was added")
+		require.ErrorContains(t, refused(change), "differs from the one added")
 	}
 }
 

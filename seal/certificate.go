@@ -105,7 +105,7 @@ func (c *certificate) newPage() {
 	c.y = 66
 }
 
-// room starts a new page unless there are h points left on this one.
+// room starts a new page unless h points are left on the current page.
 func (c *certificate) room(h float64) bool {
 	if c.y+h <= c.h-certFoot {
 		return false
@@ -257,7 +257,7 @@ func (c *certificate) drawSigners() {
 	c.y += 26
 }
 
-// shown says what a signer was shown of what others entered.
+// shown returns what a signer was shown of what others entered.
 func (c *certificate) shown(s Signer) string {
 	if s.Shown == nil {
 		return c.say.ShownUnknown
@@ -279,7 +279,7 @@ func (c *certificate) consent(s Signer) string {
 	return verify.Moment(s.ConsentAt) + ", " + fmt.Sprintf(c.say.Disclosure, s.ConsentVersion)
 }
 
-// identityCheck says how a signer's identity was checked.
+// identityCheck returns how a signer's identity was checked.
 func (c *certificate) identityCheck(s Signer) string {
 	switch s.AuthMethod {
 	case "email_otp":
@@ -365,8 +365,7 @@ func splitHash(s string) string {
 	return s[:32] + "\n" + s[32:]
 }
 
-// accentOf is the colour of the certificate's marks: the sender's, written as #rrggbb, or
-// the service's.
+// accentOf returns the colour of the certificate's marks: the sender's, written as #rrggbb, or the service's.
 func accentOf(s string) colour {
 	if len(s) != len("#rrggbb") || s[0] != '#' {
 		return accent
@@ -378,7 +377,7 @@ func accentOf(s string) colour {
 	return colour{float64(n>>16) / 255, float64(n>>8&255) / 255, float64(n&255) / 255}
 }
 
-// bold is a face in the certificate's colour.
+// bold returns a face in the certificate's colour.
 func (c *certificate) bold(size float64) face { return face{text.Bold, size, c.accent} }
 
 // drawLogo draws the sender's logo above the title, and leaves the room that it takes.

@@ -10,7 +10,8 @@ import (
 	"countersign/seal/verify"
 )
 
-// minLastEvents is the number of rows that move along if the section after the table would be alone on a new page.
+// minLastEvents is the number of rows that move to the next page with the following section, so that the section is not
+// the only content of that page.
 const minLastEvents = 3
 
 // drawEvents draws the audit chain as a table that flows over pages. What follows it takes closing points.

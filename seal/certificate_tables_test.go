@@ -52,9 +52,9 @@ func TestRecordOfPartsAgreesWithTheChain(t *testing.T) {
 		"a kind left out":       {[]seal.Part{{Kind: "viewer"}, {}}, []seal.Part{{}, {}}, "part signer a"},
 		"a kind of one's own":   {[]seal.Part{{}, {}}, []seal.Part{{}, {Kind: "approver"}}, "part signer b"},
 		"a witness left out":    {[]seal.Part{{}, {WitnessFor: "a"}}, []seal.Part{{}, {}}, "part signer b"},
-		"a witness too early":   {[]seal.Part{{WitnessFor: "b"}, {}}, []seal.Part{{WitnessFor: "b"}, {}}, "signer a is a witness of nobody"},
-		"a witness of nobody":   {[]seal.Part{{}, {WitnessFor: "c"}}, []seal.Part{{}, {WitnessFor: "c"}}, "signer b is a witness of nobody"},
-		"a witness of themself": {[]seal.Part{{WitnessFor: "a"}, {}}, []seal.Part{{WitnessFor: "a"}, {}}, "signer a is a witness of nobody"},
+		"a witness too early":   {[]seal.Part{{WitnessFor: "b"}, {}}, []seal.Part{{WitnessFor: "b"}, {}}, "signer a is the witness of a person who had not signed"},
+		"a witness of nobody":   {[]seal.Part{{}, {WitnessFor: "c"}}, []seal.Part{{}, {WitnessFor: "c"}}, "signer b is the witness of a person who had not signed"},
+		"a witness of themself": {[]seal.Part{{WitnessFor: "a"}, {}}, []seal.Part{{WitnessFor: "a"}, {}}, "signer a is the witness of a person who had not signed"},
 	} {
 		m := sealkit.Record(t)
 		second := sealkit.Now.Add(-time.Minute)

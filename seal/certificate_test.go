@@ -23,7 +23,7 @@ import (
 var longUserAgent = "Mozilla/5.0 (Linux; Android 14; SM-S928B Build/UP1A.231005.007; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/131.0.6778.135 " +
 	"Mobile Safari/537.36 [FB_IAB/FB4A;FBAV/491.0.0.63.81;IABMV/1;FBLC/de_DE;] LastWord/1"
 
-// awkwardInputs is an envelope whose names, addresses and devices are long, in many scripts, and hard to break.
+// awkwardInputs returns an envelope whose names, addresses and devices are long, in many scripts, and hard to break.
 func awkwardInputs(t *testing.T, language string) seal.Job {
 	t.Helper()
 	j := sealkit.Job(t, sealkit.SimplePDF(1))
@@ -69,8 +69,8 @@ func number(t *testing.T, b []byte) float64 {
 	return f
 }
 
-// TestCertificateInEveryLanguage: in every language nothing exceeds the margins, nothing is cut, every event has a
-// text, addresses are broken only between their parts, and the last section is not alone on a page.
+// TestCertificateInEveryLanguage: in every language all text stays within the margins and is complete, every event has
+// a text, addresses are broken only between their parts, and the last section shares its page with other content.
 func TestCertificateInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)

@@ -162,7 +162,7 @@ func writeBack(out *os.File, b []byte, at int64) error {
 			return fmt.Errorf("reading back: %w", err)
 		}
 		if !bytes.Equal(part, b[:len(part)]) {
-			return errors.New("the file does not hold what was written")
+			return errors.New("the file differs from the written bytes")
 		}
 		b, at = b[len(part):], at+int64(len(part))
 	}

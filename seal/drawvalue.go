@@ -142,7 +142,7 @@ func drawComb(c *canvas, v Value) error {
 	return c.err
 }
 
-// graphemes are the characters of a text as people count them.
+// graphemes returns the characters of a text as people count them.
 func graphemes(s string) []string {
 	var seg segmenter.Segmenter
 	seg.Init([]rune(s))

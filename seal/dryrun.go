@@ -70,7 +70,7 @@ type Facts struct {
 	lineless  pageSet // the pages whose foot is not free for the line
 }
 
-// wireFacts is the form in which facts are kept.
+// wireFacts is the stored form of facts.
 type wireFacts struct {
 	Version   int      `json:"v"`
 	Undefined [][2]int `json:"undefined,omitempty"` // numbers and generations
@@ -86,7 +86,7 @@ const (
 	maxFacts = 4 << 10
 )
 
-// Encode returns the stored form of facts, empty if there are none or if they would take too much space.
+// Encode returns the stored form of facts. It is empty without facts, or if they would exceed maxFacts.
 func (f *Facts) Encode() string {
 	if f == nil {
 		return ""
@@ -102,8 +102,7 @@ func (f *Facts) Encode() string {
 	return string(b)
 }
 
-// DecodeFacts reads what Encode returned. Facts in any other form are nil: they
-// are found out again.
+// DecodeFacts parses the output of Encode. It returns nil for any other form; the facts are then determined again.
 func DecodeFacts(s string) *Facts {
 	var w wireFacts
 	if len(s) > maxFacts || json.Unmarshal([]byte(s), &w) != nil || w.Version != factsVersion {

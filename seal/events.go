@@ -28,8 +28,8 @@ func parseEvents(raw []json.RawMessage) ([]auditEvent, error) {
 	return events, nil
 }
 
-// describe returns a plain description of an event. who has the persons before the event, and is updated to those
-// after it.
+// describe returns a plain description of an event. who holds the signers before the event and is updated to the
+// signers after it.
 func (c *certificate) describe(e auditEvent, who persons) string {
 	s := cmp.Or(c.say.EventNames[e.Event], e.Event)
 	number := func(key string) (int, bool) {
@@ -83,7 +83,7 @@ func newPersons(signers []Signer) persons {
 	return p
 }
 
-// name is the name of an actor "signer:<id>"; "" for any other.
+// name returns the name of an actor "signer:<id>"; "" for any other.
 func (p persons) name(actor string) string {
 	id, ok := strings.CutPrefix(actor, "signer:")
 	if names := p[id]; ok && len(names) > 0 {

@@ -16,12 +16,13 @@ import (
 func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done verify.Prefix) (Result, error) {
 	total := a.w.Offset()
 	if done.Size != a.sig.contents {
-		return Result{}, errors.New("seal: the parts of the file do not meet")
+		return Result{}, errors.New("seal: the parts of the file do not fit together")
 	}
 	tail := a.w.Bytes()
 	rest := tail[int64(len(tail))-(total-done.Size):] // from the signature on
 	hole, after := rest[:a.sig.contentsEnd-a.sig.contents], rest[a.sig.contentsEnd-a.sig.contents:]
-	// The bytes before the signature begin both the hash that it covers and that of the whole file.
+	// The bytes before the signature are the common prefix of the covered bytes and the whole file, so their hash is
+	// reused.
 	covered, err := verify.CloneHash(done.Hash)
 	if err != nil {
 		return Result{}, err
@@ -54,7 +55,7 @@ func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done ver
 	return Result{SHA256: report.SHA256, Size: total, PageCount: a.pages + len(a.certPages), Stamped: stamped, Pending: s.tsa != nil && !stamped}, err
 }
 
-// prepareStamp finds out what the signature's dictionary says of its time-stamp.
+// prepareStamp determines the entries about the time-stamp in the signature dictionary.
 func (s *Sealer) prepareStamp(ctx context.Context, a *assembly) error {
 	if s.tsa == nil {
 		return nil
@@ -93,11 +94,10 @@ func (s *Sealer) sign(ctx context.Context, digest [sha256.Size]byte, a *assembly
 	return der, false, nil
 }
 
-// errNoStamp says that the time-stamp authority did not give a time-stamp.
+// errNoStamp reports that the time-stamp authority did not give a time-stamp.
 var errNoStamp = errors.New("no time-stamp")
 
-// stampDigest has a digest stamped, with certificates of the given hash above
-// the authority's own.
+// stampDigest requests a time-stamp of a digest whose additional certificates have the given hash.
 func (s *Sealer) stampDigest(ctx context.Context, digest []byte, issuers string) ([]byte, error) {
 	der, _, got, err := s.tsa.stamp(ctx, digest)
 	if err == nil && verify.UpperHex(got) != issuers {
@@ -132,7 +132,7 @@ func (s *Sealer) judgeOwn(x *verify.Examination, just bool) (verify.Report, erro
 		}
 	}
 	if just && report.StampedAt != nil && report.StampedAt.Before(report.SealedAt.Add(-trust.Skew)) {
-		return report, fmt.Errorf("seal: the time-stamp authority says %s, but the clock here said %s before it was asked: let the clock be set by NTP",
+		return report, fmt.Errorf("seal: the time-stamp authority states %s, but the local clock showed %s before the request: synchronize the clock with NTP",
 			verify.Moment(*report.StampedAt), verify.Moment(*report.SealedAt))
 	}
 	return report, nil

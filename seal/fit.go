@@ -19,10 +19,10 @@ const (
 // wrapper breaks a text into lines of a width in thousandths of an em, at most limit (0: any number).
 type wrapper func(style text.Style, s string, width float64, limit int) ([]text.Line, error)
 
-// fitText breaks a text into lines for a box: one line if it is legible, otherwise as many as fit at the largest size.
-// wanted is the size to use if the text fits; 0: the largest that fits, up to maxTextSize. A text that does not fit at
-// minTextSize shrinks further, so that none of it is cut: TextFits rejects such a text unless the service itself has
-// set it.
+// fitText breaks a text into lines for a box: one line if it is legible, otherwise the number of lines that allows the
+// largest size. wanted is the size to use if the text fits; 0 selects the largest that fits, up to maxTextSize. A text
+// that does not fit at minTextSize shrinks further, so that none of it is cut: TextFits rejects such a text unless the
+// service set it.
 func fitText(wrap wrapper, s string, w, h, wanted float64) ([]text.Line, float64, error) {
 	one, err := wrap(text.Sans, s, 0, 0)
 	if err != nil {
@@ -61,7 +61,8 @@ func fitText(wrap wrapper, s string, w, h, wanted float64) ([]text.Line, float64
 // tolerance is what sizes may differ by from rounding, in points.
 const tolerance = 1e-6
 
-// nextSize is the next smaller size that is tried; the last one is minTextSize.
+// nextSize returns the next smaller size that is tried; the last one is
+// minTextSize.
 func nextSize(size float64) float64 {
 	if size > minTextSize {
 		return max(size-0.5, minTextSize)

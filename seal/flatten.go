@@ -9,8 +9,8 @@ import (
 	"countersign/seal/text"
 )
 
-// flatten puts a stamp with the looks of a form field into its place: some programs
-// paint all form fields after all other annotations, and would hide the value above.
+// flatten replaces a form field by a stamp of the same appearance: some programs paint all form fields after all other
+// annotations and would hide the value.
 func (p *painter) flatten(o *stamps, at int, d pdf.Dict, flags int64, rect pdf.Box) error {
 	look, err := p.normalAppearance(d)
 	if err != nil {

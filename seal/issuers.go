@@ -22,7 +22,7 @@ type authority struct {
 	last atomic.Pointer[[sha256.Size]byte] // nil: not known
 }
 
-// errIssuersChanged says that an authority sent other certificates than the time before.
+// errIssuersChanged reports that an authority sent other certificates than the time before.
 var errIssuersChanged = errors.New("the time-stamp authority has changed its certificates")
 
 // An authority that took slowAnswer without returning a time-stamp is treated as hanging for hangRest, unless it
@@ -32,8 +32,7 @@ const (
 	hangRest   = time.Minute
 )
 
-// hangs reports that a seal that can do without a time-stamp should not ask for one now: each
-// would wait as long, and keep others from being made.
+// hangs reports whether the authority recently timed out, so that a seal with an optional time-stamp skips the request.
 func (a *authority) hangs() bool {
 	at := a.hung.Load()
 	return at != nil && a.now().Sub(*at) < hangRest
@@ -49,7 +48,7 @@ func (a *authority) issuers(ctx context.Context) ([sha256.Size]byte, error) {
 	return issuers, err
 }
 
-// stamp has a digest stamped, and returns the token and the hash of the certificates in it.
+// stamp requests a time-stamp of a digest. It returns the token and the hash of the certificates in it.
 func (a *authority) stamp(ctx context.Context, digest []byte) (der []byte, token *cms.Token, issuers [sha256.Size]byte, err error) {
 	began := a.now()
 	if der, err = a.Stamp(ctx, digest); err == nil {

@@ -8,7 +8,7 @@ import (
 	"countersign/seal/manifest"
 )
 
-// Kind is what a field holds.
+// Kind is the kind of a field.
 type Kind = manifest.Kind
 
 // The kinds of fields.
@@ -44,7 +44,7 @@ type Job struct {
 	Values         []Value        // of this document
 	Attachments    []AttachedFile // of this document
 	Signers        []Signer
-	// Appearance is what this document looked like to its signers; nil: it is not known. Its file is filled in.
+	// Appearance records what this document looked like to its signers; nil if unknown. Seal sets its file.
 	Appearance *manifest.Appearance
 	// Events is the audit chain in order: each one the RFC 8785 form of an
 	// event, its seq, prevHash and hash included.
@@ -58,8 +58,8 @@ type Job struct {
 	Color string // #rrggbb that can be read on white; "": the service's
 }
 
-// Prepared says that something was taken out of the uploaded PDF before people read
-// it. Job.Original is then the file without it.
+// Prepared records that content was removed from the uploaded PDF before anyone read it. Job.Original is then the file
+// without that content.
 type Prepared struct {
 	manifest.Prepared
 
@@ -67,7 +67,7 @@ type Prepared struct {
 	Upload     io.ReaderAt // the uploaded PDF, needed if the file was rewritten
 }
 
-// sha256 is the hash of the file that is sealed.
+// sha256 returns the hash of the file that is sealed.
 func (j *Job) sha256() string {
 	if j.Prepared != nil {
 		return j.Prepared.SHA256
@@ -75,7 +75,7 @@ func (j *Job) sha256() string {
 	return j.OriginalSHA256
 }
 
-// Envelope is what the documents were sent in.
+// Envelope is the envelope of the document.
 type Envelope struct {
 	ID, TenantID, Subject string
 	Sender                string // on whose behalf it was sent, as mails name it
@@ -86,7 +86,7 @@ type Envelope struct {
 // Document is one PDF of the envelope.
 type Document = manifest.File
 
-// Value is what a signer put into a field.
+// Value is a signer's value of a field.
 type Value struct {
 	FieldID, SignerID string
 	Kind              Kind
@@ -95,14 +95,14 @@ type Value struct {
 	Text              string  // of a field that holds text
 	Checked           bool    // of a checkbox or a radio field
 	PNG               []byte  // of a signature, initial or stamp
-	// Name is how the sender calls the field, Group and Option what a radio field chooses; "": not known.
+	// Name is the sender's name of the field; Group and Option identify the choice of a radio field. Empty if unknown.
 	Name, Group, Option string
 	FontSize            float64 // of text, in points; 0: what fits
 	Align               string  // of text: left, center or right; "": left
 	Cells               int     // of text: how many cells of one character each the field has; 0: none
 }
 
-// Signer is a person who signed. A zero time means that it did not happen.
+// Signer is a person who signed. A zero time means that the event did not occur.
 type Signer struct {
 	ID, Name, Email, Phone string
 	AuthMethod             string // email_otp, sms_otp or none
@@ -111,23 +111,22 @@ type Signer struct {
 	VerifiedAt, SignedAt   time.Time
 	IP, UserAgent          string
 	Order                  int // routing order, from 1
-	// Shown is what the person was shown of others' values when signing; nil: it
-	// is not known.
+	// Shown records which values of others the signer was shown; nil if unknown.
 	Shown *Shown
-	// Previous lists the persons who were the signer before, oldest first.
+	// Previous lists the earlier signers in this place, oldest first.
 	Previous []PreviousSigner
-	// Part is what part the person plays, where that is not a signer's own.
+	// Part is the signer's role, if it is not that of an ordinary signer.
 	Part
 }
 
-// Part is what part a signer plays.
+// Part is the role of a signer.
 type Part = manifest.Part
 
-// Host is who handed the device over.
+// Host is the person who handed over the device.
 type Host = manifest.Host
 
-// PreviousSigner is a person whose place another took.
+// PreviousSigner is a signer who was replaced.
 type PreviousSigner = manifest.PreviousSigner
 
-// Shown says whose values a signer was shown.
+// Shown records whose values a signer was shown.
 type Shown = manifest.Shown

@@ -8,7 +8,7 @@ import (
 	"countersign/seal/manifest"
 )
 
-// newManifest is the record of a job.
+// newManifest returns the record of a job.
 func newManifest(job *Job, service string) manifest.Manifest {
 	m := manifest.Manifest{
 		Type: manifest.Type, Version: 1, Service: service, SealedAt: job.SealedAt.UTC(), Document: job.Document.ID,

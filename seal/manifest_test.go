@@ -95,7 +95,7 @@ func TestRecord_Appearance_IsConsistent(t *testing.T) {
 		"another picture than was viewed": func(a *manifest.Appearance) { a.Pages[2].SHA256 = "dd" },
 		"a page that is not listed":       func(a *manifest.Appearance) { a.Signers[0].Levels[1].Pages = [][2]int{{1, 3}} },
 		"a range without end":             func(a *manifest.Appearance) { a.Signers[0].Levels[1].Pages = [][2]int{{1, 1 << 40}} },
-		"a page that is listed twice":     func(a *manifest.Appearance) { a.Pages[1].Level = 1 },
+		"a page is listed twice":          func(a *manifest.Appearance) { a.Pages[1].Level = 1 },
 		"pages in disorder":               func(a *manifest.Appearance) { a.Pages[0].Page = 3 },
 		"another signer":                  func(a *manifest.Appearance) { a.Signers[1].SignerID = sealkit.DocumentID },
 		"a signer is missing":             func(a *manifest.Appearance) { a.Signers = a.Signers[:1] },

@@ -11,7 +11,7 @@ import (
 	"countersign/pdf"
 )
 
-// Reading is a document to be read with what signers have entered so far.
+// Reading describes a document to be read with the values entered so far.
 type Reading struct {
 	Original       io.ReaderAt
 	Size           int64  // its length in bytes

@@ -26,7 +26,7 @@ import (
 // ServiceName is the name of the service on certificates, in records and in the line at the foot of each page.
 const ServiceName = "Countersign"
 
-// Config is what a Sealer needs. All of it is validated by New.
+// Config configures a Sealer. New validates it.
 type Config struct {
 	Signer         crypto.Signer       // the service's sealing key: P-256 or RSA
 	Chain          []*x509.Certificate // leaf first
@@ -58,14 +58,14 @@ type Sealer struct {
 	chain, stamp string
 }
 
-// New validates the configuration and makes a trial signature, so that a bad
-// or expired key is noticed at start and not when the last signer has signed.
+// New validates the configuration and creates a trial signature, so that an invalid or expired key is reported at
+// startup instead of after the last signature.
 func New(cfg Config) (*Sealer, error) {
 	if cfg.Now == nil || cfg.Rand == nil {
-		return nil, errors.New("seal: clock and randomness are needed")
+		return nil, errors.New("seal: a clock and a source of randomness are required")
 	}
 	if cfg.ManifestSigner == nil {
-		return nil, errors.New("seal: a key for the manifest is needed")
+		return nil, errors.New("seal: a manifest key is required")
 	}
 	if cfg.ServiceName == "" {
 		cfg.ServiceName = ServiceName
@@ -75,7 +75,7 @@ func New(cfg Config) (*Sealer, error) {
 		return nil, fmt.Errorf("seal: %w", err)
 	}
 	if err := trust.CheckUsage(signer.Certificate(), true); err != nil { // no verification would trust its seals
-		return nil, fmt.Errorf("seal: the certificate may not seal: %w", err)
+		return nil, fmt.Errorf("seal: the certificate may not be used for sealing: %w", err)
 	}
 	s := &Sealer{cfg: cfg, signer: signer, name: cmp.Or(signer.Certificate().Subject.CommonName, cfg.ServiceName), contents: 4096}
 	for _, c := range cfg.Chain {
@@ -84,7 +84,7 @@ func New(cfg Config) (*Sealer, error) {
 	s.chain, s.stamp = verify.UpperHex(verify.ChainHash(cfg.Chain)), verify.StampNone
 	if cfg.TSAURL != "" {
 		if cfg.HTTPClient == nil {
-			return nil, errors.New("seal: a time-stamp authority needs an HTTP client")
+			return nil, errors.New("seal: a time-stamp authority requires an HTTP client")
 		}
 		s.tsa = &authority{Authority: cms.Authority{URL: cfg.TSAURL, Client: cfg.HTTPClient, Rand: cfg.Rand}, now: cfg.Now}
 		s.contents += 12 << 10
@@ -99,9 +99,8 @@ func New(cfg Config) (*Sealer, error) {
 	return s, s.Trial()
 }
 
-// Trial makes and checks a signature and a manifest, and discards them. It
-// returns an error if sealing would fail now: the key cannot sign, or the
-// certificate is not valid yet or any more.
+// Trial creates and checks a signature and a manifest, and discards them. It returns an error if sealing would fail
+// now, for example because the certificate has expired.
 func (s *Sealer) Trial() error {
 	now, leaf := s.cfg.Now(), s.signer.Certificate()
 	if now.Before(leaf.NotBefore) || now.After(leaf.NotAfter) {
@@ -127,7 +126,7 @@ func (s *Sealer) Trial() error {
 	return err
 }
 
-// NotAfter returns when the sealing certificate ends, for warnings and metrics.
+// NotAfter returns the end of the sealing certificate's validity, for warnings and metrics.
 func (s *Sealer) NotAfter() time.Time { return s.signer.Certificate().NotAfter }
 
 // Result describes the sealed file.
@@ -135,11 +134,11 @@ type Result struct {
 	SHA256    string // lower-case hex, of the whole file
 	Size      int64
 	PageCount int // certificate pages included
-	// Stamped says that a time-stamp authority confirmed the time, Pending that
-	// it was asked in vain: Renew can add a time-stamp later.
+	// Stamped reports that a time-stamp authority confirmed the time. Pending reports that the request failed; Renew
+	// can add a time-stamp later.
 	Stamped, Pending bool
-	// TimestampedUntil is when the certificate of the document time-stamp ends;
-	// zero if there is none.
+	// TimestampedUntil is the end of validity of the document time-stamp's certificate; zero if there is no document
+	// time-stamp.
 	TimestampedUntil time.Time
 }
 
@@ -225,8 +224,8 @@ func (s *Sealer) drawOn(job *Job, f *pdf.File) (*sealing, error) {
 
 // write writes everything but the signature.
 func (d *sealing) write(ctx context.Context, out *os.File) (verify.Prefix, error) {
-	// What the file holds is hashed, which takes longest, while the original is
-	// being copied, the rest is being made, and the seal and the pages are read.
+	// Hashing takes longest, so it runs while the original is copied, the additions are built, and the seal and the
+	// pages are read.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c := newCopier(out, d.job, d.mentions)
@@ -244,7 +243,7 @@ func (d *sealing) write(ctx context.Context, out *os.File) (verify.Prefix, error
 		return verify.Prefix{}, fmt.Errorf("seal: %w", err)
 	}
 	if hex.EncodeToString(c.done.Original) != d.job.sha256() {
-		return verify.Prefix{}, refusal.New(refusal.OriginalChanged, "The original is not the file that was uploaded: its hash differs.")
+		return verify.Prefix{}, refusal.New(refusal.OriginalChanged, "The original differs from the uploaded file: its hash has changed.")
 	}
 	c.done.Record, c.done.Found = <-record, found
 	return c.done, nil
@@ -290,7 +289,7 @@ func (j *Job) validate() error {
 	case j.Prepared != nil && j.Prepared.As == manifest.Rewritten && j.Prepared.Upload == nil:
 		return errors.New("seal: no original beside the rewritten file")
 	case j.Envelope.ID == "" || j.SealedAt.IsZero():
-		return errors.New("seal: envelope and time are needed")
+		return errors.New("seal: envelope and time are required")
 	}
 	return nil
 }

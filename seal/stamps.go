@@ -47,8 +47,8 @@ func RedrawsFields(f *pdf.File) (bool, error) {
 	return look.Value(form.Get("NeedAppearances")).Bool(), look.Err
 }
 
-// readAnnots begins with the annotations that a page has. If they are looked at, form fields
-// below values become stamps, and where the others stand is noted.
+// readAnnots starts with the existing annotations of a page. If they are examined, form fields below values become
+// stamps, and the positions of the others are recorded.
 func (p *painter) readAnnots(ctx context.Context, page *pdf.Page, boxes []pdf.Box, lookAt bool) (*stamps, error) {
 	o := &p.stamped
 	*o = stamps{page: page.Ref, annots: o.annots[:0], dark: append(o.dark[:0], make([]bool, len(boxes))...), covers: o.covers[:0], looks: o.looks[:0]}
@@ -122,8 +122,8 @@ func (p *painter) annotation(o *stamps, at int, d pdf.Dict, boxes []pdf.Box) err
 	return nil
 }
 
-// flags reads the flags of an annotation. What is no plain integer hides it in some
-// programs and not in others.
+// flags returns the flags of an annotation. A value other than a plain integer is an error: it hides the annotation in
+// some programs only.
 func (p *painter) flags(at int, d pdf.Dict) (int64, error) {
 	v, err := p.file.Resolve(d.Get("F"))
 	if err != nil || v.IsNull() {

@@ -75,7 +75,7 @@ func lastKey(f *pdf.File, node pdf.Value) (int64, error) {
 // text.
 type markedContent struct{ kind, alt string }
 
-// markForValue says how a value is read aloud.
+// markForValue returns how a value is read aloud.
 func markForValue(say *lang.Text, v Value, signer string) markedContent {
 	switch v.Kind {
 	case Signature:

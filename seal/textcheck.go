@@ -17,8 +17,8 @@ var library = sync.OnceValue(func() *text.Library { return text.NewLibrary(fonts
 // maxText bounds the text of one field, in characters.
 const maxText = 4000
 
-// CheckText refuses (glyph_missing) a text with a character that no bundled
-// font can draw, and names the character. Line feeds are allowed.
+// CheckText rejects (glyph_missing) a text with a character that no bundled font can draw, and names the character.
+// Line feeds are allowed.
 func CheckText(s string) error {
 	if utf8.RuneCountInString(s) > maxText {
 		return refusal.New(refusal.TextTooLong, fmt.Sprintf("The text is longer than %d characters.", maxText))

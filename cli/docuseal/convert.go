@@ -319,7 +319,7 @@ func text(v any) string {
 	return ""
 }
 
-// texts are the texts of a value, which may be a list.
+// texts returns the texts of a value, which may be a list.
 func texts(v any) []string {
 	list, ok := v.([]any)
 	if !ok {

@@ -13,7 +13,7 @@ import (
 	"countersign/cli/docuseal"
 )
 
-// page is a page of 600 by 800 points; each document has one.
+// page returns a page of 600 by 800 points; each document has one.
 func page(_, page int) (w, h float64, ok bool) { return 600, 800, page == 0 }
 
 func convert(t *testing.T) *docuseal.Result {

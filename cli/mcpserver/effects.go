@@ -27,7 +27,7 @@ func ifUnchanged(tag string) api.RequestEditorFn {
 	}
 }
 
-// heading is the first line of a question: which envelope it is about.
+// heading returns the first line of a question: which envelope it is about.
 func heading(verb string, e *countersign.Envelope) string {
 	return fmt.Sprintf("%s the envelope %q (%s)?", verb, cleanPtr(e.Subject), e.ID)
 }

@@ -127,7 +127,7 @@ var signingLink = regexp.MustCompile(`/(sign|signing|download)/[A-Za-z0-9._~%-]{
 // reply of a mail server.
 func withoutLinks(s string) string { return signingLink.ReplaceAllString(s, "/$1/[removed]") }
 
-// clean is a text from outside as one line of at most n bytes.
+// clean returns a text from outside as one line of at most n bytes.
 func clean(s string, n int) string {
 	s = plaintext.Line(s)
 	if len(s) <= n {

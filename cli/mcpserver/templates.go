@@ -111,7 +111,7 @@ func (s *server) getTemplate(ctx context.Context, _ *mcp.CallToolRequest, in tem
 	return s.viewTemplate(t), nil
 }
 
-// viewTemplate is a template as agents see it, member by member.
+// viewTemplate returns a template as agents see it, member by member.
 func (s *server) viewTemplate(t *api.Template) templateView {
 	v := templateView{
 		templateRow: templateRow{t.ID, clean(t.Name, maxText), cleanPtr(t.ExternalID), t.Version, t.UpdatedAt, t.TenantID == nil, s.templatePage(t.ID)},

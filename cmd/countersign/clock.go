@@ -4,5 +4,5 @@ package main
 
 import "time"
 
-// now is the clock that the program injects everywhere.
+// now returns the clock that the program injects everywhere.
 func now() time.Time { return time.Now().UTC() } //nolint:forbidigo // see above

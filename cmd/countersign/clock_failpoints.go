@@ -8,5 +8,6 @@ import (
 	"countersign/internal/failpoint"
 )
 
-// now is the clock that the program injects everywhere. Fault tests shift it.
+// now returns the clock that the program injects everywhere. Fault tests shift
+// it.
 func now() time.Time { return time.Now().UTC().Add(failpoint.Skew()) }

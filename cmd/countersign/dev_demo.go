@@ -53,7 +53,8 @@ func listenOnSamePort(ctx context.Context, address, before string) (net.Listener
 	return listen(ctx, address)
 }
 
-// samePort is the port of an address of an earlier run if it is free, else 0.
+// samePort returns the port of an address of an earlier run if it is free, else
+// 0.
 func samePort(ctx context.Context, before string) string {
 	if u, err := url.Parse(before); err == nil && u.Scheme == "http" {
 		before = u.Host

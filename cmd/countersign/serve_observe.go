@@ -82,7 +82,7 @@ func (a *app) measureStore() error {
 	return nil
 }
 
-// checks are the parts that this process needs. A worker needs its seal key too.
+// checks returns the parts that this process needs. A worker needs its seal key too.
 func (a *app) checks() health.Checks {
 	cs := health.Checks{
 		"database": a.store.Ping, "files": a.blobs.Check, "temporal": temporal.Workflows{Client: a.client}.Check,

@@ -56,7 +56,7 @@ func newReloadingSealer(ctx context.Context, cfg config.Config, s *store.Store) 
 // errSealRevoked is the error with which sealing waits for an operator.
 var errSealRevoked = errors.New("the seal's key was revoked by `countersign key revoke`: put another one in place and restart the workers")
 
-// current is the sealer with the manifest key that signs now.
+// current returns the sealer with the manifest key that signs now.
 func (s *reloadingSealer) current(ctx context.Context) (*seal.Sealer, error) {
 	revoked, err := s.store.SealKeyRevoked(ctx, s.leaf)
 	if err != nil {

@@ -210,7 +210,7 @@ func (c setupCommand) write(path string, content []byte, mode fs.FileMode) error
 // setting is one line of the file, after its comment if it has one.
 type setting struct{ comment, name, value string }
 
-// common are the settings of both kinds of installation.
+// common returns the settings of both kinds of installation.
 func (c setupCommand) common(base *url.URL) []setting {
 	master := make([]byte, 32)
 	_, _ = rand.Read(master) // never fails

@@ -127,7 +127,7 @@ func (v *keyView) revoke(r *models.KeyRevocation) {
 	}
 }
 
-// String is the line of a key.
+// String returns the line of a key.
 func (v keyView) String() string {
 	line := fmt.Sprintf("%-6s  %s", v.Use, v.ID)
 	if v.Name != "" {

@@ -55,8 +55,8 @@ func TestVerifyAppearance_OfWhatProgramsDrawDifferently(t *testing.T) {
 			report := sealkit.Verified(t, sealed, k.Trust())
 			require.True(t, report.OK(), sealkit.TextOf(t, report))
 			require.Equal(t, []bool{true, false}, []bool{report.Record.Signers[0].PagesShown, report.Record.Signers[1].PagesShown})
-			require.NotContains(t, sealkit.TextOf(t, report), fmt.Sprintf("not shown to %q", report.Record.Signers[0].Name))
-			require.Contains(t, sealkit.TextOf(t, report), fmt.Sprintf("Pages were not shown to %q by this service.", report.Record.Signers[1].Name))
+			require.NotContains(t, sealkit.TextOf(t, report), fmt.Sprintf("did not show the pages to %q", report.Record.Signers[0].Name))
+			require.Contains(t, sealkit.TextOf(t, report), fmt.Sprintf("This service did not show the pages to %q.", report.Record.Signers[1].Name))
 			dir := filepath.Join(t.TempDir(), "pages")
 			require.NoError(t, verifyAppearance(t.Context(), io.NewSectionReader(bytes.NewReader(sealed), 0, int64(len(sealed))), report, dir, true))
 			written, err := os.ReadFile(filepath.Join(dir, "page-0001-level-2.png"))
@@ -98,6 +98,6 @@ func TestVerifyAppearance_OfFinishedPages(t *testing.T) {
 	out, err := os.Create(filepath.Join(t.TempDir(), "sealed.pdf"))
 	require.NoError(t, err)
 	_, err = k.Sealer(t).Seal(t.Context(), out, j)
-	require.ErrorContains(t, err, "pages of somebody who has not signed")
+	require.ErrorContains(t, err, "pages of a person who has not signed")
 	require.NoError(t, out.Close())
 }

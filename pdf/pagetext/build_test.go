@@ -53,7 +53,7 @@ func build(page, content string, objects map[int]string) []byte {
 	return b.Bytes()
 }
 
-// flow is a stream with its dictionary's further entries.
+// flow returns a stream with its dictionary's further entries.
 func flow(entries, data string) string {
 	return fmt.Sprintf("<</Length %d%s>>\nstream\n%s\nendstream", len(data), entries, data)
 }

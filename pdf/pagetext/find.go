@@ -196,9 +196,9 @@ func key(text string, fold bool) string {
 	return text
 }
 
-// Find returns the places of a text, from top to bottom of the page and from left to right, at most as many as the
-// page has glyphs. The comparison uses NFKD, with any space equal to any other. The text may continue on the next
-// line, also after a hyphen.
+// Find returns the places of a text, from top to bottom and left to right of the page; at most one per glyph of the
+// page. The comparison uses NFKD, and all spaces are equal. The text may continue on the next line, also after a
+// hyphen.
 func (p *Page) Find(text string, o FindOptions) []Match {
 	want := key(text, o.IgnoreCase)
 	if want == "" {

@@ -11,11 +11,11 @@ import (
 	"countersign/pdf"
 )
 
-// ErrReplacedText says that glyphs cannot be removed, since a property list that
-// cannot be written into the content gives their text (14.9.4).
+// ErrReplacedText reports that glyphs cannot be removed, since a property list that cannot be written into the content
+// gives their text (14.9.4).
 var ErrReplacedText = errors.New("pagetext: the text is also given in a property list")
 
-// ErrNoSuchText says that a position is none of the content.
+// ErrNoSuchText reports that a position is none of the content.
 var ErrNoSuchText = errors.New("pagetext: no text stands at the position")
 
 // Removal is what Remove does to content.

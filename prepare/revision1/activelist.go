@@ -10,8 +10,8 @@ import (
 type actionType struct {
 	// removed is the kind of change that takes the action out; empty: it stays.
 	removed string
-	// operands are keys without which the action does nothing: a structure element (14.7.2) has a key S as well.
-	// Empty: the type alone is sufficient.
+	// operands are keys without which the action does nothing: a structure element (14.7.2) has a key S as well. If
+	// empty, the type is sufficient.
 	operands []string
 	// staysIf keeps single actions of a type that leaves.
 	staysIf func(*Finder, pdf.Dict) (bool, error)

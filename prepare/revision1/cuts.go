@@ -11,8 +11,8 @@ import (
 	"countersign/pdf/pagetext"
 )
 
-// ErrNoResources reports that a form is painted by another form without resources of its own, so that a clone of it
-// cannot be named there.
+// ErrNoResources reports that a form is painted by a form that inherits its resources, so that a clone cannot be named
+// there.
 var ErrNoResources = errors.New("prepare: a form that paints another has no resources of its own")
 
 // numberClones gives every clone an object number.

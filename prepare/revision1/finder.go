@@ -11,8 +11,8 @@ import (
 	"countersign/pdf"
 )
 
-// Finder finds the content of a file that a revision without active content omits. It caches what it has read: a file
-// may refer to a large object from each of its dictionaries.
+// Finder finds the active content that a revision omits. It caches results, because each dictionary of a file may refer
+// to the same large object.
 type Finder struct {
 	f     *pdf.File
 	ctx   context.Context //nolint:containedctx // of one call
@@ -20,7 +20,7 @@ type Finder struct {
 	names map[pdf.Ref]string
 }
 
-// question is something asked of an object.
+// question identifies a cached check of an object.
 type question struct {
 	ref  pdf.Ref
 	what string

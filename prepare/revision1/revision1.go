@@ -77,7 +77,7 @@ const (
 	XFARemoved        = "xfa_removed"
 	FileLinkRemoved   = "file_link_removed"    // to another file, or an attached one
 	LinkRemoved       = "link_removed"         // that does not lead to the web
-	NamedRemoved      = "named_action_removed" // a command of a program's menus
+	NamedRemoved      = "named_action_removed" // a menu command of the viewer
 	MediaRemoved      = "media_removed"        // sound, video, 3D and rich media
 	ProgramRemoved    = "program_removed"      // an attached one
 	RightsRemoved     = "usage_rights_removed"
@@ -86,7 +86,7 @@ const (
 // MaxSize bounds the length of a revision, in bytes.
 const MaxSize = 24 << 20
 
-// ErrPlan says that a plan does not fit its file.
+// ErrPlan reports that a plan does not fit its file.
 var ErrPlan = errors.New("prepare: the plan does not fit the document")
 
 // Write returns the bytes to append to the file, none if the plan removes nothing, and the changes that they make, by

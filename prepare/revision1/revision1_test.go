@@ -68,7 +68,7 @@ func full() revision1.Plan {
 	}}
 }
 
-// uses is a plan whose forms and texts differ from use to use: page 1 paints a clone of the form.
+// uses returns a plan whose forms and texts differ from use to use: page 1 paints a clone of the form.
 func uses() revision1.Plan {
 	return revision1.Plan{Inline: [][2]int{{8, 1}}, Cuts: []revision1.Cut{
 		{Page: 1, Tags: 1, Uses: [][2]int{{59, 1}}},

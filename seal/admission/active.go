@@ -10,7 +10,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// activeError says that preparing the PDF takes active content out.
+// activeError reports that preparing the PDF removes active content.
 type activeError struct {
 	kind string // of the first change
 }
@@ -23,7 +23,7 @@ func isActive(err error) bool {
 	return ok
 }
 
-// activeContents describes what each kind of change takes out.
+// activeContents describes the content that each kind of change removes.
 //
 //nolint:gochecknoglobals // a constant table
 var activeContents = map[string]string{
@@ -35,7 +35,7 @@ var activeContents = map[string]string{
 	revision1.XFARemoved:        "an XFA form",
 	revision1.FileLinkRemoved:   "a link to another file",
 	revision1.LinkRemoved:       "a link that does not lead to a web, mail or telephone address",
-	revision1.NamedRemoved:      "a command of a program's menus",
+	revision1.NamedRemoved:      "a menu command of the viewer",
 	revision1.MediaRemoved:      "sound, video, 3D or rich media",
 	revision1.ProgramRemoved:    "an attached program",
 	revision1.RightsRemoved:     "usage rights",
@@ -59,8 +59,8 @@ func errXFA() *refusal.Error {
 	return refusal.New(refusal.PDFXFA, "The PDF contains an XFA form. Print it into a new PDF first.")
 }
 
-// checkCatalog refuses XFA forms whose content is not in the pages, and fails with
-// *activeError for the active content that only the catalog has. An attachment keeps its usage rights.
+// checkCatalog rejects XFA forms whose content is not in the pages. It fails with *activeError if the catalog contains
+// active content. An attachment keeps its usage rights.
 func checkCatalog(ctx context.Context, f *pdf.File, finder *revision1.Finder, attached bool) error {
 	cat, _, err := f.Catalog()
 	if err != nil {
@@ -76,7 +76,7 @@ func checkCatalog(ctx context.Context, f *pdf.File, finder *revision1.Finder, at
 	return err
 }
 
-// checkXFA refuses an XFA form that is not complete without its XFA.
+// checkXFA rejects an XFA form that is incomplete without its XFA.
 func checkXFA(f *pdf.File, cat pdf.Dict) error {
 	form, err := pdf.OptionalDict(f, cat.Get("AcroForm"))
 	if err != nil {

@@ -29,20 +29,20 @@ type Limits struct {
 	MaxObjects int
 	Timeout    time.Duration // processor time of examining a file
 	MaxMemory  int64         // bytes that examining one file may take
-	// Renderer reads uploads as signers see them, and repairs them; nil: neither is done.
+	// Renderer reads uploads as signers see them, and repairs them. If nil, uploads are neither compared nor repaired.
 	Renderer Renderer
-	// Validators decrypt files in separate processes, which are killed if they exceed Timeout or MaxMemory. Nil: it is
-	// done in this process, limited only by the limits of the parsers.
+	// Validators decrypt files in separate processes, which are killed if they exceed Timeout or MaxMemory. If nil,
+	// files are decrypted in this process, within the limits of the parsers only.
 	Validators *sandbox.Pool
 }
 
-// wallClockFactor is how often Timeout may pass by the clock while a file is examined:
-// on a busy machine much of that belongs to others.
+// wallClockFactor multiplies Timeout to give the wall-clock limit of an examination: on a busy machine, other
+// processes use much of that time.
 const wallClockFactor = 6
 
 // Reading returns a context for reading a file in the calling goroutine. A file that takes more processor time than
 // Timeout is too complex. If the machine is too busy to read it within a multiple of that, the error is
-// context.DeadlineExceeded, which is no refusal: trying again helps.
+// context.DeadlineExceeded, which is not a refusal: retry later.
 func (l Limits) Reading(ctx context.Context) (_ context.Context, release func()) {
 	return budget.WithProcessorTime(ctx, l.Timeout, wallClockFactor*l.Timeout)
 }
@@ -52,17 +52,16 @@ func DefaultLimits() Limits {
 	return Limits{MaxBytes: 25 << 20, MaxPages: 5000, MaxObjects: 300_000, Timeout: 20 * time.Second, MaxMemory: 512 << 20}
 }
 
-// Info is what Admit learnt about a PDF.
+// Info describes an admitted PDF.
 type Info struct {
 	Pages []PageSize `json:"pages"`
-	// Warnings are what programs may show differently, by code.
+	// Warnings lists features that programs may render differently, by code.
 	Warnings []Warning `json:"warnings,omitempty"`
-	// Facts make sealing the PDF quicker; nil of an attachment.
+	// Facts speed up sealing the PDF. Nil for attachments.
 	Facts *seal.Facts `json:"-"`
 }
 
-// PageSize is a page's size in points as a reader shows it: CropBox within
-// MediaBox, Rotate and UserUnit applied.
+// PageSize is the displayed size of a page in points, after CropBox, Rotate and UserUnit are applied.
 type PageSize struct {
 	Width  float64 `json:"width"`
 	Height float64 `json:"height"`
@@ -70,8 +69,8 @@ type PageSize struct {
 	unit float64 // points per unit of user space
 }
 
-// Admit examines an uploaded PDF, which must contain nothing that preparing would take out.
-// The error is a *refusal.Error when the file is at fault: what Admit accepts can be sealed.
+// Admit examines an uploaded PDF that needs no preparation. It returns a *refusal.Error if the file is rejected. An
+// admitted file can be sealed.
 func Admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (Info, error) {
 	info, err := admit(ctx, r, size, lim, false)
 	return info, RefusalOf(err)
@@ -83,7 +82,7 @@ func AdmitAttachment(ctx context.Context, r io.ReaderAt, size int64, lim Limits)
 	return info, RefusalOf(err)
 }
 
-// admit is Admit or AdmitAttachment. It fails with *activeError if preparing the PDF would take something out.
+// admit implements Admit and AdmitAttachment. It fails with *activeError if preparing the PDF would remove content.
 func admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attached bool) (Info, error) {
 	if size > lim.MaxBytes {
 		return Info{}, refusal.New(refusal.PDFTooLarge, fmt.Sprintf("The PDF has more than %d MB.", lim.MaxBytes>>20))
@@ -100,7 +99,7 @@ func admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attached 
 	return info, checkShown(ctx, r, size, lim, info)
 }
 
-// RefusalOf converts errors of the readers of files, tags and forms to refusals; it returns others unchanged.
+// RefusalOf converts errors of the file, tag and form readers to refusals. It returns other errors unchanged.
 func RefusalOf(err error) error {
 	var r *refusal.Error
 	var tag *prepare.TagError
@@ -125,7 +124,7 @@ func RefusalOf(err error) error {
 	return err
 }
 
-// reason returns the reader's message about a file, in brackets: object numbers, places, and what was expected there.
+// reason returns the reader's message in brackets, with object numbers, positions and the expected content.
 func reason(err error) string {
 	s := safeText(err.Error())
 	for _, prefix := range []error{pdf.ErrDamaged, pdf.ErrLimit, pdf.ErrFilter} {
@@ -138,7 +137,7 @@ func reason(err error) string {
 	return " (" + s + ")"
 }
 
-// safeText makes text of a file fit for a message: ASCII, and not too much.
+// safeText returns text of a file as short ASCII for a message.
 func safeText(s string) string {
 	const most = 200
 	s = strings.Map(func(r rune) rune {
@@ -150,7 +149,7 @@ func safeText(s string) string {
 	return s[:min(len(s), most)]
 }
 
-// examine reads the file with our own reader, which later writes the seal.
+// examine reads the file with the reader that is later used for sealing.
 func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attached bool) (Info, error) {
 	f, err := open(r, size, lim)
 	if err != nil {
@@ -193,10 +192,10 @@ func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attache
 }
 
 func errResemblesSeal() *refusal.Error {
-	return refusal.New(refusal.DocumentSigned, "The PDF holds a seal of this service, or what looks like one. Upload the document without it.")
+	return refusal.New(refusal.DocumentSigned, "The PDF contains a seal of this service, or content that resembles one. Upload the document without it.")
 }
 
-// open opens a file that begins and ends as a PDF.
+// open opens a file after checking that it begins and ends like a PDF.
 func open(r io.ReaderAt, size int64, lim Limits) (*pdf.File, error) {
 	if err := checkEnds(r, size); err != nil {
 		return nil, err
@@ -207,7 +206,7 @@ func open(r io.ReaderAt, size int64, lim Limits) (*pdf.File, error) {
 	return pdf.Open(r, size, limits)
 }
 
-// checkEnds distinguishes a file that is no PDF from a PDF that is cut off.
+// checkEnds distinguishes a file that is not a PDF from a truncated PDF.
 func checkEnds(r io.ReaderAt, size int64) error {
 	const near = 1024
 	head := make([]byte, min(size, near))
@@ -222,15 +221,15 @@ func checkEnds(r io.ReaderAt, size int64) error {
 	case !bytes.Contains(head, []byte("%PDF-")):
 		return refusal.New(refusal.NotAPDF, "The file is not a PDF.")
 	case !bytes.HasPrefix(head, []byte("%PDF-")):
-		return refusal.New(refusal.PDFNeedsRepair, "The PDF begins with bytes that do not belong to it.")
+		return refusal.New(refusal.PDFNeedsRepair, "The PDF is preceded by bytes that do not belong to it.")
 	case !bytes.Contains(tail, []byte("%%EOF")):
 		return errNoEnd(r, size)
 	}
 	return nil
 }
 
-// errNoEnd says whether the end of a PDF is missing, or something follows it. What follows the last end belongs
-// to the PDF if it holds an object.
+// errNoEnd reports whether the end of a PDF is missing or followed by other bytes. Bytes after the last end belong to
+// the PDF if they contain an object.
 func errNoEnd(r io.ReaderAt, size int64) error {
 	const step, overlap = 1 << 20, int64(len("%%EOF") - 1)
 	object := false
@@ -251,10 +250,10 @@ func errNoEnd(r io.ReaderAt, size int64) error {
 		}
 		end = from
 	}
-	return refusal.New(refusal.PDFTruncated, "The PDF is incomplete: its end is missing.")
+	return refusal.New(refusal.PDFTruncated, "The PDF is truncated: its end is missing.")
 }
 
-// checkEncryption refuses a PDF that is encrypted.
+// checkEncryption rejects an encrypted PDF.
 func checkEncryption(f *pdf.File) error {
 	if f.Trailer().Get("Encrypt").IsNull() {
 		return nil
@@ -263,17 +262,17 @@ func checkEncryption(f *pdf.File) error {
 }
 
 func errEncrypted() *refusal.Error {
-	return refusal.New(refusal.PDFEncrypted, "The PDF is encrypted or protected by a password. Remove the protection first, or give its password with the upload.")
+	return refusal.New(refusal.PDFEncrypted, "The PDF is encrypted or protected by a password. Remove the protection, or send the password with the upload.")
 }
 
-// checkSigned refuses a PDF that carries signatures: drawing on it would invalidate them.
+// checkSigned rejects a PDF that contains signatures, because drawing on it would invalidate them.
 func checkSigned(ctx context.Context, f *pdf.File) error {
 	signed, err := verify.IsSigned(f)
 	if err == nil && !signed {
 		signed, err = verify.HasSignedWidget(ctx, f)
 	}
 	if err == nil && signed {
-		err = refusal.New(refusal.DocumentSigned, "The PDF has a digital signature, which the seal would invalidate.")
+		err = refusal.New(refusal.DocumentSigned, "The PDF has a digital signature, which sealing would invalidate.")
 	}
 	return err
 }

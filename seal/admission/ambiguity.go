@@ -11,7 +11,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// pages reads the page tree, and refuses what in it would be read in two ways.
+// pages reads the page tree. It rejects structures that programs interpret differently.
 func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 	var sizes []PageSize
 	var leaves []pdf.Ref
@@ -55,7 +55,7 @@ func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 	return sizes, n.refuse(n.f.LinearizationProblem(leaves))
 }
 
-// withLocation adds to an error of the reader where in the document it was met.
+// withLocation adds the position in the document to a reader's error.
 func withLocation(err error, format string, args ...any) error {
 	if _, ok := errors.AsType[*refusal.Error](err); ok {
 		return err
@@ -63,7 +63,7 @@ func withLocation(err error, format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
 }
 
-// checkNode refuses a page, or a node of the page tree, with a key twice.
+// checkNode rejects a page or page tree node that contains a key twice.
 func (n *inspector) checkNode(ref pdf.Ref) error {
 	o, err := n.f.Object(ref)
 	if err != nil {
@@ -83,7 +83,7 @@ func refuseRepeatedKeys(v pdf.Value, format string, args ...any) error {
 	return nil
 }
 
-// resources looks at a resource dictionary and those in it.
+// resources examines a resource dictionary and the dictionaries in it.
 func (n *inspector) resources(v pdf.Value, checked map[pdf.Ref]bool, depth int) error {
 	name := "a resource dictionary"
 	if ref, ok := v.Ref(); ok {
@@ -115,8 +115,7 @@ func (n *inspector) resources(v pdf.Value, checked map[pdf.Ref]bool, depth int) 
 	return nil
 }
 
-// refuse refuses what the reader says of the file's structure, unless nothing will
-// be appended to the file.
+// refuse rejects the file for a structural problem, unless nothing will be appended to the file.
 func (n *inspector) refuse(problem string, err error) error {
 	if err != nil || problem == "" || n.attached {
 		return err
@@ -124,7 +123,7 @@ func (n *inspector) refuse(problem string, err error) error {
 	return refusal.Ambiguous("it %s", problem)
 }
 
-// checkDocument looks at the trailers and at the catalog.
+// checkDocument examines the trailers and the catalog.
 func (n *inspector) checkDocument(ctx context.Context) error {
 	if err := n.refuse(n.f.SectionProblem()); err != nil {
 		return err
@@ -147,7 +146,7 @@ func (n *inspector) checkDocument(ctx context.Context) error {
 		return err
 	}
 	if n.f.IsHybrid() {
-		n.warn(WarnHybrid, "parts of the file are hidden from old programs")
+		n.warn(WarnHybrid, "parts of the file are hidden from older programs")
 	}
 	if v, err := n.f.Resolve(catalog.Get("Collection")); err != nil {
 		return err

@@ -17,12 +17,12 @@ import (
 )
 
 func reserved(name string) *refusal.Error {
-	return refusal.New(refusal.PDFAttachment, fmt.Sprintf("The PDF has an attachment with the name %s, which the record of the seal will have. "+
-		"Remove the attachment or give it another name.", name))
+	return refusal.New(refusal.PDFAttachment, fmt.Sprintf("The PDF has an attachment named %s, which is reserved for the seal record. "+
+		"Remove or rename the attachment.", name))
 }
 
-// isReserved compares as people and file systems would: letter case, look-alike
-// widths, invisible characters, folders and blanks at the ends do not matter.
+// isReserved reports whether a name equals a reserved name for people or file systems: it ignores letter case,
+// look-alike widths, invisible characters, folders, and blanks at the ends.
 func isReserved(name string) bool {
 	name = norm.NFKC.String(strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Cf, unicode.Cc, unicode.Mn) {
@@ -37,7 +37,7 @@ func isReserved(name string) bool {
 	return strings.EqualFold(name, manifest.FileName) || strings.EqualFold(name, manifest.AttachmentKey)
 }
 
-// fileSpec refuses a file specification (7.11.3) with the name of our record.
+// fileSpec rejects a file specification (7.11.3) with the name of the seal record.
 func (n *inspector) fileSpec(d pdf.Dict) error {
 	for _, key := range []string{"F", "UF", "DOS", "Mac", "Unix"} {
 		v, err := n.f.Resolve(d.Get(key))
@@ -51,7 +51,7 @@ func (n *inspector) fileSpec(d pdf.Dict) error {
 	return nil
 }
 
-// attachmentKeys refuses a name tree of embedded files with our key.
+// attachmentKeys rejects a name tree of embedded files that contains the key of the seal record.
 func attachmentKeys(ctx context.Context, f *pdf.File, catalog pdf.Dict) error {
 	names, err := pdf.OptionalDict(f, catalog.Get("Names"))
 	if err != nil || names == nil {

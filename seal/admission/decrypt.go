@@ -20,7 +20,7 @@ import (
 	"countersign/seal/verify"
 )
 
-// maxPassword bounds a password, in bytes: of longer ones the standard takes no notice (7.6.4.3).
+// maxPassword is the maximum length of a password in bytes; the standard ignores further bytes (7.6.4.3).
 const maxPassword = 127
 
 // pdfcpuConfig is created once: it is global in pdfcpu, which must not search the user's home for files.
@@ -31,7 +31,8 @@ var pdfcpuConfig = sync.OnceValue(func() model.Configuration {
 	return *model.NewDefaultConfiguration()
 })
 
-// boundedConfig is for one file of a size. pdfcpu must not optimize it: that took 1.8 GB for a file of 398 KB.
+// boundedConfig returns the pdfcpu configuration for a file of the given size. Optimization is off: it used 1.8 GB for
+// a file of 398 KB.
 func boundedConfig(size int64, lim Limits) *model.Configuration {
 	conf := pdfcpuConfig()
 	conf.Optimize, conf.OptimizeBeforeWriting, conf.Offline = false, false, true
@@ -40,7 +41,7 @@ func boundedConfig(size int64, lim Limits) *model.Configuration {
 	return &conf
 }
 
-// isEncrypted reports whether a file that can be read is encrypted.
+// isEncrypted reports whether a readable file is encrypted.
 func isEncrypted(r io.ReaderAt, size int64, lim Limits) (bool, error) {
 	f, err := open(r, size, lim)
 	if err != nil {
@@ -49,7 +50,7 @@ func isEncrypted(r io.ReaderAt, size int64, lim Limits) (bool, error) {
 	return !f.Trailer().Get("Encrypt").IsNull(), nil
 }
 
-// decrypt returns a PDF without its encryption: a new file with the same objects.
+// decrypt returns a copy of the PDF without encryption, with the same objects.
 func decrypt(ctx context.Context, r io.ReaderAt, size int64, lim Limits, password string) ([]byte, error) {
 	if len(password) > maxPassword {
 		return nil, errWrongPassword()
@@ -66,21 +67,21 @@ func decrypt(ctx context.Context, r io.ReaderAt, size int64, lim Limits, passwor
 	return a.PDF, a.Err()
 }
 
-// taskDecrypt names the task of taking a password off.
+// taskDecrypt identifies the decryption task.
 const taskDecrypt = 'd'
 
-// maxDecrypted bounds the answer, in bytes.
+// maxDecrypted is the maximum size of the result in bytes.
 const maxDecrypted = 100 << 20
 
-// decrypted is the answer: the file, in base64 on its way.
+// decrypted is the result of the decryption task. The file is sent as base64.
 type decrypted struct {
 	sandbox.Answer
 
 	PDF []byte `json:"pdf,omitempty"`
 }
 
-// decryptTask is the task of decrypting in a separate process. The file is followed by the password, and by its length
-// in a byte.
+// decryptTask returns the task of decrypting in a separate process. The file is followed by the password, and by its
+// length in a byte.
 func decryptTask(ctx context.Context, r io.ReaderAt, size int64, bounds sandbox.Bounds) any {
 	lim := DefaultLimits()
 	lim.MaxMemory, lim.Timeout = bounds.Memory, bounds.CPU
@@ -156,11 +157,10 @@ func errWrongPassword() error {
 }
 
 func errUndecipherable() error {
-	return refusal.New(refusal.PDFEncrypted, "The PDF is encrypted in a way that cannot be read. Remove the protection first.")
+	return refusal.New(refusal.PDFEncrypted, "The encryption of the PDF is not supported. Remove the protection first.")
 }
 
-// Tasks are what the processes of a sandbox do: they decrypt uploads and examine sealed
-// documents.
+// Tasks returns the tasks of sandbox processes: decrypting uploads and examining sealed documents.
 func Tasks() map[byte]sandbox.Task {
 	return map[byte]sandbox.Task{taskDecrypt: decryptTask, verify.TaskExamine: verify.ExamineTask}
 }

@@ -65,7 +65,7 @@ func tool(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// formOf are the fields of a file, without the numbers of their objects.
+// formOf returns the fields of a file, without the numbers of their objects.
 func formOf(t *testing.T, name string) []prepare.FormField {
 	t.Helper()
 	b, err := os.ReadFile(name)

@@ -11,7 +11,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// Warning is a feature of a PDF that programs may show differently, but that honest files have as well.
+// Warning is a legitimate feature of a PDF that programs may render differently.
 type Warning struct {
 	Code   string `json:"code"`
 	Count  int    `json:"count"`
@@ -29,11 +29,11 @@ const (
 	WarnLayers     = "layers_by_use"  // shown on screen, but not printed, or the other way round
 	WarnRedrawn    = "fields_redrawn" // programs are requested to redraw form fields
 	WarnPortfolio  = "portfolio"      // some programs show its list of files instead of its pages
-	// WarnPDFA says that the file claims to conform to PDF/A. The sealed file does not.
+	// WarnPDFA reports that the file claims conformance to PDF/A. The sealed file makes no such claim.
 	WarnPDFA = "pdfa_claim_removed"
 )
 
-// inspector looks at every object of an upload once.
+// inspector examines each object of an upload once.
 type inspector struct {
 	f        *pdf.File
 	lim      Limits
@@ -47,8 +47,7 @@ type inspector struct {
 
 type extent struct{ start, end int64 }
 
-// maxContent bounds what the content of a page, or of a form, becomes when it is
-// decoded, in bytes: no program shows more.
+// maxContent is the maximum size of the decoded content of a page or form, in bytes.
 const maxContent = 64 << 20
 
 func newInspector(f *pdf.File, lim Limits, attached bool) *inspector {
@@ -72,7 +71,7 @@ func (n *inspector) warningList() []Warning {
 	return out
 }
 
-// objects looks at every object.
+// objects examines every object.
 func (n *inspector) objects(ctx context.Context) error {
 	count := 0
 	err := n.f.Objects(func(o pdf.Object) error {
@@ -101,7 +100,7 @@ func (n *inspector) objects(ctx context.Context) error {
 
 func (n *inspector) object(ctx context.Context, o pdf.Object) error {
 	if _, ok := o.Value.Ref(); ok { // some programs follow one reference, and some all
-		return refusal.Ambiguous("object %d is nothing but a reference to another", o.Ref.Num)
+		return refusal.Ambiguous("object %d is only a reference to another object", o.Ref.Num)
 	}
 	if err := n.activeContent(ctx, o); err != nil {
 		return err
@@ -137,7 +136,7 @@ func (n *inspector) stream(o pdf.Object) error {
 		return err
 	}
 	if d.Get("F") != nil {
-		return refusal.New(refusal.PDFActiveContent, fmt.Sprintf("The data of stream %d are in another file.", o.Ref.Num))
+		return refusal.New(refusal.PDFActiveContent, fmt.Sprintf("The data of stream %d is in another file.", o.Ref.Num))
 	}
 	if d.Get("DP") != nil { // programs take it for DecodeParms
 		return refusal.Ambiguous("stream %d has the key DP, which only inline images have", o.Ref.Num)
@@ -213,7 +212,7 @@ func (n *inspector) dict(ctx context.Context, o pdf.Object, d pdf.Dict) error {
 	return err
 }
 
-// font warns about a font that each program replaces by another one.
+// font warns about fonts that programs replace with different fonts.
 func (n *inspector) font(o pdf.Object, d pdf.Dict) error {
 	kind, err := n.f.Resolve(d.Get("Subtype"))
 	if err != nil {
@@ -233,7 +232,7 @@ func (n *inspector) font(o pdf.Object, d pdf.Dict) error {
 	return nil
 }
 
-// annotation warns of one that each program draws in its own way.
+// annotation warns about annotations that programs draw differently.
 func (n *inspector) annotation(o pdf.Object, d pdf.Dict, kind string) error {
 	const hidden = 1<<1 | 1<<5 // Hidden, NoView (12.5.3)
 	v, err := n.f.Resolve(d.Get("F"))

@@ -52,7 +52,7 @@ func (n *inspector) optionalContent(ctx context.Context, catalog pdf.Dict) error
 	return look.Err
 }
 
-// maxGroups is how many groups of optional content are looked at.
+// maxGroups is the maximum number of optional content groups examined.
 const maxGroups = 100_000
 
 // groups are groups of optional content, each once, in the order in which they are named.
@@ -103,6 +103,6 @@ func (n *inspector) optionalContentGroup(look *pdf.Lookup, ref pdf.Ref, on, aske
 		}
 	}
 	if asked && (usage.Get("Zoom") != nil || usage.Get("Language") != nil || usage.Get("User") != nil) {
-		n.warn(WarnLayers, "object %d depends on who reads, or on the magnification", ref.Num)
+		n.warn(WarnLayers, "object %d depends on the reader or on the magnification", ref.Num)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// inheritable are the entries that a page takes over from the nodes above it (7.7.3.4).
+// inheritable returns the entries that a page takes over from the nodes above it (7.7.3.4).
 func inheritable() []string { return []string{"MediaBox", "CropBox", "Resources", "Rotate"} }
 
 // checkPageTree rejects a page tree that programs read differently, so that signers would see other pages than the
@@ -25,7 +25,7 @@ func (n *inspector) checkPageTree(ctx context.Context, ref pdf.Ref, parent *pdf.
 	}
 	if parent != nil {
 		if named, ok := d.Get("Parent").Ref(); !ok || named != *parent {
-			return 0, refusal.Ambiguous("object %d is a kid of object %d, but names another parent", ref.Num, parent.Num)
+			return 0, refusal.Ambiguous("object %d is a child of object %d, but names another parent", ref.Num, parent.Num)
 		}
 	}
 	for _, e := range d {

@@ -21,11 +21,11 @@ type Upload struct {
 	File   io.ReaderAt
 	Size   int64
 	SHA256 [sha256.Size]byte
-	// Password opens an encrypted file; nil: one that needs none to be read is opened, others are refused.
+	// Password opens an encrypted file. If nil, only files that need no password to be read are opened.
 	Password *string
 	// Repair is RepairRefuse, or empty for RepairAuto.
 	Repair string
-	// Reserve waits for the memory of a file that is saved again; nil: it is not limited.
+	// Reserve waits for memory to save a file again. If nil, memory is not limited.
 	Reserve func(context.Context) (release func(), err error)
 }
 
@@ -36,18 +36,18 @@ func (u *Upload) reserve(ctx context.Context) (release func(), err error) {
 	return u.Reserve(ctx)
 }
 
-// Prepared is how an upload was prepared.
+// Prepared describes the preparation of an upload.
 type Prepared struct {
 	*prepare.Revision
 
-	// Rewritten is a new file in place of the upload, to which the revision is appended: without its password or its
-	// signatures, or repaired; nil: it is appended to the upload.
+	// Rewritten replaces the upload if it was decrypted, repaired, or stripped of signatures; the revision is appended
+	// to it. If nil, the revision is appended to the upload.
 	Rewritten []byte
-	// Signatures are those of the upload that Rewritten lacks.
+	// Signatures lists the upload's signatures that Rewritten lacks.
 	Signatures []manifest.Signature
 }
 
-// AdmitUpload is AdmitPrepared of an upload that may be encrypted, signed or damaged.
+// AdmitUpload admits an upload that may be encrypted, signed or damaged. See AdmitPrepared.
 func AdmitUpload(ctx context.Context, u Upload, lim Limits, opt prepare.Options) (Info, *Prepared, error) {
 	info, p, err := admitReadable(ctx, u, lim, opt)
 	cause, ok := errors.AsType[*refusal.Error](err)
@@ -57,7 +57,7 @@ func AdmitUpload(ctx context.Context, u Upload, lim Limits, opt prepare.Options)
 	return rewrite(ctx, u, lim, opt, cause)
 }
 
-// admitReadable is AdmitPrepared of an upload that may be encrypted.
+// admitReadable admits an upload that may be encrypted. See AdmitPrepared.
 func admitReadable(ctx context.Context, u Upload, lim Limits, opt prepare.Options) (Info, *Prepared, error) {
 	locked := false
 	if u.Password != nil && u.Size <= lim.MaxBytes {
@@ -101,7 +101,7 @@ func admitReadable(ctx context.Context, u Upload, lim Limits, opt prepare.Option
 	return admitRewritten(ctx, plain, &Prepared{}, []prepare.Change{{Kind: manifest.PasswordRemoved, Count: 1}}, lim, opt)
 }
 
-// admitRewritten admits a new file in place of an upload, with what was changed in it.
+// admitRewritten admits the new file that replaces an upload, and records the changes made to it.
 func admitRewritten(ctx context.Context, b []byte, p *Prepared, changes []prepare.Change, lim Limits, opt prepare.Options) (Info, *Prepared, error) {
 	lim.MaxBytes += int64(len(b)) // the limit applies to the upload
 	info, rev, err := AdmitPrepared(ctx, bytes.NewReader(b), int64(len(b)), sha256.Sum256(b), lim, opt)
@@ -143,7 +143,7 @@ func AdmitPrepared(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.
 	return info, rev, RefusalOf(err)
 }
 
-// revise makes the revision of a PDF.
+// revise returns the revision of a PDF.
 func revise(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.Size]byte, lim Limits, opt prepare.Options) (*prepare.Revision, error) {
 	f, err := open(r, size, lim)
 	if err != nil {

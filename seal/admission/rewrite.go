@@ -32,13 +32,13 @@ type Renderer interface {
 	SameAppearance(ctx context.Context, a io.ReaderAt, sizeA int64, b io.ReaderAt, sizeB int64) (bool, error)
 }
 
-// isRepairable reports whether saving a file again may remove what it was rejected for.
+// isRepairable reports whether saving the file again may fix the cause of its rejection.
 func isRepairable(r *refusal.Error) bool {
 	return slices.Contains([]string{refusal.PDFNeedsRepair, refusal.PDFTruncated, refusal.PDFAmbiguous, refusal.PDFNoPages, refusal.DocumentSigned}, r.Code)
 }
 
-// rewrite admits a new file in place of an upload that was rejected: the renderer saves it again, and signatures leave. Each
-// page must look as before.
+// rewrite admits a new file in place of a rejected upload: the renderer saves the upload again without its signatures.
+// The appearance of every page must stay the same.
 func rewrite(ctx context.Context, u Upload, lim Limits, opt prepare.Options, cause *refusal.Error) (Info, *Prepared, error) {
 	rewriting, cancel := context.WithTimeout(ctx, wallClockFactor*lim.Timeout)
 	defer cancel()
@@ -90,10 +90,10 @@ func rewrite(ctx context.Context, u Upload, lim Limits, opt prepare.Options, cau
 	return info, p, err
 }
 
-// maxSigners bounds the text of signers, in characters.
+// maxSigners is the maximum length of the list of signers, in characters.
 const maxSigners = 200
 
-// signers names who signed, as the certificates say.
+// signers returns the signers' names from their certificates.
 func signers(all []manifest.Signature) string {
 	var names []string
 	for _, s := range all {
@@ -107,7 +107,7 @@ func signers(all []manifest.Signature) string {
 
 var errLooksDifferent = refusal.New(refusal.PDFNeedsRepair, "A page would look different.")
 
-// notRepaired explains why a file was not repaired. Errors that are no refusals stay as they are.
+// notRepaired adds to a rejection why the file was not repaired. It returns errors other than refusals unchanged.
 func notRepaired(cause *refusal.Error, err error) error {
 	why, ok := errors.AsType[*refusal.Error](RefusalOf(err))
 	if !ok {

@@ -114,7 +114,7 @@ func TestAdmitUpload_Signed_LosesItsSignatures(t *testing.T) {
 	require.Equal(t, a.Hash, c.Hash, "the red appearance stays")
 }
 
-// manyPages is a file with so many pages, of which our reader finds none: the objects are not where the table says.
+// manyPages returns a file with n pages of which our reader finds none, because the cross-reference table is wrong.
 func manyPages(n int) []byte {
 	kids := &strings.Builder{}
 	objects := []string{}
@@ -144,7 +144,7 @@ func TestAdmitUpload_WhatCannotBeRepaired(t *testing.T) {
 	}{
 		"2001 pages": {manyPages(2001), refusal.PDFNeedsRepair, "more than 2000 pages"},
 		"no pages":   {[]byte("%PDF-1.7\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"), refusal.PDFNeedsRepair, "It could not be repaired: the PDF"},
-		"a seal":     {sealed, refusal.DocumentSigned, "holds a seal of this service"},
+		"a seal":     {sealed, refusal.DocumentSigned, "contains a seal of this service"},
 	} {
 		_, _, err := admission.AdmitUpload(t.Context(), uploadOf(c.b), rendering(), prepare.Options{})
 		var refused *refusal.Error

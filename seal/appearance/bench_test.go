@@ -21,7 +21,7 @@ func processorTime(b *testing.B, who int) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// noisyScan is a page of US letter size, scanned with 300 dpi in color: paper with its noise, and gray lines.
+// noisyScan returns a page of US letter size, scanned with 300 dpi in color: paper with its noise, and gray lines.
 func noisyScan() []byte {
 	const w, h = 2550, 3300
 	random := rand.New(rand.NewPCG(1, 1))

@@ -26,7 +26,7 @@ const (
 )
 
 // errCopyTooLarge reports a document that would exceed maxCopy.
-var errCopyTooLarge = refusal.New(refusal.PDFTooComplex, fmt.Sprintf("The PDF cannot be repaired: the new file would have more than %d MB.", maxCopy>>20))
+var errCopyTooLarge = refusal.New(refusal.PDFTooComplex, fmt.Sprintf("The PDF cannot be repaired: the new file would exceed %d MB.", maxCopy>>20))
 
 // output receives a document that PDFium saves.
 type output struct {
@@ -48,7 +48,7 @@ func (o *output) write(b []byte) bool {
 // Save writes the document to a new file without encryption: one revision with the same objects.
 func (d *Document) Save() ([]byte, error) {
 	if d.pages > MaxCopiedPages {
-		return nil, refusal.New(refusal.PDFTooManyPages, fmt.Sprintf("A PDF with more than %d pages is not repaired; this one has %d.", MaxCopiedPages, d.pages))
+		return nil, refusal.New(refusal.PDFTooManyPages, fmt.Sprintf("Only PDFs of up to %d pages are repaired; this one has %d.", MaxCopiedPages, d.pages))
 	}
 	for page := 1; page <= d.pages; page++ {
 		_, closePage, err := d.page(page)
@@ -77,8 +77,8 @@ func (e *Engine) SameAppearance(ctx context.Context, a io.ReaderAt, sizeA int64,
 	return allSame(func(from int) (bool, int, error) { return e.samePages(ctx, a, sizeA, b, sizeB, from) })
 }
 
-// allSame compares pages until some differ or there are no more: those of each call from a number on, as many as
-// comparedPages. It returns the number of pages of the document.
+// allSame compares pages in batches of comparedPages until a batch differs or all pages are compared. It returns the
+// number of pages.
 func allSame(compare func(from int) (same bool, pages int, err error)) (bool, error) {
 	for from := 1; ; from += comparedPages {
 		same, pages, err := compare(from)
@@ -88,7 +88,7 @@ func allSame(compare func(from int) (same bool, pages int, err error)) (bool, er
 	}
 }
 
-// samePages compares pages from a number on, at most comparedPages.
+// samePages compares up to comparedPages pages, starting at a page number.
 func (e *Engine) samePages(ctx context.Context, a io.ReaderAt, sizeA int64, b io.ReaderAt, sizeB int64, first int) (same bool, pages int, err error) {
 	for from := first; from < first+comparedPages; from += pagesPerInstance {
 		one, inOne, err := e.hashes(ctx, a, sizeA, from)
@@ -110,7 +110,8 @@ func (e *Engine) samePages(ctx context.Context, a io.ReaderAt, sizeA int64, b io
 	return true, pages, nil
 }
 
-// hashes renders pages from a number on, as many as one instance may, and returns how many the document has.
+// hashes renders up to pagesPerInstance pages, starting at a page number, and returns their hashes and the document's
+// number of pages.
 func (e *Engine) hashes(ctx context.Context, file io.ReaderAt, size int64, from int) (out []Hash, pages int, err error) {
 	d, err := e.Open(ctx, file, size)
 	if err != nil {
@@ -118,7 +119,7 @@ func (e *Engine) hashes(ctx context.Context, file io.ReaderAt, size int64, from 
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	if d.pages > MaxCopiedPages {
-		return nil, d.pages, refusal.New(refusal.PDFTooManyPages, fmt.Sprintf("A PDF with more than %d pages is not repaired; this one has %d.", MaxCopiedPages, d.pages))
+		return nil, d.pages, refusal.New(refusal.PDFTooManyPages, fmt.Sprintf("Only PDFs of up to %d pages are repaired; this one has %d.", MaxCopiedPages, d.pages))
 	}
 	for page := from; page <= min(d.pages, from+pagesPerInstance-1); page++ {
 		p, err := d.Render(page, 1)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// manyPages is a PDF with so many small pages; one of them is empty.
+// manyPages returns a PDF with n small pages, one of which is empty.
 func manyPages(n, empty int) []byte {
 	var kids strings.Builder
 	var objects []string

@@ -39,7 +39,7 @@ func (p *Picture) Encode() (b []byte, mediaType string, err error) {
 		return lossless.Bytes(), mediaPNG, nil
 	}
 	if int64(lossy.Len()) > maxContent(len(p.Image.Pix)/4) {
-		return nil, "", refusal.New(refusal.PDFTooComplex, "The page cannot be shown: its picture would be too large.")
+		return nil, "", refusal.New(refusal.PDFTooComplex, "The page cannot be displayed: its image would be too large.")
 	}
 	return lossy.Bytes(), mediaJPEG, nil
 }

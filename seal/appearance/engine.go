@@ -149,7 +149,7 @@ func (e *Engine) exportHost(ctx context.Context) error {
 // documentKey is the key of the file of a document in the context of a call.
 type documentKey struct{}
 
-// source is the file of a document, and what it is saved to.
+// source holds the file of a document and the output it is saved to.
 type source struct {
 	file io.ReaderAt
 	err  error // of reading it

@@ -15,7 +15,7 @@ type MissingGlyph struct {
 	Font string `json:"font"`
 }
 
-// Text rendering modes that draw nothing (9.3.6), such as that of recognized text under a scan.
+// Text rendering modes that draw nothing (9.3.6), used for example for recognized text under a scan.
 const (
 	renderInvisible = 3
 	renderClip      = 7

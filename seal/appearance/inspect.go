@@ -8,7 +8,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// Inspection is what PDFium reads of a document.
+// Inspection describes a document as PDFium reads it.
 type Inspection struct {
 	// Pages are the sizes of the displayed pages in units of user space.
 	Pages [][2]float64 `json:"pages"`
@@ -32,7 +32,7 @@ func (d *Document) Inspect(from int, text bool) (Inspection, error) {
 		size := d.call("malloc", 8)
 		for page := range d.pages {
 			if d.call("FPDF_GetPageSizeByIndexF", d.handle, uint64(page), size) == 0 {
-				return in, d.fault(refusal.New(refusal.PageNotRendered, "A page cannot be shown: the PDF is damaged."))
+				return in, d.fault(refusal.New(refusal.PageNotRendered, "A page cannot be displayed: the PDF is damaged."))
 			}
 			b, ok := d.module.Memory().Read(uint32(size), 8) //nolint:gosec // a 32-bit address
 			if !ok {

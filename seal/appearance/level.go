@@ -9,10 +9,10 @@ import (
 // Level is a resolution in which a page is rendered: level k has 72·k dots per inch.
 type Level int
 
-// Levels are the levels that exist.
+// Levels lists the valid levels.
 var Levels = []Level{1, 2, 4}
 
-// Valid reports whether there is such a level.
+// Valid reports whether the level is in Levels.
 func (l Level) Valid() bool { return l == 1 || l == 2 || l == 4 }
 
 const (
@@ -27,13 +27,13 @@ const (
 // Pixels returns the size of the picture of a page of width × height points.
 func (l Level) Pixels(width, height float64) (w, h int, err error) {
 	if !(width > 0 && height > 0 && width <= maxSide && height <= maxSide) { // also if one is not a number
-		return 0, 0, refusal.New(refusal.PageTooLarge, "The page has no size that can be shown.")
+		return 0, 0, refusal.New(refusal.PageTooLarge, "The page has no displayable size.")
 	}
 	w, h = pixels(width*float64(l)), pixels(height*float64(l))
 	if w*h > MaxPixels {
 		scale := math.Sqrt(MaxPixels / (float64(w) * float64(h)))
 		if scale*float64(l) < minScale {
-			return 0, 0, refusal.New(refusal.PageTooLarge, "The page is too large to be shown legibly.")
+			return 0, 0, refusal.New(refusal.PageTooLarge, "The page is too large to display legibly.")
 		}
 		w, h = max(1, int(float64(w)*scale)), max(1, int(float64(h)*scale))
 		for w*h > MaxPixels { // one of the sides is a single pixel

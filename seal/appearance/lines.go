@@ -16,7 +16,7 @@ type Lines struct {
 	Vertical   []Line `json:"vertical"`
 	// Images are the boxes around images.
 	Images []Box `json:"images"`
-	// Truncated reports that the page draws more than a form has, and its lines are not given.
+	// Truncated reports that the page draws more lines than a form would, and that its lines are omitted.
 	Truncated bool `json:"truncated,omitempty"`
 }
 
@@ -94,7 +94,7 @@ type point struct{ x, y float64 }
 
 type matrix = [6]float64
 
-// product is the matrix that applies n, then m.
+// product returns the matrix that applies n, then m.
 func product(m, n matrix) matrix {
 	return matrix{
 		float64(m[0]*n[0]) + float64(m[2]*n[1]), float64(m[1]*n[0]) + float64(m[3]*n[1]),

@@ -101,7 +101,8 @@ func openIn(t testing.TB, e *appearance.Engine, b []byte) *appearance.Document {
 	return d
 }
 
-// pdf is a PDF of one page: its content, entries of the page beside Contents, and further objects from number 5 on.
+// pdf returns a PDF of one page: its content, entries of the page beside Contents, and further objects from number 5
+// on.
 func pdf(content, page string, objects ...string) []byte {
 	all := append([]string{
 		"<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[]/DA(/Helv 0 Tf)>>>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
@@ -136,13 +137,13 @@ func fontList(n int) string {
 
 const helvetica = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>"
 
-// cid is a font for a script of East Asia that is not embedded.
+// cid returns a font for a script of East Asia that is not embedded.
 func cid(encoding, ordering string) string {
 	return "<</Type/Font/Subtype/Type0/BaseFont/Any/Encoding/" + encoding + "/DescendantFonts[<</Type/Font/Subtype/CIDFontType0/BaseFont/Any/CIDSystemInfo<</Registry(Adobe)/Ordering(" +
 		ordering + ")/Supplement 2>>/DW 1000/FontDescriptor<</Type/FontDescriptor/FontName/Any/Flags 4/FontBBox[0 -200 1000 900]/ItalicAngle 0/Ascent 880/Descent -120/CapHeight 700/StemV 80>>>>]>>"
 }
 
-// textPage is a page of text in Latin and four scripts of East Asia.
+// textPage returns a page of text in Latin and four scripts of East Asia.
 func textPage() []byte {
 	var c strings.Builder
 	c.WriteString("BT /F1 10 Tf 12 TL 50 740 Td ")

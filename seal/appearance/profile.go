@@ -1,7 +1,7 @@
 package appearance
 
-// Profile names everything that decides what a page looks like. A profile never changes: what would change it gets the next
-// number.
+// Profile identifies everything that determines the appearance of a page. Profiles never change: a change requires a
+// new number.
 type Profile struct {
 	Number int
 	// Module is SHA-256 of PDFium's WebAssembly module, in hexadecimal.
@@ -16,7 +16,7 @@ type Profile struct {
 	Flags int
 }
 
-// profiles are those that this program has, by their number.
+// profiles contains the profiles of this program by number.
 var profiles = map[int]Profile{
 	1: {
 		Number: 1, Module: "e6f77e01dce34de05ad62515114152da580b64c23871e3e3e2afef3f7bb88ade",

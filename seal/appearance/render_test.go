@@ -34,7 +34,8 @@ func pixel(p *appearance.Picture, x, y int) [4]byte {
 	return [4]byte(p.Image.Pix[y*p.Image.Stride+4*x:])
 }
 
-// pinned are the appearances of profile 1. They are the same on every machine: what changes one of them is another profile.
+// pinned returns the appearances of profile 1. They are the same on every machine: what changes one of them is another
+// profile.
 func pinned(t testing.TB) map[string]struct {
 	file   []byte
 	levels [3]string

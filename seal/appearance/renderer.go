@@ -13,15 +13,15 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// What a process may take for one page, beside the memory of the instance.
+// Limits of a process for one page, in addition to the memory of the instance.
 const (
 	goMemory = 112 << 20
-	// pageTime bounds the time of all processors.
+	// pageTime limits the processor time for one page.
 	pageTime = 20 * time.Second
 )
 
-// keep says how processes wait for the next page: loading the compiled module takes as long as rendering several pages.
-// Files leave nothing behind: the memory of an instance is returned with it.
+// keep returns how processes wait for the next page: loading the compiled module takes as long as rendering several
+// pages. Files leave nothing behind: the memory of an instance is returned with it.
 func keep() sandbox.Keep {
 	return sandbox.Keep{Idle: runtime.NumCPU(), Time: 20 * time.Second, Files: 500, Size: maxFile}
 }
@@ -49,17 +49,17 @@ func NewRenderer(command ...string) *Renderer {
 // ErrNotReady reports that a task ran out of time while it waited for the preparation of the renderer. Trying again helps.
 var ErrNotReady = errors.New("the renderer is being prepared")
 
-// Before makes each task call prepare first, for example to wait until the module is compiled. It must be called before
-// the first task.
+// Before sets a function that each task calls first, for example to wait until the module is compiled. It must be
+// called before the first task.
 func (r *Renderer) Before(prepare func(ctx context.Context) error) { r.prepare = prepare }
 
 // Close ends the processes that wait.
 func (r *Renderer) Close() { r.processes.Close() }
 
-// run has a process do a task when its turn comes.
+// run waits for a free process and runs a task in it.
 func (r *Renderer) run(ctx context.Context, bounds sandbox.Bounds, task byte, file io.ReaderAt, size int64, answer any, most int) error {
 	if size > maxFile {
-		return refusal.New(refusal.PDFTooLarge, "The PDF is too large to be shown.")
+		return refusal.New(refusal.PDFTooLarge, "The PDF is too large to display.")
 	}
 	if r.prepare != nil {
 		if err := r.prepare(ctx); errors.Is(err, context.DeadlineExceeded) {
@@ -144,7 +144,7 @@ func (r *Renderer) Inspect(ctx context.Context, file io.ReaderAt, size int64, te
 	}
 }
 
-// What a process may take for saving and comparing documents, beside the memory of the instance.
+// Limits of a process that saves and compares documents, in addition to the memory of the instance.
 const (
 	saveMemory = 4 * maxCopy
 	saveTime   = 60 * time.Second

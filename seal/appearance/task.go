@@ -23,7 +23,7 @@ const (
 // A task's file begins with the request: the page and the level, each as four bytes, big endian. The PDF follows.
 const requestSize = 8
 
-// request is a file as a task gets it.
+// request is a file as a task receives it.
 type request struct {
 	head [requestSize]byte
 	file io.ReaderAt
@@ -49,7 +49,7 @@ func (r *request) ReadAt(b []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// Answers of tasks.
+// Results of tasks.
 type (
 	pictureAnswer struct {
 		sandbox.Answer
@@ -101,7 +101,7 @@ type Encoded struct {
 	Content   []byte `json:"content"`
 }
 
-// Tasks returns what a process does that renders with an engine.
+// Tasks returns the tasks of a process that renders with an engine.
 func Tasks(e *Engine) map[byte]sandbox.Task {
 	return map[byte]sandbox.Task{
 		taskPicture: func(ctx context.Context, file io.ReaderAt, size int64, _ sandbox.Bounds) any {
@@ -196,16 +196,16 @@ func (d *Document) Encoded(page int, level Level) (*Encoded, error) {
 	}, err
 }
 
-// answered turns what went wrong within the bounds of the process into a refusal of the document.
+// answered converts exceeded limits and damaged files to refusals of the document.
 func answered(err error) error {
 	if _, ok := errors.AsType[*refusal.Error](err); ok || err == nil {
 		return err
 	}
 	if errors.Is(err, ErrMemory) {
-		return refusal.New(refusal.PDFTooComplex, "The page cannot be shown: that takes too much memory.")
+		return refusal.New(refusal.PDFTooComplex, "The page cannot be displayed: it requires too much memory.")
 	}
 	if errors.Is(err, errStopped) {
-		return refusal.New(refusal.PageNotRendered, "The page cannot be shown: the PDF is damaged.")
+		return refusal.New(refusal.PageNotRendered, "The page cannot be displayed: the PDF is damaged.")
 	}
 	return err
 }

@@ -21,7 +21,7 @@ type Text struct {
 	Height float64 `json:"height"`
 	// Words are in logical order, also in right-to-left scripts.
 	Words []Word `json:"words"`
-	// Truncated reports that the page has more text than is given.
+	// Truncated reports that the page has more text than Words contains.
 	Truncated bool `json:"truncated,omitempty"`
 }
 
@@ -186,14 +186,14 @@ type wordBuilder struct {
 	broken bool
 }
 
-// What a character has to do with the one before it.
+// Relations of a character to the previous one.
 const (
 	apart = iota
 	onLine
 	joins
 )
 
-// resume begins the line that PDFium saw, unless the character goes on with the line or the word before it.
+// resume begins the new line that PDFium reported, unless the character continues the current line or word.
 func (w *wordBuilder) resume(c character) {
 	w.broken = false
 	how := apart
@@ -208,7 +208,7 @@ func (w *wordBuilder) resume(c character) {
 	}
 }
 
-// before says how another character follows in turned text, or in vertical writing, in which the word has the box.
+// before returns how another character follows in turned text, or in vertical writing, in which the word has the box.
 func (a character) before(b, word character) int {
 	if a.angle != b.angle {
 		return apart
@@ -236,7 +236,7 @@ func (a character) before(b, word character) int {
 	return joins
 }
 
-// extent is the length of a character's box along a direction.
+// extent returns the length of a character's box along a direction.
 func (a character) extent(sin, cos float64) float64 {
 	return math.Abs((a.x1-a.x0)*cos) + math.Abs((a.y1-a.y0)*sin)
 }

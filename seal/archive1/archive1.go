@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// Revision is what the writer needs to know of the file so far.
+// Revision describes the file so far for the writer.
 type Revision struct {
 	Size    int64  // of the file in bytes; the last one is an end of line
 	Start   int64  // of its newest cross-reference section

@@ -34,7 +34,7 @@ func Scan(in io.ReaderAt, size int64, r Revision, budget int) ([][]byte, error) 
 		digits, _, ok := bytes.Cut(rest, []byte(">"))
 		n, err := strconv.Atoi(string(digits))
 		if !ok || err != nil || n < 1 || n%2 == 0 || n > 2*budget+1 || len(out) >= maxStreams {
-			return nil, errNotOursAt(at, "validation data of an unusual size")
+			return nil, errNotOursAt(at, "validation data of an unexpected size")
 		}
 		begin := strconv.Itoa(num) + " 0 obj\n" + streamHead(n/2)
 		if !bytes.HasPrefix(head, []byte(begin)) {
@@ -43,7 +43,7 @@ func Scan(in io.ReaderAt, size int64, r Revision, budget int) ([][]byte, error) 
 		at += int64(len(begin))
 		end := streamTail + "\nendobj\n"
 		if at+int64(n-1+len(end)) > size {
-			return nil, errNotOursAt(at, "validation data that is cut off")
+			return nil, errNotOursAt(at, "truncated validation data")
 		}
 		b := make([]byte, n-1+len(end))
 		if _, err := in.ReadAt(b, at); err != nil && !errors.Is(err, io.EOF) {
@@ -59,14 +59,13 @@ func Scan(in io.ReaderAt, size int64, r Revision, budget int) ([][]byte, error) 
 	}
 }
 
-// Found is what only the file knows of an increment.
+// Found contains the parts of an increment that only the file provides.
 type Found struct {
 	Contents []byte         // in the place of the time-stamp: a token, and zeros
 	Issuers  [HashSize]byte // see Write
 }
 
-// Match compares a file from the end of a revision on with what Write makes of
-// it and the evidence.
+// Match compares the file after a revision with the output of Write for the same evidence.
 func Match(in io.ReaderAt, size int64, r Revision, e Evidence) (Increment, Found, error) {
 	var nonce [NonceSize]byte
 	var found Found
@@ -75,17 +74,17 @@ func Match(in io.ReaderAt, size int64, r Revision, e Evidence) (Increment, Found
 		return blank, found, err
 	}
 	if size-r.Size < int64(len(blank.Bytes)) {
-		return blank, found, errNotOursAt(r.Size, "fewer bytes than an increment with this validation data has")
+		return blank, found, errNotOursAt(r.Size, "fewer bytes than an increment with this validation data requires")
 	}
 	got := make([]byte, len(blank.Bytes))
 	if _, err := in.ReadAt(got, r.Size); err != nil && !errors.Is(err, io.EOF) {
 		return blank, found, err
 	}
 	if _, err := hex.Decode(nonce[:], got[blank.Nonce:blank.Nonce+2*NonceSize]); err != nil {
-		return blank, found, errNotOursAt(r.Size+int64(firstDifference(got, blank.Bytes)), "another byte than this service writes")
+		return blank, found, errNotOursAt(r.Size+int64(firstDifference(got, blank.Bytes)), "a byte that this service does not write")
 	}
 	if _, err := hex.Decode(found.Issuers[:], got[blank.Issuers:blank.Issuers+2*HashSize]); err != nil {
-		return blank, found, errNotOursAt(r.Size+int64(firstDifference(got, blank.Bytes)), "another byte than this service writes")
+		return blank, found, errNotOursAt(r.Size+int64(firstDifference(got, blank.Bytes)), "a byte that this service does not write")
 	}
 	want, err := Write(r, e, nonce, found.Issuers)
 	if err != nil {
@@ -94,11 +93,11 @@ func Match(in io.ReaderAt, size int64, r Revision, e Evidence) (Increment, Found
 	found.Contents = make([]byte, TokenSize)
 	hole := got[want.Contents+1 : want.End-1]
 	if _, err := hex.Decode(found.Contents, hole); err != nil || !bytes.Equal(hex.AppendEncode(nil, found.Contents), hole) {
-		return want, found, errNotOursAt(r.Size+int64(want.Contents), "a time-stamp that is not written as this service writes it")
+		return want, found, errNotOursAt(r.Size+int64(want.Contents), "a time-stamp in a different form than this service writes")
 	}
 	copy(want.Bytes[want.Contents+1:], hole)
 	if !bytes.Equal(got, want.Bytes) {
-		return want, found, errNotOursAt(r.Size+int64(firstDifference(got, want.Bytes)), "another byte than this service writes")
+		return want, found, errNotOursAt(r.Size+int64(firstDifference(got, want.Bytes)), "a byte that this service does not write")
 	}
 	return want, found, nil
 }

@@ -24,8 +24,8 @@ func documents() []document {
 	}
 }
 
-// build returns the file: a cross-reference table, and one content stream per page, incompressible like those of real,
-// compressed files.
+// build returns a file with a cross-reference table and one content stream per page, incompressible like compressed
+// content.
 func (d document) build() []byte {
 	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // test data
 	var b bytes.Buffer

@@ -101,7 +101,8 @@ func command(ctx context.Context, name string, args ...string) error {
 	return nil
 }
 
-// fieldNumber is the object number of the empty signature field: the last one.
+// fieldNumber returns the object number of the empty signature field: the last
+// one.
 func fieldNumber(in string) (int, error) {
 	b, err := os.ReadFile(in) //nolint:gosec // written by prepare
 	if err != nil {

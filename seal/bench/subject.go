@@ -19,8 +19,8 @@ import (
 	"countersign/seal/sealkey"
 )
 
-// floorSingleThread is the minimum cost of any seal: reading, hashing, writing and signing the original, optionally
-// with the added bytes.
+// floorSingleThread returns the minimum cost of any seal: reading, hashing, writing and signing the original,
+// optionally with the added bytes.
 func floorSingleThread(in io.ReaderAt, out *os.File, size int64, added []byte, key *ecdsa.PrivateKey) error {
 	h := sha256.New()
 	both := struct{ io.Writer }{io.MultiWriter(h, out)}

@@ -83,7 +83,7 @@ func TestARefusedTimestampIsNone(t *testing.T) {
 		if good {
 			require.NoError(t, err, "status %d", status)
 		} else {
-			require.ErrorContains(t, err, "refused with status", "status %d", status)
+			require.ErrorContains(t, err, "rejected the request with status", "status %d", status)
 		}
 	}
 }

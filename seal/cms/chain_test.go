@@ -40,8 +40,8 @@ func (a *authority) below(t *testing.T, name string, key *ecdsa.PrivateKey) *aut
 	}, a.cert, key.Public())}
 }
 
-// TestTheChainOfASignature: the chain goes up from the signer by signatures, not by names alone, and a seal contains
-// it in order with nothing else.
+// TestTheChainOfASignature: the chain follows signatures upward from the signer, not just names, and a seal contains
+// exactly that chain in order.
 func TestTheChainOfASignature(t *testing.T) {
 	t.Parallel()
 	root := newAuthority(t)
@@ -133,7 +133,7 @@ func TestTheGreaterSignatureIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Verify(contentDigest[:]), "it is as right")
 	_, err = cms.ParseStrict(great)
-	require.ErrorContains(t, err, "not the smaller one")
+	require.ErrorContains(t, err, "not the smaller of the two")
 	normal, err := cms.Normalize(great)
 	require.NoError(t, err)
 	require.Equal(t, small, normal)
@@ -166,9 +166,9 @@ func TestKeysThatMaySeal(t *testing.T) {
 	}{
 		"P-256":                 {good, []*x509.Certificate{issue(good.Public()), ca.cert}, ""},
 		"RSA":                   {long, []*x509.Certificate{issue(long.Public())}, ""},
-		"no key":                {nil, []*x509.Certificate{ca.cert}, "a key and its certificate are needed"},
-		"no certificate":        {good, nil, "a key and its certificate are needed"},
-		"P-384":                 {curve, []*x509.Certificate{issue(curve.Public())}, "only P-256"},
+		"no key":                {nil, []*x509.Certificate{ca.cert}, "a key and its certificate are required"},
+		"no certificate":        {good, nil, "a key and its certificate are required"},
+		"P-384":                 {curve, []*x509.Certificate{issue(curve.Public())}, "curve is P-256"},
 		"RSA of 2047 bits":      {short, []*x509.Certificate{issue(short.Public())}, "at least 2048 bits"},
 		"Ed25519":               {edwards, []*x509.Certificate{issue(edwards.Public())}, "are not supported"},
 		"another's certificate": {good, []*x509.Certificate{issue(long.Public())}, "does not belong"},
@@ -299,9 +299,9 @@ func TestRevocationListsInOneForm(t *testing.T) {
 	_, err = cms.NormalizeCRL(list(renamed), renamed.cert)
 	require.NoError(t, err)
 	_, err = cms.NormalizeCRL(list(renamed), ca.cert)
-	require.ErrorContains(t, err, "not of the certificate's issuer", "the same key under another name")
+	require.ErrorContains(t, err, "not from the certificate's issuer", "the same key under another name")
 	_, err = cms.NormalizeCRL(list(newAuthority(t)), ca.cert)
-	require.ErrorContains(t, err, "not of the certificate's issuer", "the same name with another key")
+	require.ErrorContains(t, err, "not from the certificate's issuer", "the same name with another key")
 	_, err = cms.NormalizeCRL(append(good, 0), ca.cert)
 	require.ErrorContains(t, err, "malformed")
 	root := readElements(t, good)[0]
@@ -420,7 +420,7 @@ func TestAskingForATimestamp(t *testing.T) {
 	})
 	a := &cms.Authority{URL: url, Client: http.DefaultClient, Rand: rand.Reader}
 	_, err := a.Stamp(t.Context(), contentDigest[:])
-	require.ErrorContains(t, err, "answered 503")
+	require.ErrorContains(t, err, "HTTP status 503")
 	require.Equal(t, "application/timestamp-query", kind.Load())
 	a.URL = "http://bad address"
 	_, err = a.Stamp(t.Context(), contentDigest[:])

@@ -57,14 +57,14 @@ type Signer struct {
 // P-256, or RSA of at least 2,048 bits.
 func NewSigner(key crypto.Signer, chain []*x509.Certificate, rand io.Reader) (*Signer, error) {
 	if key == nil || len(chain) == 0 {
-		return nil, errors.New("cms: a key and its certificate are needed")
+		return nil, errors.New("cms: a key and its certificate are required")
 	}
 	s := &Signer{key: key, chain: chain, rand: rand}
 	type comparer interface{ Equal(crypto.PublicKey) bool }
 	switch pub := key.Public().(type) {
 	case *ecdsa.PublicKey:
 		if pub.Curve != elliptic.P256() {
-			return nil, errors.New("cms: of elliptic curves only P-256 is supported")
+			return nil, errors.New("cms: the only supported elliptic curve is P-256")
 		}
 		s.algorithm = pkix.AlgorithmIdentifier{Algorithm: oidECDSAWithSHA256}
 	case *rsa.PublicKey:

@@ -19,7 +19,7 @@ var (
 	tag1 = cbasn1.Tag(1).ContextSpecific().Constructed()
 )
 
-// element is the DER of an element that holds the given parts.
+// element returns the DER of an element that holds the given parts.
 func element(tag cbasn1.Tag, parts ...[]byte) []byte {
 	var b cryptobyte.Builder
 	b.AddASN1(tag, func(b *cryptobyte.Builder) { b.AddBytes(bytes.Join(parts, nil)) })
@@ -28,12 +28,12 @@ func element(tag cbasn1.Tag, parts ...[]byte) []byte {
 
 func sequence(parts ...[]byte) []byte { return element(cbasn1.SEQUENCE, parts...) }
 
-// sortedSet is a SET OF: its elements are in the order of their encodings (X.690, 11.6).
+// sortedSet returns a SET OF: its elements are in the order of their encodings (X.690, 11.6).
 func sortedSet(tag cbasn1.Tag, elements [][]byte) []byte {
 	return element(tag, slices.SortedFunc(slices.Values(elements), bytes.Compare)...)
 }
 
-// objectID is the DER of an identifier that was read from DER, or is one of those named here.
+// objectID returns the DER of an identifier that was read from DER, or is one of those named here.
 func objectID(id asn1.ObjectIdentifier) []byte {
 	var b cryptobyte.Builder
 	b.AddASN1ObjectIdentifier(id)
@@ -57,7 +57,7 @@ func normalizeSignature(key crypto.PublicKey, signature []byte) ([]byte, error) 
 	}
 	var sig struct{ R, S *big.Int }
 	if rest, err := asn1.Unmarshal(signature, &sig); err != nil || len(rest) > 0 {
-		return nil, fmt.Errorf("cms: the key made no ECDSA signature: %w", err)
+		return nil, fmt.Errorf("cms: the key did not return an ECDSA signature: %w", err)
 	}
 	n := pub.Params().N
 	if sig.S.Cmp(new(big.Int).Rsh(n, 1)) > 0 {

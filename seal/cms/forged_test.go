@@ -65,7 +65,7 @@ func value(t *testing.T, v any) *element {
 
 func (f *forger) signer() *element { return find(f.root, 1, 0, 4, 0) }
 
-// attributes are the signed ones: content type, digest and certificate, in the order of DER.
+// attributes returns the signed ones: content type, digest and certificate, in the order of DER.
 func (f *forger) attributes() *element { return f.signer().children[3] }
 
 func (f *forger) set(t *testing.T, kind asn1.ObjectIdentifier, v any) *forger {
@@ -161,9 +161,9 @@ func TestWhatASealSigns(t *testing.T) {
 		require.False(t, read(f.sign(t)).IsPAdES(), name)
 	}
 	_, err := cms.Parse(forged().set(t, idContentType, idTSTInfo).sign(t))
-	require.ErrorContains(t, err, "the signed content type is another one")
+	require.ErrorContains(t, err, "the signed content type differs")
 	_, err = cms.Parse(forged().drop(t, idContentType).sign(t))
-	require.ErrorContains(t, err, "the signed content type is another one")
+	require.ErrorContains(t, err, "the signed content type differs")
 
 	s := read(forged().set(t, idMessageDigest, []byte{}).sign(t))
 	require.ErrorIs(t, s.Verify(nil), cms.ErrDigest, "no digest is the digest of nothing")
@@ -271,7 +271,7 @@ func TestKeysOfSignatures(t *testing.T) {
 	require.ErrorContains(t, err, "digest algorithm 1.3.14.3.2.26")
 }
 
-// imprint is a TSTInfo over a digest.
+// imprint returns a TSTInfo over a digest.
 func imprint(t *testing.T, algorithm asn1.ObjectIdentifier, digest []byte) []byte {
 	t.Helper()
 	der, err := asn1.Marshal(struct {
@@ -340,7 +340,7 @@ func TestTokens(t *testing.T) {
 	_, err = cms.ParseToken(twice)
 	require.NoError(t, err)
 	_, err = cms.ParseTokenStrict(twice)
-	require.ErrorContains(t, err, "a time-stamp on a time-stamp")
+	require.ErrorContains(t, err, "the time-stamp contains a time-stamp")
 	normal, err := cms.Normalize(twice)
 	require.NoError(t, err)
 	_, err = cms.ParseTokenStrict(normal)

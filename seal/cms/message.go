@@ -209,7 +209,7 @@ func readAttributes(set cryptobyte.String) ([]attribute, error) {
 			return nil, malformed("attributes")
 		}
 		if slices.ContainsFunc(out, func(b attribute) bool { return b.kind.Equal(a.kind) }) {
-			return nil, malformed("an attribute stands twice")
+			return nil, malformed("an attribute occurs twice")
 		}
 		a.value = value
 		out = append(out, a)
@@ -267,7 +267,7 @@ func (m *message) write() ([]byte, error) {
 	))), nil
 }
 
-// versionOfContent is the syntax version (RFC 5652, 5.1).
+// versionOfContent returns the syntax version (RFC 5652, 5.1).
 func (m *message) versionOfContent() int64 {
 	if m.contentType.Equal(pkcs7.OIDData) {
 		return 1
@@ -275,7 +275,7 @@ func (m *message) versionOfContent() int64 {
 	return 3
 }
 
-// signatureAlgorithm is the AlgorithmIdentifier of a signature by a certificate's key.
+// signatureAlgorithm returns the AlgorithmIdentifier of a signature by a certificate's key.
 func signatureAlgorithm(c *x509.Certificate, h crypto.Hash) ([]byte, error) {
 	rsaOIDs := map[crypto.Hash]int{crypto.SHA256: 11, crypto.SHA384: 12, crypto.SHA512: 13} // RFC 4055
 	ecdsaOIDs := map[crypto.Hash]int{crypto.SHA256: 2, crypto.SHA384: 3, crypto.SHA512: 4}  // RFC 5758
@@ -285,5 +285,5 @@ func signatureAlgorithm(c *x509.Certificate, h crypto.Hash) ([]byte, error) {
 	case *ecdsa.PublicKey:
 		return sequence(objectID(asn1.ObjectIdentifier{1, 2, 840, 10045, 4, 3, ecdsaOIDs[h]})), nil
 	}
-	return nil, malformed("a key that is neither RSA nor ECDSA")
+	return nil, malformed("the key must be RSA or ECDSA")
 }

@@ -68,19 +68,19 @@ func ParseStrict(der []byte) (*Signed, error) {
 		return nil, err
 	}
 	if !bytes.Equal(again, raw) {
-		return nil, malformed("it is not in the form in which the seal writes it")
+		return nil, malformed("it is not in the canonical form of a seal")
 	}
 	chain := s.Chain()
 	if len(chain) != len(s.Certificates) {
-		return nil, malformed("it carries other certificates than its signer's chain")
+		return nil, malformed("it contains certificates outside its signer's chain")
 	}
 	for i, c := range chain {
 		if c != s.Certificates[i] {
-			return nil, malformed("its certificates are not in the order of the chain")
+			return nil, malformed("its certificates are not in chain order")
 		}
 	}
 	if low, err := normalizeSignature(s.Certificate.PublicKey, s.Signature); err != nil || !bytes.Equal(low, s.Signature) {
-		return nil, malformed("the signature value is not the smaller one of the two that are right")
+		return nil, malformed("the signature value is not the smaller of the two valid ones")
 	}
 	return s, nil
 }
@@ -111,7 +111,7 @@ func parse(der []byte) (*Signed, []byte, error) {
 		return nil, nil, malformed("not DER")
 	}
 	if len(bytes.Trim(in, "\x00")) > 0 {
-		return nil, nil, malformed("bytes after the end")
+		return nil, nil, malformed("trailing bytes")
 	}
 	m, err := readMessage(raw)
 	if err != nil {
@@ -137,7 +137,7 @@ func parse(der []byte) (*Signed, []byte, error) {
 		}
 	}
 	if !s.contentType.Equal(m.contentType) { // RFC 5652, 11.1
-		return nil, nil, malformed("the signed content type is another one")
+		return nil, nil, malformed("the signed content type differs")
 	}
 	s.attributes = m.signedAttributes(cbasn1.SET)
 	return s, raw, nil
@@ -201,14 +201,14 @@ func (s *Signed) IsPAdES() bool {
 	return true
 }
 
-// Hash is the digest algorithm of the content.
+// Hash returns the digest algorithm of the content.
 func (s *Signed) Hash() crypto.Hash { return s.hash }
 
 // Errors of Verify, one per way to be broken.
 var (
-	ErrDigest    = errors.New("the signed digest is not that of the content")
+	ErrDigest    = errors.New("the signed digest differs from the digest of the content")
 	ErrSignature = errors.New("the signature value is wrong")
-	ErrCertID    = errors.New("the signature names another certificate than it carries")
+	ErrCertID    = errors.New("the signature names a different certificate than it contains")
 )
 
 // Verify checks the signature of content with the given digest.

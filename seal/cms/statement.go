@@ -58,13 +58,13 @@ func (s Statement) CheckSound(c, issuer *x509.Certificate) error {
 	case s.OCSP != nil && s.CRL == nil:
 		b, err := normalizeOCSP(s.OCSP, c, issuer)
 		if err == nil && !bytes.Equal(b, s.OCSP) {
-			err = errors.New("cms: an OCSP answer is not in the form in which the seal writes it")
+			err = errors.New("cms: an OCSP response is not in the canonical form of a seal")
 		}
 		return err
 	case s.CRL != nil && s.OCSP == nil:
 		b, err := normalizeCRL(s.CRL, issuer)
 		if err == nil && !bytes.Equal(b, s.CRL) {
-			err = errors.New("cms: a revocation list is not in the form in which the seal writes it")
+			err = errors.New("cms: a revocation list is not in the canonical form of a seal")
 		}
 		return err
 	}
@@ -96,7 +96,7 @@ func normalizeCRL(der []byte, issuer *x509.Certificate) ([]byte, error) {
 		return nil, errors.New("cms: a revocation list is malformed")
 	}
 	if !bytes.Equal(l.RawIssuer, issuer.RawSubject) || l.CheckSignatureFrom(issuer) != nil {
-		return nil, errors.New("cms: a revocation list is not of the certificate's issuer")
+		return nil, errors.New("cms: a revocation list is not from the certificate's issuer")
 	}
 	signature, err := normalizeSignature(issuer.PublicKey, sum[1:])
 	if err != nil {

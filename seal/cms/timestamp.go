@@ -95,7 +95,7 @@ func (a *Authority) Stamp(ctx context.Context, digest []byte) ([]byte, error) {
 		return nil, fmt.Errorf("time-stamp authority: %w", err)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("time-stamp authority answered %d", resp.StatusCode)
+		return nil, fmt.Errorf("the time-stamp authority returned HTTP status %d", resp.StatusCode)
 	}
 	return readResponse(body, digest, nonce)
 }
@@ -103,10 +103,10 @@ func (a *Authority) Stamp(ctx context.Context, digest []byte) ([]byte, error) {
 func readResponse(body, digest []byte, nonce *big.Int) ([]byte, error) {
 	var r timeStampResp
 	if _, err := asn1.Unmarshal(body, &r); err != nil {
-		return nil, malformed("answer of the time-stamp authority")
+		return nil, malformed("read the response of the time-stamp authority")
 	}
 	if r.Status.Status > 1 { // 0 granted, 1 grantedWithMods
-		return nil, fmt.Errorf("time-stamp authority refused with status %d", r.Status.Status)
+		return nil, fmt.Errorf("the time-stamp authority rejected the request with status %d", r.Status.Status)
 	}
 	// What the authority's signature does not cover is left out or put in order:
 	// it must not be possible to change it later.
@@ -119,7 +119,7 @@ func readResponse(body, digest []byte, nonce *big.Int) ([]byte, error) {
 		return nil, fmt.Errorf("time-stamp: %w", err)
 	}
 	if t.nonce == nil || t.nonce.Cmp(nonce) != 0 {
-		return nil, errors.New("time-stamp answers another request")
+		return nil, errors.New("the time-stamp belongs to another request")
 	}
 	return token, t.Verify(digest)
 }
@@ -146,7 +146,7 @@ func ParseTokenStrict(der []byte) (*Token, error) {
 		return nil, malformed("the time-stamp is not over a SHA-256 digest")
 	}
 	if t.Token != nil {
-		return nil, malformed("a time-stamp on a time-stamp")
+		return nil, malformed("the time-stamp contains a time-stamp")
 	}
 	return t, nil
 }
@@ -166,7 +166,7 @@ func parseToken(der []byte, parse func([]byte) (*Signed, error)) (*Token, error)
 	return &Token{Signed: s, Time: info.GenTime.UTC(), imprint: info.MessageImprint, nonce: info.Nonce}, nil
 }
 
-// ImprintHash is the algorithm of the digest that was stamped.
+// ImprintHash returns the algorithm of the digest that was stamped.
 func (t *Token) ImprintHash() (crypto.Hash, error) { return hashOf(t.imprint.HashAlgorithm.Algorithm) }
 
 // Verify checks that the token is sound and stamps digest.

@@ -296,7 +296,7 @@ func signature(b []byte) (covered, der []byte, err error) {
 	return append(append([]byte(nil), b[:n[0]]...), b[n[1]:]...), der[:end], nil
 }
 
-// job is an envelope with a signature and a text on the first and the last page.
+// job returns an envelope with a signature and a text on the first and the last page.
 func (c *checker) job(b []byte, info admission.Info) seal.Job {
 	const envelope, document, signer = "3f0c1f6e-9f5d-4c4c-8b1f-2a6d0f3f7b11", "9a2f4c5e-0b1d-4b7a-9e55-6d1c2b3a4f50", "b5a7a1de-6a53-4c1e-9f3b-0c8d2e4f6a10"
 	sum := sha256.Sum256(b)
@@ -326,7 +326,7 @@ func (c *checker) job(b []byte, info admission.Info) seal.Job {
 	return job
 }
 
-// chain is the audit chain of a document that one person has signed, and its head.
+// chain returns the audit chain of a document that one person has signed, and its head.
 func chain(envelope, document, hash, signer string, signed time.Time) (events []json.RawMessage, head string) {
 	head = strings.Repeat("0", 64)
 	for i, e := range []map[string]any{
@@ -358,7 +358,7 @@ func canonical(v any) []byte {
 	return b
 }
 
-// signaturePNG is a signature.
+// signaturePNG returns a signature.
 func signaturePNG() []byte {
 	img := image.NewNRGBA(image.Rect(0, 0, 300, 80))
 	for i := range 3000 {

@@ -37,13 +37,13 @@ type Font struct {
 
 type tableRange struct{ offset, length int64 }
 
-// Set is the bundled fonts. A font is read when it is first asked for.
+// Set contains the bundled fonts. A font is read on first use.
 type Set struct {
 	Sans, Bold, Mono *Lazy
 	fallback         []*Lazy
 }
 
-// Lazy is a font that is read when it is first asked for.
+// Lazy is a font that is read on first use.
 type Lazy struct {
 	name string
 	once sync.Once
@@ -97,7 +97,7 @@ func (s *Set) Find(preferred *Font, r rune) (*Font, error) {
 	return nil, nil //nolint:nilnil // no font is an answer
 }
 
-// mayHave spares reading a font for a character that it cannot have.
+// mayHave reports whether the font can contain a character, to avoid reading the font.
 func (l *Lazy) mayHave(r rune) bool {
 	switch l.name {
 	case "DroidSansFallback", "NotoSansSymbols2-Regular", "NotoSansMath-Regular", "NotoSans-Regular":

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Appearance says what the document looked like to its signers: pictures that anybody can reproduce from the file in this
-// PDF, by their profile.
+// Appearance records what the document looked like to its signers, as pictures that anyone can reproduce from the file
+// in this PDF with the profile.
 type Appearance struct {
 	Profile Profile `json:"profile"`
 	// SHA256 and Size are the hash and size of the file whose pages were shown, with which this PDF begins.
@@ -35,7 +35,7 @@ type FinishedPage struct {
 	SHA256     string `json:"sha256"` // of the pixels
 }
 
-// Profile names everything that decides what a page looks like (package appearance).
+// Profile identifies everything that determines the appearance of a page (package appearance).
 type Profile struct {
 	Number  int    `json:"number"`
 	Module  string `json:"module"` // SHA-256 of PDFium's WebAssembly module
@@ -82,7 +82,7 @@ type LevelPages struct {
 	Pages [][2]int `json:"pages"`
 }
 
-// checkAppearance compares what the record says of the appearance with the document, its signers, and the audit chain.
+// checkAppearance compares the recorded appearance with the document, its signers and the audit chain.
 func (m *Manifest) checkAppearance() error {
 	a := m.Appearance
 	if a == nil {
@@ -147,12 +147,12 @@ func (m *Manifest) checkFinished() error {
 			digest = fmt.Sprintf("%x", sha256.Sum256([]byte(l.String())))
 		}
 		if digest != ev.Detail.Finished {
-			return fmt.Errorf("event %d, a signature for other pages than those that are listed", i+1)
+			return fmt.Errorf("event %d is a signature for pages other than those listed", i+1)
 		}
 		delete(lines, ev.Detail.SignerID)
 	}
 	if len(lines) > 0 {
-		return fmt.Errorf("pages of somebody who has not signed")
+		return fmt.Errorf("pages of a person who has not signed")
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (a *Appearance) listed() (map[levelPage]string, error) {
 		out[levelPage{t.Page, 0}] = t.SHA256
 	}
 	if len(out) != len(a.Pages)+len(a.Texts) {
-		return nil, fmt.Errorf("a page that is listed twice")
+		return nil, fmt.Errorf("a page is listed twice")
 	}
 	return out, nil
 }
@@ -220,10 +220,10 @@ func (m *Manifest) checkViews(listed map[levelPage]string) error {
 			return fmt.Errorf("event %d cannot be read", i+1)
 		}
 		d := ev.Detail
-		// What a person saw whose place another took is not listed.
+		// The pages shown to a replaced signer are not listed.
 		hash := listed[levelPage{d.Page, d.Level}]
 		if ev.Event == "page_viewed" && d.Appearance != "" && d.DocumentID == m.Document && hash != "" && hash != d.Appearance {
-			return fmt.Errorf("event %d, a view of another picture than the one that is listed", i+1)
+			return fmt.Errorf("event %d is a view of a different picture than the one listed", i+1)
 		}
 	}
 	return nil

@@ -19,11 +19,11 @@ import (
 func (m *Manifest) Check() error {
 	switch {
 	case m.Version != 1:
-		return fmt.Errorf("its version is %d", m.Version)
+		return fmt.Errorf("its version %d is not supported", m.Version)
 	case m.Envelope.ID == "" || m.Document == "":
-		return fmt.Errorf("it names no envelope or no document")
+		return fmt.Errorf("it lacks the envelope or the document")
 	case m.SealedAt.IsZero():
-		return fmt.Errorf("it does not say when the document was sealed")
+		return fmt.Errorf("it lacks the time of sealing")
 	case m.CertificatePage < 1 || m.Pages < m.CertificatePage:
 		return fmt.Errorf("its pages")
 	}
@@ -60,7 +60,7 @@ func (m *Manifest) Check() error {
 	return m.checkEvents()
 }
 
-// event is what the record's other parts are compared with.
+// event is the part of an audit event that the record is compared with.
 type event struct {
 	Event     string    `json:"event"`
 	Actor     string    `json:"actor"`
@@ -94,7 +94,7 @@ func (m *Manifest) checkPrepared(d File) error {
 	return nil
 }
 
-// chainEvents are the events of the audit chain that the record's other parts are compared with.
+// chainEvents holds the audit events that the record is compared with.
 type chainEvents struct {
 	added     []event            // documents
 	prepared  map[string]string  // the hash of the prepared file, by document
@@ -103,7 +103,7 @@ type chainEvents struct {
 	succeeded map[string][]event // the coming of each next person, by signer
 }
 
-// checkEvents compares documents, signers and attachments with what the audit chain says of them.
+// checkEvents compares documents, signers and attachments with the audit chain.
 func (m *Manifest) checkEvents() error {
 	chain, err := collectEvents(m.Audit.Events)
 	if err == nil {
@@ -139,7 +139,7 @@ func collectEvents(raw []json.RawMessage) (chainEvents, error) {
 		case "signer.signed":
 			id, ok := strings.CutPrefix(ev.Actor, "signer:")
 			if _, twice := out.signed[id]; !ok || twice {
-				return out, fmt.Errorf("event %d, a signature, is of nobody or the second of the same signer", i+1)
+				return out, fmt.Errorf("event %d is a signature without a signer, or the second signature of a signer", i+1)
 			}
 			out.signed[id] = ev
 		case "signer.replaced", "signer.delegated":
@@ -152,24 +152,24 @@ func collectEvents(raw []json.RawMessage) (chainEvents, error) {
 func (m *Manifest) checkDocuments(chain chainEvents) error {
 	for i, ev := range chain.added {
 		if i == len(m.All) {
-			return fmt.Errorf("more documents were added than it names")
+			return fmt.Errorf("the audit trail adds more documents than it lists")
 		}
 		if d := m.All[i]; ev.Detail.DocumentID != d.ID || ev.Detail.SHA256 != d.SHA256 || ev.Detail.Order != d.Order {
-			return fmt.Errorf("document %d is not the one that was added", i+1)
+			return fmt.Errorf("document %d differs from the one added in the audit trail", i+1)
 		}
 	}
 	if added := len(chain.added); added != len(m.All) {
-		return fmt.Errorf("%d documents were added, but it names %d", added, len(m.All))
+		return fmt.Errorf("the audit trail adds %d documents, but it lists %d", added, len(m.All))
 	}
 	left := maps.Clone(chain.prepared)
 	for _, d := range m.All {
 		if want := cmp.Or(d.PreparedSHA256, d.SHA256); cmp.Or(left[d.ID], d.SHA256) != want {
-			return fmt.Errorf("document %d was prepared as another file", d.Order)
+			return fmt.Errorf("the prepared file of document %d differs", d.Order)
 		}
 		delete(left, d.ID)
 	}
 	if len(left) > 0 {
-		return fmt.Errorf("a document was prepared that it does not name")
+		return fmt.Errorf("the audit trail prepares a document that it does not list")
 	}
 	return nil
 }
@@ -189,7 +189,7 @@ func (m *Manifest) checkSigners(chain chainEvents) error {
 	}
 	for id := range chain.signed {
 		if !slices.ContainsFunc(m.Signers, func(s Signer) bool { return s.ID == id }) {
-			return fmt.Errorf("somebody signed who is not among the signers")
+			return fmt.Errorf("the audit trail has a signature of a person who is not listed as a signer")
 		}
 	}
 	return nil
@@ -198,14 +198,14 @@ func (m *Manifest) checkSigners(chain chainEvents) error {
 func (m *Manifest) checkAttachments(chain chainEvents) error {
 	for _, a := range m.Attachments {
 		if ev := chain.attached[a.ID]; ev.Detail.SHA256 != a.SHA256 || ev.Detail.FieldID != a.FieldID || ev.Actor != "signer:"+a.SignerID {
-			return fmt.Errorf("attachment %s is not the one that was added", a.ID)
+			return fmt.Errorf("attachment %s differs from the one added in the audit trail", a.ID)
 		}
 	}
 	return nil
 }
 
-// checkPrevious compares the persons before a signer with the events that name their successors. A record without them
-// predates their recording.
+// checkPrevious compares a signer's predecessors with the events that replaced them. A record without predecessors is
+// older than this list.
 func (s Signer) checkPrevious(events []event) error {
 	if len(s.Previous) == 0 {
 		return nil
@@ -242,11 +242,11 @@ func CheckChain(events []json.RawMessage, head, envelopeID string) error {
 		case link.Seq != n:
 			return fmt.Errorf("event %d has number %d", n, link.Seq)
 		case link.PrevHash != prev:
-			return fmt.Errorf("event %d does not follow on the one before it", n)
+			return fmt.Errorf("event %d does not continue the chain", n)
 		case link.EnvelopeID != envelopeID:
-			return fmt.Errorf("event %d is of another envelope", n)
+			return fmt.Errorf("event %d belongs to another envelope", n)
 		case n == 1 && link.Event != "envelope.created":
-			return fmt.Errorf("it does not begin with the envelope's creation")
+			return fmt.Errorf("it does not begin with the creation of the envelope")
 		}
 		if link.Event == "signer.signed" {
 			signatures++
@@ -267,15 +267,14 @@ func CheckChain(events []json.RawMessage, head, envelopeID string) error {
 	}
 	switch {
 	case prev != head:
-		return fmt.Errorf("it does not end where the seal record says")
+		return fmt.Errorf("its last hash differs from the seal record")
 	case signatures == 0:
-		return fmt.Errorf("its %d events are not those of an envelope that was completed", len(events))
+		return fmt.Errorf("its %d events do not complete the envelope", len(events))
 	}
 	return nil
 }
 
-// checkPart compares the part that a signer plays with what the signature is recorded
-// with. signed has the events of the signatures before it.
+// checkPart compares a signer's role with the recorded signature. signed holds the events of the signatures before it.
 func (s *Signer) checkPart(signed map[string]event) error {
 	ev, ok := signed[s.ID]
 	if !ok {
@@ -288,7 +287,7 @@ func (s *Signer) checkPart(signed map[string]event) error {
 		return nil
 	}
 	if of, ok := signed[s.WitnessFor]; !ok || of.seq >= ev.seq {
-		return fmt.Errorf("signer %s is a witness of nobody who had signed", s.ID)
+		return fmt.Errorf("signer %s is the witness of a person who had not signed", s.ID)
 	}
 	return nil
 }

@@ -45,28 +45,27 @@ type Manifest struct {
 	All      []File    `json:"documents"`  // all of the envelope, in order
 	Signers  []Signer  `json:"signers"`
 	Values   []Value   `json:"values"`
-	// Attachments are the files that signers gave for fields of this document.
+	// Attachments lists the files that signers attached to fields of this document.
 	Attachments []Attachment `json:"attachments,omitempty"`
-	// Appearance is what the document looked like to its signers.
+	// Appearance records what the document looked like to its signers.
 	Appearance *Appearance `json:"appearance,omitempty"`
 	Audit      Audit       `json:"audit"`
 	Verify     string      `json:"verifyUrl,omitempty"`
 	Original   Placement   `json:"original"`
-	// Pages is how many pages the sealed file has; CertificatePage, the first
-	// one of the certificate, which reaches to the last.
+	// Pages is the number of pages of the sealed file. CertificatePage is the first page of the certificate, which
+	// extends to the last page.
 	Pages           int `json:"pages"`
 	CertificatePage int `json:"certificatePage"`
 }
 
-// Placement says how the original is contained in the sealed PDF.
+// Placement describes how the original is contained in the sealed PDF.
 type Placement struct {
 	SHA256 string `json:"sha256"`
 	Size   int64  `json:"size"`
 	// As is "prefix": the file begins with the original's bytes. With Prepared, "prefix" means that the prepared file
 	// begins with the original's bytes, and "attached" that the original is a separate attachment.
 	As string `json:"as"`
-	// Prepared is the file that people read and that was sealed, where something was
-	// taken out of the original before.
+	// Prepared describes the sealed file if content was removed from the original.
 	Prepared *Prepared `json:"prepared,omitempty"`
 }
 
@@ -104,15 +103,15 @@ type Signer struct {
 	ConsentVersion string     `json:"consentVersion,omitempty"`
 	SignedAt       *time.Time `json:"signedAt,omitempty"`
 	IP             string     `json:"ip,omitempty"`
-	// Shown is what the signer was shown of others' values; absent if it is not known.
+	// Shown records which values of others the signer was shown; absent if unknown.
 	Shown *Shown `json:"shown,omitempty"`
-	// Part is what part the person plays, where that is not a signer's own.
+	// Part is the signer's role, if it is not that of an ordinary signer.
 	Part
-	// Previous lists the persons who were the signer before, oldest first.
+	// Previous lists the earlier signers in this place, oldest first.
 	Previous []PreviousSigner `json:"previous,omitempty"`
 }
 
-// PreviousSigner is a person whose place another took.
+// PreviousSigner is a signer who was replaced.
 type PreviousSigner struct {
 	Name   string    `json:"name"`
 	Email  string    `json:"email"`
@@ -120,15 +119,15 @@ type PreviousSigner struct {
 	Reason string    `json:"reason,omitempty"`
 }
 
-// Shown is what a signer was shown of others' values. The digest is
-// recomputed from the events signer.signed of those signers.
+// Shown records whose values a signer was shown. The digest is recomputed from the signer.signed events of those
+// signers.
 type Shown struct {
 	Digest    string   `json:"digest"`    // lower-case hex, as in the signer's event signer.signed
 	Signers   []string `json:"signers"`   // ids of those whose values it covers
 	Confirmed bool     `json:"confirmed"` // the request to sign named the digest
 }
 
-// Kind is what a field holds.
+// Kind is the kind of a field.
 type Kind string
 
 // Value is the value of one field. A picture is named by its hash.
@@ -146,7 +145,7 @@ type Value struct {
 	Option   string     `json:"option,omitempty"` // of a radio field: the chosen option
 }
 
-// Attachment is a file that a signer gave, embedded under AttachmentPrefix and its id.
+// Attachment is a file that a signer attached, embedded under AttachmentPrefix and its id.
 type Attachment struct {
 	ID       string `json:"id"`
 	FieldID  string `json:"fieldId"`
@@ -262,14 +261,13 @@ func Open(b []byte) (m Manifest, kid string, key *ecdsa.PublicKey, err error) {
 	if err := json.Unmarshal(payload, &m); err != nil || m.Type != Type {
 		return m, h.Kid, key, fmt.Errorf("%w: unexpected payload", ErrMalformed)
 	}
-	// Two readers of one JSON text can see two things in it: keys that stand
-	// twice or differ in case, members that one does not know. So only the text
-	// that Sign writes is accepted.
+	// Two parsers can read one JSON text differently, for example if it contains duplicate keys, keys that differ only
+	// in case, or unknown members. Only the text that Sign writes is accepted.
 	header, err1 := json.Marshal(h)
 	again, err2 := json.Marshal(m)
 	outer, err3 := json.MarshalIndent(j, "", "  ")
 	if errors.Join(err1, err2, err3) != nil || !bytes.Equal(header, rawHeader) || !bytes.Equal(again, payload) || !bytes.Equal(outer, b) {
-		return m, h.Kid, key, fmt.Errorf("%w: it is not written as the seal writes it", ErrMalformed)
+		return m, h.Kid, key, fmt.Errorf("%w: it is not in the canonical form of a seal", ErrMalformed)
 	}
 	return m, h.Kid, key, nil
 }
@@ -287,7 +285,7 @@ const (
 	SignaturesRemoved = "signatures_removed"
 )
 
-// Prepared is the file that people read and that was sealed.
+// Prepared describes the file that was read and sealed in place of the original.
 type Prepared struct {
 	SHA256  string           `json:"sha256"`
 	Size    int64            `json:"size"`
@@ -295,7 +293,7 @@ type Prepared struct {
 	Writer  int              `json:"writer"` // version of the format of the appended bytes; 0: a separate file
 	Options prepare.Options  `json:"options"`
 	Changes []prepare.Change `json:"changes"`
-	// Plan is what the writer took out, in detail.
+	// Plan lists in detail what the writer removed.
 	Plan *revision1.Plan `json:"plan,omitempty"`
 	// Attachment is the number of the object that holds the original of a rewritten
 	// file, and Name its name among the attachments.
@@ -316,13 +314,13 @@ type Signature struct {
 type Part struct {
 	// Kind is approver, viewer or in_person.
 	Kind string `json:"kind,omitempty"`
-	// Host had the link and handed the device over.
+	// Host had the link and handed over the device.
 	Host *Host `json:"host,omitempty"`
 	// WitnessFor is the id of the signer whose signature the person witnessed.
 	WitnessFor string `json:"witnessFor,omitempty"`
 }
 
-// Host is who handed an in-person signer the device.
+// Host is the person who handed the device to an in-person signer.
 type Host struct {
 	Name  string `json:"name"`
 	Email string `json:"email"`

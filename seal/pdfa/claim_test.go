@@ -20,7 +20,7 @@ const (
 	id   = `"http://www.aiim.org/pdfa/ns/id/"`
 )
 
-// withMetadata is a PDF whose catalog names a stream, and nothing else.
+// withMetadata returns a PDF whose catalog names a stream, and nothing else.
 func withMetadata(dict string, xmp []byte) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.7\n")

@@ -16,8 +16,8 @@ const (
 	maxAspect   = 100  // of the picture: the longer side by the shorter one
 )
 
-// checkVisible refuses a picture of which nothing would be seen on white paper. What counts as ink is dark enough there; it
-// must reach far enough, and have as many pixels as a broken line of that length.
+// checkVisible rejects a picture that would be invisible on white paper. Its ink must be dark enough, extend far
+// enough, and have as many pixels as a broken line of that length.
 func checkVisible(img *image.NRGBA) error {
 	w, h := img.Rect.Dx(), img.Rect.Dy()
 	light, ink, pixels := luminances(), image.Rectangle{}, 0
@@ -40,7 +40,7 @@ func checkVisible(img *image.NRGBA) error {
 		}
 	}
 	if pixels == 0 {
-		return refusal.New(refusal.PNGInvalid, "The picture has no visible content on white paper. Use dark ink on a white or transparent background.")
+		return refusal.New(refusal.PNGInvalid, "The picture has no content that is visible on white paper. Use dark ink on a white or transparent background.")
 	}
 	length, side := max(ink.Dx(), ink.Dy()), max(w, h)
 	if length < minInk || float64(length) < minInkShare*float64(side) || pixels < length/2 || side > maxAspect*min(w, h) {

@@ -15,7 +15,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// inked is a picture of one rectangle on a ground.
+// inked returns a picture of one rectangle on a ground.
 func inked(t *testing.T, w, h int, ground color.NRGBA, ink image.Rectangle, c color.NRGBA) []byte {
 	t.Helper()
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
@@ -93,9 +93,9 @@ func TestPictures_ThatShowNothing(t *testing.T) {
 		b    []byte
 		says string
 	}{
-		"white":              {inked(t, 300, 100, white, image.Rectangle{}, dark), "no visible content"},
-		"near-white":         {inked(t, 300, 100, white, image.Rect(10, 10, 200, 60), color.NRGBA{240, 240, 240, 255}), "no visible content"},
-		"nearly transparent": {inked(t, 300, 100, color.NRGBA{}, image.Rect(10, 10, 200, 60), color.NRGBA{A: 20}), "no visible content"},
+		"white":              {inked(t, 300, 100, white, image.Rectangle{}, dark), "no content that is visible"},
+		"near-white":         {inked(t, 300, 100, white, image.Rect(10, 10, 200, 60), color.NRGBA{240, 240, 240, 255}), "no content that is visible"},
+		"nearly transparent": {inked(t, 300, 100, color.NRGBA{}, image.Rect(10, 10, 200, 60), color.NRGBA{A: 20}), "no content that is visible"},
 		"one pixel":          {inked(t, 1, 1, dark, image.Rectangle{}, dark), "too small"},
 		"one dot":            {inked(t, 300, 100, color.NRGBA{}, image.Rect(10, 10, 13, 13), dark), "too small"},
 		"a hairline":         {inked(t, 2000, 1, dark, image.Rectangle{}, dark), "too small"},

@@ -89,7 +89,7 @@ type encodedImage struct {
 // maxLosslessPage bounds a picture that is stored without loss, in bytes; a larger one becomes JPEG.
 const maxLosslessPage = 8 << 20
 
-// encodeSamples encodes pixels on white: those of a photograph as JPEG, others without loss.
+// encodeSamples encodes pixels on white: JPEG for photographs, lossless otherwise.
 func encodeSamples(img image.Image, format string) (encodedImage, error) {
 	if format == "jpeg" {
 		return jpegSamples(img)
@@ -110,7 +110,7 @@ func encodeSamples(img image.Image, format string) (encodedImage, error) {
 	if out.Len() > maxLosslessPage {
 		return jpegSamples(lossless)
 	}
-	// The samples of a PNG are those of a PDF with PNG predictors (ISO 32000-2, 7.4.4.4).
+	// PNG samples are stored unchanged, because PDF supports PNG predictors (ISO 32000-2, 7.4.4.4).
 	entries := fmt.Sprintf("/ColorSpace%s/Filter/FlateDecode/DecodeParms<</Predictor 15/Colors %d/BitsPerComponent 8/Columns %d>>", space, components, size.X)
 	return encodedImage{pngSamples(out.Bytes()), entries}, nil
 }

@@ -22,7 +22,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// cornered is a white picture with a red upper left corner.
+// cornered returns a white picture with a red upper left corner.
 func cornered(img draw.Image) image.Image {
 	r := img.Bounds()
 	for y := range r.Dy() {

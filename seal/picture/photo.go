@@ -13,7 +13,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// Bounds of a picture that is attached: a photograph, mostly.
+// Limits of an attached picture, usually a photograph.
 const (
 	maxPhotoSide   = 16_384
 	maxPhotoPixels = 50_000_000
@@ -108,7 +108,7 @@ func turn(img image.Image, orientation int) image.Image {
 	return dst
 }
 
-// exifOrientation is the orientation that a JPEG's EXIF data gives, 1 where it gives none.
+// exifOrientation returns the orientation that a JPEG's EXIF data gives, 1 where it gives none.
 func exifOrientation(b []byte) int {
 	for at := 2; at+4 <= len(b) && b[at] == 0xff; { // the segments before the picture (ITU T.81, B.1.1)
 		marker, size := b[at+1], int(binary.BigEndian.Uint16(b[at+2:]))
@@ -124,7 +124,7 @@ func exifOrientation(b []byte) int {
 	return 1
 }
 
-// tiffOrientation is the value of tag 274 in the first directory of a TIFF structure.
+// tiffOrientation returns the value of tag 274 in the first directory of a TIFF structure.
 func tiffOrientation(b []byte) int {
 	const tagOrientation, typeShort, entrySize = 0x112, 3, 12
 	if len(b) < 8 {

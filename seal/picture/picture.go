@@ -149,7 +149,7 @@ func toNRGBA(img image.Image) *image.NRGBA {
 	return n
 }
 
-// scaled is a picture made larger or smaller by a factor.
+// scaled returns a picture made larger or smaller by a factor.
 func scaled(img image.Image, k float64, by xdraw.Scaler) *image.NRGBA {
 	r := img.Bounds()
 	out := image.NewNRGBA(image.Rect(0, 0, max(1, int(float64(r.Dx())*k)), max(1, int(float64(r.Dy())*k))))
@@ -199,10 +199,10 @@ func (p *Checker) Check(b []byte) (Picture, error) {
 	if c, ok := p.checked[key]; ok {
 		return c.Picture, c.err
 	}
-	// Whatever it claims counts, also if it is refused in the end.
+	// The claimed size counts even if the picture is rejected.
 	if cfg, err := png.DecodeConfig(bytes.NewReader(b)); err == nil && cfg.Width <= maxPNGSide && cfg.Height <= maxPNGSide {
 		if p.pixels += cfg.Width * cfg.Height; p.pixels > maxAllPixels {
-			return Picture{}, refusal.New(refusal.PNGTooLarge, "The pictures have too many pixels altogether. Use smaller ones, or the same one in several fields.")
+			return Picture{}, refusal.New(refusal.PNGTooLarge, "The pictures have too many pixels in total. Use smaller pictures, or the same picture in several fields.")
 		}
 	}
 	var c checkedPicture

@@ -16,7 +16,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// plain is a grey picture 4,000 pixels wide.
+// plain returns a grey picture 4,000 pixels wide.
 func plain(t *testing.T, h int) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -15,8 +15,7 @@ import (
 // MaxBytes bounds the file of a signature, in bytes.
 const MaxBytes = maxPNGBytes
 
-// Memory returns the number of bytes that Checker.Check takes for a picture, by what its header claims. It is an
-// upper estimate.
+// Memory returns an upper estimate, in bytes, of the memory that Checker.Check uses for a picture with this header.
 func Memory(b []byte) int64 {
 	const encoding = 1 << 20
 	cfg, err := png.DecodeConfig(bytes.NewReader(b))
@@ -102,7 +101,7 @@ func pictureIn(ctx context.Context, pool *sandbox.Pool, b sandbox.Bounds, task b
 	var a decodedPicture
 	err := pool.Run(ctx, b, task, file, size, &a, maxPictureAnswer)
 	if _, refused := errors.AsType[*refusal.Error](err); refused {
-		return nil, refusal.New(refusal.PictureTooLarge, "The picture takes too much time or memory to decode. Use a smaller one.")
+		return nil, refusal.New(refusal.PictureTooLarge, "The picture requires too much time or memory to decode. Use a smaller picture.")
 	}
 	if err != nil {
 		return nil, err

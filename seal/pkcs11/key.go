@@ -24,8 +24,8 @@ type Config struct {
 	ID        []byte // CKA_ID of the key pair; one of both is optional
 }
 
-// ErrNotBuilt says that the program was built without support for modules.
-var ErrNotBuilt = errors.New("pkcs11: this program cannot open keys in a hardware module: build it with `make build TAGS=pkcs11`")
+// ErrNotBuilt reports that the program was built without support for modules.
+var ErrNotBuilt = errors.New("pkcs11: this program was built without support for hardware modules: build it with `make build TAGS=pkcs11`")
 
 // Key is a signing key on a token. Close ends the session with it.
 type Key interface {

@@ -134,7 +134,7 @@ func sealWith(t *testing.T, key crypto.Signer) {
 	require.Contains(t, string(out), "Signature is Valid")
 }
 
-// signedByOne is the audit chain of an envelope with one document and one signer.
+// signedByOne returns the audit chain of an envelope with one document and one signer.
 func signedByOne(t *testing.T, hash string, at time.Time) (events []json.RawMessage, head string) {
 	t.Helper()
 	head = strings.Repeat("0", 64)

@@ -55,12 +55,12 @@ func ParseURI(s string) (Config, error) {
 	case (c.Token == "") == (c.Serial == ""):
 		return Config{}, errors.New("pkcs11: the URI must name either token or serial")
 	case c.Key == "" && len(c.ID) == 0:
-		return Config{}, errors.New("pkcs11: the URI lacks object or id, which name the key")
+		return Config{}, errors.New("pkcs11: the URI lacks object or id of the key")
 	}
 	return c, nil
 }
 
-// setPath takes an attribute that says which key it is (RFC 7512, 2.3).
+// setPath sets an attribute that identifies the key (RFC 7512, 2.3).
 func (c *Config) setPath(name, value string) error {
 	switch name {
 	case "token":
@@ -81,7 +81,7 @@ func (c *Config) setPath(name, value string) error {
 	return nil
 }
 
-// setQuery takes an attribute that says how to get at the key (RFC 7512, 2.4).
+// setQuery sets an attribute for access to the key (RFC 7512, 2.4).
 func (c *Config) setQuery(name, value string) error {
 	switch name {
 	case "module-path":
@@ -92,7 +92,7 @@ func (c *Config) setQuery(name, value string) error {
 			return errors.New("pkcs11: pin-source must be the absolute path of a file")
 		}
 	case "pin-value":
-		return errors.New("pkcs11: a PIN does not belong in the URI; give it apart, or in a file named by pin-source")
+		return errors.New("pkcs11: the URI must not contain a PIN; set it separately, or in a file named by pin-source")
 	default:
 		return fmt.Errorf("pkcs11: the URI's attribute %q is not supported; use module-path and pin-source", name)
 	}

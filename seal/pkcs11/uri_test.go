@@ -38,7 +38,7 @@ func TestParseURI(t *testing.T) {
 		"pkcs11:token=t;object=o;slot-id=3?module-path=/":                  `"slot-id"`,
 		"pkcs11:token=t;object=o;type=cert?module-path=/":                  "private",
 		"pkcs11:token=t;object=o?module-name=hsm":                          `"module-name"`,
-		"pkcs11:token=t;object=o?module-path=/l.so&pin-value=hunter2":      "does not belong",
+		"pkcs11:token=t;object=o?module-path=/l.so&pin-value=hunter2":      "must not contain a PIN",
 		"pkcs11:token=t;object=o?module-path=/l.so&pin-source=|hunter2":    "absolute path",
 		"pkcs11:token=t;object=o?module-path=/l.so&pin-source=http://pins": "absolute path",
 	} {

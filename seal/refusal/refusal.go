@@ -3,16 +3,16 @@ package refusal
 
 import "fmt"
 
-// Error says that a PDF, a picture or a text is not accepted, and why.
-// The caller's input is wrong: trying again cannot help.
+// Error reports that a PDF, a picture or a text is not accepted, and why. The
+// caller's input is wrong: trying again cannot help.
 type Error struct {
-	// Code is stable and made for programs: not_a_pdf, pdf_encrypted, …
+	// Code is stable and intended for programs: not_a_pdf, pdf_encrypted, …
 	Code string
-	// Message is written for people and safe to show to them.
+	// Message is intended for people and safe to show to them.
 	Message string
 }
 
-// New makes a refusal.
+// New returns a refusal.
 func New(code, message string) *Error { return &Error{code, message} }
 
 // Error returns the message.
@@ -53,10 +53,10 @@ const (
 
 // Ambiguous rejects a PDF whose structure programs read in several ways.
 func Ambiguous(format string, args ...any) *Error {
-	return &Error{PDFAmbiguous, "Programs read the structure of this PDF in several ways: " + fmt.Sprintf(format, args...) + "."}
+	return &Error{PDFAmbiguous, "Programs interpret the structure of this PDF differently: " + fmt.Sprintf(format, args...) + "."}
 }
 
-// TooLong refuses a PDF that took too long.
+// TooLong rejects a PDF whose examination exceeded the time limit.
 func TooLong() *Error {
-	return &Error{PDFTooComplex, "The PDF is too complex: examining it took too long."}
+	return &Error{PDFTooComplex, "The PDF is too complex: processing it took too long."}
 }

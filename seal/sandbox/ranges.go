@@ -19,7 +19,7 @@ const (
 	keptBlocks = 64
 )
 
-var errRange = errors.New("seal: the validator asked for what is not in the file")
+var errRange = errors.New("seal: the validator requested bytes outside the file")
 
 // serveRanges serves the requests of a process until it begins its response.
 func serveRanges(out *bufio.Reader, in io.Writer, file *dataSource, r io.ReaderAt, size int64) error {

@@ -39,7 +39,7 @@ type Pool struct {
 	shut bool
 }
 
-// Keep says how processes are kept for the next file.
+// Keep configures how long processes are kept for the next file.
 type Keep struct {
 	Idle  int           // maximum number of idle processes
 	Time  time.Duration // each waits so long
@@ -51,14 +51,13 @@ var defaultKeep = Keep{Idle: 2, Time: 10 * time.Second, Files: 100, Size: 1 << 2
 
 const maxFile = 100 << 20 // bytes of a file
 
-// What a process may take for one file by default.
+// Default limits of a process for one file.
 const (
 	DefaultMemory = 512 << 20
 	DefaultCPU    = 20 * time.Second
 )
 
-// Task is what a process does with a file, within the bounds of the process. The
-// answer is sent as JSON.
+// Task processes a file within the limits of the process. The result is sent as JSON.
 type Task func(ctx context.Context, file io.ReaderAt, size int64, b Bounds) (answer any)
 
 // inParts marks a task that receives only the parts of its file that it requests.
@@ -67,14 +66,13 @@ const inParts = 0x80
 // InParts returns the task in the form that receives only the parts of the file that it requests.
 func InParts(task byte) byte { return task | inParts }
 
-// New makes processes by a command line that calls Serve: the
-// full path of the program with its arguments.
+// New returns a pool whose processes run a command that calls Serve: the full path of the program with its arguments.
 func New(command ...string) *Pool { return NewKeeping(defaultKeep, command...) }
 
-// NewKeeping is New with processes that are kept in another way.
+// NewKeeping is like New, with the given retention of idle processes.
 func NewKeeping(keep Keep, command ...string) *Pool { return &Pool{command: command, keep: keep} }
 
-// Close ends the processes that wait.
+// Close ends the idle processes.
 func (v *Pool) Close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -105,18 +103,18 @@ func (v *Pool) Run(ctx context.Context, b Bounds, task byte, r io.ReaderAt, size
 	case errors.Is(err, errValidatorTime):
 		return refusal.TooLong()
 	case errors.Is(err, errValidatorEnded): // it died of the file: too much memory, or a stack without end
-		return refusal.New(refusal.PDFTooComplex, "The PDF is too complex: examining it took too much memory.")
+		return refusal.New(refusal.PDFTooComplex, "The PDF is too complex: processing it required too much memory.")
 	case err != nil:
 		return err
 	}
 	v.give(p, size)
 	if err := json.Unmarshal(line, answer); err != nil {
-		return fmt.Errorf("seal: answer of the validator: %w", err)
+		return fmt.Errorf("seal: response of the validator: %w", err)
 	}
 	return nil
 }
 
-// take finds a process that waits, or starts one.
+// take returns an idle process, or starts one.
 func (v *Pool) take(ctx context.Context, b Bounds) (*validator, error) {
 	v.mu.Lock()
 	for i := len(v.idle) - 1; i >= 0; i-- {
@@ -163,7 +161,7 @@ type validator struct {
 	expiry *time.Timer // while it waits
 }
 
-// Bounds are what a process may take for one file.
+// Bounds are the limits of a process for one file.
 type Bounds struct {
 	Memory int64         // bytes
 	CPU    time.Duration // of all processors
@@ -208,7 +206,7 @@ var (
 	errValidatorTime  = errors.New("seal: the validator took too long")
 )
 
-// ask has one file examined. After an error the process is gone.
+// ask sends one file to the process and reads the result. After an error the process has ended.
 func (p *validator) ask(ctx context.Context, task byte, r io.ReaderAt, size int64, most int) (line []byte, err error) {
 	stop := context.AfterFunc(ctx, func() { _ = p.cmd.Process.Kill() })
 	defer func() {
@@ -259,13 +257,13 @@ func (s *dataSource) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Answer is how a task ended; tasks that find out more embed it.
+// Answer is the outcome of a task. Tasks with further results embed it.
 type Answer struct {
 	Refusal *refusal.Error `json:"refusal,omitempty"`
 	Error   string         `json:"error,omitempty"`
 }
 
-// Err returns what the task ended with.
+// Err returns the error of the task.
 func (a *Answer) Err() error {
 	if a.Refusal != nil {
 		return a.Refusal
@@ -276,17 +274,17 @@ func (a *Answer) Err() error {
 	return nil
 }
 
-// Set keeps an error of the file or of reading it.
+// Set records an error of the file or of reading it.
 func (a *Answer) Set(err error) {
 	if err != nil && !errors.As(err, &a.Refusal) {
 		a.Error = "the file could not be read"
 	}
 }
 
-// Serve is the other side of Pool: it examines the PDFs that come
-// on in, writes an answer to each on out, and returns the exit status when in
-// ends. It ends the process when a file takes more memory or time of the
-// processors than its environment allows.
+// Serve returns the other side of Pool: it examines the PDFs that come on in,
+// writes an answer to each on out, and returns the exit status when in ends. It
+// ends the process when a file takes more memory or time of the processors than
+// its environment allows.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, tasks map[byte]Task) int {
 	b := Bounds{DefaultMemory, DefaultCPU}
 	if n, err := strconv.ParseInt(os.Getenv(validatorMemory), 10, 64); err == nil && n > 0 {

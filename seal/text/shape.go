@@ -188,7 +188,7 @@ func (sh *shaper) line(w shaping.Line, text []rune, levels []bidi.Level) (Line, 
 
 func (sh *shaper) run(o *shaping.Output, text []rune) (Run, error) {
 	from, to := o.Runes.Offset, o.Runes.Offset+o.Runes.Count
-	// The mark for cut-off text is a separate run, with a text of its own.
+	// The ellipsis of truncated text is a separate run with its own text.
 	cut := len(o.Glyphs) == 1 && o.Runes.Count != 1 && o.Glyphs[0].TextIndex() == 0 && o.Glyphs[0].RunesCount() == 1
 	run := Run{Font: sh.byFace[o.Face], Plain: true}
 	if run.Font == nil {

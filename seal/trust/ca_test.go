@@ -74,7 +74,7 @@ func issueFor(t testing.TB, by *identity, tmpl *x509.Certificate, key *ecdsa.Pri
 	return made
 }
 
-// authority is the template of a certificate for issuing others.
+// authority returns the template of a certificate for issuing others.
 func authority(name string) *x509.Certificate {
 	return &x509.Certificate{
 		Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
@@ -82,7 +82,7 @@ func authority(name string) *x509.Certificate {
 	}
 }
 
-// sealing is the template of a proper sealing certificate.
+// sealing returns the template of a proper sealing certificate.
 func sealing(organisation string) *x509.Certificate {
 	return &x509.Certificate{
 		Subject: pkix.Name{CommonName: "Document seal", Organization: []string{organisation}}, KeyUsage: x509.KeyUsageDigitalSignature,
@@ -90,7 +90,7 @@ func sealing(organisation string) *x509.Certificate {
 	}
 }
 
-// stamping is the template of a proper time-stamp authority.
+// stamping returns the template of a proper time-stamp authority.
 func stamping() *x509.Certificate { return stampingWith(true, timeStamping) }
 
 func stampingWith(critical bool, usages ...asn1.ObjectIdentifier) *x509.Certificate {
@@ -104,7 +104,7 @@ func stampingWith(critical bool, usages ...asn1.ObjectIdentifier) *x509.Certific
 	}
 }
 
-// chain is the certificate and those above it.
+// chain returns the certificate and those above it.
 func (i *identity) chain() []*x509.Certificate {
 	var out []*x509.Certificate
 	for ; i != nil; i = i.by {
@@ -113,7 +113,7 @@ func (i *identity) chain() []*x509.Certificate {
 	return out
 }
 
-// crl is a revocation list of i. change may alter it before it is signed.
+// crl returns a revocation list of i. change may alter it before it is signed.
 func (i *identity) crl(at time.Time, change func(*x509.RevocationList)) []byte {
 	i.t.Helper()
 	list := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: at, NextUpdate: at.AddDate(0, 0, 7)}
@@ -132,7 +132,7 @@ func revoking(c *identity, at time.Time, reason int) func(*x509.RevocationList) 
 	}
 }
 
-// ocsp is an answer about c, signed by responder.
+// ocsp returns an answer about c, signed by responder.
 func (i *identity) ocsp(c, responder *identity, at time.Time, change func(*ocsp.Response)) []byte {
 	i.t.Helper()
 	r := ocsp.Response{Status: ocsp.Good, SerialNumber: c.cert.SerialNumber, ThisUpdate: at, NextUpdate: at.AddDate(0, 0, 7), IssuerHash: crypto.SHA256}

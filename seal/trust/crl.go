@@ -43,9 +43,8 @@ func parseCRL(der []byte) (*x509.RevocationList, error) {
 	return list, nil
 }
 
-// answerOfCRL reads what a revocation list says about a certificate. A list that
-// is not the complete one for this certificate (a delta, an indirect one, one
-// for some reasons, or for other certificates) is an error.
+// answerOfCRL returns the status of a certificate in a revocation list. A list that is not complete for this
+// certificate is an error: a delta or indirect list, or one limited to some reasons or other certificates.
 func answerOfCRL(list *x509.RevocationList, c, issuer *x509.Certificate, may *checks) (Answer, error) {
 	if !bytes.Equal(list.RawIssuer, c.RawIssuer) || !bytes.Equal(c.RawIssuer, issuer.RawSubject) {
 		return Answer{}, errOther
@@ -57,7 +56,7 @@ func answerOfCRL(list *x509.RevocationList, c, issuer *x509.Certificate, may *ch
 		return Answer{}, err
 	}
 	if err := list.CheckSignatureFrom(issuer); err != nil {
-		return Answer{}, errors.New("the revocation list is not signed by the certificate's authority")
+		return Answer{}, errors.New("the revocation list is not signed by the certificate's issuer")
 	}
 	a := Answer{Updated: list.ThisUpdate.UTC()}
 	for i := range list.RevokedCertificateEntries {
@@ -65,7 +64,7 @@ func answerOfCRL(list *x509.RevocationList, c, issuer *x509.Certificate, may *ch
 		for _, x := range e.Extensions {
 			known := x.Id.Equal(oidReasonCode) || x.Id.Equal(oidInvalidityDate)
 			if x.Id.Equal(oidCertificateIssuer) || x.Critical && !known {
-				return Answer{}, errors.New("the revocation list speaks of other authorities' certificates")
+				return Answer{}, errors.New("the revocation list covers certificates of other authorities")
 			}
 		}
 		if e.SerialNumber.Cmp(c.SerialNumber) == 0 {
@@ -81,17 +80,17 @@ func checkScope(list *x509.RevocationList, c *x509.Certificate) error {
 	for _, x := range list.Extensions {
 		switch {
 		case x.Id.Equal(oidDeltaIndicator):
-			return errors.New("the revocation list is a delta of another")
+			return errors.New("the revocation list is a delta list")
 		case x.Id.Equal(oidDistributionPoint):
 			var p issuingDistributionPoint
 			if rest, err := asn1.Unmarshal(x.Value, &p); err != nil || len(rest) > 0 {
-				return errors.New("the revocation list does not say for which certificates it is")
+				return errors.New("the revocation list has no readable scope")
 			}
 			if err := p.check(c); err != nil {
 				return err
 			}
 		case x.Critical:
-			return errors.New("the revocation list has a critical extension that is not known here")
+			return errors.New("the revocation list has an unsupported critical extension")
 		}
 	}
 	return nil
@@ -100,21 +99,20 @@ func checkScope(list *x509.RevocationList, c *x509.Certificate) error {
 func (p *issuingDistributionPoint) check(c *x509.Certificate) error {
 	switch {
 	case p.Indirect:
-		return errors.New("the revocation list is indirect")
+		return errors.New("the revocation list is an indirect list")
 	case p.OnlyReasons.BitLength > 0:
-		return errors.New("the revocation list is for some reasons only")
+		return errors.New("the revocation list covers only some revocation reasons")
 	case p.OnlyAttributes, p.OnlyUserCerts && c.IsCA, p.OnlyCACerts && !c.IsCA, len(p.Point.RelativeName) > 0:
-		return errors.New("the revocation list is for other certificates")
+		return errors.New("the revocation list covers other certificates")
 	case len(p.Point.FullName) > 0 && !slices.ContainsFunc(p.Point.FullName, func(n asn1.RawValue) bool {
 		return n.Class == asn1.ClassContextSpecific && n.Tag == tagURI && slices.Contains(c.CRLDistributionPoints, string(n.Bytes))
 	}):
-		return errors.New("the revocation list is for certificates that name another address")
+		return errors.New("the revocation list covers certificates with another distribution point")
 	}
 	return nil
 }
 
-// revoke notes a revocation. The key may be said to be unsafe for longer than it
-// is revoked (invalidityDate): then that date counts.
+// revoke records a revocation. If the key has been unsafe for longer (invalidityDate), that date applies.
 func (a *Answer) revoke(at time.Time, reason int, extensions []pkix.Extension) {
 	for _, x := range extensions {
 		var since time.Time

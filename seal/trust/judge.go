@@ -17,8 +17,7 @@ const (
 	Contradictory               // it contradicts a known fact
 )
 
-// Finding is an outcome: which one, and what a sentence about it names. The
-// codes are listed beside Judgement.
+// Finding is an outcome with the values for its sentence. Judgement lists the codes.
 type Finding struct {
 	Status Status
 	Code   string
@@ -82,21 +81,21 @@ const (
 	CodeOtherKey   = "other"       // than the one known by that id
 )
 
-// Judgement is the answer to all questions.
+// Judgement contains the outcome of every check.
 type Judgement struct {
 	Sealer     Finding
 	By         string // who sealed, for a sentence; believed if Sealer is trusted
 	Stamps     []Finding
 	Revocation Finding
 	RecordKey  Finding
-	// Proven is before when the seal existed for certain: the time of the
-	// innermost time-stamp that is trusted; zero if there is none.
+	// Proven is the time before which the seal certainly existed, from the innermost trusted time-stamp; zero if there
+	// is none.
 	Proven time.Time
-	// HasStatements says that evidence speaks of the sealing certificate.
+	// HasStatements reports that the evidence covers the sealing certificate.
 	HasStatements bool
 }
 
-// Skew is how far the clocks of authorities and of who seals may differ.
+// Skew is the maximum difference between the clocks of authorities and sealers.
 const Skew = 5 * time.Minute
 
 // Judge judges a seal at a moment. The outermost time-stamp is judged now, each
@@ -123,9 +122,8 @@ func (p Policy) Judge(in Seal, now time.Time) Judgement {
 	return j
 }
 
-// JudgeStamps judges time-stamps that are of no seal, as Judge does: the first
-// one now, each further one at the time that the last trusted one before it
-// proves. They are ordered so that each proves what those after it are about.
+// JudgeStamps judges time-stamps that do not belong to a seal, as Judge does: the first one now, each further one at
+// the time that the last trusted one before it proves. Each time-stamp must cover the following ones.
 func (p Policy) JudgeStamps(stamps []Stamp, evidence Evidence, now time.Time) []Finding {
 	found, _ := p.stamps(stamps, time.Time{}, now, parseStatements(evidence))
 	return found
@@ -190,7 +188,7 @@ func (p Policy) stamp(s Stamp, at time.Time, known statements) Finding {
 	return f
 }
 
-// sealer judges who sealed, and returns the chain that it rests on.
+// sealer judges the sealer, and returns its certificate chain.
 func (p Policy) sealer(in Seal, at time.Time, proven bool) (Finding, []*x509.Certificate) {
 	leaf := in.Certificates[0]
 	chain := Chain(leaf, in.Certificates)

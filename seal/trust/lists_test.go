@@ -26,7 +26,7 @@ func TestRevocationLists(t *testing.T) {
 	require.Equal(t, [][]byte{der, der}, got)
 	for want, b := range map[string][]byte{
 		"no PEM block":             nil,
-		"holds a certificate":      slices.Concat(list, block("CERTIFICATE", root.cert.Raw)),
+		"contains a certificate":   slices.Concat(list, block("CERTIFICATE", root.cert.Raw)),
 		"list that cannot be read": block("X509 CRL", der[:len(der)-1]),
 	} {
 		_, err := trust.RevocationLists(b)

@@ -89,15 +89,15 @@ type ocspAnswer struct {
 
 func parseOCSP(der []byte) (*ocspAnswer, error) {
 	var outer ocspResponse
-	bad := errors.New("the OCSP answer cannot be read")
+	bad := errors.New("the OCSP response cannot be read")
 	if len(der) > MaxOCSP {
-		return nil, errors.New("the OCSP answer is too large")
+		return nil, errors.New("the OCSP response is too large")
 	}
 	if rest, err := asn1.Unmarshal(der, &outer); err != nil || len(rest) > 0 {
 		return nil, bad
 	}
 	if outer.Status != 0 || !outer.Bytes.Type.Equal(oidBasicResponse) {
-		return nil, errors.New("the OCSP answer holds no answer")
+		return nil, errors.New("the OCSP response is empty")
 	}
 	o := &ocspAnswer{}
 	if rest, err := asn1.Unmarshal(outer.Bytes.Response, &o.basic); err != nil || len(rest) > 0 {
@@ -107,7 +107,7 @@ func parseOCSP(der []byte) (*ocspAnswer, error) {
 		return nil, bad
 	}
 	if len(o.basic.Certificates) > maxResponderCertificates || len(o.basic.Data.Responses) > maxResponses {
-		return nil, errors.New("the OCSP answer has too many certificates or answers")
+		return nil, errors.New("the OCSP response contains too many certificates or responses")
 	}
 	for _, raw := range o.basic.Certificates {
 		c, err := x509.ParseCertificate(raw.FullBytes)
@@ -164,7 +164,7 @@ func (o *ocspAnswer) about(c, issuer *x509.Certificate, may *checks) (Answer, er
 	return a, o.checkSignature(issuer, may)
 }
 
-var errCritical = errors.New("the OCSP answer has a critical extension that is not known here")
+var errCritical = errors.New("the OCSP response has an unsupported critical extension")
 
 func hasCritical(extensions []pkix.Extension) bool {
 	return slices.ContainsFunc(extensions, func(x pkix.Extension) bool { return x.Critical })
@@ -196,7 +196,7 @@ func (r *singleResponse) names(issuer *x509.Certificate) bool {
 func (o *ocspAnswer) checkSignature(issuer *x509.Certificate, may *checks) error {
 	algorithm, ok := signatureAlgorithms[o.basic.Algorithm.Algorithm.String()]
 	if !ok {
-		return errors.New("the OCSP answer is signed in a way that is not known here")
+		return errors.New("the OCSP response has an unsupported signature algorithm")
 	}
 	signed := func(c *x509.Certificate) bool {
 		return may.take() == nil && c.CheckSignature(algorithm, o.basic.Data.Raw, o.basic.Signature.RightAlign()) == nil
@@ -211,15 +211,15 @@ func (o *ocspAnswer) checkSignature(issuer *x509.Certificate, may *checks) error
 		at := o.basic.Data.ProducedAt
 		switch {
 		case !bytes.Equal(c.RawIssuer, issuer.RawSubject) || may.take() != nil || issuer.CheckSignature(c.SignatureAlgorithm, c.RawTBSCertificate, c.Signature) != nil:
-			return errors.New("the OCSP responder is not of the certificate's authority")
+			return errors.New("the OCSP responder is not authorized by the certificate's issuer")
 		case c.IsCA || !slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageOCSPSigning):
-			return errors.New("the OCSP responder's certificate is not for OCSP")
+			return errors.New("the OCSP responder's certificate may not sign OCSP responses")
 		case hasExtension(c, oidKeyUsage) && c.KeyUsage&(x509.KeyUsageDigitalSignature|x509.KeyUsageContentCommitment) == 0:
-			return errors.New("the OCSP responder's key is not for signatures")
+			return errors.New("the OCSP responder's key may not be used for signatures")
 		case at.Before(c.NotBefore) || at.After(c.NotAfter):
-			return errors.New("the OCSP responder's certificate was not valid when it answered")
+			return errors.New("the OCSP responder's certificate was not valid at the time of the response")
 		}
 		return nil
 	}
-	return errors.New("the OCSP answer is not signed by the certificate's authority")
+	return errors.New("the OCSP response is not signed by the certificate's issuer")
 }

@@ -107,7 +107,7 @@ func (o *opensslCA) crl() []byte {
 	return block.Bytes
 }
 
-// ocsp is the answer of a responder about the certificate of that name.
+// ocsp returns the answer of a responder about the certificate of that name.
 func (o *opensslCA) ocsp(name, responder string) []byte {
 	o.t.Helper()
 	o.run("ocsp", "-issuer", o.file("root.pem"), "-cert", o.file(name+".pem"), "-reqout", o.file("request"), "-no_nonce")

@@ -20,11 +20,11 @@ func ParseAuthorities(data []byte) ([]*x509.Certificate, error) {
 	var out []*x509.Certificate
 	err := eachBlock(data, func(b *pem.Block) error {
 		if b.Type != "CERTIFICATE" {
-			return fmt.Errorf("it holds a %s, not only certificates", strings.ToLower(b.Type))
+			return fmt.Errorf("it contains a %s; only certificates are accepted", strings.ToLower(b.Type))
 		}
 		c, err := x509.ParseCertificate(b.Bytes)
 		if err != nil {
-			return errors.New("it holds a certificate that cannot be read")
+			return errors.New("it contains a certificate that cannot be read")
 		}
 		out = append(out, c)
 		return IssuedBy(c, "").Check()
@@ -40,10 +40,10 @@ func RevocationLists(data []byte) ([][]byte, error) {
 	var out [][]byte
 	err := eachBlock(data, func(b *pem.Block) error {
 		if b.Type != "X509 CRL" {
-			return fmt.Errorf("it holds a %s, not only revocation lists", strings.ToLower(b.Type))
+			return fmt.Errorf("it contains a %s; only revocation lists are accepted", strings.ToLower(b.Type))
 		}
 		if _, err := parseCRL(b.Bytes); err != nil {
-			return errors.New("it holds a revocation list that cannot be read")
+			return errors.New("it contains a revocation list that cannot be read")
 		}
 		out = append(out, b.Bytes)
 		return nil
@@ -60,7 +60,7 @@ func ParsePinned(data []byte) ([]Sealer, error) {
 		case "CERTIFICATE":
 			c, err := x509.ParseCertificate(b.Bytes)
 			if err != nil {
-				return errors.New("it holds a certificate that cannot be read")
+				return errors.New("it contains a certificate that cannot be read")
 			}
 			if c.IsCA {
 				return nil
@@ -70,19 +70,19 @@ func ParsePinned(data []byte) ([]Sealer, error) {
 		case "PUBLIC KEY":
 			key, err := x509.ParsePKIXPublicKey(b.Bytes)
 			if err != nil {
-				return errors.New("it holds a public key that cannot be read")
+				return errors.New("it contains a public key that cannot be read")
 			}
 			switch key.(type) {
 			case *ecdsa.PublicKey, *rsa.PublicKey:
 				out = append(out, pinnedKey(key))
 				return nil
 			}
-			return fmt.Errorf("it holds a key of type %T, which cannot seal", key)
+			return fmt.Errorf("it contains a key of type %T, which cannot seal", key)
 		}
-		return fmt.Errorf("it holds a %s, not a certificate or public key", strings.ToLower(b.Type))
+		return fmt.Errorf("it contains a %s; only certificates and public keys are accepted", strings.ToLower(b.Type))
 	})
 	if err == nil && len(out) == 0 {
-		err = errors.New("it holds certificates of authorities only; a sealer is a certificate for sealing, a public key, or O= and an organisation")
+		err = errors.New("it contains only certificates of authorities; a sealer must be a sealing certificate, a public key, or O= and an organization")
 	}
 	return out, err
 }
@@ -96,7 +96,7 @@ func eachBlock(data []byte, do func(*pem.Block) error) error {
 		}
 	}
 	if n == 0 {
-		return errors.New("it holds no PEM block such as -----BEGIN CERTIFICATE-----")
+		return errors.New("it contains no PEM block such as -----BEGIN CERTIFICATE-----")
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func ParseRecordKeys(data []byte) (map[string]RecordKey, error) {
 		Keys []jsonWebKey `json:"keys"`
 	}
 	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&set); err != nil {
-		return nil, errors.New("it is no JWK set such as /.well-known/jwks.json")
+		return nil, errors.New("it must be a JWK set such as /.well-known/jwks.json")
 	}
 	out := make(map[string]RecordKey)
 	for _, k := range set.Keys {
@@ -134,7 +134,7 @@ func ParseRecordKeys(data []byte) (map[string]RecordKey, error) {
 			continue
 		}
 		if _, twice := out[k.ID]; twice || k.ID == "" {
-			return nil, fmt.Errorf("it holds no or several keys of the id %q", Printable(k.ID))
+			return nil, fmt.Errorf("the key id %q must be set and unique", Printable(k.ID))
 		}
 		x, err1 := base64.RawURLEncoding.DecodeString(k.X)
 		y, err2 := base64.RawURLEncoding.DecodeString(k.Y)
@@ -143,7 +143,7 @@ func ParseRecordKeys(data []byte) (map[string]RecordKey, error) {
 		}
 		pub, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), append(append([]byte{4}, x...), y...))
 		if err != nil {
-			return nil, fmt.Errorf("the key %q is no point of the curve", Printable(k.ID))
+			return nil, fmt.Errorf("the key %q is not a point on the curve", Printable(k.ID))
 		}
 		key := RecordKey{Key: pub}
 		if k.Revoked != nil {
@@ -152,7 +152,7 @@ func ParseRecordKeys(data []byte) (map[string]RecordKey, error) {
 		out[k.ID] = key
 	}
 	if len(out) == 0 {
-		return nil, errors.New("it holds no key of the curve P-256")
+		return nil, errors.New("it contains no P-256 key")
 	}
 	return out, nil
 }

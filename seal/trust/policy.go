@@ -1,6 +1,6 @@
-// Package trust decides whom a verification trusts: the sealer, the authorities that confirm times, and the sources of
-// revocation data. Its input is parsed certificates, times and statements whose signatures over the document are
-// already verified. It reads no file and makes no request.
+// Package trust decides which sealers, time-stamp authorities and revocation data a verification trusts. Its input is
+// parsed certificates, times and statements whose signatures over the document are already verified. It reads no files
+// and makes no requests.
 //
 // The rules follow ETSI EN 319 102-1 (validation with proofs of existence), RFC 5280, RFC 6960 and RFC 3161. A
 // question without an answer never counts as answered well.
@@ -15,16 +15,15 @@ import (
 	"time"
 )
 
-// Policy says whom a verification trusts. The zero value trusts no one.
+// Policy defines whom a verification trusts. The zero value trusts no one.
 type Policy struct {
-	// Sealers may seal. Empty: nobody.
+	// Sealers are the trusted sealers. Empty trusts nobody.
 	Sealers []Sealer
-	// Stampers are the authorities under which time-stamp authorities are
-	// trusted. Nil: time-stamps are not confirmed here, which is no reason to
-	// distrust a seal.
+	// Stampers are the roots of trusted time-stamp authorities. If nil, time-stamps are not confirmed, which does not
+	// affect trust in a seal.
 	Stampers *x509.CertPool
-	// RecordKeys are the keys that sign records, by key id. Nil: the key that a
-	// record names is believed if the seal is trusted, because the seal covers it.
+	// RecordKeys are the keys that sign records, by key id. If nil, the key of a record is trusted if the seal is,
+	// because the seal covers it.
 	RecordKeys map[string]RecordKey
 }
 
@@ -35,14 +34,13 @@ type Sealer struct {
 	Certificate *x509.Certificate
 	Key         crypto.PublicKey
 	Issuer      *x509.Certificate // an authority under which sealing certificates are trusted
-	// Organisation narrows Issuer to certificates that name exactly this one
-	// organisation; "": all.
+	// Organisation limits Issuer to certificates of exactly this organization; empty allows all.
 	Organisation string
-	// Revoked says that a pinned certificate's key was revoked by who pins it.
+	// Revoked records that the key of a pinned certificate was revoked locally.
 	Revoked *Revocation
 }
 
-// Revocation says from when on something is not to be believed any more.
+// Revocation states since when a key is not trusted.
 type Revocation struct {
 	At     time.Time
 	Reason string
@@ -60,23 +58,23 @@ func PinnedCertificate(c *x509.Certificate) Sealer { return Sealer{Certificate: 
 // pinnedKey trusts one key, whatever certificate it comes with.
 func pinnedKey(key crypto.PublicKey) Sealer { return Sealer{Key: key} }
 
-// IssuedBy trusts the proper sealing certificates issued by an authority, or by one below it: all of them, or those of
+// IssuedBy trusts valid sealing certificates issued directly or indirectly by an authority: all of them, or those of
 // exactly one organization.
 func IssuedBy(authority *x509.Certificate, organisation string) Sealer {
 	return Sealer{Issuer: authority, Organisation: organisation}
 }
 
-// Check reports a sealer that can never match, with the reason.
+// Check returns an error if the sealer can never match.
 func (s Sealer) Check() error {
 	switch {
 	case s.Issuer != nil && !isAuthority(s.Issuer):
-		return fmt.Errorf("the certificate of %s is not one of an authority; pin it as a sealer instead", Name(s.Issuer))
+		return fmt.Errorf("the certificate of %s does not belong to an authority; pin it as a sealer instead", Name(s.Issuer))
 	case s.Certificate != nil:
 		if err := CheckUsage(s.Certificate, true); err != nil {
-			return fmt.Errorf("the certificate of %s may not seal: %w", Name(s.Certificate), err)
+			return fmt.Errorf("the certificate of %s may not be used for sealing: %w", Name(s.Certificate), err)
 		}
 	case s.Issuer == nil && s.Key == nil:
-		return errors.New("a sealer is a certificate, a key or an authority")
+		return errors.New("a sealer must be a certificate, a key or an authority")
 	}
 	return nil
 }

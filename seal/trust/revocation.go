@@ -36,10 +36,10 @@ func (r *RevokedAt) keyIsSafe() bool {
 	return r.Reason == reasonAffiliationChanged || r.Reason == reasonSuperseded || r.Reason == reasonCessation
 }
 
-// errOther says that a statement is about other certificates.
-var errOther = errors.New("it is about other certificates")
+// errOther reports that a statement is about other certificates.
+var errOther = errors.New("it concerns other certificates")
 
-// statements are those that can be read; the rest says nothing.
+// statements holds the readable statements; others are ignored.
 type statements struct {
 	ocsps []*ocspAnswer
 	crls  []*x509.RevocationList
@@ -54,7 +54,7 @@ type checks struct{ left int }
 // maxChecks bounds them. A document with a time-stamp a year for decades needs some hundred.
 const maxChecks = 1024
 
-// errTooMany says that no more signatures are checked.
+// errTooMany reports that no more signatures are checked.
 var errTooMany = errors.New("too many statements")
 
 func (c *checks) take() error {

@@ -146,7 +146,7 @@ func TestSealersThatCanNeverMatch(t *testing.T) {
 	require.NoError(t, trust.IssuedBy(root.cert, "Acme Ltd").Check())
 	require.NoError(t, trust.PinnedCertificate(leaf.cert).Check())
 	require.NoError(t, trust.PinnedKey(leaf.cert.PublicKey).Check())
-	require.ErrorContains(t, trust.IssuedBy(leaf.cert, "").Check(), "not one of an authority")
+	require.ErrorContains(t, trust.IssuedBy(leaf.cert, "").Check(), "does not belong to an authority")
 	require.ErrorContains(t, trust.PinnedCertificate(root.cert).Check(), "authority")
 	require.ErrorContains(t, trust.PinnedCertificate(issue(t, root, tls).cert).Check(), "TLS servers")
 	require.Error(t, trust.Sealer{}.Check())

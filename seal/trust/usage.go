@@ -32,16 +32,16 @@ var (
 	}
 )
 
-// CheckUsage returns why a certificate may not seal documents. A pinned certificate may be one for email, which
-// authorities used to sell for documents before documents had their own purpose.
+// CheckUsage returns an error if a certificate may not be used for sealing. A pinned certificate may be an email
+// certificate, which authorities sold for documents before documents had their own purpose.
 func CheckUsage(c *x509.Certificate, pinned bool) error {
 	switch {
 	case c.IsCA:
-		return errors.New("it is the certificate of an authority")
+		return errors.New("it belongs to a certificate authority")
 	case !hasExtension(c, oidKeyUsage):
-		return errors.New("it does not say what its key is for (keyUsage)")
+		return errors.New("it does not state the use of its key (keyUsage)")
 	case c.KeyUsage&(x509.KeyUsageDigitalSignature|x509.KeyUsageContentCommitment) == 0:
-		return errors.New("its key is not for signatures (keyUsage)")
+		return errors.New("its key may not be used for signatures (keyUsage)")
 	}
 	mail := false
 	for _, u := range c.ExtKeyUsage {
@@ -58,9 +58,9 @@ func CheckUsage(c *x509.Certificate, pinned bool) error {
 	case mail && pinned:
 		return nil
 	case mail:
-		return errors.New("it is for e-mail; such a certificate has to be named itself (extendedKeyUsage)")
+		return errors.New("it is for email; such a certificate must be pinned (extendedKeyUsage)")
 	}
-	return errors.New("it is not for documents (extendedKeyUsage)")
+	return errors.New("it may not be used for documents (extendedKeyUsage)")
 }
 
 func isDocumentUsage(id asn1.ObjectIdentifier) bool {
@@ -84,14 +84,14 @@ func checkIssuers(chain []*x509.Certificate) error {
 func checkStamper(c *x509.Certificate) error {
 	switch {
 	case c.IsCA:
-		return errors.New("it is the certificate of an authority for certificates")
+		return errors.New("it belongs to a certificate authority for certificates")
 	case len(c.ExtKeyUsage) != 1 || c.ExtKeyUsage[0] != x509.ExtKeyUsageTimeStamping || len(c.UnknownExtKeyUsage) > 0:
-		return errors.New("it is not for time-stamps alone (extendedKeyUsage)")
+		return errors.New("time-stamping must be its only purpose (extendedKeyUsage)")
 	case hasExtension(c, oidKeyUsage) && c.KeyUsage&(x509.KeyUsageDigitalSignature|x509.KeyUsageContentCommitment) == 0:
-		return errors.New("its key is not for signatures (keyUsage)")
+		return errors.New("its key may not be used for signatures (keyUsage)")
 	}
 	if !slices.ContainsFunc(c.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(oidExtendedKeyUsage) && e.Critical }) {
-		return errors.New("its purpose is not marked critical (extendedKeyUsage)")
+		return errors.New("its purpose must be marked critical (extendedKeyUsage)")
 	}
 	return nil
 }
@@ -100,8 +100,7 @@ func hasExtension(c *x509.Certificate, id asn1.ObjectIdentifier) bool {
 	return slices.ContainsFunc(c.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(id) })
 }
 
-// Name is how people call the owner of a certificate: the organisation, with
-// the common name if that is another.
+// Name returns the name of a certificate's owner: the organization, with the common name if it differs.
 func Name(c *x509.Certificate) string {
 	org, name := Printable(strings.Join(c.Subject.Organization, ", ")), Printable(c.Subject.CommonName)
 	switch {

@@ -28,11 +28,11 @@ func TestAttachedOriginals(t *testing.T) {
 	}{
 		"as it should be":         {"", func(*signatureDict, *manifest.Placement, int64) {}, ""},
 		"right behind the file":   {"", func(s *signatureDict, _ *manifest.Placement, at int64) { s.To = at }, ""},
-		"begins in the file":      {"", func(s *signatureDict, _ *manifest.Placement, at int64) { s.To = at + 1 }, "where the record says"},
-		"ends in the signature":   {"", func(s *signatureDict, _ *manifest.Placement, _ int64) { s.contents-- }, "as the seal does"},
-		"is longer than recorded": {"", func(_ *signatureDict, m *manifest.Placement, _ int64) { m.Size-- }, "as the seal does"},
-		"is encoded":              {"/Filter/ASCIIHexDecode", func(*signatureDict, *manifest.Placement, int64) {}, "as the seal does"},
-		"is no stream":            {"", func(_ *signatureDict, m *manifest.Placement, _ int64) { m.Prepared.Attachment = 1 }, "where the record says"},
+		"begins in the file":      {"", func(s *signatureDict, _ *manifest.Placement, at int64) { s.To = at + 1 }, "at the recorded position"},
+		"ends in the signature":   {"", func(s *signatureDict, _ *manifest.Placement, _ int64) { s.contents-- }, "in the format of a seal"},
+		"is longer than recorded": {"", func(_ *signatureDict, m *manifest.Placement, _ int64) { m.Size-- }, "in the format of a seal"},
+		"is encoded":              {"/Filter/ASCIIHexDecode", func(*signatureDict, *manifest.Placement, int64) {}, "in the format of a seal"},
+		"is no stream":            {"", func(_ *signatureDict, m *manifest.Placement, _ int64) { m.Prepared.Attachment = 1 }, "at the recorded position"},
 		"has another hash": {"", func(_ *signatureDict, m *manifest.Placement, _ int64) {
 			m.SHA256 = strings.Repeat("0", 64)
 		}, errOtherOriginal.Error()},
@@ -142,7 +142,7 @@ func TestRecordsAreOpenedOnce(t *testing.T) {
 	require.Equal(t, []byte("one"), (*OpenedRecord)(nil).of([]byte("one")).raw)
 }
 
-// TestAdditionsOfNothing: an increment that changes no object does not show what it is.
+// TestAdditionsOfNothing: an increment that changes no object is reported with an unknown kind.
 func TestAdditionsOfNothing(t *testing.T) {
 	t.Parallel()
 	base := smallPDF(map[int]string{1: "<</Type/Catalog/Pages 2 0 R>>", 2: "<</Type/Pages/Kids[]/Count 0>>"})

@@ -13,17 +13,17 @@ import (
 // maxAttachments bounds how many files a record may name.
 const maxAttachments = 6000
 
-// errNotEmbedded says that a file which the record names is not in the document.
-var errNotEmbedded = errors.New("no file is embedded under its name")
+// errNotEmbedded reports that a file which the record names is not in the document.
+var errNotEmbedded = errors.New("no embedded file has its name")
 
-// checkAttachments compares the files that signers gave with the record.
+// checkAttachments compares the files that signers attached with the record.
 func (e *examiner) checkAttachments(ctx context.Context) error {
 	if e.record == nil || len(e.record.manifest.Attachments) == 0 {
 		return nil
 	}
 	all := e.record.manifest.Attachments
 	if len(all) > maxAttachments {
-		e.add("manifest.contradiction", values{"reason": "it names too many attachments"})
+		e.add("manifest.contradiction", values{"reason": "it lists too many attachments"})
 		return nil
 	}
 	embedded, err := embeddedFiles(e.seal.file)
@@ -53,7 +53,7 @@ func (e *examiner) checkAttachments(ctx context.Context) error {
 	return nil
 }
 
-// embeddedFiles are the file specifications of a document by their names.
+// embeddedFiles returns the file specifications of a document by their names.
 func embeddedFiles(f *pdf.File) (map[string]pdf.Value, error) {
 	catalog, _, err := f.Catalog()
 	if err != nil {

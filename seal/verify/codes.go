@@ -13,7 +13,7 @@ import (
 // with the check's name. Codes are never renamed.
 type Code string
 
-// finding is what a code says: its status, and its sentence with {values} in it.
+// finding defines a code: its status, and its sentence with {values}.
 type finding struct {
 	code   Code
 	status Status
@@ -25,101 +25,101 @@ var findings = []finding{
 	{"structure.readable", Passed, "A readable PDF of {bytes} bytes."},
 	{"structure.not_pdf", Absent, "The file is not a PDF."},
 
-	{"signature.none", Absent, "The file carries no seal of this service."},
-	{"signature.remains", Failed, "Parts of a seal are in the file, but no signature as the seal writes it."},
-	{"signature.rewritten", Failed, "Another program has rewritten this file, which {name} sealed for the envelope {envelope}. Nothing in it can be verified: ask for the original file."},
-	{"signature.rewritten_unknown", Failed, "Another program has rewritten this file, which {name}, who is not trusted here, seems to have sealed for the envelope {envelope}. Nothing in it can be verified: ask for the original file."},
-	{"signature.does_not_fit", Failed, "What looks like the seal's signature, at byte {offset}, does not fit the file: {reason}."},
-	{"signature.several", Failed, "{count} signatures in the file claim to be its seal."},
-	{"signature.malformed", Failed, "The signature is not written as the seal writes it: {reason}."},
-	{"signature.wrong", Failed, "The signature is not sound: {reason}."},
+	{"signature.none", Absent, "The file does not contain a seal of this service."},
+	{"signature.remains", Failed, "The file contains parts of a seal, but not its signature."},
+	{"signature.rewritten", Failed, "{name} sealed this file for envelope {envelope}, but another program has rewritten it, so it cannot be verified. Request the file as it was sealed."},
+	{"signature.rewritten_unknown", Failed, "{name}, who is not trusted here, appears to have sealed this file for envelope {envelope}, but another program has rewritten it, so it cannot be verified. Request the file as it was sealed."},
+	{"signature.does_not_fit", Failed, "The apparent seal signature at byte {offset} does not match the file: {reason}."},
+	{"signature.several", Failed, "The file contains {count} signatures that claim to be its seal."},
+	{"signature.malformed", Failed, "The signature is not in the format of a seal: {reason}."},
+	{"signature.wrong", Failed, "The signature is not valid: {reason}."},
 	{"signature.sound", Passed, "Signed by {name} (PAdES, {algorithm})."},
 
-	{"byte_range.whole", Passed, "The signature covers the whole file but itself."},
-	{"byte_range.earlier", Passed, "The signature covers the first {end} bytes, the file as it was sealed, but itself; {bytes} bytes were added later."},
-	{"byte_range.cut_off", Failed, "The file is cut off: the seal covers {end} bytes, but the file has only {bytes}."},
+	{"byte_range.whole", Passed, "The signature covers the whole file except the signature itself."},
+	{"byte_range.earlier", Passed, "The signature covers the first {end} bytes (the file as it was sealed) except the signature itself; {bytes} bytes were added later."},
+	{"byte_range.cut_off", Failed, "The file is truncated: the seal covers {end} bytes, but the file has only {bytes}."},
 
-	{"digest.unchanged", Passed, "No byte was changed since it was sealed."},
+	{"digest.unchanged", Passed, "The sealed bytes are unchanged."},
 	{"digest.changed", Failed, "The file was changed after it was sealed."},
 
 	{"timestamp.confirmed", Passed, "{name} confirms {time}."},
-	{"timestamp.not_confirmed", Absent, "{name} says {time}; no time-stamp authority is named here that would confirm it."},
-	{"timestamp.absent", Absent, "No time-stamp authority confirmed the time."},
+	{"timestamp.not_confirmed", Absent, "{name} states {time}, which is not confirmed: no trusted time-stamp authority is configured here."},
+	{"timestamp.absent", Absent, "The signature has no time-stamp."},
 	{"timestamp.malformed", Failed, "The time-stamp cannot be read: {reason}."},
-	{"timestamp.wrong", Failed, "The time-stamp is not of this signature: {reason}."},
-	{"timestamp.missing", Failed, "The time-stamp that the seal demands was removed."},
-	{"timestamp.untrusted", Untrusted, "{name} says {time}, but is not trusted here."},
-	{"timestamp.times_fall", Untrusted, "{name} says {time}, but the seal was there at {at} already."},
-	{"timestamp.before_seal", Untrusted, "{name} says {time}, but the record says that the document was sealed at {at}, later."},
-	{"timestamp.not_valid_then", Untrusted, "{name} says {time}, but its certificate was valid from {from} to {to}, which does not cover {at}."},
-	{"timestamp.wrong_usage", Untrusted, "{name} says {time}, but its certificate is not one of a time-stamp authority: {reason}."},
-	{"timestamp.revoked", Untrusted, "{name} says {time}, but the certificate of {reason} was revoked at {at}."},
+	{"timestamp.wrong", Failed, "The time-stamp does not belong to this signature: {reason}."},
+	{"timestamp.missing", Failed, "The time-stamp that the seal requires was removed."},
+	{"timestamp.untrusted", Untrusted, "{name} states {time}, but is not trusted here."},
+	{"timestamp.times_fall", Untrusted, "{name} states {time}, but the seal already existed at {at}."},
+	{"timestamp.before_seal", Untrusted, "{name} states {time}, but according to the record the document was sealed later, at {at}."},
+	{"timestamp.not_valid_then", Untrusted, "{name} states {time}, but its certificate was valid from {from} to {to}, which does not include {at}."},
+	{"timestamp.wrong_usage", Untrusted, "{name} states {time}, but its certificate may not issue time-stamps: {reason}."},
+	{"timestamp.revoked", Untrusted, "{name} states {time}, but the certificate of {reason} was revoked at {at}."},
 
-	{"revocation.good", Passed, "The authority's embedded statements say that the certificate was not revoked when the document was sealed."},
-	{"revocation.absent", Absent, "Whether the certificate was revoked is not known: no revocation data is embedded."},
-	{"revocation.not_offered", Absent, "Whether the certificate was revoked is not known: certificates are embedded, but no statement about them."},
-	{"revocation.authority_unknown", Absent, "Whether the certificate was revoked is not known: there is no statement about {name}, an authority of it."},
-	{"revocation.older", Absent, "Whether the certificate was revoked is not known: the embedded statement is of {time}, before the document was sealed."},
-	{"revocation.not_proven", Absent, "The certificate was not revoked at {time}, but no time-stamp that is confirmed here proves that the document was sealed before."},
-	{"revocation.revoked", Untrusted, "The certificate of {name} was revoked at {time}, and no time-stamp that is confirmed here proves that the document was sealed before."},
+	{"revocation.good", Passed, "According to the embedded revocation data, the certificate was not revoked when the document was sealed."},
+	{"revocation.absent", Absent, "The revocation status of the certificate is unknown: the file contains no revocation data."},
+	{"revocation.not_offered", Absent, "The revocation status of the certificate is unknown: the file contains certificates, but no revocation data about them."},
+	{"revocation.authority_unknown", Absent, "The revocation status of the certificate is unknown: the file contains no revocation data about {name}, one of its issuers."},
+	{"revocation.older", Absent, "The revocation status of the certificate is unknown: the embedded revocation data is from {time}, before the document was sealed."},
+	{"revocation.not_proven", Absent, "The certificate was not revoked at {time}, but no confirmed time-stamp proves that the document was sealed before then."},
+	{"revocation.revoked", Untrusted, "The certificate of {name} was revoked at {time}, and no confirmed time-stamp proves that the document was sealed before then."},
 
 	{"later_changes.none", Passed, "Nothing was added after the seal."},
 	{"later_changes.archive", Passed, "Only validation data and time-stamps were added after the seal."},
-	{"later_changes.annotations", Failed, "From byte {offset} on, another program added {bytes} bytes: comments or marks on pages (object {object})."},
-	{"later_changes.form", Failed, "From byte {offset} on, another program added {bytes} bytes: values of form fields (object {object})."},
-	{"later_changes.signature", Failed, "From byte {offset} on, another program added {bytes} bytes: a signature (object {object})."},
-	{"later_changes.pages", Failed, "From byte {offset} on, another program added {bytes} bytes, which change pages (object {object})."},
-	{"later_changes.saved", Failed, "From byte {offset} on, another program added {bytes} bytes when it saved the file (object {object})."},
-	{"later_changes.unknown", Failed, "From byte {offset} on, {bytes} bytes were added that this service does not write: {reason}."},
+	{"later_changes.annotations", Failed, "Starting at byte {offset}, another program added {bytes} bytes: comments or marks on pages (object {object})."},
+	{"later_changes.form", Failed, "Starting at byte {offset}, another program added {bytes} bytes: values of form fields (object {object})."},
+	{"later_changes.signature", Failed, "Starting at byte {offset}, another program added {bytes} bytes: a signature (object {object})."},
+	{"later_changes.pages", Failed, "Starting at byte {offset}, another program added {bytes} bytes that change pages (object {object})."},
+	{"later_changes.saved", Failed, "Starting at byte {offset}, another program added {bytes} bytes when it saved the file (object {object})."},
+	{"later_changes.unknown", Failed, "Starting at byte {offset}, {bytes} bytes were added that this service does not write: {reason}."},
 
-	{"archive_timestamp.confirmed", Passed, "A document time-stamp of {name} confirms everything at {time}."},
-	{"archive_timestamp.not_confirmed", Absent, "A document time-stamp of {name} says {time}; no time-stamp authority is named here that would confirm it."},
-	{"archive_timestamp.absent", Absent, "No document time-stamp was added."},
-	{"archive_timestamp.untrusted", Untrusted, "A document time-stamp of {name} says {time}, but it is not trusted here."},
-	{"archive_timestamp.times_fall", Untrusted, "A document time-stamp of {name} says {time}, but it was there at {at} already."},
-	{"archive_timestamp.before_seal", Untrusted, "A document time-stamp of {name} says {time}, but the record says that the document was sealed at {at}, later."},
-	{"archive_timestamp.not_valid_then", Untrusted, "A document time-stamp of {name} says {time}, but its certificate was valid from {from} to {to}, which does not cover {at}."},
-	{"archive_timestamp.wrong_usage", Untrusted, "A document time-stamp of {name} says {time}, but its certificate is not one of a time-stamp authority: {reason}."},
-	{"archive_timestamp.revoked", Untrusted, "A document time-stamp of {name} says {time}, but the certificate of {reason} was revoked at {at}."},
+	{"archive_timestamp.confirmed", Passed, "A document time-stamp of {name} confirms the whole file at {time}."},
+	{"archive_timestamp.not_confirmed", Absent, "A document time-stamp of {name} states {time}, which is not confirmed: no trusted time-stamp authority is configured here."},
+	{"archive_timestamp.absent", Absent, "The file has no document time-stamp."},
+	{"archive_timestamp.untrusted", Untrusted, "A document time-stamp of {name} states {time}, but {name} is not trusted here."},
+	{"archive_timestamp.times_fall", Untrusted, "A document time-stamp of {name} states {time}, but it already existed at {at}."},
+	{"archive_timestamp.before_seal", Untrusted, "A document time-stamp of {name} states {time}, but according to the record the document was sealed later, at {at}."},
+	{"archive_timestamp.not_valid_then", Untrusted, "A document time-stamp of {name} states {time}, but its certificate was valid from {from} to {to}, which does not include {at}."},
+	{"archive_timestamp.wrong_usage", Untrusted, "A document time-stamp of {name} states {time}, but its certificate may not issue time-stamps: {reason}."},
+	{"archive_timestamp.revoked", Untrusted, "A document time-stamp of {name} states {time}, but the certificate of {reason} was revoked at {at}."},
 
-	{"certificate.pinned", Passed, "Sealed by {name}, whose certificate or key is known here."},
+	{"certificate.pinned", Passed, "Sealed by {name}, whose certificate or key is pinned here."},
 	{"certificate.trusted", Passed, "Sealed by {name}, whose certificate was issued under {issuer}."},
-	{"certificate.untrusted", Untrusted, "The certificate of {name} is sound, but neither it nor an authority of it is trusted here."},
-	{"certificate.other_organisation", Untrusted, "The certificate is of {name}; trusted here is exactly \"{reason}\"."},
-	{"certificate.wrong_usage", Untrusted, "The certificate of {name} may not seal: {reason}."},
-	{"certificate.not_valid_then", Untrusted, "The certificate was valid from {from} to {to}, which does not cover {at}."},
-	{"certificate.revoked_here", Untrusted, "The key of {name} was revoked here from {time} on ({reason}), and no time-stamp that is confirmed here proves that the document was sealed before."},
+	{"certificate.untrusted", Untrusted, "The certificate of {name} is valid, but neither it nor any of its issuers is trusted here."},
+	{"certificate.other_organisation", Untrusted, "The certificate belongs to {name}; only \"{reason}\" is trusted here."},
+	{"certificate.wrong_usage", Untrusted, "The certificate of {name} may not be used for sealing: {reason}."},
+	{"certificate.not_valid_then", Untrusted, "The certificate was valid from {from} to {to}, which does not include {at}."},
+	{"certificate.revoked_here", Untrusted, "The key of {name} was revoked here as of {time} ({reason}), and no confirmed time-stamp proves that the document was sealed before then."},
 
 	{"manifest.signed", Passed, "The seal record (envelope {envelope}) is signed with key \"{kid}\"."},
 	{"manifest.missing", Failed, "The seal record cannot be read: {reason}."},
-	{"manifest.malformed", Failed, "The seal record is not sound: {reason}."},
+	{"manifest.malformed", Failed, "The seal record is not valid: {reason}."},
 	{"manifest.contradiction", Failed, "The seal record contradicts itself or the file: {reason}."},
 
-	{"manifest_key.published", Passed, "The record's key \"{kid}\" is the published one."},
+	{"manifest_key.published", Passed, "The record's key \"{kid}\" matches the published key."},
 	{"manifest_key.covered", Passed, "The seal, which is trusted, covers the record and its key."},
 	{"manifest_key.unknown", Untrusted, "The record's key \"{kid}\" is not among the keys trusted here."},
-	{"manifest_key.not_covered", Untrusted, "Nothing that is trusted here vouches for the record's key."},
-	{"manifest_key.revoked_here", Untrusted, "The record's key \"{kid}\" was revoked from {time} on ({reason}), and no time-stamp that is confirmed here proves that the document was sealed before."},
-	{"manifest_key.other", Failed, "The record was signed with another key than the one published as \"{kid}\"."},
+	{"manifest_key.not_covered", Untrusted, "No trusted seal or key confirms the record's key."},
+	{"manifest_key.revoked_here", Untrusted, "The record's key \"{kid}\" was revoked as of {time} ({reason}), and no confirmed time-stamp proves that the document was sealed before then."},
+	{"manifest_key.other", Failed, "The record was signed with a different key than the one published as \"{kid}\"."},
 
 	{"original.found", Passed, "Bytes {from} to {to} are the original, SHA-256 {sha256}."},
-	{"original.prepared", Passed, "Bytes {from} to {to} take out of it, before it was read, what the record lists: they were written again and are the same."},
-	{"original.rewritten", Passed, "The original was opened with a password; it is attached as {name}, SHA-256 {sha256}."},
-	{"original.prepared_otherwise", Failed, "The document was not made of the original as the seal record says: {reason}."},
-	{"original.missing", Failed, "The original cannot be told from what was added: {reason}."},
-	{"original.changed", Failed, "The original inside the file is not the one that the seal record names."},
+	{"original.prepared", Passed, "Bytes {from} to {to} remove the content that the record lists, before anyone read the document. They were reproduced and are identical."},
+	{"original.rewritten", Passed, "The original is attached as {name}, SHA-256 {sha256}; the document was rewritten from it."},
+	{"original.prepared_otherwise", Failed, "The document was not created from the original as the seal record states: {reason}."},
+	{"original.missing", Failed, "The original cannot be separated from the additions: {reason}."},
+	{"original.changed", Failed, "The original inside the file does not match the seal record."},
 
-	{"attachments.found", Passed, "{count} embedded files are those that signers gave, as the seal record names them."},
-	{"attachments.missing", Failed, "The embedded file {name} that the seal record names cannot be read: {reason}."},
-	{"attachments.changed", Failed, "The embedded file {name} is not the one that the seal record names."},
+	{"attachments.found", Passed, "{count} files attached by signers match the seal record."},
+	{"attachments.missing", Failed, "The embedded file {name}, which the seal record lists, cannot be read: {reason}."},
+	{"attachments.changed", Failed, "The embedded file {name} does not match the seal record."},
 
-	{"audit_chain.complete", Passed, "All {events} events are in order; the chain ends in {head}."},
-	{"audit_chain.missing", Failed, "There is no audit chain: the seal record is missing."},
+	{"audit_chain.complete", Passed, "The chain of {events} events is intact and ends in {head}."},
+	{"audit_chain.missing", Failed, "The audit chain is missing, because the seal record is missing."},
 	{"audit_chain.broken", Failed, "The audit chain is broken: {reason}."},
 
-	{"recorded.same", Passed, "It is the file that this service keeps of the envelope."},
-	{"recorded.earlier", Passed, "The envelope, its original and its audit chain are those on record here; the file has other time-stamps than the one kept here."},
-	{"recorded.other", Failed, "This service has another original or another audit chain on record for this envelope."},
+	{"recorded.same", Passed, "The file is identical to the one stored by this service."},
+	{"recorded.earlier", Passed, "The envelope, the original and the audit chain match this service's records; the stored file has other time-stamps."},
+	{"recorded.other", Failed, "This service has a different original or a different audit chain on record for this envelope."},
 	{"recorded.unknown", Absent, "This service has no record of the envelope."},
 }
 
@@ -132,13 +132,12 @@ func Codes() []Code {
 	return out
 }
 
-// indexOf is the place of a code in the list, -1 if it is none.
+// indexOf returns the place of a code in the list, -1 if it is none.
 func indexOf(code Code) int {
 	return slices.IndexFunc(findings, func(f finding) bool { return f.code == code })
 }
 
-// values are what a finding's sentence names. Numbers, times and others are
-// written by valuesOf.
+// values are the values for a finding's sentence. valuesOf formats numbers, times and others.
 type values map[string]any
 
 func valuesOf(v values) map[string]string {
@@ -187,15 +186,15 @@ func newFinding(code Code, v values) Finding {
 	return out
 }
 
-// singulars are the words of a finding's sentence that follow a number, for the number 1.
+// singulars maps a value's name to replacements for the number 1.
 var singulars = map[string][]string{
 	"bytes": {"{bytes} bytes were", "{bytes} byte was", "{bytes} bytes", "{bytes} byte"},
 	"end":   {"first {end} bytes", "first byte", "{end} bytes", "{end} byte"},
 	"count": {
-		"{count} signatures in the file claim to be its seal", "{count} signature in the file claims to be its seal",
-		"{count} embedded files are those that signers gave, as the seal record names them", "{count} embedded file is the one that a signer gave, as the seal record names it",
+		"{count} signatures that claim", "{count} signature that claims",
+		"{count} files attached by signers match", "{count} file attached by a signer matches",
 	},
-	"events": {"All {events} events are", "The one event is"},
+	"events": {"{events} events", "{events} event"},
 }
 
 // singular returns the sentence for numbers that are 1.

@@ -79,12 +79,12 @@ func TestSentencesAreComplete(t *testing.T) {
 func TestSentencesOfOne(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[Code]string{
-		"later_changes.unknown": "From byte 1 on, 1 byte was added that this service does not write: r.",
-		"later_changes.saved":   "From byte 1 on, another program added 1 byte when it saved the file (object 1).",
-		"byte_range.earlier":    "The signature covers the first byte, the file as it was sealed, but itself; 1 byte was added later.",
-		"attachments.found":     "1 embedded file is the one that a signer gave, as the seal record names it.",
-		"signature.several":     "1 signature in the file claims to be its seal.",
-		"audit_chain.complete":  "The one event is in order; the chain ends in h.",
+		"later_changes.unknown": "Starting at byte 1, 1 byte was added that this service does not write: r.",
+		"later_changes.saved":   "Starting at byte 1, another program added 1 byte when it saved the file (object 1).",
+		"byte_range.earlier":    "The signature covers the first byte (the file as it was sealed) except the signature itself; 1 byte was added later.",
+		"attachments.found":     "1 file attached by a signer matches the seal record.",
+		"signature.several":     "The file contains 1 signature that claims to be its seal.",
+		"audit_chain.complete":  "The chain of 1 event is intact and ends in h.",
 		"structure.readable":    "A readable PDF of 1 byte.",
 	} {
 		one := values{"bytes": 1, "offset": 1, "object": "1", "count": 1, "end": 1, "events": 1, "reason": "r", "head": "h"}

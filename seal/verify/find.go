@@ -13,13 +13,13 @@ import (
 	"countersign/seal/manifest"
 )
 
-// maxMarks bounds how many places of a file may look like a seal's signature.
+// maxMarks is the maximum number of possible seal signatures in a file.
 const maxMarks = 8
 
-// errTooManyMarks says that there are more.
+// errTooManyMarks reports that there are more.
 var errTooManyMarks = fmt.Errorf("more than %d places look like a seal's signature", maxMarks)
 
-// Marks searches a stream of bytes for what looks like a seal's signature.
+// Marks searches a stream of bytes for possible seal signatures.
 type Marks struct {
 	at    []int64 // where the mark begins
 	pos   int64   // of the next byte
@@ -79,7 +79,7 @@ func openSealedRevision(r io.ReaderAt, size, mark int64) (*sealedRevision, error
 	part := io.NewSectionReader(r, 0, d.end)
 	f, err := pdf.Open(part, d.end, pdf.DefaultLimits())
 	if err != nil {
-		return nil, fmt.Errorf("what it covers is not a PDF: %w", err)
+		return nil, fmt.Errorf("the covered bytes are not a PDF: %w", err)
 	}
 	s := &sealedRevision{signatureDict: d, file: f, read: part}
 	return s, s.check()
@@ -89,22 +89,22 @@ func (s *sealedRevision) check() error {
 	tail := fmt.Appendf(nil, "startxref\n%d\n%%%%EOF\n", s.file.StartXRef())
 	b := make([]byte, len(tail))
 	if err := ReadFull(s.read, b, s.end-int64(len(b))); err != nil || !bytes.Equal(b, tail) {
-		return errors.New("what it covers does not end as a sealed file does")
+		return errors.New("the covered bytes do not end like a sealed file")
 	}
 	if s.file.StartXRef() < s.contentsEnd {
-		return errors.New("it stands after the cross-reference section")
+		return errors.New("it follows the cross-reference section")
 	}
 	root, ok := s.file.Trailer().Get("Root").Ref()
 	if !ok {
 		return errors.New("the trailer names no catalog")
 	}
 	if s.From != 0 || s.To <= 0 || s.To > s.at {
-		return errors.New("the original's place makes no sense")
+		return errors.New("the position of the original is invalid")
 	}
 	var hasRoot, hasRecord, listed bool
 	err := s.file.Newest(func(ref pdf.Ref, at int64) error {
 		if at < s.To || at >= s.end {
-			return fmt.Errorf("object %d of the seal does not stand in the seal", ref.Num)
+			return fmt.Errorf("object %d of the seal is outside the seal", ref.Num)
 		}
 		hasRoot = hasRoot || ref == root
 		hasRecord = hasRecord || ref == s.Record
@@ -134,7 +134,7 @@ func (s *sealedRevision) check() error {
 	return nil
 }
 
-// Found is what a search for the seal gives.
+// Found is the result of a search for the seal.
 type Found struct {
 	seal    *sealedRevision // the last one that fits
 	mark    int64           // its mark, or the last one if none fits
@@ -142,9 +142,8 @@ type Found struct {
 	remains bool            // other traces of a seal
 }
 
-// Find looks for the seal from the end of the file, where it mostly is. Others that fit
-// are looked for while the file is hashed. The signature itself need not stand in the
-// file yet: that is the only part of it which finding the seal does not read.
+// Find searches for the seal from the end of the file, where it usually is. Other candidates are searched for while the
+// file is hashed. The signature value need not be in the file yet: it is the only part that Find does not read.
 func Find(ctx context.Context, r io.ReaderAt, size int64) (*Found, error) {
 	out := &Found{}
 	tried := 0
@@ -202,7 +201,7 @@ func (f *Found) ReadPages(ctx context.Context) error {
 	return err
 }
 
-// HoldsMark reports whether a file holds what looks like a seal's signature.
+// HoldsMark reports whether a file contains a possible seal signature.
 func HoldsMark(ctx context.Context, r io.ReaderAt, size int64) (bool, error) {
 	var m Marks
 	err := ReadRange(ctx, r, 0, size, func(_ int64, b []byte) error { return m.Scan(b) })
@@ -212,8 +211,8 @@ func HoldsMark(ctx context.Context, r io.ReaderAt, size int64) (bool, error) {
 	return len(m.at) > 0, err
 }
 
-// ResemblesSeal reports whether an upload holds what would be taken for its seal
-// once it is sealed: a file has one seal that everybody finds.
+// ResemblesSeal reports whether an upload contains bytes that would be mistaken for its seal after sealing. A file must
+// have exactly one seal.
 func ResemblesSeal(ctx context.Context, r io.ReaderAt, size int64, signed bool) (bool, error) {
 	var m Marks
 	err := ReadRange(ctx, r, 0, size, func(_ int64, b []byte) error { return m.Scan(b) })

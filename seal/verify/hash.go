@@ -18,16 +18,16 @@ const CopyBuffer = 256 << 10
 // Buffer is memory for reading a file.
 type Buffer [CopyBuffer]byte
 
-// buffers are those that nobody uses.
+// buffers holds unused buffers.
 var buffers = sync.Pool{New: func() any { return new(Buffer) }}
 
-// NewBuffer returns a buffer, whose content is of another file. It should be freed.
+// NewBuffer returns a buffer with arbitrary content. The caller should free it.
 func NewBuffer() *Buffer {
 	b, _ := buffers.Get().(*Buffer) // there is nothing else
 	return b
 }
 
-// Free keeps the buffer for who needs one next.
+// Free returns the buffer for reuse.
 func (b *Buffer) Free() { buffers.Put(b) }
 
 // Prefix is the beginning of a file that has been read back and hashed.

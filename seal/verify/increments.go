@@ -18,8 +18,8 @@ const MaxArchiveStamps = 64
 // maxEvidence bounds the validation data of one file, in bytes.
 const maxEvidence = 16 << 20
 
-// Archive is where a sealed file can be continued: what the next increment has
-// to know of the file, and which signatures it brings validation data for.
+// Archive describes how a sealed file can be extended: the state that the next increment needs, and the signatures
+// whose validation data it adds.
 type Archive struct {
 	Revision archive1.Revision
 	pending  []*cms.Signed   // their validation data is not in the file yet
@@ -82,9 +82,8 @@ func archiveOf(s *sealedRevision, signatures ...*cms.Signed) (Archive, error) {
 // Question is about the revocation of a certificate.
 type Question struct{ Certificate, Issuer *x509.Certificate }
 
-// Plan returns what the next increment must hold: the certificates of the
-// pending signatures' chains that are not in the file yet, and a statement about
-// each one in these chains whose authority gives any, both in this order.
+// Plan returns the content of the next increment: the missing certificates of the pending signatures' chains, and a
+// statement about each certificate in these chains whose authority provides one, in this order.
 func (a *Archive) Plan() (certs [][]byte, questions []Question) {
 	added, asked := map[string]bool{}, map[string]bool{}
 	for _, s := range a.pending {
@@ -168,10 +167,10 @@ func (a *Archive) read(r io.ReaderAt, size int64) (increment, error) {
 	}
 	certs, questions := a.Plan()
 	if len(streams) == 0 && len(certs)+len(questions) > 0 {
-		return none, fmt.Errorf("at byte %d: it does not begin as an update of this service does", from)
+		return none, fmt.Errorf("at byte %d: it does not begin like an update by this service", from)
 	}
 	if len(streams) != len(certs)+len(questions) {
-		return none, fmt.Errorf("at byte %d: %d pieces of validation data instead of %d", from, len(streams), len(certs)+len(questions))
+		return none, fmt.Errorf("at byte %d: it contains %d items of validation data instead of %d", from, len(streams), len(certs)+len(questions))
 	}
 	i := increment{evidence: archive1.Evidence{Certs: certs}} // the streams are compared with them
 	for n, q := range questions {
@@ -194,7 +193,7 @@ func (a *Archive) read(r io.ReaderAt, size int64) (increment, error) {
 		return none, fmt.Errorf("the time-stamp at byte %d: %w", from+int64(inc.Contents), err)
 	}
 	if IssuersOf(i.token) != found.Issuers {
-		return none, fmt.Errorf("the time-stamp at byte %d carries other certificates than were stamped", from+int64(inc.Contents))
+		return none, fmt.Errorf("the time-stamp at byte %d contains certificates other than those it covers", from+int64(inc.Contents))
 	}
 	i.byteRangeGap = byteRangeGap{from + int64(inc.Contents), from + int64(inc.End), inc.Revision.Size}
 	a.next(inc.Revision, i.evidence, i.token)
@@ -224,7 +223,7 @@ func (e *examiner) checkIncrements(context.Context) error {
 	return nil
 }
 
-// checkAdditions says what follows the last increment of this service.
+// checkAdditions returns what follows the last increment of this service.
 func (e *examiner) checkAdditions(ctx context.Context) error {
 	end := e.seal.end
 	if n := len(e.increments); n > 0 {
@@ -252,7 +251,7 @@ func (e *examiner) checkAdditions(ctx context.Context) error {
 	return nil
 }
 
-// What additions look like. The verdict does not depend on it: it is a hint for people.
+// Kinds of additions. They do not affect the verdict: they are a hint for people.
 const (
 	additionAnnotations = "annotations"
 	additionForm        = "form"
@@ -294,7 +293,7 @@ func classifyAdditions(ctx context.Context, r io.ReaderAt, size, from int64) (ki
 	return kind, object
 }
 
-// kindOfObject says what an object of an increment looks like.
+// kindOfObject returns what an object of an increment looks like.
 func kindOfObject(f *pdf.File, num int) string {
 	o, err := f.Newer(num)
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 	"countersign/seal/trust"
 )
 
-// trustInput is what trust is decided on. Everything in it was read from the
-// sealed file and is sound in itself: signatures and digests are right, chains
-// are complete as far as they go. Whether any of it is to be believed is judged here.
+// trustInput is the input of trust decisions. Everything in it was read from the sealed file and is valid in itself:
+// signatures and digests are correct, and chains are as complete as the file allows. Trust is decided here.
 type trustInput struct {
 	Chain    certChain      `json:"chain,omitempty"`  // of the seal, the signer's first
 	SealedAt time.Time      `json:"sealedAt"`         // as the record claims
@@ -19,7 +18,7 @@ type trustInput struct {
 	Key      *publicKey     `json:"key,omitempty"`    // of the record; nil if that cannot be read
 	Stamps   []stamp        `json:"stamps,omitempty"` // the outermost first; the signature's own, if there, is the last
 	Evidence trust.Evidence `json:"evidence"`         // of the increments after the seal, the oldest first
-	// Extended says that there are increments, in which evidence was to be.
+	// Extended reports that the file has increments, which should contain evidence.
 	Extended bool `json:"extended,omitempty"`
 }
 
@@ -38,7 +37,7 @@ func (o Options) now() time.Time {
 	return o.Now()
 }
 
-// applyTrust adds the findings that depend on whom the verifier trusts.
+// applyTrust adds the findings that depend on the verifier's trust options.
 func (r *Report) applyTrust(j trustInput, opt Options) {
 	in := trust.Seal{Certificates: j.Chain, Claimed: j.SealedAt, RecordKeyID: j.KeyID, Evidence: j.Evidence}
 	if j.Key != nil {
@@ -58,7 +57,7 @@ func (r *Report) applyTrust(j trustInput, opt Options) {
 	r.Level = padesLevel(found, j)
 }
 
-// addTrust adds the finding of a check that whom one trusts decides.
+// addTrust adds the finding of a check that depends on trust.
 func (r *Report) addTrust(check string, f trust.Finding) {
 	code := Code(check + "." + f.Code)
 	named := values{
@@ -101,7 +100,7 @@ func (r *Report) addRevocation(found trust.Judgement, embedded bool) {
 	r.addTrust(CheckRevocation, found.Revocation)
 }
 
-// padesLevel is the PAdES baseline level (EN 319 142-1, 6).
+// padesLevel returns the PAdES baseline level (EN 319 142-1, 6).
 func padesLevel(found trust.Judgement, j trustInput) string {
 	switch {
 	case !slices.ContainsFunc(j.Stamps, func(s stamp) bool { return !s.Document }):

@@ -76,7 +76,7 @@ const ByteRangeWidth = 3*10 + 2
 // maxDictionary bounds the dictionary up to its contents, in bytes.
 const maxDictionary = 8 << 10
 
-var errDictionary = errors.New("its dictionary is not written as the seal writes it")
+var errDictionary = errors.New("its dictionary is not in the format of a seal")
 
 // readSignatureDict reads the dictionary whose mark begins at a position.
 func readSignatureDict(r io.ReaderAt, size, mark int64) (signatureDict, error) {
@@ -120,14 +120,14 @@ func readSignatureDict(r io.ReaderAt, size, mark int64) (signatureDict, error) {
 	case len(group(9)) != ByteRangeWidth:
 		return d, errDictionary
 	case integer(10) != d.contents || d.contentsEnd-d.contents < 4 || (d.contentsEnd-d.contents)%2 != 0 || d.end <= d.contentsEnd || d.contentsEnd-d.contents > 2*maxContents+2:
-		return d, errors.New("its byte range is not that of the place where it stands")
+		return d, errors.New("its byte range does not match its position")
 	case d.end > size:
 		return d, &cutOffError{d.end}
 	}
 	return d, nil
 }
 
-// cutOffError says that a file ends before what its seal covers does.
+// cutOffError reports that a file ends before the bytes that its seal covers.
 type cutOffError struct{ end int64 }
 
 func (e *cutOffError) Error() string { return fmt.Sprintf("it covers %d bytes", e.end) }

@@ -16,12 +16,12 @@ import (
 )
 
 var (
-	// errPlaces says that seal and record do not agree about where the original is.
-	errPlaces = errors.New("seal and record do not agree about where it is")
-	// errOtherOriginal says that the original has another hash than the record names.
-	errOtherOriginal = errors.New("the original is another one")
+	// errPlaces reports that seal and record do not agree about where the original is.
+	errPlaces = errors.New("the seal and the record give different positions")
+	// errOtherOriginal reports that the original has another hash than the record names.
+	errOtherOriginal = errors.New("the hash of the original differs")
 	// errOtherBytes reports that the appended bytes cannot be reproduced.
-	errOtherBytes = errors.New("other bytes follow the original than its preparation writes")
+	errOtherBytes = errors.New("the bytes after the original differ from the reproduced preparation")
 )
 
 // checkPrepared compares the prepared file with its description in the record and with the original: the appended
@@ -96,19 +96,19 @@ func (e *examiner) reproduce(ctx context.Context, m manifest.Placement) error {
 		return nil
 	})
 	if err == nil && !slices.Equal(changes, m.Prepared.Changes) {
-		err = errors.New("the record lists other changes")
+		err = errors.New("the reproduced changes differ from the record")
 	}
 	return err
 }
 
-// checkAttached looks at the original that is attached to a rewritten file.
+// checkAttached checks the original that is attached to a rewritten file.
 func (e *examiner) checkAttached(ctx context.Context, m manifest.Placement) error {
 	o, err := e.seal.file.Object(pdf.Ref{Num: m.Prepared.Attachment})
 	if err != nil {
 		return err
 	}
 	if !o.IsStream() || o.Data < e.seal.To {
-		return errors.New("the original is not attached where the record says")
+		return errors.New("the original is not attached at the recorded position")
 	}
 	d, err := o.Value.Dict()
 	if err != nil {
@@ -119,7 +119,7 @@ func (e *examiner) checkAttached(ctx context.Context, m manifest.Placement) erro
 		return err
 	}
 	if d.Get("Filter") != nil || size != m.Size || o.Data+size > e.seal.contents {
-		return errors.New("the original is not attached as the seal does")
+		return errors.New("the original is not attached in the format of a seal")
 	}
 	_, err = e.hashOriginal(ctx, o.Data, m)
 	return err

@@ -56,15 +56,16 @@ func (e *examiner) checkRecord(context.Context) error {
 	return nil
 }
 
-// Recorded is what the service that sealed a document has on record of it.
+// Recorded is the service's own record of a document that it sealed.
 type Recorded struct {
 	OriginalSHA256 string
 	SealedSHA256   string // of the file as the service keeps it now
 	ChainHead      string // the hash of the event that the report's audit chain ends in
 }
 
-// CompareRecorded adds the findings from the service's own record of a document whose sealed revision is valid; nil if
-// there is none. A differing record makes the document broken: the sealed content is then not what happened.
+// CompareRecorded adds the findings from the service's own record of a document whose sealed revision is valid; rec is
+// nil if there is no record. A different record makes the document broken, because the sealed content does not match
+// the events.
 func (r *Report) CompareRecorded(rec *Recorded) {
 	switch {
 	case r.Verdict != VerdictValid && r.Verdict != VerdictAltered:
@@ -81,12 +82,11 @@ func (r *Report) CompareRecorded(rec *Recorded) {
 	r.conclude()
 }
 
-// Record is the verified seal record, for pages and programs: what the seal
-// says of the envelope, the document and its signers. Nothing of it is read
-// from anywhere else in the file.
+// Record is the verified seal record for pages and programs: the envelope, the document and its signers. All of it
+// comes from the record.
 type Record struct {
-	// Confirmed says that the report's verdict is valid. Otherwise it is
-	// untrusted: the record is sound, but its sealer is not trusted and may have written anything.
+	// Confirmed reports that the verdict is valid. Otherwise it is untrusted: the record is valid, but its sealer is
+	// not trusted and may have written anything.
 	Confirmed bool   `json:"confirmed"`
 	Service   string `json:"service"`            // the installation's name
 	SealedBy  string `json:"sealedBy"`           // who holds the seal's certificate
@@ -103,11 +103,10 @@ type Record struct {
 	Document  RecordDocument   `json:"document"`  // the one in this file
 	Documents []RecordDocument `json:"documents"` // all of the envelope, in order
 	Signers   []RecordSigner   `json:"signers"`
-	// Values are what the fields of this document were given, Attachments the files
-	// that signers gave, embedded in this one.
+	// Values lists the values of this document's fields. Attachments lists the files that signers attached.
 	Values      []manifest.Value      `json:"values"`
 	Attachments []manifest.Attachment `json:"attachments,omitempty"`
-	// Appearance is what the document looked like to its signers; absent if it is not known.
+	// Appearance records what the document looked like to its signers; absent if unknown.
 	Appearance *manifest.Appearance `json:"appearance,omitempty"`
 	Events     []RecordEvent        `json:"events"`
 	// Pages of the sealed file: the last ones are the certificate.
@@ -140,11 +139,11 @@ type RecordSigner struct {
 	IP             string     `json:"ip,omitempty"`
 	// Previous lists the persons who were the signer before, oldest first.
 	Previous []manifest.PreviousSigner `json:"previous,omitempty"`
-	// Part is what part the person plays, where that is not a signer's own.
+	// Part is the signer's role, if it is not that of an ordinary signer.
 	manifest.Part
 
-	// PagesShown reports whether this service showed the signer pages of this document as pictures. Otherwise what the signer saw is
-	// not known.
+	// PagesShown reports whether this service showed the signer pages of this document as pictures. If false, the
+	// record does not show what the signer saw.
 	PagesShown bool `json:"pagesShown"`
 }
 

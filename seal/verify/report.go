@@ -49,30 +49,30 @@ type Finding struct {
 	Values map[string]string `json:"values,omitempty"` // what the line names; times in RFC 3339
 }
 
-// Verdict sums a report up.
+// Verdict is the overall result of a report.
 type Verdict string
 
-// The verdicts. Where several apply, the first one of this list counts.
+// The verdicts. If several apply, the first in this list is used.
 const (
-	// VerdictNotSealed: the file carries no seal of this service.
+	// VerdictNotSealed: the file does not contain a seal of this service.
 	VerdictNotSealed Verdict = "not_sealed"
-	// VerdictBroken: the sealed revision differs from what was sealed, or its seal is not sound.
+	// VerdictBroken: the sealed content was changed, or its seal is not valid.
 	VerdictBroken Verdict = "broken"
-	// VerdictUntrusted: it is sound but rests on a certificate or key that is not trusted here.
+	// VerdictUntrusted: the seal is valid but depends on a certificate or key that is not trusted here.
 	VerdictUntrusted Verdict = "untrusted"
-	// VerdictAltered: the sealed revision is valid, but something else was added to the file.
+	// VerdictAltered: the sealed revision is valid, but other content was added to the file.
 	VerdictAltered Verdict = "altered"
-	// VerdictValid: every byte is one that the service wrote, or that a named authority signed.
+	// VerdictValid: every byte was written by the service or signed by a trusted authority.
 	VerdictValid Verdict = "valid"
 )
 
-// Report is everything that Verify found.
+// Report is the result of verifying a file.
 type Report struct {
 	Verdict  Verdict   `json:"verdict"`
 	Summary  string    `json:"summary"` // the verdict in a sentence
 	Findings []Finding `json:"findings"`
 
-	// What the document says of itself. Worth believing if the verdict is valid.
+	// The document's own statements. They are reliable only if the verdict is valid.
 	EnvelopeID     string     `json:"envelopeId,omitempty"`
 	DocumentID     string     `json:"documentId,omitempty"`
 	Subject        string     `json:"subject,omitempty"`
@@ -98,13 +98,12 @@ type Report struct {
 type Additions struct {
 	From  int64 `json:"from"`  // where they begin, which is how long the valid file before them is
 	Bytes int64 `json:"bytes"` // how many
-	// Kind is how they look: annotations, form, signature, pages, saved (all
-	// of these by another program) or unknown.
+	// Kind is the apparent kind: annotations, form, signature, pages, saved (all of these by another program) or
+	// unknown.
 	Kind string `json:"kind"`
 }
 
-// OtherSignature is a signature in a file that carries no seal. Nothing of it
-// was verified.
+// OtherSignature is a signature in a file without a seal. It is not verified.
 type OtherSignature struct {
 	Field  string `json:"field,omitempty"`  // the form field's name
 	Format string `json:"format"`           // the SubFilter
@@ -112,7 +111,7 @@ type OtherSignature struct {
 	Issuer string `json:"issuer,omitempty"` // who issued that certificate, as it says
 	// At is the time that the signature claims.
 	At *time.Time `json:"at,omitempty"`
-	// Covers is where the bytes that it covers end; WholeFile, that nothing follows them.
+	// Covers is the end of the covered bytes. WholeFile reports that no bytes follow them.
 	Covers    int64 `json:"covers"`
 	WholeFile bool  `json:"wholeFile"`
 }
@@ -179,28 +178,28 @@ func (r *Report) conclude() {
 func (r *Report) summarise() string {
 	switch r.Verdict {
 	case VerdictValid:
-		return fmt.Sprintf("Sealed by %s, and every byte is as it was sealed or added by this service since.", trust.Printable(r.SealedBy))
+		return fmt.Sprintf("Sealed by %s. The file is unchanged except for updates by this service.", trust.Printable(r.SealedBy))
 	case VerdictUntrusted:
 		if r.Additions != nil {
-			return "Something was added to what was sealed, which is not trusted here: " + r.firstUntrusted()
+			return "Content was added to the sealed document, whose seal is not trusted here: " + r.firstUntrusted()
 		}
 		return "Sealed and unchanged, but not trusted here: " + r.firstUntrusted()
 	case VerdictAltered:
-		return "The document that was sealed is in this file, but something else was added to it afterwards. Extract the sealed document to see what was signed."
+		return "This file contains the sealed document, but content was added afterwards. Extract the sealed document to see what was signed."
 	case VerdictNotSealed:
 		if len(r.Signatures) > 0 {
-			return "This file was not sealed by this service. It carries signatures of others, which were not examined."
+			return "This file was not sealed by this service. It contains other signatures, which were not verified."
 		}
 		return "This file was not sealed by this service."
 	case VerdictBroken:
 		switch {
 		case r.Has("signature.rewritten"):
-			return "This file was sealed by this service and has been rewritten by another program. Ask for the original file."
+			return "This file was sealed by this service, but another program has rewritten it. Request the file as it was sealed."
 		case r.Has("signature.rewritten_unknown"):
-			return "This file seems to have been sealed by somebody who is not trusted here, and has been rewritten by another program. Ask for the original file."
+			return "This file appears to have been sealed by a party that is not trusted here, and another program has rewritten it. Request the file as it was sealed."
 		}
 	}
-	return "This is not what was sealed, or the seal is not sound."
+	return "The sealed content was changed, or the seal is not valid."
 }
 
 // firstUntrusted explains why the document is not trusted: by its sealer, if
@@ -233,7 +232,7 @@ func (r Report) WriteText(w io.Writer) error {
 			if s.PagesShown {
 				continue
 			}
-			if _, err := fmt.Fprintf(w, "%s %-18s Pages were not shown to %q by this service.\n", marks[Absent], "appearance", s.Name); err != nil {
+			if _, err := fmt.Fprintf(w, "%s %-18s This service did not show the pages to %q.\n", marks[Absent], "appearance", s.Name); err != nil {
 				return err
 			}
 		}
@@ -248,7 +247,7 @@ func (r Report) WriteText(w io.Writer) error {
 func (s OtherSignature) sentence() string {
 	by, covers := s.By, fmt.Sprintf("its first %d bytes", s.Covers)
 	if by == "" {
-		by = "somebody whose certificate cannot be read"
+		by = "a signer whose certificate cannot be read"
 	}
 	if s.WholeFile {
 		covers = "the whole file"
@@ -256,7 +255,7 @@ func (s OtherSignature) sentence() string {
 	return fmt.Sprintf("Signature (%s) by %s over %s.", s.Format, by, covers)
 }
 
-// FirstFailure returns what is wrong with the file.
+// FirstFailure returns the detail of the first failed check, or the summary.
 func (r *Report) FirstFailure() string {
 	for _, f := range r.Findings {
 		if f.Status == Failed {

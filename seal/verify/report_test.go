@@ -24,18 +24,18 @@ func TestConclude(t *testing.T) {
 		additions        bool // are reported
 		summary, failure string
 	}{
-		"valid": {[]Code{"digest.unchanged", "timestamp.absent", "certificate.trusted"}, VerdictValid, true, true, false, "Sealed by Ada, and every byte", "Sealed by Ada"},
+		"valid": {[]Code{"digest.unchanged", "timestamp.absent", "certificate.trusted"}, VerdictValid, true, true, false, "Sealed by Ada. The file is unchanged", "Sealed by Ada"},
 		"untrusted": {
 			[]Code{"timestamp.untrusted", "certificate.untrusted", "manifest_key.unknown"},
 			VerdictUntrusted, true, false, true,
-			"Something was added to what was sealed, which is not trusted here: The certificate of", "Something was added",
+			"Content was added to the sealed document, whose seal is not trusted here: The certificate of", "Content was added",
 		},
-		"altered":               {[]Code{"later_changes.saved"}, VerdictAltered, false, false, true, "something else was added", "From byte"},
+		"altered":               {[]Code{"later_changes.saved"}, VerdictAltered, false, false, true, "content was added afterwards", "Starting at byte"},
 		"altered by its stamp":  {[]Code{"digest.unchanged", "archive_timestamp.untrusted"}, VerdictUntrusted, true, false, true, "A document time-stamp of", ""},
-		"altered and untrusted": {[]Code{"later_changes.form", "certificate.untrusted"}, VerdictUntrusted, true, false, true, "The certificate of", "From byte"},
-		"altered and broken":    {[]Code{"later_changes.form", "digest.changed"}, VerdictBroken, false, false, false, "This is not what was sealed", "The file was changed"},
-		"broken":                {[]Code{"digest.changed", "certificate.untrusted"}, VerdictBroken, false, false, false, "This is not what was sealed", "The file was changed"},
-		"broken, named last":    {[]Code{"certificate.untrusted", "audit_chain.broken"}, VerdictBroken, false, false, false, "This is not what was sealed", "The audit chain is broken"},
+		"altered and untrusted": {[]Code{"later_changes.form", "certificate.untrusted"}, VerdictUntrusted, true, false, true, "The certificate of", "Starting at byte"},
+		"altered and broken":    {[]Code{"later_changes.form", "digest.changed"}, VerdictBroken, false, false, false, "The sealed content was changed", "The file was changed"},
+		"broken":                {[]Code{"digest.changed", "certificate.untrusted"}, VerdictBroken, false, false, false, "The sealed content was changed", "The file was changed"},
+		"broken, named last":    {[]Code{"certificate.untrusted", "audit_chain.broken"}, VerdictBroken, false, false, false, "The sealed content was changed", "The audit chain is broken"},
 		"no seal":               {[]Code{"signature.none"}, VerdictNotSealed, false, false, false, "This file was not sealed by this service.", ""},
 		"no PDF":                {[]Code{"structure.not_pdf"}, VerdictNotSealed, false, false, false, "This file was not sealed by this service.", ""},
 	} {
@@ -62,7 +62,7 @@ func TestConclude(t *testing.T) {
 	require.True(t, strings.HasPrefix(alone.Summary, "Sealed and unchanged, but not trusted here: The certificate of"), alone.Summary)
 	others := Report{Findings: []Finding{of("signature.none")}, Signatures: []OtherSignature{{}}}
 	others.conclude()
-	require.Contains(t, others.Summary, "It carries signatures of others")
+	require.Contains(t, others.Summary, "It contains other signatures")
 	none := Report{Findings: []Finding{of("digest.unchanged")}, Summary: "all is well"}
 	require.Equal(t, "all is well", none.FirstFailure())
 }
@@ -124,11 +124,11 @@ func TestWriteText(t *testing.T) {
 		r.Verdict = verdict
 		var b strings.Builder
 		require.NoError(t, r.WriteText(&b))
-		require.Equal(t, "✓ digest             No byte was changed since it was sealed.\n"+
+		require.Equal(t, "✓ digest             The sealed bytes are unchanged.\n"+
 			"✗ digest             The file was changed after it was sealed.\n"+
-			"? certificate        The certificate of {name} is sound, but neither it nor an authority of it is trusted here.\n"+
-			"– timestamp          No time-stamp authority confirmed the time.\n"+
-			"  Signature (f) by somebody whose certificate cannot be read over its first 7 bytes.\n"+
+			"? certificate        The certificate of {name} is valid, but neither it nor any of its issuers is trusted here.\n"+
+			"– timestamp          The signature has no time-stamp.\n"+
+			"  Signature (f) by a signer whose certificate cannot be read over its first 7 bytes.\n"+
 			"  Signature (g) by Ada over the whole file.\n"+
 			"\n"+text+": So it is.\n", b.String())
 		for n := range 7 {
@@ -156,7 +156,7 @@ func TestValuesOfFindings(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("", 3600))
 	f := newFinding("certificate.not_valid_then", values{"from": at, "to": time.Time{}, "at": "now\x00"})
 	require.Equal(t, map[string]string{"from": "2026-01-02T02:04:05Z", "to": "0001-01-01T00:00:00Z", "at": "now\ufffd"}, f.Values)
-	require.Equal(t, "The certificate was valid from 2026-01-02 02:04:05 UTC to –, which does not cover now\ufffd.", f.Detail)
+	require.Equal(t, "The certificate was valid from 2026-01-02 02:04:05 UTC to –, which does not include now\ufffd.", f.Detail)
 	require.Equal(t, map[string]string{"a": "-3", "b": "4", "c": "bad\u00a0", "d": "two", "e": "1h0m0s"},
 		valuesOf(values{"a": -3, "b": int64(4), "c": "bad\u00a0", "d": errors.New("seal: two"), "e": time.Hour}))
 	require.Nil(t, valuesOf(values{}))

@@ -13,7 +13,7 @@ import (
 	"countersign/seal/trust"
 )
 
-// rewrittenSeal is the rest of a seal in a file that another program has rewritten.
+// rewrittenSeal contains the remaining parts of a seal in a file that another program has rewritten.
 type rewrittenSeal struct {
 	Chain      certChain  `json:"chain"` // of the signature
 	SealedAt   time.Time  `json:"sealedAt"`
@@ -25,8 +25,8 @@ type rewrittenSeal struct {
 // errRecordFound ends the search for the record.
 var errRecordFound = errors.New("seal: found")
 
-// findRewritten looks for a seal's record and its signature where any PDF program finds them; nil if the
-// file lacks one of them.
+// findRewritten returns a seal's record and signature from their standard locations in a PDF, or nil if the file lacks
+// either.
 func findRewritten(ctx context.Context, r io.ReaderAt, size int64) *rewrittenSeal {
 	lim := pdf.DefaultLimits()
 	lim.MaxStream = 16 << 20 // of the record

@@ -23,15 +23,15 @@ import (
 	"countersign/seal/trust"
 )
 
-// Options say whom to trust. The zero value trusts no one: a sound
-// document is then reported as "untrusted", not as broken.
+// Options define whom to trust. The zero value trusts no one: an intact document is then reported as "untrusted", not
+// as broken.
 type Options struct {
 	Trust trust.Policy
 	Now   func() time.Time // judges certificates that no time-stamp proves to be older; needed
 }
 
 // File verifies a sealed PDF, offline and from its bytes only. The error concerns reading the file; problems of the
-// file are in the report.
+// file are findings of the report.
 func File(ctx context.Context, r io.ReaderAt, size int64, opt Options) (Report, error) {
 	x, err := Examine(ctx, r, size)
 	if err != nil {
@@ -46,14 +46,14 @@ type Examination struct {
 	report    Report
 	judgement trustInput
 	rewritten *rewrittenSeal // nil: no seal was found that another program has rewritten
-	// What only the writer of the next increment needs.
+	// State that only the writer of the next increment needs.
 	Archive Archive
 	Whole   hash.Hash
 	Marks   Marks
 	Begun   map[int64]hash.Hash // as in prefix
 }
 
-// Examine reads a file and checks all that does not depend on whom to trust.
+// Examine reads a file and performs all checks that do not depend on trust.
 func Examine(ctx context.Context, r io.ReaderAt, size int64) (*Examination, error) {
 	return ExamineFrom(ctx, r, size, nil)
 }
@@ -89,10 +89,10 @@ type examiner struct {
 	sums       digests
 }
 
-// errStopExamining ends an examination whose next checks would mean nothing.
+// errStopExamining ends an examination after a failure that makes further checks meaningless.
 var errStopExamining = errors.New("seal: nothing more to check")
 
-// ExamineFrom is Examine of a file whose beginning may have been read and hashed.
+// ExamineFrom is like Examine for a file whose beginning may have been read and hashed.
 func ExamineFrom(ctx context.Context, r io.ReaderAt, size int64, done *Prefix) (*Examination, error) {
 	e := &examiner{r: r, size: size, done: done, x: &Examination{}}
 	for _, step := range []func(context.Context) error{
@@ -172,7 +172,7 @@ func (e *examiner) noSeal(ctx context.Context, f *Found) error {
 	return e.stop("signature.none", nil)
 }
 
-// readSignature reads the signature, whose form leaves nothing open.
+// readSignature reads the signature, which must be in canonical form.
 func (e *examiner) readSignature(context.Context) error {
 	contents, err := e.seal.readContents(e.r)
 	if errors.Is(err, errDigits) {
@@ -185,21 +185,21 @@ func (e *examiner) readSignature(context.Context) error {
 		return e.stop("signature.malformed", values{"reason": err})
 	}
 	if e.signed.Hash() != crypto.SHA256 || !e.signed.IsPAdES() {
-		return e.stop("signature.malformed", values{"reason": "it is no PAdES signature with SHA-256"})
+		return e.stop("signature.malformed", values{"reason": "it is not a PAdES signature with SHA-256"})
 	}
 	if UpperHex(ChainHash(e.signed.Certificates)) != e.seal.Chain {
-		return e.stop("signature.malformed", values{"reason": "it carries other certificates than the seal names"})
+		return e.stop("signature.malformed", values{"reason": "it contains certificates other than those the seal lists"})
 	}
 	e.x.judgement.Chain = e.signed.Certificates
 	e.x.report.SealedBy = trust.Name(e.signed.Certificate)
 	switch token := e.signed.Token; {
 	case token != nil && e.seal.Stamp == StampNone:
-		return e.stop("timestamp.wrong", values{"reason": "the seal was made without one"})
+		return e.stop("timestamp.wrong", values{"reason": "the seal was created without one"})
 	case token != nil:
 		if e.token, err = cms.ParseTokenStrict(token); err != nil {
 			e.add("timestamp.malformed", values{"reason": err})
 		} else if UpperHex(IssuersOf(e.token)) != e.seal.Issuers {
-			e.add("timestamp.malformed", values{"reason": "it carries other certificates than the seal names"})
+			e.add("timestamp.malformed", values{"reason": "it contains certificates other than those the seal lists"})
 			e.token = nil
 		}
 	case e.seal.Stamp == StampRequired:
@@ -208,7 +208,7 @@ func (e *examiner) readSignature(context.Context) error {
 	return nil
 }
 
-// ChainHash is the SHA-256 over certificates.
+// ChainHash returns the SHA-256 over certificates.
 func ChainHash(chain []*x509.Certificate) [sha256.Size]byte {
 	h := sha256.New()
 	for _, c := range chain {
@@ -280,7 +280,7 @@ func (e *examiner) hash(ctx context.Context) error {
 	return nil
 }
 
-// checkMarks looks for a second signature that could be the seal.
+// checkMarks searches for a second signature that could be the seal.
 func (e *examiner) checkMarks(ctx context.Context) error {
 	fitting := 0
 	for _, at := range e.sums.marks.at {
@@ -338,7 +338,7 @@ func (e *examiner) checkOriginal(ctx context.Context) error {
 	}
 	switch {
 	case m.As != "prefix" || m.Size != e.seal.To:
-		e.add("original.missing", values{"reason": "seal and record do not agree about where it is"})
+		e.add("original.missing", values{"reason": "the seal and the record give different positions"})
 	case hex.EncodeToString(e.sums.original) != m.SHA256:
 		e.add("original.changed", nil)
 	default:

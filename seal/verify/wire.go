@@ -12,10 +12,10 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// TaskExamine names the task of examining a sealed document.
+// TaskExamine identifies the task of examining a sealed document.
 const TaskExamine = 'x'
 
-// Limits of examining one sealed document in a process of its own.
+// Limits of a separate process that examines one sealed document.
 const (
 	examineMemory = 256 << 20
 	examineCPU    = 10 * time.Second
@@ -24,8 +24,8 @@ const (
 	maxExamined   = 64 << 20 // bytes of the result
 )
 
-// ExamineIn is Examine in a separate process, which is all that the file can end. A file that exceeds the limits is a
-// *refusal.Error.
+// ExamineIn runs Examine in a separate process, so that a hostile file can end only that process. It returns a
+// *refusal.Error if the file exceeds the limits.
 func ExamineIn(ctx context.Context, pool *sandbox.Pool, r io.ReaderAt, size int64) (*Examination, error) {
 	var a examinationAnswer
 	task := byte(TaskExamine)
@@ -41,8 +41,7 @@ func ExamineIn(ctx context.Context, pool *sandbox.Pool, r io.ReaderAt, size int6
 	return &Examination{report: a.Report, judgement: a.Judgement, rewritten: a.Rewritten}, nil
 }
 
-// ExaminationTime is how much time of the processors examining a file of that
-// size may take.
+// ExaminationTime returns the processor time limit for examining a file of the given size.
 func ExaminationTime(size int64) time.Duration {
 	if size <= maxWhole {
 		return examineCPU
@@ -50,8 +49,7 @@ func ExaminationTime(size int64) time.Duration {
 	return examineCPU + time.Duration(size/examineSpeed)*time.Second
 }
 
-// examinationAnswer is an Examination on its way out of the process: all that
-// judging it needs. It cannot be continued.
+// examinationAnswer is the serialized Examination: everything needed to judge it. It cannot be extended.
 type examinationAnswer struct {
 	sandbox.Answer
 
@@ -60,7 +58,7 @@ type examinationAnswer struct {
 	Rewritten *rewrittenSeal `json:"rewritten,omitempty"`
 }
 
-// ExamineTask is the part of ExamineIn that is done in the process.
+// ExamineTask returns the part of ExamineIn that is done in the process.
 func ExamineTask(ctx context.Context, r io.ReaderAt, size int64, _ sandbox.Bounds) any {
 	var a examinationAnswer
 	x, err := Examine(ctx, r, size)

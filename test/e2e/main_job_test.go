@@ -247,7 +247,7 @@ func checkSealed(t *testing.T, envelope *countersign.Envelope, original, sealed 
 		assert.Contains(t, text, want)
 	}
 	report, _ := run(t, nil, "verify", file) // exit code 1: nobody is trusted
-	assert.Contains(t, report, "No byte was changed")
+	assert.Contains(t, report, "The sealed bytes are unchanged")
 	assert.NotContains(t, report, "BROKEN")
 	sealed[len(original)/2] ^= 1
 	require.NoError(t, os.WriteFile(file, sealed, 0o600))

@@ -31,10 +31,10 @@ func TestChecksOfTheRecord(t *testing.T) {
 		change func(m *manifest.Manifest)
 		says   string // "": it is sound
 	}{
-		"another version":              {func(m *manifest.Manifest) { m.Version = 2 }, "version is 2"},
-		"no envelope":                  {func(m *manifest.Manifest) { m.Envelope.ID = "" }, "no envelope"},
-		"no document":                  {func(m *manifest.Manifest) { m.Document = "" }, "no document"},
-		"no time":                      {func(m *manifest.Manifest) { m.SealedAt = time.Time{} }, "when"},
+		"another version":              {func(m *manifest.Manifest) { m.Version = 2 }, "version 2"},
+		"no envelope":                  {func(m *manifest.Manifest) { m.Envelope.ID = "" }, "lacks the envelope"},
+		"no document":                  {func(m *manifest.Manifest) { m.Document = "" }, "or the document"},
+		"no time":                      {func(m *manifest.Manifest) { m.SealedAt = time.Time{} }, "time of sealing"},
 		"a certificate before page 1":  {func(m *manifest.Manifest) { m.CertificatePage = 0 }, "pages"},
 		"a certificate behind the end": {func(m *manifest.Manifest) { m.Pages = 3 }, "pages"},
 		"a longer certificate":         {func(m *manifest.Manifest) { m.Pages = 9 }, ""},
@@ -45,17 +45,17 @@ func TestChecksOfTheRecord(t *testing.T) {
 		"twice among them":             {func(m *manifest.Manifest) { m.All[1] = m.All[0]; m.All[1].Order = 2 }, "named 2 times"},
 		"another hash over all":        {func(m *manifest.Manifest) { m.Envelope.OriginalHash = m.All[0].SHA256 }, "hash over all"},
 		"an event that is none":        {func(m *manifest.Manifest) { m.Audit.Events[3] = json.RawMessage("[]") }, "event 4"},
-		"another id added":             {func(m *manifest.Manifest) { event(m, 1, "d1", "d9") }, "document 1 is not the one"},
-		"another hash added":           {func(m *manifest.Manifest) { event(m, 1, "1111", "1112") }, "document 1 is not the one"},
-		"another number added":         {func(m *manifest.Manifest) { event(m, 2, `"order":2`, `"order":1`) }, "document 2 is not the one"},
+		"another id added":             {func(m *manifest.Manifest) { event(m, 1, "d1", "d9") }, "document 1 differs"},
+		"another hash added":           {func(m *manifest.Manifest) { event(m, 1, "1111", "1112") }, "document 1 differs"},
+		"another number added":         {func(m *manifest.Manifest) { event(m, 2, `"order":2`, `"order":1`) }, "document 2 differs"},
 		"one more was added":           {func(m *manifest.Manifest) { m.Audit.Events = append(m.Audit.Events, m.Audit.Events[2]) }, "more documents"},
-		"one less was added":           {func(m *manifest.Manifest) { m.Audit.Events = m.Audit.Events[:2] }, "1 documents were added, but it names 2"},
-		"signed by nobody":             {func(m *manifest.Manifest) { event(m, 3, "signer:a", "app:a") }, "of nobody"},
-		"signed twice":                 {func(m *manifest.Manifest) { m.Audit.Events = append(m.Audit.Events, m.Audit.Events[3]) }, "second of the same"},
+		"one less was added":           {func(m *manifest.Manifest) { m.Audit.Events = m.Audit.Events[:2] }, "adds 1 documents, but it lists 2"},
+		"signed by nobody":             {func(m *manifest.Manifest) { event(m, 3, "signer:a", "app:a") }, "without a signer"},
+		"signed twice":                 {func(m *manifest.Manifest) { m.Audit.Events = append(m.Audit.Events, m.Audit.Events[3]) }, "second signature of a signer"},
 		"signed at another time":       {func(m *manifest.Manifest) { at := sealkit.Now; m.Signers[0].SignedAt = &at }, "signer a signed"},
 		"signed without an event":      {func(m *manifest.Manifest) { at := sealkit.Now; m.Signers[1].SignedAt = &at }, "signer b signed"},
 		"an event without a signature": {func(m *manifest.Manifest) { m.Signers[0].SignedAt = nil }, "signer a signed"},
-		"not among the signers":        {func(m *manifest.Manifest) { m.Signers = m.Signers[1:] }, "not among the signers"},
+		"not among the signers":        {func(m *manifest.Manifest) { m.Signers = m.Signers[1:] }, "not listed as a signer"},
 		"another zone": {func(m *manifest.Manifest) {
 			at := m.Signers[0].SignedAt.In(time.FixedZone("", 3600))
 			m.Signers[0].SignedAt = &at

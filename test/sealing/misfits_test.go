@@ -32,20 +32,20 @@ func TestSealsThatDoNotFit(t *testing.T) {
 	for name, tt := range map[string]struct {
 		was, is, reason string
 	}{
-		"the original ends before it begins": {place, fmt.Sprintf("/Original[%d 0]", len(original)), "the original's place makes no sense"},
-		"an original of no bytes":            {place, "/Original[567 567]", "the original's place makes no sense"},
-		"nothing at the beginning":           {record + place, strings.Replace(record, " 0 R", "9999 0 R", 1) + "/Original[0 0]", "the original's place makes no sense"},
-		"an original that begins later":      {place, "/Original[567 568]", "the original's place makes no sense"},
-		"a shorter original":                 {place, fmt.Sprintf("/Original[0 %d]", len(original)-1), "seal and record do not agree about where it is"},
-		"an original up to the signature":    {place, fmt.Sprintf("/Original[0 %d]", at), "does not stand in the seal"},
-		"an original beyond the signature":   {place, fmt.Sprintf("/Original[0 %d]", at+1), "the original's place makes no sense"},
+		"the original ends before it begins": {place, fmt.Sprintf("/Original[%d 0]", len(original)), "the position of the original is invalid"},
+		"an original of no bytes":            {place, "/Original[567 567]", "the position of the original is invalid"},
+		"nothing at the beginning":           {record + place, strings.Replace(record, " 0 R", "9999 0 R", 1) + "/Original[0 0]", "the position of the original is invalid"},
+		"an original that begins later":      {place, "/Original[567 568]", "the position of the original is invalid"},
+		"a shorter original":                 {place, fmt.Sprintf("/Original[0 %d]", len(original)-1), "the seal and the record give different positions"},
+		"an original up to the signature":    {place, fmt.Sprintf("/Original[0 %d]", at), "is outside the seal"},
+		"an original beyond the signature":   {place, fmt.Sprintf("/Original[0 %d]", at+1), "the position of the original is invalid"},
 		"no record":                          {record, "/Record 9999 0 R", "does not list the seal record"},
 		"another number":                     {string(number) + " 0 obj\n<</Type/Sig/", strings.Repeat("9", len(number)) + " 0 obj\n<</Type/Sig/", "does not list it and the catalog"},
 		"another signature named":            {"/DocMDP " + string(number), "/DocMDP " + strings.Repeat("9", len(number)), "names another signature"},
 		"no signature named":                 {"/DocMDP ", "/DocXXX ", "names another signature"},
 		"no permissions":                     {"/Perms <<", "/Perxx <<", "the catalog does not name it"},
-		"another end":                        {"%%EOF\n", "%%EOF\r", "does not end as a sealed file does"},
-		"no catalog":                         {"/Root ", "/Toor ", "it covers is not a PDF"},
+		"another end":                        {"%%EOF\n", "%%EOF\r", "do not end like a sealed file"},
+		"no catalog":                         {"/Root ", "/Toor ", "the covered bytes are not a PDF"},
 	} {
 		i := bytes.LastIndex(b, []byte(tt.was))
 		require.Positive(t, i, name)

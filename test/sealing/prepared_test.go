@@ -115,19 +115,19 @@ func TestSealPreparedDeclines(t *testing.T) {
 		change func(*seal.Job)
 		want   string
 	}{
-		"another plan":                      {func(j *seal.Job) { j.Prepared.Plan.Active = false }, "other bytes"},
+		"another plan":                      {func(j *seal.Job) { j.Prepared.Plan.Active = false }, "differ from the reproduced preparation"},
 		"a plan that does not fit":          {func(j *seal.Job) { j.Prepared.Plan.Cuts[0].Page = 9 }, "does not fit"},
-		"other changes":                     {func(j *seal.Job) { j.Prepared.Changes = j.Prepared.Changes[1:] }, "other changes"},
-		"another version of the writer":     {func(j *seal.Job) { j.Prepared.Writer = 2 }, "do not agree"},
-		"no plan":                           {func(j *seal.Job) { j.Prepared.Plan = nil }, "do not agree"},
-		"another length of the original":    {func(j *seal.Job) { j.Prepared.UploadSize-- }, "not the one that the seal record names"},
-		"beyond the prepared file":          {func(j *seal.Job) { j.Prepared.UploadSize = j.Size }, "do not agree"},
+		"other changes":                     {func(j *seal.Job) { j.Prepared.Changes = j.Prepared.Changes[1:] }, "changes differ from the record"},
+		"another version of the writer":     {func(j *seal.Job) { j.Prepared.Writer = 2 }, "different positions"},
+		"no plan":                           {func(j *seal.Job) { j.Prepared.Plan = nil }, "different positions"},
+		"another length of the original":    {func(j *seal.Job) { j.Prepared.UploadSize-- }, "does not match the seal record"},
+		"beyond the prepared file":          {func(j *seal.Job) { j.Prepared.UploadSize = j.Size }, "different positions"},
 		"another prepared file":             {func(j *seal.Job) { j.Prepared.SHA256 = strings.Repeat("0", 64) }, "hash differs"},
 		"the document names no preparation": {func(j *seal.Job) { j.Documents[0].PreparedSHA256 = "" }, "prepared"},
 		"no such event": {func(j *seal.Job) {
 			plain := sealkit.Job(t, original)
 			j.Events, j.ChainHead = plain.Events, plain.ChainHead
-		}, "prepared as another file"},
+		}, "prepared file of document 1 differs"},
 	} {
 		own := p
 		plan := *p.Plan
@@ -145,7 +145,7 @@ func TestSealPreparedDeclines(t *testing.T) {
 	out, err := os.Create(filepath.Join(t.TempDir(), "sealed.pdf"))
 	require.NoError(t, err)
 	_, err = s.Seal(t.Context(), out, j)
-	require.ErrorContains(t, err, "prepared as another file", "the original is sealed though a prepared file was read")
+	require.ErrorContains(t, err, "prepared file of document 1 differs", "the original is sealed though a prepared file was read")
 	require.NoError(t, out.Close())
 }
 
@@ -206,7 +206,7 @@ func sealRewritten(t *testing.T, tree string) {
 	to, err := os.Create(filepath.Join(dir, "sealed.pdf"))
 	require.NoError(t, err)
 	_, err = k.Sealer(t).Seal(t.Context(), to, j)
-	require.ErrorContains(t, err, "not the one that the seal record names")
+	require.ErrorContains(t, err, "does not match the seal record")
 	require.NoError(t, to.Close())
 }
 

@@ -143,7 +143,7 @@ func TestSignaturesByOthers(t *testing.T) {
 	require.Equal(t, "adbe.pkcs7.detached", r.Signatures[0].Format)
 	require.EqualValues(t, 500, r.Signatures[0].Covers)
 	require.Equal(t, &at, r.Signatures[0].At)
-	require.Contains(t, r.Summary, "signatures of others")
+	require.Contains(t, r.Summary, "contains other signatures")
 }
 
 // TestContradictions seals records that contradict themselves: the seal refuses
@@ -167,7 +167,7 @@ func TestContradictions(t *testing.T) {
 		"no events":               {func(j *seal.Job) { j.Events, j.ChainHead = nil, strings.Repeat("0", 64) }, "not those of an envelope"},
 		"who did not sign":        {func(j *seal.Job) { j.Signers[1].SignedAt = time.Time{} }, "whether and when"},
 		"when they signed":        {func(j *seal.Job) { j.Signers[1].SignedAt = sealkit.Now }, "whether and when"},
-		"a signature of nobody":   {func(j *seal.Job) { j.Signers = j.Signers[:1] }, "not among the signers"},
+		"a signature of nobody":   {func(j *seal.Job) { j.Signers = j.Signers[:1] }, "not listed as a signer"},
 		"somebody who never came": {func(j *seal.Job) { j.Signers[0].ID = "other" }, "whether and when"},
 	} {
 		j := sealkit.Job(t, sealkit.SimplePDF(1))

@@ -34,7 +34,7 @@ func TestRewrittenFiles(t *testing.T) {
 		r := sealkit.Verified(t, b, k.Trust())
 		require.Equal(t, verify.VerdictBroken, r.Verdict, "%s: %s", name, sealkit.TextOf(t, r))
 		require.True(t, r.Has("signature.rewritten"), "%s: %s", name, sealkit.TextOf(t, r))
-		require.Contains(t, r.Summary, "was sealed by this service and has been rewritten")
+		require.Contains(t, r.Summary, "was sealed by this service, but another program has rewritten it")
 		require.Equal(t, sealkit.EnvelopeID, r.Findings[0].Values["envelope"])
 		require.Empty(t, r.Signatures, "its own signature is not one of others")
 		require.Nil(t, r.Record)

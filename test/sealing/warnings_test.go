@@ -37,7 +37,7 @@ func TestWarnings(t *testing.T) {
 			"<</Subtype/Square/Rect[0 0 9 9]>>", "<</Subtype/Link/Rect[0 0 9 9]>>", "<</Subtype/Square/F 2/Rect[0 0 9 9]>>"), admission.WarnAppearance, 1, "Square in object 1000"},
 		"overprint":                           {withPage("", "", "<</Type/ExtGState/OP true>>"), admission.WarnOverprint, 1, "object 1000"},
 		"actions":                             {withPage("", "/X<</S/SetOCGState/State[]>>", "<</S/H#69de/T(a)>>"), admission.WarnActions, 2, "SetOCGState in object 10"},
-		"hybrid":                              {sealkit.HybridPDF(), admission.WarnHybrid, 1, "old programs"},
+		"hybrid":                              {sealkit.HybridPDF(), admission.WarnHybrid, 1, "older programs"},
 		"layers":                              {withPage(layers, "", layer("/View<</ViewState/ON>>/Print<</PrintState/OFF>>")), admission.WarnLayers, 1, "object 1000"},
 		"no such layers":                      {withPage(layers, "", layer("/View<</ViewState/ON>>/Print<</PrintState/ON>>")), "", 0, ""},
 		"a layer for print alone":             {config("/OFF[1000 0 R]/AS[<</Event/Print/OCGs[1000 0 R]/Category[/Print]>>]", "/Print<</PrintState/ON>>"), admission.WarnLayers, 1, "object 1000 is OFF, and ON in the use Print"},

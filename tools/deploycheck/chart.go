@@ -29,7 +29,7 @@ var templates = []string{
 	"configmap", "serviceaccount", "migrate", "api", "worker", "service", "ingress", "disruption", "autoscaling", "networkpolicy", "podmonitor",
 }
 
-// chartOf is the chart's directory, and exampleOf the values without a default that the manifests have.
+// chartOf returns the chart's directory, and exampleOf the values without a default that the manifests have.
 func chartOf(deploy string) string { return filepath.Join(deploy, "helm", "countersign") }
 
 func exampleOf(deploy string) string {

@@ -15,7 +15,7 @@ import (
 
 const chartDir = "../../deploy/helm/countersign"
 
-// given are the values that a chart needs, with others over them as YAML.
+// given returns the values that a chart needs, with others over them as YAML.
 func given(t *testing.T, over string) map[string]any {
 	t.Helper()
 	values, err := readValues(chartDir + "/ci/example-values.yaml")

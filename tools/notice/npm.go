@@ -99,7 +99,8 @@ func npmPackage(dir, name, license string) (component, error) {
 
 var quoted = regexp.MustCompile(`["'](?:[./]*node_modules/)?((?:@[\w.-]+/)?[\w.-]+)[^"'\n]*["']`)
 
-// importedNames are the first parts of all strings in the pages' sources without their tests: packages, among others.
+// importedNames returns the first parts of all strings in the pages' sources without their tests: packages, among
+// others.
 func importedNames(web string) (map[string]bool, error) {
 	names := map[string]bool{}
 	err := filepath.WalkDir(filepath.Join(web, "src"), func(path string, d fs.DirEntry, err error) error {

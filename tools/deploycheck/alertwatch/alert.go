@@ -64,7 +64,7 @@ func (a *alert) evaluate(ctx context.Context, engine *promql.Engine, s *store, a
 	return changes, nil
 }
 
-// metricsOf are the names of the metrics that the expressions use.
+// metricsOf returns the names of the metrics that the expressions use.
 func metricsOf(alerts []*alert) map[string]bool {
 	names := map[string]bool{}
 	for _, a := range alerts {
