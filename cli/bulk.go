@@ -22,12 +22,12 @@ import (
 
 type bulkCommand struct {
 	Send   bulkSendCommand   `cmd:"" help:"Send an envelope of a template for each row of a table."`
-	Status bulkStatusCommand `cmd:"" help:"Show how far a bulk send is."`
+	Status bulkStatusCommand `cmd:"" help:"Show the progress of a bulk send."`
 	Rows   bulkRowsCommand   `cmd:"" help:"Print the rows of a bulk send as CSV."`
-	Pause  bulkPauseCommand  `cmd:"" help:"Send no more rows for now."`
-	Resume bulkResumeCommand `cmd:"" help:"Go on with a bulk send that was paused."`
-	Cancel bulkCancelCommand `cmd:"" help:"Send no more rows; what was sent stays."`
-	Retry  bulkRetryCommand  `cmd:"" help:"Send the rows again that failed."`
+	Pause  bulkPauseCommand  `cmd:"" help:"Pause a bulk send."`
+	Resume bulkResumeCommand `cmd:"" help:"Resume a paused bulk send."`
+	Cancel bulkCancelCommand `cmd:"" help:"Cancel a bulk send; envelopes already sent are kept."`
+	Retry  bulkRetryCommand  `cmd:"" help:"Retry the failed rows."`
 }
 
 type bulkSendCommand struct {
@@ -35,12 +35,12 @@ type bulkSendCommand struct {
 
 	Rows      string        `arg:"" help:"CSV in UTF-8, with a column for each of externalId, ROLE.name, ROLE.email, value.FIELD and variable.NAME." type:"existingfile"`
 	Template  string        `help:"Id or externalId of the template." required:""`
-	Version   int           `help:"Version of the template; the newest unless given." placeholder:"N"`
-	Name      string        `help:"Name of the bulk send; the file's unless given."`
-	PerMinute int           `help:"How many rows are sent in a minute, at most." placeholder:"N"`
-	DryRun    bool          `help:"Check all rows, and send nothing."`
+	Version   int           `help:"Version of the template. Default: the newest." placeholder:"N"`
+	Name      string        `help:"Name of the bulk send. Default: the name of the file."`
+	PerMinute int           `help:"Maximum number of rows sent per minute." placeholder:"N"`
+	DryRun    bool          `help:"Validate all rows without sending."`
 	Wait      bool          `help:"Wait until all rows are sent or have failed."`
-	Timeout   time.Duration `help:"How long to wait." default:"24h"`
+	Timeout   time.Duration `help:"Maximum time to wait." default:"24h"`
 }
 
 // maxRows limits the size of the table, as the service does, in bytes.
@@ -70,7 +70,7 @@ func (b bulkSendCommand) Run(ctx context.Context) error {
 	}
 	switch {
 	case res.JSON200 != nil:
-		return b.print(res.JSON200, "%s without a fault; nothing was sent", rowCount(res.JSON200.Total))
+		return b.print(res.JSON200, "%s without errors; nothing was sent", rowCount(res.JSON200.Total))
 	case res.JSON202 == nil:
 		return errNoJSON
 	}

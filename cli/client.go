@@ -61,7 +61,7 @@ func coded(err error) error {
 	case errors.Is(err, context.Canceled):
 		return codedError{errors.New("interrupted"), exitInterrupted}
 	case !ok: // also if the network's own timeout has passed, which is a context.DeadlineExceeded as well
-		return codedError{fmt.Errorf("%w: is the service running, and its address right?", err), exitUnavailable}
+		return codedError{fmt.Errorf("%w: check that the service is running and that its address is correct", err), exitUnavailable}
 	case refused.Status == 401:
 		return codedError{fmt.Errorf("%w: sign in again with \"countersign login\"", err), exitUnauthorized}
 	case refused.Status == 403:
@@ -78,9 +78,9 @@ func coded(err error) error {
 func waited(waiting context.Context, err error, what string) error {
 	switch {
 	case errors.Is(waiting.Err(), context.DeadlineExceeded):
-		return codedError{fmt.Errorf("the time for waiting is over; %s goes on", what), exitTimeout}
+		return codedError{fmt.Errorf("timed out while waiting; %s continues", what), exitTimeout}
 	case waiting.Err() != nil:
-		return codedError{fmt.Errorf("interrupted; %s goes on", what), exitInterrupted}
+		return codedError{fmt.Errorf("interrupted; %s continues", what), exitInterrupted}
 	}
 	if _, ended := errors.AsType[*countersign.EndedError](err); !ended { // which names it
 		err = fmt.Errorf("%s was sent: %w", what, coded(err))
@@ -147,7 +147,7 @@ func readLogin() (l login, err error) {
 		return l, err
 	}
 	if st.Mode().Perm()&0o077 != 0 {
-		return l, fmt.Errorf("%s can be read by others: chmod 600 it, and replace the secret", path)
+		return l, fmt.Errorf("%s is readable by other users: run chmod 600 on it, and rotate the secret", path)
 	}
 	b, err := os.ReadFile(path) //nolint:gosec // our own file
 	if err != nil {
@@ -197,7 +197,7 @@ func devLogin(tenant string) (login, error) {
 	unlock, err := devdir.Lock(dir)
 	if err == nil { // no other process holds it
 		unlock()
-		return login{}, codedError{fmt.Errorf("no service runs on %s: start \"make dev\" and wait until it is ready, or name another with \"countersign login\"", dir), exitUnavailable}
+		return login{}, codedError{fmt.Errorf("no service is running on %s: start \"make dev\" and wait until it is ready, or use another service with \"countersign login\"", dir), exitUnavailable}
 	}
 	return login{URL: d.BaseURL, ClientID: d.ClientID, ClientSecret: d.ClientSecret, Tenant: cmp.Or(tenant, devTenant)}, nil
 }
@@ -225,7 +225,7 @@ func (s service) clientAndTenant() (*countersign.Client, string, error) {
 	return c, tenant, err
 }
 
-var errNoTenant = errors.New("name the tenant with --tenant, COUNTERSIGN_TENANT or \"countersign login --tenant\"")
+var errNoTenant = errors.New("set the tenant with --tenant, COUNTERSIGN_TENANT or \"countersign login --tenant\"")
 
 // inUTC returns a time for people, with its zone.
 func inUTC(t time.Time) string { return t.UTC().Format(time.DateTime + "Z") }
@@ -244,12 +244,12 @@ type loginCommand struct {
 	Address string `arg:"" help:"Address of the service, such as https://sign.example.com." name:"url"`
 }
 
-// Help is shown with the command.
+// Help returns the description of the command.
 func (loginCommand) Help() string {
-	return "The client secret is asked for, or read from standard input or COUNTERSIGN_CLIENT_SECRET. Address, client id, secret and tenant are kept in the user's configuration directory, readable by the user alone."
+	return "The client secret is read from COUNTERSIGN_CLIENT_SECRET, a prompt, or standard input. Address, client id, secret and tenant are stored in the user's configuration directory, readable only by the user."
 }
 
-// Run tries the credential and keeps it.
+// Run checks the credential and stores it.
 func (c loginCommand) Run(ctx context.Context) error {
 	l := login{URL: strings.TrimRight(c.Address, "/"), ClientID: c.ClientID, ClientSecret: os.Getenv("COUNTERSIGN_CLIENT_SECRET"), Tenant: c.Tenant}
 	in := bufio.NewReader(os.Stdin)
@@ -291,8 +291,7 @@ func (c loginCommand) Run(ctx context.Context) error {
 		"Signed in to %s as %s, tenant %s.", l.URL, plain(&app.Name), l.Tenant)
 }
 
-// firstTenant returns the tenant to act for where none is named: the first of those that the app may act for, or else
-// the one that the console proposes, too.
+// firstTenant returns the default tenant: the app's first tenant, or the one that the console proposes.
 func firstTenant(tenants []string) string {
 	if len(tenants) > 0 {
 		return tenants[0]
@@ -309,7 +308,7 @@ func readFile(path string, most int64) ([]byte, error) {
 	defer func() { _ = f.Close() }() // read only
 	b, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(b)) > most {
-		err = fmt.Errorf("%s has more than %d MB", path, most>>20)
+		err = fmt.Errorf("%s is larger than %d MB", path, most>>20)
 	}
 	return b, err
 }

@@ -23,9 +23,9 @@ func TestExitCodesOfCalls(t *testing.T) {
 	}
 	require.Equal(t, exitUnavailable, code(coded(network)))
 	require.Equal(t, exitUnavailable, code(coded(fmt.Errorf("dial: %w", context.DeadlineExceeded))), "as Go's client says it")
-	require.Contains(t, coded(network).Error(), "is the service running")
+	require.Contains(t, coded(network).Error(), "check that the service is running")
 	require.Equal(t, exitInterrupted, code(coded(fmt.Errorf("get: %w", context.Canceled))))
-	require.NotContains(t, coded(context.Canceled).Error(), "is the service running")
+	require.NotContains(t, coded(context.Canceled).Error(), "check that the service is running")
 
 	over, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()

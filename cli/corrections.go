@@ -46,14 +46,14 @@ func nameOf(address string) string {
 type extendCommand struct {
 	remoteEnvelope
 
-	Days  int    `help:"Open for so many days from now." placeholder:"N" xor:"when" required:""`
-	Until string `help:"Open until this day (in UTC, to its end) or time, such as 2026-12-31 or 2026-12-31T12:00:00Z." placeholder:"TIME" xor:"when" required:""`
+	Days  int    `help:"New deadline, in days from now." placeholder:"N" xor:"when" required:""`
+	Until string `help:"New deadline, as a time or the last day in UTC, such as 2026-12-31 or 2026-12-31T12:00:00Z." placeholder:"TIME" xor:"when" required:""`
 	Never bool   `help:"Without a deadline." xor:"when" required:""`
 }
 
 // Help is shown with the command.
 func (extendCommand) Help() string {
-	return "The new deadline may be later or earlier. Links that were mailed go on with it."
+	return "The new deadline may be later or earlier. It also applies to links already emailed."
 }
 
 // Run moves the deadline of an envelope that was sent.
@@ -104,10 +104,10 @@ func (x extendCommand) deadline(now time.Time) (time.Time, error) {
 type replaceCommand struct {
 	remoteEnvelope
 
-	Signer string `arg:"" help:"Id, address or role of the signer who is replaced."`
-	With   string `help:"Who takes the place, such as \"Grace Hopper <grace@example.com>\"." placeholder:"NAME <ADDRESS>" required:""`
-	Phone  string `help:"Telephone number of the new person, for codes by text message." placeholder:"NUMBER"`
-	Reason string `help:"Why; it is kept with the envelope."`
+	Signer string `arg:"" help:"Id, email address or role of the signer to replace."`
+	With   string `help:"New signer, such as \"Grace Hopper <grace@example.com>\"." placeholder:"NAME <ADDRESS>" required:""`
+	Phone  string `help:"Phone number of the new signer, for codes by text message." placeholder:"NUMBER"`
+	Reason string `help:"Reason, recorded with the envelope."`
 }
 
 // Run puts another person in the place of a signer.
@@ -150,5 +150,5 @@ func findSigner(e *countersign.Envelope, name string) (uuid.UUID, error) {
 	case 0:
 		return uuid.Nil, codedError{fmt.Errorf("the envelope has no signer %q", name), exitNotFound}
 	}
-	return uuid.Nil, codedError{fmt.Errorf("the envelope has several signers %q: name one by id", name), exitRefused}
+	return uuid.Nil, codedError{fmt.Errorf("several signers match %q: use the id of one", name), exitRefused}
 }

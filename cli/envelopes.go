@@ -44,7 +44,7 @@ type listCommand struct {
 	remote
 
 	Status string `help:"draft, sent, in_progress, completed, declined, voided or expired." placeholder:"STATUS"`
-	Limit  int    `help:"How many at most." default:"50"`
+	Limit  int    `help:"Maximum number of results." default:"50"`
 }
 
 // Run lists envelopes, newest first.
@@ -102,7 +102,7 @@ func (r remindCommand) Run(ctx context.Context) error {
 		}
 	}
 	if len(reminded) == 0 {
-		return codedError{fmt.Errorf("nobody is awaited: the envelope is %s", e.Status), exitRefused}
+		return codedError{fmt.Errorf("no signer can sign now: the envelope is %s", e.Status), exitRefused}
 	}
 	if r.JSON {
 		return terminal.PrintJSON(map[string]any{"envelopeId": e.ID, "signerIds": reminded})
@@ -113,8 +113,8 @@ func (r remindCommand) Run(ctx context.Context) error {
 type voidCommand struct {
 	remoteEnvelope
 
-	Reason string `help:"Why; signers are told."`
-	Yes    bool   `help:"Do not ask."`
+	Reason string `help:"Reason, shown to signers."`
+	Yes    bool   `help:"Skip the confirmation prompt."`
 }
 
 // Run voids an envelope, which cannot be undone.
@@ -125,7 +125,7 @@ func (v voidCommand) Run(ctx context.Context) error {
 	}
 	if !v.Yes {
 		if !terminal.Is(os.Stdin) {
-			return errors.New("this cannot be undone: confirm it with --yes")
+			return errors.New("voiding cannot be undone: confirm with --yes")
 		}
 		_, _ = fmt.Fprintf(os.Stderr, "Void %s? It cannot be undone. Type yes: ", v.ID)
 		var answer string
@@ -143,8 +143,8 @@ func (v voidCommand) Run(ctx context.Context) error {
 type downloadCommand struct {
 	remoteEnvelope
 
-	Original bool   `help:"The document as it was uploaded, instead of the sealed one."`
-	Out      string `help:"New file; - is standard output. Unless given: the id and .pdf." type:"path" placeholder:"FILE"`
+	Original bool   `help:"Download the original instead of the sealed document."`
+	Out      string `help:"New file; - writes to standard output. Default: the id with .pdf." type:"path" placeholder:"FILE"`
 }
 
 // Run downloads the first document.

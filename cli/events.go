@@ -24,8 +24,8 @@ import (
 
 // forwarder posts events to a local address, signed as webhooks are.
 type forwarder struct {
-	Forward string `help:"Address that events are posted to, signed as webhooks are, such as http://localhost:3000/hooks." placeholder:"URL"`
-	Secret  string `help:"Secret that signs; a new one unless given." env:"COUNTERSIGN_WEBHOOK_SECRET" placeholder:"SECRET"`
+	Forward string `help:"Address to post events to, signed like webhooks, such as http://localhost:3000/hooks." placeholder:"URL"`
+	Secret  string `help:"Signing secret. Default: a new one." env:"COUNTERSIGN_WEBHOOK_SECRET" placeholder:"SECRET"`
 }
 
 // forwardLimit is how long a receiver may take, as for webhooks.
@@ -103,8 +103,8 @@ type listenCommand struct {
 	remote
 	forwarder
 
-	Event string `help:"This event alone, such as envelope.completed." placeholder:"NAME"`
-	After string `help:"Begin after the event of this id, instead of now." placeholder:"ID"`
+	Event string `help:"Only this event, such as envelope.completed." placeholder:"NAME"`
+	After string `help:"Start after the event with this id instead of now." placeholder:"ID"`
 }
 
 // Run receives events until it is interrupted.
@@ -130,7 +130,7 @@ type replayCommand struct {
 	forwarder
 
 	Since time.Duration `help:"How far to go back." default:"1h"`
-	Event string        `help:"This event alone." placeholder:"NAME"`
+	Event string        `help:"Only this event." placeholder:"NAME"`
 }
 
 // Run prints, and posts again, the events of the time before now.
@@ -155,13 +155,13 @@ type triggerCommand struct {
 
 // Help is shown with the command.
 func (triggerCommand) Help() string {
-	return "The event is made up on this machine: nothing is sent to a service, and no envelope changes."
+	return "The event is created locally: no request is sent to a service, and no envelope changes."
 }
 
 // Run posts a made-up event to a local address.
 func (t *triggerCommand) Run(ctx context.Context) error {
 	if t.Forward == "" {
-		return errors.New("name the address with --forward")
+		return errors.New("set the address with --forward")
 	}
 	id, body, err := madeUpEvent(models.EventName(t.Event))
 	if err != nil {
@@ -188,7 +188,7 @@ func (t *triggerCommand) Run(ctx context.Context) error {
 // madeUpEvent returns a sample event in the format of the service.
 func madeUpEvent(name models.EventName) (uuid.UUID, []byte, error) {
 	if !name.IsWebhookEvent() {
-		return uuid.Nil, nil, fmt.Errorf("%q is not a webhook event; there are %v", name, models.WebhookEvents)
+		return uuid.Nil, nil, fmt.Errorf("%q is not a webhook event; accepted are %v", name, models.WebhookEvents)
 	}
 	at := now().Truncate(time.Microsecond)
 	subject := "A made-up envelope"

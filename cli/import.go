@@ -18,21 +18,21 @@ import (
 )
 
 type importCommand struct {
-	DocuSeal importDocuSeal `cmd:"" name:"docuseal" help:"Make a template, or a draft, of a template of DocuSeal."`
+	DocuSeal importDocuSeal `cmd:"" name:"docuseal" help:"Create a template or a draft from a DocuSeal template."`
 }
 
 type importDocuSeal struct {
 	remote
 
-	Template string   `arg:"" help:"The template as JSON, as GET /templates/{id} of DocuSeal's API gives it." type:"existingfile"`
-	PDF      []string `help:"The template's documents, in their order; unless given, files of their names beside the template." type:"existingfile" placeholder:"FILE" name:"pdf" sep:"none"`
-	To       []string `help:"For a draft: who fills a role; once for each, such as \"First Party=Ada Lovelace <ada@example.com>\"." placeholder:"ROLE=NAME <ADDRESS>" sep:"none"`
-	DryRun   bool     `help:"Print what would be made, and make nothing."`
+	Template string   `arg:"" help:"The template as JSON, as returned by GET /templates/{id} of DocuSeal's API." type:"existingfile"`
+	PDF      []string `help:"The template's documents, in order. Default: files with their names in the folder of the template." type:"existingfile" placeholder:"FILE" name:"pdf" sep:"none"`
+	To       []string `help:"For a draft: the signer of a role, such as \"First Party=Ada Lovelace <ada@example.com>\"." placeholder:"ROLE=NAME <ADDRESS>" sep:"none"`
+	DryRun   bool     `help:"Print the result without creating it."`
 }
 
 // Help is shown with the command.
 func (importDocuSeal) Help() string {
-	return "What cannot be taken over is told on standard error. docs/build/moving-from-docuseal.md says what becomes of each type of field."
+	return "Content that cannot be imported is reported on standard error. docs/build/moving-from-docuseal.md lists the result for each type of field."
 }
 
 // imported is the JSON output of the command.
@@ -89,7 +89,7 @@ func (i importDocuSeal) read() (*imported, [][]byte, error) {
 		}
 	}
 	if len(paths) != len(t.Schema) {
-		return nil, nil, fmt.Errorf("the template has %d documents: name each with --pdf, in this order: %s", len(t.Schema), strings.Join(t.FileNames(), ", "))
+		return nil, nil, fmt.Errorf("the template has %d documents: pass each with --pdf, in this order: %s", len(t.Schema), strings.Join(t.FileNames(), ", "))
 	}
 	files := make([][]byte, len(paths))
 	sizes := make([][]pdf.Geometry, len(paths))
@@ -125,7 +125,7 @@ const maxPDF = 25 << 20 // the service's limit
 // readPDF reads a file and the sizes of its pages.
 func readPDF(path string) ([]byte, []pdf.Geometry, error) {
 	if err := checkPDF(path); err != nil {
-		return nil, nil, fmt.Errorf("%w; name the template's documents with --pdf", err)
+		return nil, nil, fmt.Errorf("%w; pass the template's documents with --pdf", err)
 	}
 	b, err := readFile(path, maxPDF)
 	if err != nil {
@@ -172,7 +172,7 @@ func (i importDocuSeal) signers(roles []docuseal.Role) ([]countersign.SignerRequ
 		signers = append(signers, countersign.SignerRequest{Name: a.Name, Email: a.Address, Role: countersign.Ptr(r.Name), RoutingOrder: countersign.Ptr(r.Order)})
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("say with --to who fills: %s", strings.Join(missing, ", "))
+		return nil, fmt.Errorf("set a signer with --to for each role: %s", strings.Join(missing, ", "))
 	}
 	for role := range people {
 		return nil, fmt.Errorf("--to %q: the template has no such role", role)
@@ -183,7 +183,7 @@ func (i importDocuSeal) signers(roles []docuseal.Role) ([]countersign.SignerRequ
 // makeTemplate creates a template, or a new version of the one with the same externalId.
 func (i importDocuSeal) makeTemplate(ctx context.Context, in *imported) error {
 	if len(in.Documents) != 1 {
-		return errors.New("a template has one document here: say with --to who fills the roles, and a draft is made")
+		return errors.New("a template can have only one document: set signers with --to to create a draft instead")
 	}
 	c, tenant, err := i.clientAndTenant()
 	if err != nil {

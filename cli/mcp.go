@@ -15,13 +15,13 @@ import (
 type mcpCommand struct {
 	service
 
-	Dir      string `help:"Folder whose PDFs the agent may send and verify, and where it may save new files; without it there are no tools for files." type:"existingdir" placeholder:"DIR"`
-	ReadOnly bool   `help:"Offer only tools that change nothing."`
+	Dir      string `help:"Folder with PDFs that the agent may send and verify, and where it may save new files. Without it, the file tools are disabled." type:"existingdir" placeholder:"DIR"`
+	ReadOnly bool   `help:"Offer only read-only tools."`
 }
 
 // Help is shown with the command.
 func (mcpCommand) Help() string {
-	return "Speaks the Model Context Protocol on standard input and output; an agent's program starts it. Sending, reminding and voiding are confirmed by a person. docs/build/mcp.md has the tools."
+	return "Runs a Model Context Protocol server on standard input and output, started by the agent's program. A person confirms sending, reminding and voiding. docs/build/mcp.md lists the tools."
 }
 
 // maxMessage limits a message of the agent's program, in bytes.

@@ -23,26 +23,26 @@ import (
 type sendCommand struct {
 	remote
 
-	Files   []string      `arg:"" help:"PDFs, in their order." type:"existingfile" name:"file"`
+	Files   []string      `arg:"" help:"PDFs, in order." type:"existingfile" name:"file"`
 	To      []string      `help:"Signer, as ada@example.com, \"Ada Lovelace <ada@example.com>\" or \"Client=Ada Lovelace <ada@example.com>\" with a role; may be repeated. Without a name, the address gives one." required:"" placeholder:"NAME <ADDRESS>" sep:"none"`
-	InOrder bool          `help:"Signers sign one after the other."`
-	NoCode  bool          `help:"Signers need no one-time code."`
-	Field   []string      `help:"Field, as TYPE:SIGNER:PAGE:X:Y:WIDTH:HEIGHT in points from the top left, SIGNER counted from 0; may be repeated. Without any: a signature for each signer where the first file's form or text tags want one, else at the bottom of its last page." placeholder:"FIELD" sep:"none"`
-	Subject string        `help:"Subject; the first file's name unless given."`
+	InOrder bool          `help:"Signers sign in order."`
+	NoCode  bool          `help:"Signers do not need a one-time code."`
+	Field   []string      `help:"Field, as TYPE:SIGNER:PAGE:X:Y:WIDTH:HEIGHT in points from the top left, SIGNER counted from 0; may be repeated. Default: a signature for each signer where the first file's form or text tags have one, otherwise at the bottom of its last page." placeholder:"FIELD" sep:"none"`
+	Subject string        `help:"Subject. Default: the name of the first file."`
 	Message string        `help:"Message in the invitation."`
-	Days    int           `help:"Deadline in days; the tenant's unless given." placeholder:"N"`
-	Tags    bool          `help:"Text tags such as {{signature;role=Client}} become fields; name the role as in --to \"Client=Ada <ada@example.com>\"."`
-	Form    bool          `help:"The fields of a PDF form become fields."`
-	Draft   bool          `help:"Leave it a draft." xor:"wait"`
-	Wait    bool          `help:"Wait until all have signed." xor:"wait"`
-	Timeout time.Duration `help:"How long to wait." default:"24h"`
+	Days    int           `help:"Deadline in days. Default: the tenant's." placeholder:"N"`
+	Tags    bool          `help:"Convert text tags such as {{signature;role=Client}} to fields; set the role as in --to \"Client=Ada <ada@example.com>\"."`
+	Form    bool          `help:"Convert the fields of a PDF form to fields."`
+	Draft   bool          `help:"Create a draft without sending it." xor:"wait"`
+	Wait    bool          `help:"Wait until everyone has signed." xor:"wait"`
+	Timeout time.Duration `help:"Maximum time to wait." default:"24h"`
 	Out     string        `help:"With --wait, write the first sealed PDF to this new file." type:"path" placeholder:"FILE"`
 }
 
 // Validate rejects flags that would be ignored.
 func (s sendCommand) Validate() error {
 	if s.Out != "" && !s.Wait {
-		return errors.New("--out needs --wait: there is no sealed PDF before all have signed")
+		return errors.New("--out requires --wait: the PDF is sealed after everyone has signed")
 	}
 	return nil
 }
@@ -253,7 +253,7 @@ func checkPDF(path string) error {
 		return err
 	}
 	if !strings.Contains(string(head[:n]), "%PDF-") {
-		return fmt.Errorf("%s is no PDF: convert it first", path)
+		return fmt.Errorf("%s is not a PDF: convert it first", path)
 	}
 	return nil
 }
@@ -303,10 +303,10 @@ func checkNewFile(path string) error {
 		return nil
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("%s exists, and is not overwritten", path)
+		return fmt.Errorf("%s exists and is not overwritten", path)
 	}
 	if st, err := os.Stat(filepath.Dir(path)); err != nil || !st.IsDir() {
-		return fmt.Errorf("%s: there is no such folder", path)
+		return fmt.Errorf("%s: the folder does not exist", path)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ import (
 
 type templateCommand struct {
 	List templateListCommand `cmd:"" help:"List templates."`
-	Push templatePushCommand `cmd:"" help:"Make a template of a folder, or a new version of it."`
+	Push templatePushCommand `cmd:"" help:"Create a template, or a new version, from a folder."`
 	Pull templatePullCommand `cmd:"" help:"Write a template into a folder."`
 }
 
@@ -32,8 +32,8 @@ type templateListCommand struct {
 	remote
 
 	Query    string `help:"Part of the name." placeholder:"TEXT"`
-	Archived bool   `help:"Those that are archived."`
-	Limit    int    `help:"How many at most." default:"100"`
+	Archived bool   `help:"List archived templates."`
+	Limit    int    `help:"Maximum number of results." default:"100"`
 }
 
 // Run lists templates, newest first.
@@ -70,19 +70,19 @@ func (l templateListCommand) Run(ctx context.Context) error {
 	}
 }
 
-var errNoJSON = codedError{errors.New("the answer is not JSON: is the address right?"), exitUnavailable}
+var errNoJSON = codedError{errors.New("the response is not JSON: check the address"), exitUnavailable}
 
 type templatePushCommand struct {
 	remote
 
 	Dir        string `arg:"" help:"Folder with template.yaml and the PDF." type:"existingdir"`
 	AllTenants bool   `help:"For all tenants of the application."`
-	Check      bool   `help:"Read the files, and push nothing."`
+	Check      bool   `help:"Validate the files without pushing."`
 }
 
 // Help is shown with the command.
 func (templatePushCommand) Help() string {
-	return "template.yaml has what POST /v1/templates takes (docs/build/templates.md), and document, the name of the PDF. Where a template with its externalId is there (unless given, the folder's name), that gets a new version."
+	return "template.yaml contains the members of POST /v1/templates (docs/build/templates.md) and document, the name of the PDF. If a template with its externalId exists, it gets a new version. The default externalId is the name of the folder."
 }
 
 // Run pushes a template.
@@ -156,8 +156,8 @@ type templatePullCommand struct {
 	remote
 
 	Template string `arg:"" help:"Id or externalId."`
-	Dir      string `arg:"" help:"Folder that it is written into; made where it is missing." type:"path"`
-	Version  int    `help:"Which version; the newest unless given." placeholder:"N"`
+	Dir      string `arg:"" help:"Folder to write to; created if missing." type:"path"`
+	Version  int    `help:"Version. Default: the newest." placeholder:"N"`
 	Force    bool   `help:"Overwrite the files of the folder."`
 }
 
@@ -172,7 +172,7 @@ func (p templatePullCommand) Run(ctx context.Context) error {
 		return err
 	}
 	if len(t.Documents) != 1 {
-		return codedError{fmt.Errorf("the template has %d documents: only those of one are kept as files", len(t.Documents)), exitRefused}
+		return codedError{fmt.Errorf("the template has %d documents: only templates with one document can be files", len(t.Documents)), exitRefused}
 	}
 	name := fileName(t.Documents[0].Name)
 	text, err := templateYAML(t, answer, name)
@@ -244,7 +244,7 @@ func findTemplate(ctx context.Context, c *countersign.Client, tenant, name strin
 		case 1:
 			id = list.Data[0].ID
 		default:
-			return nil, nil, codedError{fmt.Errorf("there are several templates %q: name one by id, or the tenant", name), exitRefused}
+			return nil, nil, codedError{fmt.Errorf("several templates match %q: use an id, or set the tenant", name), exitRefused}
 		}
 	}
 	params := &api.GetTemplateParams{Version: countersign.Optional(max(version, 0))}

@@ -51,7 +51,7 @@ func readTemplateDir(dir string) (*templateSource, error) {
 	}
 	for _, name := range []string{"tenantId", "fromEnvelope"} {
 		if _, there := data[name]; there {
-			return nil, fmt.Errorf("%s: %s does not belong into a file: say --tenant", path, name)
+			return nil, fmt.Errorf("%s: %s is not allowed in a file: use --tenant", path, name)
 		}
 	}
 	s := &templateSource{data: plainDates(data).(map[string]any)} //nolint:forcetypeassert // of a map a map
@@ -96,7 +96,7 @@ func (s *templateSource) findDocument(dir string) (string, error) {
 		}
 	}
 	if len(found) != 1 {
-		return "", fmt.Errorf("the folder has %d PDFs: name one with document", len(found))
+		return "", fmt.Errorf("the folder has %d PDFs: set document to one of them", len(found))
 	}
 	return found[0], nil
 }

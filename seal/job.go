@@ -115,7 +115,7 @@ type Signer struct {
 	Shown *Shown
 	// Previous lists the earlier signers in this place, oldest first.
 	Previous []PreviousSigner
-	// Part is the signer's role, if it is not that of an ordinary signer.
+	// Part is the signer's role; empty for an ordinary signer.
 	Part
 }
 
@@ -125,7 +125,7 @@ type Part = manifest.Part
 // Host is the person who handed over the device.
 type Host = manifest.Host
 
-// PreviousSigner is a signer who was replaced.
+// PreviousSigner is a replaced signer.
 type PreviousSigner = manifest.PreviousSigner
 
 // Shown records whose values a signer was shown.

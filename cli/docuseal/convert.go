@@ -104,13 +104,13 @@ func (c *conversion) field(f *Field) {
 	choice := f.Type == "radio" || f.Type == "multiple"
 	switch {
 	case len(f.Areas) == 0:
-		c.note(f, "is nowhere on a page, and is left out")
+		c.note(f, "has no position on a page; omitted")
 		return
 	case role < 0:
-		c.note(f, "belongs to no submitter, and is left out")
+		c.note(f, "belongs to no submitter; omitted")
 		return
 	case !known && !choice:
-		c.note(f, "there is no type for %s, and it is left out", f.Type)
+		c.note(f, "the type %s is not supported; omitted", f.Type)
 		return
 	}
 	base := c.common(f, c.Roles[role].Name)
@@ -120,7 +120,7 @@ func (c *conversion) field(f *Field) {
 		return
 	case choice: // in one place: a list
 		if f.Type == "multiple" {
-			c.note(f, "several choices in one place become a list of which one is chosen")
+			c.note(f, "several choices in one place become a list with one choice")
 		}
 		kind = "select"
 	}
@@ -131,7 +131,7 @@ func (c *conversion) field(f *Field) {
 	}
 	for i, a := range f.Areas {
 		if i > 0 && kind == "attachment" {
-			c.note(f, "a file is asked for in one place; the others are left out")
+			c.note(f, "a file field can have only one position; the others are omitted")
 			return
 		}
 		c.place(f, a, base)
@@ -168,7 +168,7 @@ func (c *conversion) typed(f *Field, out *countersign.FieldRequest) {
 	case value == "" || value == "{{date}}":
 	case out.Type == "date":
 		if at, err := time.Parse(time.DateOnly, value); err != nil {
-			c.note(f, "%q is no date, and is not prefilled", value)
+			c.note(f, "%q is not a date; not prefilled", value)
 		} else {
 			out.DefaultValue = at.Format(layouts.Replace(cmp.Or(text(out.Format), "yyyy-MM-dd")))
 		}
@@ -185,7 +185,7 @@ func (c *conversion) typed(f *Field, out *countersign.FieldRequest) {
 			out.DefaultValue = cmp.Or(f.Title, f.Name)
 		}
 	case "phone":
-		c.note(f, "a telephone number becomes a text: no code is sent to it")
+		c.note(f, "a phone number becomes a text field: no code is sent to it")
 	case "select", "radio", "multiple":
 		out.Options = make([]string, 0, len(f.Options))
 		for _, o := range f.Options {
@@ -201,7 +201,7 @@ func (c *conversion) validation(f *Field, v *Validation, out *countersign.FieldR
 	rules := api.FieldValidation{}
 	if v.Pattern != "" {
 		if _, err := regexp.Compile(v.Pattern); err != nil || len(v.Pattern) > maxPattern {
-			c.note(f, "its pattern is none of RE2 with at most %d characters, and is left out", maxPattern)
+			c.note(f, "its pattern must be valid RE2 with at most %d characters; omitted", maxPattern)
 		} else {
 			rules.Pattern = &v.Pattern
 		}
@@ -235,7 +235,7 @@ func (c *conversion) dateFormat(f *Field, out *countersign.FieldRequest) {
 		out.Format = format
 		return
 	}
-	c.note(f, "dates are not written as %s", f.Preferences.Format)
+	c.note(f, "the date format %s is not supported", f.Preferences.Format)
 }
 
 // choices adds a field for each choice that has its own place.
@@ -244,7 +244,7 @@ func (c *conversion) choices(f *Field, base countersign.FieldRequest) {
 	for i, a := range f.Areas {
 		at := slices.IndexFunc(f.Options, func(o Option) bool { return o.UUID == a.Option })
 		if at < 0 {
-			c.note(f, "a place names no option, and is left out")
+			c.note(f, "a position without an option; omitted")
 			continue
 		}
 		option := cmp.Or(f.Options[at].Value, "Option "+strconv.Itoa(at+1))
@@ -258,7 +258,7 @@ func (c *conversion) choices(f *Field, base countersign.FieldRequest) {
 			next.Type, next.Required = "checkbox", countersign.Ptr(false)
 			next.Name = countersign.Ptr(c.freeName(name + "_" + option))
 			if i == 0 && *base.Required {
-				c.note(f, "each choice becomes a checkbox; that at least one is marked is not demanded")
+				c.note(f, "each choice becomes a checkbox; checking at least one is not enforced")
 			}
 		}
 		if chosen {
@@ -272,18 +272,18 @@ func (c *conversion) choices(f *Field, base countersign.FieldRequest) {
 func (c *conversion) place(f *Field, a Area, out countersign.FieldRequest) {
 	doc := slices.IndexFunc(c.template.Schema, func(d Document) bool { return d.UUID == a.Document })
 	if doc < 0 {
-		c.note(f, "stands in a document that the template does not have")
+		c.note(f, "is in a document that the template does not contain")
 		return
 	}
 	w, h, ok := c.size(doc, a.Page)
 	if !ok {
-		c.note(f, "stands on page %d, which the document does not have", a.Page+1)
+		c.note(f, "is on page %d, which the document does not contain", a.Page+1)
 		return
 	}
 	x, width := within(a.X*w, a.W*w, w)
 	y, height := within(a.Y*h, a.H*h, h)
 	if math.IsNaN(x+y+width+height) || width < minSide || height < minSide {
-		c.note(f, "has no place on its page")
+		c.note(f, "has no position on its page")
 		return
 	}
 	out.Page, out.X, out.Y, out.W, out.H = countersign.Ptr(a.Page+1), &x, &y, &width, &height

@@ -67,8 +67,8 @@ func TestConvert(t *testing.T) {
 	require.Equal(t, []string{
 		`field "Code": its pattern is none of RE2 with at most 200 characters, and is left out`,
 		`field "Fee": there is no type for payment, and it is left out`,
-		`field "Extras": each choice becomes a checkbox; that at least one is marked is not demanded`,
-		`field "Later": its conditions have no counterpart: it is always shown, and not required`,
+		`field "Extras": each choice becomes a checkbox; checking at least one is not enforced`,
+		`field "Later": its conditions are not supported: the field is always shown, and optional`,
 		`field "Beyond": stands on page 8, which the document does not have`,
 	}, r.Notes)
 }
@@ -76,11 +76,11 @@ func TestConvert(t *testing.T) {
 func TestRead(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":                         "not a template of DocuSeal",
-		"[]":                       "not a template of DocuSeal",
+		"":                         "not a DocuSeal template",
+		"[]":                       "not a DocuSeal template",
 		"{}":                       "no submitters",
-		`{"submitters": [{}]}`:     "names no documents",
-		`{"fields": [{"page": "`:   "not a template of DocuSeal",
+		`{"submitters": [{}]}`:     "lists no documents",
+		`{"fields": [{"page": "`:   "not a DocuSeal template",
 		strings.Repeat(" ", 9<<20): "more than 8 MB",
 		`{"submitters": [{}], "schema": [{}], "fields": [` + strings.Repeat("{},", 2000) + "{}]}": "more than 2000 fields",
 	} {

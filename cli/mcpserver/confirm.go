@@ -23,7 +23,8 @@ type question struct {
 	asked    time.Time
 }
 
-// withConfirmation returns a tool that is called twice: ask asks the person, and do performs what was confirmed.
+// withConfirmation returns a tool that the client calls twice. The first call runs ask, which asks the person; after
+// confirmation the second call runs do.
 func withConfirmation[In any](s *server, ask handler[In], do func(context.Context, question, In) (any, error)) handler[In] {
 	return func(ctx context.Context, req *mcp.CallToolRequest, in In) (any, error) {
 		if req.Params.RequestState == "" && len(req.Params.InputResponses) == 0 {
@@ -45,9 +46,9 @@ const (
 )
 
 var (
-	errNoElicitation = errors.New("not done: this needs a person's confirmation, and this client cannot ask for one (it has no form elicitation). A person can do it in the console or with the command line of countersign")
-	errNotConfirmed  = errors.New("not done: the person did not confirm it")
-	errNotAsked      = errors.New("not done: the answer belongs to no open question, or to one with other arguments; call the tool again without an answer")
+	errNoElicitation = errors.New("not done: this action requires a person's confirmation, which this client does not support (no form elicitation). A person can perform it in the console or with the countersign command line")
+	errNotConfirmed  = errors.New("not done: the person did not confirm the action")
+	errNotAsked      = errors.New("not done: the answer matches no open question with these arguments; call the tool again without an answer")
 )
 
 // canAsk reports whether the client can show forms to a person.
@@ -74,7 +75,7 @@ func (s *server) ask(req *mcp.CallToolRequest, q question, text []string, button
 		}
 	}
 	if len(s.questions) >= maxQuestions {
-		return nil, errors.New("not done: too many questions are open; let the person answer them first")
+		return nil, errors.New("not done: too many questions are open; have the person answer them first")
 	}
 	s.questions[state] = q
 	schema := map[string]any{
@@ -101,7 +102,7 @@ func (s *server) confirmed(req *mcp.CallToolRequest) (question, error) {
 	case !ok || q.call != callDigest(req):
 		return q, errNotAsked
 	case s.Now().Sub(q.asked) > answerWithin:
-		return q, errors.New("not done: the person was asked too long ago; call the tool again")
+		return q, errors.New("not done: the question has expired; call the tool again")
 	}
 	answer, ok := req.Params.InputResponses[answerKey].(*mcp.ElicitResult)
 	if !ok || answer == nil || answer.Action != "accept" {

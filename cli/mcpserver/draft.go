@@ -17,16 +17,16 @@ type signerInput struct {
 	Name  string `json:"name"`
 	Email string `json:"email"`
 	Role  string `json:"role,omitempty" jsonschema:"how text tags in the document name this signer"`
-	Order int    `json:"order,omitempty" jsonschema:"groups sign one after the other, from 1"`
-	Auth  string `json:"auth,omitempty" jsonschema:"email_otp, sms_otp or none; email_otp unless given"`
+	Order int    `json:"order,omitempty" jsonschema:"signing order from 1; equal numbers sign at the same time"`
+	Auth  string `json:"auth,omitempty" jsonschema:"email_otp, sms_otp or none; default email_otp"`
 	Phone string `json:"phone,omitempty" jsonschema:"for sms_otp, such as +4915112345678"`
 }
 
 type draftInput struct {
 	Subject       string        `json:"subject"`
-	Files         []string      `json:"files" jsonschema:"names of PDFs in the shared folder, in their order"`
+	Files         []string      `json:"files" jsonschema:"names of PDFs in the shared folder, in order"`
 	Signers       []signerInput `json:"signers"`
-	ExpiresInDays int           `json:"expires_in_days,omitempty" jsonschema:"the tenant's deadline unless given"`
+	ExpiresInDays int           `json:"expires_in_days,omitempty" jsonschema:"default: the tenant's deadline"`
 }
 
 // Limits of one call. The service has its own limits as well.
@@ -91,7 +91,7 @@ func (s *server) upload(ctx context.Context, id uuid.UUID, name string) error {
 type fieldInput struct {
 	Type       string  `json:"type" jsonschema:"signature, initials, date, text, checkbox or another type of field"`
 	Signer     string  `json:"signer" jsonschema:"id or address of the signer"`
-	DocumentID string  `json:"document_id,omitempty" jsonschema:"the first document unless given"`
+	DocumentID string  `json:"document_id,omitempty" jsonschema:"default: the first document"`
 	Page       int     `json:"page" jsonschema:"from 1"`
 	X          float64 `json:"x" jsonschema:"left edge in points"`
 	Y          float64 `json:"y" jsonschema:"top edge in points, from the top of the page"`
@@ -99,7 +99,7 @@ type fieldInput struct {
 	H          float64 `json:"h"`
 	Label      string  `json:"label,omitempty"`
 	Name       string  `json:"name,omitempty"`
-	Optional   bool    `json:"optional,omitempty" jsonschema:"the signer need not fill it"`
+	Optional   bool    `json:"optional,omitempty" jsonschema:"the field is optional for the signer"`
 }
 
 type fieldsInput struct {
@@ -116,7 +116,7 @@ func (s *server) addFields(ctx context.Context, _ *mcp.CallToolRequest, in field
 		return nil, err
 	}
 	if e.Status != api.EnvelopeStatusDraft {
-		return nil, fmt.Errorf("fields can be added to drafts, and the envelope is %s", e.Status)
+		return nil, fmt.Errorf("fields can be added only to drafts; the envelope is %s", e.Status)
 	}
 	requests := make([]countersign.FieldRequest, 0, len(in.Fields))
 	for i := range in.Fields {
@@ -150,15 +150,15 @@ func fieldRequest(in *fieldInput) (countersign.FieldRequest, error) {
 
 type downloadInput struct {
 	EnvelopeID string `json:"envelope_id"`
-	Kind       string `json:"kind,omitempty" jsonschema:"sealed or original; sealed unless given"`
-	DocumentID string `json:"document_id,omitempty" jsonschema:"the first document unless given"`
+	Kind       string `json:"kind,omitempty" jsonschema:"sealed or original; default sealed"`
+	DocumentID string `json:"document_id,omitempty" jsonschema:"default: the first document"`
 	File       string `json:"file" jsonschema:"name of the new file in the shared folder"`
 }
 
 func (s *server) downloadDocument(ctx context.Context, _ *mcp.CallToolRequest, in downloadInput) (any, error) {
 	kind := cmp.Or(api.DownloadDocumentParamsKind(in.Kind), countersign.Sealed)
 	if kind != countersign.Sealed && kind != countersign.Original {
-		return nil, errors.New("kind: it must be sealed or original")
+		return nil, errors.New("kind must be sealed or original")
 	}
 	if _, err := s.inFolder(in.File); err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ import (
 func ifUnchanged(tag string) api.RequestEditorFn {
 	return func(_ context.Context, req *http.Request) error {
 		if tag == "" {
-			return errors.New("not done: the service names no version of the envelope, so that it could change between question and answer; it is too old for this program")
+			return errors.New("not done: the service does not return the envelope's version; update the service")
 		}
 		req.Header.Set("If-Match", tag)
 		return nil
@@ -75,7 +75,7 @@ func (s *server) askToSend(ctx context.Context, req *mcp.CallToolRequest, in sen
 		return nil, err
 	}
 	if e.Status != api.EnvelopeStatusDraft {
-		return nil, fmt.Errorf("only drafts can be sent, and the envelope is %s", e.Status)
+		return nil, fmt.Errorf("only drafts can be sent; the envelope is %s", e.Status)
 	}
 	text := append([]string{heading("Send", e)}, signerLines(e)...)
 	text = append(text, "Documents:")
@@ -115,8 +115,8 @@ func (s *server) remindSigners(ctx context.Context, q question, _ idInput) (any,
 	return map[string]any{"envelopeId": q.envelope, "reminded": ids, "page": s.page(q.envelope)}, nil
 }
 
-// remind sends a reminder to a signer who is still the displayed person: a replacement keeps the id. Emails recorded
-// in the meantime change the envelope's version as well; then remind reads the envelope again.
+// remind sends a reminder to a signer unless the signer was replaced, since a replacement keeps the id. Emails recorded
+// after the confirmation also change the envelope's version; remind then reloads the envelope.
 func (s *server) remind(ctx context.Context, envelope uuid.UUID, r reminded) error {
 	const attempts = 5
 	for n := 1; ; n++ {
@@ -126,7 +126,7 @@ func (s *server) remind(ctx context.Context, envelope uuid.UUID, r reminded) err
 		}
 		i := slices.IndexFunc(e.Signers, func(g api.Signer) bool { return g.ID == r.id })
 		if i < 0 || shown(&e.Signers[i]) != r.line {
-			return errors.New("not done: the signer changed after the person was asked; read the envelope, and ask again")
+			return errors.New("not done: the signer changed after the confirmation question; read the envelope and call the tool again")
 		}
 		_, err = s.Client.API.RemindSignerWithResponse(ctx, envelope, r.id, nil, ifUnchanged(tag))
 		if refused, ok := errors.AsType[*countersign.Error](err); !ok || refused.Status != http.StatusPreconditionFailed || n == attempts {
@@ -166,14 +166,14 @@ func (s *server) askToRemind(ctx context.Context, req *mcp.CallToolRequest, in i
 		}
 	}
 	if len(q.remind) == 0 {
-		return nil, fmt.Errorf("nobody is awaited: the envelope is %s", e.Status)
+		return nil, fmt.Errorf("no signer can sign now: the envelope is %s", e.Status)
 	}
 	return s.ask(req, q, text, "Remind these people")
 }
 
 type voidInput struct {
 	EnvelopeID string `json:"envelope_id"`
-	Reason     string `json:"reason,omitempty" jsonschema:"signers are told it"`
+	Reason     string `json:"reason,omitempty" jsonschema:"shown to signers"`
 }
 
 func (s *server) voidEnvelope(ctx context.Context, q question, in voidInput) (any, error) {
@@ -198,9 +198,9 @@ func (s *server) askToVoid(ctx context.Context, req *mcp.CallToolRequest, in voi
 	case api.EnvelopeStatusCompleted, api.EnvelopeStatusDeclined, api.EnvelopeStatusVoided, api.EnvelopeStatusExpired:
 		return nil, fmt.Errorf("the envelope is %s already", e.Status)
 	}
-	text := append([]string{heading("Void", e), "It cannot be undone."}, signerLines(e)...)
+	text := append([]string{heading("Void", e), "This cannot be undone."}, signerLines(e)...)
 	if reason := strings.TrimSpace(in.Reason); reason != "" {
 		text = append(text, fmt.Sprintf("Reason: %q", clean(reason, maxShown)))
 	}
-	return s.ask(req, question{envelope: e.ID, tag: tag}, text, "Void it for good")
+	return s.ask(req, question{envelope: e.ID, tag: tag}, text, "Void the envelope")
 }

@@ -65,7 +65,7 @@ func (s *server) explainEnvelope(ctx context.Context, _ *mcp.CallToolRequest, in
 	x := &explanation{ID: e.ID, Subject: cleanPtr(e.Subject), Status: string(e.Status), Page: s.page(e.ID)}
 	switch e.Status {
 	case api.EnvelopeStatusDraft:
-		x.waits("it is a draft, and nobody was told of it: it waits to be sent")
+		x.waits("it is a draft that has not been sent")
 		if len(e.Documents) == 0 {
 			x.problem("it has no document")
 		}
@@ -78,7 +78,7 @@ func (s *server) explainEnvelope(ctx context.Context, _ *mcp.CallToolRequest, in
 		x.waits("nothing: it is %s", e.Status)
 	}
 	if p := e.SealingProblem; p != nil {
-		x.problem("everyone has signed, but the documents cannot be sealed since %s: %s (%s); sealing is tried again", day(p.Since), clean(p.Message, maxText), p.Code)
+		x.problem("everyone has signed, but sealing has failed since %s: %s (%s); sealing is retried", day(p.Since), clean(p.Message, maxText), p.Code)
 	}
 	explainMails(x, e)
 	return x, s.explainDeliveries(ctx, x, e.Deliveries)
@@ -102,7 +102,7 @@ func explainSigners(x *explanation, e *api.ConsoleEnvelope) {
 			x.waits("%s has opened the link and not signed", who(g))
 		case api.SignerStatusPending:
 			open++
-			x.waits("%s comes later, in group %d", who(g), g.RoutingOrder)
+			x.waits("%s signs later, in group %d", who(g), g.RoutingOrder)
 		case api.SignerStatusSigned, api.SignerStatusDeclined:
 		}
 	}
@@ -126,11 +126,11 @@ func explainMails(x *explanation, e *api.ConsoleEnvelope) {
 		switch {
 		case m == nil || m.SentAt != nil:
 		case m.FailedAt != nil:
-			x.problem("the mail %q to %s was refused for good: %s; correct the address", m.Kind, who(g), clean(m.Error, maxText))
+			x.problem("the email %q to %s permanently failed: %s; correct the address", m.Kind, who(g), clean(m.Error, maxText))
 		case m.Attempts > 0 && m.Error != "":
-			x.problem("the mail %q to %s is not sent after %d attempts: %s; it is tried again", m.Kind, who(g), m.Attempts, clean(m.Error, maxText))
+			x.problem("the email %q to %s is not sent after %d attempts: %s; it is retried", m.Kind, who(g), m.Attempts, clean(m.Error, maxText))
 		default:
-			x.waits("the mail %q to %s is being sent", m.Kind, who(g))
+			x.waits("the email %q to %s is being sent", m.Kind, who(g))
 		}
 	}
 }
@@ -140,14 +140,14 @@ func explainMails(x *explanation, e *api.ConsoleEnvelope) {
 func (s *server) explainWorkflow(ctx context.Context, x *explanation) error {
 	p, err := countersign.Answer(s.Client.API.GetEnvelopeProgressWithResponse(ctx, x.ID))
 	if refused, ok := errors.AsType[*countersign.Error](err); ok && refused.Status == 409 {
-		x.problem("its workflow does not answer: %s", clean(refused.Message, maxText))
+		x.problem("its workflow does not respond: %s", clean(refused.Message, maxText))
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	if p.AnsweredBy == api.Database {
-		x.problem("its workflow does not answer; the database says what follows of it")
+		x.problem("its workflow does not respond; this answer is based on the database")
 	}
 	x.Workflow = &workflowView{Step: clean(p.Step, maxText), Deadline: p.Deadline, NextReminder: p.NextReminder}
 	return nil
@@ -171,11 +171,11 @@ func (s *server) explainDeliveries(ctx context.Context, x *explanation, all []ap
 			return err
 		}
 		if log := detail.AttemptLog; len(log) > 0 && log[len(log)-1].Status != nil {
-			reason = fmt.Sprintf("the last answer was %d", *log[len(log)-1].Status)
+			reason = fmt.Sprintf("the last response was %d", *log[len(log)-1].Status)
 		}
-		again := "it is not tried again; resend it in the console"
+		again := "it permanently failed; resend it in the console"
 		if d.Status == api.DeliveryStatusPending {
-			again = "it is tried again"
+			again = "it is retried"
 		}
 		x.problem("the webhook %s to %s is not delivered after %d attempts: %s; %s", clean(d.Event, maxText), host(d.WebhookURL), d.Attempts, reason, again)
 	}

@@ -15,7 +15,7 @@ import (
 // inFolder returns a file's path within the shared folder. The folder itself ensures that no link leads out of it.
 func (s *server) inFolder(name string) (string, error) {
 	if name == "" {
-		return "", errors.New("file: it is missing")
+		return "", errors.New("file is required")
 	}
 	if filepath.IsAbs(name) {
 		dir, err := filepath.Abs(s.Files.Name())
@@ -27,7 +27,7 @@ func (s *server) inFolder(name string) (string, error) {
 		}
 	}
 	if !filepath.IsLocal(name) {
-		return "", errors.New("file: it is outside of the shared folder")
+		return "", errors.New("file must be inside the shared folder")
 	}
 	return filepath.Clean(name), nil
 }
@@ -43,7 +43,7 @@ func (s *server) openPDF(name string) (*os.File, error) {
 		return nil, fileError(name, err)
 	}
 	if !st.Mode().IsRegular() { // a pipe would be waited for
-		return nil, fmt.Errorf("file: %s is no file", clean(name, maxText))
+		return nil, fmt.Errorf("file: %s is not a file", clean(name, maxText))
 	}
 	f, err := s.Files.Open(path)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *server) openPDF(name string) (*os.File, error) {
 	n, err := f.ReadAt(head, 0)
 	if err == nil || errors.Is(err, io.EOF) {
 		if err = nil; !bytes.Contains(head[:n], []byte("%PDF-")) {
-			err = fmt.Errorf("file: %s is no PDF", clean(name, maxText))
+			err = fmt.Errorf("file: %s is not a PDF", clean(name, maxText))
 		}
 	}
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 type listInput struct {
 	Search      string `json:"search,omitempty" jsonschema:"words in the subject or in signers' names and addresses"`
 	Status      string `json:"status,omitempty" jsonschema:"draft, sent, in_progress, completed, declined, voided or expired"`
-	Undelivered bool   `json:"undelivered,omitempty" jsonschema:"only those with a mail that was refused for good"`
-	Limit       int    `json:"limit,omitempty" jsonschema:"how many at most, 1 to 50; 20 unless given"`
+	Undelivered bool   `json:"undelivered,omitempty" jsonschema:"only envelopes with an email that permanently failed"`
+	Limit       int    `json:"limit,omitempty" jsonschema:"maximum number of results, 1 to 50; default 20"`
 	Cursor      string `json:"cursor,omitempty" jsonschema:"nextCursor of the previous page"`
 }
 
@@ -35,7 +35,7 @@ type row struct {
 func (s *server) listEnvelopes(ctx context.Context, _ *mcp.CallToolRequest, in listInput) (any, error) {
 	size := cmp.Or(in.Limit, 20)
 	if size < 1 || size > 50 {
-		return nil, errors.New("limit: it must be from 1 to 50")
+		return nil, errors.New("limit must be from 1 to 50")
 	}
 	found, err := countersign.Answer(s.Client.API.SearchEnvelopesWithResponse(ctx, &api.SearchEnvelopesParams{
 		TenantID: &s.Tenant, Cursor: countersign.Optional(in.Cursor), PageSize: &size, Search: countersign.Optional(in.Search),

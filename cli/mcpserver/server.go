@@ -55,13 +55,13 @@ func New(cfg Config) (*mcp.Server, error) {
 		&mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}})
 	reads := &mcp.ToolAnnotations{ReadOnlyHint: true}
 	add(m, reads, "list_envelopes", "Find envelopes, newest first, by words in their subject or their signers' names and addresses, and by status.", s.listEnvelopes)
-	add(m, reads, "get_envelope", "Read an envelope: its signers, documents, and what happened last.", s.getEnvelope)
+	add(m, reads, "get_envelope", "Read an envelope: its signers, documents, and latest events.", s.getEnvelope)
 	add(m, reads, "list_templates", "Find templates by a part of their name.", s.listTemplates)
 	add(m, reads, "get_template", "Read a template: its roles, fields, documents, and the variables of its texts.", s.getTemplate)
-	add(m, reads, "suggest_fields", "Suggest where fields could be in a document, from its form, its text tags and its text.", s.suggestFields)
-	add(m, reads, "explain_envelope", "Say what an envelope waits for and what is stuck: signers, mails, sealing, workflow and webhook deliveries in one answer.", s.explainEnvelope)
+	add(m, reads, "suggest_fields", "Suggest field positions in a document, from its form, text tags and text.", s.suggestFields)
+	add(m, reads, "explain_envelope", "Report what an envelope is waiting for and what has failed: signers, emails, sealing, workflow and webhook deliveries.", s.explainEnvelope)
 	if cfg.Files != nil {
-		add(m, reads, "verify_pdf", "Verify a sealed PDF in the shared folder: who sealed it and whether it was changed since.", s.verifyPDF)
+		add(m, reads, "verify_pdf", "Verify a sealed PDF in the shared folder: who sealed it and whether it has changed.", s.verifyPDF)
 	}
 	if cfg.ReadOnly {
 		return m, nil
@@ -69,13 +69,13 @@ func New(cfg Config) (*mcp.Server, error) {
 	adds := &mcp.ToolAnnotations{DestructiveHint: new(bool)}
 	add(m, adds, "add_fields", "Add fields to a draft, in points from the top left of a page.", s.addFields)
 	if cfg.Files != nil {
-		add(m, adds, "create_draft", "Make a draft from PDFs in the shared folder. Nobody is told of it.", s.createDraft)
+		add(m, adds, "create_draft", "Create a draft from PDFs in the shared folder. No one is notified.", s.createDraft)
 		add(m, adds, "download_document", "Save the sealed or the original PDF of an envelope as a new file in the shared folder.", s.downloadDocument)
 	}
 	reaches := &mcp.ToolAnnotations{}
-	add(m, reaches, "send_envelope", "Send a draft: the first signers are invited. The person is asked to confirm it.", withConfirmation(s, s.askToSend, s.sendEnvelope))
-	add(m, reaches, "remind_signers", "Email a reminder to everyone whose turn it is, with the link that they have. At most once an hour for each signer. The person is asked to confirm it.", withConfirmation(s, s.askToRemind, s.remindSigners))
-	add(m, reaches, "void_envelope", "End an envelope for good; signers are told. The person is asked to confirm it.", withConfirmation(s, s.askToVoid, s.voidEnvelope))
+	add(m, reaches, "send_envelope", "Send a draft: invite the first signers. Requires the person's confirmation.", withConfirmation(s, s.askToSend, s.sendEnvelope))
+	add(m, reaches, "remind_signers", "Email a reminder with the existing link to every signer who can sign now. At most once an hour for each signer. Requires the person's confirmation.", withConfirmation(s, s.askToRemind, s.remindSigners))
+	add(m, reaches, "void_envelope", "Void an envelope and notify its signers. This cannot be undone. Requires the person's confirmation.", withConfirmation(s, s.askToVoid, s.voidEnvelope))
 	return m, nil
 }
 
@@ -103,7 +103,7 @@ func add[In any](m *mcp.Server, hints *mcp.ToolAnnotations, name, description st
 		})
 }
 
-// readable returns an error for the agent: what was rejected, and how to fix it.
+// readable returns an error for the agent that explains the rejection and its fix.
 func readable(err error) error {
 	if _, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return err
@@ -115,7 +115,7 @@ func readable(err error) error {
 	case refused.Status == 401:
 		text += ": sign in again with \"countersign login\", then start this server again"
 	case refused.Status == 412:
-		text = "the envelope changed after the person was asked: nothing was done; read it, and ask again"
+		text = "not done: the envelope changed after the confirmation question; read it and call the tool again"
 	}
 	return errors.New(withoutLinks(text))
 }

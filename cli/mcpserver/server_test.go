@@ -118,20 +118,20 @@ func TestExplainNamesWhatIsStuck(t *testing.T) {
 		"nothing": {answers{inspect: envelope(map[string]any{"mails": []any{sent}}), progress: waiting}, false, "Ada <ada@example.com> has opened the link and not signed"},
 		"a mail that was refused": {answers{inspect: envelope(map[string]any{"mails": []any{
 			mail("2026-11-02T10:00:00Z", "reminder", map[string]any{"failedAt": "2026-11-02T10:00:01Z", "error": "550 no mailbox for https://sign.example.com/sign/" + linkToken}), sent,
-		}}), progress: waiting}, true, `the mail \"reminder\" to Ada <ada@example.com> was refused for good: 550 no mailbox`},
+		}}), progress: waiting}, true, `the email \"reminder\" to Ada <ada@example.com> permanently failed: 550 no mailbox`},
 		"a mail that is tried again": {
 			answers{inspect: envelope(map[string]any{"mails": []any{mail("2026-11-02T10:00:00Z", "invitation", map[string]any{"error": "connection refused"})}}), progress: waiting},
-			true, "is not sent after 3 attempts: connection refused; it is tried again",
+			true, "is not sent after 3 attempts: connection refused; it is retried",
 		},
 		"a refused mail before one that arrived": {answers{inspect: envelope(map[string]any{"mails": []any{
 			mail("2026-11-01T09:00:00Z", "invitation", map[string]any{"failedAt": "2026-11-01T09:00:01Z", "error": "550"}), sent,
 		}}), progress: waiting}, false, `"stuck":false`},
 		"sealing": {
 			answers{inspect: envelope(map[string]any{"sealingProblem": map[string]any{"code": "original_missing", "message": "The file is missing.", "since": "2026-11-02T10:00:00Z"}}), progress: waiting},
-			true, "cannot be sealed since 2026-11-02 10:00 UTC: The file is missing. (original_missing)",
+			true, "sealing has failed since 2026-11-02 10:00 UTC: The file is missing. (original_missing)",
 		},
-		"no workflow":    {answers{inspect: envelope(nil), progress: status(409)}, true, "its workflow does not answer"},
-		"no Temporal":    {answers{inspect: envelope(nil), progress: recorded}, true, "its workflow does not answer"},
+		"no workflow":    {answers{inspect: envelope(nil), progress: status(409)}, true, "its workflow does not respond"},
+		"no Temporal":    {answers{inspect: envelope(nil), progress: recorded}, true, "its workflow does not respond"},
 		"an empty draft": {answers{inspect: envelope(map[string]any{"status": "draft"})}, true, "it has no document"},
 		"a voided one":   {answers{inspect: envelope(map[string]any{"status": "voided"})}, false, "nothing: it is voided"},
 	} {
@@ -145,7 +145,8 @@ func TestExplainNamesWhatIsStuck(t *testing.T) {
 	}
 }
 
-// TestOtherTenantsAreOutOfReach: the application may read envelopes of all its tenants, the agent those of one.
+// TestOtherTenantsAreOutOfReach: the application may read envelopes of all its tenants, the agent only envelopes of its
+// own tenant.
 func TestOtherTenantsAreOutOfReach(t *testing.T) {
 	t.Parallel()
 	other := envelope(map[string]any{"tenantId": "other", "subject": "Not yours"})
@@ -178,7 +179,7 @@ func TestAnswersExpire(t *testing.T) {
 		text, refused := call(t, session, "void_envelope")
 		require.Equal(t, !c.done, refused, text)
 		if refused {
-			require.Contains(t, text, "too long ago")
+			require.Contains(t, text, "the question has expired")
 		}
 	}
 }
@@ -186,7 +187,7 @@ func TestAnswersExpire(t *testing.T) {
 func TestRefusalsSayWhatHelps(t *testing.T) {
 	t.Parallel()
 	get, void := "GET /v1/envelopes/"+envelopeID, "POST /v1/envelopes/"+envelopeID+"/void"
-	for code, has := range map[status]string{401: "countersign login", 412: "changed after the person was asked", 409: "Refused (409 refused)"} {
+	for code, has := range map[status]string{401: "countersign login", 412: "changed after the confirmation question", 409: "Refused (409 refused)"} {
 		session := connect(t, service(t, answers{get: envelope(nil), void: code}), time.Now, func(*mcp.ElicitRequest) *mcp.ElicitResult {
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"confirm": true}}
 		})

@@ -16,7 +16,7 @@ import (
 
 type templatesInput struct {
 	Search string `json:"search,omitempty" jsonschema:"part of the name"`
-	Limit  int    `json:"limit,omitempty" jsonschema:"how many at most, 1 to 50; 20 unless given"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"maximum number of results, 1 to 50; default 20"`
 	Cursor string `json:"cursor,omitempty" jsonschema:"nextCursor of the previous page"`
 }
 
@@ -38,7 +38,7 @@ func (s *server) templatePage(id uuid.UUID) string {
 func (s *server) listTemplates(ctx context.Context, _ *mcp.CallToolRequest, in templatesInput) (any, error) {
 	size := cmp.Or(in.Limit, 20)
 	if size < 1 || size > 50 {
-		return nil, errors.New("limit: it must be from 1 to 50")
+		return nil, errors.New("limit must be from 1 to 50")
 	}
 	found, err := countersign.Answer(s.Client.API.ListTemplatesWithResponse(ctx, &api.ListTemplatesParams{
 		TenantID: &s.Tenant, Q: countersign.Optional(in.Search), Cursor: countersign.Optional(in.Cursor), PageSize: &size,

@@ -14,17 +14,17 @@ import (
 
 type appCommand struct {
 	Create appCreate `cmd:"" help:"Create an app and print its client id and secret."`
-	Update appUpdate `cmd:"" help:"Change an app; what is not named stays."`
-	Secret appSecret `cmd:"" help:"Give an app a new secret; the old one stays good for a while."`
+	Update appUpdate `cmd:"" help:"Change an app; omitted settings are kept."`
+	Secret appSecret `cmd:"" help:"Create a new secret for an app; the old one stays valid for a while."`
 }
 
 type appCreate struct {
 	database
 
 	Name    string   `help:"Name, as signers see it." required:""`
-	Plan    string   `help:"enterprise (no limit), or for those who resell: free or pro." enum:"free,pro,enterprise" default:"enterprise"`
+	Plan    string   `help:"enterprise (no limit), or for resellers: free or pro." enum:"free,pro,enterprise" default:"enterprise"`
 	Tenant  []string `help:"Tenant that the app may act for; may be repeated. Without it: all."`
-	Contact string   `help:"E-mail address of the people who run it; told when a webhook endpoint is switched off."`
+	Contact string   `help:"Email address of the app's operators, notified when a webhook endpoint is disabled."`
 	JSON    bool     `help:"Print JSON." name:"json"`
 }
 
@@ -56,7 +56,7 @@ type appUpdate struct {
 
 	App        uuid.UUID `help:"Client id of the app." required:""`
 	Name       *string   `help:"Name, as signers see it."`
-	Contact    *string   `help:"E-mail address of the people who run it."`
+	Contact    *string   `help:"Email address of the app's operators."`
 	Plan       *string   `help:"free, pro or enterprise."`
 	Tenant     []string  `help:"Tenant that the app may act for; may be repeated."`
 	AllTenants bool      `help:"Let the app act for all tenants."`
@@ -82,7 +82,7 @@ type appSecret struct {
 	database
 
 	App     uuid.UUID     `help:"Client id of the app." required:""`
-	Overlap time.Duration `help:"How long the secrets before stay good." default:"168h"`
+	Overlap time.Duration `help:"How long earlier secrets stay valid." default:"168h"`
 	JSON    bool          `help:"Print JSON." name:"json"`
 }
 

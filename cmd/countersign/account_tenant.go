@@ -12,7 +12,7 @@ import (
 )
 
 type tenantCommand struct {
-	Set  tenantSet  `cmd:"" help:"Change settings; those that are not named stay."`
+	Set  tenantSet  `cmd:"" help:"Change settings; omitted settings are kept."`
 	Show tenantShow `cmd:"" help:"Show settings as JSON."`
 }
 
@@ -26,14 +26,14 @@ type tenantOf struct {
 type tenantSet struct {
 	tenantOf
 
-	Expiry    *int    `help:"Days until an envelope expires that names no deadline."`
-	Reminders *int    `help:"Hours between reminders; 0: none."`
-	Retention *int    `help:"Days that sealed files are kept; 0: for ever."`
-	Origin    *string `help:"top-left or bottom-left: where y is counted from in requests that do not say."`
-	Sender    *string `help:"Sender's name in mails."`
-	Language  *string `help:"Language of mails and text messages, such as en or de."`
-	ReplyTo   *string `help:"E-mail address that answers to the mails go to."`
-	Notify    *string `help:"E-mail address that is told of declines, failed invitations and sealing that is stuck."`
+	Expiry    *int    `help:"Default deadline of envelopes, in days."`
+	Reminders *int    `help:"Hours between reminders; 0 disables them."`
+	Retention *int    `help:"Days that sealed files are kept; 0 keeps them forever."`
+	Origin    *string `help:"top-left or bottom-left: default origin of y in requests."`
+	Sender    *string `help:"Sender's name in emails."`
+	Language  *string `help:"Language of emails and text messages, such as en or de."`
+	ReplyTo   *string `help:"Reply-to address of emails."`
+	Notify    *string `help:"Email address for alerts: declines, failed invitations and sealing problems."`
 }
 
 // Run changes the settings.

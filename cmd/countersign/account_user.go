@@ -17,16 +17,16 @@ import (
 
 type userCommand struct {
 	Create      userCreate      `cmd:"" help:"Create a console user. The password is read from standard input."`
-	SetPassword userSetPassword `cmd:"" help:"Give a console user who forgot it a new password, read from standard input. The second factor stays."`
-	ResetTOTP   userResetTOTP   `cmd:"" name:"reset-totp" help:"Remove the second factors, passkeys too, of a console user who has lost them. Make sure who asks."`
-	SignOut     userSignOut     `cmd:"" help:"End the sessions of a console user, or of all."`
+	SetPassword userSetPassword `cmd:"" help:"Set a new password of a console user, read from standard input. The second factor is kept."`
+	ResetTOTP   userResetTOTP   `cmd:"" name:"reset-totp" help:"Remove the second factors and passkeys of a console user who has lost them. Verify the person's identity first."`
+	SignOut     userSignOut     `cmd:"" help:"End the sessions of a console user, or of all users."`
 }
 
 type userCreate struct {
 	database
 
 	App   uuid.UUID `help:"Client id of the app." required:""`
-	Email string    `help:"E-mail address to sign in with." required:""`
+	Email string    `help:"Email address to sign in with." required:""`
 	Name  string    `help:"Name." required:""`
 	Role  string    `help:"viewer, support, sender or admin." enum:"viewer,support,sender,admin" default:"viewer"`
 }
@@ -51,7 +51,7 @@ func readPassword() (string, error) {
 	password, err := bufio.NewReader(os.Stdin).ReadString('\n')
 	password = strings.TrimRight(password, "\r\n")
 	if password == "" {
-		return "", errors.Join(errors.New("a password is expected on standard input"), err)
+		return "", errors.Join(errors.New("the password must be passed on standard input"), err)
 	}
 	return password, nil
 }
@@ -61,7 +61,7 @@ type userOf struct {
 	database
 
 	App   uuid.UUID `help:"Client id of the app." required:""`
-	Email string    `help:"E-mail address of the user." required:""`
+	Email string    `help:"Email address of the user." required:""`
 }
 
 // change runs fn for the user that is meant.
@@ -76,7 +76,7 @@ func (u userOf) change(ctx context.Context, fn func(*store.Store, *models.Consol
 				return fn(s, &users[i])
 			}
 		}
-		return fmt.Errorf("app %s has no console user of that address", u.App)
+		return fmt.Errorf("app %s has no console user with that address", u.App)
 	})
 }
 
@@ -106,7 +106,7 @@ type userSignOut struct {
 	database
 
 	App   uuid.UUID `help:"Client id of the app."`
-	Email string    `help:"E-mail address of the user; without it all users of all apps."`
+	Email string    `help:"Email address of the user; without it all users of all apps."`
 }
 
 // Run ends the sessions.

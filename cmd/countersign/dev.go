@@ -32,9 +32,9 @@ import (
 
 type devCommand struct {
 	Listen       string   `help:"Address of the API." default:"127.0.0.1:8080"`
-	DataDir      string   `help:"Directory that everything is kept in." default:"./data" type:"path" env:"COUNTERSIGN_DATA_DIR"`
+	DataDir      string   `help:"Directory for all data." default:"./data" type:"path" env:"COUNTERSIGN_DATA_DIR"`
 	InboxListen  string   `help:"Address of the inbox page." default:"127.0.0.1:0"`
-	Host         []string `help:"Name under which a browser may ask for the inbox and the Temporal UI, beside localhost and addresses; may be repeated."`
+	Host         []string `help:"Additional host name under which browsers may open the inbox and the Temporal UI; may be repeated."`
 	TemporalPort int      `help:"Port of the bundled Temporal; 0 chooses a free one." default:"0"`
 	UIPort       int      `help:"Port of the Temporal UI; 0 chooses a free one." default:"0" name:"temporal-ui-port"`
 
@@ -283,9 +283,9 @@ func (d devCommand) greetTemporal(ctx context.Context, err error, took time.Dura
 	switch {
 	case ctx.Err() != nil: // stopped by then
 	case err != nil:
-		terminal.Tell("  Temporal does not run: %v. No emails go out and nothing is sealed until you run \"make dev\" again.\n", err)
+		terminal.Tell("  Temporal is not running: %v. No emails are sent and nothing is sealed until you run \"make dev\" again.\n", err)
 	default:
-		terminal.Tell("  Temporal is ready (%.0f s): emails go out.\n", took.Seconds())
+		terminal.Tell("  Temporal is ready (%.0f s): emails are sent.\n", took.Seconds())
 	}
 }
 

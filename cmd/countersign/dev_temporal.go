@@ -114,7 +114,7 @@ func (t *devTemporal) built(ctx context.Context) error {
 	case err := <-ended:
 		t.build = nil
 		if err != nil && !errors.Is(err, syscall.ECHILD) { // already reaped: the program shows whether it succeeded
-			return fmt.Errorf("it could not be compiled (%w); bin/temporal.log says why", err)
+			return fmt.Errorf("it could not be compiled (%w); see bin/temporal.log", err)
 		}
 		return nil
 	case <-ctx.Done():

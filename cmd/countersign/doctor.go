@@ -26,7 +26,7 @@ import (
 )
 
 type doctorCommand struct {
-	Mail   string `help:"Send one email to this address, and show what the mail server said." placeholder:"ADDRESS"`
+	Mail   string `help:"Send one email to this address, and show the response of the mail server." placeholder:"ADDRESS"`
 	Replay int    `help:"Replay the histories of up to this many running workflows of each type with this build, before it is rolled out." placeholder:"N"`
 	JSON   bool   `help:"Print JSON." name:"json"`
 }
@@ -48,7 +48,7 @@ type finding struct {
 	Advice string `json:"advice,omitempty"`
 }
 
-var errUnhealthy = errors.New("something is wrong: see above")
+var errUnhealthy = errors.New("some checks failed: see above")
 
 // checkTimeout limits one request to another service.
 const checkTimeout = 15 * time.Second
@@ -65,7 +65,7 @@ func (d doctorCommand) Run(ctx context.Context) error {
 		err = cfg.Require("DATABASE_URL", "BLOB_URL", "SMTP_URL", "MASTER_KEY")
 	}
 	if err != nil {
-		x.fail("settings", err, "Mend the settings named above; docs/run/settings.md describes each.")
+		x.fail("settings", err, "Correct the settings listed above; docs/run/settings.md describes each.")
 	} else {
 		x.ok("settings", "complete, for "+cfg.BaseURL)
 		x.run(ctx, cfg)
@@ -119,19 +119,19 @@ func (x *doctor) database(ctx context.Context, cfg config.Config) *store.Store {
 	defer cancel()
 	s, _, err := openStore(within, cfg)
 	if err != nil {
-		x.fail("database", err, "See that the server of COUNTERSIGN_DATABASE_URL runs, is reachable from here and knows the user, password and database.")
-		x.skip("not looked at without a database", "migrations", "master_key", "clock")
+		x.fail("database", err, "Check that the server of COUNTERSIGN_DATABASE_URL is running, is reachable from here, and accepts the user, password and database.")
+		x.skip("not checked: no database", "migrations", "master_key", "clock")
 		return nil
 	}
 	x.ok("database", "answers")
 	if weak, err := s.WeakDurability(within); err != nil || len(weak) > 0 {
-		x.add("durability", warned, "a crash may lose what was acknowledged: "+cmp.Or(strings.Join(weak, ", "), "the server did not tell its settings"), "Set these settings of PostgreSQL to on, also for this user and this database.")
+		x.add("durability", warned, "a crash may lose acknowledged data: "+cmp.Or(strings.Join(weak, ", "), "the server did not return its settings"), "Set these settings of PostgreSQL to on, also for this user and this database.")
 	}
 	x.planner(within, s)
 	x.clock(within, s)
 	if err := s.Migrated(within); err != nil {
-		x.fail("migrations", err, "Run `countersign migrate`, and then start the service again.")
-		x.skip("not looked at before the migrations", "master_key")
+		x.fail("migrations", err, "Run `countersign migrate`, then restart the service.")
+		x.skip("not checked: migrations are missing", "master_key")
 		_ = s.Close() // nothing was written
 		return nil
 	}
@@ -151,12 +151,12 @@ func (x *doctor) planner(ctx context.Context, s *store.Store) {
 	}
 	switch slow, err := s.SlowPlanner(ctx); {
 	case err != nil:
-		x.fail("planner", err, "See the database.")
+		x.fail("planner", err, "Check the database.")
 	case len(slow) > 0:
-		x.add("planner", warned, "searches among millions of envelopes take ten times as long: "+strings.Join(slow, ", "),
+		x.add("planner", warned, "searching millions of envelopes takes ten times as long: "+strings.Join(slow, ", "),
 			"Run `countersign migrate` as the user of COUNTERSIGN_DATABASE_URL and restart the service (and PgBouncer's connections), or set jit to off and max_parallel_workers_per_gather to 0 for this user in this database.")
 	default:
-		x.ok("planner", "as the service's queries need it")
+		x.ok("planner", "as required by the service's queries")
 	}
 }
 
@@ -172,9 +172,9 @@ func (x *doctor) partitions(ctx context.Context, s *store.Store) {
 	until, err := s.PartitionsUntil(ctx)
 	switch {
 	case err != nil:
-		x.fail("partitions", err, "See the database.")
+		x.fail("partitions", err, "Check the database.")
 	case until.Sub(now()) < monthEnd:
-		x.add("partitions", warned, "made until "+until.Format(time.DateOnly), "The workflow Cleanup makes them: see in Temporal that its schedule `cleanup` runs, and why it fails. Nothing is refused meanwhile; rows go to the default partition.")
+		x.add("partitions", warned, "made until "+until.Format(time.DateOnly), "The workflow Cleanup creates them: check in Temporal that its schedule `cleanup` runs, and why it fails. No data is lost: until then, rows go to the default partition.")
 	default:
 		x.ok("partitions", "made until "+until.Format(time.DateOnly))
 	}
@@ -196,13 +196,13 @@ const (
 )
 
 func (x *doctor) clock(ctx context.Context, s *store.Store) {
-	const advice = "Let this machine and the database's set their clocks by NTP."
+	const advice = "Synchronize the clocks of this machine and the database server with NTP."
 	ahead, within, err := s.ClockSkew(ctx)
 	if err != nil {
-		x.fail("clock", err, "See the database.")
+		x.fail("clock", err, "Check the database.")
 		return
 	}
-	detail := fmt.Sprintf("the database's is %s ahead of ours (± %s)", ahead.Round(time.Millisecond), within.Round(time.Millisecond))
+	detail := fmt.Sprintf("the database clock is %s ahead of this machine (± %s)", ahead.Round(time.Millisecond), within.Round(time.Millisecond))
 	switch off := ahead.Abs() - within; {
 	case off > skewLimit:
 		x.add("clock", failed, detail, advice)
@@ -223,9 +223,9 @@ func (x *doctor) replica(ctx context.Context, s *store.Store) {
 	there, err := s.CheckReplica(ctx)
 	switch {
 	case err != nil:
-		x.add("replica", warned, oneLine(err), "Lists are read from the primary meanwhile. DATABASE_READ_URL must name a standby of the database that keeps up with it.")
+		x.add("replica", warned, oneLine(err), "Until then, lists are read from the primary. DATABASE_READ_URL must name a standby of the database that keeps up with it.")
 	case there:
-		x.ok("replica", "as new as the primary")
+		x.ok("replica", "as current as the primary")
 	}
 }
 
@@ -238,8 +238,8 @@ func (x *doctor) temporal(ctx context.Context, cfg config.Config) {
 		err = temporal.Check(within, c)
 	}
 	if err != nil {
-		x.fail("temporal", err, "See that COUNTERSIGN_TEMPORAL_ADDRESS is right and reachable from here; for Temporal Cloud, the API key or certificate too. Signing goes on without it; all else waits.")
-		x.skip("not looked at without Temporal", "namespace", "search_attributes", "workers")
+		x.fail("temporal", err, "Check that COUNTERSIGN_TEMPORAL_ADDRESS is correct and reachable from here, and for Temporal Cloud the API key or certificate. Signing continues without it; everything else waits.")
+		x.skip("not checked: no connection to Temporal", "namespace", "search_attributes", "workers")
 		return
 	}
 	x.ok("temporal", cfg.TemporalAddress+" answers")
@@ -253,7 +253,7 @@ func (x *doctor) namespace(ctx context.Context, c client.Client, cfg config.Conf
 	defer cancel()
 	if err := temporal.CheckNamespace(ctx, c, name); err != nil {
 		x.fail("namespace", err, "Create it: temporal operator namespace create --namespace "+name+" --retention 30d")
-		x.skip("not looked at without the namespace", "search_attributes", "workers")
+		x.skip("not checked: the namespace is missing", "search_attributes", "workers")
 		return
 	}
 	x.ok("namespace", name+" is there")
@@ -261,22 +261,22 @@ func (x *doctor) namespace(ctx context.Context, c client.Client, cfg config.Conf
 	add := "Add each: temporal operator search-attribute create --namespace " + name + " --type Keyword --name " + strings.Join(missing, "|")
 	switch {
 	case errors.Is(err, temporal.ErrAttributesNotReadable):
-		x.add("search_attributes", warned, err.Error(), "See in the console of Temporal Cloud that AppId, TenantId, EnvelopeId, EnvelopeStatus and Stuck are there as Keyword.")
+		x.add("search_attributes", warned, err.Error(), "Check in the console of Temporal Cloud that AppId, TenantId, EnvelopeId, EnvelopeStatus and Stuck exist with type Keyword.")
 	case err != nil:
-		x.fail("search_attributes", err, "See the Temporal server's log.")
+		x.fail("search_attributes", err, "Check the Temporal server's log.")
 	case len(missing) > 0:
 		x.add("search_attributes", failed, "missing: "+strings.Join(missing, ", "), add)
 	default:
-		x.ok("search_attributes", "AppId, TenantId, EnvelopeId, EnvelopeStatus and Stuck are there")
+		x.ok("search_attributes", "AppId, TenantId, EnvelopeId, EnvelopeStatus and Stuck exist")
 	}
 	unserved, err := temporal.QueuesWithoutWorkers(ctx, c, name)
 	switch {
 	case err != nil:
-		x.fail("workers", err, "See the Temporal server's log.")
+		x.fail("workers", err, "Check the Temporal server's log.")
 	case len(unserved) > 0:
 		x.add("workers", warned, fmt.Sprintf("%d of %d task queues have no worker", len(unserved), len(temporal.Queues)), "Start `countersign worker`.")
 	default:
-		x.ok("workers", "ask for work on every task queue")
+		x.ok("workers", "poll every task queue")
 	}
 	x.versions(ctx, c, cfg)
 	x.workflowTasks(ctx, c, name)
@@ -290,8 +290,8 @@ func (x *doctor) workflowTasks(ctx context.Context, c client.Client, name string
 	case err != nil:
 		x.add("workflow_tasks", warned, oneLine(err), "Search in the Temporal UI for TemporalReportedProblems.")
 	case n > 0:
-		x.add("workflow_tasks", failed, fmt.Sprintf("%d workflow(s) stand still because their code fails, %s among them", n, example),
-			"Run the build that the workflows began under, or terminate them: the schedule reconcile starts them again within minutes. See docs/run/troubleshooting.md.")
+		x.add("workflow_tasks", failed, fmt.Sprintf("%d workflow(s) are blocked because their code fails, including %s", n, example),
+			"Run the build that started the workflows, or terminate them: the schedule reconcile restarts them within minutes. See docs/run/troubleshooting.md.")
 	default:
 		x.ok("workflow_tasks", "none fails")
 	}
@@ -305,20 +305,20 @@ func (x *doctor) files(ctx context.Context, cfg config.Config) {
 		err = b.Check(ctx)
 	}
 	if err != nil {
-		x.fail("files", err, "See that COUNTERSIGN_BLOB_URL is right, that there is space, and that this user may write, read, list and delete there.")
+		x.fail("files", err, "Check that COUNTERSIGN_BLOB_URL is correct, that space is left, and that this user may write, read, list and delete there.")
 		return
 	}
 	x.ok("files", "a file was written, read and deleted")
 }
 
 func (x *doctor) seal(ctx context.Context, cfg config.Config, s *store.Store) {
-	const renew = "Put a new key and certificate in place (COUNTERSIGN_SEAL_KEY, COUNTERSIGN_SEAL_CERT) and restart the workers."
+	const renew = "Install a new key and certificate (COUNTERSIGN_SEAL_KEY, COUNTERSIGN_SEAL_CERT) and restart the workers."
 	switch {
 	case cfg.SealKey == "":
-		x.add("seal_key", warned, "COUNTERSIGN_SEAL_KEY is not set here", "The API needs none; examine the worker with its own settings.")
+		x.add("seal_key", warned, "COUNTERSIGN_SEAL_KEY is not set here", "The API does not need it; run doctor with the worker's settings.")
 		return
 	case s == nil:
-		x.skip("not looked at without a database that is up to date", "seal_key")
+		x.skip("not checked: the database is not up to date", "seal_key")
 		return
 	}
 	sealer, err := newReloadingSealer(ctx, cfg, s)
@@ -346,20 +346,20 @@ func (x *doctor) timestamps(ctx context.Context, cfg config.Config, s *store.Sto
 	defer cancel()
 	sum := sha256.Sum256([]byte("countersign"))
 	if _, err := timestampAuthority(cfg).Stamp(ctx, sum[:]); err != nil {
-		x.fail("timestamps", err, "See that COUNTERSIGN_TSA_URL is right and reachable from here. Until it answers, anchors wait, and seals too unless COUNTERSIGN_TSA_OPTIONAL is set.")
+		x.fail("timestamps", err, "Check that COUNTERSIGN_TSA_URL is correct and reachable from here. Until it responds, anchors wait, and so do seals unless COUNTERSIGN_TSA_OPTIONAL is set.")
 	} else {
-		x.ok("timestamps", "the authority puts the time on a digest")
+		x.ok("timestamps", "the authority time-stamps a digest")
 	}
 	if !cfg.TSAAnchor || s == nil {
 		return
 	}
-	const advice = "See the workflows of the schedule " + temporal.ScheduleAnchor + " in the Temporal UI, and that a worker runs with COUNTERSIGN_TSA_ANCHOR."
+	const advice = "Check the workflows of the schedule " + temporal.ScheduleAnchor + " in the Temporal UI, and that a worker is running with COUNTERSIGN_TSA_ANCHOR."
 	last, err := s.LastAnchor(ctx)
 	switch {
 	case err != nil:
-		x.fail("anchors", err, "See the database.")
+		x.fail("anchors", err, "Check the database.")
 	case last == nil:
-		x.add("anchors", warned, "the audit trail was never anchored", advice)
+		x.add("anchors", warned, "the audit trail has never been anchored", advice)
 	case now().Sub(last.At) > anchorNotice:
 		x.add("anchors", warned, "the audit trail was last anchored on "+last.At.UTC().Format(time.DateOnly), advice)
 	default:
@@ -405,22 +405,22 @@ func (x *doctor) guards(ctx context.Context, cfg config.Config) {
 			err = s.Ping(ctx)
 		}
 		if err != nil {
-			x.fail("scanner", err, "See that clamd runs at COUNTERSIGN_CLAMD_URL; no upload is taken until it answers.")
+			x.fail("scanner", err, "Check that clamd is running at COUNTERSIGN_CLAMD_URL; uploads are rejected until it responds.")
 		} else {
 			x.ok("scanner", "answers")
 		}
 	}
 	if cfg.LeakedPasswords != "" {
 		if _, err := password.Leaked(cfg.LeakedPasswords, ""); err != nil {
-			x.fail("leaked_passwords", err, "See that COUNTERSIGN_LEAKED_PASSWORDS can be read here, and is in order of hash; no password can be chosen until then.")
+			x.fail("leaked_passwords", err, "Check that COUNTERSIGN_LEAKED_PASSWORDS is readable here and sorted by hash; until then, no password can be set.")
 		} else {
 			x.ok("leaked_passwords", "can be searched")
 		}
 	}
 	if strings.HasPrefix(cfg.BaseURL, "https://") && !cfg.DeclineNeedsCode {
-		x.add("decline", warned, "whoever has a signing link can decline for all, without the signer's code", "Set COUNTERSIGN_DECLINE_NEEDS_CODE=true, unless clients of yours decline without a code.")
+		x.add("decline", warned, "anyone with a signing link can decline for everyone, without the signer's code", "Set COUNTERSIGN_DECLINE_NEEDS_CODE=true, unless your clients decline without a code.")
 	}
 	if strings.HasPrefix(cfg.BaseURL, "https://") && cfg.ConsoleTOTP != models.SecondFactorRequired {
-		x.add("second_factor", warned, "console users get in by their password alone", "Set COUNTERSIGN_CONSOLE_TOTP=required.")
+		x.add("second_factor", warned, "console users sign in with only a password", "Set COUNTERSIGN_CONSOLE_TOTP=required.")
 	}
 }

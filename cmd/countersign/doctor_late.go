@@ -20,31 +20,31 @@ const reconcileNotice = 15 * time.Minute
 func (x *doctor) late(ctx context.Context, cfg config.Config, s *store.Store) {
 	lag, err := s.Lag(ctx, cfg.WebhookSchedule[:])
 	if err != nil {
-		x.fail("late", err, "See the database.")
+		x.fail("late", err, "Check the database.")
 		return
 	}
-	const workers = "See that workers run and that Temporal answers; lost workflows are started again by the schedule " + temporal.ScheduleReconcile + " within minutes, or by `countersign reconcile`."
+	const workers = "Check that workers are running and that Temporal responds; lost workflows are restarted by the schedule " + temporal.ScheduleReconcile + " within minutes, or by `countersign reconcile`."
 	for _, c := range []struct {
 		check, none, some string
 		n                 int64
 		status, advice    string
 	}{
-		{"overdue", "no envelope is open after its deadline", "%d envelope(s) are open after their deadline", lag.Overdue, failed, workers},
+		{"overdue", "no envelope is open past its deadline", "%d envelope(s) are open past their deadline", lag.Overdue, failed, workers},
 		{
 			"sealing", "no signed envelope waits for its seal", "%d envelope(s) wait for their seal, 5 minutes after the last signature", lag.Sealing, failed,
-			"`countersign envelope stuck` names those that cannot be sealed. " + workers,
+			"`countersign envelope stuck` lists envelopes that cannot be sealed. " + workers,
 		},
 		{
 			"deliveries", "no webhook delivery is late", "%d webhook deliveries are late", lag.Deliveries, warned,
-			"An endpoint that hangs holds up its own deliveries; the console names it. " + workers,
+			"An endpoint that hangs delays only its own deliveries; the console shows it. " + workers,
 		},
 		{
 			"purges", "no purge is late", "the files of %d envelope(s) should have been purged", lag.Purges, warned,
-			"The latest run of the schedule " + temporal.ScheduleCleanup + " in the Temporal UI, and the worker's log, say why.",
+			"The latest run of the schedule " + temporal.ScheduleCleanup + " in the Temporal UI and the worker's log show the cause.",
 		},
 		{
 			"lost", "the last round of reconcile found no workflow missing", "the last round of reconcile found %d workflow(s) missing, and started them", lag.Lost, warned,
-			"Find out in the Temporal UI who or what ended them, and see that the number falls to zero within minutes.",
+			"Check in the Temporal UI what ended them, and that the number falls to zero within minutes.",
 		},
 	} {
 		if c.n == 0 {
@@ -53,14 +53,14 @@ func (x *doctor) late(ctx context.Context, cfg config.Config, s *store.Store) {
 		}
 		x.add(c.check, c.status, fmt.Sprintf(c.some, c.n), c.advice)
 	}
-	const run = "See that a worker runs, and in the Temporal UI that the schedule " + temporal.ScheduleReconcile + " is not paused."
+	const run = "Check that a worker is running, and in the Temporal UI that the schedule " + temporal.ScheduleReconcile + " is not paused."
 	switch age := now().Sub(lag.Reconciled); {
 	case lag.Reconciled.IsZero():
-		x.add("reconcile", warned, "lost workflows were never looked for", run)
+		x.add("reconcile", warned, "lost workflows have never been checked for", run)
 	case age > reconcileNotice:
-		x.add("reconcile", warned, "lost workflows were last looked for "+age.Round(time.Minute).String()+" ago", run)
+		x.add("reconcile", warned, "lost workflows were last checked for "+age.Round(time.Minute).String()+" ago", run)
 	default:
-		x.ok("reconcile", "lost workflows were last looked for "+age.Round(time.Second).String()+" ago")
+		x.ok("reconcile", "lost workflows were last checked for "+age.Round(time.Second).String()+" ago")
 	}
 }
 
@@ -70,7 +70,7 @@ func (x *doctor) schedules(ctx context.Context, c client.Client) {
 	for _, id := range []string{temporal.ScheduleCleanup, temporal.ScheduleReconcile} {
 		switch exists, isPaused, err := temporal.ScheduleState(ctx, c, id); {
 		case err != nil:
-			x.fail("schedules", err, "See the Temporal server's log.")
+			x.fail("schedules", err, "Check the Temporal server's log.")
 			return
 		case !exists:
 			missing = append(missing, id)

@@ -13,9 +13,9 @@ import (
 func (x *doctor) mail(ctx context.Context, cfg config.Config) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	advice := "See COUNTERSIGN_SMTP_URL: host, port, TLS, user and password. Until it works, invitations wait and codes are refused."
+	advice := "Check COUNTERSIGN_SMTP_URL: host, port, TLS, user and password. Until it works, invitations wait and requests for codes fail."
 	if cfg.SMTP().OAuth != (notify.OAuthConfig{}) {
-		advice = "See COUNTERSIGN_SMTP_URL (host, port and mailbox) and the settings COUNTERSIGN_SMTP_OAUTH_…: the application needs the permission to send as the mailbox. Until it works, invitations wait and codes are refused."
+		advice = "Check COUNTERSIGN_SMTP_URL (host, port and mailbox) and the settings COUNTERSIGN_SMTP_OAUTH_…: the application requires permission to send as the mailbox. Until it works, invitations wait and requests for codes fail."
 	}
 	m, err := notify.NewSMTP(cfg.SMTP())
 	if err == nil {
@@ -25,9 +25,9 @@ func (x *doctor) mail(ctx context.Context, cfg config.Config) {
 	case err != nil:
 		x.fail("mail", err, advice)
 	case x.mailTo == "":
-		x.ok("mail", m.String()+" takes the login; no mail was sent (--mail you@example.com sends one)")
+		x.ok("mail", m.String()+" accepts the login; no email was sent (--mail you@example.com sends one)")
 	default:
-		x.ok("mail", m.String()+" takes the login")
+		x.ok("mail", m.String()+" accepts the login")
 		x.sendMail(ctx, cfg, m)
 	}
 }
@@ -36,17 +36,17 @@ func (x *doctor) mail(ctx context.Context, cfg config.Config) {
 func (x *doctor) sendMail(ctx context.Context, cfg config.Config, m *notify.SMTP) {
 	to, err := mail.ParseAddress(x.mailTo)
 	if err != nil {
-		x.fail("mail_sent", errors.New("--mail must be an address such as you@example.com"), "Name an address whose mail you can read.")
+		x.fail("mail_sent", errors.New("--mail must be an address such as you@example.com"), "Use an address whose email you can read.")
 		return
 	}
 	answer, err := m.Deliver(ctx, notify.Mail{
-		To: notify.Address{Name: to.Name, Email: to.Address}, Kind: "test", Subject: "Test of Countersign's mail",
-		Text:      "This email shows that Countersign at " + cfg.BaseURL + " can send mail. You need not do anything.\n",
+		To: notify.Address{Name: to.Name, Email: to.Address}, Kind: "test", Subject: "Test email from Countersign",
+		Text:      "This email shows that Countersign at " + cfg.BaseURL + " can send email. No action is required.\n",
 		MessageID: m.MessageID("doctor", newID().String()),
 	})
 	if err != nil {
-		x.fail("mail_sent", err, "Let the mail server take mails from COUNTERSIGN_MAIL_FROM ("+cfg.MailFrom+") to this address.")
+		x.fail("mail_sent", err, "Configure the mail server to accept email from COUNTERSIGN_MAIL_FROM ("+cfg.MailFrom+") to this address.")
 		return
 	}
-	x.ok("mail_sent", "the server said: "+answer)
+	x.ok("mail_sent", "the server responded: "+answer)
 }

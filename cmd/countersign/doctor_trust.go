@@ -16,21 +16,21 @@ import (
 func (x *doctor) trust(ctx context.Context, cfg config.Config, s *store.Store) {
 	others, err := settingsTrust(cfg)
 	if err != nil {
-		x.fail("trust", err, "Mend the setting named above; docs/learn/verify.md says what each takes.")
+		x.fail("trust", err, "Correct the setting listed above; docs/learn/verify.md describes each.")
 		return
 	}
 	if s == nil {
-		x.skip("not looked at without a database that is up to date", "trust")
+		x.skip("not checked: the database is not up to date", "trust")
 		return
 	}
 	own, err := s.SealCertificates(ctx)
 	if err != nil {
-		x.fail("trust", err, "See the database.")
+		x.fail("trust", err, "Check the database.")
 		return
 	}
 	keys, err := s.Trust(ctx)
 	if err != nil {
-		x.fail("trust", err, "See the database.")
+		x.fail("trust", err, "Check the database.")
 		return
 	}
 	revoked := 0
@@ -47,7 +47,7 @@ func (x *doctor) trust(ctx context.Context, cfg config.Config, s *store.Store) {
 	detail := fmt.Sprintf("verdicts trust %d sealing certificate(s) and %d record key(s) of this installation, %d of them revoked, and %d other sealer(s)",
 		len(own), len(keys.RecordKeys), revoked, len(others.Sealers))
 	if len(own)+len(others.Sealers) == 0 {
-		x.add("trust", warned, detail, "A worker records its certificate at its start; until then every verdict is \"untrusted\".")
+		x.add("trust", warned, detail, "A worker records its certificate when it starts; until then every verdict is \"untrusted\".")
 	} else {
 		x.ok("trust", detail)
 	}
@@ -61,7 +61,7 @@ func (x *doctor) stampers(ctx context.Context, cfg config.Config, others trust.P
 	}
 	if others.Stampers == nil {
 		x.add("tsa_trust", warned, "no time-stamp authority is trusted: verdicts show times as not confirmed",
-			"Set COUNTERSIGN_TRUST_TSA to the certificate under which the authority of COUNTERSIGN_TSA_URL is.")
+			"Set COUNTERSIGN_TRUST_TSA to the root certificate of the authority at COUNTERSIGN_TSA_URL.")
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
@@ -69,18 +69,18 @@ func (x *doctor) stampers(ctx context.Context, cfg config.Config, others trust.P
 	sum := sha256.Sum256([]byte("countersign"))
 	token, err := timestampAuthority(cfg).Stamp(ctx, sum[:])
 	if err != nil {
-		x.skip("not looked at while the authority does not answer", "tsa_trust")
+		x.skip("not checked: the authority does not respond", "tsa_trust")
 		return
 	}
 	t, err := cms.ParseToken(token)
 	if err != nil {
-		x.fail("tsa_trust", err, "The authority of COUNTERSIGN_TSA_URL answers with something else than a time-stamp.")
+		x.fail("tsa_trust", err, "The authority at COUNTERSIGN_TSA_URL does not return a time-stamp.")
 		return
 	}
 	stamp := others.Judge(trust.Seal{Stamps: []trust.Stamp{{Certificates: t.Chain(), Time: t.Time}}}, now()).Stamps[0]
 	if stamp.Status != trust.Trusted {
 		x.add("tsa_trust", failed, fmt.Sprintf("the time-stamps of %s are not trusted by COUNTERSIGN_TRUST_TSA (%s)", stamp.Name, stamp.Code),
-			"Add the certificate of the authority that issued its certificate; what it stamps is \"untrusted\" until then.")
+			"Add the certificate of the authority that issued its certificate; until then its time-stamps are \"untrusted\" until then.")
 		return
 	}
 	x.ok("tsa_trust", fmt.Sprintf("%s is trusted, until %s", stamp.Name, stamp.To.UTC().Format(time.DateOnly)))

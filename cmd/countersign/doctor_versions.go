@@ -17,11 +17,11 @@ func (x *doctor) versions(ctx context.Context, c client.Client, cfg config.Confi
 	problem, advice, err := temporal.DeploymentProblem(ctx, c, cfg.TemporalNamespace, cfg.WorkerDeployment)
 	switch {
 	case err != nil:
-		x.fail("worker_versions", err, "See the Temporal server's log.")
+		x.fail("worker_versions", err, "Check the Temporal server's log.")
 	case problem != "":
 		x.add("worker_versions", failed, problem, advice)
 	case cfg.WorkerDeployment == "":
-		x.ok("worker_versions", "every worker gets workflow tasks")
+		x.ok("worker_versions", "every worker receives workflow tasks")
 	default:
 		x.ok("worker_versions", "workers of the current version of "+cfg.WorkerDeployment+" get the workflow tasks")
 	}
@@ -40,11 +40,11 @@ func (x *doctor) replay(ctx context.Context, c client.Client, namespace string) 
 	n, failures, err := worker.Replay(ctx, c, namespace, x.replays)
 	switch {
 	case err != nil:
-		x.fail("replay", err, "See the Temporal server's log.")
+		x.fail("replay", err, "Check the Temporal server's log.")
 	case len(failures) > 0:
 		first := failures[0]
-		x.add("replay", failed, fmt.Sprintf("this build cannot continue %d of %d workflows, %s among them: %s", len(failures), n, first.WorkflowID, oneLine(first.Err)),
-			"Do not roll this build out. If it must be: terminate those workflows afterwards; the schedule "+temporal.ScheduleReconcile+" starts them again from the database.")
+		x.add("replay", failed, fmt.Sprintf("this build cannot continue %d of %d workflows, including %s: %s", len(failures), n, first.WorkflowID, oneLine(first.Err)),
+			"Do not roll out this build. If you must, terminate those workflows afterwards; the schedule "+temporal.ScheduleReconcile+" starts them again from the database.")
 	default:
 		x.ok("replay", fmt.Sprintf("this build can continue all %d workflows that were replayed", n))
 	}

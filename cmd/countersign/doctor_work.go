@@ -16,12 +16,12 @@ func (x *doctor) outbox(ctx context.Context, s *store.Store) {
 	rows, oldest, err := s.OutboxDepth(ctx)
 	switch {
 	case err != nil:
-		x.fail("outbox", err, "See the database.")
+		x.fail("outbox", err, "Check the database.")
 	case oldest > outboxNotice:
-		x.add("outbox", warned, fmt.Sprintf("%d change(s) wait for Temporal, the oldest for %s", rows, oldest.Round(time.Second)),
-			"See the lines temporal and workers; an API or a worker must run, because they hand the changes over.")
+		x.add("outbox", warned, fmt.Sprintf("%d change(s) are waiting for Temporal, the oldest for %s", rows, oldest.Round(time.Second)),
+			"Check the lines temporal and workers; an API or a worker must be running to forward the changes.")
 	default:
-		x.ok("outbox", fmt.Sprintf("%d change(s) wait for Temporal", rows))
+		x.ok("outbox", fmt.Sprintf("%d change(s) are waiting for Temporal", rows))
 	}
 }
 
@@ -30,10 +30,10 @@ func (x *doctor) unsealed(ctx context.Context, s *store.Store) {
 	n, err := s.CountUnsealed(ctx)
 	switch {
 	case err != nil:
-		x.fail("unsealed", err, "See the database.")
+		x.fail("unsealed", err, "Check the database.")
 	case n > 0:
-		x.add("unsealed", warned, fmt.Sprintf("%d envelope(s) that all have signed cannot be sealed", n), "`countersign envelope stuck` names them and the problem.")
+		x.add("unsealed", warned, fmt.Sprintf("%d fully signed envelope(s) cannot be sealed", n), "`countersign envelope stuck` lists them with the problem.")
 	default:
-		x.ok("unsealed", "every envelope that all have signed can be sealed")
+		x.ok("unsealed", "every fully signed envelope can be sealed")
 	}
 }

@@ -13,11 +13,11 @@ import (
 )
 
 type envelopeCommand struct {
-	Stuck     envelopeStuck   `cmd:"" help:"List envelopes that all have signed and whose documents cannot be sealed."`
-	Due       envelopeDue     `cmd:"" help:"List open envelopes by their deadline: those that expire soon, and those that should have expired."`
-	VoidStuck envelopeVoid    `cmd:"" name:"void-stuck" help:"Void an envelope that cannot be sealed; signers and webhooks are told, with the reason."`
+	Stuck     envelopeStuck   `cmd:"" help:"List fully signed envelopes whose documents cannot be sealed."`
+	Due       envelopeDue     `cmd:"" help:"List open envelopes that expire soon or should have expired, by deadline."`
+	VoidStuck envelopeVoid    `cmd:"" name:"void-stuck" help:"Void an envelope that cannot be sealed. Signers and webhooks receive the reason."`
 	Archive   envelopeArchive `cmd:"" help:"Move the audit events and values of an ended envelope to an archive in the file store now."`
-	Restore   envelopeRestore `cmd:"" help:"Bring an archived envelope back into the database."`
+	Restore   envelopeRestore `cmd:"" help:"Restore an archived envelope to the database."`
 }
 
 // storedEnvelope contains the arguments that commands for one envelope of the database share.
@@ -64,7 +64,7 @@ const maxDue = 1000
 type envelopeDue struct {
 	database
 
-	Within time.Duration `help:"Deadlines until then, such as 24h." default:"24h"`
+	Within time.Duration `help:"Include deadlines within this time, such as 24h." default:"24h"`
 	JSON   bool          `help:"Print JSON, one line for each envelope." name:"json"`
 }
 
@@ -93,7 +93,7 @@ func (v envelopeDue) Run(ctx context.Context) error {
 type envelopeVoid struct {
 	storedEnvelope
 
-	Reason string `help:"Why; the audit trail keeps it, and signers and webhooks are told." required:""`
+	Reason string `help:"Reason, recorded in the audit trail and sent to signers and webhooks." required:""`
 }
 
 // Run voids the envelope. The service may be running: if sealing succeeds after

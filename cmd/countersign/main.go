@@ -23,22 +23,22 @@ var version = "dev"
 
 type commands struct {
 	Dev         devCommand         `cmd:"" help:"Run the whole service on this machine, with nothing else installed."`
-	Setup       setupCommand       `cmd:"" help:"Write the settings of a first installation: keys, a trial certificate, a first app and user."`
+	Setup       setupCommand       `cmd:"" help:"Write the settings of a new installation: keys, a trial certificate, a first app and user."`
 	API         apiCommand         `cmd:"" name:"api" help:"Serve the API and the pages."`
 	Worker      workerCommand      `cmd:"" help:"Run the workflows: invitations, sealing, deliveries."`
-	Migrate     migrateCommand     `cmd:"" help:"Bring the database up to date."`
+	Migrate     migrateCommand     `cmd:"" help:"Migrate the database to this version."`
 	App         appCommand         `cmd:"" help:"Manage the apps that may call the API."`
 	User        userCommand        `cmd:"" help:"Manage the people who sign in to the console."`
 	Key         keyCommand         `cmd:"" help:"Replace the keys that sign tokens or records."`
-	Tenant      tenantCommand      `cmd:"" help:"Choose what holds for a tenant: deadline, reminders, retention."`
-	Doctor      doctorCommand      `cmd:"" help:"Check settings, database, Temporal, files, mail, the seal's key and the clock, and say what to do."`
-	Envelope    envelopeCommand    `cmd:"" help:"Look after envelopes whose documents cannot be sealed."`
-	Reconcile   reconcileCommand   `cmd:"" help:"Start the workflows that the database needs and Temporal does not run."`
-	Audit       auditCommand       `cmd:"" help:"Prove that the audit trail is what was recorded."`
-	Files       filesCommand       `cmd:"" help:"Look after the file store."`
-	Healthcheck healthcheckCommand `cmd:"" help:"Ask whether the process of this container is ready; for Docker, whose image has no other program."`
+	Tenant      tenantCommand      `cmd:"" help:"Manage a tenant's settings: deadline, reminders, retention."`
+	Doctor      doctorCommand      `cmd:"" help:"Check settings, database, Temporal, files, email, the sealing key and the clock, and suggest fixes."`
+	Envelope    envelopeCommand    `cmd:"" help:"Manage envelopes: expiring ones, ones that cannot be sealed, and archives."`
+	Reconcile   reconcileCommand   `cmd:"" help:"Start workflows that are missing in Temporal according to the database."`
+	Audit       auditCommand       `cmd:"" help:"Verify the audit trail."`
+	Files       filesCommand       `cmd:"" help:"Manage the file store."`
+	Healthcheck healthcheckCommand `cmd:"" help:"Check whether the process of this container is ready. For Docker, whose image contains no other program."`
 	Verify      verifyCommand      `cmd:"" help:"Check a sealed PDF, offline."`
-	Renew       renewCommand       `cmd:"" help:"Add document time-stamps to stored files whose last one ends soon, or that have none."`
+	Renew       renewCommand       `cmd:"" help:"Add document time-stamps to stored files whose last time-stamp expires soon or that have none."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 
 	cli.Commands `embed:"" group:"Use a service"`

@@ -51,7 +51,7 @@ func openBlobs(ctx context.Context, cfg config.Config, v *vault.Vault) (*blob.En
 
 // database names the database that a command works on.
 type database struct {
-	DataDir string `help:"Data directory of a service run by 'dev'; without it the settings name the database." type:"path"`
+	DataDir string `help:"Data directory of a service run by 'dev'. Default: the database in the settings." type:"path"`
 }
 
 func (d database) config() (config.Config, error) {

@@ -16,7 +16,7 @@ import (
 )
 
 type auditCommand struct {
-	Verify auditVerify `cmd:"" help:"Compute audit chains again and compare them with the sealed files."`
+	Verify auditVerify `cmd:"" help:"Recompute audit chains and compare them with the sealed files."`
 }
 
 type auditVerify struct {
@@ -24,13 +24,13 @@ type auditVerify struct {
 
 	All      bool      `help:"Every envelope and anchor, and files without a record." xor:"which" required:""`
 	Envelope uuid.UUID `help:"One envelope." xor:"which" required:""`
-	Trust    []string  `help:"PEM file with certificates of the time-stamp authorities that anchors are to be of; may be repeated." sep:"none" placeholder:"FILE"`
+	Trust    []string  `help:"PEM file with certificates of the authorities trusted for anchors; may be repeated." sep:"none" placeholder:"FILE"`
 	CRL      []string  `help:"File with revocation lists (PEM or DER) of the authorities under --trust, for anchors: tokens bring none; may be repeated." name:"crl" sep:"none" placeholder:"FILE"`
 	JSON     bool      `help:"Print JSON, one line for each envelope." name:"json"`
 }
 
 // errTampered sets the exit code for a report of tampering.
-var errTampered = errors.New("the audit trail is not what was recorded")
+var errTampered = errors.New("the audit trail does not match the records")
 
 // Run verifies. It only reads, and the service may be running.
 func (v auditVerify) Run(ctx context.Context) error {
@@ -39,7 +39,7 @@ func (v auditVerify) Run(ctx context.Context) error {
 		return err
 	}
 	if len(v.CRL) > 0 && roots == nil {
-		return errors.New("--crl needs --trust, the authorities that the revocation lists are of")
+		return errors.New("--crl requires --trust with the authorities of the revocation lists")
 	}
 	lists, err := readEach(v.CRL, "--crl", trust.RevocationLists)
 	if err != nil {
@@ -106,7 +106,7 @@ func (a *auditSummary) print() error {
 
 func (a *auditSummary) total() error {
 	if l := a.last; l != nil {
-		trust := "; name its root by --trust to have that checked"
+		trust := "; pass its root with --trust to check this"
 		if l.Trusted {
 			trust = ", which is trusted"
 		}

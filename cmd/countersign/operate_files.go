@@ -12,7 +12,7 @@ import (
 )
 
 type filesCommand struct {
-	Sweep filesSweep `cmd:"" help:"List files that nothing in the database stands for, such as of uploads that were cut off."`
+	Sweep filesSweep `cmd:"" help:"List files without a database row, such as from interrupted uploads."`
 }
 
 type filesSweep struct {

@@ -21,7 +21,7 @@ func (migrateCommand) Run(ctx context.Context) error {
 			return err
 		}
 		log := logger(cfg, false)
-		log.InfoContext(ctx, "database is up to date", "version", v)
+		log.InfoContext(ctx, "the database is up to date", "version", v)
 		created, err := createFirst(ctx, cfg, s)
 		if created {
 			log.InfoContext(ctx, "the first app and its administrator were created")

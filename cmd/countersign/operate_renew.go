@@ -15,8 +15,8 @@ import (
 
 type renewCommand struct {
 	Envelope uuid.UUID `help:"Only this envelope."`
-	Days     int       `help:"Renew what ends within so many days." default:"90"`
-	DryRun   bool      `help:"Only tell what would be renewed."`
+	Days     int       `help:"Renew time-stamps that expire within this many days." default:"90"`
+	DryRun   bool      `help:"List what would be renewed without renewing."`
 	JSON     bool      `help:"Print JSON, one line for each document." name:"json"`
 }
 

@@ -8,7 +8,7 @@ import (
 
 type apiCommand struct{}
 
-// Run serves the API, and dispatches the outbox rows of its own requests.
+// Run serves the API, and dispatches the outbox rows that its requests create.
 func (apiCommand) Run(ctx context.Context) (err error) {
 	cfg, err := productionConfig("DATABASE_URL", "BLOB_URL", "SMTP_URL", "MASTER_KEY")
 	if err != nil {

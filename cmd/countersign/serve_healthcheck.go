@@ -16,9 +16,9 @@ import (
 const healthTimeout = 4 * time.Second
 
 type healthcheckCommand struct {
-	URL string `arg:"" optional:"" help:"Address to ask; without it /readyz of the process that these settings start: the API, or with --worker a worker."`
+	URL string `arg:"" optional:"" help:"Address to check. Default: /readyz of the process with these settings: the API, or with --worker a worker."`
 
-	Worker bool `help:"Ask the worker, at METRICS_LISTEN."`
+	Worker bool `help:"Check the worker, at METRICS_LISTEN."`
 }
 
 // Run checks that the process of this container is ready. An API is ready without Temporal: signing continues without
@@ -57,7 +57,7 @@ func (h healthcheckCommand) address(cfg config.Config) (string, error) {
 	listen, path := cfg.Listen, "/readyz?for=requests"
 	if h.Worker {
 		if listen, path = cfg.MetricsListen, "/readyz"; listen == "" {
-			return "", fmt.Errorf("%sMETRICS_LISTEN must be set: a worker answers there alone", config.Prefix)
+			return "", fmt.Errorf("%sMETRICS_LISTEN must be set: a worker listens only there", config.Prefix)
 		}
 	}
 	host, port, err := net.SplitHostPort(listen)

@@ -170,6 +170,6 @@ func warnOfCertificate(ctx context.Context, log *slog.Logger, notAfter, at time.
 	if left <= 0 {
 		level = slog.LevelError
 	}
-	log.Log(ctx, level, "the sealing certificate ends soon; put a new one in place and restart the workers",
+	log.Log(ctx, level, "the sealing certificate expires soon; install a new one and restart the workers",
 		"not_after", notAfter.UTC(), "days_left", int(left.Hours()/24))
 }

@@ -19,10 +19,10 @@ import (
 
 type rendererCommand struct {
 	Cache   string `help:"Folder of the compiled module." type:"path" required:""`
-	Compile bool   `help:"Compile the module into the folder, and end."`
+	Compile bool   `help:"Compile the module into the folder and exit."`
 }
 
-// Run renders pages for the service, in a process of its own: a hostile file can end this process, and nothing else.
+// Run renders pages for the service in a separate process, so that a hostile file can end only that process.
 func (r rendererCommand) Run(ctx context.Context) error {
 	e, err := appearance.NewEngine(ctx, appearance.EngineOptions{CacheDir: r.Cache})
 	if err != nil {
@@ -61,7 +61,7 @@ func newRenderer(dataDir string, log *slog.Logger) (*pageRenderer, error) {
 	r := &pageRenderer{dir: filepath.Join(dataDir, "renderer"), log: log}
 	if st, statErr := os.Stat(dataDir); statErr != nil || !st.IsDir() || appearance.PrepareCache(r.dir) != nil {
 		if r.dir, err = os.MkdirTemp("", "countersign-renderer-"); err != nil {
-			return nil, fmt.Errorf("make a folder for the renderer: %w", err)
+			return nil, fmt.Errorf("create a folder for the renderer: %w", err)
 		}
 		r.remove = true
 	}
@@ -80,7 +80,7 @@ func (r *pageRenderer) compile(ctx context.Context) error {
 	}
 	done := r.compiler.DoChan("", func() (any, error) {
 		if err := r.compileModule(r.open); err != nil {
-			r.log.WarnContext(r.open, "the renderer's module is not compiled: pages are rendered slowly", "error", err)
+			r.log.WarnContext(r.open, "the renderer module is not compiled: rendering is slow", "error", err)
 		}
 		r.compiled.Store(true)
 		return nil, nil //nolint:nilnil // only its end matters

@@ -54,7 +54,7 @@ func newReloadingSealer(ctx context.Context, cfg config.Config, s *store.Store) 
 }
 
 // errSealRevoked is the error with which sealing waits for an operator.
-var errSealRevoked = errors.New("the seal's key was revoked by `countersign key revoke`: put another one in place and restart the workers")
+var errSealRevoked = errors.New("the sealing key was revoked by `countersign key revoke`: install another one and restart the workers")
 
 // current returns the sealer with the manifest key that signs now.
 func (s *reloadingSealer) current(ctx context.Context) (*seal.Sealer, error) {

@@ -49,7 +49,7 @@ func (workerCommand) Run(ctx context.Context) (err error) {
 	return whatEnded(ctx)
 }
 
-var errPartEnded = errors.New("a part of the service has ended")
+var errPartEnded = errors.New("a part of the service has stopped")
 
 // whatEnded returns the error of the part that ended ctx; nil if ctx ended for another reason.
 func whatEnded(ctx context.Context) error {

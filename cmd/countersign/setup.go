@@ -23,31 +23,31 @@ import (
 )
 
 type setupCommand struct {
-	Host     bool   `help:"Write the settings of a service without containers, as the packages' units read them."`
-	Dir      string `help:"Directory of docker-compose.yml; with --host that of the settings, /etc/countersign." type:"path"`
+	Host     bool   `help:"Write the settings for a service without containers, as used by the packages' systemd units."`
+	Dir      string `help:"Directory of docker-compose.yml, or with --host of the settings (/etc/countersign)." type:"path"`
 	URL      string `help:"Public address of the service, such as https://sign.example.com; http://localhost for a trial." name:"url"`
-	App      string `help:"Name of the first app, as signers see it: mostly that of your organization."`
+	App      string `help:"Name of the first app, as signers see it; usually the name of your organization."`
 	Email    string `help:"Email address of the first user, an administrator."`
-	SMTPURL  string `help:"Mail server, such as smtps://user:password@smtp.example.com:465; empty: with Compose a mail catcher." name:"smtp-url"`
-	MailFrom string `help:"Sender of all emails, such as 'Example <sign@example.com>'; empty: no-reply at the host of --url."`
-	Database string `help:"With --host, the database." default:"postgres:///countersign?host=/run/postgresql"`
+	SMTPURL  string `help:"Mail server, such as smtps://user:password@smtp.example.com:465. Default with Compose: a mail catcher." name:"smtp-url"`
+	MailFrom string `help:"Sender of all emails, such as 'Example <sign@example.com>'. Default: no-reply at the host of --url."`
+	Database string `help:"Database for --host." default:"postgres:///countersign?host=/run/postgresql"`
 	Temporal string `help:"With --host, Temporal's address." default:"127.0.0.1:7233"`
 }
 
 // Help is shown with the command.
 func (setupCommand) Help() string {
-	return "Asks what is not given by a flag. Writes .env (keys, passwords, a first app and user) and a self-signed sealing certificate with \"trial\" in its name. Nothing that exists is overwritten."
+	return "Prompts for missing flags. Writes .env (keys, passwords, a first app and user) and a self-signed sealing certificate with \"trial\" in its name. Existing files are not overwritten."
 }
 
 // Run writes the settings. It changes nothing if they exist.
 func (c setupCommand) Run() error {
 	dir, envFile, secrets := c.places()
 	if _, err := os.Lstat(envFile); err == nil {
-		return fmt.Errorf("%s exists, and nothing was changed: edit it, or move it away first. Keep its %sMASTER_KEY: without it the data cannot be read", envFile, config.Prefix)
+		return fmt.Errorf("%s exists, so nothing was changed: edit it, or move it first. Keep its %sMASTER_KEY: without it the data cannot be decrypted", envFile, config.Prefix)
 	}
 	if !c.Host {
 		if _, err := os.Stat(filepath.Join(dir, "docker-compose.yml")); err != nil {
-			return fmt.Errorf("%s has no docker-compose.yml: name its directory by --dir, or use --host for a service without containers", dir)
+			return fmt.Errorf("%s has no docker-compose.yml: set its directory with --dir, or use --host for a service without containers", dir)
 		}
 	}
 	if err := c.ask(); err != nil {
@@ -101,7 +101,7 @@ func (c setupCommand) places() (dir, envFile, secrets string) {
 	return dir, filepath.Join(dir, ".env"), filepath.Join(dir, "deploy", "secrets")
 }
 
-// ask asks for the values that no flag gave.
+// ask prompts for values without a flag.
 func (c *setupCommand) ask() error {
 	in := bufio.NewReader(os.Stdin)
 	for _, q := range []struct {
@@ -117,7 +117,7 @@ func (c *setupCommand) ask() error {
 		}
 		answer, err := terminal.Ask(in, q.prompt, false)
 		if err != nil {
-			return fmt.Errorf("%s is missing: give it as a flag, or answer the question on a terminal", q.flag)
+			return fmt.Errorf("%s is missing: set the flag, or answer the prompt on a terminal", q.flag)
 		}
 		*q.value = answer
 	}
@@ -158,7 +158,7 @@ func (c setupCommand) trialSeal(dir string) (key, cert string, err error) {
 	case keyErr == nil && certErr == nil:
 		return key, cert, nil
 	case keyErr == nil || certErr == nil:
-		return "", "", fmt.Errorf("only one of %s and %s exists, and nothing was changed: restore the other, or move it away", key, cert)
+		return "", "", fmt.Errorf("only one of %s and %s exists, so nothing was changed: restore the other, or move the existing one", key, cert)
 	}
 	ca, leaf, private, err := sealkey.SelfSigned(c.App+" trial", now(), rand.Reader)
 	if err != nil {
@@ -216,8 +216,8 @@ func (c setupCommand) common(base *url.URL) []setting {
 	_, _ = rand.Read(master) // never fails
 	out := []setting{
 		{"Settings of Countersign, written by \"countersign setup\". docs/run/settings.md describes each.\n\nPublic address.", "COUNTERSIGN_BASE_URL", strings.TrimRight(c.URL, "/")},
-		{"Encrypts personal data and secrets at rest. Without it the data cannot be read.", "COUNTERSIGN_MASTER_KEY", base64.StdEncoding.EncodeToString(master)},
-		{"Only who confirmed the one-time code can decline.", "COUNTERSIGN_DECLINE_NEEDS_CODE", "true"},
+		{"Encrypts personal data and secrets at rest. Without it, the data cannot be decrypted.", "COUNTERSIGN_MASTER_KEY", base64.StdEncoding.EncodeToString(master)},
+		{"Only signers who entered the one-time code can decline.", "COUNTERSIGN_DECLINE_NEEDS_CODE", "true"},
 		{"", "COUNTERSIGN_MAIL_FROM", c.MailFrom},
 	}
 	if c.SMTPURL != "" {

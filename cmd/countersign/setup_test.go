@@ -89,7 +89,7 @@ func TestSetup_Twice(t *testing.T) {
 		return all.String()
 	}
 	before := files()
-	require.ErrorContains(t, c.Run(), ".env exists, and nothing was changed")
+	require.ErrorContains(t, c.Run(), ".env exists, so nothing was changed")
 	require.Equal(t, before, files())
 
 	key, err := os.ReadFile(filepath.Join(c.Dir, "deploy/secrets/seal.key"))

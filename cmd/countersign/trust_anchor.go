@@ -53,12 +53,12 @@ func (a *app) ensureSchedules(ctx context.Context) error {
 		if temporal.Retryable(err) {
 			return err
 		}
-		a.log.WarnContext(ctx, "it is not known whether the audit trail is still anchored", "error", err)
+		a.log.WarnContext(ctx, "cannot determine whether the audit trail is still anchored", "error", err)
 	}
 	return nil
 }
 
-// scheduleLook is how often a worker looks whether the schedules are there.
+// scheduleLook is the interval at which a worker checks that the schedules exist.
 const scheduleLook = 30 * time.Second
 
 // keepSchedules creates the search attributes and the schedules again after Temporal has lost its data, until ctx ends: without the
@@ -78,13 +78,13 @@ func (a *app) keepSchedules(ctx context.Context) {
 		there, _, err := temporal.ScheduleState(try, a.client, temporal.ScheduleReconcile)
 		missing = missing || err == nil && !there
 		if err == nil && missing {
-			a.log.WarnContext(ctx, "Temporal has no schedules: they are created again")
+			a.log.WarnContext(ctx, "the schedules are missing in Temporal and are recreated")
 			err = errors.Join(temporal.EnsureSearchAttributes(try, a.client, a.cfg.TemporalNamespace), a.ensureSchedules(try))
 			missing = err != nil // some of them may be
 		}
 		cancel()
 		if err != nil && ctx.Err() == nil {
-			a.log.WarnContext(ctx, "the schedules cannot be looked for; it is tried again", "error", err)
+			a.log.WarnContext(ctx, "the schedules cannot be listed; retrying", "error", err)
 		}
 	}
 }

@@ -16,9 +16,9 @@ import (
 
 type keyCommand struct {
 	List   keyList   `cmd:"" help:"Show the keys that sign records and the sealing certificates, with their ids."`
-	Revoke keyRevoke `cmd:"" help:"Record that a key is not to be believed from a moment on; verdicts honour it."`
-	Rewrap keyRewrap `cmd:"" help:"Encrypt with the first master key all that a former one encrypted, so that the former can go."`
-	Rotate keyRotate `cmd:"" help:"Make a new signing key; the ones before still verify. Running processes change over within a minute."`
+	Revoke keyRevoke `cmd:"" help:"Revoke a key as of a time; verdicts respect the revocation."`
+	Rewrap keyRewrap `cmd:"" help:"Re-encrypt with the first master key all data encrypted with former keys, so that these can be removed."`
+	Rotate keyRotate `cmd:"" help:"Create a new signing key; earlier keys still verify. Running processes switch within a minute."`
 }
 
 type keyRotate struct {
@@ -49,8 +49,8 @@ type keyRevoke struct {
 	database
 
 	ID     string     `arg:"" name:"kid" help:"Id of a record key or of a sealing certificate, as 'key list' shows it."`
-	At     *time.Time `help:"From when on it is not to be believed, such as 2026-11-22T10:00:00Z; without it: now." format:"2006-01-02T15:04:05Z07:00"`
-	Reason string     `help:"Why, in a few words; everyone who verifies a document reads it." required:""`
+	At     *time.Time `help:"Time of the revocation, such as 2026-11-22T10:00:00Z. Default: now." format:"2006-01-02T15:04:05Z07:00"`
+	Reason string     `help:"Short reason, shown to everyone who verifies a document." required:""`
 }
 
 // Run records the revocation.
@@ -63,7 +63,7 @@ func (k keyRevoke) Run(ctx context.Context) error {
 		if err := s.RevokeKey(ctx, k.ID, at, k.Reason); err != nil {
 			return err
 		}
-		return terminal.Say("%s is revoked from %s on; a document counts only if a confirmed time-stamp proves that it was sealed before",
+		return terminal.Say("%s is revoked as of %s; only documents with a confirmed time-stamp from before then stay valid",
 			k.ID, at.UTC().Format(time.RFC3339))
 	})
 }
@@ -158,7 +158,7 @@ func (k keyRewrap) Run(ctx context.Context) error {
 			return err
 		}
 		for _, row := range n.Unreadable {
-			if err := terminal.Say("not re-encrypted: %s: it is damaged, or was encrypted with a key that %sMASTER_KEY lacks", row, config.Prefix); err != nil {
+			if err := terminal.Say("not re-encrypted: %s: it is damaged, or its key is missing in %sMASTER_KEY", row, config.Prefix); err != nil {
 				return err
 			}
 		}

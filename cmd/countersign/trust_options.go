@@ -14,10 +14,10 @@ import (
 
 // trustOptions name whom a verification trusts.
 type trustOptions struct {
-	Trust    []string `help:"PEM file with certificates of authorities: whoever holds a proper sealing certificate under one is trusted, and the verdict names the organisation. With a public authority, add --sealer. May be repeated." sep:"none" placeholder:"FILE"`
-	Sealer   []string `help:"Who may have sealed: a PEM file with the certificate or public key, or O= and the exact organisation of a certificate under --trust. May be repeated." sep:"none" placeholder:"FILE|O=NAME"`
-	TSATrust []string `help:"PEM file with certificates of authorities for time-stamps; without it no time is confirmed. May be repeated." name:"tsa-trust" sep:"none" placeholder:"FILE"`
-	Keys     []string `help:"File with the keys that sign records, as from /.well-known/jwks.json; without it the seal vouches for the record. May be repeated." sep:"none" placeholder:"FILE"`
+	Trust    []string `help:"PEM file with certificates of authorities. Every valid sealing certificate issued under one is trusted, and the verdict names its organization. For a public authority, add --sealer. May be repeated." sep:"none" placeholder:"FILE"`
+	Sealer   []string `help:"Trusted sealer: a PEM file with the certificate or public key, or O= and the exact organization of a certificate under --trust. May be repeated." sep:"none" placeholder:"FILE|O=NAME"`
+	TSATrust []string `help:"PEM file with certificates of time-stamp authorities. Without it, times are not confirmed. May be repeated." name:"tsa-trust" sep:"none" placeholder:"FILE"`
+	Keys     []string `help:"File with the keys that sign records, such as /.well-known/jwks.json. Without it, the record is trusted if the seal is. May be repeated." sep:"none" placeholder:"FILE"`
 
 	// names are how the four are called in errors; nil: as on the command line.
 	names []string
@@ -79,9 +79,9 @@ func (o trustOptions) sealers(authorities []*x509.Certificate) ([]trust.Sealer, 
 		case !ok:
 			files = append(files, s)
 		case name == "":
-			return nil, fmt.Errorf("%s: %q names no organisation", o.name(1), s)
+			return nil, fmt.Errorf("%s: %q must contain an organization", o.name(1), s)
 		case len(authorities) == 0:
-			return nil, fmt.Errorf("%s: %q needs %s, the authority that vouches for the name", o.name(1), s, o.name(0))
+			return nil, fmt.Errorf("%s: %q requires %s with the authority of the organization", o.name(1), s, o.name(0))
 		default:
 			for _, c := range authorities {
 				out = append(out, trust.IssuedBy(c, name))

@@ -71,11 +71,11 @@ func TestTrustOptions(t *testing.T) {
 
 	for want, o := range map[string]trustOptions{
 		"--trust: " + cert + ": the certificate of Countersign (Acme) is not one of an authority": {Trust: []string{cert}},
-		"--trust: " + text + ": it holds no PEM block":                                            {Trust: []string{text}},
+		"--trust: " + text + ": it contains no PEM block":                                            {Trust: []string{text}},
 		"--trust: " + filepath.Join(dir, "gone") + ": no such file":                               {Trust: []string{filepath.Join(dir, "gone")}},
 		"--sealer: " + ca + ": it holds certificates of authorities only":                         {Sealer: []string{ca}},
 		"--sealer: " + private + ": it holds a private key, not a certificate":                    {Sealer: []string{private}},
-		"--sealer: " + empty + ": it holds no PEM block":                                          {Sealer: []string{empty}},
+		"--sealer: " + empty + ": it contains no PEM block":                                          {Sealer: []string{empty}},
 		`--sealer: "O=" names no organisation`:                                                    {Trust: []string{ca}, Sealer: []string{"O="}},
 		`--sealer: "O=Acme" needs --trust`:                                                        {Sealer: []string{"O=Acme"}},
 		"--tsa-trust: " + cert + ": ":                                                             {TSATrust: []string{cert}},

@@ -17,15 +17,15 @@ type verifyCommand struct {
 	File string `arg:"" help:"Sealed PDF." type:"existingfile"`
 	JSON bool   `help:"Print JSON." name:"json"`
 
-	Appearance bool   `help:"Render again the pages that signers were shown, and compare them with the record; exit code 1 if one differs."`
-	Pages      string `help:"Write the pages that signers were shown, as pictures, into this folder." placeholder:"DIR" type:"path"`
+	Appearance bool   `help:"Render the pages that signers were shown and compare them with the record. Exit code 1 if a page differs."`
+	Pages      string `help:"Write the pages that signers were shown to this folder as pictures." placeholder:"DIR" type:"path"`
 
-	Extract string `help:"Write the document as it was sealed, with its time-stamps and without what others added, to this new file, and verify that." placeholder:"FILE" type:"path"`
+	Extract string `help:"Write the sealed document, with its time-stamps and without other additions, to this new file, and verify it." placeholder:"FILE" type:"path"`
 }
 
 // Help is shown with the command.
 func (verifyCommand) Help() string {
-	return "Exit codes: 0 valid, 2 altered, 3 not trusted here, 4 broken, 5 not sealed; 1 if the file could not be examined, as when that takes more than 10 s of the processor (for files of more than 64 MB, one more for each 32 MB) or 256 MB. docs/learn/verify.md explains the verdicts."
+	return "Exit codes: 0 valid, 2 altered, 3 not trusted here, 4 broken, 5 not sealed; 1 if the file could not be examined, for example because that takes more than 256 MB or 10 s of processor time (plus 1 s for each 32 MB of files above 64 MB). docs/learn/verify.md explains the verdicts."
 }
 
 // Run verifies the file from its bytes only.
@@ -71,7 +71,7 @@ func (v verifyCommand) Run(ctx context.Context) error {
 	return err
 }
 
-// verdictError sets the exit code to that of the report's verdict.
+// verdictError sets the exit code for the report's verdict.
 type verdictError verify.Verdict
 
 func (e verdictError) Error() string { return "the document is " + string(e) }
@@ -95,7 +95,7 @@ func exitError(r verify.Report) error {
 // seal and the time-stamps after it, into a new file, and verifies that.
 func extract(ctx context.Context, in *os.File, size int64, r verify.Report, to string, again *examiner) (verify.Report, error) {
 	if r.Verdict == verify.VerdictBroken || r.Verdict == verify.VerdictNotSealed {
-		return r, fmt.Errorf("there is nothing to extract: %w", verdictError(r.Verdict))
+		return r, fmt.Errorf("nothing to extract: %w", verdictError(r.Verdict))
 	}
 	if r.Additions != nil {
 		size = r.Additions.From
@@ -110,7 +110,7 @@ func extract(ctx context.Context, in *os.File, size int64, r verify.Report, to s
 	}
 	err = errors.Join(err, out.Close())
 	if err == nil && !r.OK() && r.Verdict != verify.VerdictUntrusted {
-		err = fmt.Errorf("what was extracted does not verify: %s", r.Summary)
+		err = fmt.Errorf("the extracted document does not verify: %s", r.Summary)
 	}
 	if err != nil {
 		err = errors.Join(err, os.Remove(to))

@@ -22,17 +22,17 @@ import (
 )
 
 // errAppearance is the verdict if a page does not look as recorded.
-var errAppearance = errors.New("a page does not look as it was recorded")
+var errAppearance = errors.New("a page differs from its recorded appearance")
 
 // verifyAppearance renders the pages that signers were shown, from the file with which the sealed one begins, and
 // compares them with the record. It writes the pictures into a directory; "": none.
 func verifyAppearance(ctx context.Context, f *io.SectionReader, report verify.Report, dir string, quiet bool) (err error) {
 	if report.Record == nil || report.Record.Appearance == nil {
-		return errors.New("the seal record does not say what the pages looked like")
+		return errors.New("the seal record does not contain the appearance of the pages")
 	}
 	shown := report.Record.Appearance
 	if known, ok := appearance.Lookup(shown.Profile.Number); !ok || known.Module != shown.Profile.Module || known.Fonts != shown.Profile.Fonts {
-		return fmt.Errorf("this version of the program does not have the profile %d of the record", shown.Profile.Number)
+		return fmt.Errorf("this version of the program does not support profile %d of the record", shown.Profile.Number)
 	}
 	base := io.NewSectionReader(f, 0, shown.Size)
 	sum := sha256.New()
@@ -40,7 +40,7 @@ func verifyAppearance(ctx context.Context, f *io.SectionReader, report verify.Re
 		return err
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != shown.SHA256 {
-		return errors.New("the file whose pages were shown is not the beginning of this one")
+		return errors.New("the file whose pages were shown is not the beginning of this file")
 	}
 	if dir != "" {
 		if err := os.MkdirAll(dir, 0o750); err != nil {

@@ -20,7 +20,7 @@ func TestExitCodes(t *testing.T) {
 			continue
 		}
 		var coded interface{ ExitCode() int }
-		require.ErrorAs(t, fmt.Errorf("there is nothing to extract: %w", err), &coded, v)
+		require.ErrorAs(t, fmt.Errorf("nothing to extract: %w", err), &coded, v)
 		require.NotContains(t, seen, coded.ExitCode(), v)
 		seen[coded.ExitCode()] = v
 	}

@@ -25,8 +25,8 @@ func newValidators() (*sandbox.Pool, error) {
 	return sandbox.New(self, "validate-pdf"), nil
 }
 
-// Run examines uploaded PDFs and pictures for the API, in a process of its own: a hostile file can end this process,
-// and nothing else.
+// Run examines uploaded PDFs and pictures for the API in a separate process, so that a hostile file can end only that
+// process.
 func (validatorCommand) Run(ctx context.Context) error {
 	tasks := admission.Tasks()
 	maps.Copy(tasks, picture.Tasks())
@@ -34,8 +34,7 @@ func (validatorCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-// examiner verifies files in a process of its own, as the API does: a hostile file can end that process or use up its
-// resources, and nothing else.
+// examiner verifies files in a separate process, as the API does: a hostile file can end or exhaust only that process.
 type examiner struct {
 	validators *sandbox.Pool
 	opt        verify.Options
@@ -61,4 +60,4 @@ func (e *examiner) verify(ctx context.Context, f *os.File, size int64) (verify.R
 }
 
 // errTooComplex corresponds to the API's file_too_complex.
-var errTooComplex = errors.New("the file was not examined: it is too complex, so that examining it takes too much time or memory")
+var errTooComplex = errors.New("the file was not examined: examining it takes too much time or memory")

@@ -142,7 +142,7 @@ func TestAdmitUpload_WhatCannotBeRepaired(t *testing.T) {
 		b          []byte
 		code, says string
 	}{
-		"2001 pages": {manyPages(2001), refusal.PDFNeedsRepair, "more than 2000 pages"},
+		"2001 pages": {manyPages(2001), refusal.PDFNeedsRepair, "up to 2000 pages"},
 		"no pages":   {[]byte("%PDF-1.7\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"), refusal.PDFNeedsRepair, "It could not be repaired: the PDF"},
 		"a seal":     {sealed, refusal.DocumentSigned, "contains a seal of this service"},
 	} {

@@ -105,13 +105,13 @@ type Signer struct {
 	IP             string     `json:"ip,omitempty"`
 	// Shown records which values of others the signer was shown; absent if unknown.
 	Shown *Shown `json:"shown,omitempty"`
-	// Part is the signer's role, if it is not that of an ordinary signer.
+	// Part is the signer's role; empty for an ordinary signer.
 	Part
 	// Previous lists the earlier signers in this place, oldest first.
 	Previous []PreviousSigner `json:"previous,omitempty"`
 }
 
-// PreviousSigner is a signer who was replaced.
+// PreviousSigner is a replaced signer.
 type PreviousSigner struct {
 	Name   string    `json:"name"`
 	Email  string    `json:"email"`

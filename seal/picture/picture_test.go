@@ -49,7 +49,7 @@ func TestPicturesTogether(t *testing.T) {
 		}
 		require.ErrorAs(t, err, &refused)
 		require.Equal(t, refusal.PNGTooLarge, refused.Code)
-		require.Contains(t, refused.Message, "altogether")
+		require.Contains(t, refused.Message, "in total")
 	}
 	require.Equal(t, 2, accepted)
 
@@ -67,7 +67,7 @@ func TestPicturesTogether(t *testing.T) {
 		_, err := broken.Check(cut)
 		require.Error(t, err)
 		if i >= 2 {
-			require.ErrorContains(t, err, "altogether", "broken ones count, too")
+			require.ErrorContains(t, err, "in total", "broken ones count, too")
 		}
 	}
 }
@@ -191,14 +191,14 @@ func TestPixelsOfASubmission(t *testing.T) {
 	for _, huge := range [][]byte{greyPNG(t, 8193, 100, 1), greyPNG(t, 100, 8193, 1), padded(t, more, 2<<20+1)} {
 		_, err := p.Check(huge)
 		require.Error(t, err)
-		require.NotContains(t, err.Error(), "altogether")
+		require.NotContains(t, err.Error(), "in total")
 	}
 	_, err := p.Check(first)
 	require.NoError(t, err)
 	_, err = p.Check(second)
 	require.NoError(t, err)
 	_, err = p.Check(more)
-	require.ErrorContains(t, err, "altogether")
+	require.ErrorContains(t, err, "in total")
 	_, err = p.Check(second)
 	require.NoError(t, err, "it was checked before")
 
@@ -209,7 +209,7 @@ func TestPixelsOfASubmission(t *testing.T) {
 			require.NoError(t, err)
 		}
 		_, err = q.Check(greyPNG(t, side[0], side[1], 9))
-		require.ErrorContains(t, err, "altogether")
+		require.ErrorContains(t, err, "in total")
 	}
 }
 

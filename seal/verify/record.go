@@ -139,7 +139,7 @@ type RecordSigner struct {
 	IP             string     `json:"ip,omitempty"`
 	// Previous lists the persons who were the signer before, oldest first.
 	Previous []manifest.PreviousSigner `json:"previous,omitempty"`
-	// Part is the signer's role, if it is not that of an ordinary signer.
+	// Part is the signer's role; empty for an ordinary signer.
 	manifest.Part
 
 	// PagesShown reports whether this service showed the signer pages of this document as pictures. If false, the

@@ -39,7 +39,7 @@ func TestImportDocuSeal(t *testing.T) {
 	require.Contains(t, said, "no such role")
 	code, _, said = run(append([]string{filepath.Join(c.home, "contract.pdf")}, people...)...)
 	require.Equal(t, 1, code)
-	require.Contains(t, said, "not a template of DocuSeal")
+	require.Contains(t, said, "not a DocuSeal template")
 	code, _, said = run(append([]string{template, "--pdf", template}, people...)...)
 	require.Equal(t, 1, code)
 	require.Contains(t, said, "is no PDF")

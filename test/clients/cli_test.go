@@ -75,7 +75,7 @@ func TestCommandLine(t *testing.T) {
 	require.Equal(t, 3, code, said)
 	code, _, said = c.run(t, "x\n", "login", "http://127.0.0.1:9", "--client-id", s.ClientID)
 	require.Equal(t, 5, code, said)
-	require.Contains(t, said, "is the service running")
+	require.Contains(t, said, "check that the service is running")
 	code, out, said := c.run(t, s.ClientSecret+"\n", "login", s.BaseURL, "--client-id", s.ClientID)
 	require.Zero(t, code, said)
 	require.Contains(t, out, "tenant main.")
@@ -152,7 +152,7 @@ func TestCommandLine(t *testing.T) {
 	var waited countersign.Envelope
 	require.NoError(t, json.Unmarshal([]byte(out), &waited), "what was sent is named")
 	require.EqualValues(t, "sent", waited.Status)
-	require.Contains(t, said, "the envelope "+waited.ID.String()+" goes on")
+	require.Contains(t, said, "the envelope "+waited.ID.String()+" continues")
 	require.NotContains(t, out, "signingUrl")
 	interrupted := c.command(t.Context(), t, "send", pdf, "--to", "Ada <ada@example.com>", "--no-code", "--wait", "--json")
 	stderr, err := interrupted.StderrPipe()
@@ -166,16 +166,16 @@ func TestCommandLine(t *testing.T) {
 	require.NoError(t, err)
 	require.Error(t, interrupted.Wait())
 	require.Equal(t, 130, interrupted.ProcessState.ExitCode())
-	require.Contains(t, string(rest), "interrupted; the envelope "+strings.Fields(known)[0]+" goes on")
-	require.NotContains(t, string(rest), "is the service running")
+	require.Contains(t, string(rest), "interrupted; the envelope "+strings.Fields(known)[0]+" continues")
+	require.NotContains(t, string(rest), "check that the service is running")
 
 	// A file that cannot be written is rejected before anybody is invited.
 	before := c.must(t, "list")
 	for want, args := range map[string][]string{
-		"--out needs --wait": {"--out", "new.pdf"},
-		"exists":             {"--wait", "--out", pdf},
-		"no such folder":     {"--wait", "--out", "nowhere/new.pdf"},
-		"--draft":            {"--wait", "--draft"},
+		"--out requires --wait": {"--out", "new.pdf"},
+		"exists":                {"--wait", "--out", pdf},
+		"folder does not exist": {"--wait", "--out", "nowhere/new.pdf"},
+		"--draft":               {"--wait", "--draft"},
 	} {
 		code, _, said := c.run(t, "", append([]string{"send", pdf, "--to", "Ada <ada@example.com>"}, args...)...)
 		require.NotZero(t, code, args)

@@ -108,7 +108,7 @@ func TestDev_TemporalBuildFails_IsReported(t *testing.T) {
 		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Wait()
 	})
-	require.Eventually(t, func() bool { return strings.Contains(said.String(), "bin/temporal.log says why") }, time.Minute, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(said.String(), "see bin/temporal.log") }, time.Minute, 50*time.Millisecond)
 	b, err := os.ReadFile(filepath.Join(root, "data/demo.json"))
 	require.NoError(t, err)
 	s := &service{}

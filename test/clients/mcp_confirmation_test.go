@@ -44,7 +44,7 @@ func TestMCP_WithoutConfirmation_IsRejected(t *testing.T) {
 			a.refused(t, "remind_signers", arg(open.ID))
 			a.refused(t, "void_envelope", arg(open.ID))
 			if answer == nil {
-				require.Contains(t, a.everything(), "this client cannot ask")
+				require.Contains(t, a.everything(), "this client does not support")
 			} else {
 				require.Len(t, a.questions(), 3)
 			}
@@ -145,7 +145,7 @@ func TestMCPConfirmation_IsBoundToTheRequest(t *testing.T) {
 			require.NoError(t, err)
 			return saysYes(r)
 		})
-		require.Contains(t, a.refused(t, "send_envelope", arg(id)), "changed after the person was asked")
+		require.Contains(t, a.refused(t, "send_envelope", arg(id)), "changed after the confirmation question")
 		require.EqualValues(t, "draft", statusOf(t, s, id))
 	}
 	// A reminder reaches nobody who was not displayed: a replaced signer's id stays.
@@ -156,7 +156,7 @@ func TestMCPConfirmation_IsBoundToTheRequest(t *testing.T) {
 		require.NoError(t, err)
 		return saysYes(r)
 	})
-	require.Contains(t, a.refused(t, "remind_signers", arg(open.ID)), "changed after the person was asked")
+	require.Contains(t, a.refused(t, "remind_signers", arg(open.ID)), "changed after the confirmation question")
 	a = newAgent(t, s, protocols[0], saysYes)
 	a.must(t, "remind_signers", arg(open.ID))
 	require.Contains(t, a.questions()[0], "mallory@example.com")

@@ -68,7 +68,7 @@ func TestDoctor(t *testing.T) {
 	found, err = doctor(t, s.env, "--mail", "you@example.com")
 	require.NoError(t, err, "%v", found)
 	assert.Equal(t, "ok", found["mail_sent"].Status)
-	assert.Contains(t, found["mail_sent"].Detail, "the server said: ")
+	assert.Contains(t, found["mail_sent"].Detail, "the server responded: ")
 	found, err = doctor(t, s.env, "--mail", "you")
 	require.Error(t, err)
 	assert.Contains(t, found["mail_sent"].Detail, "--mail must be an address")

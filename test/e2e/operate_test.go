@@ -97,7 +97,7 @@ func checkCertificateWarning(t *testing.T, s *service) {
 		"-addext", "basicConstraints=critical,CA:FALSE", "-addext", "keyUsage=critical,digitalSignature", "-subj", "/CN=Short", "-keyout", key, "-out", cert)
 	p := start(t, append(s.env, "COUNTERSIGN_SEAL_KEY="+key, "COUNTERSIGN_SEAL_CERT="+cert), "worker")
 	eventually(t, "the warning", func() bool {
-		return strings.Contains(p.out.String(), "sealing certificate ends soon") && strings.Contains(p.out.String(), `"days_left":9`)
+		return strings.Contains(p.out.String(), "sealing certificate expires soon") && strings.Contains(p.out.String(), `"days_left":9`)
 	})
 	p.stop(t)
 }

@@ -85,7 +85,7 @@ func TestChecksOfTheChain(t *testing.T) {
 	made := func(all ...map[string]any) ([]json.RawMessage, string) { return sealkit.Chain(t, all...) }
 	created, signed := map[string]any{"event": "envelope.created"}, map[string]any{"event": "signer.signed"}
 	unsigned, head := made(created)
-	require.ErrorContains(t, manifest.CheckChain(unsigned, head, sealkit.EnvelopeID), "its 1 events are not those")
+	require.ErrorContains(t, manifest.CheckChain(unsigned, head, sealkit.EnvelopeID), "its 1 events do not complete")
 	later, head := made(signed)
 	require.ErrorContains(t, manifest.CheckChain(later, head, sealkit.EnvelopeID), "does not begin with")
 	require.ErrorContains(t, manifest.CheckChain(events, strings.Repeat("0", 64), sealkit.EnvelopeID), "does not end where")

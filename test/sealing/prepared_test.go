@@ -122,7 +122,7 @@ func TestSealPreparedDeclines(t *testing.T) {
 		"no plan":                           {func(j *seal.Job) { j.Prepared.Plan = nil }, "different positions"},
 		"another length of the original":    {func(j *seal.Job) { j.Prepared.UploadSize-- }, "does not match the seal record"},
 		"beyond the prepared file":          {func(j *seal.Job) { j.Prepared.UploadSize = j.Size }, "different positions"},
-		"another prepared file":             {func(j *seal.Job) { j.Prepared.SHA256 = strings.Repeat("0", 64) }, "hash differs"},
+		"another prepared file":             {func(j *seal.Job) { j.Prepared.SHA256 = strings.Repeat("0", 64) }, "hash has changed"},
 		"the document names no preparation": {func(j *seal.Job) { j.Documents[0].PreparedSHA256 = "" }, "prepared"},
 		"no such event": {func(j *seal.Job) {
 			plain := sealkit.Job(t, original)

@@ -164,7 +164,7 @@ func TestContradictions(t *testing.T) {
 		"another hash of all":     {func(j *seal.Job) { j.Envelope.OriginalHash = strings.Repeat("0", 64) }, "hash over all"},
 		"fewer pages":             {func(j *seal.Job) { j.Documents[0].PageCount++ }, "how many pages"},
 		"another envelope":        {func(j *seal.Job) { j.Envelope.ID = "other" }, "another envelope"},
-		"no events":               {func(j *seal.Job) { j.Events, j.ChainHead = nil, strings.Repeat("0", 64) }, "not those of an envelope"},
+		"no events":               {func(j *seal.Job) { j.Events, j.ChainHead = nil, strings.Repeat("0", 64) }, "do not complete the envelope"},
 		"who did not sign":        {func(j *seal.Job) { j.Signers[1].SignedAt = time.Time{} }, "whether and when"},
 		"when they signed":        {func(j *seal.Job) { j.Signers[1].SignedAt = sealkit.Now }, "whether and when"},
 		"a signature of nobody":   {func(j *seal.Job) { j.Signers = j.Signers[:1] }, "not listed as a signer"},

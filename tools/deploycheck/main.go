@@ -80,7 +80,7 @@ func alerts(file string, known map[string]bool) error {
 		}
 	}
 	if n == 0 {
-		return fmt.Errorf("%s holds no rules", file)
+		return fmt.Errorf("%s contains no rules", file)
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func dashboard(file string, known map[string]bool) error {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	if d.UID == "" || d.Title == "" || len(d.Panels) == 0 {
-		return fmt.Errorf("%s is no dashboard", file)
+		return fmt.Errorf("%s is not a dashboard", file)
 	}
 	for _, p := range d.Panels {
 		if p.Title == "" || len(p.Targets) == 0 {
@@ -273,7 +273,7 @@ func serviceLinks(objects []any) error {
 			continue
 		}
 		if pod.EnableServiceLinks == nil || *pod.EnableServiceLinks {
-			return fmt.Errorf("%s: its pods get %s, which is no setting: say enableServiceLinks: false", name, link)
+			return fmt.Errorf("%s: its pods get %s, which is not a setting: set enableServiceLinks: false", name, link)
 		}
 	}
 	return nil

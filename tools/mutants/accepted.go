@@ -66,7 +66,7 @@ func checkAccepted(file string, all []mutation, mend bool) (map[string]bool, err
 			fmt.Printf("mended: %s\n    now %s\n", e.name, like[0])
 			continue
 		}
-		stale = append(stale, fmt.Errorf("%s:%d: no change has this name any more: %s%s", file, e.line+1, e.name, suggestion(like)))
+		stale = append(stale, fmt.Errorf("%s:%d: no change has this name: %s%s", file, e.line+1, e.name, suggestion(like)))
 	}
 	if mended {
 		if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o644); err != nil { //nolint:gosec // a file of the repository
@@ -78,7 +78,7 @@ func checkAccepted(file string, all []mutation, mend bool) (map[string]bool, err
 
 func suggestion(like []string) string {
 	if len(like) == 0 {
-		return " (none resembles it: remove the line or name the change anew)"
+		return " (none resembles it: remove the line or rename the change)"
 	}
 	return "\n    like it (-mend takes it if it is the only one): " + strings.Join(like, "\n    ")
 }

@@ -89,7 +89,7 @@ func (list bundled) components(root string, modules []component, embedded []stri
 	}
 	for _, file := range embedded {
 		if !covered[file] {
-			faults = append(faults, fmt.Errorf("the licence of the embedded file %s is not known: add it to tools/notice/bundled.json", file))
+			faults = append(faults, fmt.Errorf("the license of the embedded file %s is unknown: add it to tools/notice/bundled.json", file))
 		}
 	}
 	return out, errors.Join(faults...)

@@ -93,7 +93,7 @@ func collect(ctx context.Context, root string) ([]component, error) {
 	var missing []error
 	for _, c := range all {
 		if len(c.texts) == 0 {
-			missing = append(missing, fmt.Errorf("%s %s has no licence that can be found: add it to tools/notice/bundled.json", c.kind, c.name))
+			missing = append(missing, fmt.Errorf("the license of %s %s was not found: add it to tools/notice/bundled.json", c.kind, c.name))
 		}
 	}
 	return all, errors.Join(missing...)
