@@ -30,7 +30,7 @@ function compressed(): Plugin {
 const scalarChanges = [
   // The introduction lists the languages of our samples.
   ["[`shell/curl`,`ruby/native`,`node/undici`,`php/guzzle`,`python/python3`]", "[`shell/curl`,`js/fetch`,`go/native`,`python/requests`]"],
-  // An operation with samples of its own shows the one in the selected language, rather than a generated one.
+  // An operation with handwritten samples shows the sample in the selected language instead of a generated one.
   ["if(t){let e=n(t);if(e)return e}return r||", "if(t){let l=t.split(`/`)[0],e=n(`custom/`+(l===`js`?`javascript`:l))??n(t);if(e)return e}return r||"],
   // It offers no others, and the selected language stays selected where samples are generated.
   ["clientKey:`custom`}})},...t]}return t}", "clientKey:`custom`}})}]}return t}"],

@@ -38,7 +38,7 @@ var pages = map[string]string{
 	"embed":   "embed.html", // the API replaces who may frame it
 }
 
-// Handler serves the pages and what they load. Nobody may frame them; only the service's own pages may frame the preview.
+// Handler serves the pages and their assets. It forbids framing, except of the preview by the service's own pages.
 func Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")

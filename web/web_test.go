@@ -10,7 +10,7 @@ import (
 	"countersign/web"
 )
 
-// TestMissingAssets: what is not there is not kept by a browser or a proxy, a directory included.
+// TestMissingAssets: browsers and proxies do not cache missing assets, including directories.
 func TestMissingAssets(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/assets/", "/assets", "/assets/none.js", "/assets/.."} {

@@ -29,7 +29,7 @@ const Version = "0.1.0"
 // Option changes how a client works.
 type Option func(*transport)
 
-// WithHTTPClient makes the client send requests through c instead of its own HTTP client.
+// WithHTTPClient makes the client send requests through c instead of the default HTTP client.
 func WithHTTPClient(c *http.Client) Option {
 	return func(t *transport) { t.http = c }
 }

@@ -25,8 +25,8 @@ type Error struct {
 	RequestID  string        // under which the service's log has the rest
 }
 
-// Error returns what was rejected and why, one field after the other. The message often names the first field already,
-// which is then not repeated.
+// Error returns the problems, one field after the other. The message often names the first field already, which is then
+// not repeated.
 func (e *Error) Error() string {
 	text := strings.TrimSuffix(e.Message, ".")
 	for _, name := range slices.Sorted(maps.Keys(e.Fields)) {

@@ -70,17 +70,17 @@ func TestTrustOptions(t *testing.T) {
 	assert.Equal(t, time.Unix(1_700_000_000, 0).UTC(), p.RecordKeys["k1"].Revoked.At)
 
 	for want, o := range map[string]trustOptions{
-		"--trust: " + cert + ": the certificate of Countersign (Acme) is not one of an authority": {Trust: []string{cert}},
-		"--trust: " + text + ": it contains no PEM block":                                            {Trust: []string{text}},
-		"--trust: " + filepath.Join(dir, "gone") + ": no such file":                               {Trust: []string{filepath.Join(dir, "gone")}},
-		"--sealer: " + ca + ": it holds certificates of authorities only":                         {Sealer: []string{ca}},
-		"--sealer: " + private + ": it holds a private key, not a certificate":                    {Sealer: []string{private}},
-		"--sealer: " + empty + ": it contains no PEM block":                                          {Sealer: []string{empty}},
-		`--sealer: "O=" names no organisation`:                                                    {Trust: []string{ca}, Sealer: []string{"O="}},
-		`--sealer: "O=Acme" needs --trust`:                                                        {Sealer: []string{"O=Acme"}},
-		"--tsa-trust: " + cert + ": ":                                                             {TSATrust: []string{cert}},
-		"--keys: " + text + ": it is no JWK set":                                                  {Keys: []string{text}},
-		"--keys: " + noPoint + `: the key "k1" is no point of the curve`:                          {Keys: []string{noPoint}},
+		"--trust: " + cert + ": the certificate of Countersign (Acme) does not belong to an authority": {Trust: []string{cert}},
+		"--trust: " + text + ": it contains no PEM block":                                              {Trust: []string{text}},
+		"--trust: " + filepath.Join(dir, "gone") + ": no such file":                                    {Trust: []string{filepath.Join(dir, "gone")}},
+		"--sealer: " + ca + ": it contains only certificates of authorities":                           {Sealer: []string{ca}},
+		"--sealer: " + private + ": it contains a private key; only certificates":                      {Sealer: []string{private}},
+		"--sealer: " + empty + ": it contains no PEM block":                                            {Sealer: []string{empty}},
+		`--sealer: "O=" must contain an organization`:                                                  {Trust: []string{ca}, Sealer: []string{"O="}},
+		`--sealer: "O=Acme" requires --trust`:                                                          {Sealer: []string{"O=Acme"}},
+		"--tsa-trust: " + cert + ": ":                                                                  {TSATrust: []string{cert}},
+		"--keys: " + text + ": it must be a JWK set":                                                   {Keys: []string{text}},
+		"--keys: " + noPoint + `: the key "k1" is not a point on the curve`:                            {Keys: []string{noPoint}},
 	} {
 		_, err := o.policy()
 		require.ErrorContains(t, err, want)

@@ -83,8 +83,8 @@ func suggestion(like []string) string {
 	return "\n    like it (-mend takes it if it is the only one): " + strings.Join(like, "\n    ")
 }
 
-// resembling returns the changes that a stale name may mean: first those with the same function and text in another
-// file, then those with the same file and text in another function, then those of the same kind in the same function.
+// resembling returns the changes that a stale name may refer to: first changes with the same function and text in
+// another file, then with the same file and text in another function, then of the same kind in the same function.
 func resembling(name string, all []mutation) []string {
 	part := strings.SplitN(name, " ", 4)
 	if len(part) < 4 {

@@ -40,7 +40,7 @@ type bench struct {
 	failing int                       // tests that fail without any change
 }
 
-// exploredTest is the result of running a test alone once.
+// exploredTest is the result of running one test separately.
 type exploredTest struct {
 	Name    string
 	Took    time.Duration
@@ -54,7 +54,7 @@ func (t exploredTest) reaches(n int) bool {
 
 const (
 	patience = 30 * time.Second // a test hangs if it takes longer than this plus five times its time alone
-	// explorationLimit limits the time of a test run alone.
+	// explorationLimit limits the time of one test run separately.
 	explorationLimit = 5 * time.Minute
 	firstBatch       = 2 * time.Second  // tests of a change's first process, by their time alone; each further process doubles it
 	batchTime        = 20 * time.Second // and at most these
@@ -123,7 +123,7 @@ func command(ctx context.Context, name string, args ...string) error {
 	return nil
 }
 
-// explore runs each test of a package alone and records the changes that it reaches and its duration, unless the
+// explore runs each test of a package separately and records the changes that it reaches and its duration, unless the
 // results for the same code are cached.
 func (b *bench) explore(ctx context.Context, pkg string) error {
 	if _, known := b.tests[pkg]; known {
@@ -301,8 +301,7 @@ func (b *bench) credit(m mutation, pkg, test string) {
 }
 
 // batches returns the tests of a package that reach a change in batches of growing size: first the tests that noticed
-// other changes of the file, then the fastest. All batches together take at most the budget, by the tests' times
-// alone.
+// other changes of the file, then the fastest. All batches together take at most the budget, by the recorded times.
 func (b *bench) batches(pkg string, m mutation) [][]string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,7 +12,7 @@
 // effect, are not counted. A change is noticed if a test fails or hangs with it twice, and not without it. The exit
 // status is 1 if fewer than -goal per cent were noticed.
 //
-// Changes are tried first with the tests of their own package, and then with those of the packages that use it. Which
+// Changes are tried first with the tests of their own package, and then with tests of packages that use it. Which
 // tests reach which changes is determined once for each package that is needed, and cached in the directory -cache
 // until the code changes.
 package main
@@ -159,9 +159,9 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
-// tryAll tries the changes until the time limit: first with the tests of their own packages. Unnoticed changes are
-// tried with the tests of the next package, so that the tests of a package are compiled and explored only if they are
-// needed. tried counts the changes that a test noticed, or that no package's tests noticed.
+// tryAll tries the changes until the time limit: first with the tests of the same package. Unnoticed changes are tried
+// with the tests of the next package, so that a package's tests are compiled and explored only if needed. tried counts
+// the changes that a test noticed, or that no package's tests noticed.
 func (b *bench) tryAll(ctx context.Context, chosen []mutation, limit time.Duration) (tried int, survivors []mutation, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

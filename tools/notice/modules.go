@@ -141,8 +141,8 @@ func add(found map[string]*component, files map[string]bool, p goPackage, progra
 	}
 }
 
-// licensedApart reports whether an embedded file is of a kind that mostly has a license of its own. Content of the
-// pages comes from npm packages, which are listed separately.
+// licensedApart reports whether an embedded file is of a kind that usually has a separate license. Content of the pages
+// comes from npm packages, which are listed separately.
 func licensedApart(file string) bool {
 	if strings.HasPrefix(file, "web/dist/") {
 		return false

@@ -14,7 +14,7 @@ import (
 // The lines of a license that name its holder: texts that differ only in them are printed once.
 var copyrightLine = regexp.MustCompile(`(?im)^[ \t#*]*(portions )?(copyright|©|\(c\)).*(\d{4}|\(c\)|©|authors).*$`)
 
-// render returns NOTICE. It has no versions: those of a release are in its SBOM.
+// render returns NOTICE. It contains no versions: the SBOM of a release does.
 func render(all []component) []byte {
 	type group struct {
 		text  string
@@ -130,7 +130,7 @@ var signs = []struct{ id, sign string }{
 	{"Unlicense", "This is free and unencumbered software"},
 }
 
-// fillLicenses sets the license of modules in a CycloneDX file without a detected license to that of NOTICE.
+// fillLicenses sets the license of modules in a CycloneDX file without a detected license from NOTICE.
 func fillLicenses(components []any, all []component) {
 	for _, c := range components {
 		entry, ok := c.(map[string]any)

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// alert is a rule with what is active of it, by labels.
+// alert is a rule with its active instances by labels.
 type alert struct {
 	name, expr string
 	hold, keep time.Duration // "for" and "keep_firing_for"

@@ -118,8 +118,8 @@ func (s *store) parse(body []byte, target string, at int64, present map[string]b
 	}
 }
 
-// stretched returns the value of a metric by the fast clock: the durations that the service waits for are stretched, and the times of
-// what it does by its own clock stay as long ago as they are.
+// stretched returns the value of a metric by the fast clock: durations that the service waits for are stretched, and
+// the times of scheduled work keep their age.
 func (s *store) stretched(name string, v float64) float64 {
 	switch {
 	case strings.HasSuffix(name, "_age_seconds"), strings.HasSuffix(name, "_duration_seconds_total"):

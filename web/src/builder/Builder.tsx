@@ -31,9 +31,9 @@ interface Props {
   bearer: string;
   features: Features;
   onEvent?: (event: BuilderEvent, more?: Record<string, unknown>) => void;
-  /** Where the person goes when closing the builder, if the page offers that. */
+  /** Called when the person closes the builder, if the page offers that. */
   onClose?: () => void;
-  /** Finds contacts, where the page may. */
+  /** Searches contacts, if the page allows it. */
   contacts?: Contacts;
   /** Returns the address of a recipient's signing page as it will be, where the page may frame it. */
   signingPage?: (recipient: string) => string;

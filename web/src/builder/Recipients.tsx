@@ -22,7 +22,7 @@ interface Props {
 /** Where a recipient that is dragged would go: into a step, or between two. */
 interface Target { index: number; between: boolean }
 
-/** The recipients by step: those of one step sign at the same time. In a template they are roles. */
+/** The recipients by step: recipients of one step sign at the same time. In a template they are roles. */
 export function Recipients({ editor, recipients, copies, active, editable, problems, onActive, onTold, contacts }: Props) {
   const [editing, setEditing] = useState<Recipient | "new" | null>(null);
   const [problem, setProblem] = useState("");

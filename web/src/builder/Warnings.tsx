@@ -3,7 +3,7 @@ import type { DraftEditor } from "./draft";
 import { typeName, type FoundWarning } from "./model";
 import { t } from "./texts";
 
-/** The service's warnings before the draft is sent; nothing if there are none. */
+/** Shows the service's warnings before the draft is sent, if any. */
 export function Warnings({ editor }: { editor: DraftEditor }) {
   const [found, setFound] = useState<FoundWarning[]>([]);
   useEffect(() => {

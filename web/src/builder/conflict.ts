@@ -11,7 +11,7 @@ const members: Record<keyof FieldContent, TextKey> = {
 
 const named = (f: FieldContent): string => t("fieldOnPage", { field: f.label || f.name || typeName(f.type), page: f.page });
 
-/** The members of a field that differ, in words. */
+/** Returns the names of the differing members of a field. */
 function changed(a: FieldContent, b: FieldContent): string {
   const names = Object.keys({ ...a, ...b }) as (keyof FieldContent)[];
   return listed([...new Set(names.filter((n) => !same(a[n], b[n])).map((n) => t(members[n])))]);
@@ -35,8 +35,8 @@ export function differences(theirs: Draft["fields"], saved: ReadonlyMap<string, 
 export interface Unanswered { key: string; content: FieldContent | null }
 
 /**
- * Returns the saved fields with those of the service that this page saved without getting the response: their content is
- * that of the page, or what was sent.
+ * Returns the saved fields with the fields that this page saved without receiving the response: their content matches
+ * the page or the sent request.
  */
 export function adopt(theirs: Draft["fields"], saved: ReadonlyMap<string, Saved>, fields: readonly BuilderField[], unanswered: readonly Unanswered[]): Map<string, Saved> {
   const out = new Map(saved);

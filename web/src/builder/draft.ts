@@ -286,7 +286,7 @@ export class DraftEditor implements Editor {
     return draft.documents.flatMap((document) => (document.warnings ?? []).map((warning) => ({ document, warning, field: draft.fields.find((f) => f.id === warning.field) })));
   }
 
-  /** Sends the draft as it is saved. It cannot be edited afterwards. */
+  /** Sends the saved draft. It cannot be edited afterwards. */
   send(): Promise<void> {
     return this.inTurn(async () => {
       await this.saveAll();

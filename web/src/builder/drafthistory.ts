@@ -7,9 +7,9 @@ import type { BuilderField } from "./model";
 export type Entry = readonly BuilderField[] | Step;
 
 export interface DraftHistory {
-  /** The version of the draft that it belongs to. */
+  /** The draft version of the history. */
   etag: string;
-  /** The keys that its entries know the fields of the service by. */
+  /** The keys by which its entries identify the service's fields. */
   keys: [id: string, key: string][];
   /** The new ids of recipients and documents that were removed and created again. */
   successors: [old: string, made: string][];

@@ -18,7 +18,7 @@ export interface Suggestion extends Box {
   role?: string;
   /** Further properties of the created field. */
   content?: Partial<FieldContent>;
-  /** How sure it is: of two in one place the higher one is offered. */
+  /** The confidence: of two suggestions in one place, the higher one is offered. */
   rank: number;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The synchronization of a draft, as a pure state machine: what is known of the service's fields, what has to be
- * requested next, and how each response changes that. Each request saves a difference between the service's fields and
- * those of the page, so that undo, redo and a lost connection need no code in addition.
+ * The synchronization of a draft, as a pure state machine: the known state of the service's fields, the next
+ * request, and how each response changes these. Each request saves a difference between the fields of the service
+ * and of the page, so that undo, redo and a lost connection need no additional code.
  */
 import { adopt, differences, type Unanswered } from "./conflict";
 import { aroundFields, contentOf, mergePatch, same, type Saved } from "./content";
@@ -22,7 +22,7 @@ export type SyncRequest =
 
 /** Why a request failed. */
 export type Failure =
-  /** Nobody knows whether the service has performed it. after: milliseconds that the service asks to wait. */
+  /** It is unknown whether the service has performed it. after: milliseconds to wait, as requested by the service. */
   | { is: "unanswered"; after: number }
   /** It was not performed, and is repeated later. */
   | { is: "limited"; after: number }
@@ -41,9 +41,9 @@ type Phase =
   | { at: "open" }
   /** Requests are repeated after a delay in milliseconds. */
   | { at: "offline"; delay: number }
-  /** An error that no repeat mends: the next change tries again. */
+  /** An error that retries cannot fix: the next change tries again. */
   | { at: "halted" }
-  /** Somebody else has changed the draft, and the person decides. Nothing overwrites either version before that. */
+  /** Another person has changed the draft, and the user decides. Nothing overwrites either version before that. */
   | { at: "conflict"; draft: Draft; etag: string; theirs: readonly string[] }
   /** The session has ended; another one can continue. */
   | { at: "ended" }
@@ -67,7 +67,7 @@ export interface Sync {
   readonly phase: Phase;
   /** The draft has to be read before anything else is requested. */
   readonly reading: "read" | "compare" | null;
-  /** Fields to put back once an action's result is read. */
+  /** Fields to restore once an action's result is read. */
   readonly returning: readonly BuilderField[];
   /** New fields are added one by one, because the service rejected them together. */
   readonly oneByOne: boolean;
@@ -86,7 +86,7 @@ export type SyncEvent =
   | { type: "returned"; fields: readonly BuilderField[] }
   /** A recipient or a document was made again. */
   | { type: "succeeded"; old: string; made: string }
-  /** The time until a repeat is over, or the person asks for it. */
+  /** The retry delay is over, or the person requests a retry. */
   | { type: "resumed" }
   | { type: "removed"; key: string; etag: string }
   | { type: "edited"; key: string; content: FieldContent; etag: string }

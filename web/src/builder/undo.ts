@@ -21,7 +21,7 @@ export class Undo<Entry> {
     this.future.length = 0;
   }
 
-  /** Ends the merging of changes: the next one is a step of its own. */
+  /** Ends the merging of changes: the next one becomes a separate step. */
   split(): void {
     this.merge = "";
   }

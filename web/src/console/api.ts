@@ -31,7 +31,7 @@ export interface Signer { id: string; name: string; email: string; phone?: strin
 }
 /** A recipient of copies, who need not act. */
 export interface CopyRecipient { id: string; name: string; email: string; routingOrder: number; status: "pending" | "sent"; previous?: PreviousSigner[] }
-/** A person who was the signer before being replaced. */
+/** A signer before the replacement. */
 export interface PreviousSigner { name: string; email: string; until: string; reason: string | null }
 export interface Document { id: string; kind: "original" | "sealed"; name: string; document_order: number; size: number; pageCount: number; sha256: string; purgeStatus: string }
 export interface Field { id: string; name?: string; label?: string }
@@ -195,7 +195,7 @@ export const webhookEvents = [
 
 export interface Loaded<T> { data: T | null; problem: string; reload: () => void; /** data is of another path: this one is being loaded. */ stale: boolean }
 
-/** Loads data, and reloads it when its path changes and every so many milliseconds. */
+/** Loads data, and reloads it when its path changes and at the given interval in milliseconds. */
 export function useLoad<T>(client: Client, path: string | null, every = 0): Loaded<T> {
   const [{ data, from }, setLoaded] = useState<{ data: T | null; from: string | null }>({ data: null, from: null });
   const [problem, setProblem] = useState("");

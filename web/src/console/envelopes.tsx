@@ -49,7 +49,7 @@ export function Envelopes({ client, who }: { client: Client; who: Identity }) {
     for (const e of some) if (on) next.set(e.id, e); else next.delete(e.id);
     return next;
   });
-  // What is chosen is acted on as it is now, not as it was when it was chosen.
+  // Actions apply to the current state of the selected envelopes.
   const selected = [...chosen.values()].map((e) => rows.find((r) => r.id === e.id) ?? e);
   return (
     <>

@@ -8,7 +8,7 @@ export interface Passkey { id: string; name: string; createdAt: string; usedAt: 
 
 /** The second factors of an account; any of them is sufficient. */
 export interface SecondFactors {
-  /** There are some. */
+  /** Recovery codes exist. */
   needed: boolean;
   app: boolean;
   /** null: the account has none, or this browser does not support passkeys. */
@@ -38,7 +38,9 @@ export function Code({ id = "code", label = t("appCode"), value, onInput, focus 
   );
 }
 
-/** Whether the form is complete except for the code, which a passkey replaces. The browser shows what is missing. */
+/**
+ * Returns whether the form is complete except for the code, which a passkey replaces. The browser shows missing values.
+ */
 const entered = (form: HTMLFormElement | null) => [...(form?.elements ?? [])].every((x) => !(x instanceof HTMLInputElement) || x.classList.contains("code") || x.reportValidity());
 
 /** The input of a second factor within a form: a button for a passkey, or a code. */

@@ -138,7 +138,7 @@ function Workshop({ client, who, section, id }: { client: Client; who: Identity;
   }, []);
   const contacts = useMemo(() => contactsOf(client), [client]);
   const back = () => { location.hash = section === "edit" ? `#/templates/${id}` : `#/envelopes/${id}`; };
-  /** Contacts learn from what is sent. A sender who signs first goes straight on to sign. */
+  /** Records the recipients as contacts. A sender signing first continues to the signing page. */
   const sent = async () => {
     try {
       const e = await client.call<Envelope>(`envelopes/${id}`);

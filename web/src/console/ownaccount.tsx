@@ -116,7 +116,7 @@ function Passkeys({ client, email, passkeys, factors, last, more, onChange }: { 
   );
 }
 
-/** All that there is before a required second factor is set up. */
+/** The only page before a required second factor is set up. */
 export function MustEnrol({ client, email, onDone }: { client: Client; email: string; onDone: () => void }) {
   const options = useLoad<SignInOptions>(client, "sign-in");
   const passkeys = (options.data?.passkeys ?? false) && passkeysKnown();

@@ -32,7 +32,7 @@ const mailKinds: Partial<Record<string, TextKey>> = {
 /** Returns the text for a kind of email of the API. */
 export const mailKind = (kind: string): string => { const key = mailKinds[kind]; return key ? t(key) : kind.replaceAll("_", " "); };
 
-/** Returns the text for a status, a role or a kind of the API; an unknown one stays as it is. */
+/** Returns the text for a status, role or kind of the API; unknown values are returned unchanged. */
 export const nameOf = (value: string): string => { const key = named[value]; return key ? t(key) : value.replaceAll("_", " "); };
 
 export const Badge = ({ children }: { children: string }) => <span class={`badge ${tones[children] ?? ""}`}>{nameOf(children)}</span>;

@@ -19,7 +19,7 @@ const problemWords: Record<EnvelopeProblem["problem"], TextKey> = {
 };
 const workflowWords: Record<EnvelopeProblem["workflow"], TextKey> = { running: "workflowRunning", missing: "workflowMissing", unknown: "workflowUnknown" };
 
-/** What does not go on, for those who help: each row leads to its envelope. */
+/** Lists stuck envelopes for support; each row links to its envelope. */
 export function Problems({ client }: { client: Client }) {
   usePageTitle(t("problems"));
   const { data, problem, reload } = useLoad<AllProblems>(client, "problems", live);

@@ -5,7 +5,7 @@ import { ActionButton, ActionRow } from "./parts";
 import { formatRelative, t, type TextKey } from "./texts";
 import { sortable } from "./timeline";
 
-/** What may be done for a recipient; what is absent may not. */
+/** The permitted actions for a recipient; absent actions are not permitted. */
 export interface PersonActions { remind?: Act; link?: Act; resend?: Act; correct?: () => void; replace?: () => void; copies?: Act }
 type Act = (key: string) => Promise<void>;
 
@@ -16,11 +16,11 @@ function refused(mails: readonly Mail[], s: Signer): Mail | undefined {
   return last?.failedAt ? last : undefined;
 }
 
-/** Returns when a recipient opened the link first. */
+/** Returns when a recipient first opened the link. */
 const openedAt = (e: Envelope, s: Signer): string | null => e.auditLog.find((x) => x.event === "signer.viewed" && x.actor === `signer:${s.id}` && sortable(x.timestamp) > sortable(s.previous?.at(-1)?.until ?? ""))?.timestamp ?? null;
 const invitedAt = (e: Envelope, s: Signer): string | null => [...e.auditLog].reverse().find((x) => x.event === "invitation.sent" && x.detail?.signerId === s.id)?.timestamp ?? null;
 
-/** The steps of an envelope: who, what and when, with what can be done for each recipient. */
+/** The steps of an envelope: recipients, status and times, with the actions for each recipient. */
 export function Progress({ e, actionsOf, copyActions, children }: { e: Envelope; actionsOf: (s: Signer) => PersonActions; copyActions: (c: CopyRecipient) => PersonActions; children?: ComponentChildren }) {
   const mails = e.mails ?? [];
   const undelivered = e.signers.filter((s) => refused(mails, s)).map((s) => s.id);

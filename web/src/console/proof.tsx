@@ -15,7 +15,7 @@ export interface Proof { password: string; code?: string; passkey?: PasskeyAnswe
 /** Names the account of a password form for password managers. */
 export const Owner = ({ email }: { email: string }) => <input hidden readOnly autocomplete="username" value={email} />;
 
-/** Whether the person signs in at an OpenID provider, and proves there who it is. */
+/** Whether the person signs in at an OpenID provider, and proves their identity there. */
 export const AtProvider = createContext(false);
 
 /** Requests proof of identity before a change of the account. */

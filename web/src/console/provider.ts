@@ -12,7 +12,7 @@ export function goToProvider(address: string): void {
   location.assign(address);
 }
 
-/** For how long the way to the provider is waited for, in milliseconds, until it may be tried again. */
+/** The time to wait for the provider's page, in milliseconds, before it can be opened again. */
 const leaving = 10_000;
 
 /**

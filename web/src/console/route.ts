@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { t } from "./texts";
 
-/** Where the console is: "#/section/id?filters". */
+/** The location within the console: "#/section/id?filters". */
 export interface Route { section: string; id: string; query: URLSearchParams }
 
 export function parse(hash: string): Route {
@@ -26,7 +26,7 @@ export function useRoute(): Route {
 
 const lists = new Map<string, string>();
 
-/** Where a section's list was left. */
+/** The last location of a section's list. */
 export const listHref = (section: string): string => lists.get(section) ?? `#/${section}`;
 
 /**

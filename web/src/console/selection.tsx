@@ -15,7 +15,7 @@ const isOpen = (e: Envelope): boolean => e.status === "sent" || e.status === "in
 const awaited = (e: Envelope) => e.signers.filter((s) => ["sent", "viewed"].includes(s.status) && !s.signedAt && s.notify !== false);
 const sealedFiles = (e: Envelope) => e.documents.filter((d) => d.kind === "sealed" && d.purgeStatus !== "purged");
 
-/** What can be done with several envelopes: with which, and why not with the others. */
+/** An action on several envelopes: the envelopes it applies to, and why not to the others. */
 const kinds: Record<Kind, { label: TextKey; title: TextKey; text: TextKey; fits: (e: Envelope) => boolean; otherwise: TextKey; tone: string }> = {
   remind: { label: "remind", title: "remindTitle", text: "remindText", fits: (e) => isOpen(e) && awaited(e).length > 0, otherwise: "nobodyToRemind", tone: "" },
   extend: { label: "extend", title: "extendTitle", text: "extendText", fits: isOpen, otherwise: "notOpen", tone: "" },
@@ -23,7 +23,7 @@ const kinds: Record<Kind, { label: TextKey; title: TextKey; text: TextKey; fits:
   download: { label: "download", title: "downloadTitle", text: "downloadText", fits: (e) => sealedFiles(e).length > 0, otherwise: "nothingSealed", tone: "" },
 };
 
-/** What can be done with the selected envelopes. */
+/** The actions on the selected envelopes. */
 export function SelectionBar({ client, who, selected, onClear, onChanged }: { client: Client; who: Identity; selected: readonly Envelope[]; onClear: () => void; onChanged: () => void }) {
   const [doing, setDoing] = useState<Kind | null>(null);
   const support = hasRole(who, "support");

@@ -21,12 +21,12 @@ const sentences: Record<string, TextKey> = {
   "envelope.completed": "evCompleted", "document.timestamped": "evTimestamped", "document.downloaded": "evDownloaded", "document.purged": "evPurged", "envelope.deleted": "evDeleted",
 };
 
-/** What happens before an envelope is sent. */
+/** Events before an envelope is sent. */
 const setUp = new Set(["envelope.created", "document.added", "document.prepared", "signer.added", "field.added", "draft.prepared"]);
 
 const badEvents = new Set(["invitation.failed", "signer.otp_failed", "signer.declined", "envelope.declined", "sealing.failed"]);
 
-/** Returns who was the signer at a time: another person may have replaced them since. */
+/** Returns the name of the signer at a time, before later replacements. */
 export const nameAt = (s: Pick<Signer, "name" | "previous">, at: string): string => s.previous?.find((p) => sortable(at) <= sortable(p.until))?.name ?? s.name;
 
 type Named = Pick<Envelope, "signers" | "copies" | "users">;
@@ -37,7 +37,7 @@ function recipientName(e: Named, id: unknown, at: string): string {
   return found ? nameAt(found, at) : "";
 }
 
-/** Returns the name of who acted. */
+/** Returns the actor's name. */
 export function actorName(e: Named, app: string, actor: string, at: string): string {
   const [kind, id] = actor.split(":");
   switch (kind) {

@@ -5,11 +5,11 @@ import { t } from "./texts";
 
 /** The workspaces, which the API calls tenants. */
 export interface Workspaces {
-  /** Those that have envelopes or that the client may act for, and the chosen one. */
+  /** The workspaces that have envelopes or that the client may act for, and the chosen one. */
   list: readonly string[];
-  /** The one whose envelopes are shown; "" for all. */
+  /** The workspace whose envelopes are shown; "" for all. */
   chosen: string;
-  /** The one in which something is created unless the person chooses another. */
+  /** The workspace for new envelopes unless the person chooses another. */
   own: string;
   choose: (workspace: string) => void;
 }
@@ -71,7 +71,7 @@ export function useWorkspace(given?: string): [string, (workspace: string) => vo
   return [given ?? other ?? own, setOther];
 }
 
-/** A choice of the workspace. Nothing is asked if there is one, or if one is chosen in the header. */
+/** Selects the workspace. It is hidden if there is only one, or if one is selected in the header. */
 export function WorkspaceField({ value, onChange, all = false }: { value: string; onChange: (workspace: string) => void; /** Whether it may be for all workspaces: an empty value. */ all?: boolean }) {
   const { list, chosen } = useWorkspaces();
   if (list.length < 2 || (chosen && !all)) return null;

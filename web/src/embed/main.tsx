@@ -63,7 +63,7 @@ function Embedded(spoken: LocalizedProps) {
     let last = 0;
     const app = document.getElementById("app")!;
     const tell = () => {
-      // Documents scroll within the frame: in a frame as tall as they are, the bar and its button would be far below
+      // Documents scroll within the frame: in a frame of their full height, the bar and its button would be far below
       // the screen.
       const reading = app.querySelector(".reading") !== null;
       const content = Math.ceil(app.getBoundingClientRect().height);

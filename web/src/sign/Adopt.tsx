@@ -22,7 +22,7 @@ export function Adopt({ kind, signerName, saved, t, onAdopt, onClose }: Props) {
   const stamp = kind === "stamp";
   const offered: Way[] = stamp ? ["upload", "draw"] : saved && !initials ? ["saved", "type", "draw", "upload"] : ["type", "draw", "upload"];
   const [way, setWay] = useState<Way>(offered[0]!);
-  // A tab keeps what was drawn, typed or chosen there while another one is shown.
+  // A tab keeps its drawing, text or file while another tab is shown.
   const [opened, setOpened] = useState<readonly Way[]>([offered[0]!]);
   const [marks, setMarks] = useState<Partial<Record<Way, AdoptedSignature | null>>>({});
   const mark = marks[way];

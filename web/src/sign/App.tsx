@@ -31,14 +31,14 @@ import { Consent, Contact, Decline, Invitation, StepIndicator } from "./Steps";
 
 export type HostEvent = "ready" | "viewed" | "consentAccepted" | "signatureApplied" | "completed" | "declined" | "handedOver" | "delegated" | "error";
 
-/** The container of the page: a window of its own, or an application with a frame. */
+/** The container of the page: a browser window, or an application with a frame. */
 export interface Host {
   emit: (event: HostEvent, context: Context | null, more?: Record<string, unknown>) => void;
-  /** Where the signer may go back to when done. */
+  /** The return address after signing. */
   returnUrl?: string;
-  /** In a frame a link that ended is a session that ended. */
+  /** In a frame, an ended link is an ended session. */
   framed?: boolean;
-  /** The application around the frame has chosen the colour. */
+  /** The embedding application has chosen the color. */
   themed?: boolean;
   /** Answers for the service when the sender looks at the page of a draft: nothing is stored, here or there. */
   preview?: Client;

@@ -19,7 +19,7 @@ interface Props {
   refused: Refusals;
   files: FileActions;
   unread: number;
-  /** The page in sight is shown too small to count as read. */
+  /** The visible page is too small to count as read. */
   small: boolean;
   onValue: (f: Field, value: string, day?: string) => void;
   onNext: () => void;

@@ -32,7 +32,7 @@ export function Done({ receipt, speech }: { receipt: Receipt; speech: Localizati
 
 const closed: Record<string, EndState> = { declined: "otherDeclined", voided: "voided", expired: "expired" };
 
-/** The sealed copies, once they exist. Until then it shows what they wait for. */
+/** Shows the sealed copies, or the reason for waiting. */
 function Copies({ receipt, speech }: { receipt: Receipt; speech: Localization }) {
   const { token, maskedEmail, awaitingNames = [] } = receipt;
   const { t, locale } = speech;

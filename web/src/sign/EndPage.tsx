@@ -5,7 +5,7 @@ import { StatusIcon, Title, type IconName } from "../ui/parts";
 import type { Outcome } from "./receipt";
 import { Contact } from "./Steps";
 
-/** The ways in which a link ends, or is not there yet. */
+/** The reasons why a link has ended or is not valid yet. */
 export type EndState = "invalid" | "expired" | "used" | "voided" | "otherDeclined" | "completed" | "notYet" | "busy" | "offline" | "embedInvalid" | "embedExpired" | "preview";
 
 const ends: Record<EndState, { icon: IconName; tone: "" | "good" | "bad"; title: Key; text: Key }> = {

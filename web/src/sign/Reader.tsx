@@ -14,12 +14,12 @@ import { PageSheet, type SheetEvents } from "./Sheet";
 import { Thumbs, useThumbs } from "./Thumbs";
 import { ReadingTracker } from "./tracking";
 
-/** Where the reader may be sent: a field, an entry of another signer, or a page ("documentId/page"). */
+/** A target for scrolling: a field, an entry of another signer, or a page ("documentId/page"). */
 export type Target = Field | FilledField | string;
 
 export interface ReaderControl {
   go?: (target: Target) => void;
-  /** On to the field after this one. */
+  /** Moves to the next field after this one. */
   advance?: (f: Field) => void;
   finish?: () => Promise<void>;
 }
@@ -40,7 +40,7 @@ interface Props {
   onValue: (f: Field, value: string, day?: string) => void;
   /** A signature or initials field was chosen; true if it was signed at once. */
   onPicture: (f: Field) => boolean;
-  /** Another signature or initials are wanted. */
+  /** The signer wants to change the signature or initials. */
   onChange: (f: Field) => void;
   onReview: () => void;
   /** The service's messages about values. */

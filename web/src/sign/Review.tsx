@@ -28,7 +28,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Shows what is missing, or what will be signed, and signs it. */
+/** Shows missing entries, or the entries to sign, and signs them. */
 export function Review({ context, names, values, toDo: missing, problems, read, news, files, speech, sign, fetchFinished, onGo, onClose }: Props) {
   const { t } = speech;
   const [busy, setBusy] = useState(false);

@@ -47,7 +47,7 @@ export function Contact({ sender, contact, t }: { sender: string; contact?: stri
 
 export type Step = "stepConfirm" | "stepConsent" | "stepFill" | "stepSign";
 
-/** Where the signer is on the way. */
+/** The progress of the signer. */
 export function StepIndicator({ context, now, t }: { context: Context; now: Step; t: Translate }) {
   const all: Step[] = context.requiresOtpVerification ? ["stepConfirm", "stepConsent", "stepFill", "stepSign"] : ["stepConsent", "stepFill", "stepSign"];
   const at = all.indexOf(now);
@@ -61,7 +61,7 @@ export function StepIndicator({ context, now, t }: { context: Context; now: Step
   );
 }
 
-/** Shows the disclosure and records the consent. The text is shown as it is recorded. */
+/** Shows the disclosure and records the consent. The displayed text is the recorded text. */
 export function Consent({ context, speech, agree }: { context: Context; speech: Localization; agree: () => Promise<void> }) {
   const { t } = speech;
   const [busy, setBusy] = useState(false);

@@ -15,7 +15,7 @@ export interface Draft {
   signature: AdoptedSignature | null;
   initials: AdoptedSignature | null;
   reason: string;
-  /** Names the one act of signing, so that a repeated request does not sign twice. */
+  /** Identifies one act of signing, so that a repeated request does not sign twice. */
   signKey: string;
 }
 

@@ -5,8 +5,8 @@ export const minTextSize = 5;
 const lineHeight = 1.2;
 
 /**
- * Sizes text, in points, as the seal does: one line if that is legible, otherwise as many as fit. The service decides
- * in the end; see fitcheck.ts.
+ * Sizes text, in points, like the seal: one line if it is legible, otherwise the number of lines that allows the
+ * largest size. The service has the final decision; see fitcheck.ts.
  */
 export function fitText(text: string, w: number, h: number, wanted = 0): { lines: string[]; size: number } {
   measuring.font = '100px "Noto Sans", sans-serif';

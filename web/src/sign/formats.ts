@@ -29,9 +29,9 @@ function numeralsOf(locale: string): { decimal: string; group: string; between: 
 }
 
 /**
- * Reads a number typed in the conventions of the language, in digits of any script, and writes it as it is sealed:
+ * Parses a number typed in the conventions of the language, in digits of any script, and writes it in the sealed form:
  * 1234.5. Group signs and spaces are dropped only where they group digits. Text that is not a number is returned
- * unchanged and then rejected: a number is never taken for another one.
+ * unchanged and then rejected: a number is never mistaken for another one.
  */
 export function readNumber(typed: string, locale: string): string {
   const { decimal, group, between } = numeralsOf(locale);

@@ -22,7 +22,7 @@ export interface Field {
   required: boolean;
   /** The sender's name for the field. */
   label?: string | null;
-  /** How conditions and values name it; the fields with one name share one value. */
+  /** The name in conditions and values; fields with one name share one value. */
   name?: string;
   placeholder?: string;
   defaultValue?: string;
@@ -80,11 +80,11 @@ export interface Doc {
   sha256: string;
   /** Runs of pages of one size, in points of the displayed page. */
   pages: PageRun[];
-  /** How the file to sign differs from the uploaded one. */
+  /** The differences between the file to sign and the upload. */
   changes?: FileChange[];
 }
 
-/** Something that the service removed from an uploaded file. */
+/** Content that the service removed from an uploaded file. */
 export interface FileChange { kind: string; page: number | null; count: number; detail: string | null }
 
 interface PageRun { from: number; width: number; height: number }
@@ -108,11 +108,11 @@ export interface Context {
   consent: { version: string; language: string; text: string };
   savedSignatureB64: string | null;
   savedSignatureFontLabel: string | null;
-  /** The entries of everyone who has signed; empty until the signer is verified. */
+  /** The entries of all earlier signers; empty until the signer is verified. */
   filled: FilledField[];
   /** The fields of later signers; absent before the signer is verified. */
   later?: LaterField[];
-  /** Digest of filled. The signature names it, so that the record proves what was shown. */
+  /** Digest of filled. The signature contains it, so that the record proves which entries were shown. */
   shown: string | null;
   /** Encrypts the draft on this device; null until the signer is confirmed. */
   draftKey: string | null;
@@ -178,7 +178,7 @@ export function withPrefilled(c: Context, values: Values): Values {
   return out;
 }
 
-/** Returns the fields that change with one: those of the same name, and the other options of its group. */
+/** Returns the fields that change together with one: fields of the same name, and the other options of its group. */
 export function changedWith(c: Context, f: Field, value: string): Record<string, string> {
   const out: Record<string, string> = { [f.id]: value };
   for (const other of c.fields) {

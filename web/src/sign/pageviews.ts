@@ -9,7 +9,7 @@ export interface PageView { documentId: string; page: number; dwellMs: number }
  */
 export const minPageView = 350;
 
-/** Measures how long pages are looked at and reports it, one look after the other. */
+/** Measures how long pages are viewed, and reports each view. */
 export class PageViewReporter {
   private since = new Map<string, number>();
   private queue: PageView[] = [];
@@ -51,7 +51,7 @@ export class PageViewReporter {
           await new Promise((done) => setTimeout(done, Math.max(3, e instanceof ApiError ? e.retryAfter : 0) * 1000));
           if (this.closed) return;
         }
-        // Anything else will not get better by asking again.
+        // Retrying cannot fix other errors.
       }
     }
   }

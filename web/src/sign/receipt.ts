@@ -17,7 +17,7 @@ export interface Receipt {
   signerName?: string;
   maskedEmail: string;
   documents: { name: string; sha256?: string }[];
-  /** How many have still to sign, and who, as far as this client may know. */
+  /** The number of remaining signers, and their names as far as this client may know them. */
   awaiting?: number;
   awaitingNames?: string[];
   /** Reads the outcome of the envelope, for a day. */

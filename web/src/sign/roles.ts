@@ -3,7 +3,7 @@ import type { Key } from "../ui/locales";
 /** The kinds of recipients who do not sign themselves on their own device. */
 export type RecipientKind = "approver" | "viewer" | "in_person";
 
-/** The person with the link of a signer who signs in person. */
+/** The person who receives the link of an in-person signer. */
 export interface Host { name: string }
 
 /** The signature that a witness confirms; the name is null until the witness is verified. */

@@ -10,7 +10,7 @@ import type { Outcome, Receipt } from "./receipt";
 /** The dialog over a screen. Adopting and reviewing are over the documents only. */
 export type Dialog = { name: "adopt"; field: Field } | { name: "review" } | { name: "decline" } | { name: "delegate" };
 
-/** Why a signing is over, as far as this page is concerned. */
+/** Why the signing has ended, for this page. */
 type Over = { why: "end"; end: EndState; outcome: Outcome | null } | { why: "answered"; receipt: Receipt } | { why: "delegated"; to: string };
 
 export interface State {
@@ -19,7 +19,7 @@ export interface State {
   over: Over | null;
   dialog: Dialog | null;
   draft: Draft;
-  /** Whose draft it is. Before the code is verified nobody has entered anything. */
+  /** The owner of the draft. Before the code is verified, nobody has entered anything. */
   draftOf: string;
   /** Entries of others that this signer has not seen. */
   news: readonly FilledField[];
@@ -144,7 +144,7 @@ export type Screen =
   | { at: "delegated"; to: string }
   /** The host hands over the device. */
   | { at: "handOver"; context: Context }
-  /** The signer confirms to be the one who was invited. */
+  /** The signer confirms their identity. */
   | { at: "identify"; context: Context }
   | { at: "consent"; context: Context }
   | { at: "reading"; context: Context };

@@ -6,7 +6,7 @@ const commonDomains = [
   "verizon.net", "yahoo.co.jp", "uol.com.br", "terra.com.br", "example.com",
 ];
 
-/** Domains of their own that are one edit from a common one, so no typing error. */
+/** Existing domains that are one edit from a common one, and therefore not typing errors. */
 const otherDomains = new Set(["mail.com", "email.com", "ymail.co", "line.com", "love.com", "life.com", "five.com", "hive.com", "live.de", "live.fr", "live.it", "live.nl", "live.ca", "yahoo.ca", "hotmail.de", "hotmail.es"]);
 
 /** Reports whether one insertion, deletion, replacement or exchange of two neighbors turns a into b, which differ. */
@@ -27,9 +27,9 @@ function oneEdit(a: string, b: string): boolean {
 const shortestHint = 8;
 
 /**
- * Returns the address that was probably meant if the domain of an email address is one typing error from a common
- * domain, or from one that known lists, such as those of the recipients so far. Returns null otherwise. It is a hint:
- * the address may be right.
+ * Returns the probably intended address if the domain of an email address is one typing error from a common domain or a
+ * domain in known, such as the domains of earlier recipients. Returns null otherwise. It is a hint: the address may be
+ * correct.
  */
 export function addressHint(address: string, known: readonly string[] = []): string | null {
   const trimmed = address.trim();

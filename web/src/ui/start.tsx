@@ -5,7 +5,7 @@ import { preferredLanguage, loadLanguage, type Language, type Localization } fro
 
 export interface LocalizedProps {
   speech: Localization;
-  /** chosen false: it is not the reader who chose. */
+  /** If chosen is false, the language was not the reader's choice. */
   choose: (l: Language, chosen?: boolean) => void;
 }
 

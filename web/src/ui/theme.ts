@@ -1,7 +1,7 @@
 /** The look of the application around an embedded page. */
 export interface Theme { primaryColor: string | null; borderRadius: string | null }
 
-/** Sets the color of the page, so that text stays legible on it and in it. */
+/** Sets the page's color and corners from the embedding application's theme. */
 export function paint(primaryColor: string | null | undefined): void {
   const root = document.documentElement;
   const colour = /^#([0-9a-f]{6}|[0-9a-f]{3})$/i.exec(primaryColor ?? "")?.[1];
@@ -16,7 +16,7 @@ export function paint(primaryColor: string | null | undefined): void {
   root.classList.add("themed");
 }
 
-/** Sets the color and the corners of the page to those of the embedding application. */
+/** Applies the embedding application's color and corners to the page. */
 export function paintTheme(theme: Theme | null): void {
   paint(theme?.primaryColor);
   const radius = /^(\d{1,2}(?:\.\d+)?)(px|rem|em)?$/.exec(theme?.borderRadius ?? "");

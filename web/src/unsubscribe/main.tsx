@@ -3,7 +3,7 @@ import { ApiError, request } from "../ui/http";
 import { LanguageChoice, StatusIcon, Title } from "../ui/parts";
 import { start, tokenFromPath, type LocalizedProps } from "../ui/start";
 
-/** Ends the notifications of the person who got the link. Only the button does: mail programs open links on their own. */
+/** Unsubscribes the person who received the link. Only the button does: mail programs open links on their own. */
 function Unsubscribe({ speech, choose }: LocalizedProps) {
   const { t } = speech;
   const [state, setState] = useState<"asking" | "busy" | "done" | "invalid" | "failed">("asking");

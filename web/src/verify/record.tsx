@@ -25,7 +25,7 @@ export function Facts({ record: r, say, when, file, stampedAt }: Shown & { file:
   );
 }
 
-/** How the service knew who signed. */
+/** How the service identified the signer. */
 function identified(s: RecordSigner, say: VerifyTranslate): string {
   if (!s.verifiedAt) return s.host ? say("hostedBy", s.host) : say("byLink");
   return say(s.authMethod === "sms_otp" ? "bySMS" : "byMail");
@@ -81,7 +81,7 @@ function entered(v: RecordValue, say: VerifyTranslate): string {
 }
 
 /**
- * Returns the actors' names by event number: after an event that replaces a signer, the signer's acts are those of the
+ * Returns the actors' names by event number: after an event that replaces a signer, the signer's events belong to the
  * new person.
  */
 function actorNames(r: SealRecord): Map<number, string> {

@@ -13,7 +13,7 @@ export interface RecordSigner { id: string; name: string; email: string; authMet
   kind?: "approver" | "viewer" | "in_person"; host?: { name: string; email: string }; witnessFor?: string;
 }
 
-/** Who was to sign until another person took the place. */
+/** The earlier signer, who was replaced. */
 export interface PreviousSigner { name: string; email: string; until: string; reason?: string }
 
 export interface RecordValue { fieldId: string; signerId: string; kind: string; page: number; text?: string; checked?: boolean; imageSha256?: string }
