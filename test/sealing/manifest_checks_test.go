@@ -88,13 +88,13 @@ func TestChecksOfTheChain(t *testing.T) {
 	require.ErrorContains(t, manifest.CheckChain(unsigned, head, sealkit.EnvelopeID), "its 1 events do not complete")
 	later, head := made(signed)
 	require.ErrorContains(t, manifest.CheckChain(later, head, sealkit.EnvelopeID), "does not begin with")
-	require.ErrorContains(t, manifest.CheckChain(events, strings.Repeat("0", 64), sealkit.EnvelopeID), "does not end where")
-	require.ErrorContains(t, manifest.CheckChain(events, m.Audit.Head, "other"), "event 1 is of another envelope")
+	require.ErrorContains(t, manifest.CheckChain(events, strings.Repeat("0", 64), sealkit.EnvelopeID), "its last hash differs")
+	require.ErrorContains(t, manifest.CheckChain(events, m.Audit.Head, "other"), "event 1 belongs to another envelope")
 	require.ErrorContains(t, manifest.CheckChain(events[1:], m.Audit.Head, sealkit.EnvelopeID), "event 1 has number 2")
 	require.ErrorContains(t, manifest.CheckChain(nil, strings.Repeat("0", 64), sealkit.EnvelopeID), "its 0 events")
 	for i, change := range []struct{ was, is, says string }{
 		{"app:x", "app:y", "event 1 was changed"},
-		{`"prevHash":"`, `"prevHash":"0`, "event 2 does not follow"},
+		{`"prevHash":"`, `"prevHash":"0`, "event 2 does not continue"},
 		{`"seq":3`, `"seq":4`, "event 3 has number 4"},
 		{`{`, `[{`, "event 4 cannot be read"},
 	} {
