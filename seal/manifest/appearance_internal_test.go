@@ -24,15 +24,15 @@ func TestCheckAppearance_FinishedPages_AreThoseOfTheTrail(t *testing.T) {
 		events []json.RawMessage
 		says   string
 	}{
-		"none":                     {nil, []json.RawMessage{signed("ada", "")}, ""},
-		"all":                      {pages, []json.RawMessage{other, signed("ada", digest), signed("bo", "")}, ""},
-		"not in the trail":         {pages, []json.RawMessage{signed("ada", "")}, "event 1, a signature for other pages"},
-		"not in the record":        {nil, []json.RawMessage{other, signed("ada", digest)}, "event 2, a signature for other pages"},
-		"one page less":            {pages[:1], []json.RawMessage{signed("ada", digest)}, "for other pages"},
-		"of another signer":        {pages, []json.RawMessage{signed("bo", digest)}, "for other pages"},
-		"of nobody who has signed": {pages, []json.RawMessage{signed("bo", "")}, "somebody who has not signed"},
-		"no event":                 {nil, []json.RawMessage{json.RawMessage(`{"event":"signer.signed","detail":[]}`)}, "event 1 cannot be read"},
-		"no view":                  {nil, []json.RawMessage{other, json.RawMessage(`{"event":"page_viewed","detail":[]}`)}, "event 2 cannot be read"},
+		"none":                {nil, []json.RawMessage{signed("ada", "")}, ""},
+		"all":                 {pages, []json.RawMessage{other, signed("ada", digest), signed("bo", "")}, ""},
+		"not in the trail":    {pages, []json.RawMessage{signed("ada", "")}, "event 1 is a signature for pages other than"},
+		"not in the record":   {nil, []json.RawMessage{other, signed("ada", digest)}, "event 2 is a signature for pages other than"},
+		"one page less":       {pages[:1], []json.RawMessage{signed("ada", digest)}, "for pages other than"},
+		"of another signer":   {pages, []json.RawMessage{signed("bo", digest)}, "for pages other than"},
+		"without a signature": {pages, []json.RawMessage{signed("bo", "")}, "a person who has not signed"},
+		"no event":            {nil, []json.RawMessage{json.RawMessage(`{"event":"signer.signed","detail":[]}`)}, "event 1 cannot be read"},
+		"no view":             {nil, []json.RawMessage{other, json.RawMessage(`{"event":"page_viewed","detail":[]}`)}, "event 2 cannot be read"},
 	} {
 		m := &Manifest{Document: "d", Appearance: &Appearance{Finished: c.pages}, Audit: Audit{Events: c.events}}
 		if err := m.checkAppearance(); c.says == "" {
@@ -93,5 +93,5 @@ func TestCheckDocuments_PreparedButNotNamed_IsRejected(t *testing.T) {
 	chain := chainEvents{added: []event{added}, prepared: map[string]string{"d": "p"}}
 	require.NoError(t, m.checkDocuments(chain))
 	chain.prepared["other"] = "q"
-	require.ErrorContains(t, m.checkDocuments(chain), "prepared that it does not name")
+	require.ErrorContains(t, m.checkDocuments(chain), "prepares a document that it does not list")
 }
