@@ -12,7 +12,7 @@ import (
 	"countersign/models"
 )
 
-func TestAppInTheConsole(t *testing.T) {
+func TestConsoleApp(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		admin, viewer := s.person(t, models.RoleAdmin), s.person(t, models.RoleViewer)
@@ -28,7 +28,7 @@ func TestAppInTheConsole(t *testing.T) {
 	})
 }
 
-func TestClientSecretsInTheConsole(t *testing.T) {
+func TestConsoleClientSecrets(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		admin, support := s.person(t, models.RoleAdmin), s.person(t, models.RoleSupport)
@@ -84,9 +84,9 @@ func TestClientSecretsInTheConsole(t *testing.T) {
 	})
 }
 
-// TestSecondFactorGuardsSecrets checks that a user with a second factor must use it to manage secrets, and that a
+// TestClientSecrets_RequireSecondFactor checks that a user with a second factor must use it to manage secrets, and that a
 // console that requires a second factor denies administrators who have none.
-func TestSecondFactorGuardsSecrets(t *testing.T) {
+func TestClientSecrets_RequireSecondFactor(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c, secret, _ := s.enrolled(t, models.RoleAdmin)
@@ -98,9 +98,9 @@ func TestSecondFactorGuardsSecrets(t *testing.T) {
 	strict.person(t, models.RoleAdmin).post("/v1/console/client-secrets", object{"password": password}).refused(403, "second_factor_required")
 }
 
-// TestWebhooksKeepTheOldClientSecret checks that endpoints without their own secret keep the signature of the old
-// secret, beside that of the new one, until the overlap ends.
-func TestWebhooksKeepTheOldClientSecret(t *testing.T) {
+// TestClientSecretRotation_KeepsWebhookSignature checks that deliveries to endpoints without their own secret are
+// signed with the old and the new client secret until the overlap ends.
+func TestClientSecretRotation_KeepsWebhookSignature(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)

@@ -106,9 +106,9 @@ func TestBranding(t *testing.T) {
 	})
 }
 
-// TestBadBranding: everything that is wrong is named, a colour with its contrast, and
-// nothing of the request is kept.
-func TestBadBranding(t *testing.T) {
+// TestBranding_RejectsInvalidValues checks that every problem is named, including the contrast of a color, and that
+// nothing of the request is stored.
+func TestBranding_RejectsInvalidValues(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -174,9 +174,9 @@ func emptyPNG(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestWhoMayChangeBranding: viewers see it, admins change it, and a client of some tenants
-// has no other's.
-func TestWhoMayChangeBranding(t *testing.T) {
+// TestBranding_Permissions checks that viewers can read it, that admins can change it, and that a client limited to
+// some tenants cannot access that of others.
+func TestBranding_Permissions(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		const at = "/v1/tenants/acme/branding"

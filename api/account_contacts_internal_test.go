@@ -8,8 +8,9 @@ import (
 	"countersign/models"
 )
 
-// TestPhones: in the international form if they are possible, as given otherwise.
-func TestPhones(t *testing.T) {
+// TestPhoneNumbers_AreNormalized checks that possible numbers are stored in the international form, and others
+// unchanged.
+func TestPhoneNumbers_AreNormalized(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{`"+45 12 34 56 78"`: "+4512345678", `"12345"`: "12345", `"+1"`: "+1", `""`: "", `"  "`: "", "null": ""} {
 		got := phone(objectOf(t, `{"phone":`+text+`}`))

@@ -40,8 +40,8 @@ func TestEnvelopesByDay(t *testing.T) {
 	})
 }
 
-// TestPagesOfContacts checks that the link to the next page keeps the query.
-func TestPagesOfContacts(t *testing.T) {
+// TestContacts_NextPageKeepsTheQuery checks that the link to the next page keeps the query.
+func TestContacts_NextPageKeepsTheQuery(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.signIn(t, models.RoleAdmin)
@@ -97,9 +97,9 @@ func TestContactsAndUsage(t *testing.T) {
 	})
 }
 
-// TestPhonesAreUnderstoodOrRefused: a number that can be is brought into one form; one that cannot be is refused,
-// however it is written.
-func TestPhonesAreUnderstoodOrRefused(t *testing.T) {
+// TestPhoneNumbers_NormalizedOrRejected checks that a possible number is normalized, and that any other is rejected in
+// every notation.
+func TestPhoneNumbers_NormalizedOrRejected(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -116,9 +116,8 @@ func TestPhonesAreUnderstoodOrRefused(t *testing.T) {
 	}
 }
 
-// TestContactsKeepTheirPhone: a request that does not mention the phone number
-// does not erase it; null does.
-func TestContactsKeepTheirPhone(t *testing.T) {
+// TestContacts_KeepTheirPhone checks that a request without the phone number keeps it, and that null deletes it.
+func TestContacts_KeepTheirPhone(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -133,8 +132,8 @@ func TestContactsKeepTheirPhone(t *testing.T) {
 	})
 }
 
-// TestContactsArePaged checks that a truncated list reports the truncation.
-func TestContactsArePaged(t *testing.T) {
+// TestContacts_ReportTruncation checks that a truncated list reports the truncation.
+func TestContacts_ReportTruncation(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)

@@ -94,8 +94,8 @@ func TestSecondFactor(t *testing.T) {
 	})
 }
 
-// TestACodeIsTakenOnce: of many at the same time one gets in.
-func TestACodeIsTakenOnce(t *testing.T) {
+// TestSecondFactor_CodeIsAcceptedOnce checks that only one of many concurrent sign-ins with the same code succeeds.
+func TestSecondFactor_CodeIsAcceptedOnce(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, secret, recovery := s.enrolled(t, models.RoleViewer)
@@ -116,7 +116,7 @@ func TestACodeIsTakenOnce(t *testing.T) {
 	})
 }
 
-func TestGuessingCodesIsLimited(t *testing.T) {
+func TestSecondFactor_GuessingIsLimited(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, secret, _ := s.enrolled(t, models.RoleViewer)
@@ -138,7 +138,7 @@ func TestGuessingCodesIsLimited(t *testing.T) {
 	})
 }
 
-func TestSecondFactorIsRequired(t *testing.T) {
+func TestSecondFactor_IsRequired(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.ConsoleTOTP = models.SecondFactorAdmins })
 	viewer := s.person(t, models.RoleViewer)
@@ -181,8 +181,8 @@ func TestLostPhone(t *testing.T) {
 	})
 }
 
-// TestSecondFactorIsEncrypted: the database shows no secret, and no recovery code.
-func TestSecondFactorIsEncrypted(t *testing.T) {
+// TestSecondFactor_IsEncrypted checks that the database contains neither secrets nor recovery codes in plain text.
+func TestSecondFactor_IsEncrypted(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	_, secret, recovery := s.enrolled(t, models.RoleViewer)

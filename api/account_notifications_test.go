@@ -15,8 +15,9 @@ import (
 
 const notificationsPath = "/v1/console/me/notifications"
 
-// TestNotificationSettings: each user has their own, and a change keeps what it does not name.
-func TestNotificationSettings(t *testing.T) {
+// TestNotificationSettings_ArePerUser checks that each user has separate settings, and that a change keeps the other
+// members.
+func TestNotificationSettings_ArePerUser(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		ada, bob := s.person(t, models.RoleViewer), s.person(t, models.RoleAdmin)
@@ -44,9 +45,9 @@ func TestNotificationSettings(t *testing.T) {
 	})
 }
 
-// TestUnsubscribe: the link of an email ends the notifications of its user without a login, and only when it is posted. It is
-// bounded in time, and good for nothing else.
-func TestUnsubscribe(t *testing.T) {
+// TestUnsubscribe_EndsNotifications checks that posting the link of an email ends the notifications of its user
+// without a login, that the link expires, and that it permits nothing else.
+func TestUnsubscribe_EndsNotifications(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		ada, bob, nobody := s.person(t, models.RoleSender), s.person(t, models.RoleSender), s.browser(t)

@@ -122,9 +122,9 @@ func answerOf(asked *answer, a *authenticator) object {
 	return object{"ceremony": asked.str("ceremony"), "credential": a.signs(asked.body)}
 }
 
-// TestPasskeys: several with names, at the sign-in and before changes, beside the
-// authenticator app and the recovery codes.
-func TestPasskeys(t *testing.T) {
+// TestPasskeys_SignInAndConfirm checks several named passkeys, at sign-in and to confirm changes, next to the
+// authenticator app and recovery codes.
+func TestPasskeys_SignInAndConfirm(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.person(t, models.RoleViewer), &client{t: t, s: s}
@@ -196,8 +196,8 @@ func TestPasskeys(t *testing.T) {
 	})
 }
 
-// TestAPasskeyConfirmsChanges checks that each change of the account requires a separate passkey response.
-func TestAPasskeyConfirmsChanges(t *testing.T) {
+// TestPasskeys_EachChangeNeedsAResponse checks that each change of the account requires a separate passkey response.
+func TestPasskeys_EachChangeNeedsAResponse(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c, key := s.person(t, models.RoleAdmin), newAuthenticator(t)
@@ -220,8 +220,8 @@ func TestAPasskeyConfirmsChanges(t *testing.T) {
 	}
 }
 
-// TestPasskeysThatAreRefused: each would let in somebody who does not hold the key, here and now.
-func TestPasskeysThatAreRefused(t *testing.T) {
+// TestPasskeys_RejectedResponses checks responses that do not prove that the user holds the key at this service now.
+func TestPasskeys_RejectedResponses(t *testing.T) {
 	t.Parallel()
 	log := &bytes.Buffer{}
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Log = slog.New(slog.NewTextHandler(lockedWriter{&sync.Mutex{}, log}, nil)) })
@@ -329,9 +329,9 @@ func TestPasskeysThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestPasskeysBySetting: they do where a second factor is required; an administrator
-// removes them with the others; guesses are counted; and an address without a name has none.
-func TestPasskeysBySetting(t *testing.T) {
+// TestPasskeys_RequiredSecondFactor checks that passkeys satisfy a required second factor, that an administrator can
+// remove them, that guesses are limited, and that a BASE_URL without a host name has none.
+func TestPasskeys_RequiredSecondFactor(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.ConsoleTOTP = models.SecondFactorRequired })
 	c, key := s.person(t, models.RoleViewer), newAuthenticator(t)

@@ -234,9 +234,9 @@ func eachDatabaseWithProvider(t *testing.T, test func(*testing.T, *service, *fak
 	}
 }
 
-// TestSignInAtTheProvider checks that a person with a role can sign in, always as the same user, with the current
+// TestProviderSignIn_WithRole checks that a person with a role can sign in, always as the same user, with the current
 // role.
-func TestSignInAtTheProvider(t *testing.T) {
+func TestProviderSignIn_WithRole(t *testing.T) {
 	t.Parallel()
 	eachDatabaseWithProvider(t, func(t *testing.T, s *service, p *fakeProvider) {
 		nobody := &client{t: t, s: s}
@@ -270,9 +270,9 @@ func TestSignInAtTheProvider(t *testing.T) {
 	})
 }
 
-// TestAnswersOfAProviderThatAreRefused: each would let in somebody whom the provider did
-// not vouch for, here, now, and to this service.
-func TestAnswersOfAProviderThatAreRefused(t *testing.T) {
+// TestProviderSignIn_RejectedResponses checks responses that do not prove that the provider vouches for the user at
+// this service now.
+func TestProviderSignIn_RejectedResponses(t *testing.T) {
 	t.Parallel()
 	s, p, log := withProvider(t, databases["sqlite"](t))
 	stranger, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -347,8 +347,9 @@ func TestAnswersOfAProviderThatAreRefused(t *testing.T) {
 	require.Contains(t, log.String(), "console user signed in")
 }
 
-// TestASignInBelongsToItsBrowser: what comes back counts once, soon, and where it began.
-func TestASignInBelongsToItsBrowser(t *testing.T) {
+// TestProviderSignIn_BelongsToItsBrowser checks that a response is accepted once, within minutes, and only in the
+// browser that started the sign-in.
+func TestProviderSignIn_BelongsToItsBrowser(t *testing.T) {
 	t.Parallel()
 	eachDatabaseWithProvider(t, func(t *testing.T, s *service, p *fakeProvider) {
 		browser, address := s.begin(t, object{})
@@ -408,8 +409,9 @@ func TestASignInBelongsToItsBrowser(t *testing.T) {
 	})
 }
 
-// TestConnectingIsLogged: connecting an account to the provider logs the user's ID and role, and no email address.
-func TestConnectingIsLogged(t *testing.T) {
+// TestLinkProvider_IsLogged checks that linking an account to the provider logs the user's ID and role, and no email
+// address.
+func TestLinkProvider_IsLogged(t *testing.T) {
 	t.Parallel()
 	s, p, log := withProvider(t, databases["sqlite"](t))
 	ada := s.person(t, models.RoleAdmin)
@@ -422,9 +424,9 @@ func TestConnectingIsLogged(t *testing.T) {
 	require.NotContains(t, log.String(), "other@example.com")
 }
 
-// TestNobodyIsTakenOver checks that only the owner of an account with a password can connect it with the provider, not
-// another person with the same address there.
-func TestNobodyIsTakenOver(t *testing.T) {
+// TestLinkProvider_OnlyByTheOwner checks that only the owner of an account with a password can link it to the
+// provider, not another person with the same address there.
+func TestLinkProvider_OnlyByTheOwner(t *testing.T) {
 	t.Parallel()
 	eachDatabaseWithProvider(t, func(t *testing.T, s *service, p *fakeProvider) {
 		ada := s.person(t, models.RoleAdmin)
@@ -470,8 +472,8 @@ func TestNobodyIsTakenOver(t *testing.T) {
 	})
 }
 
-// TestDisabledUsersStayOut: also those who had a password when they were disabled.
-func TestDisabledUsersStayOut(t *testing.T) {
+// TestProviderSignIn_DisabledUser checks that disabled users cannot sign in, including those who had a password.
+func TestProviderSignIn_DisabledUser(t *testing.T) {
 	t.Parallel()
 	eachDatabaseWithProvider(t, func(t *testing.T, s *service, p *fakeProvider) {
 		ada := s.withToken(t, s.atProvider(t, p))
@@ -499,9 +501,9 @@ func TestDisabledUsersStayOut(t *testing.T) {
 	})
 }
 
-// TestTheSecondFactorIsTheProviders checks that the service requires no second factor of its provider's users, and
+// TestProviderSignIn_NeedsNoSecondFactor checks that the service requires no second factor of its provider's users, and
 // requires a recent sign-in where others enter their password.
-func TestTheSecondFactorIsTheProviders(t *testing.T) {
+func TestProviderSignIn_NeedsNoSecondFactor(t *testing.T) {
 	t.Parallel()
 	var p *fakeProvider
 	s := onSQLite(t, func(cfg *api.Config) {
@@ -547,9 +549,9 @@ func TestTheSecondFactorIsTheProviders(t *testing.T) {
 	ahead.post("/v1/console/sessions/end", secret).refused(403, "sign_in_again")
 }
 
-// TestAnotherAccountIsAskedFor: whom the provider signs in at once with an account that is
-// refused here can choose another one.
-func TestAnotherAccountIsAskedFor(t *testing.T) {
+// TestProviderSignIn_ChoosesAnotherAccount checks that a user whom the provider signs in immediately with a rejected
+// account can choose another one.
+func TestProviderSignIn_ChoosesAnotherAccount(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		prompts []string // that the provider says it knows
@@ -583,8 +585,8 @@ func TestAnotherAccountIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestAProviderThatDoesNotAnswer checks that the service starts without its provider, reports the fault, and recovers.
-func TestAProviderThatDoesNotAnswer(t *testing.T) {
+// TestProviderUnavailable_Recovers checks that the service starts without its provider, reports the fault, and recovers.
+func TestProviderUnavailable_Recovers(t *testing.T) {
 	t.Parallel()
 	s, p, log := withProvider(t, databases["sqlite"](t))
 	nobody := &client{t: t, s: s}
@@ -642,8 +644,8 @@ func TestAProviderThatDoesNotAnswer(t *testing.T) {
 	without.person(t, models.RoleViewer).post(connectPath, object{"password": password}).refused(404, "not_found")
 }
 
-// TestClaimsOfTheUserinfo checks that claims can be in the userinfo response only, and that its subject must match.
-func TestClaimsOfTheUserinfo(t *testing.T) {
+// TestProviderClaims_FromUserinfo checks that claims can be in the userinfo response only, and that its subject must match.
+func TestProviderClaims_FromUserinfo(t *testing.T) {
 	t.Parallel()
 	s, p, _ := withProvider(t, databases["sqlite"](t))
 	p.change(func() {
@@ -660,9 +662,9 @@ func TestClaimsOfTheUserinfo(t *testing.T) {
 	s.atProvider(t, p).refused(403, "email_unverified")
 }
 
-// TestWhoseConsoleItIs: with more than one application it has to be said whose users the
-// provider's are, and a user of another is none.
-func TestWhoseConsoleItIs(t *testing.T) {
+// TestProviderSignIn_SeveralApps checks that with several apps the setting must name the app of the provider's users,
+// and that users of other apps cannot sign in.
+func TestProviderSignIn_SeveralApps(t *testing.T) {
 	t.Parallel()
 	s, p, _ := withProvider(t, databases["sqlite"](t))
 	ada := s.withToken(t, s.atProvider(t, p))
@@ -678,8 +680,8 @@ func TestWhoseConsoleItIs(t *testing.T) {
 	s.atProvider(t, p).refused(409, "application_unclear")
 }
 
-// TestGuessesAtTheProvidersAnswerAreCounted: by the address that they come from.
-func TestGuessesAtTheProvidersAnswerAreCounted(t *testing.T) {
+// TestProviderSignIn_GuessesAreLimited checks that guesses are limited by client address.
+func TestProviderSignIn_GuessesAreLimited(t *testing.T) {
 	t.Parallel()
 	s, _, _ := withProvider(t, databases["sqlite"](t))
 	nobody := &client{t: t, s: s}

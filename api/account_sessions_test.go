@@ -39,7 +39,7 @@ func (c *client) email() string {
 
 func (c *client) sessions() []any { c.t.Helper(); return list(c.get("/v1/console/sessions").want(200)) }
 
-func TestSignOutEndsAtTheServer(t *testing.T) {
+func TestSignOut_EndsTheSessionAtTheServer(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		one := s.person(t, models.RoleAdmin)
@@ -53,7 +53,7 @@ func TestSignOutEndsAtTheServer(t *testing.T) {
 	})
 }
 
-func TestIdleSessionsEnd(t *testing.T) {
+func TestConsoleSessions_EndWhenIdle(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		idle := s.cfg.ConsoleIdle
@@ -76,7 +76,7 @@ func TestIdleSessionsEnd(t *testing.T) {
 	})
 }
 
-func TestOwnSessions(t *testing.T) {
+func TestConsoleSessions_Own(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		const end = "/v1/console/sessions/end"
@@ -121,7 +121,7 @@ func TestOwnSessions(t *testing.T) {
 	})
 }
 
-func TestAdministratorsEndSessions(t *testing.T) {
+func TestConsoleSessions_EndedByAdministrators(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		admin, user := s.person(t, models.RoleAdmin), s.person(t, models.RoleSupport)
@@ -138,7 +138,7 @@ func TestAdministratorsEndSessions(t *testing.T) {
 	})
 }
 
-func TestOwnPassword(t *testing.T) {
+func TestChangePassword_Own(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		const change = "/v1/console/password"
@@ -161,7 +161,7 @@ func TestOwnPassword(t *testing.T) {
 	})
 }
 
-func TestGuessablePasswords(t *testing.T) {
+func TestChangePassword_RejectsGuessable(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "leaked.txt")
 	leaked := fmt.Sprintf("%X:3\r\n", sha1.Sum([]byte("leaked long ago")))
@@ -189,9 +189,9 @@ func TestGuessablePasswords(t *testing.T) {
 	require.Contains(t, a.body["errors"], "newPassword")
 }
 
-// TestSignInsAreLogged checks that sign-ins are logged with the user's id and the method, and without secrets and
+// TestSignIn_IsLogged checks that sign-ins are logged with the user's id and the method, and without secrets and
 // addresses.
-func TestSignInsAreLogged(t *testing.T) {
+func TestSignIn_IsLogged(t *testing.T) {
 	t.Parallel()
 	var log logBuffer
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Log = slog.New(slog.NewTextHandler(&log, nil)) })
@@ -265,7 +265,7 @@ func databaseFiles(t *testing.T, s *service) (out []string) {
 	return out
 }
 
-func TestLoginIsThrottled(t *testing.T) {
+func TestSignIn_IsThrottled(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		s.signIn(t, models.RoleViewer)

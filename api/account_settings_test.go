@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestSettingsHold(t *testing.T) {
+func TestSettings_TakeEffect(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -41,9 +41,8 @@ func TestSettingsHold(t *testing.T) {
 	})
 }
 
-// TestSettingsAreChangedOneByOne: a client that knows some settings does not
-// take back the others.
-func TestSettingsAreChangedOneByOne(t *testing.T) {
+// TestSettings_ChangeOnlyNamedMembers checks that a client that knows some settings does not reset the others.
+func TestSettings_ChangeOnlyNamedMembers(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -77,9 +76,9 @@ func TestSettingsAreChangedOneByOne(t *testing.T) {
 	})
 }
 
-// TestMailSettings: a tenant chooses the language of its mails, where answers
-// go, and who learns of what went wrong.
-func TestMailSettings(t *testing.T) {
+// TestSettings_OfMails checks that a tenant sets the language of its emails, the reply address, and the contact for
+// problems.
+func TestSettings_OfMails(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)

@@ -13,7 +13,7 @@ import (
 	"countersign/models"
 )
 
-func TestAdministratorsChangeUsers(t *testing.T) {
+func TestConsoleUsers_ChangedByAdministrators(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		admin, other := s.person(t, models.RoleAdmin), s.person(t, models.RoleViewer)
@@ -52,7 +52,7 @@ func TestAdministratorsChangeUsers(t *testing.T) {
 	})
 }
 
-func TestUsersAreListedWithTheirSessions(t *testing.T) {
+func TestConsoleUsers_ListedWithSessions(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		admin := s.person(t, models.RoleAdmin)
@@ -70,8 +70,8 @@ func TestUsersAreListedWithTheirSessions(t *testing.T) {
 	})
 }
 
-// TestAdministrationIsLogged: who did what, without the secrets.
-func TestAdministrationIsLogged(t *testing.T) {
+// TestConsoleUsers_ChangesAreLogged checks that changes are logged with user and administrator, without secrets.
+func TestConsoleUsers_ChangesAreLogged(t *testing.T) {
 	t.Parallel()
 	log := &logBuffer{}
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Log = slog.New(slog.NewTextHandler(log, nil)) })
@@ -126,7 +126,7 @@ func TestConsoleUsersAndRoles(t *testing.T) {
 		require.True(t, strings.HasPrefix(log[len(log)-1].(object)["actor"].(string), "user:"), "the audit trail names the person")
 
 		// A console token is valid only for the console.
-		admin.get("/v1/envelopes?tenantId=acme").want(200) // and envelopes, see TestRolesOnEnvelopes
+		admin.get("/v1/envelopes?tenantId=acme").want(200) // and envelopes, see TestEnvelopes_Roles
 		admin.get("/v1/webhooks").refused(401, "unauthorized")
 
 		made := admin.post("/v1/console/users", object{"email": "new@example.com", "name": "New", "password": password, "role": "viewer"}).want(201)

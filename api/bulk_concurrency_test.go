@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBulkLimit: requests with rows are worked on up to their bytes together, and of each app one.
-func TestBulkLimit(t *testing.T) {
+// TestBulkLimit_BytesAndRequestsPerApp checks that requests with rows are limited by their total bytes, and to one for
+// each app.
+func TestBulkLimit_BytesAndRequestsPerApp(t *testing.T) {
 	t.Parallel()
 	limited := newBulkLimit()
 	take := func(app uuid.UUID, wait time.Duration) func() {

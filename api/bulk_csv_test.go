@@ -13,8 +13,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestBulkSendFromATable: the same from CSV, with the faults by the names of columns.
-func TestBulkSendFromATable(t *testing.T) {
+// TestBulkSend_FromCSV checks that CSV has the same result as JSON, and that errors name the columns.
+func TestBulkSend_FromCSV(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)

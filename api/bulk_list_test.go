@@ -10,9 +10,9 @@ import (
 	"countersign/models"
 )
 
-// TestBulkSendsAreListed checks that bulk sends are listed newest first, with their counts, by tenant and page, and
+// TestBulkSends_AreListed checks that bulk sends are listed newest first, with their counts, by tenant and page, and
 // only to their app.
-func TestBulkSendsAreListed(t *testing.T) {
+func TestBulkSends_AreListed(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)

@@ -79,9 +79,9 @@ func faultsOf(a *answer) (out []string) {
 	return out
 }
 
-// TestBulkSend: rows are accepted, shown with their numbers, listed, paused, resumed,
-// cancelled; a repeated request is answered as the first.
-func TestBulkSend(t *testing.T) {
+// TestBulkSend_Lifecycle checks that a bulk send is accepted, returned with its counts, listed, paused, resumed and
+// canceled, and that a retry gets the original response.
+func TestBulkSend_Lifecycle(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -136,8 +136,8 @@ func TestBulkSend(t *testing.T) {
 	})
 }
 
-// TestBulkSendRefused checks that the faults of all rows are reported by row and column, and that nothing is stored.
-func TestBulkSendRefused(t *testing.T) {
+// TestBulkSend_RejectsInvalidRows checks that the faults of all rows are reported by row and column, and that nothing is stored.
+func TestBulkSend_RejectsInvalidRows(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -237,8 +237,9 @@ func TestBulkSendRefused(t *testing.T) {
 	})
 }
 
-// TestBulkSendsReserveTheirEnvelopes: a plan with a bound has them reserved, which usage shows.
-func TestBulkSendsReserveTheirEnvelopes(t *testing.T) {
+// TestBulkSend_ReservesEnvelopes checks that a bulk send of a limited plan reserves its envelopes, which the usage
+// shows.
+func TestBulkSend_ReservesEnvelopes(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -268,9 +269,9 @@ func TestBulkSendsReserveTheirEnvelopes(t *testing.T) {
 	assert.Equal(t, []any{0.0, float64(len(rows) - 1)}, usage())
 }
 
-// TestBulkSendEnds checks that failed rows report their error and can be retried, and that subscribers are notified of
+// TestBulkSend_FailedRowsCanBeRetried checks that failed rows report their error and can be retried, and that subscribers are notified of
 // the end.
-func TestBulkSendEnds(t *testing.T) {
+func TestBulkSend_FailedRowsCanBeRetried(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -313,8 +314,8 @@ func TestBulkSendEnds(t *testing.T) {
 	})
 }
 
-// TestBulkSendRoles: a sender sends, a viewer only looks.
-func TestBulkSendRoles(t *testing.T) {
+// TestBulkSend_Permissions checks that a sender can send and a viewer only read.
+func TestBulkSend_Permissions(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)

@@ -21,8 +21,9 @@ func (c *client) builder(e *answer, features object) (*answer, *client) {
 	return made, &client{t: c.t, s: c.s, token: made.str("sessionToken")}
 }
 
-// TestBuilderSessions: a page prepares its draft and nothing else, until the session or the draft ends.
-func TestBuilderSessions(t *testing.T) {
+// TestBuilderSession_PreparesItsDraft checks that a session can only prepare its draft, until the session or the draft
+// ends.
+func TestBuilderSession_PreparesItsDraft(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -80,8 +81,9 @@ func TestBuilderSessions(t *testing.T) {
 	})
 }
 
-// TestBuilderSessionsOfTenants: a client of some tenants makes sessions for drafts of theirs.
-func TestBuilderSessionsOfTenants(t *testing.T) {
+// TestBuilderSession_TenantRestriction checks that a client limited to some tenants can create sessions only for their
+// drafts.
+func TestBuilderSession_TenantRestriction(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -100,8 +102,8 @@ func TestBuilderSessionsOfTenants(t *testing.T) {
 	require.Equal(t, "https://app.example.com/x", open.body["returnUrl"])
 }
 
-// TestBuilderFeatures checks that the server enforces the features of a session.
-func TestBuilderFeatures(t *testing.T) {
+// TestBuilderSession_FeaturesAreEnforced checks that the server enforces the features of a session.
+func TestBuilderSession_FeaturesAreEnforced(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -164,8 +166,8 @@ func TestBuilderFeatures(t *testing.T) {
 	require.Contains(t, string(c.get(at).want(200).raw), "builder:", "the trail names the session")
 }
 
-// TestBuilderSessionsReachNothingElse tries every call of the contract with the token of a builder session.
-func TestBuilderSessionsReachNothingElse(t *testing.T) {
+// TestBuilderSession_HasNoOtherAccess tries every call of the contract with the token of a builder session.
+func TestBuilderSession_HasNoOtherAccess(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -200,8 +202,9 @@ func TestBuilderSessionsReachNothingElse(t *testing.T) {
 	(&client{t: t, s: s, token: "builder_x"}).get("/v1/envelopes/"+e.str("id")).refused(401, "unauthorized")
 }
 
-// TestBuilderSessionsOfTemplates: a page edits its template and nothing else, until the session or the template ends.
-func TestBuilderSessionsOfTemplates(t *testing.T) {
+// TestTemplateBuilderSession_EditsItsTemplate checks that a session can only edit its template, until the session or
+// the template ends.
+func TestTemplateBuilderSession_EditsItsTemplate(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -247,8 +250,9 @@ func TestBuilderSessionsOfTemplates(t *testing.T) {
 	})
 }
 
-// TestBuilderSessionsOfTenantsTemplates: a session is of the tenant whose template it is; null is for one of all tenants.
-func TestBuilderSessionsOfTenantsTemplates(t *testing.T) {
+// TestTemplateBuilderSession_HasTheTemplatesTenant checks that the tenant of a session is that of the template; null
+// means a template for all tenants.
+func TestTemplateBuilderSession_HasTheTemplatesTenant(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -278,8 +282,8 @@ func TestBuilderSessionsOfTenantsTemplates(t *testing.T) {
 	c.post("/v1/embedded/builder-sessions", in).refused(403, "tenant_forbidden")
 }
 
-// TestBuilderFeaturesOfTemplates checks that the server enforces the features of a session for a template.
-func TestBuilderFeaturesOfTemplates(t *testing.T) {
+// TestTemplateBuilderSession_FeaturesAreEnforced checks that the server enforces the features of a session for a template.
+func TestTemplateBuilderSession_FeaturesAreEnforced(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -315,8 +319,8 @@ func TestBuilderFeaturesOfTemplates(t *testing.T) {
 	all.upload(http.MethodPatch, at, object{"documents": []object{{"id": document}}}, kit.OnePage()).want(200)
 }
 
-// TestBuilderSessionsOfTemplatesReachNothingElse tries every call of the contract with the token of a session for a template.
-func TestBuilderSessionsOfTemplatesReachNothingElse(t *testing.T) {
+// TestTemplateBuilderSession_HasNoOtherAccess tries every call of the contract with the token of a session for a template.
+func TestTemplateBuilderSession_HasNoOtherAccess(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -352,8 +356,8 @@ func TestBuilderSessionsOfTemplatesReachNothingElse(t *testing.T) {
 	c.get("/v1/templates/" + template.str("id")).want(200)
 }
 
-// TestDocumentsOfATemplate: an edit orders, renames, removes and adds them.
-func TestDocumentsOfATemplate(t *testing.T) {
+// TestTemplateDocuments_AreEdited checks that an edit can reorder, rename, remove and add documents.
+func TestTemplateDocuments_AreEdited(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)

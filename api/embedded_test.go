@@ -101,9 +101,9 @@ func TestEmbeddedSessions(t *testing.T) {
 	})
 }
 
-// TestEmbeddedSessionsOutliveLinks checks that signing is possible until the session ends, even if the signer's link
+// TestEmbeddedSession_OutlivesTheLink checks that signing is possible until the session ends, even if the signer's link
 // ends earlier, which is not renewed without an email.
-func TestEmbeddedSessionsOutliveLinks(t *testing.T) {
+func TestEmbeddedSession_OutlivesTheLink(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		data := contract()
@@ -152,9 +152,9 @@ func TestEmbeddedOnLocalhostInDevelopment(t *testing.T) {
 	}).want(201)
 }
 
-// TestBoundsOfEmbeddedSessions: a session lasts from one minute to two hours, half an hour unless said otherwise, and
-// has addresses of at most 2,048 characters.
-func TestBoundsOfEmbeddedSessions(t *testing.T) {
+// TestEmbeddedSession_Limits checks that a session lasts from one minute to two hours, by default half an hour, and
+// that its addresses have at most 2,048 characters.
+func TestEmbeddedSession_Limits(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)

@@ -45,8 +45,9 @@ func (s *service) enters(t *testing.T, login object) *client {
 	return c
 }
 
-// TestConsoleNamesOwners: a list shows who sent an envelope and what happened last; an application's envelope has no owner.
-func TestConsoleNamesOwners(t *testing.T) {
+// TestConsoleEnvelopes_NameOwners checks that a list has the sender and the last event of each envelope, and that an
+// application's envelope has no owner.
+func TestConsoleEnvelopes_NameOwners(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		sam := s.person(t, models.RoleSender)
@@ -114,9 +115,8 @@ func TestConsoleEnvelopes(t *testing.T) {
 	})
 }
 
-// TestASenderSeesThatSealingFails: the envelope says so until it is sealed or
-// closed, and says nothing of it else.
-func TestASenderSeesThatSealingFails(t *testing.T) {
+// TestSealingProblem_IsShownToTheSender checks that the envelope has the problem until it is sealed or closed.
+func TestSealingProblem_IsShownToTheSender(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -161,9 +161,8 @@ func (p *purgingStore) Open(ctx context.Context, key string) (*blob.File, error)
 	return p.Store.Open(ctx, key)
 }
 
-// TestUndeliveredMailIsShown: a refused invitation is seen in the list, until a
-// later mail went out.
-func TestUndeliveredMailIsShown(t *testing.T) {
+// TestUndeliveredMail_IsListed checks that a rejected invitation is listed until a later email was sent.
+func TestUndeliveredMail_IsListed(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -197,9 +196,9 @@ func TestUndeliveredMailIsShown(t *testing.T) {
 	})
 }
 
-// TestWhatTheConsoleTells: how an envelope ended, its mails, its deliveries and
-// the state of the endpoint that they went to.
-func TestWhatTheConsoleTells(t *testing.T) {
+// TestConsoleEnvelope_Details checks the outcome of an envelope, its emails, its deliveries and the state of their
+// endpoint.
+func TestConsoleEnvelope_Details(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)

@@ -31,9 +31,9 @@ func (c *client) refusedLink(token, code string) {
 	c.get("/v1/signing/"+token).refused(401, code)
 }
 
-// TestReplacedSigners: the new person signs in the place of the one before, whose link
-// ends at once; both are named, but not in the audit chain.
-func TestReplacedSigners(t *testing.T) {
+// TestReplaceSigner_EndsTheFormerLink checks that the new signer takes the former one's place, whose link ends
+// immediately, and that both names are returned without being in the audit chain.
+func TestReplaceSigner_EndsTheFormerLink(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.client(t), &client{t: t, s: s}
@@ -113,8 +113,9 @@ func (s *service) outbox(t *testing.T, envelope string, kind models.OutboxKind) 
 	return n
 }
 
-// TestInvitationsAgain: five an hour for each signer, each with a new link.
-func TestInvitationsAgain(t *testing.T) {
+// TestResendInvitation_IsLimited checks that invitations can be resent five times an hour for each signer, each with a
+// new link.
+func TestResendInvitation_IsLimited(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c, nobody := s.client(t), &client{t: t, s: s}
@@ -177,8 +178,8 @@ func TestSigningLinks(t *testing.T) {
 	s.signIn(t, models.RoleSupport).post(at, nil).refused(403, "role_forbidden")
 }
 
-// TestDeadlinesMove checks that emailed links follow a changed deadline.
-func TestDeadlinesMove(t *testing.T) {
+// TestReschedule_ExtendsLinks checks that emailed links follow a changed deadline.
+func TestReschedule_ExtendsLinks(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.client(t), &client{t: t, s: s}
@@ -254,8 +255,8 @@ func TestExtendWhileExpiring(t *testing.T) {
 	})
 }
 
-// TestReplaceWhileSigning: the one before signs, or the new one does; never both.
-func TestReplaceWhileSigning(t *testing.T) {
+// TestReplaceSigner_WhileSigning checks that either the former or the new signer signs, never both.
+func TestReplaceSigner_WhileSigning(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.client(t), &client{t: t, s: s}
@@ -327,8 +328,9 @@ func TestDelegation(t *testing.T) {
 	})
 }
 
-// TestDelegateWhileVoiding: one of the two is first, and the other sees it.
-func TestDelegateWhileVoiding(t *testing.T) {
+// TestDelegate_WhileVoiding checks that one of the two actions comes first, and that the other gets an error or its
+// effect.
+func TestDelegate_WhileVoiding(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.client(t), &client{t: t, s: s}
@@ -355,9 +357,9 @@ func TestDelegateWhileVoiding(t *testing.T) {
 	})
 }
 
-// TestCopiesAgain: the sealed files go again to an address of the envelope, while
-// there are any, five times an hour.
-func TestCopiesAgain(t *testing.T) {
+// TestResendCopies_IsLimited checks that the sealed files are resent to an address of the envelope while they exist,
+// five times an hour.
+func TestResendCopies_IsLimited(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)

@@ -46,9 +46,9 @@ func twoOfAll() object {
 	}
 }
 
-// TestDraftsAreEdited checks that a merge patch changes only the members that it names, that null is the default, and
+// TestEditDraft_MergePatch checks that a merge patch changes only the members that it names, that null is the default, and
 // that edits are recorded once, when the draft is sent.
-func TestDraftsAreEdited(t *testing.T) {
+func TestEditDraft_MergePatch(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -146,8 +146,8 @@ func fieldsDigest(t *testing.T, e *answer) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// TestDraftsThatAreNotEdited checks that a draft without edits records no preparation.
-func TestDraftsThatAreNotEdited(t *testing.T) {
+// TestUneditedDraft_RecordsNoPreparation checks that a draft without edits records no preparation.
+func TestUneditedDraft_RecordsNoPreparation(t *testing.T) {
 	t.Parallel()
 	e, _ := onSQLite(t, nil).client(t).sent(contract())
 	require.NotContains(t, e.eventNames(), "draft.prepared")
@@ -156,9 +156,9 @@ func TestDraftsThatAreNotEdited(t *testing.T) {
 	}
 }
 
-// TestDocumentsOfADraft are renamed, moved and removed; fields go with theirs, and so
-// does the file.
-func TestDocumentsOfADraft(t *testing.T) {
+// TestDraftDocuments_AreEdited checks that documents are renamed, moved and removed, and that a removed document's
+// fields and file are removed.
+func TestDraftDocuments_AreEdited(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -203,8 +203,8 @@ func TestDocumentsOfADraft(t *testing.T) {
 	})
 }
 
-// TestDeletedDrafts are found by nobody, and leave nothing of what people wrote.
-func TestDeletedDrafts(t *testing.T) {
+// TestDeleteDraft_RemovesContents checks that deleted drafts are not found, and that none of their texts remain.
+func TestDeleteDraft_RemovesContents(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)

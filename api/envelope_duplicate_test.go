@@ -13,8 +13,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestDuplicateEnvelope: the copy is a draft with all that the sender made, of an envelope in any state, and lives on its own.
-func TestDuplicateEnvelope(t *testing.T) {
+// TestDuplicateEnvelope_CreatesADraft checks that the copy of an envelope in any state is an independent draft with
+// everything that the sender entered.
+func TestDuplicateEnvelope_CreatesADraft(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)

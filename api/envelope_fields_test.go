@@ -60,8 +60,8 @@ func byName(fields []any) map[string]object {
 	return out
 }
 
-// TestDefaultsOfBoxes: a checkbox takes its default as a boolean or as its text, and nothing else.
-func TestDefaultsOfBoxes(t *testing.T) {
+// TestCheckboxDefault checks that a checkbox accepts a boolean default, or its text, and nothing else.
+func TestCheckboxDefault(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -162,9 +162,9 @@ func TestEveryType(t *testing.T) {
 	})
 }
 
-// TestPlainEnvelopesStayPlain checks that an envelope without additions is returned with the members of the original
+// TestPlainEnvelope_HasOnlyOriginalMembers checks that an envelope without additions is returned with the members of the original
 // interface.
-func TestPlainEnvelopesStayPlain(t *testing.T) {
+func TestPlainEnvelope_HasOnlyOriginalMembers(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c, nobody := s.client(t), &client{t: t, s: s}
@@ -184,8 +184,8 @@ func TestPlainEnvelopesStayPlain(t *testing.T) {
 	require.Equal(t, object{"text_1": "yes"}, c.get("/v1/envelopes/"+e.str("id")+"/values").want(200).body)
 }
 
-// TestAnchors: fields stand where their text is, in each of the requests that take fields.
-func TestAnchors(t *testing.T) {
+// TestAnchors_PlaceFields checks that fields are placed at their text in each request that accepts fields.
+func TestAnchors_PlaceFields(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFieldsOfTags: what a tag says reaches the field; what no field can be is
-// refused with the tag and its page.
-func TestFieldsOfTags(t *testing.T) {
+// TestTextTags_CreateFields checks that the attributes of a tag reach the field, and that an impossible one is
+// rejected with tag and page.
+func TestTextTags_CreateFields(t *testing.T) {
 	t.Parallel()
 	app := onSQLite(t, nil).client(t)
 	tagged := func(tag string) *answer {
@@ -51,9 +51,9 @@ func TestFieldsOfTags(t *testing.T) {
 	tagged("{{a;role=r1;condition=Nobody:x}}").want(400)
 }
 
-// TestFieldsOfForms: a widget becomes a field with what its form says of it, and the
-// form leaves the document.
-func TestFieldsOfForms(t *testing.T) {
+// TestForms_CreateFields checks that a widget becomes a field with the attributes of its form, and that the form is
+// removed.
+func TestForms_CreateFields(t *testing.T) {
 	t.Parallel()
 	app := onSQLite(t, nil).client(t)
 	const at = "<</Type/Annot/Subtype/Widget/Rect[100 700 200 720]"

@@ -9,8 +9,9 @@ import (
 	"countersign/models"
 )
 
-// TestConsoleHome: the start page counts what its lists show, of the tenants that the caller may see.
-func TestConsoleHome(t *testing.T) {
+// TestConsoleHome_Counts checks that the home page counts what its lists show, for the tenants that the caller may
+// see.
+func TestConsoleHome_Counts(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.client(t), &client{t: t, s: s}

@@ -12,8 +12,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestLabels: envelopes and templates are filed under labels, found by them, and given others in every state.
-func TestLabels(t *testing.T) {
+// TestLabels_FindEnvelopesAndTemplates checks that labels can be set in every state, and used to find envelopes and
+// templates.
+func TestLabels_FindEnvelopesAndTemplates(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)

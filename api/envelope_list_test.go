@@ -74,9 +74,9 @@ func TestExternalID(t *testing.T) {
 	})
 }
 
-// TestListsAreFilteredAndContinued checks each filter, and that a cursor continues after the last page although
+// TestListEnvelopes_FiltersAndCursors checks each filter, and that a cursor continues after the last page although
 // envelopes are added and removed.
-func TestListsAreFilteredAndContinued(t *testing.T) {
+func TestListEnvelopes_FiltersAndCursors(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -173,8 +173,8 @@ func TestListsAreFilteredAndContinued(t *testing.T) {
 	})
 }
 
-// TestATenantsLimitHoldsWithEveryFilter checks that a tenant restriction applies with every other filter.
-func TestATenantsLimitHoldsWithEveryFilter(t *testing.T) {
+// TestListEnvelopes_TenantRestriction checks that a tenant restriction applies with every other filter.
+func TestListEnvelopes_TenantRestriction(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)

@@ -124,9 +124,9 @@ func TestDocumentOptions(t *testing.T) {
 	})
 }
 
-// TestDocumentOptionsByDefault: a client that knows none of this sees its file as it
-// was uploaded, and one with a script accepted without it.
-func TestDocumentOptionsByDefault(t *testing.T) {
+// TestDocumentOptions_Defaults checks that by default a file is presented as uploaded, and that one with a script is
+// accepted without it.
+func TestDocumentOptions_Defaults(t *testing.T) {
 	t.Parallel()
 	app := onSQLite(t, nil).client(t)
 	plain := app.draftOf(pairOfSigners(), preparable("Sign {{signature}}", "/AcroForm<</Fields[6 0 R]>>", "/Annots[6 0 R]", widget)).want(201)
@@ -149,8 +149,8 @@ func TestDocumentOptionsByDefault(t *testing.T) {
 	require.NotNil(t, e.document(0)["prepared"])
 }
 
-// TestSignersReadThePreparedFile: it is what their links give.
-func TestSignersReadThePreparedFile(t *testing.T) {
+// TestPreparedFile_IsPresentedToSigners checks that signing links return the prepared file.
+func TestPreparedFile_IsPresentedToSigners(t *testing.T) {
 	t.Parallel()
 	app := onSQLite(t, nil).client(t)
 	data := object{"tenantId": "acme", "signers": []object{{"name": "A", "email": "a@example.com", "authMethod": "none"}}, "documentOptions": object{"tags": "detect"}}
@@ -167,9 +167,9 @@ func TestSignersReadThePreparedFile(t *testing.T) {
 	}
 }
 
-// TestDocumentOptionsRefused checks that a fault of an option, tag or role is a 400 that names it, and that nothing is
+// TestDocumentOptions_RejectsInvalid checks that a fault of an option, tag or role is a 400 that names it, and that nothing is
 // prepared.
-func TestDocumentOptionsRefused(t *testing.T) {
+func TestDocumentOptions_RejectsInvalid(t *testing.T) {
 	t.Parallel()
 	app := onSQLite(t, nil).client(t)
 	for name, c := range map[string]struct {
@@ -205,9 +205,9 @@ func TestDocumentOptionsRefused(t *testing.T) {
 	app.post("/v1/envelopes", data).refused(400, "validation_error")
 }
 
-// TestPrepareAnew checks that preparing again replaces found fields, keeps those of requests, and that suggestions
+// TestPrepareAgain_ReplacesFoundFields checks that preparing again replaces found fields, keeps those of requests, and that suggestions
 // change nothing.
-func TestPrepareAnew(t *testing.T) {
+func TestPrepareAgain_ReplacesFoundFields(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		app := s.client(t)
@@ -259,9 +259,9 @@ func (c *client) draftOf(data object, file []byte) *answer {
 	return c.send(http.MethodPost, "/v1/envelopes", kind, body)
 }
 
-// TestPasswords: a password opens an encrypted file, whichever way it is given; it is
-// neither in an answer, nor in the audit trail, nor in the database.
-func TestPasswords(t *testing.T) {
+// TestDocumentPassword_IsNotStored checks that a password opens an encrypted file in every request that accepts it,
+// and is neither in responses, nor in the audit trail, nor in the database.
+func TestDocumentPassword_IsNotStored(t *testing.T) {
 	t.Parallel()
 	const secret = "Tr0ub4dor-and-3"
 	s := onSQLite(t, nil)
@@ -319,8 +319,8 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
-// TestSuggestionsOfAWrongTag: a tag that cannot be read is named.
-func TestSuggestionsOfAWrongTag(t *testing.T) {
+// TestSuggestions_NameInvalidTag checks that an invalid tag is named.
+func TestSuggestions_NameInvalidTag(t *testing.T) {
 	t.Parallel()
 	app := onSQLite(t, nil).client(t)
 	e := app.draftOf(pairOfSigners(), preparable("{{a;typ=date}}", "", "")).want(201)
@@ -328,8 +328,8 @@ func TestSuggestionsOfAWrongTag(t *testing.T) {
 	require.Contains(t, r.str("message"), "{{a;typ=date}}")
 }
 
-// TestPreparingWithoutItsFile checks the error for a missing file and for a purged one.
-func TestPreparingWithoutItsFile(t *testing.T) {
+// TestPrepare_MissingFile checks the error for a missing file and for a purged one.
+func TestPrepare_MissingFile(t *testing.T) {
 	t.Parallel()
 	var files blob.Store
 	s := onSQLite(t, func(cfg *api.Config) { files = cfg.Blobs })
@@ -352,8 +352,8 @@ func TestPreparingWithoutItsFile(t *testing.T) {
 	app.get("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/suggestions").refused(410, "document_purged")
 }
 
-// TestUploadOfDamagedAndSignedFiles: the sender and the signers learn that they sign a new file, and why.
-func TestUploadOfDamagedAndSignedFiles(t *testing.T) {
+// TestUpload_DamagedAndSignedFiles checks that sender and signers see that they sign a new file, with the reason.
+func TestUpload_DamagedAndSignedFiles(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	app := s.client(t)

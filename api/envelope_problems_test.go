@@ -213,8 +213,9 @@ func TestProblems_AreOnesOwn(t *testing.T) {
 	support.post("/v1/console/envelopes/"+own+"/restart", nil).want(202)
 }
 
-// TestRestartWorkflow: the row that reconcile would queue is queued once, and only where Temporal runs no workflow.
-func TestRestartWorkflow(t *testing.T) {
+// TestRestartWorkflow_QueuesOnce checks that the row that reconcile would queue is queued once, and only if Temporal
+// runs no workflow.
+func TestRestartWorkflow_QueuesOnce(t *testing.T) {
 	t.Parallel()
 	for name, url := range databases {
 		t.Run(name, func(t *testing.T) {

@@ -145,8 +145,8 @@ func TestEveryKindOfRecipient(t *testing.T) {
 	})
 }
 
-// TestRecipientsThatCannotBe checks that each rejection names the fault.
-func TestRecipientsThatCannotBe(t *testing.T) {
+// TestRecipients_RejectedRequests checks that each rejection names the fault.
+func TestRecipients_RejectedRequests(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -189,8 +189,8 @@ func TestRecipientsThatCannotBe(t *testing.T) {
 	}).refused(404, "not_found")
 }
 
-// TestEditRecipients: PATCH changes what a recipient is.
-func TestEditRecipients(t *testing.T) {
+// TestEditRecipient_ChangesKind checks that PATCH can change the kind of a recipient.
+func TestEditRecipient_ChangesKind(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -218,9 +218,9 @@ func TestEditRecipients(t *testing.T) {
 	})
 }
 
-// TestReplacedCopies checks that a copy's recipient can be replaced until all have signed, and that no signer event
+// TestReplaceCopyRecipient checks that a copy's recipient can be replaced until all have signed, and that no signer event
 // records it.
-func TestReplacedCopies(t *testing.T) {
+func TestReplaceCopyRecipient(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -264,10 +264,9 @@ func TestReplacedCopies(t *testing.T) {
 	})
 }
 
-// TestASuccessorGetsNothingOfTheOneBefore: files that wait, the consent, the code, the
-// adopted signature, the key of the draft and embedded sessions end with the person who
-// gave them, and both links show it.
-func TestASuccessorGetsNothingOfTheOneBefore(t *testing.T) {
+// TestReplaceSigner_SuccessorInheritsNothing checks that attachments, consent, verification, adopted signature, draft
+// key and embedded sessions end with the former signer, and that both links show it.
+func TestReplaceSigner_SuccessorInheritsNothing(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.client(t), &client{t: t, s: s}

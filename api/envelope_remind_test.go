@@ -10,8 +10,9 @@ import (
 	"countersign/models"
 )
 
-// TestRemindSigner: an awaited signer is reminded once an hour. The link stays, and a repeat under the same key is the same reminder.
-func TestRemindSigner(t *testing.T) {
+// TestRemindSigner_OncePerHour checks that an awaited signer can be reminded once an hour without a new link, and that
+// a retry with the same key is the same reminder.
+func TestRemindSigner_OncePerHour(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.client(t), &client{t: t, s: s}

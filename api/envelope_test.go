@@ -18,9 +18,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestNobodyNoticesAnArchive checks that responses about an archived envelope are byte-identical to those before, and
+// TestArchivedEnvelope_ResponsesAreUnchanged checks that responses about an archived envelope are byte-identical to those before, and
 // that operations on an ended envelope still work.
-func TestNobodyNoticesAnArchive(t *testing.T) {
+func TestArchivedEnvelope_ResponsesAreUnchanged(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, staff, nobody := s.client(t), s.signIn(t, models.RoleAdmin), &client{t: t, s: s}
@@ -137,7 +137,7 @@ func TestNobodyNoticesAnArchive(t *testing.T) {
 	})
 }
 
-func TestProgressLinksToTheWorkflow(t *testing.T) {
+func TestProgress_LinksToTheWorkflow(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]string{"": "", "https://temporal.example.com/namespaces/default/workflows": "https://temporal.example.com/namespaces/default/workflows/envelope%2F"} {
 		s := onSQLite(t, func(cfg *api.Config) { cfg.WorkflowsURL = name })
@@ -152,8 +152,8 @@ func TestProgressLinksToTheWorkflow(t *testing.T) {
 	}
 }
 
-// TestProgressWithoutAWorkflow checks that the database provides the progress if no workflow runs.
-func TestProgressWithoutAWorkflow(t *testing.T) {
+// TestProgress_WithoutWorkflow checks that the database provides the progress if no workflow runs.
+func TestProgress_WithoutWorkflow(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) {
 		cfg.Workflows, cfg.ReminderInterval = fakeWorkflows{temporal.ErrNoWorkflow}, 48*time.Hour

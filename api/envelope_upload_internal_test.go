@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestScanOfAnUploadThatWasGivenUp: who goes away while a file is examined has not found the scanner broken.
-func TestScanOfAnUploadThatWasGivenUp(t *testing.T) {
+// TestScan_CanceledRequestIsNoScannerFailure checks that a client that disconnects during the scan is not logged as a
+// scanner failure.
+func TestScan_CanceledRequestIsNoScannerFailure(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	ctx, leave := context.WithCancel(t.Context())

@@ -31,9 +31,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestUploadsAreScanned: at each endpoint that takes a PDF, what the scanner
-// knows is refused, and so is all while it does not answer.
-func TestUploadsAreScanned(t *testing.T) {
+// TestUpload_IsScanned checks that each endpoint that accepts a PDF rejects known malware, and every file while the
+// scanner is unavailable.
+func TestUpload_IsScanned(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, address string
@@ -81,9 +81,8 @@ func (s *countingScanner) Scan(context.Context, io.Reader) (string, error) {
 	return "", nil
 }
 
-// TestFilesAreExaminedLast: what else is wrong with a request is said first, all
-// of it at once, and its file is not looked at.
-func TestFilesAreExaminedLast(t *testing.T) {
+// TestUpload_FileIsExaminedLast checks that all other problems of a request are reported before its file is examined.
+func TestUpload_FileIsExaminedLast(t *testing.T) {
 	t.Parallel()
 	scanner := new(countingScanner)
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Scanner = scanner })
@@ -122,9 +121,8 @@ func TestFilesAreExaminedLast(t *testing.T) {
 	require.EqualValues(t, 1, scanner.asked.Load())
 }
 
-// TestAnUploadKeepsItsFacts: what examining it found out for sealing it is kept
-// with the document.
-func TestAnUploadKeepsItsFacts(t *testing.T) {
+// TestUpload_StoresFacts checks that the results of the examination that sealing needs are stored with the document.
+func TestUpload_StoresFacts(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	e := s.client(t).draft(contract())
@@ -136,9 +134,8 @@ func TestAnUploadKeepsItsFacts(t *testing.T) {
 	require.Equal(t, info.Facts.Encode(), stored.Originals()[0].SealFacts)
 }
 
-// TestUploadsAreExaminedForWhoMayAddThem: an envelope that takes no document
-// refuses one whatever it holds.
-func TestUploadsAreExaminedForWhoMayAddThem(t *testing.T) {
+// TestUpload_RejectedByStateBeforeExamination checks that an envelope that accepts no document rejects any content.
+func TestUpload_RejectedByStateBeforeExamination(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)

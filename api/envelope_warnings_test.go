@@ -10,9 +10,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestWarningsBeforeSending checks that a draft lists fields that are too small for their values or very large, and
+// TestWarnings_OnlyOfDrafts checks that a draft lists fields that are too small for their values or very large, and
 // that a sent envelope does not.
-func TestWarningsBeforeSending(t *testing.T) {
+func TestWarnings_OnlyOfDrafts(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -62,9 +62,9 @@ func TestWarningsBeforeSending(t *testing.T) {
 	})
 }
 
-// TestCoveredText: a draft names the fields whose pictures would cover text of the original, from upload to answer, and after the
-// field was moved it does not.
-func TestCoveredText(t *testing.T) {
+// TestWarnings_CoveredText checks that a draft lists fields whose pictures would cover text of the original, until the
+// field is moved.
+func TestWarnings_CoveredText(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -97,8 +97,8 @@ func TestCoveredText(t *testing.T) {
 	})
 }
 
-// TestWarningOfPDFA: an upload that states that it conforms to PDF/A is accepted with a warning.
-func TestWarningOfPDFA(t *testing.T) {
+// TestWarnings_PDFA checks that an upload that claims to conform to PDF/A is accepted with a warning.
+func TestWarnings_PDFA(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		const xmp = `<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description xmlns:pdfaid="http://www.aiim.org/pdfa/ns/id/" pdfaid:part="2" pdfaid:conformance="B"/></rdf:RDF>`

@@ -16,8 +16,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSealedArchive: all sealed files in one ZIP file, once there are any.
-func TestSealedArchive(t *testing.T) {
+// TestSealedFiles_AsZIP checks that one ZIP file has all sealed files once they exist.
+func TestSealedFiles_AsZIP(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)

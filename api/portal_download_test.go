@@ -25,9 +25,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestDownloadLinksLiveFromTheirIssue: a link of the 300th day works on the
-// 600th; none outlives the retention, whose end is a 410.
-func TestDownloadLinksLiveFromTheirIssue(t *testing.T) {
+// TestDownloadLink_Lifetime checks that a link from day 300 works on day 600, and that none works after the retention,
+// which is a 410.
+func TestDownloadLink_Lifetime(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		const day = 24 * time.Hour
@@ -67,8 +67,8 @@ func TestDownloadLinksLiveFromTheirIssue(t *testing.T) {
 	})
 }
 
-// TestDownloadsAreRecordedOnceAnHour checks that repeated downloads by one recipient add one event.
-func TestDownloadsAreRecordedOnceAnHour(t *testing.T) {
+// TestDownload_IsRecordedOnceAnHour checks that repeated downloads by one recipient add one event.
+func TestDownload_IsRecordedOnceAnHour(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.client(t), &client{t: t, s: s}
@@ -97,9 +97,9 @@ func TestDownloadsAreRecordedOnceAnHour(t *testing.T) {
 	})
 }
 
-// TestPartsOfFiles: each download answers ranges and conditions as the contract says. The refusal of one has the shape of
-// every other refusal, and nothing of the file.
-func TestPartsOfFiles(t *testing.T) {
+// TestDownload_RangesAndConditions checks that each download supports ranges and conditions as in the contract, and
+// that an error has the common format and none of the file's headers.
+func TestDownload_RangesAndConditions(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c, nobody := s.client(t), &client{t: t, s: s}
@@ -166,9 +166,9 @@ func TestPartsOfFiles(t *testing.T) {
 	}
 }
 
-// TestMissingFile checks that a missing file is neither a 500 nor "available": the operator is notified, and the
+// TestDownload_MissingFile checks that a missing file is neither a 500 nor "available": the operator is notified, and the
 // client gets a temporary error.
-func TestMissingFile(t *testing.T) {
+func TestDownload_MissingFile(t *testing.T) {
 	t.Parallel()
 	missing := 0
 	var log bytes.Buffer
@@ -210,9 +210,8 @@ func heavyPicture(t *testing.T) string {
 	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
-// TestHead: HEAD answers as GET does, without the body and without noting
-// anything.
-func TestHead(t *testing.T) {
+// TestHead_EqualsGet checks that HEAD responds like GET, without body and without recording anything.
+func TestHead_EqualsGet(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c, nobody := s.client(t), &client{t: t, s: s}
@@ -230,9 +229,9 @@ func TestHead(t *testing.T) {
 	nobody.call(http.MethodHead, "/v1/signing/"+token+"/sign", nil).want(405)
 }
 
-// TestBrandingOfThePortal checks that the holder of a download link gets the sender's branding and logo, also after
+// TestPortal_Branding checks that the holder of a download link gets the sender's branding and logo, also after
 // the document was deleted. Without branding the response has no additions, and without a valid link there is no logo.
-func TestBrandingOfThePortal(t *testing.T) {
+func TestPortal_Branding(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.client(t), &client{t: t, s: s}
@@ -264,7 +263,7 @@ func TestBrandingOfThePortal(t *testing.T) {
 	})
 }
 
-func TestRetentionInThePortal(t *testing.T) {
+func TestPortal_Retention(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -297,8 +296,8 @@ func TestRetentionInThePortal(t *testing.T) {
 	})
 }
 
-// TestPurgedMeanwhile checks that a file that is purged during the request is reported as gone, not as lost.
-func TestPurgedMeanwhile(t *testing.T) {
+// TestDownload_PurgedDuringTheRequest checks that a file that is purged during the request is reported as gone, not as lost.
+func TestDownload_PurgedDuringTheRequest(t *testing.T) {
 	t.Parallel()
 	files := &purgingStore{}
 	s := onSQLite(t, func(cfg *api.Config) { files.Store, cfg.Blobs = cfg.Blobs, files })
@@ -320,8 +319,8 @@ func TestPurgedMeanwhile(t *testing.T) {
 	s.client(t).get("/v1/envelopes/"+e.str("id")+"/document?kind=sealed").refused(410, "document_purged")
 }
 
-// TestSealedDocumentsAreNamed checks that a sealed document is found by its own id and by the id of its original only.
-func TestSealedDocumentsAreNamed(t *testing.T) {
+// TestSealedDocument_IsFoundByID checks that a sealed document is found by its own id and by the id of its original only.
+func TestSealedDocument_IsFoundByID(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -339,9 +338,8 @@ func TestSealedDocumentsAreNamed(t *testing.T) {
 	c.get(at+"/document?documentId="+newID().String()).refused(404, "not_found")
 }
 
-// TestDownloadsAreNamedForEveryClient: whatever the subject has in it, the header
-// is one that can be read, and the name is one that can be saved under.
-func TestDownloadsAreNamedForEveryClient(t *testing.T) {
+// TestDownload_FileName checks that the header is valid and the name can be saved for any subject.
+func TestDownload_FileName(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)

@@ -52,7 +52,7 @@ func TestReceipt(t *testing.T) {
 	})
 }
 
-func TestReceiptOfAPurgedDocument(t *testing.T) {
+func TestReceipt_OfPurgedDocument(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -81,8 +81,8 @@ func (silentWorkflows) Progress(ctx context.Context, _ uuid.UUID) (temporal.Prog
 	return temporal.Progress{}, ctx.Err()
 }
 
-// TestAReceiptIsForASignature: before it, and for who declined, there is none.
-func TestAReceiptIsForASignature(t *testing.T) {
+// TestReceipt_RequiresASignature checks that signers have no receipt before they sign, or if they decline.
+func TestReceipt_RequiresASignature(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c, nobody := s.client(t), &client{t: t, s: s}

@@ -23,9 +23,9 @@ func limited(t *testing.T, n int) *service {
 	return s
 }
 
-// TestForgedBearersAreCountedByAddress: a bearer token that was not verified
-// gives nobody more requests, on whatever route.
-func TestForgedBearersAreCountedByAddress(t *testing.T) {
+// TestRateLimit_ForgedTokensCountByAddress checks that an unverified bearer token allows no additional requests on any
+// route.
+func TestRateLimit_ForgedTokensCountByAddress(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/v1/receipts/x", "/v1/signing/x", "/v1/download/x", "/v1/envelopes?tenantId=acme", "/v1/console/usage", "/nowhere", "/v1/nowhere"} {
 		t.Run(path, func(t *testing.T) {
@@ -49,8 +49,8 @@ func TestForgedBearersAreCountedByAddress(t *testing.T) {
 	}
 }
 
-// TestNetworksOfIPv6AreOneCaller: a subscriber has 2^64 addresses.
-func TestNetworksOfIPv6AreOneCaller(t *testing.T) {
+// TestRateLimit_IPv6NetworkIsOneCaller checks that the 2^64 addresses of a subscriber count as one.
+func TestRateLimit_IPv6NetworkIsOneCaller(t *testing.T) {
 	t.Parallel()
 	s := limited(t, 3)
 	passed := 0
@@ -63,8 +63,8 @@ func TestNetworksOfIPv6AreOneCaller(t *testing.T) {
 	(&client{t: t, s: s}).with("X-Forwarded-For", "2001:db8:0:1::1").get("/v1/receipts/x").want(401)
 }
 
-// TestRefusedRolesAreCounted checks that requests rejected because of the user's role count for the app.
-func TestRefusedRolesAreCounted(t *testing.T) {
+// TestRateLimit_RejectedRolesCount checks that requests rejected because of the user's role count for the app.
+func TestRateLimit_RejectedRolesCount(t *testing.T) {
 	t.Parallel()
 	s := limited(t, 20)
 	viewer := s.person(t, models.RoleViewer)
@@ -77,9 +77,9 @@ func TestRefusedRolesAreCounted(t *testing.T) {
 	require.Positive(t, limit)
 }
 
-// TestGuessesDoNotLockOut checks that guesses use up the limit that all unknown addresses share, and not that of an
-// address from which the account was used.
-func TestGuessesDoNotLockOut(t *testing.T) {
+// TestRateLimit_GuessesDoNotLockOut checks that guesses use up the limit shared by all unknown addresses, and not that
+// of an address from which the account was used.
+func TestRateLimit_GuessesDoNotLockOut(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		cfg := s.cfg

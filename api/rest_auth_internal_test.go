@@ -33,8 +33,8 @@ func TestBearerTokens(t *testing.T) {
 	}
 }
 
-// TestAppsAreRememberedForASecond and not longer, nor when the clock was set back.
-func TestAppsAreRememberedForASecond(t *testing.T) {
+// TestAppCache_LastsASecond checks that apps are cached for one second, even if the clock is set back.
+func TestAppCache_LastsASecond(t *testing.T) {
 	t.Parallel()
 	var cache appCache
 	loads := 0

@@ -181,8 +181,8 @@ func TestKeyRotation(t *testing.T) {
 	})
 }
 
-// TestClientSecretRotation: two secrets are live while a client changes over.
-func TestClientSecretRotation(t *testing.T) {
+// TestClientSecretRotation_BothAreValid checks that two secrets are valid during a rotation.
+func TestClientSecretRotation_BothAreValid(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	login := func(secret string) *answer {
@@ -198,9 +198,9 @@ func TestClientSecretRotation(t *testing.T) {
 	login(fresh).want(200)
 }
 
-// TestEveryIDOfSomebodyElse: each route that names something, with the ids of
-// another app and of another tenant, in every pairing, answers the same 404.
-func TestEveryIDOfSomebodyElse(t *testing.T) {
+// TestForeignIDs_AreNotFound checks that each route with ids returns the same 404 for those of another app or tenant,
+// in every combination.
+func TestForeignIDs_AreNotFound(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		owner := s.client(t)
@@ -281,7 +281,7 @@ func TestEveryIDOfSomebodyElse(t *testing.T) {
 	})
 }
 
-func TestHeadersOfEveryAnswer(t *testing.T) {
+func TestResponses_HaveSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -299,9 +299,8 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 	}
 }
 
-// TestGetsChangeNothing: mail scanners follow links. Opening one is noted, and
-// that is all.
-func TestGetsChangeNothing(t *testing.T) {
+// TestGet_ChangesNothing checks that opening a link, as mail scanners do, only records the opening.
+func TestGet_ChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -367,7 +366,7 @@ func TestRateLimit(t *testing.T) {
 	})
 }
 
-func TestTokenEndpointIsThrottled(t *testing.T) {
+func TestTokenEndpoint_IsThrottled(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		now := s.clock.now()

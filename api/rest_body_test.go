@@ -190,8 +190,9 @@ func TestBadParts(t *testing.T) {
 	}
 }
 
-// TestManyValues: a body with more values than the limit is refused before it is parsed, in a part of a form too.
-func TestManyValues(t *testing.T) {
+// TestManyValues_AreRejected checks that a body with more values than the limit is rejected before it is parsed, in a
+// form part too.
+func TestManyValues_AreRejected(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -210,8 +211,8 @@ func TestManyValues(t *testing.T) {
 	c.raw(http.MethodPost, at+"/void", many(100_000)).want(200)
 }
 
-// TestManyPairs: forms and query strings have a bounded number of pairs.
-func TestManyPairs(t *testing.T) {
+// TestManyPairs_AreRejected checks that the number of pairs in forms and query strings is limited.
+func TestManyPairs_AreRejected(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -229,8 +230,9 @@ func TestManyPairs(t *testing.T) {
 	require.Contains(t, c.get(query+"&b=c").refused(400, "validation_error").body["errors"], "query")
 }
 
-// TestHeadersOfAPart are bounded, whatever the part holds, also where a key has the body read twice.
-func TestHeadersOfAPart(t *testing.T) {
+// TestPartHeaders_AreBounded checks that headers of a part are limited for any content, even if a key makes the body
+// be read twice.
+func TestPartHeaders_AreBounded(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	body := func(n int) []byte {

@@ -23,8 +23,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestReplacedMeanwhile checks that a document that is prepared again during the request is returned in its new state.
-func TestReplacedMeanwhile(t *testing.T) {
+// TestDocument_PreparedDuringTheRequest checks that a document that is prepared again during the request is returned in its new state.
+func TestDocument_PreparedDuringTheRequest(t *testing.T) {
 	t.Parallel()
 	files := &purgingStore{purge: func() {}}
 	s := onSQLite(t, func(cfg *api.Config) { files.Store, cfg.Blobs = cfg.Blobs, files })
@@ -45,9 +45,8 @@ func TestReplacedMeanwhile(t *testing.T) {
 	require.Equal(t, shown, c.get("/v1/envelopes/"+e.str("id")+"/document?kind=prepared").want(200).raw)
 }
 
-// TestRefusedUploadsAreRemoved: of a request that makes nothing no file is kept, in the
-// store or beside it.
-func TestRefusedUploadsAreRemoved(t *testing.T) {
+// TestRejectedUpload_IsRemoved checks that a failed request leaves no file in the store or the temporary directory.
+func TestRejectedUpload_IsRemoved(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	s := onSQLite(t, func(cfg *api.Config) {
@@ -96,8 +95,8 @@ func (s *unreadable) Temp() (*os.File, error) {
 	return os.OpenFile(f.Name(), os.O_WRONLY, 0o600)
 }
 
-// TestFilesThatCannotBeRead: a fault of the file store is no fault of the file.
-func TestFilesThatCannotBeRead(t *testing.T) {
+// TestFileStoreFailure_IsNoFileError checks that a failure of the file store is not reported as a fault of the file.
+func TestFileStoreFailure_IsNoFileError(t *testing.T) {
 	t.Parallel()
 	files := &unreadable{}
 	s := onSQLite(t, func(cfg *api.Config) { files.Store, cfg.Blobs = cfg.Blobs, files })
@@ -119,8 +118,8 @@ func (failingOpen) Open(context.Context, string) (*blob.File, error) {
 	return nil, errors.New("no route to the bucket")
 }
 
-// TestAFileStoreThatDoesNotAnswer is neither a missing nor an altered file.
-func TestAFileStoreThatDoesNotAnswer(t *testing.T) {
+// TestUnresponsiveFileStore checks that the file is reported neither as missing nor as altered.
+func TestUnresponsiveFileStore(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Blobs = failingOpen{cfg.Blobs} })
 	c := s.client(t)
@@ -169,8 +168,8 @@ func TestReadingCopies(t *testing.T) {
 	}
 }
 
-// TestReplacementsAreRead as a whole: one member of the wrong type is named, and nobody is replaced.
-func TestReplacementsAreRead(t *testing.T) {
+// TestReplaceSigner_InvalidMember checks that a member of the wrong type is named, and that no signer is replaced.
+func TestReplaceSigner_InvalidMember(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -188,9 +187,9 @@ func TestReplacementsAreRead(t *testing.T) {
 	require.Contains(t, c.post("/v1/envelopes/"+e.str("id")+"/copies", object{"email": 5}).refused(400, "validation_error").body["errors"], "email")
 }
 
-// TestAlteredFiles: a file that somebody put in the place of a document is given
-// to nobody, encrypted or not.
-func TestAlteredFiles(t *testing.T) {
+// TestAlteredFile_IsNotDelivered checks that a file that replaced a document's file is never delivered, encrypted or
+// not.
+func TestAlteredFile_IsNotDelivered(t *testing.T) {
 	t.Parallel()
 	for name, encrypted := range map[string]bool{"plain": false, "encrypted": true} {
 		t.Run(name, func(t *testing.T) {
@@ -255,9 +254,9 @@ func TestAlteredFiles(t *testing.T) {
 	}
 }
 
-// TestABrokenArchive checks that a broken archive is a 503 that the operator is notified of, and affects nothing that
+// TestDamagedArchive_Is503 checks that a broken archive is a 503 that the operator is notified of, and affects nothing that
 // needs no archive. The same holds for a file store that does not respond. Afterwards everything works as before.
-func TestABrokenArchive(t *testing.T) {
+func TestDamagedArchive_Is503(t *testing.T) {
 	t.Parallel()
 	for name, url := range databases {
 		t.Run(name, func(t *testing.T) {

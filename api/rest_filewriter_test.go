@@ -58,9 +58,9 @@ func (c *client) begin(address, head string, headers ...string) *bufio.Reader {
 	return r
 }
 
-// TestWhoStopsReadingIsCutOff checks that a client that stops reading is disconnected, which releases the file and its
+// TestDownload_StalledClientIsDisconnected checks that a client that stops reading is disconnected, which releases the file and its
 // decrypted copy, and that a slow reader gets the whole file.
-func TestWhoStopsReadingIsCutOff(t *testing.T) {
+func TestDownload_StalledClientIsDisconnected(t *testing.T) {
 	t.Parallel()
 	const stall = time.Second
 	answered := make(chan string, 100)
@@ -114,8 +114,9 @@ func TestWhoStopsReadingIsCutOff(t *testing.T) {
 	require.True(t, bytes.Equal(content, got.Bytes()))
 }
 
-// TestSlowReadersHoldNoPlace: however many do not read the reading copies that they asked for, others get theirs.
-func TestSlowReadersHoldNoPlace(t *testing.T) {
+// TestReadingCopies_SlowClientsDoNotBlock checks that clients that do not read their reading copies do not block
+// others.
+func TestReadingCopies_SlowClientsDoNotBlock(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c, nobody := s.client(t), &client{t: t, s: s}
@@ -141,8 +142,8 @@ func TestSlowReadersHoldNoPlace(t *testing.T) {
 	require.Greater(t, n, int64(len(padding)))
 }
 
-// TestSlowRowsHoldNoPlace: rows that arrive slowly, or never, keep nobody else's waiting.
-func TestSlowRowsHoldNoPlace(t *testing.T) {
+// TestBulkSend_SlowRowsDoNotBlock checks that slow or stalled rows do not block the requests of others.
+func TestBulkSend_SlowRowsDoNotBlock(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -163,8 +164,8 @@ func TestSlowRowsHoldNoPlace(t *testing.T) {
 	require.Equal(t, 202, res.StatusCode)
 }
 
-// TestBusy checks that a request that waits too long for its turn is rejected with a time to retry.
-func TestBusy(t *testing.T) {
+// TestConcurrencyLimit_RejectsAfterWaiting checks that a request that waits too long for its turn is rejected with a time to retry.
+func TestConcurrencyLimit_RejectsAfterWaiting(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.QueueWait = time.Nanosecond })
 	c, nobody := s.client(t), &client{t: t, s: s}

@@ -20,8 +20,9 @@ import (
 	"countersign/store"
 )
 
-// TestFingerprints: a request that says the same has the same, whatever boundary a client draws; any other differs.
-func TestFingerprints(t *testing.T) {
+// TestFingerprint_IgnoresBoundary checks that requests with the same content have the same fingerprint, for any
+// multipart boundary, and others differ.
+func TestFingerprint_IgnoresBoundary(t *testing.T) {
 	t.Parallel()
 	s, _ := serverWithFiles(t)
 	of := func(target, contentType, body string) string {
@@ -94,8 +95,9 @@ func TestFingerprints(t *testing.T) {
 	require.NotEqual(t, h1.Sum(nil), h2.Sum(nil))
 }
 
-// TestWhatIsKeptOfAnAnswer: not what belongs to its request, and not more than there is room for.
-func TestWhatIsKeptOfAnAnswer(t *testing.T) {
+// TestStoredResponse_OmitsRequestHeaders checks that headers of the request are not stored, and that long responses
+// are not stored.
+func TestStoredResponse_OmitsRequestHeaders(t *testing.T) {
 	t.Parallel()
 	h := http.Header{"Content-Type": {"a"}, "Location": {"b"}, "X-Request-Id": {"c"}, "Date": {"d"}, "Idempotency-Replayed": {"true"}, "X-Ratelimit-Reset": {"1"}, "Cache-Control": {"no-store"}}
 	kept := storableHeaders(h)

@@ -22,7 +22,7 @@ import (
 	"countersign/test/kit"
 )
 
-func TestTwelveIdenticalRequestsMakeOneResource(t *testing.T) {
+func TestIdempotency_TwelveRequestsCreateOneResource(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t).with("Idempotency-Key", "twelve")
@@ -143,9 +143,9 @@ func TestIdempotencyForSignersAndTokens(t *testing.T) {
 	require.NotEqual(t, first.str("access_token"), login(s.pass).want(200).str("access_token"), "a token that would soon expire is not repeated")
 }
 
-// TestSecretsAreNotReplayed: an answer with a secret that is shown once is not kept for a repeat of the same key; the request is
-// done again.
-func TestSecretsAreNotReplayed(t *testing.T) {
+// TestIdempotency_SecretsAreNotStored checks that a response with a secret that is shown once is not stored, and that
+// the request runs again.
+func TestIdempotency_SecretsAreNotStored(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	admin := s.person(t, models.RoleAdmin).with("Idempotency-Key", "1")
@@ -155,9 +155,9 @@ func TestSecretsAreNotReplayed(t *testing.T) {
 	require.Empty(t, again.header.Get("Idempotency-Replayed"))
 }
 
-// TestInterruptedRequest: whatever happens between the commit and the answer, a
-// repeat makes no second resource.
-func TestInterruptedRequest(t *testing.T) {
+// TestIdempotency_InterruptedRequest checks that a retry creates no second resource, whatever happens between the
+// commit and the response.
+func TestIdempotency_InterruptedRequest(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		ctx := t.Context()
@@ -188,9 +188,9 @@ func TestInterruptedRequest(t *testing.T) {
 	})
 }
 
-// TestAnswersWithoutAnEnvelope checks that the response of a POST that changes no envelope, or resends a link, is
+// TestIdempotency_CommitsResponseWithEffect checks that the response of a POST that changes no envelope, or resends a link, is
 // committed with its effect: if the process dies before it responds, a retry gets the response.
-func TestAnswersWithoutAnEnvelope(t *testing.T) {
+func TestIdempotency_CommitsResponseWithEffect(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -231,9 +231,9 @@ func TestAnswersWithoutAnEnvelope(t *testing.T) {
 	}
 }
 
-// TestResponseOfACommand: a response that is stored by a command's transaction is
-// given as soon as that is committed, and is forgotten with one that is not.
-func TestResponseOfACommand(t *testing.T) {
+// TestIdempotency_CommandResponse checks that a response stored by a command's transaction is sent once it is
+// committed, and discarded otherwise.
+func TestIdempotency_CommandResponse(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		ctx := t.Context()
@@ -270,9 +270,9 @@ func TestResponseOfACommand(t *testing.T) {
 	})
 }
 
-// TestKeysOfPublicCallsReadLittle: of a body that nobody is let in with, no more is read
-// than the call takes, and nothing where it is refused without.
-func TestKeysOfPublicCallsReadLittle(t *testing.T) {
+// TestIdempotency_PublicCallsReadLimitedBody checks that no more of an unauthenticated body is read than the call
+// accepts, and nothing if it is rejected without the body.
+func TestIdempotency_PublicCallsReadLimitedBody(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	send := func(path, kind string, size int64) (status int, read int64) {
@@ -311,9 +311,9 @@ func (z *countedZeros) Read(b []byte) (int, error) {
 	return int(n), nil
 }
 
-// TestSameRequests: a request is the same if it says the same, in whatever boundary; and
-// another if one part, its name, its file's name, its type or its content differs.
-func TestSameRequests(t *testing.T) {
+// TestIdempotency_SameRequest checks that requests with the same content are the same for any boundary, and that a
+// different part, name, file name, type or content makes another.
+func TestIdempotency_SameRequest(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t).with("Idempotency-Key", "one")
@@ -347,8 +347,8 @@ func TestSameRequests(t *testing.T) {
 	c.send(http.MethodPost, "/v1/envelopes", strings.Replace(ct, "first", "second", 1), body).refused(422, "idempotency_key_reused")
 }
 
-// TestBadIdempotencyKeys: wherever the contract has the header.
-func TestBadIdempotencyKeys(t *testing.T) {
+// TestIdempotency_InvalidKeys checks invalid keys wherever the contract has the header.
+func TestIdempotency_InvalidKeys(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	at := places(t, s)
@@ -369,8 +369,9 @@ func TestBadIdempotencyKeys(t *testing.T) {
 	require.Greater(t, tried, 80)
 }
 
-// TestAKeyHasNoMoreReadThanTheRouteTakes: what a request with an Idempotency-Key brings is kept on the disk before anything of it is looked at.
-func TestAKeyHasNoMoreReadThanTheRouteTakes(t *testing.T) {
+// TestIdempotency_BodyIsBoundedByRoute checks that a request with an Idempotency-Key stores no more on disk than its
+// route accepts.
+func TestIdempotency_BodyIsBoundedByRoute(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c, viewer, nobody := s.client(t), s.person(t, models.RoleViewer), &client{t: t, s: s}
@@ -419,8 +420,8 @@ func TestAKeyHasNoMoreReadThanTheRouteTakes(t *testing.T) {
 	}
 }
 
-// TestAKeyIsOfOneQuery: the same body with another query is another request.
-func TestAKeyIsOfOneQuery(t *testing.T) {
+// TestIdempotency_QueryIsPartOfTheRequest checks that the same body with another query is another request.
+func TestIdempotency_QueryIsPartOfTheRequest(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t).with("Idempotency-Key", "k")
@@ -430,9 +431,9 @@ func TestAKeyIsOfOneQuery(t *testing.T) {
 	require.Equal(t, first.raw, c.post("/v1/webhooks", hook).want(201).raw)
 }
 
-// TestTooEarlyIsNotKept checks that a rejection that asks to wait is not stored for its key, so that the retry after
+// TestIdempotency_RateLimitIsNotStored checks that a rejection that asks to wait is not stored for its key, so that the retry after
 // the wait succeeds.
-func TestTooEarlyIsNotKept(t *testing.T) {
+func TestIdempotency_RateLimitIsNotStored(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		e, _ := s.client(t).sent(twoSigners())

@@ -12,8 +12,8 @@ import (
 	"countersign/api"
 )
 
-// TestBodiesAreBounded also where a key makes them wait.
-func TestBodiesAreBounded(t *testing.T) {
+// TestBodies_AreBounded checks the limit even if a key delays the request.
+func TestBodies_AreBounded(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.UploadLimit = 64 << 10 })
 	large := bytes.Repeat([]byte("x"), 8<<20)
@@ -28,14 +28,14 @@ func TestBodiesAreBounded(t *testing.T) {
 	}
 }
 
-// TestBodiesWaitForMemory: a body that gets no memory in time is answered like any other request that has to wait.
-func TestBodiesWaitForMemory(t *testing.T) {
+// TestBodies_WaitForMemory checks that a body that gets no memory in time is rejected like any other waiting request.
+func TestBodies_WaitForMemory(t *testing.T) {
 	t.Parallel()
 	busy := onSQLite(t, func(cfg *api.Config) { cfg.QueueWait = time.Millisecond })
 	known := operations()
 	tried := 0
 	eachOperation(t, busy, func(_ *client, method, path string, op *openapi3.Operation) {
-		if op.RequestBody == nil || op.RequestBody.Value.Content["application/json"] == nil || path == "/v1/bulk-sends" { // rows have memory of their own: TestBusy
+		if op.RequestBody == nil || op.RequestBody.Value.Content["application/json"] == nil || path == "/v1/bulk-sends" { // rows have memory of their own: TestConcurrencyLimit_RejectsAfterWaiting
 			return
 		}
 		require.Contains(t, known, method+" "+path)

@@ -56,9 +56,9 @@ func (panickingWorkflows) Progress(context.Context, uuid.UUID) (temporal.Progres
 	panic("a secret: 4711")
 }
 
-// TestRequestsAreObserved checks that a request has one span, the parent of the spans that it starts, which fails only
+// TestRequests_AreTracedAndLogged checks that a request has one span, the parent of the spans that it starts, which fails only
 // with the service; that a panic is a response like other faults; and that operations on sessions are logged.
-func TestRequestsAreObserved(t *testing.T) {
+func TestRequests_AreTracedAndLogged(t *testing.T) {
 	t.Parallel()
 	lines := &logLines{}
 	spans := tracetest.NewInMemoryExporter()
@@ -100,9 +100,9 @@ func TestRequestsAreObserved(t *testing.T) {
 	require.Zero(t, lines.with("@example.com"))
 }
 
-// TestPagesAndTheAPI checks that an unknown path of the API gets a problem and any other path the pages, for GET and
+// TestUnknownPaths checks that an unknown path of the API gets a problem and any other path the pages, for GET and
 // HEAD only.
-func TestPagesAndTheAPI(t *testing.T) {
+func TestUnknownPaths(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	nobody := &client{t: t, s: s}

@@ -457,8 +457,8 @@ func edited(o object, keys []any, v any, remove bool) []byte {
 	return b
 }
 
-// TestTextThatWouldInjectHeaders: what gets into mails and file names is one line.
-func TestTextThatWouldInjectHeaders(t *testing.T) {
+// TestTexts_AreOneLine checks that texts used in emails and file names are one line.
+func TestTexts_AreOneLine(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -494,10 +494,9 @@ func TestTextThatWouldInjectHeaders(t *testing.T) {
 	}
 }
 
-// TestInvisibleCharacters: people paste them without knowing, and others use
-// them to make one name look like another. The joiners that Persian and emoji
-// need stay.
-func TestInvisibleCharacters(t *testing.T) {
+// TestTexts_InvisibleCharacters checks that invisible characters, which are pasted by accident or used to imitate
+// names, are removed or rejected, except the joiners that Persian and emoji need.
+func TestTexts_InvisibleCharacters(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)

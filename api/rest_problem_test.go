@@ -19,8 +19,8 @@ import (
 	"countersign/models"
 )
 
-// TestFailuresAreLogged checks that rejected requests are not logged as errors and failures are.
-func TestFailuresAreLogged(t *testing.T) {
+// TestFailures_AreLogged checks that rejected requests are not logged as errors and failures are.
+func TestFailures_AreLogged(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var log bytes.Buffer
@@ -37,8 +37,8 @@ func TestFailuresAreLogged(t *testing.T) {
 	mu.Unlock()
 }
 
-// TestDatabaseIsGone checks that an internal failure is a 500 problem without details.
-func TestDatabaseIsGone(t *testing.T) {
+// TestDatabaseFailure_HasNoDetails checks that an internal failure is a 500 problem without details.
+func TestDatabaseFailure_HasNoDetails(t *testing.T) {
 	t.Parallel()
 	s, _, _ := withProvider(t, databases["sqlite"](t))
 	each := requestOfEach(t, s)
@@ -52,9 +52,9 @@ func TestDatabaseIsGone(t *testing.T) {
 	})
 }
 
-// TestDatabaseDoesNotAnswer checks that every operation that needs the database is answered 503 while it does not respond, as the
+// TestUnresponsiveDatabase_Is503 checks that every operation that needs the database is answered 503 while it does not respond, as the
 // contract promises, with the time after which to repeat the request.
-func TestDatabaseDoesNotAnswer(t *testing.T) {
+func TestUnresponsiveDatabase_Is503(t *testing.T) {
 	t.Parallel()
 	address, cut := proxied(t, databases["postgres"](t))
 	s, _, _ := withProvider(t, address)

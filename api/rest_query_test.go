@@ -176,7 +176,7 @@ func TestBadPaths(t *testing.T) {
 		}
 		for _, ref := range op.Parameters {
 			p := ref.Value
-			if p.In != "path" || p.Name == "tenantId" { // a name of the app's own, see TestBadBranding
+			if p.In != "path" || p.Name == "tenantId" { // a name of the app's own, see TestBranding_RejectsInvalidValues
 				continue
 			}
 			want, bad := 404, []string{"x", "%00", "NOT-A-UUID", strings.Repeat("1", 400), "%ff", "%0d%0a", "{}", uuid.NewString(), uuid.NewString() + "%20"}

@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLimiter: exactly as many requests in a minute as are allowed, in portions that grow small near the limit.
-func TestLimiter(t *testing.T) {
+// TestLimiter_AllowsExactly checks that exactly the allowed number of requests in a minute is accepted, reserved in
+// portions that become small near the limit.
+func TestLimiter_AllowsExactly(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	clock := func() time.Time { return now }

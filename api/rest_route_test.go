@@ -316,10 +316,10 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 	}
 }
 
-// TestEveryPostCanBeRepeated checks every POST of the contract. Of concurrent requests with one key, one is processed.
+// TestPost_CanBeRepeated checks every POST of the contract. Of concurrent requests with one key, one is processed.
 // A retry of a successful request gets the original response, unless that contains a secret or the request changes
 // nothing. A rejection releases the key.
-func TestEveryPostCanBeRepeated(t *testing.T) {
+func TestPost_CanBeRepeated(t *testing.T) {
 	t.Parallel()
 	s, p, _ := withProvider(t, databases["sqlite"](t), func(cfg *api.Config) { cfg.Workflows = &lostWorkflows{} })
 	db, err := sql.Open("sqlite", strings.TrimPrefix(s.url, "sqlite://")+"?_pragma=busy_timeout(10000)")

@@ -27,8 +27,9 @@ func TestFileNames(t *testing.T) {
 	require.Equal(t, "a\tb\nc", printable([]byte("a\tb\nc\x00\x1b\xff\u202e")))
 }
 
-// TestReceivedFilesAreDiscarded when they are refused, and whose fault a failure is.
-func TestReceivedFilesAreDiscarded(t *testing.T) {
+// TestReceivedFiles_AreDiscarded checks that rejected files are deleted, and that a failure is attributed to the
+// client or the service.
+func TestReceivedFiles_AreDiscarded(t *testing.T) {
 	t.Parallel()
 	s, dir := serverWithFiles(t)
 	left := func() (n int) {

@@ -25,9 +25,9 @@ func isOwn(op *openapi3.Operation) bool {
 	return op.Security != nil && len(*op.Security) == 1 && (*op.Security)[0]["console"] != nil
 }
 
-// TestWithoutCredential: whatever needs a bearer token refuses a caller without
-// one, and whatever needs a role refuses those below it.
-func TestWithoutCredential(t *testing.T) {
+// TestOperations_RequireCredentialAndRole checks that every operation with a bearer token rejects callers without one,
+// and every operation with a role rejects lower ones.
+func TestOperations_RequireCredentialAndRole(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	at := places(t, s)
@@ -62,8 +62,8 @@ func TestWithoutCredential(t *testing.T) {
 	}).refused(403, "tenant_forbidden")
 }
 
-// TestEveryOperationIsLimited: one request is let through, the next is not.
-func TestEveryOperationIsLimited(t *testing.T) {
+// TestOperations_AreRateLimited checks that one request is accepted and the next rejected.
+func TestOperations_AreRateLimited(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	at := places(t, s)
@@ -95,9 +95,9 @@ func TestEveryOperationIsLimited(t *testing.T) {
 	})
 }
 
-// TestPlansOnEveryRoute: one document and five envelopes on the free plan, at
-// each endpoint that could exceed them.
-func TestPlansOnEveryRoute(t *testing.T) {
+// TestPlanLimits_OnEveryRoute checks one document and five envelopes of the free plan at each endpoint that could
+// exceed them.
+func TestPlanLimits_OnEveryRoute(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	free := models.PlanFree
@@ -127,8 +127,8 @@ func TestPlansOnEveryRoute(t *testing.T) {
 	c.post("/v1/console/envelopes/"+e.str("id")+"/signers/"+e.signer(0)["id"].(string)+"/resend", nil).refused(409, "envelope_draft")
 }
 
-// TestOthersDoNotAnswer: without Temporal and without a mail server.
-func TestOthersDoNotAnswer(t *testing.T) {
+// TestDependenciesUnavailable checks operation without Temporal and without a mail server.
+func TestDependenciesUnavailable(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Workflows = fakeWorkflows{errors.New("down")} })
 	c := s.client(t)
@@ -145,9 +145,9 @@ func TestOthersDoNotAnswer(t *testing.T) {
 	require.Equal(t, object{"database": "ok", "files": "ok"}, nobody.get("/readyz?for=requests").want(200).body, "signers sign without Temporal")
 }
 
-// TestRolesOnEnvelopes checks that a console user's role decides on operations on envelopes, also through the
+// TestEnvelopes_Roles checks that a console user's role decides on operations on envelopes, also through the
 // interface's endpoints.
-func TestRolesOnEnvelopes(t *testing.T) {
+func TestEnvelopes_Roles(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	by := map[models.Role]*client{}
@@ -195,9 +195,9 @@ func TestRolesOnEnvelopes(t *testing.T) {
 	by[models.RoleSender].get("/v1/console/users").refused(403, "role_forbidden")
 }
 
-// TestEveryOperationNeedsTheSecondFactor checks that a console user who must enroll a second factor can only use the
+// TestOperations_RequireSecondFactor checks that a console user who must enroll a second factor can only use the
 // endpoints of the own account that enrollment needs.
-func TestEveryOperationNeedsTheSecondFactor(t *testing.T) {
+func TestOperations_RequireSecondFactor(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.ConsoleTOTP = models.SecondFactorAdmins })
 	at := places(t, s)
@@ -213,8 +213,9 @@ func TestEveryOperationNeedsTheSecondFactor(t *testing.T) {
 	require.Greater(t, refused, 80)
 }
 
-// TestEveryBodyIsBounded: also one that an operation does not read, where a key makes it part of the request.
-func TestEveryBodyIsBounded(t *testing.T) {
+// TestOperations_BodiesAreBounded checks the limit even of a body that an operation ignores, if a key makes it part of
+// the request.
+func TestOperations_BodiesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.UploadLimit = 64 << 10 })
 	at := places(t, s)

@@ -231,9 +231,9 @@ func TestAttachments(t *testing.T) {
 	})
 }
 
-// TestAttachmentsAreBounded: by number, size, type and content, and nothing of a
-// rejected file is stored.
-func TestAttachmentsAreBounded(t *testing.T) {
+// TestAttachments_AreBounded checks the limits of number, size, type and content, and that rejected files are not
+// stored.
+func TestAttachments_AreBounded(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -290,9 +290,9 @@ func TestAttachmentsAreBounded(t *testing.T) {
 	c.attach(token, field, "a.pdf", kit.OnePage()).refused(401, "signing_link_expired")
 }
 
-// TestAttachmentsRemovedWhileSigning: of a removal and a signature at the same moment one
-// wins. A file that was signed with stays; without its file, nobody has signed.
-func TestAttachmentsRemovedWhileSigning(t *testing.T) {
+// TestRemoveAttachment_WhileSigning checks that either the removal or the signature wins: a used file stays, and
+// without its file the signature is rejected.
+func TestRemoveAttachment_WhileSigning(t *testing.T) {
 	t.Parallel()
 	s := start(t, databases["postgres"](t), nil)
 	c := s.client(t)
@@ -348,9 +348,9 @@ func (s *service) during(t *testing.T, change, id, waiting string, request func(
 	done.Wait()
 }
 
-// TestAttachmentsAreScanned checks that attachments are scanned like uploads: known malware is rejected, and
+// TestAttachments_AreScanned checks that attachments are scanned like uploads: known malware is rejected, and
 // everything while the scanner does not respond.
-func TestAttachmentsAreScanned(t *testing.T) {
+func TestAttachments_AreScanned(t *testing.T) {
 	t.Parallel()
 	scanner := &failingScanner{}
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Scanner = scanner })

@@ -10,8 +10,9 @@ import (
 	"countersign/api"
 )
 
-// TestConfirmedClient: what needs the code needs it of the client that confirmed it.
-func TestConfirmedClient(t *testing.T) {
+// TestVerification_BelongsToTheClient checks that operations that require the code accept only the client that
+// verified it.
+func TestVerification_BelongsToTheClient(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		boundClient(t, s)
@@ -161,9 +162,8 @@ func TestEmbeddedSessionCookie(t *testing.T) {
 	nobody.with("Cookie", pair).post(at+"/consent", nil).want(200)
 }
 
-// TestStateOfTheCode: a page that is loaded again learns where it was, and the
-// mailed code still counts.
-func TestStateOfTheCode(t *testing.T) {
+// TestCodeState_SurvivesReload checks that a reloaded page gets its state, and that the emailed code is still valid.
+func TestCodeState_SurvivesReload(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c, nobody := s.client(t), &client{t: t, s: s}
@@ -203,8 +203,8 @@ func TestStateOfTheCode(t *testing.T) {
 	require.Nil(t, nobody.get("/v1/signing/" + token).want(200).body["code"], "no code is needed")
 }
 
-// TestSettingsOfTheCode: declining and reading may need the code.
-func TestSettingsOfTheCode(t *testing.T) {
+// TestCodeSettings checks that the code can be required for declining and reading.
+func TestCodeSettings(t *testing.T) {
 	t.Parallel()
 	strict := onSQLite(t, func(cfg *api.Config) { cfg.DeclineNeedsCode, cfg.CodeBeforeReading = true, true })
 	c, nobody := strict.client(t), &client{t: t, s: strict}

@@ -11,9 +11,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSavedSignatureIsOffered: a signer with a code by text message, whose
-// signature is offered again once the next code is verified, and not before.
-func TestSavedSignatureIsOffered(t *testing.T) {
+// TestSavedSignature_RequiresCode checks that the signature of a signer with text message codes is offered again only
+// after the next code is verified.
+func TestSavedSignature_RequiresCode(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.client(t), &client{t: t, s: s}
@@ -49,9 +49,9 @@ func TestSavedSignatureIsOffered(t *testing.T) {
 	})
 }
 
-// TestASavedSignatureStaysInItsApp: the same person, tenant and proof at another
-// app are offered nothing.
-func TestASavedSignatureStaysInItsApp(t *testing.T) {
+// TestSavedSignature_StaysInItsApp checks that another app is not offered the signature of the same person, tenant and
+// verification.
+func TestSavedSignature_StaysInItsApp(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		data := contract()
@@ -75,8 +75,8 @@ func TestASavedSignatureStaysInItsApp(t *testing.T) {
 	})
 }
 
-// TestASignerIsGivenTheirOwnFields: and may fill no others.
-func TestASignerIsGivenTheirOwnFields(t *testing.T) {
+// TestSigner_FillsOnlyOwnFields checks that a signer gets their own fields, and cannot fill others.
+func TestSigner_FillsOnlyOwnFields(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -101,9 +101,9 @@ func TestASignerIsGivenTheirOwnFields(t *testing.T) {
 	c.post(at+"/sign", object{"fields": []object{entry(e, 0, "a"), entry(e, 2, "b")}}).want(200)
 }
 
-// TestSavedSignaturesAreOnesOwn: a signature is offered in the tenant in which it
-// was adopted, to who proves in the same way to be that person.
-func TestSavedSignaturesAreOnesOwn(t *testing.T) {
+// TestSavedSignature_SameTenantAndVerification checks that a signature is offered in the tenant in which it was
+// adopted, with the same verification.
+func TestSavedSignature_SameTenantAndVerification(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.client(t), &client{t: t, s: s}

@@ -11,10 +11,10 @@ import (
 	"countersign/test/kit"
 )
 
-// TestALinkWithoutItsCode tries every operation of the contract with a signing link, or with the token of an embedded
+// TestLinkWithoutCode_HasNoAccess tries every operation of the contract with a signing link, or with the token of an embedded
 // session, without the code: in its place and as a credential. They give no access to earlier values and attachments,
 // contacts, other people's addresses or other envelopes, and change nothing.
-func TestALinkWithoutItsCode(t *testing.T) {
+func TestLinkWithoutCode_HasNoAccess(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.client(t), &client{t: t, s: s}

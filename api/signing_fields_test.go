@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLaterFieldsAreShown: a signer sees where others will enter something later, and no more once they have signed.
-func TestLaterFieldsAreShown(t *testing.T) {
+// TestLaterFields_AreShownUntilSigned checks that a signer sees the places of later fields until these are signed.
+func TestLaterFields_AreShownUntilSigned(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.client(t), &client{t: t, s: s}

@@ -7,8 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTextsThatDoNotFit: signing rejects a text that would be drawn below five points, and the fit call reports it to the page.
-func TestTextsThatDoNotFit(t *testing.T) {
+// TestTextsThatDoNotFit_AreRejected checks that signing rejects a text that would be drawn below five points, and that
+// the fit call reports it to the page.
+func TestTextsThatDoNotFit_AreRejected(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.client(t), &client{t: t, s: s}

@@ -10,9 +10,9 @@ import (
 
 func id(e *answer) uuid.UUID { return uuid.MustParse(e.str("id")) }
 
-// TestOutcome: who holds a link learns what happened; who signed gets the receipt
-// again, and nobody else does.
-func TestOutcome(t *testing.T) {
+// TestOutcome_OfLinks checks that the holder of a link gets the outcome, and that only a signer who signed gets the
+// receipt again.
+func TestOutcome_OfLinks(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)

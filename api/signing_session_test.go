@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestShortLinks: a short link does what the token does, and none is guessed.
-func TestShortLinks(t *testing.T) {
+// TestShortLink_EqualsToken checks that a short link works like the token, and cannot be guessed.
+func TestShortLink_EqualsToken(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.client(t), &client{t: t, s: s}

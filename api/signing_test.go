@@ -13,8 +13,8 @@ import (
 	"countersign/models"
 )
 
-// TestDeclineTellsWhy: the reason is in both webhooks.
-func TestDeclineTellsWhy(t *testing.T) {
+// TestDecline_WebhooksHaveTheReason checks that both webhooks have the reason.
+func TestDecline_WebhooksHaveTheReason(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -32,9 +32,9 @@ func TestDeclineTellsWhy(t *testing.T) {
 	})
 }
 
-// TestPicturesAreDecodedForThoseWhoMaySign: a link that is over, and fields that
-// are not the signer's or take no picture, cost no decoding.
-func TestPicturesAreDecodedForThoseWhoMaySign(t *testing.T) {
+// TestSign_DecodesOnlyAllowedPictures checks that no picture is decoded for an ended link, or for fields of others or
+// without pictures.
+func TestSign_DecodesOnlyAllowedPictures(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c, nobody := s.client(t), &client{t: t, s: s}
@@ -70,8 +70,8 @@ func TestPicturesAreDecodedForThoseWhoMaySign(t *testing.T) {
 	quickly("a voided link", 401, object{"fields": fields(e.field(0)["id"])})
 }
 
-// The record names the version and the language of the text that was shown.
-func TestConsentNamesWhatWasShown(t *testing.T) {
+// TestConsent_RecordsTheDisclosure checks that the record has the version and language of the displayed text.
+func TestConsent_RecordsTheDisclosure(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)

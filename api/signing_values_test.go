@@ -92,9 +92,9 @@ func digest(t *testing.T, envelope string, filled []any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// TestLaterSignersSeeWhatWasEntered: nobody signs what he has not seen, and the
-// record says what he was shown.
-func TestLaterSignersSeeWhatWasEntered(t *testing.T) {
+// TestEarlierValues_AreShownAndRecorded checks that later signers see the entered values, and that the record has the
+// displayed values.
+func TestEarlierValues_AreShownAndRecorded(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.client(t), &client{t: t, s: s}
@@ -184,9 +184,9 @@ func TestLaterSignersSeeWhatWasEntered(t *testing.T) {
 	})
 }
 
-// TestSigningWithoutLooking checks that a signature that does not name the displayed values is recorded with those
+// TestSign_WithoutDisplayedValues checks that a signature that does not name the displayed values is recorded with those
 // last delivered to the link, or with none.
-func TestSigningWithoutLooking(t *testing.T) {
+func TestSign_WithoutDisplayedValues(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c, nobody := s.client(t), &client{t: t, s: s}

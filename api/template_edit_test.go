@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTwoChangesOfATemplate: of two at the same time from one version, one is refused, and no
+// TestTemplate_ConcurrentChanges checks that one of two concurrent changes of a version is rejected, and that no
 // version is lost.
-func TestTwoChangesOfATemplate(t *testing.T) {
+func TestTemplate_ConcurrentChanges(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)

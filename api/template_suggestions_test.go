@@ -10,8 +10,9 @@ import (
 	"countersign/store/blob"
 )
 
-// TestSuggestionsOfATemplate: a template's document is read as an envelope's is, for those who see the template, until it is archived.
-func TestSuggestionsOfATemplate(t *testing.T) {
+// TestTemplateSuggestions checks that suggestions for a template's document work like those for an envelope's, for
+// users with access, until it is archived.
+func TestTemplateSuggestions(t *testing.T) {
 	t.Parallel()
 	var files blob.Store
 	s := onSQLite(t, func(cfg *api.Config) { files = cfg.Blobs })

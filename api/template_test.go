@@ -134,9 +134,9 @@ func TestTemplates(t *testing.T) {
 	})
 }
 
-// TestTemplateFromAnEnvelope: it has what the envelope had, without the persons, and shares
-// the files, which outlive the envelope.
-func TestTemplateFromAnEnvelope(t *testing.T) {
+// TestTemplate_FromEnvelope checks that it has everything of the envelope except the persons, and that the shared
+// files outlive the envelope.
+func TestTemplate_FromEnvelope(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -181,8 +181,8 @@ func TestTemplateFromAnEnvelope(t *testing.T) {
 	})
 }
 
-// TestRefusedTemplates: all that is wrong with a request is named.
-func TestRefusedTemplates(t *testing.T) {
+// TestTemplate_RejectedRequests checks that all problems of a request are named.
+func TestTemplate_RejectedRequests(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.SMS = nil })
 	c := s.client(t)
@@ -261,8 +261,8 @@ func TestRefusedTemplates(t *testing.T) {
 	require.EqualValues(t, most, c.get("/v1/envelopes?tenantId=acme").want(200).body["total"])
 }
 
-// TestTemplatesOfTenants checks access to templates by tenant.
-func TestTemplatesOfTenants(t *testing.T) {
+// TestTemplates_TenantAccess checks access to templates by tenant.
+func TestTemplates_TenantAccess(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -342,9 +342,9 @@ func TestListOfTemplates(t *testing.T) {
 	})
 }
 
-// TestTagsInTemplates: fields that are found in a file are the template's, and what people read is
-// the prepared file, in each envelope the same one.
-func TestTagsInTemplates(t *testing.T) {
+// TestTemplate_TextTags checks that fields found in a file belong to the template, and that every envelope presents
+// the same prepared file.
+func TestTemplate_TextTags(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)

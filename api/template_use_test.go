@@ -14,8 +14,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestTemplateWithAnExternalID: to create it again is to make a version; the same file is kept once.
-func TestTemplateWithAnExternalID(t *testing.T) {
+// TestTemplate_ExternalIDCreatesVersions checks that creating it again adds a version, and that an unchanged file is
+// stored once.
+func TestTemplate_ExternalIDCreatesVersions(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -44,9 +45,9 @@ func TestTemplateWithAnExternalID(t *testing.T) {
 	})
 }
 
-// TestEnvelopesOfATemplate checks that an envelope created from a template and sent equals an uploaded one, without a
+// TestEnvelopeOfTemplate_EqualsUploaded checks that an envelope created from a template and sent equals an uploaded one, without a
 // copy of the file, and is found by the filter.
-func TestEnvelopesOfATemplate(t *testing.T) {
+func TestEnvelopeOfTemplate_EqualsUploaded(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -99,9 +100,10 @@ func TestEnvelopesOfATemplate(t *testing.T) {
 	})
 }
 
-// TestPurgeOfAnEnvelopeOfATemplate: of two envelopes of one template the first is purged. The second is still
-// signed, sealed and verified, the template still makes envelopes, and when all have let go of the file it is gone.
-func TestPurgeOfAnEnvelopeOfATemplate(t *testing.T) {
+// TestPurge_KeepsFilesOfTemplate checks that after one of two envelopes of a template is purged the other is signed,
+// sealed and verified, that the template still creates envelopes, and that the file is deleted once nothing references
+// it.
+func TestPurge_KeepsFilesOfTemplate(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)

@@ -30,8 +30,8 @@ func flat(t *testing.T, o object) map[string]string {
 	return parts
 }
 
-// TestTemplateForms checks that a template can be created and changed with a form as with an object.
-func TestTemplateForms(t *testing.T) {
+// TestTemplate_Forms checks that a template can be created and changed with a form as with an object.
+func TestTemplate_Forms(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -74,8 +74,8 @@ func TestTemplateForms(t *testing.T) {
 	require.Equal(t, "approver", c.post("/v1/templates", noFile).want(201).body["roles"].([]any)[0].(object)["kind"])
 }
 
-// TestTemplateMembers: what a field and a role of a template say is what an envelope of it has.
-func TestTemplateMembers(t *testing.T) {
+// TestTemplate_MembersReachTheEnvelope checks that members of a template's fields and roles reach its envelopes.
+func TestTemplate_MembersReachTheEnvelope(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
@@ -124,8 +124,8 @@ func TestTemplateMembers(t *testing.T) {
 	require.Equal(t, []string{"templateVersion"}, c.post("/v1/envelopes", use).refused(400, "validation_error").faults())
 }
 
-// TestTemplatesRefusedByState: an upsert of a version that was seen no more, and an envelope whose files are gone.
-func TestTemplatesRefusedByState(t *testing.T) {
+// TestTemplate_RejectedByState checks an upsert of an outdated version, and an envelope whose files are purged.
+func TestTemplate_RejectedByState(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)

@@ -67,9 +67,9 @@ func sealedByAnother(t *testing.T) []byte {
 	return fmt.Appendf(b, "%strailer\n<</Size 6/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", table, len(b))
 }
 
-// TestVerifyLargeFiles checks that the limit is that of uploads plus what sealing adds, and that files of more than
-// 100 MB are examined like others.
-func TestVerifyLargeFiles(t *testing.T) {
+// TestVerify_LargeFiles checks that the limit is the upload limit plus the growth by sealing, and that files above 100
+// MB are examined like others.
+func TestVerify_LargeFiles(t *testing.T) {
 	t.Parallel()
 	const limit = 100 << 20
 	s := onSQLite(t, func(cfg *api.Config) { cfg.UploadLimit = limit })
@@ -88,9 +88,9 @@ func TestVerifyLargeFiles(t *testing.T) {
 	verify(limit+115<<20+1).refused(413, "file_too_large")
 }
 
-// TestVerifyWhatWasSealed checks that the report describes the signed content, and distinguishes changed files and
+// TestVerify_ReportsSignedContent checks that the report describes the signed content, and distinguishes changed files and
 // files of others.
-func TestVerifyWhatWasSealed(t *testing.T) {
+func TestVerify_ReportsSignedContent(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -160,7 +160,7 @@ func TestVerifyWhatWasSealed(t *testing.T) {
 	})
 }
 
-func TestVerifyEndpoint(t *testing.T) {
+func TestVerify_Endpoint(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	now := s.clock.now() // what follows is counted in one minute

@@ -10,7 +10,7 @@ import (
 	"countersign/models"
 )
 
-func TestEndpointsInTheConsole(t *testing.T) {
+func TestConsoleEndpoints(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		admin, support := s.person(t, models.RoleAdmin), s.person(t, models.RoleSupport)
@@ -51,8 +51,8 @@ func TestEndpointsInTheConsole(t *testing.T) {
 	})
 }
 
-// TestAnotherAddressIsAFreshStart: failures belong to the address that failed.
-func TestAnotherAddressIsAFreshStart(t *testing.T) {
+// TestEndpoint_NewAddressResetsFailures checks that failures belong to the address that failed.
+func TestEndpoint_NewAddressResetsFailures(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		hook, err := s.store.CreateWebhook(t.Context(), s.app.ID, "https://example.com/a", []models.EventName{models.EventEnvelopeSent}, "")

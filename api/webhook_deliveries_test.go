@@ -12,7 +12,7 @@ import (
 	"countersign/store"
 )
 
-func TestDeliveriesInTheConsole(t *testing.T) {
+func TestConsoleDeliveries(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -81,9 +81,9 @@ func TestDeliveriesInTheConsole(t *testing.T) {
 	})
 }
 
-// TestDeliveriesOfOtherTenants checks that a client restricted to some tenants neither sees nor resends deliveries of
+// TestDeliveries_TenantRestriction checks that a client restricted to some tenants neither sees nor resends deliveries of
 // others, and that its endpoints get no new events of those.
-func TestDeliveriesOfOtherTenants(t *testing.T) {
+func TestDeliveries_TenantRestriction(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -151,8 +151,8 @@ func TestDeliveriesOfOtherTenants(t *testing.T) {
 	})
 }
 
-// TestResendingSinceATime checks that deliveries that failed earlier are unchanged.
-func TestResendingSinceATime(t *testing.T) {
+// TestResendDeliveries_SinceATime checks that deliveries that failed earlier are unchanged.
+func TestResendDeliveries_SinceATime(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)

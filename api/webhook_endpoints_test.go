@@ -14,8 +14,8 @@ import (
 	"countersign/models"
 )
 
-// TestWebhooksAreManaged: an endpoint is looked at, changed in one step, and tested.
-func TestWebhooksAreManaged(t *testing.T) {
+// TestEndpoint_GetPatchAndPing checks that an endpoint is read, changed in one step, and tested.
+func TestEndpoint_GetPatchAndPing(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -43,9 +43,9 @@ func TestWebhooksAreManaged(t *testing.T) {
 	})
 }
 
-// TestPrivateNamesAreNoEndpoints: neither at the registration nor later does an
-// endpoint get the name of a cloud's metadata service, or another private one.
-func TestPrivateNamesAreNoEndpoints(t *testing.T) {
+// TestEndpoint_RejectsPrivateNames checks that the name of a cloud's metadata service, or another private name, is
+// rejected at registration and later.
+func TestEndpoint_RejectsPrivateNames(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.AllowPrivateHooks = false })
 	c, admin := s.client(t), s.signIn(t, models.RoleAdmin)
@@ -60,8 +60,8 @@ func TestPrivateNamesAreNoEndpoints(t *testing.T) {
 	}
 }
 
-// TestChangesOfWebhooksAreLogged: each of them, whether the app or a console user makes it.
-func TestChangesOfWebhooksAreLogged(t *testing.T) {
+// TestEndpoint_ChangesAreLogged checks that each change by the app or a console user is logged.
+func TestEndpoint_ChangesAreLogged(t *testing.T) {
 	t.Parallel()
 	log := &logBuffer{}
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Log = slog.New(slog.NewTextHandler(log, nil)) })

@@ -46,7 +46,7 @@ func eventNames(events []object) (names []string) {
 	return names
 }
 
-func TestEventsAreReadInOrder(t *testing.T) {
+func TestEvents_AreInOrder(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -90,7 +90,7 @@ func TestEventsAreReadInOrder(t *testing.T) {
 	})
 }
 
-func TestEventsOfOthers(t *testing.T) {
+func TestEvents_OfOthersAreHidden(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -124,9 +124,9 @@ func TestEventsOfOthers(t *testing.T) {
 	})
 }
 
-// TestEventsAreNeverMissed: many write while a reader follows; each event arrives
-// once, although commits come in another order than their insertions.
-func TestEventsAreNeverMissed(t *testing.T) {
+// TestEvents_AreNeverMissed checks that a reader gets each event once while many writers commit in another order than
+// they insert.
+func TestEvents_AreNeverMissed(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		const writers, each = 8, 6
@@ -175,7 +175,7 @@ func TestEventsAreNeverMissed(t *testing.T) {
 	})
 }
 
-func TestOldEvents(t *testing.T) {
+func TestEvents_Expire(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -207,8 +207,8 @@ func TestOldEvents(t *testing.T) {
 	})
 }
 
-// TestOldEventsThatNobodyRead checks that unread events are deleted, too, and that a later reader gets a gap.
-func TestOldEventsThatNobodyRead(t *testing.T) {
+// TestEvents_UnreadExpire checks that unread events are deleted, and that a later reader gets a gap.
+func TestEvents_UnreadExpire(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -262,7 +262,7 @@ func stream(t *testing.T, s *service, token, last string, query string, n int) (
 	return ids, names
 }
 
-func TestEventStream(t *testing.T) {
+func TestEventStream_Continues(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -298,7 +298,7 @@ func TestEventStream(t *testing.T) {
 	})
 }
 
-func TestStreamsOfAnAppAreBounded(t *testing.T) {
+func TestEventStream_LimitPerApp(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	long := s.cfg
@@ -330,8 +330,8 @@ func TestStreamsOfAnAppAreBounded(t *testing.T) {
 	c.get("/v1/events/stream").want(200)
 }
 
-// TestReadersOfEventsAreLogged checks that reads of events are logged with ids and without contents.
-func TestReadersOfEventsAreLogged(t *testing.T) {
+// TestEvents_ReadsAreLogged checks that reads of events are logged with ids and without contents.
+func TestEvents_ReadsAreLogged(t *testing.T) {
 	t.Parallel()
 	var log logBuffer
 	s := onSQLite(t, func(cfg *api.Config) {

@@ -11,8 +11,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestQueuesWithoutWorkers: where no worker runs all queues are named.
-func TestQueuesWithoutWorkers(t *testing.T) {
+// TestQueuesWithoutWorkers_NamesAll checks that all queues are named when no worker runs.
+func TestQueuesWithoutWorkers_NamesAll(t *testing.T) {
 	t.Parallel()
 	opts := kit.Temporal(t)
 	c, err := client.Dial(opts)

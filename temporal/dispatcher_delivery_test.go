@@ -14,9 +14,9 @@ import (
 	"countersign/temporal"
 )
 
-// TestAResendIsARunOfItsOwn: a delivery that is sent again is another workflow,
-// which knows which resend it is.
-func TestAResendIsARunOfItsOwn(t *testing.T) {
+// TestResend_StartsItsOwnWorkflow checks that a resent delivery is another workflow, which has the number of its
+// resend.
+func TestResend_StartsItsOwnWorkflow(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.Delays = []time.Duration{0, time.Minute}

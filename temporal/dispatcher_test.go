@@ -150,7 +150,7 @@ func (f *fixture) runs(t *testing.T) string {
 	return d.WorkflowExecutionInfo.Execution.RunId
 }
 
-func TestRepeatedDeliveryHasOneEffect(t *testing.T) {
+func TestDispatch_RepeatHasOneEffect(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.tell(t, models.OutboxStart)
@@ -168,7 +168,7 @@ func TestRepeatedDeliveryHasOneEffect(t *testing.T) {
 	assert.Equal(t, first, f.runs(t))
 }
 
-func TestInOrder(t *testing.T) {
+func TestDispatch_InOrder(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.tell(t, models.OutboxStart, models.OutboxSigned, models.OutboxVoided)
@@ -186,7 +186,7 @@ func TestInOrder(t *testing.T) {
 	assert.Equal(t, run, f.runs(t), "and is not started again")
 }
 
-func TestALostWorkflowIsStartedAnew(t *testing.T) {
+func TestDispatch_RestartsLostWorkflow(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.tell(t, models.OutboxStart)
@@ -200,7 +200,7 @@ func TestALostWorkflowIsStartedAnew(t *testing.T) {
 	assert.Empty(t, f.outbox.rows)
 }
 
-func TestTemporalDown(t *testing.T) {
+func TestDispatch_TemporalIsDown(t *testing.T) {
 	t.Parallel()
 	c, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1", Logger: quiet{}})
 	require.NoError(t, err)
@@ -213,9 +213,9 @@ func TestTemporalDown(t *testing.T) {
 	assert.Equal(t, []time.Duration{8 * time.Second}, b.waits)
 }
 
-// TestAnEnvelopeIsStartedWithItsPlan, and with the status that the plan has; one
-// that cannot be read keeps no envelope from being started.
-func TestAnEnvelopeIsStartedWithItsPlan(t *testing.T) {
+// TestDispatch_StartsEnvelopeWithItsPlan checks that an envelope's workflow starts with its plan and status, and also
+// if the plan cannot be read.
+func TestDispatch_StartsEnvelopeWithItsPlan(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		plan   temporal.Plan
@@ -264,8 +264,8 @@ func (quiet) Info(string, ...any)  {}
 func (quiet) Warn(string, ...any)  {}
 func (quiet) Error(string, ...any) {}
 
-// TestRun_OneKeyStalls_DelaysNoOther: a call that hangs holds one slot. The rows of all other keys are claimed and
-// delivered at the same time.
+// TestRun_OneKeyStalls_DelaysNoOther checks that a hanging call occupies one slot, and that the rows of all other keys
+// are claimed and delivered at the same time.
 func TestRun_OneKeyStalls_DelaysNoOther(t *testing.T) {
 	t.Parallel()
 	const others = 60 // more than there are slots

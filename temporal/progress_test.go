@@ -28,9 +28,8 @@ func asked(ctx workflow.Context) error {
 	return nil
 }
 
-// TestProgressIsThatOfALivingWorkflow uses a real Temporal: a workflow that an operator has ended would still answer
-// that it waits.
-func TestProgressIsThatOfALivingWorkflow(t *testing.T) {
+// TestProgress_OnlyOfRunningWorkflow uses a real Temporal, because a terminated workflow would still answer queries.
+func TestProgress_OnlyOfRunningWorkflow(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()

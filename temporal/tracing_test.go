@@ -38,9 +38,8 @@ func steps(ctx workflow.Context, _ temporal.EnvelopeInput) error {
 	return workflow.ExecuteActivity(temporal.WithoutTrace(ctx), step, "due").Get(ctx, nil)
 }
 
-// TestOneTraceForEachStep follows two outbox rows to the activities that they
-// bring about.
-func TestOneTraceForEachStep(t *testing.T) {
+// TestTracing_OneTracePerStep follows two outbox rows to the activities that they cause.
+func TestTracing_OneTracePerStep(t *testing.T) {
 	t.Parallel()
 	seen := tracetest.NewInMemoryExporter()
 	tracer := sdktrace.NewTracerProvider(sdktrace.WithSyncer(seen)).Tracer(tracing.Name)

@@ -117,7 +117,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestRedirectsAreNotFollowed(t *testing.T) {
+func TestDeliver_FollowsNoRedirects(t *testing.T) {
 	t.Parallel()
 	var hits atomic.Int32
 	target := endpoint(t, func(http.ResponseWriter, *http.Request) { hits.Add(1) })
@@ -131,8 +131,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	assert.Zero(t, hits.Load())
 }
 
-// Neither time nor memory of the sender is the endpoint's to spend.
-func TestHostileEndpoints(t *testing.T) {
+// TestDeliver_HostileEndpoints checks that an endpoint can consume only limited time and memory of the sender.
+func TestDeliver_HostileEndpoints(t *testing.T) {
 	t.Parallel()
 	const timeout = 300 * time.Millisecond
 	cases := []struct {
@@ -193,7 +193,7 @@ func hijack(answer string) http.HandlerFunc {
 	}
 }
 
-func TestHugeAnswerIsCut(t *testing.T) {
+func TestDeliver_TruncatesHugeResponse(t *testing.T) {
 	t.Parallel()
 	s := endpoint(t, func(w http.ResponseWriter, _ *http.Request) {
 		chunk := strings.Repeat("x", 1<<20)
@@ -210,7 +210,7 @@ func TestHugeAnswerIsCut(t *testing.T) {
 	assert.Len(t, res.Body, 4096)
 }
 
-func TestCompressedAnswerStaysSmall(t *testing.T) {
+func TestDeliver_LimitsDecompressedResponse(t *testing.T) {
 	t.Parallel()
 	s := endpoint(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
@@ -221,7 +221,7 @@ func TestCompressedAnswerStaysSmall(t *testing.T) {
 	assert.Equal(t, "\x1f\x8b not inflated", string(res.Body))
 }
 
-func TestConnectionsAreReused(t *testing.T) {
+func TestDeliver_ReusesConnections(t *testing.T) {
 	t.Parallel()
 	var opened atomic.Int32
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
@@ -267,7 +267,7 @@ func TestTLS(t *testing.T) {
 	require.ErrorContains(t, res.Err, "does not speak TLS")
 }
 
-func TestRefusedConnection(t *testing.T) {
+func TestDeliver_RefusedConnection(t *testing.T) {
 	t.Parallel()
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -277,8 +277,8 @@ func TestRefusedConnection(t *testing.T) {
 	require.ErrorIs(t, res.Err, webhook.ErrRefused)
 }
 
-// A worker that stops does not count against the endpoint.
-func TestInterrupted(t *testing.T) {
+// TestDeliver_Interrupted checks that a stopped worker does not count against the endpoint.
+func TestDeliver_Interrupted(t *testing.T) {
 	t.Parallel()
 	started := make(chan struct{})
 	s := endpoint(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -295,7 +295,7 @@ func TestInterrupted(t *testing.T) {
 	assert.NotErrorIs(t, res.Err, webhook.ErrTimeout)
 }
 
-func TestUnusableURL(t *testing.T) {
+func TestDeliver_UnusableURL(t *testing.T) {
 	t.Parallel()
 	c := client(t, webhook.ClientConfig{})
 	for _, url := range []string{"", "http://hooks.example.com/", "https://user:pw@hooks.example.com/"} {
@@ -305,8 +305,8 @@ func TestUnusableURL(t *testing.T) {
 	}
 }
 
-// Proxy settings of the environment would lead around the guard.
-func TestNoProxyFromTheEnvironment(t *testing.T) {
+// TestDeliver_IgnoresProxyEnvironment checks that proxy settings of the environment do not bypass the guard.
+func TestDeliver_IgnoresProxyEnvironment(t *testing.T) {
 	var hits atomic.Int32
 	proxy := endpoint(t, func(http.ResponseWriter, *http.Request) { hits.Add(1) })
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
@@ -342,9 +342,9 @@ func TestGuard(t *testing.T) {
 	t.Cleanup(func() { assert.Zero(t, hits.Load()) })
 }
 
-// The name resolved to a public address when it was looked at, and to loopback
-// when it is dialled.
-func TestRebinding(t *testing.T) {
+// TestGuard_Rebinding checks a name that resolves to a public address when it is checked, and to loopback when it is
+// dialed.
+func TestGuard_Rebinding(t *testing.T) {
 	t.Parallel()
 	var hits, lookups atomic.Int32
 	s := endpoint(t, func(http.ResponseWriter, *http.Request) { hits.Add(1) })
@@ -367,7 +367,7 @@ func TestRebinding(t *testing.T) {
 	assert.Zero(t, hits.Load())
 }
 
-func TestResolverIsUsed(t *testing.T) {
+func TestDeliver_UsesTheResolver(t *testing.T) {
 	t.Parallel()
 	s := endpoint(t, func(http.ResponseWriter, *http.Request) {})
 	_, port, err := net.SplitHostPort(s.Listener.Addr().String())

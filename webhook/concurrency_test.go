@@ -43,9 +43,9 @@ func (h *hangingEndpoint) waiting() int {
 	return h.now
 }
 
-// TestConcurrencyLimitPerEndpoint: an endpoint that hangs uses up only its own limit. A delivery over the limit is
-// retried at a time of its own.
-func TestConcurrencyLimitPerEndpoint(t *testing.T) {
+// TestLimiter_LimitsEachEndpoint checks that a hanging endpoint uses up only its own limit, and that a delivery over
+// the limit is retried at its own time.
+func TestLimiter_LimitsEachEndpoint(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		failing bool

@@ -10,8 +10,8 @@ import (
 	"countersign/webhook"
 )
 
-// The vectors are RFC 4231's test cases for HMAC-SHA-256.
-func TestSign(t *testing.T) {
+// TestSign_RFC4231Vectors checks the test cases of RFC 4231 for HMAC-SHA-256.
+func TestSign_RFC4231Vectors(t *testing.T) {
 	t.Parallel()
 	repeat := func(b byte, n int) []byte { return []byte(strings.Repeat(string([]byte{b}), n)) }
 	cases := []struct {
@@ -34,8 +34,8 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// The first case is the example that the Standard Webhooks documentation gives.
-func TestStandardHeaders(t *testing.T) {
+// TestStandardHeaders_DocumentedExample checks first the example from the Standard Webhooks documentation.
+func TestStandardHeaders_DocumentedExample(t *testing.T) {
 	t.Parallel()
 	const (
 		id      = "msg_p5jXN8AQM9LWM0D4loKWxJek"

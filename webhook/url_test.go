@@ -97,7 +97,7 @@ func TestCheckURL(t *testing.T) {
 	}
 }
 
-func TestCheckURLInDevelopment(t *testing.T) {
+func TestCheckURL_InDevelopment(t *testing.T) {
 	t.Parallel()
 	for _, u := range []string{
 		"http://localhost:9000/hook", "http://127.0.0.1:9000/", "http://[::1]/", "https://10.0.0.1/",

@@ -23,9 +23,9 @@ import (
 	"countersign/worker"
 )
 
-// TestTheAuditTrailIsAnchoredBySchedule on a real Temporal: at once, however
-// many workers ask for it, and as soon as the authority answers.
-func TestTheAuditTrailIsAnchoredBySchedule(t *testing.T) {
+// TestAnchorSchedule_RunsOnce checks on a real Temporal that the schedule runs immediately and once, although several
+// workers create it, and completes once the authority responds.
+func TestAnchorSchedule_RunsOnce(t *testing.T) {
 	t.Parallel()
 	const patience, often = time.Minute, 50 * time.Millisecond
 	clock := kit.NewClock()
@@ -105,9 +105,9 @@ func TestTheAuditTrailIsAnchoredBySchedule(t *testing.T) {
 	}, patience, often)
 }
 
-// TestSchedulesFollowTheProgram: one that another version has made runs when this one says, is
-// changed no more then, and stays paused.
-func TestSchedulesFollowTheProgram(t *testing.T) {
+// TestSchedules_FollowTheProgram checks that a schedule created by another version gets this version's times, is not
+// changed again, and stays paused.
+func TestSchedules_FollowTheProgram(t *testing.T) {
 	t.Parallel()
 	c, err := client.DialContext(t.Context(), kit.Temporal(t))
 	require.NoError(t, err)

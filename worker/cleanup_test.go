@@ -18,9 +18,9 @@ import (
 	"countersign/worker"
 )
 
-// TestTheCleanupIsScheduled on a real Temporal: at once, however many workers ask for it,
-// then every ten minutes and never twice at a time.
-func TestTheCleanupIsScheduled(t *testing.T) {
+// TestCleanupSchedule_RunsEveryTenMinutes checks on a real Temporal that the cleanup runs immediately, although
+// several workers create the schedule, then every ten minutes and never twice at a time.
+func TestCleanupSchedule_RunsEveryTenMinutes(t *testing.T) {
 	t.Parallel()
 	const patience, often = time.Minute, 50 * time.Millisecond
 	clock := kit.NewClock()

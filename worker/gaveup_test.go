@@ -17,9 +17,9 @@ import (
 	"countersign/worker"
 )
 
-// TestAWorkerThatGivesUpSaysSo: the namespace is gone, for so long that the SDK gives up. Nothing else
-// would show that the process does no work any more.
-func TestAWorkerThatGivesUpSaysSo(t *testing.T) {
+// TestWorker_ReportsThatItGaveUp checks that a worker reports the failure when the SDK gives up because the namespace
+// was missing for too long. Nothing else would show that the process does no work.
+func TestWorker_ReportsThatItGaveUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // minutes pass at once
 		gone := serviceerror.ToStatus(serviceerror.NewNamespaceNotFound("default")).Err()

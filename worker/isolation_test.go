@@ -21,10 +21,9 @@ import (
 	"countersign/worker"
 )
 
-// TestSlowEndpointHoldsUpNobody: fewer activities at a time than there are
-// deliveries to an endpoint that hangs, on a real Temporal; one to another
-// endpoint arrives all the same, and each is sent in the end, at its first attempt.
-func TestSlowEndpointHoldsUpNobody(t *testing.T) {
+// TestSlowEndpoint_DelaysNoOther checks on a real Temporal, with fewer activity slots than deliveries to a hanging
+// endpoint, that a delivery to another endpoint arrives, and that each delivery succeeds at its first attempt.
+func TestSlowEndpoint_DelaysNoOther(t *testing.T) {
 	t.Parallel()
 	const slots, deliveries, places = 25, 60, 20
 	clock := kit.NewClock()

@@ -21,8 +21,8 @@ import (
 	"countersign/workflows"
 )
 
-// TestReplay_NamesWorkflowsOfAnotherBuild: a running workflow that this build began replays, and one that another build began in
-// another way is named.
+// TestReplay_NamesWorkflowsOfAnotherBuild checks that a running workflow of this build replays, and that an
+// incompatible one of another build is named.
 func TestReplay_NamesWorkflowsOfAnotherBuild(t *testing.T) {
 	t.Parallel()
 	opts := kit.Temporal(t)
@@ -56,9 +56,9 @@ func TestReplay_NamesWorkflowsOfAnotherBuild(t *testing.T) {
 	}, time.Minute, 200*time.Millisecond)
 }
 
-// TestDeploymentProblem: workers that poll and get no workflow task are found, whether no version is current or the versioning
-// was dropped by some workers only.
-func TestDeploymentProblem(t *testing.T) {
+// TestDeploymentProblem_NoWorkflowTasks checks that workers that poll without getting workflow tasks are found,
+// whether no version is current or only some workers dropped versioning.
+func TestDeploymentProblem_NoWorkflowTasks(t *testing.T) {
 	t.Parallel()
 	opts := kit.Temporal(t)
 	c, err := client.DialContext(t.Context(), opts)

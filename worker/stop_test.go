@@ -38,9 +38,9 @@ func (q *quickActivity) Run(context.Context) (*store.Anchor, error) {
 	return &store.Anchor{Number: 1}, nil
 }
 
-// TestWhatIsUnderWayIsHandedBack: a worker that is stopped ends its long activities, and another worker gets them
-// immediately, not after a heartbeat timeout.
-func TestWhatIsUnderWayIsHandedBack(t *testing.T) {
+// TestStop_HandsBackRunningActivities checks that a stopped worker ends its long activities, and that another worker
+// gets them immediately, not after a heartbeat timeout.
+func TestStop_HandsBackRunningActivities(t *testing.T) {
 	t.Parallel()
 	const patience = time.Minute
 	c, err := client.DialContext(t.Context(), kit.Temporal(t))
@@ -91,8 +91,8 @@ func receive(t *testing.T, from <-chan struct{}, patience time.Duration) {
 	}
 }
 
-// TestAllQueuesStopTogether: stopping all queues takes as long as stopping one.
-func TestAllQueuesStopTogether(t *testing.T) {
+// TestStop_StopsAllQueuesTogether checks that stopping all queues takes as long as stopping one.
+func TestStop_StopsAllQueuesTogether(t *testing.T) {
 	t.Parallel()
 	var ws worker.Workers
 	met := &barrier{all: make(chan struct{}), n: 3}

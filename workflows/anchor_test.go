@@ -14,8 +14,8 @@ import (
 	"countersign/workflows"
 )
 
-// TestAnchorWaitsForTheAuthority skips through two days in which it is down.
-func TestAnchorWaitsForTheAuthority(t *testing.T) {
+// TestAnchor_WaitsForTheAuthority skips through two days of an unavailable authority.
+func TestAnchor_WaitsForTheAuthority(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(quiet(t))

@@ -119,9 +119,8 @@ func run(t *testing.T, env *testsuite.TestWorkflowEnvironment) {
 	require.NoError(t, env.GetWorkflowError())
 }
 
-// TestBulkGoesOnUntilNoneIsPending: batch after batch, at the pace that each names, and
-// however often one fails.
-func TestBulkGoesOnUntilNoneIsPending(t *testing.T) {
+// TestBulkSend_RunsUntilNoRowIsPending checks that batches follow at the requested rate, despite failures.
+func TestBulkSend_RunsUntilNoRowIsPending(t *testing.T) {
 	t.Parallel()
 	f := &fakeBulk{status: models.BulkQueued, counts: models.BulkCounts{Pending: 25}, wait: 20 * time.Second, fails: 13}
 	env := f.start(t)
@@ -133,8 +132,9 @@ func TestBulkGoesOnUntilNoneIsPending(t *testing.T) {
 	require.Equal(t, 20*time.Second, f.begun[15].Sub(f.begun[14]))
 }
 
-// TestBulkGoesOnAfterABadPeriod that began with a state of before: paused, and resumed since.
-func TestBulkGoesOnAfterABadPeriod(t *testing.T) {
+// TestBulkSend_ContinuesAfterStaleState checks that it continues although it began with an older state: paused, and
+// resumed since.
+func TestBulkSend_ContinuesAfterStaleState(t *testing.T) {
 	t.Parallel()
 	f := &fakeBulk{status: models.BulkPaused, counts: models.BulkCounts{Pending: 25}, wait: 20 * time.Second}
 	env := f.start(t)
@@ -151,8 +151,8 @@ func TestBulkGoesOnAfterABadPeriod(t *testing.T) {
 	require.Equal(t, []string{"stuck in bulk", "not stuck"}, *shown)
 }
 
-// TestBulkGoesOnAfterABadRetry: rows that failed were to be sent again when the last batch ended.
-func TestBulkGoesOnAfterABadRetry(t *testing.T) {
+// TestBulkSend_ContinuesAfterRetry checks that it continues if failed rows are retried while the last batch ends.
+func TestBulkSend_ContinuesAfterRetry(t *testing.T) {
 	t.Parallel()
 	f := &fakeBulk{status: models.BulkRunning, counts: models.BulkCounts{Pending: 5}}
 	env := f.start(t)
@@ -166,8 +166,9 @@ func TestBulkGoesOnAfterABadRetry(t *testing.T) {
 	require.Equal(t, models.BulkCounts{Sent: 25}, f.counts)
 }
 
-// TestBulkGoesOnAfterARetryAtItsEnd: the signal of a retry arrives with the result of the last batch, in one workflow task.
-func TestBulkGoesOnAfterARetryAtItsEnd(t *testing.T) {
+// TestBulkSend_ContinuesAfterRetryAtTheEnd checks that it continues if the signal of a retry arrives with the result
+// of the last batch, in one workflow task.
+func TestBulkSend_ContinuesAfterRetryAtTheEnd(t *testing.T) {
 	t.Parallel()
 	opts := kit.Temporal(t)
 	opts.Logger = quiet(t)
@@ -218,8 +219,8 @@ func TestBulkGoesOnAfterARetryAtItsEnd(t *testing.T) {
 	require.Equal(t, models.BulkCounts{Sent: 25}, f.counts)
 }
 
-// TestBulkObeysOperators: their signals change the database, between two batches.
-func TestBulkObeysOperators(t *testing.T) {
+// TestBulkSend_AppliesOperatorSignals checks that operators' signals change the database between two batches.
+func TestBulkSend_AppliesOperatorSignals(t *testing.T) {
 	t.Parallel()
 	f := &fakeBulk{status: models.BulkRunning, counts: models.BulkCounts{Pending: 45}, wait: time.Minute}
 	env := f.start(t)
@@ -243,8 +244,8 @@ func TestBulkObeysOperators(t *testing.T) {
 	require.Equal(t, models.BulkCancelled, f.status)
 }
 
-// TestBulkLearnsOfChanges that the API has made: it looks at once.
-func TestBulkLearnsOfChanges(t *testing.T) {
+// TestBulkSend_ReadsChangesOfTheAPI checks that a change through the API is read immediately.
+func TestBulkSend_ReadsChangesOfTheAPI(t *testing.T) {
 	t.Parallel()
 	f := &fakeBulk{status: models.BulkRunning, counts: models.BulkCounts{Pending: 45}, wait: time.Minute}
 	env := f.start(t)
@@ -262,8 +263,8 @@ func TestBulkLearnsOfChanges(t *testing.T) {
 	require.Equal(t, models.BulkCounts{Sent: 45}, f.counts)
 }
 
-// TestBulkOrdersDuringABatch: they are obeyed in the order of their arrival.
-func TestBulkOrdersDuringABatch(t *testing.T) {
+// TestBulkSend_AppliesSignalsInOrder checks that signals during a batch are applied in order of arrival.
+func TestBulkSend_AppliesSignalsInOrder(t *testing.T) {
 	t.Parallel()
 	f := &fakeBulk{status: models.BulkRunning, counts: models.BulkCounts{Pending: 25}, fails: 3} // the batch is retried for some seconds
 	env := f.start(t)
@@ -275,8 +276,8 @@ func TestBulkOrdersDuringABatch(t *testing.T) {
 	require.Equal(t, models.BulkCounts{Sent: 10, Pending: 15}, f.counts)
 }
 
-// TestBulkContinuesAsNew with nothing but its ids, after it has obeyed.
-func TestBulkContinuesAsNew(t *testing.T) {
+// TestBulkSend_ContinuesAsNew checks that it continues with only its ids, after applying all signals.
+func TestBulkSend_ContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	f := &fakeBulk{status: models.BulkRunning, counts: models.BulkCounts{Pending: 25}, wait: time.Minute}
 	env := f.start(t)
@@ -292,8 +293,8 @@ func TestBulkContinuesAsNew(t *testing.T) {
 	require.Equal(t, 10, f.counts.Sent)
 }
 
-// TestAPausedBulkSendCanBeCancelled by Temporal's own cancellation, as any workflow.
-func TestAPausedBulkSendCanBeCancelled(t *testing.T) {
+// TestBulkSend_PausedCanBeCanceled checks that Temporal's cancellation ends it, like any workflow.
+func TestBulkSend_PausedCanBeCanceled(t *testing.T) {
 	t.Parallel()
 	f := &fakeBulk{status: models.BulkPaused, counts: models.BulkCounts{Pending: 25}}
 	env := f.start(t)

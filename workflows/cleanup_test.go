@@ -15,9 +15,9 @@ import (
 	"countersign/workflows"
 )
 
-// TestCleanupGoesOnUntilNothingIsLeft: round by round, through failures, and a run ends
-// in the end where more keeps coming.
-func TestCleanupGoesOnUntilNothingIsLeft(t *testing.T) {
+// TestCleanup_RunsUntilNothingRemains checks that rounds follow through failures, and that a run ends although more
+// rows keep arriving.
+func TestCleanup_RunsUntilNothingRemains(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ rounds, want int }{{1, 1}, {3, 3}, {1 << 30, 200}} {
 		var suite testsuite.WorkflowTestSuite

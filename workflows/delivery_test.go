@@ -53,7 +53,7 @@ func deliver(t *testing.T, schedule string, takes int) (waits []time.Duration, a
 	return waits, abandoned, env.GetWorkflowError()
 }
 
-func TestFiveFailingAttemptsOnEachSchedule(t *testing.T) {
+func TestDelivery_FiveFailedAttemptsOnEachSchedule(t *testing.T) {
 	t.Parallel()
 	for schedule, want := range map[string][]time.Duration{
 		"quickstart":     {0, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour},
@@ -70,7 +70,7 @@ func TestFiveFailingAttemptsOnEachSchedule(t *testing.T) {
 	}
 }
 
-func TestDeliveryThatWorksInTheEnd(t *testing.T) {
+func TestDelivery_SucceedsEventually(t *testing.T) {
 	t.Parallel()
 	waits, abandoned, err := deliver(t, "quickstart", 3)
 	require.NoError(t, err)
@@ -78,8 +78,8 @@ func TestDeliveryThatWorksInTheEnd(t *testing.T) {
 	assert.False(t, abandoned)
 }
 
-// TestDelivery_NoAttemptWasMade_CountsNone: an endpoint at its concurrency limit, and interrupted attempts, use none
-// of the five attempts. Temporal gets the number of remaining attempts, so that its UI shows the current one.
+// TestDelivery_NoAttemptWasMade_CountsNone checks that waiting at the concurrency limit and interrupted attempts use
+// none of the five attempts. Temporal gets the number of remaining attempts, so that its UI shows the current one.
 func TestDelivery_NoAttemptWasMade_CountsNone(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite

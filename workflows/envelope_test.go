@@ -247,7 +247,7 @@ func TestRoutingGroups(t *testing.T) {
 	assert.Equal(t, 2*time.Hour, env.times["invite C"].Round(time.Minute), "the next group is asked when the one before it is complete")
 }
 
-func TestRepeatedAndReorderedSignals(t *testing.T) {
+func TestSignals_RepeatedAndReordered(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1, 2)
 	env.seals()
@@ -270,7 +270,7 @@ func TestExpiry(t *testing.T) {
 	assert.Equal(t, 14*24*time.Hour, env.times["expire"].Round(time.Minute))
 }
 
-func TestExpiryThatLosesToTheLastSignature(t *testing.T) {
+func TestExpiry_LosesToTheLastSignature(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
 	env.seals()
@@ -282,7 +282,7 @@ func TestExpiryThatLosesToTheLastSignature(t *testing.T) {
 	assert.Equal(t, []string{"invite A", "expire", "seal", "copies"}, env.calls)
 }
 
-func TestExpiryBeforeTheDatabasesClockIsThere(t *testing.T) {
+func TestExpiry_BeforeTheDatabaseClock(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
 	deadline := env.begin.Add(time.Hour)
@@ -319,8 +319,8 @@ func TestDecline(t *testing.T) {
 	assert.Equal(t, []string{"invite A", "closing"}, env.calls)
 }
 
-// TestVoidWhileInviting: a mail server that is down keeps nobody from voiding.
-func TestVoidWhileInviting(t *testing.T) {
+// TestVoid_WhileInviting checks that an unavailable mail server delays no void.
+func TestVoid_WhileInviting(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
 	env.mailDown = true
@@ -329,7 +329,7 @@ func TestVoidWhileInviting(t *testing.T) {
 	assert.Equal(t, []string{"closing"}, env.calls)
 }
 
-func TestASealThatFailsAndThenWorks(t *testing.T) {
+func TestSeal_FailsAndThenSucceeds(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
 	fails := 10 // the test environment ends unlimited retries at ten
@@ -354,8 +354,8 @@ func TestASealThatFailsAndThenWorks(t *testing.T) {
 	assert.True(t, stuck, "a stuck seal is visible")
 }
 
-// TestSignalsThatComeTooLate are read, and change nothing any more.
-func TestSignalsThatComeTooLate(t *testing.T) {
+// TestSignals_AfterTheEnd checks that late signals are read without effect.
+func TestSignals_AfterTheEnd(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
 	tries := 0
@@ -381,8 +381,8 @@ func (env *fakeEnv) unsealed() {
 	})
 }
 
-// TestAnEnvelopeThatCannotBeSealed: operators see it, and a void ends it.
-func TestAnEnvelopeThatCannotBeSealed(t *testing.T) {
+// TestSeal_ProblemIsShownUntilVoid checks that operators see the problem, and that a void ends the workflow.
+func TestSeal_ProblemIsShownUntilVoid(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
 	env.unsealed()
@@ -402,8 +402,9 @@ func TestAnEnvelopeThatCannotBeSealed(t *testing.T) {
 	assert.Equal(t, []string{"invite A", "closing"}, env.calls)
 }
 
-// TestAVoidIsNotLost if its signal arrives before the failure that allowed it.
-func TestAVoidIsNotLost(t *testing.T) {
+// TestVoid_SignalBeforeTheFailure checks that a void is not lost if its signal arrives before the sealing failure that
+// allows it.
+func TestVoid_SignalBeforeTheFailure(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
 	env.unsealed()
@@ -414,8 +415,9 @@ func TestAVoidIsNotLost(t *testing.T) {
 	assert.Equal(t, []string{"invite A", "closing"}, env.calls)
 }
 
-// TestSealingFindsTheEnvelopeVoided before the workflow is signaled.
-func TestSealingFindsTheEnvelopeVoided(t *testing.T) {
+// TestSeal_FindsTheEnvelopeVoided checks that the workflow ends if sealing finds the envelope voided before the
+// signal.
+func TestSeal_FindsTheEnvelopeVoided(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
 	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (activities.Sealed, error) {
@@ -426,8 +428,8 @@ func TestSealingFindsTheEnvelopeVoided(t *testing.T) {
 	assert.Equal(t, []string{"invite A", "closing"}, env.calls)
 }
 
-// TestALostWorkflowKnowsThatItIsStuck: the database has the state that it needs.
-func TestALostWorkflowKnowsThatItIsStuck(t *testing.T) {
+// TestRestart_RestoresSealingProblem checks that a restarted workflow reads the sealing problem from the database.
+func TestRestart_RestoresSealingProblem(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
 	env.plan.Signers[0].Signed, env.plan.Status, env.plan.Problem = true, models.StatusSealing, models.SealingOriginalMissing
@@ -437,8 +439,8 @@ func TestALostWorkflowKnowsThatItIsStuck(t *testing.T) {
 	assert.Equal(t, []string{"closing"}, env.calls)
 }
 
-// TestSealedAfterAll: a problem that was mended.
-func TestSealedAfterAll(t *testing.T) {
+// TestSeal_SucceedsAfterTheProblemIsFixed checks that a fixed problem lets sealing succeed.
+func TestSeal_SucceedsAfterTheProblemIsFixed(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
 	tries := 0
@@ -491,8 +493,8 @@ func TestProgress(t *testing.T) {
 	assert.Empty(t, p.Awaiting)
 }
 
-// TestStartedAnew: a workflow that was lost continues from the state in the database.
-func TestStartedAnew(t *testing.T) {
+// TestRestart_ContinuesFromTheDatabase checks that a restarted workflow continues from the state in the database.
+func TestRestart_ContinuesFromTheDatabase(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		status models.Status
@@ -519,9 +521,9 @@ func TestStartedAnew(t *testing.T) {
 	}
 }
 
-// TestLinksAreRenewed: a link that would end before the envelope does is
-// replaced in time, with reminders or without, again and again.
-func TestLinksAreRenewed(t *testing.T) {
+// TestLinks_AreRenewedInTime checks that a link that would expire before the envelope is replaced in time, repeatedly,
+// with or without reminders.
+func TestLinks_AreRenewedInTime(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	for name, every := range map[string]time.Duration{"no reminders": 0, "weekly reminders": 7 * day} {
@@ -560,7 +562,7 @@ func TestLinksAreRenewed(t *testing.T) {
 	}
 }
 
-func TestARefusalEndsTheWorkflow(t *testing.T) {
+func TestRejection_EndsTheWorkflow(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
 	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(activities.Sealed{},
@@ -570,8 +572,9 @@ func TestARefusalEndsTheWorkflow(t *testing.T) {
 	require.ErrorContains(t, env.env.GetWorkflowError(), "envelope_not_sealing")
 }
 
-// TestCancelledWhileNothingIsDue: by an operator, while no timer runs. The next fact starts it again.
-func TestCancelledWhileNothingIsDue(t *testing.T) {
+// TestCancel_WhileNothingIsDue checks that an operator can cancel without a running timer, and that the next signal
+// restarts the workflow.
+func TestCancel_WhileNothingIsDue(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
 	env.env.RegisterDelayedCallback(env.env.CancelWorkflow, time.Hour)
@@ -581,8 +584,9 @@ func TestCancelledWhileNothingIsDue(t *testing.T) {
 	assert.Equal(t, []string{"invite A"}, env.calls)
 }
 
-// TestBeforeTheDatabasesClockIsThere: renewals and reminders are polled at growing intervals, not every second.
-func TestBeforeTheDatabasesClockIsThere(t *testing.T) {
+// TestTimers_BeforeTheDatabaseClock checks that renewals and reminders are polled at growing intervals, not every
+// second.
+func TestTimers_BeforeTheDatabaseClock(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(*temporal.Plan, *time.Time){
 		"renewal":  func(p *temporal.Plan, due *time.Time) { p.RenewAt = due },

@@ -17,9 +17,9 @@ import (
 	"countersign/workflows"
 )
 
-// TestReconcile_GoesOnWhereTheLastRunEnded: a run begins at the result of the last run, retries while Temporal or the database is
-// away, and returns where the next run begins.
-func TestReconcile_GoesOnWhereTheLastRunEnded(t *testing.T) {
+// TestReconcile_ContinuesWhereTheLastRunEnded checks that a run begins at the result of the last run, retries while
+// Temporal or the database is unavailable, and returns where the next run begins.
+func TestReconcile_ContinuesWhereTheLastRunEnded(t *testing.T) {
 	t.Parallel()
 	last := reconcile.Position{Work: store.WorkDeliveries, After: uuid.New()}
 	next := reconcile.Position{Work: store.WorkBulkSends}

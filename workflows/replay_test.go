@@ -417,9 +417,9 @@ func (s *scenario) startWorkers(t *testing.T, c client.Client) {
 	}
 }
 
-// TestActions: an envelope with two signers takes at most eight billable actions, and
-// EnvelopeStatus says at the end how it ended.
-func TestActions(t *testing.T) {
+// TestEnvelope_BillableActions checks that an envelope with two signers takes at most eight billable actions, and that
+// EnvelopeStatus has its outcome.
+func TestEnvelope_BillableActions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		groups  []int

@@ -12,9 +12,9 @@ import (
 	"countersign/temporal"
 )
 
-// TestDeadlineFollows: the timer follows a deadline that is moved to a later or earlier time, or removed, however
-// often the workflow is signaled.
-func TestDeadlineFollows(t *testing.T) {
+// TestReschedule_MovesTheDeadlineTimer checks that the timer follows a later, earlier or removed deadline, for any
+// number of signals.
+func TestReschedule_MovesTheDeadlineTimer(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	for name, c := range map[string]struct {
@@ -51,8 +51,8 @@ func TestDeadlineFollows(t *testing.T) {
 	}
 }
 
-// TestRemindersFollow: a new interval applies from the moment when the workflow is signaled.
-func TestRemindersFollow(t *testing.T) {
+// TestReschedule_ChangesTheInterval checks that a new interval applies from the signal on.
+func TestReschedule_ChangesTheInterval(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
 	env.remindsEvery(72 * time.Hour)
@@ -66,8 +66,8 @@ func TestRemindersFollow(t *testing.T) {
 	assert.Equal(t, []string{"invite A", "closing"}, env.calls)
 }
 
-// TestRescheduledTooLate: a change after all have signed has no effect.
-func TestRescheduledTooLate(t *testing.T) {
+// TestReschedule_AfterAllSigned checks that a change after all have signed has no effect.
+func TestReschedule_AfterAllSigned(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
 	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).After(time.Hour).Return(activities.Sealed{Status: models.StatusCompleted}, nil)
@@ -77,8 +77,8 @@ func TestRescheduledTooLate(t *testing.T) {
 	assert.Equal(t, []string{"invite A", "copies"}, env.calls)
 }
 
-// TestRescheduledWhileReminding: what the reminder under way answers is of the former interval.
-func TestRescheduledWhileReminding(t *testing.T) {
+// TestReschedule_WhileReminding checks that the result of a running reminder belongs to the former interval.
+func TestReschedule_WhileReminding(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	env := newFakeEnv(t, 1)

@@ -47,10 +47,9 @@ func (*fakeMailer) MessageID(parts ...string) string {
 	return strings.Join(parts, "-") + "@example.com"
 }
 
-// TestRestartedBetweenReminders: whether a workflow was lost and is restarted, as reconcile does it, or continues in a
-// new history, every reminder is sent once, at the tenant's interval. The activities and their database are the real
-// ones.
-func TestRestartedBetweenReminders(t *testing.T) {
+// TestRestart_BetweenReminders checks that every reminder is sent once, at the tenant's interval, whether a lost
+// workflow is restarted by reconcile or continues in a new history. The activities and their database are real.
+func TestRestart_BetweenReminders(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	for name, restart := range map[string]func(*testsuite.TestWorkflowEnvironment){

@@ -14,9 +14,9 @@ import (
 	"countersign/temporal"
 )
 
-// TestWitnessesAndCopies: a witness is invited once the witnessed signature exists, and the group waits for the
-// witness. A recipient of copies is notified when the group is reached, and nobody waits for them.
-func TestWitnessesAndCopies(t *testing.T) {
+// TestRouting_WitnessesAndCopies checks that a witness is invited after the witnessed signature, that the group waits
+// for the witness, and that a recipient of copies is notified when the group is reached, without waiting.
+func TestRouting_WitnessesAndCopies(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 2, 2, 4) // A, B, C
 	principal := env.plan.Signers[0].ID
@@ -35,8 +35,8 @@ func TestWitnessesAndCopies(t *testing.T) {
 	}
 }
 
-// TestWitnessAfterARestart: the plan contains the earlier signatures.
-func TestWitnessAfterARestart(t *testing.T) {
+// TestRouting_WitnessAfterRestart checks that the plan contains the earlier signatures.
+func TestRouting_WitnessAfterRestart(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1, 1)
 	principal := env.plan.Signers[0].ID
@@ -47,9 +47,9 @@ func TestWitnessAfterARestart(t *testing.T) {
 	require.Equal(t, []string{"invite B", "seal", "copies"}, env.calls)
 }
 
-// TestTimesOfThoseInvitedLater: if the plan has no time of a reminder or renewal, because the sender delivers the
-// links of the first signers, the times of the signers invited later apply.
-func TestTimesOfThoseInvitedLater(t *testing.T) {
+// TestTimers_OfLaterInvitations checks that the times of signers invited later apply if the sender delivers the links
+// of the first signers, so that the plan has no time of a reminder or renewal.
+func TestTimers_OfLaterInvitations(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	for name, c := range map[string]struct {

@@ -11,8 +11,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestSeal_AlsoSendsCopies: sealing and sending copies are one step if everything succeeds. The part that the step did
-// not complete has its own step.
+// TestSeal_AlsoSendsCopies checks that sealing and sending copies are one step if everything succeeds, and that an
+// incomplete part has its own step.
 func TestSeal_AlsoSendsCopies(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -37,8 +37,9 @@ func TestSeal_AlsoSendsCopies(t *testing.T) {
 	}
 }
 
-// TestInvite_OneRecipientIsNotReached: the others have their mail at once, and a further attempt reaches the last one.
-func TestInvite_OneRecipientIsNotReached(t *testing.T) {
+// TestInvite_OneUnreachableRecipient checks that the others get their email immediately, and that a retry reaches the
+// last one.
+func TestInvite_OneUnreachableRecipient(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1, 1, 1)
 	env.missed = env.plan.Signers[1].ID

@@ -43,8 +43,9 @@ func upserts(env *testsuite.TestWorkflowEnvironment) *[]string {
 	return &shown
 }
 
-// TestStuckIsShown: what fails for minutes is found by the search attribute, and is not any more once it works.
-func TestStuckIsShown(t *testing.T) {
+// TestStuck_IsShownWhileFailing checks that a workflow that fails for minutes is found by the search attribute until
+// it succeeds.
+func TestStuck_IsShownWhileFailing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		fails int
@@ -82,8 +83,8 @@ func TestStuckIsShown(t *testing.T) {
 	}
 }
 
-// TestAnEnvelopeThatCannotBeSealedIsStuck until it is sealed after all.
-func TestAnEnvelopeThatCannotBeSealedIsStuck(t *testing.T) {
+// TestStuck_UntilSealed checks that an envelope that cannot be sealed is stuck until it is sealed.
+func TestStuck_UntilSealed(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(quiet(t))
@@ -106,8 +107,9 @@ func TestAnEnvelopeThatCannotBeSealedIsStuck(t *testing.T) {
 	require.Equal(t, []string{"sealing_failed, stuck in sealing", "completed"}, *shown)
 }
 
-// TestStuckInvitations: an invitation that nobody takes is shown, holds up nothing, and is given up when the envelope is closed.
-func TestStuckInvitations(t *testing.T) {
+// TestStuck_Invitations checks that a failing invitation is shown, delays nothing, and is given up when the envelope
+// is closed.
+func TestStuck_Invitations(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1, 1)
 	env.mailDown = true
@@ -120,8 +122,8 @@ func TestStuckInvitations(t *testing.T) {
 	require.Equal(t, 24*time.Hour, env.times["closing"].Truncate(time.Minute))
 }
 
-// TestTheLastStuckInvitationEndsIt: as long as one signer is not reached the workflow is shown as stuck.
-func TestTheLastStuckInvitationEndsIt(t *testing.T) {
+// TestStuck_UntilTheLastInvitation checks that the workflow is shown as stuck until every signer was reached.
+func TestStuck_UntilTheLastInvitation(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1, 1)
 	env.mailDown = true
@@ -136,8 +138,8 @@ func TestTheLastStuckInvitationEndsIt(t *testing.T) {
 	require.Equal(t, []string{"stuck in invitation", "not stuck", "voided"}, *shown)
 }
 
-// TestARefusalIsNotTriedAgain: what cannot change fails at once, and is not called stuck.
-func TestARefusalIsNotTriedAgain(t *testing.T) {
+// TestRejection_IsNotRetried checks that a permanent error fails immediately and is not shown as stuck.
+func TestRejection_IsNotRetried(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(quiet(t))
@@ -155,8 +157,8 @@ func TestARefusalIsNotTriedAgain(t *testing.T) {
 	require.Empty(t, *shown)
 }
 
-// TestDetailsSayWhoIsAwaited: in words, without a name.
-func TestDetailsSayWhoIsAwaited(t *testing.T) {
+// TestDetails_DescribeAwaitedSigners checks that the details describe awaited signers without names.
+func TestDetails_DescribeAwaitedSigners(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1, 1, 2)
 	deadline := env.begin.Add(30 * 24 * time.Hour)
@@ -184,8 +186,8 @@ func TestDetailsSayWhoIsAwaited(t *testing.T) {
 	require.Equal(t, "2 of 3 signed. Waiting for 1 signer(s) of routing group 2 since "+at(env.begin.Add(4*time.Hour))+until(76*time.Hour), details[5*time.Hour])
 }
 
-// TestEveryRunningWorkflowSaysWhatItWaitsFor, to an operator who opens it.
-func TestEveryRunningWorkflowSaysWhatItWaitsFor(t *testing.T) {
+// TestDetails_OfEveryWorkflow checks that every running workflow describes what it waits for.
+func TestDetails_OfEveryWorkflow(t *testing.T) {
 	t.Parallel()
 	in := temporal.EnvelopeInput{AppID: uuid.New(), EnvelopeID: uuid.New()}
 	down := errors.New("does not answer")
@@ -226,8 +228,8 @@ func TestEveryRunningWorkflowSaysWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-// TestAFailedDeliverySaysWhatTheEndpointAnswered, first of all.
-func TestAFailedDeliverySaysWhatTheEndpointAnswered(t *testing.T) {
+// TestDetails_OfFailedDelivery checks that a failed delivery shows the endpoint's response.
+func TestDetails_OfFailedDelivery(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]string{
 		"the endpoint answered 503 Service Unavailable": "Given up: the endpoint answered 503 Service Unavailable",
@@ -252,8 +254,8 @@ func TestAFailedDeliverySaysWhatTheEndpointAnswered(t *testing.T) {
 	}
 }
 
-// TestADeliveryThatEndsWellSaysHow: one that was settled before was not delivered by this workflow.
-func TestADeliveryThatEndsWellSaysHow(t *testing.T) {
+// TestDetails_OfDelivery checks that a delivery that was settled before is not shown as delivered by this workflow.
+func TestDetails_OfDelivery(t *testing.T) {
 	t.Parallel()
 	for delivered, want := range map[bool]string{true: "Delivered.", false: "Nothing was left to do"} {
 		var suite testsuite.WorkflowTestSuite
@@ -277,8 +279,8 @@ func currentDetails(t *testing.T, env *testsuite.TestWorkflowEnvironment) string
 	return m.GetCurrentDetails()
 }
 
-// TestVoid_WhileTimedTaskFails: an expiry, a renewal or a reminder that fails for hours is shown as stuck, and neither delays a
-// void nor keeps the workflow from ending.
+// TestVoid_WhileTimedTaskFails checks that a failing expiry, renewal or reminder is shown as stuck, and delays neither
+// a void nor the end of the workflow.
 func TestVoid_WhileTimedTaskFails(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -313,8 +315,9 @@ func TestVoid_WhileTimedTaskFails(t *testing.T) {
 	}
 }
 
-// TestRejectedAddress_IsNamedInTheDetails: operators read what the mail server answered, and the envelope waits for its signer.
-func TestRejectedAddress_IsNamedInTheDetails(t *testing.T) {
+// TestDetails_ContainTheServersRejection checks that operators see the mail server's response, and that the envelope
+// waits for its signer.
+func TestDetails_ContainTheServersRejection(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
 	env.rejected = sdktemporal.NewNonRetryableApplicationError("the mail server permanently rejected 1 address(es): 550 5.1.1", activities.ErrTypeRejected, nil)

@@ -16,8 +16,8 @@ import (
 	"countersign/workflows"
 )
 
-// TestTimestampWaitsForTheAuthority skips through two days in which it is down.
-func TestTimestampWaitsForTheAuthority(t *testing.T) {
+// TestTimestamp_WaitsForTheAuthority skips through two days of an unavailable authority.
+func TestTimestamp_WaitsForTheAuthority(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(quiet(t))

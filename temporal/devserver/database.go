@@ -157,7 +157,7 @@ func prepareFile(ctx context.Context, file string) error {
 // so a file is used only by the release that created it.
 func release() int {
 	var major, minor int
-	_, _ = fmt.Sscanf(headers.ServerVersion, "%d.%d.", &major, &minor) // TestRelease
+	_, _ = fmt.Sscanf(headers.ServerVersion, "%d.%d.", &major, &minor) // TestRelease_IsReadable
 	return 1000*major + minor
 }
 

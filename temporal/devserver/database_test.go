@@ -101,8 +101,8 @@ func TestPrepareFile(t *testing.T) {
 	})
 }
 
-// TestRelease: the version of the server can be read.
-func TestRelease(t *testing.T) {
+// TestRelease_IsReadable checks that the server's version can be read.
+func TestRelease_IsReadable(t *testing.T) {
 	t.Parallel()
 	require.Greater(t, release(), 1030)
 	require.Less(t, release(), 100000)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A page whose name was made to point here gets nothing from the Web UI.
-func TestUIAnswersToItsOwnHostsAlone(t *testing.T) {
+// TestUI_RejectsOtherHosts checks that a page whose name resolves to this machine gets nothing from the Web UI.
+func TestUI_RejectsOtherHosts(t *testing.T) {
 	t.Parallel()
 	asked := 0
 	ui := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { asked++; w.WriteHeader(http.StatusOK) }))

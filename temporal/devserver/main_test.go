@@ -122,7 +122,7 @@ func TestReadyLineAndSignals(t *testing.T) {
 	}
 }
 
-func TestStopsWithItsParent(t *testing.T) {
+func TestServer_StopsWithItsParent(t *testing.T) {
 	t.Parallel()
 
 	t.Run("standard input ends", func(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 // and newer modules of OpenTelemetry require newer versions of it.
 const otel = "go.opentelemetry.io/otel"
 
-// What both programs compile from the same version of a module is compiled once, for both (ADR 28). After an upgrade
-// in one go.mod, do the same in the other.
-func TestModulesAreThoseOfCountersign(t *testing.T) {
+// TestModules_MatchCountersign checks that both programs use the same versions of common modules, so that these are
+// compiled once (ADR 28). After an upgrade in one go.mod, upgrade the other.
+func TestModules_MatchCountersign(t *testing.T) {
 	t.Parallel()
 	server, service := modules(t, "."), modules(t, "../../cmd/countersign")
 	require.Contains(t, server, "modernc.org/sqlite")

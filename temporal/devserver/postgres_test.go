@@ -40,8 +40,8 @@ func databases(t *testing.T) string {
 	return u.String()
 }
 
-// TestOnPostgreSQL: a workflow continues after a restart on the same PostgreSQL database.
-func TestOnPostgreSQL(t *testing.T) {
+// TestPostgreSQL_SurvivesRestart checks that a workflow continues after a restart on the same PostgreSQL database.
+func TestPostgreSQL_SurvivesRestart(t *testing.T) {
 	t.Parallel()
 	address := databases(t)
 	open := func() *server {

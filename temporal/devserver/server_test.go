@@ -40,8 +40,8 @@ func runWorker(t *testing.T, c client.Client) {
 	t.Cleanup(w.Stop)
 }
 
-// The SDK's own launcher must be able to run the server, as it runs the Temporal CLI.
-func TestUnderTheSDK(t *testing.T) {
+// TestSDKLauncher_RunsTheServer checks that the SDK's launcher can run the server as it runs the Temporal CLI.
+func TestSDKLauncher_RunsTheServer(t *testing.T) {
 	t.Setenv(roleVariable, "server")
 	extra := sdktemporal.NewSearchAttributeKeyInt64("Pages")
 	srv, err := testsuite.StartDevServer(t.Context(), testsuite.DevServerOptions{
@@ -90,8 +90,9 @@ func TestUnderTheSDK(t *testing.T) {
 	require.NoError(t, srv.Stop())
 }
 
-// A file made without the attributes gets them at the next start; an open workflow survives kill -9.
-func TestExistingFile(t *testing.T) {
+// TestExistingFile_GetsAttributes checks that a file created without the attributes gets them at the next start, and
+// that an open workflow survives kill -9.
+func TestExistingFile_GetsAttributes(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "with ?%#.db")
 	require.NoError(t, createFile(file))

@@ -289,13 +289,13 @@ func (s *target) complete() (missing []string) {
 		if strings.HasPrefix(path, "/v1/console/provider/") || strings.HasPrefix(path, "/v1/console/passkeys") { // they need a person elsewhere: see checkProvider and checkPasskeys
 			continue
 		}
-		if strings.HasSuffix(path, "/restart") { // it needs a lost workflow: api's TestRestartWorkflow
+		if strings.HasSuffix(path, "/restart") { // it needs a lost workflow: api's TestRestartWorkflow_QueuesOnce
 			continue
 		}
 		for method, op := range item.Operations() {
 			for status := range op.Responses.Map() {
 				code, err := strconv.Atoi(status)
-				done := err == nil && code < 300 && code != http.StatusPartialContent // a part of what 200 gives: api's TestPartsOfFiles
+				done := err == nil && code < 300 && code != http.StatusPartialContent // a part of what 200 gives: api's TestDownload_RangesAndConditions
 				if done && !s.seen[method+" "+path][code] {
 					missing = append(missing, method+" "+path+" "+status)
 				}
