@@ -121,7 +121,7 @@ func (a *Activities) archiveAll(ctx context.Context, due []store.EnvelopeRef) (m
 		case err == nil:
 			moved++
 		case errors.Is(err, store.ErrNotArchivable), errors.Is(err, models.ErrNotFound):
-			slog.WarnContext(ctx, "an envelope is not archived", "envelope", ref.ID, "error", err)
+			slog.WarnContext(ctx, "envelope not archived", "envelope", ref.ID, "error", err)
 			if err := a.Store.PostponeArchiving(ctx, ref.ID); err != nil {
 				return moved, err
 			}

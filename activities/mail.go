@@ -272,7 +272,7 @@ func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func(ctx 
 	}
 	if down, ok := errors.AsType[*notify.ServerError](err); ok {
 		if failed := a.Store.MailDelayed(ctx, m.ID, down.Error(), false); failed != nil {
-			slog.WarnContext(ctx, "why a mail waits is not noted", "mail", m.ID, "error", failed)
+			slog.WarnContext(ctx, "delay of email not recorded", "mail", m.ID, "error", failed)
 		}
 	}
 	if err != nil {

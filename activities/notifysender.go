@@ -262,7 +262,7 @@ func (a *Activities) sendDigest(ctx context.Context, user *models.ConsoleUser, c
 	defer cancel()
 	err = a.Mail.Send(limited, senderMail(models.MailDigest, user, d.To, v, a.Mail.MessageID("digest", user.ID.String(), fmt.Sprint(until.Unix())), content))
 	if refused, ok := errors.AsType[*notify.PermanentError](err); ok {
-		slog.WarnContext(ctx, "a digest was permanently rejected", "user", user.ID, "error", refused)
+		slog.WarnContext(ctx, "digest permanently rejected", "user", user.ID, "error", refused)
 		return nil
 	}
 	if err != nil {

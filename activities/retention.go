@@ -47,7 +47,7 @@ func (a *Activities) retentionRound(ctx context.Context, round *CleanupRound) er
 			done, err := a.retentionStep(ctx, step)
 			switch {
 			case err != nil:
-				slog.WarnContext(ctx, "a step of a retention failed and is retried", "envelope", step.ID, "error", err)
+				slog.WarnContext(ctx, "retention step failed and will be retried", "envelope", step.ID, "error", err)
 				err = errors.Join(err, a.Store.SetRetentionStep(ctx, step, new(a.Now().Add(retentionRetry)), 0))
 				mu.Lock()
 				defer mu.Unlock()
@@ -114,7 +114,7 @@ func (a *Activities) linksWereSent(ctx context.Context, e *models.Envelope) (boo
 	}
 	events, err := a.Store.AuditEvents(ctx, e)
 	if broken, ok := errors.AsType[*store.ArchiveError](err); ok {
-		slog.WarnContext(ctx, "who was sent links to the files cannot be read; reminders of their deletion are sent", "envelope", e.ID, "error", broken)
+		slog.WarnContext(ctx, "recipients of links could not be determined; sending deletion reminders to all", "envelope", e.ID, "error", broken)
 		return true, nil
 	}
 	return slices.ContainsFunc(events, func(ev models.Event) bool { return ev.Name == models.EventCopySent }), err

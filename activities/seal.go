@@ -305,7 +305,7 @@ const (
 )
 
 // errCopiesBusy leaves the copies to SendCopies, which has a task queue for mail.
-var errCopiesBusy = errors.New("as many envelopes as may are sending copies on the sealing queue")
+var errCopiesBusy = errors.New("the concurrency limit for sending copies on the sealing queue is reached")
 
 // copyOnce begins no email if the activity's time is nearly over: SendCopies would begin while this one is still
 // sending it. Nor does it begin one while many others wait for the mail server: documents are sealed in the meantime.

@@ -55,7 +55,7 @@ func (a *Activities) sealingFailed(ctx context.Context, e *models.Envelope, err 
 		return err
 	}
 	if e.SealingProblem == nil || *e.SealingProblem != problem {
-		slog.ErrorContext(ctx, "an envelope cannot be sealed", "envelope", e.ID, "problem", problem)
+		slog.ErrorContext(ctx, "envelope cannot be sealed", "envelope", e.ID, "problem", problem)
 	}
 	_, changed := a.Store.Change(ctx, e.AppID, e.ID, func(e *models.Envelope) error { return e.SealingFailed(a.systemContext(), problem) })
 	if changed != nil && !models.IsRefusal(changed) {
@@ -80,6 +80,6 @@ func (a *Activities) notifySealingStuck(ctx context.Context, e *models.Envelope,
 		err = a.notifyTenant(ctx, e, v, uuid.Nil, templates.Notice{Kind: templates.NoticeStuck, ReasonText: problem.Message(), At: e.AllSignedAt()}, string(problem))
 	}
 	if err != nil {
-		slog.WarnContext(ctx, "tenant not mailed about an envelope that cannot be sealed", "envelope", e.ID, "error", err)
+		slog.WarnContext(ctx, "tenant not notified of the sealing problem", "envelope", e.ID, "error", err)
 	}
 }

@@ -27,7 +27,7 @@ type AnchorResult struct {
 // cannot change the logs.
 func (a *Activities) AnchorAudit(ctx context.Context) (AnchorResult, error) {
 	if a.Anchors == nil {
-		return AnchorResult{}, errors.New("this worker has no time-stamp authority: COUNTERSIGN_TSA_ANCHOR")
+		return AnchorResult{}, errors.New("this worker has no time-stamp authority: set COUNTERSIGN_TSA_ANCHOR")
 	}
 	made, err := a.Anchors.Run(ctx)
 	if err != nil {

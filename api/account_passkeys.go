@@ -123,7 +123,7 @@ func registrationChallenge(session uuid.UUID) askedOf {
 func (s *signInHandler) challenge(c *gin.Context, asked askedOf, user uuid.UUID, session *webauthn.SessionData, options any) error {
 	data, err := json.Marshal(session)
 	if err != nil {
-		return fmt.Errorf("keep challenge: %w", err)
+		return fmt.Errorf("store challenge: %w", err)
 	}
 	ceremony := rand.Text()
 	if err := s.store.CreateChallenge(c.Request.Context(), store.Challenge{Kind: asked.kind, Answer: ceremony, Holder: asked.holder, User: &user, Data: data}, passkeyLifetime); err != nil {
@@ -205,7 +205,7 @@ func (s *signInHandler) createPasskey(c *gin.Context, app caller, o *object) err
 	made.Attestation = webauthn.CredentialAttestation{} // nobody looks at it again
 	state, err := json.Marshal(made)
 	if err != nil {
-		return fmt.Errorf("keep passkey: %w", err)
+		return fmt.Errorf("store passkey: %w", err)
 	}
 	row := &models.ConsolePasskey{UserID: app.user.ID, CredentialID: made.ID, Credential: state, Name: name}
 	recovery, err := execute(s.subject, c, func(st signInStore) ([]string, error) { return st.AddPasskey(c.Request.Context(), row, app.session) }, nil)
@@ -298,7 +298,7 @@ func (s *signInHandler) challengePasskeys(c *gin.Context, user *passkeyUser, ask
 	}
 	options, session, err := s.relyingParty.BeginLogin(user, webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
-		return fmt.Errorf("ask for passkey: %w", err)
+		return fmt.Errorf("create passkey challenge: %w", err)
 	}
 	return s.challenge(c, asked, user.ID, session, options.Response)
 }
@@ -340,7 +340,7 @@ func (s *signInHandler) consumePasskey(c *gin.Context, known *models.ConsoleUser
 		}
 		state, err := json.Marshal(made)
 		if err != nil {
-			return fmt.Errorf("keep passkey: %w", err)
+			return fmt.Errorf("store passkey: %w", err)
 		}
 		return s.store.UsePasskey(c.Request.Context(), row, state)
 	}

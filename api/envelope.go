@@ -185,7 +185,7 @@ func (s *envelopeHandler) progress(c *gin.Context, _ caller, e *models.Envelope)
 	p, err := s.workflows.Progress(ctx, e.ID)
 	if err != nil {
 		if !e.Status.Terminal() {
-			s.log.WarnContext(ctx, "workflow does not answer; if this stays: countersign reconcile", "envelope", e.ID, "error", err)
+			s.log.WarnContext(ctx, "workflow query failed; if this persists, run countersign reconcile", "envelope", e.ID, "error", err)
 		}
 		return s.recordedProgress(c, e)
 	}

@@ -139,7 +139,7 @@ func (s *envelopeHandler) lookForWorkflows(ctx context.Context, of []store.Envel
 			switch {
 			case err != nil:
 				down.Store(true)
-				s.log.WarnContext(ctx, "workflow cannot be looked for", "envelope", e.ID, "error", err)
+				s.log.WarnContext(ctx, "workflow lookup failed", "envelope", e.ID, "error", err)
 			case running:
 				states[i] = workflowRunning
 			default:
@@ -229,7 +229,7 @@ func (s *envelopeHandler) restartWorkflow(c *gin.Context, app caller, e *models.
 	defer cancel()
 	running, err := s.workflows.Running(ctx, e.ID)
 	if err != nil {
-		s.log.WarnContext(ctx, "workflow cannot be looked for", "envelope", e.ID, "error", err)
+		s.log.WarnContext(ctx, "workflow lookup failed", "envelope", e.ID, "error", err)
 		return errWorkflowUnknown
 	}
 	if running {

@@ -51,7 +51,7 @@ func (s *uploads) admitUpload(c *gin.Context, u *upload) error {
 		u.Warnings = append(u.Warnings, w.Code)
 	}
 	if len(u.Warnings) > 0 {
-		s.log.InfoContext(ctx, "programs may show a document differently", "warnings", u.Warnings, "request", requestID(c))
+		s.log.InfoContext(ctx, "document may be displayed differently by some programs", "warnings", u.Warnings, "request", requestID(c))
 	}
 	u.Pages, u.PageCount, u.Encrypted = models.PageRuns(sizes), len(info.Pages), blob.Encrypts(s.blobs)
 	u.SealFacts = info.Facts.Encode()
@@ -145,7 +145,7 @@ func (s *uploads) scan(ctx context.Context, f io.ReaderAt, size int64) error {
 		return e
 	}
 	if err == nil && found != "" {
-		s.log.WarnContext(ctx, "malware refused", "found", plaintext.Strip(found))
+		s.log.WarnContext(ctx, "upload rejected: malware found", "found", plaintext.Strip(found))
 		err = models.Refuse(models.KindInvalid, "file_malware", "The file contains known malware.")
 	}
 	return err
@@ -194,7 +194,7 @@ func (s *uploads) discardBlob(c *gin.Context, key string) {
 		err = s.store.RemovePageFiles(c.Request.Context(), key)
 	}
 	if err != nil {
-		s.log.WarnContext(c.Request.Context(), "stray file stays", "key", key, "error", err)
+		s.log.WarnContext(c.Request.Context(), "leftover file not deleted", "key", key, "error", err)
 	}
 }
 
@@ -202,7 +202,7 @@ func (s *uploads) discardBlob(c *gin.Context, key string) {
 func (s *uploads) discardUnreferenced(c *gin.Context, keys ...string) {
 	gone, err := s.store.Unreferenced(c.Request.Context(), keys...)
 	if err != nil {
-		s.log.WarnContext(c.Request.Context(), "stray files stay", "error", err)
+		s.log.WarnContext(c.Request.Context(), "leftover files not deleted", "error", err)
 	}
 	for _, key := range gone {
 		s.discardBlob(c, key)

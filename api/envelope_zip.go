@@ -41,7 +41,7 @@ func (s *documentHandler) sealedArchive(c *gin.Context, _ caller, e *models.Enve
 	defer w.end()
 	if err := writeArchive(w, e, docs, files); err != nil {
 		// The answer has begun: without its directory at the end, it is no ZIP file.
-		s.log.ErrorContext(c.Request.Context(), "an archive was cut off", "request", requestID(c), "envelope", e.ID, "error", err)
+		s.log.ErrorContext(c.Request.Context(), "ZIP download interrupted", "request", requestID(c), "envelope", e.ID, "error", err)
 	}
 	return nil
 }

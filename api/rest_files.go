@@ -79,7 +79,7 @@ func (s *shared) refuseFile(ctx context.Context, err error, what string, envelop
 		s.countMissing()
 		return fileMissingError
 	case errors.Is(err, blob.ErrAltered) || errors.Is(err, blob.ErrDamaged):
-		s.log.ErrorContext(ctx, what+"'s file is not the one that was recorded", "envelope", envelope, kind, id, "error", err)
+		s.log.ErrorContext(ctx, what+"'s file differs from the recorded one", "envelope", envelope, kind, id, "error", err)
 		s.countMissing()
 		return models.Refuse(models.KindUnavailable, "document_unavailable", "The %s's file is unavailable: it differs from the recorded one.", kind)
 	}
@@ -105,7 +105,7 @@ func (s *shared) fileStoreFails(ctx context.Context, envelope uuid.UUID, err err
 	if ctx.Err() != nil {
 		return err
 	}
-	s.log.ErrorContext(ctx, "the file store does not give a file", "envelope", envelope, "error", err)
+	s.log.ErrorContext(ctx, "file cannot be read from the file store", "envelope", envelope, "error", err)
 	return filesUnavailableError
 }
 
@@ -119,7 +119,7 @@ func (s *shared) archiveFails(c *gin.Context, err error) error {
 		s.countMissing()
 		return archiveBrokenError
 	case errors.Is(err, store.ErrArchiveUnreachable):
-		s.log.ErrorContext(ctx, "the file store does not give an archive", "request", requestID(c), "envelope", c.GetString(envelopeKey), "error", err)
+		s.log.ErrorContext(ctx, "archive cannot be read from the file store", "request", requestID(c), "envelope", c.GetString(envelopeKey), "error", err)
 		return filesUnavailableError
 	}
 	return err

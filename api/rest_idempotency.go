@@ -123,7 +123,7 @@ func (s *shared) executeFirst(c *gin.Context, id uuid.UUID, keepFor time.Duratio
 		err = s.requests.StoreResponse(keep, id, a)
 	}
 	if err != nil { // the client has its answer; a repeat will be refused
-		s.log.ErrorContext(keep, "answer not kept for a repeat", "request", requestID(c), "error", err)
+		s.log.ErrorContext(keep, "response not stored for retries", "request", requestID(c), "error", err)
 	}
 	return nil
 }

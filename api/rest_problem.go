@@ -62,7 +62,7 @@ func (s *shared) fail(c *gin.Context, err error) {
 		refused, _ = errors.AsType[*models.Error](s.archiveFails(c, err))
 	}
 	if refused == nil && (store.Unavailable(err) || errors.Is(err, appearance.ErrNotReady)) {
-		s.log.WarnContext(c.Request.Context(), "request failed and may be repeated", "request", requestID(c), "route", c.FullPath(), "envelope", c.GetString(envelopeKey), "error", err)
+		s.log.WarnContext(c.Request.Context(), "request failed temporarily", "request", requestID(c), "route", c.FullPath(), "envelope", c.GetString(envelopeKey), "error", err)
 		refused = errUnavailable
 	}
 	if refused == nil {

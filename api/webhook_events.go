@@ -120,7 +120,7 @@ func (s *webhookHandler) streamEvents(c *gin.Context, app caller) error {
 	}()
 	// What fails from here on ends the stream: the client comes again from the last event that it got.
 	if err := s.follow(c.Request.Context(), out, q, page); err != nil && c.Request.Context().Err() == nil && !errors.Is(err, errStreamWrite) {
-		s.log.WarnContext(c.Request.Context(), "stream of events ends", "request", requestID(c), "error", err)
+		s.log.WarnContext(c.Request.Context(), "stream of events failed", "request", requestID(c), "error", err)
 	}
 	return nil
 }

@@ -186,12 +186,12 @@ func (t *tokens) fetch(ctx context.Context) (token string, life time.Duration, e
 		if cause := netfail.CauseOf(err); cause != netfail.Unknown {
 			return "", 0, fmt.Errorf("token endpoint %s: %s", req.URL.Host, cause)
 		}
-		return "", 0, fmt.Errorf("token endpoint %s: no answer", req.URL.Host)
+		return "", 0, fmt.Errorf("token endpoint %s: no response", req.URL.Host)
 	}
 	defer func() { _ = res.Body.Close() }() // read as far as it counts
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxTokenAnswer))
 	if err != nil {
-		return "", 0, fmt.Errorf("token endpoint %s: the answer broke off", req.URL.Host)
+		return "", 0, fmt.Errorf("token endpoint %s: incomplete response", req.URL.Host)
 	}
 	var answer struct {
 		Token       string  `json:"access_token"`

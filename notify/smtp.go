@@ -125,7 +125,7 @@ func (s *SMTP) readURL(raw string, oauth bool) error {
 	}
 	mode, ok := tlsModes[s.mode]
 	if !ok {
-		return errors.New("tls is starttls, implicit or none")
+		return errors.New("tls must be starttls, implicit or none")
 	}
 	s.port = mode.port
 	if s.host = u.Hostname(); s.host == "" {
@@ -184,7 +184,7 @@ func (s *SMTP) Deliver(ctx context.Context, m Mail) (answer string, err error) {
 	defer out.close()
 	err = s.exchange(ctx, out.utf8, func(ctx context.Context, c *gomail.Client, sc *smtp.Client) error {
 		if ok, _ := sc.Extension("SMTPUTF8"); out.utf8 && !ok {
-			return &PermanentError{errors.New("mail: the server takes no addresses outside ASCII (SMTPUTF8)")}
+			return &PermanentError{errors.New("mail: the server does not accept non-ASCII addresses (SMTPUTF8)")}
 		}
 		_, limit := sc.Extension("SIZE")
 		if err := fits(limit, m.Attachments); err != nil {
@@ -214,7 +214,7 @@ func fits(limit string, files []Attachment) error {
 		size += (f.Size + 56) / 57 * 78 // base64 in lines of 76 characters
 	}
 	if size > most {
-		return &TooLargeError{&PermanentError{errors.New("mail: larger than the server takes")}}
+		return &TooLargeError{&PermanentError{errors.New("mail: larger than the server accepts")}}
 	}
 	return nil
 }

@@ -217,11 +217,11 @@ func (s *WebhookRepository) DeliveryContext(ctx context.Context, app uuid.UUID, 
 	db := s.db.WithContext(ctx)
 	webhooks, err := find[*models.Webhook](db.Select("id", "url").Where("app_id = ? AND id IN ?", app, hookIDs))
 	if err != nil {
-		return out, fmt.Errorf("name endpoints of deliveries: %w", err)
+		return out, fmt.Errorf("load endpoints of deliveries: %w", err)
 	}
 	envelopes, err := find[*models.Envelope](db.Select("id", "subject").Where("app_id = ? AND id IN ? AND subject IS NOT NULL", app, envelopeIDs))
 	if err != nil {
-		return out, fmt.Errorf("name envelopes of deliveries: %w", err)
+		return out, fmt.Errorf("load envelopes of deliveries: %w", err)
 	}
 	for _, w := range webhooks {
 		out.URLs[w.ID] = w.URL

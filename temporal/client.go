@@ -55,7 +55,7 @@ func Dial(cfg config.Config, log *slog.Logger, o Observer) (client.Client, error
 // Check reports whether Temporal answers.
 func Check(ctx context.Context, c client.Client) error {
 	if _, err := c.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
-		return fmt.Errorf("temporal does not answer: %w", err)
+		return fmt.Errorf("temporal does not respond: %w", err)
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (w Workflows) Progress(ctx context.Context, envelope uuid.UUID) (Progress, 
 		err = res.QueryResult.Get(&p)
 	}
 	if err != nil {
-		return p, fmt.Errorf("ask the workflow of envelope %s: %w", envelope, err)
+		return p, fmt.Errorf("query the workflow of envelope %s: %w", envelope, err)
 	}
 	return p, nil
 }
@@ -106,7 +106,7 @@ func Running(ctx context.Context, c client.Client, id string) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look at workflow %s: %w", id, err)
+		return false, fmt.Errorf("describe workflow %s: %w", id, err)
 	}
 	return d.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }
@@ -128,7 +128,7 @@ func CheckNamespace(ctx context.Context, c client.Client, namespace string) erro
 
 // ErrAttributesNotReadable says that these credentials may not ask for search attributes,
 // as in Temporal Cloud.
-var ErrAttributesNotReadable = errors.New("search attributes may not be asked for with these credentials")
+var ErrAttributesNotReadable = errors.New("these credentials do not permit reading search attributes")
 
 // MissingAttributes names the search attributes that the namespace lacks or has
 // with another type.

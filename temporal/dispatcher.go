@@ -135,7 +135,7 @@ func (d *Dispatcher) dispatch(ctx context.Context, row models.OutboxRow) {
 	}
 	if err != nil {
 		// The lease expires on its own and the row is delivered again.
-		d.Log.ErrorContext(ctx, "outbox row keeps its lease", "seq", row.Seq, "error", err)
+		d.Log.ErrorContext(ctx, "outbox row not released", "seq", row.Seq, "error", err)
 	}
 }
 
@@ -216,7 +216,7 @@ func (d *Dispatcher) envelopeStart(ctx context.Context, row models.OutboxRow) En
 	}
 	plan, err := d.Plan(ctx, start.EnvelopeInput)
 	if err != nil {
-		d.Log.WarnContext(ctx, "envelope's workflow is started without its plan", "envelope", row.Key, "error", err)
+		d.Log.WarnContext(ctx, "envelope workflow started without its plan", "envelope", row.Key, "error", err)
 		return start
 	}
 	start.Plan = &plan

@@ -80,7 +80,7 @@ func ScheduleState(ctx context.Context, c client.Client, id string) (exists, pau
 		return false, false, nil
 	}
 	if err != nil {
-		return false, false, fmt.Errorf("look at the schedule %s: %w", id, err)
+		return false, false, fmt.Errorf("describe the schedule %s: %w", id, err)
 	}
 	return true, d.Schedule.State.Paused, nil
 }

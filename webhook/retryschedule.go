@@ -30,7 +30,7 @@ func ParseSchedule(s string) (Schedule, error) {
 		return out, fmt.Errorf(`webhook schedule: %.40q is neither "quickstart" nor "detailed" nor five delays`, s)
 	}
 	if len(parts) != len(out) {
-		return out, fmt.Errorf("webhook schedule: %d delays given, %d needed", len(parts), len(out))
+		return out, fmt.Errorf("webhook schedule: must have %[2]d delays; got %[1]d", len(parts), len(out))
 	}
 	for i, part := range parts {
 		d, err := time.ParseDuration(strings.TrimSpace(part))

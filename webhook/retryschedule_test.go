@@ -39,8 +39,8 @@ func TestParseScheduleErrors(t *testing.T) {
 	cases := map[string]string{
 		"":                   "empty",
 		"fast":               `"fast" is neither`,
-		"1m,1m":              "2 delays given, 5 needed",
-		"1,2,3,4,5,6":        "6 delays given, 5 needed",
+		"1m,1m":              "must have 5 delays; got 2",
+		"1,2,3,4,5,6":        "must have 5 delays; got 6",
 		"0s,1m,ten,1h,6h":    `delay 3, "ten", is not a duration`,
 		"0s,1m,10,1h,6h":     `delay 3, "10", is not a duration`,
 		"0s,-1m,10m,1h,6h":   "delay 2, -1m0s, is not between",

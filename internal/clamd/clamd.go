@@ -47,7 +47,7 @@ func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err erro
 		return name, nil
 	}
 	if reply != "stream: OK" {
-		return "", fmt.Errorf("virus scanner: it answered %q", reply)
+		return "", fmt.Errorf("virus scanner: unexpected response %q", reply)
 	}
 	return "", nil
 }
@@ -56,7 +56,7 @@ func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err erro
 func (s *Scanner) Ping(ctx context.Context) error {
 	reply, err := s.query(ctx, "PING", nil)
 	if err == nil && reply != "PONG" {
-		err = fmt.Errorf("virus scanner: it answered %q", reply)
+		err = fmt.Errorf("virus scanner: unexpected response %q", reply)
 	}
 	return err
 }
@@ -83,7 +83,7 @@ func (s *Scanner) query(ctx context.Context, command string, body io.Reader) (re
 	if text := strings.TrimRight(string(answer), "\x00\n"); text != "" {
 		return text, nil
 	}
-	return "", fmt.Errorf("virus scanner: no answer: %w", errors.Join(ctx.Err(), err, readErr))
+	return "", fmt.Errorf("virus scanner: no response: %w", errors.Join(ctx.Err(), err, readErr))
 }
 
 // sendChunks sends body in chunks, each preceded by its length, and a final empty chunk. It returns errors of reading
