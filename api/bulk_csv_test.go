@@ -58,19 +58,24 @@ func TestBulkSend_FromCSV(t *testing.T) {
 		}
 	}
 	for what, c := range map[string]struct{ body, want string }{
-		"Latin-1":    {head + "c,Ren\xe9,r@example.com,L,l@example.com,7,S\n", "line 2 has the byte 0xE9, so it seems to be Windows-1252"},
-		"UTF-16":     {"\xff\xfee\x00x\x00", "UTF-16 (little endian)"},
-		"zeros":      {"\x00e\x00x", "UTF-16 without a byte order mark"},
-		"semicolons": {"tenant.name;tenant.email\nAda;a@example.com\n", "separated by commas"},
-		"quotes":     {head + "c,\"Ada,ada@example.com,L,l@example.com,7,S\n", "a quoted value does not end"},
-		"a quote":    {head + "c,A\"da,ada@example.com,L,l@example.com,7,S\n", "line 2, byte 4: a value without quotes contains a quote"},
-		"no rows":    {head, "must have at least 1 item"},
-		"CR alone":   {strings.ReplaceAll(head, "\n", "") + "c,Ada,ada@example.com,L,l@example.com,7,S\r", "lines that end with CR only"},
-		"one fault":  {head + "c,Ada,ada,L,l@example.com,7,S\n", `"message":"row 1, tenant.email: must be an e-mail address; nothing was sent"`},
-		"two faults": {"tenant.name,tenant.age\nAda\n", `"message":"column \"tenant.age\": is not known`},
-		"of a row":   {head + "c,Ada\n", `"message":"row 1: has 2 values for 7 columns (and 1 more); nothing was sent"`},
-		"nothing":    {"", "has no header line"},
-		"a long row": {head + strings.Repeat("x", 1<<20+8<<10) + "\n", `"rows[0]":["is larger than 1048576 bytes"]`},
+		"Latin-1":               {head + "c,Ren\xe9,r@example.com,L,l@example.com,7,S\n", "line 2 has the byte 0xE9, so it seems to be Windows-1252"},
+		"UTF-16":                {"\xff\xfee\x00x\x00", "UTF-16 (little endian)"},
+		"UTF-16, the other way": {"\xfe\xff\x00e\x00x", "UTF-16 (big endian)"},
+		"a quote in the header": {"tenant.na\"me\nAda\n", "is not valid CSV: line 1"},
+		"too many columns":      {strings.Repeat("a,", 5000) + "a\n", "has a header line with more than"},
+		"a long header":         {strings.Repeat("x", 1<<20+8<<10) + "\n", "has a header line with more than"},
+		"too many rows":         {"externalId\n" + strings.Repeat("x\n", models.MaxBulkRows+1), "must have at most 10000 items"},
+		"zeros":                 {"\x00e\x00x", "UTF-16 without a byte order mark"},
+		"semicolons":            {"tenant.name;tenant.email\nAda;a@example.com\n", "separated by commas"},
+		"quotes":                {head + "c,\"Ada,ada@example.com,L,l@example.com,7,S\n", "a quoted value does not end"},
+		"a quote":               {head + "c,A\"da,ada@example.com,L,l@example.com,7,S\n", "line 2, byte 4: a value without quotes contains a quote"},
+		"no rows":               {head, "must have at least 1 item"},
+		"CR alone":              {strings.ReplaceAll(head, "\n", "") + "c,Ada,ada@example.com,L,l@example.com,7,S\r", "lines that end with CR only"},
+		"one fault":             {head + "c,Ada,ada,L,l@example.com,7,S\n", `"message":"row 1, tenant.email: must be an e-mail address; nothing was sent"`},
+		"two faults":            {"tenant.name,tenant.age\nAda\n", `"message":"column \"tenant.age\": is not known`},
+		"of a row":              {head + "c,Ada\n", `"message":"row 1: has 2 values for 7 columns (and 1 more); nothing was sent"`},
+		"nothing":               {"", "has no header line"},
+		"a long row":            {head + strings.Repeat("x", 1<<20+8<<10) + "\n", `"rows[0]":["is larger than 1048576 bytes"]`},
 	} {
 		got := post("", c.body).refused(http.StatusBadRequest, "validation_error")
 		assert.Contains(t, string(got.raw), c.want, what)

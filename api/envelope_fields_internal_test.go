@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,4 +28,16 @@ func TestFieldRequests(t *testing.T) {
 	o = objectOf(t, `{`+rest+`}`)
 	fieldInput(o, models.OriginTopLeft)
 	require.Equal(t, models.Problems{"signerId": {"is required"}}, o.p)
+}
+
+func TestViewExtras_BoundsAreOfTheFieldsType(t *testing.T) {
+	t.Parallel()
+	f := &models.Field{Type: models.FieldDate, Attributes: models.FieldAttributes{Validation: &models.FieldValidation{Min: "2026-01-02"}}}
+	b, err := json.Marshal(viewExtras(f))
+	require.NoError(t, err)
+	require.Contains(t, string(b), `"min":"2026-01-02"`)
+	f.Type, f.Attributes.Validation.Min = models.FieldNumber, "1.5"
+	b, err = json.Marshal(viewExtras(f))
+	require.NoError(t, err)
+	require.Contains(t, string(b), `"min":1.5`)
 }

@@ -152,3 +152,17 @@ func TestTemplate_RejectedByState(t *testing.T) {
 	from := object{"tenantId": "acme", "name": "Again", "fromEnvelope": e.str("id")}
 	c.post("/v1/templates", from).refused(410, "document_purged")
 }
+
+func TestCreateTemplate_PartsThatContradict_AreRejected(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	data := leaseTemplate()
+	data["roles"] = []object{{"role": "tenant", "kind": "in_person", "host": object{"name": "Hal", "email": "hal@example.com"}}, {"role": "landlord"}}
+	require.Contains(t, c.upload("POST", "/v1/templates", data, preparable("Sign here", "", "")).refused(400, "validation_error").body["errors"], "roles[0].host")
+	draft := c.draft(contract())
+	copied := object{"tenantId": "acme", "name": "Copy", "fromEnvelope": draft.str("id")}
+	require.Contains(t, c.upload("POST", "/v1/templates", copied, preparable("Sign here", "", "")).refused(400, "validation_error").body["errors"], "file")
+	contentType, body := multipartBody(t, map[string]string{"data": "{"}, preparable("Sign here", "", ""))
+	c.send("POST", "/v1/templates", contentType, body).refused(400, "invalid_json")
+}

@@ -134,6 +134,37 @@ func TestLinkProvider_KeepsOtherDisabledUsers(t *testing.T) {
 	})
 }
 
+// TestLinkProvider_IdentityThatCannotBeConnected_IsRejected, and the user keeps the password.
+func TestLinkProvider_IdentityThatCannotBeConnected_IsRejected(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
+		ctx := t.Context()
+		has, err := s.HasUsers(ctx)
+		require.NoError(t, err)
+		require.False(t, has)
+		app, ada, bob := newUsers(t, s)
+		has, err = s.HasUsers(ctx)
+		require.NoError(t, err)
+		require.True(t, has)
+		identity := func(app uuid.UUID, subject string) store.ProviderIdentity {
+			return store.ProviderIdentity{Issuer: "https://login.example.com", Subject: subject, App: app, Role: models.RoleViewer}
+		}
+		_, err = s.LinkProvider(ctx, ada.ID, identity(newID(), "ada"))
+		require.Equal(t, "account_elsewhere", refusalOf(t, err))
+		u, err := s.LinkProvider(ctx, ada.ID, identity(app.ID, "ada"))
+		require.NoError(t, err)
+		require.Equal(t, models.RoleViewer, u.Role)
+		_, err = s.LinkProvider(ctx, ada.ID, identity(app.ID, "ada again"))
+		require.Equal(t, "provider_account", refusalOf(t, err))
+		_, err = s.LinkProvider(ctx, bob.ID, identity(app.ID, "ada"))
+		require.Equal(t, "identity_taken", refusalOf(t, err))
+		require.NoError(t, s.ConfirmPassword(ctx, bob.ID, "correct horse bob"))
+		require.NoError(t, s.DisableUser(ctx, app.ID, bob.ID))
+		_, err = s.LinkProvider(ctx, bob.ID, identity(app.ID, "bob"))
+		require.ErrorIs(t, err, models.ErrNotFound)
+	})
+}
+
 // TestLongPasswords_AreDistinguished checks that passwords with the same first 72 bytes are different passwords.
 func TestLongPasswords_AreDistinguished(t *testing.T) {
 	t.Parallel()

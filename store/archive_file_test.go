@@ -388,3 +388,37 @@ func TestArchives_AreBounded(t *testing.T) {
 	_, err = store.ArchiveOf(most - around + 1)
 	require.ErrorContains(t, err, "more than 64 MB")
 }
+
+// TestArchives_WithoutAFileStore_AreAnError, and change nothing.
+func TestArchives_WithoutAFileStore_AreAnError(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *store.Store) {
+		app, _, err := s.CreateApp(t.Context(), "A", models.PlanEnterprise, nil)
+		require.NoError(t, err)
+		e := draft(t, s, app.ID, "t", "x")
+		require.ErrorContains(t, s.Archive(t.Context(), store.EnvelopeRef{AppID: app.ID, ID: e.ID}), "no file store")
+		require.ErrorContains(t, s.RemoveReleasedArchive(t.Context(), &store.Archive{ID: newID()}), "no file store")
+		require.Zero(t, rowsIn(t, s, "envelope_archives"))
+		there, err := s.CheckReplica(t.Context())
+		require.NoError(t, err)
+		require.False(t, there)
+	})
+}
+
+func TestArchiveFiles_OfIDs_AreThoseThatAreRecorded(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
+		f := newArchiveFixture(t, s, clock)
+		f.archiveAll()
+		var text string
+		require.NoError(t, f.db.QueryRowContext(t.Context(), "SELECT id FROM envelope_archives LIMIT 1").Scan(&text))
+		id, err := uuid.Parse(text)
+		require.NoError(t, err)
+		got, err := s.ArchiveFiles(t.Context(), []uuid.UUID{id, newID()})
+		require.NoError(t, err)
+		require.Equal(t, map[uuid.UUID]bool{id: true}, got)
+		got, err = s.ArchiveFiles(t.Context(), nil)
+		require.NoError(t, err)
+		require.Empty(t, got)
+	})
+}

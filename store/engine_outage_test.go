@@ -2,17 +2,20 @@ package store_test
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"net"
+	"path/filepath"
 	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"countersign/models"
 	"countersign/store"
@@ -34,4 +37,32 @@ func TestUnavailable_DistinguishesTemporaryErrors(t *testing.T) {
 	} {
 		assert.False(t, store.Unavailable(err), "%v", err)
 	}
+}
+
+// TestUnavailable_OfSQLite: a file that cannot be written at the moment is told apart from a statement that is wrong.
+func TestUnavailable_OfSQLite(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "test.db")
+	db, err := sql.Open("sqlite", "file:"+path)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	_, err = db.ExecContext(t.Context(), "CREATE TABLE t (a INTEGER PRIMARY KEY)")
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), "INSERT INTO nothing VALUES (1)")
+	require.Error(t, err)
+	require.False(t, store.Unavailable(err))
+	unwritable, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, unwritable.Close()) })
+	_, err = unwritable.ExecContext(t.Context(), "INSERT INTO t VALUES (1)")
+	require.Error(t, err)
+	require.True(t, store.Unavailable(fmt.Errorf("save envelope: %w", err)), "%v", err)
+	locked, err := db.Conn(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, locked.Close()) })
+	_, err = locked.ExecContext(t.Context(), "BEGIN EXCLUSIVE")
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), "INSERT INTO t VALUES (1)")
+	require.Error(t, err)
+	require.True(t, store.Unavailable(err), "%v", err)
 }

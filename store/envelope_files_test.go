@@ -34,3 +34,28 @@ func TestFiles_ReportPurgedContents(t *testing.T) {
 		assert.NotContains(t, files, other.ID)
 	})
 }
+
+// TestHasUnmarkedFiles_UntilTheyAreMarked: a file whose encryption is not recorded is found, unless it was purged.
+func TestHasUnmarkedFiles_UntilTheyAreMarked(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		found := func() bool { return must(s.HasUnmarkedFiles(ctx)) }
+		require.False(t, found())
+		f.sent(1, nil)
+		require.True(t, found())
+		db := pool(t, s)
+		for _, c := range []struct{ change, undo string }{
+			{"UPDATE documents SET encrypted = false", "UPDATE documents SET encrypted = true"},
+			{"UPDATE documents SET prepared_key = 'p'", "UPDATE documents SET prepared_encrypted = true"},
+			{"UPDATE documents SET encrypted = false", "UPDATE documents SET purge_status = 'purged'"},
+		} {
+			_, err := db.ExecContext(ctx, c.change)
+			require.NoError(t, err)
+			require.True(t, found(), c.change)
+			_, err = db.ExecContext(ctx, c.undo)
+			require.NoError(t, err)
+			require.False(t, found(), c.undo)
+		}
+	})
+}

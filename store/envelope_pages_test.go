@@ -37,3 +37,38 @@ func TestPageFiles_OfAProfile_InOrder(t *testing.T) {
 		require.Equal(t, want, got)
 	})
 }
+
+// TestReplacePageFile_AnotherEncoding_IsRecorded: of the same appearance, and of this page alone.
+func TestReplacePageFile_AnotherEncoding_IsRecorded(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
+		ctx := t.Context()
+		first := store.PageFile{BlobKey: "a", Profile: 1, Page: 1, Level: 1, Appearance: "look", SHA256: "one", MediaType: "image/png"}
+		others := make([]store.PageFile, 4)
+		for i, change := range []func(*store.PageFile){
+			func(p *store.PageFile) { p.BlobKey = "b" }, func(p *store.PageFile) { p.Profile = 2 }, func(p *store.PageFile) { p.Page = 2 }, func(p *store.PageFile) { p.Level = 2 },
+		} {
+			others[i] = first
+			change(&others[i])
+		}
+		for _, p := range append(others, first) {
+			_, err := s.AddPageFile(ctx, p)
+			require.NoError(t, err)
+		}
+		next := first
+		next.SHA256, next.MediaType, next.Encrypted = "two", "image/webp", true
+		known, err := s.AddPageFile(ctx, next)
+		require.NoError(t, err)
+		require.Equal(t, "one", known.SHA256, "a page is recorded once")
+		other := next
+		other.Appearance = "another look"
+		require.NoError(t, s.ReplacePageFile(ctx, other))
+		require.Equal(t, "one", must(s.PageFile(ctx, "a", 1, 1, 1)).SHA256)
+		require.NoError(t, s.ReplacePageFile(ctx, next))
+		got := must(s.PageFile(ctx, "a", 1, 1, 1))
+		require.Equal(t, []any{"look", "two", "image/webp", true}, []any{got.Appearance, got.SHA256, got.MediaType, got.Encrypted})
+		for _, p := range others {
+			require.Equal(t, "one", must(s.PageFile(ctx, p.BlobKey, p.Profile, p.Page, p.Level)).SHA256, "%+v", p)
+		}
+	})
+}

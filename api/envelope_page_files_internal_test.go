@@ -1,0 +1,25 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+	"countersign/seal/appearance"
+	"countersign/seal/refusal"
+)
+
+func TestPageFails_OfEachCause_HasItsAnswer(t *testing.T) {
+	t.Parallel()
+	r := pageRequest{document: &models.Document{}, page: 7}
+	require.Equal(t, refusal.PDFTooComplex, codeOf(t, pageFails(r, refusal.New(refusal.PDFTooComplex, "Too complex."))))
+	require.ErrorIs(t, pageFails(r, fmt.Errorf("page 7: %w", appearance.ErrNoPage)), models.ErrNotFound)
+	gone := errors.New("the process is gone")
+	other := pageFails(r, gone)
+	require.ErrorIs(t, other, gone)
+	require.ErrorContains(t, other, "render page 7")
+	require.False(t, models.IsRefusal(other))
+}
