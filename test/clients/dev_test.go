@@ -67,7 +67,7 @@ exec bin/countersign dev --listen 127.0.0.1:0 --temporal-build $!`
 	require.Contains(t, list, "Ada Lovelace")
 
 	require.NoError(t, os.WriteFile(filepath.Join(root, "compile"), nil, 0o600))
-	await("emails go out")
+	await("emails are sent")
 	require.Eventually(t, func() bool {
 		mails, err := filepath.Glob(filepath.Join(root, "data/inbox/*.eml"))
 		return err == nil && len(mails) == 1
