@@ -12,12 +12,12 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
-	"countersign/internal/budget"
 	"countersign/models"
 	"countersign/pdf"
 	"countersign/pdf/pagetext"
 	"countersign/prepare"
 	"countersign/seal/admission"
+	"countersign/seal/budget"
 )
 
 // firstAnchor is the index of the first field that stands at a text; negative if none does.

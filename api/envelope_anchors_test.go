@@ -8,11 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/budget"
 	"countersign/models"
 	"countersign/pdf"
 	"countersign/pdf/pagetext"
 	"countersign/prepare"
+	"countersign/seal/budget"
 	"countersign/seal/refusal"
 )
 

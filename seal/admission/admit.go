@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"countersign/internal/budget"
 	"countersign/pdf"
 	"countersign/pdf/pagetext"
 	"countersign/prepare"
 	"countersign/seal"
+	"countersign/seal/budget"
 	"countersign/seal/refusal"
 	"countersign/seal/sandbox"
 	"countersign/seal/verify"

@@ -51,7 +51,6 @@ func TestAdmit_OnABusyMachine_DoesNotBlameTheFile(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded, "no time was left")
 	_, refused := errors.AsType[*refusal.Error](err)
 	require.False(t, refused, "%v", err)
-
 }
 
 // costly is a file of which each part takes much time of the processor.

@@ -13,8 +13,8 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 
-	"countersign/internal/budget"
 	"countersign/seal"
+	"countersign/seal/budget"
 	"countersign/seal/refusal"
 	"countersign/seal/sandbox"
 	"countersign/seal/verify"

@@ -51,7 +51,7 @@ func (d *Document) MissingGlyphs(number int) ([]MissingGlyph, error) {
 				continue
 			}
 			seen[g] = true
-			if !found[g.code] && !r.draws(font, g.code) && !(divides && r.draws(font, softHyphen)) {
+			if !found[g.code] && !r.draws(font, g.code) && (!divides || !r.draws(font, softHyphen)) {
 				found[g.code] = true
 				out = append(out, MissingGlyph{number, g.code, r.fontName(font)})
 			}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/budget"
+	"countersign/seal/budget"
 )
 
 // TestWithProcessorTime_CountsWorkAndNotWaiting checks which of the two limits ends a context.
