@@ -102,7 +102,7 @@ func (a *Activities) invitationID(s *models.Signer) string {
 
 // textHasLink reports whether a signer's text message contains the link. A signer who verifies by phone gets the link
 // only by email.
-func textHasLink(s *models.Signer) bool { return s.AuthMethod != models.AuthSMSOTP }
+func textHasLink(s *models.Signer) bool { return !s.AuthMethod.ByPhone() }
 
 // getsText reports whether a signer receives text messages. If there is a host, the link is the host's.
 func (a *Activities) getsText(s *models.Signer) bool {

@@ -2,7 +2,6 @@ package api
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,9 +18,8 @@ func (s *envelopeHandler) replacementInput(o *object) models.Replacement {
 		Name: plaintext.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), Reason: o.strippedText("reason"),
 	}
 	in.AuthMethod = s.authMethod(o, "")
-	known := []models.AuthMethod{models.AuthEmailOTP, models.AuthSMSOTP, models.AuthNone}
-	if _, given := o.get("authMethod").(string); given && !slices.Contains(known, in.AuthMethod) {
-		o.bad("authMethod", "must be email_otp, sms_otp or none")
+	if _, given := o.get("authMethod").(string); given && !in.AuthMethod.Valid() {
+		o.bad("authMethod", "must be %s", models.AuthMethodNames)
 	}
 	return in
 }

@@ -70,7 +70,7 @@ func recipientKind(o *object) models.RecipientKind {
 	case kind == nil:
 		return models.RecipientSigner
 	case *kind == "": // the internal value of a signer
-		o.bad("kind", "must be signer, approver, viewer, copy or in_person")
+		o.bad("kind", "must be %s", models.RecipientKindNames)
 	}
 	return models.RecipientKind(*kind)
 }

@@ -45,7 +45,7 @@ func (s *signingHandler) requestCode(c *gin.Context, l signerLink) error {
 		return refused
 	}
 	out := gin.H{"maskedEmail": signer.MaskedEmail(), "code": viewCode(signer.CodeState(s.now()))}
-	if signer.AuthMethod == models.AuthSMSOTP {
+	if signer.AuthMethod.ByPhone() {
 		out["maskedPhone"] = signer.MaskedPhone()
 	}
 	return answer(c, http.StatusOK, out)
@@ -61,7 +61,7 @@ func (s *signingHandler) sendCode(ctx context.Context, e *models.Envelope, signe
 		return err
 	}
 	var logo []byte
-	if chosen.LogoSHA256 != nil && signer.AuthMethod != models.AuthSMSOTP {
+	if chosen.LogoSHA256 != nil && !signer.AuthMethod.ByPhone() {
 		if logo, err = s.store.Logo(ctx, e.AppID, e.TenantID); err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (s *signingHandler) sendCode(ctx context.Context, e *models.Envelope, signe
 		Language: cmp.Or(signer.Language, chosen.LanguageOrDefault()), Look: look, RecipientName: signer.Name, SenderName: chosen.SenderOrDefault(app.Name), Subject: e.Title(),
 		Ask: templates.Ask(e.AskedInPerson(signer)), Code: code, ValidFor: models.OTPLifetime,
 	}
-	if signer.AuthMethod == models.AuthSMSOTP {
+	if signer.AuthMethod.ByPhone() {
 		if s.sms == nil || signer.Phone == nil {
 			return fmt.Errorf("no way to send a text message")
 		}

@@ -95,13 +95,13 @@ func (s *templateHandler) templateSigner(o *object) models.SignerInput {
 	if o.get("kind") == nil {
 		in.Kind = ""
 	} else if in.Kind == "" {
-		o.bad("kind", "must be signer, approver, viewer, copy or in_person")
+		o.bad("kind", "must be %s", models.RecipientKindNames)
 	}
 	switch {
 	case o.get("authMethod") == nil:
 		in.AuthMethod = ""
 	case in.AuthMethod == "":
-		o.bad("authMethod", "must be email_otp, sms_otp or none")
+		o.bad("authMethod", "must be %s", models.AuthMethodNames)
 	}
 	return in
 }

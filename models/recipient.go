@@ -24,6 +24,9 @@ const (
 	RecipientInPerson RecipientKind = "in_person"
 )
 
+// RecipientKindNames names the kinds in messages.
+var RecipientKindNames = alternatives([]RecipientKind{RecipientSigner, RecipientApprover, RecipientViewer, RecipientCopy, RecipientInPerson})
+
 // recipientRules are what follows from a kind.
 type recipientRules struct {
 	counts        bool // completion waits for the recipient
@@ -162,7 +165,7 @@ func (e *Envelope) alignWitnesses() {
 func (in SignerInput) checkRecipient(p Problems, path string) {
 	rules, ok := in.Kind.rules()
 	if !ok {
-		p.Add(path+"kind", "must be signer, approver, viewer, copy or in_person")
+		p.Add(path+"kind", "must be %s", RecipientKindNames)
 		return
 	}
 	if in.Language != "" && !Speaks(in.Language) {

@@ -26,16 +26,6 @@ const (
 	SignerDeclined SignerStatus = "declined"
 )
 
-// AuthMethod says how a signer proves who they are, beyond holding the link.
-type AuthMethod string
-
-// The methods.
-const (
-	AuthEmailOTP AuthMethod = "email_otp"
-	AuthSMSOTP   AuthMethod = "sms_otp"
-	AuthNone     AuthMethod = "none"
-)
-
 // Signer is a recipient of an envelope.
 type Signer struct {
 	ID           uuid.UUID `gorm:"primaryKey"`
@@ -144,14 +134,11 @@ func (in SignerInput) Check(p Problems, path string) {
 		p.Add(path+"routingOrder", "must be between 1 and 1000")
 	}
 	CheckText(p, path+"role", in.Role, 0, maxRole)
-	switch in.AuthMethod {
-	case AuthEmailOTP, AuthNone:
-	case AuthSMSOTP:
-		if in.Phone == nil {
-			p.Add(path+"phone", "is required when authMethod is sms_otp")
-		}
-	default:
-		p.Add(path+"authMethod", "must be email_otp, sms_otp or none")
+	switch {
+	case !in.AuthMethod.Valid():
+		p.Add(path+"authMethod", "must be %s", AuthMethodNames)
+	case in.AuthMethod.ByPhone() && in.Phone == nil:
+		p.Add(path+"phone", "is required when authMethod is %s", in.AuthMethod)
 	}
 	in.checkRecipient(p, path)
 }
@@ -216,7 +203,7 @@ func (e *Envelope) mailbox(email string, position int) int {
 }
 
 // NeedsCode reports whether the signer must verify a one-time code.
-func (s *Signer) NeedsCode() bool { return s.AuthMethod != AuthNone }
+func (s *Signer) NeedsCode() bool { return s.AuthMethod.rules().needsCode }
 
 // HasActed reports whether the signer has signed or declined.
 func (s *Signer) HasActed() bool { return s.Status == SignerSigned || s.Status == SignerDeclined }

@@ -190,10 +190,10 @@ func (s *EnvelopeListRepository) LastEvents(ctx context.Context, envelopes []uui
 // fewMatches is the largest number of matches that is read to select a page of them.
 const fewMatches = 200
 
-// readAtOnce returns the largest number of matches that is read to select a page of them. "Action needed" uses several
-// indexes, which costs more than reading all of its envelopes, so it is queried once.
+// readAtOnce returns the largest number of matches that is read to select a page of them. A query for "action needed" or
+// "waiting" costs more than reading as many matches as are counted, so it is run once.
 func (f EnvelopeFilter) readAtOnce() int {
-	if f.Inbox == InboxActionNeeded {
+	if f.Inbox == InboxActionNeeded || f.Inbox == InboxWaiting {
 		return countLimit
 	}
 	return fewMatches
@@ -213,8 +213,9 @@ func (s *EnvelopeListRepository) findPage(db *gorm.DB, f EnvelopeFilter, offset 
 			}
 			return ids[min(offset, n):min(offset+f.pageSize(), n)], int64(n), nil
 		}
+		total = int64(len(ids))
 	}
-	if f.isNarrow() {
+	if f.isNarrow() && total < countLimit {
 		total, err = countUpTo(db, found())
 	}
 	if err != nil || int64(offset) >= total || f.Size == 0 {
