@@ -29,7 +29,7 @@ func TestSMTPConfig(t *testing.T) {
 		"smtp://":                                "no host",
 		"smtp://mail.example.com:0":              "port",
 		"smtp://mail.example.com:99999":          "port",
-		"smtp://mail.example.com?tls=maybe":      "tls is",
+		"smtp://mail.example.com?tls=maybe":      "tls must be",
 		"smtp://mail.example.com?starttls=1":     `unknown parameter "starttls"`,
 		"smtps://mail.example.com?tls=none":      "smtps is implicit",
 		"smtp://secret@mail.example.com":         "user and password",
