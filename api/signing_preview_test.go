@@ -72,9 +72,9 @@ func TestSigningPreview(t *testing.T) {
 		sent := c.post("/v1/envelopes/"+e.str("id")+"/send", nil).want(200)
 		c.get(of(0)).refused(409, "envelope_not_draft")
 		link := sent.signer(0)["signingUrl"].(string)
-		real := (&client{t: t, s: s}).binds("/v1/signing/" + link[strings.LastIndex(link, "/")+1:]).get("/v1/signing/" + link[strings.LastIndex(link, "/")+1:]).want(200)
+		opened := (&client{t: t, s: s}).binds("/v1/signing/" + link[strings.LastIndex(link, "/")+1:]).get("/v1/signing/" + link[strings.LastIndex(link, "/")+1:]).want(200)
 		for _, member := range []string{"documents", "fields", "later", "consent", "maskedEmail", "senderName", "subject", "message", "filled", "branding"} {
-			require.Equal(t, real.body[member], ada.body[member], member)
+			require.Equal(t, opened.body[member], ada.body[member], member)
 		}
 	})
 }
