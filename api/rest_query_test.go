@@ -32,8 +32,9 @@ func places(t *testing.T, s *service) *strings.Replacer {
 	session := c.post("/v1/embedded/signing-sessions", object{
 		"tenantId": "acme", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"], "allowedOrigin": "https://app.example.com",
 	}).want(201)
+	draft := c.draft(contract())
 	builder := c.post("/v1/embedded/builder-sessions", object{
-		"tenantId": "acme", "envelopeId": c.draft(contract()).str("id"), "allowedOrigin": "https://app.example.com",
+		"tenantId": "acme", "envelopeId": draft.str("id"), "allowedOrigin": "https://app.example.com",
 	}).want(201)
 	doc := e.body["documents"].([]any)[0].(object)
 	signed, link := c.sent(contract())
@@ -47,6 +48,7 @@ func places(t *testing.T, s *service) *strings.Replacer {
 	unsubscribe, err := s.cfg.Tokens.IssueUnsubscribe(subscriber, s.cfg.Now())
 	require.NoError(t, err)
 	return strings.NewReplacer(
+		"/envelopes/{id}/signers/{signerId}/preview", "/envelopes/"+draft.str("id")+"/signers/"+draft.signer(0)["id"].(string)+"/preview",
 		"/unsubscribe/{token}", "/unsubscribe/"+unsubscribe, "/receipts/{token}", "/receipts/"+receipt, "/download/{token}", "/download/"+download,
 		"/templates/{id}/documents/{documentId}", "/templates/"+template+"/documents/"+templateDocument, "/pages/{page}", "/pages/1",
 		"/templates/{id}", "/templates/"+template, "/bulk-sends/{id}", "/bulk-sends/"+bulk.str("id"), "/envelopes/{id}", "/envelopes/"+e.str("id"), "/webhooks/{id}", "/webhooks/"+hook.str("id"), "/webhook-deliveries/{id}", "/webhook-deliveries/"+delivery["id"].(string),

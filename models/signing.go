@@ -76,12 +76,12 @@ func (e *Envelope) Reader(l Link, at time.Time, context bool) (*Signer, error) {
 
 // PreviewSigner returns a signer of a draft, whose signing page the sender looks at before sending.
 func (e *Envelope) PreviewSigner(id uuid.UUID) (*Signer, error) {
-	if e.Status != StatusDraft {
-		return nil, Refuse(KindConflict, "envelope_not_draft", "The envelope is %s; only a draft has a preview.", e.Status.Public())
-	}
 	s := e.Signer(id)
 	if s == nil {
 		return nil, ErrNotFound
+	}
+	if e.Status != StatusDraft {
+		return nil, Refuse(KindConflict, "envelope_not_draft", "The envelope is %s; only a draft has a preview.", e.Status.Public())
 	}
 	return s, nil
 }
