@@ -75,11 +75,11 @@ func TestProblemConn_ResponseWithoutAHandler_BecomesAProblem(t *testing.T) {
 		}
 		require.NoError(t, json.Unmarshal(body, &problem), name)
 		require.Equal(t, c.code, problem.Code, name)
-		limits := []string{"", "", ""}
+		want := []string{"", "", ""}
 		if c.limit > 0 {
-			limits = []string{"60", "60", "1767323100"} // 03:05:00
+			want = []string{"60", "60", "1767323100"} // 03:05:00
 		}
-		require.Equal(t, limits, []string{got.Header.Get("X-RateLimit-Limit"), got.Header.Get("X-RateLimit-Remaining"), got.Header.Get("X-RateLimit-Reset")}, name)
+		require.Equal(t, want, []string{got.Header.Get("X-RateLimit-Limit"), got.Header.Get("X-RateLimit-Remaining"), got.Header.Get("X-RateLimit-Reset")}, name)
 	}
 	for name, written := range map[string]string{
 		"a handler's": "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\r\n{}", "success": ownResponseOf("200 OK", ""),

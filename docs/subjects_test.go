@@ -26,7 +26,7 @@ var flatPackages = []struct {
 	{
 		dir:      "cmd/countersign",
 		subjects: []string{"account", "dev", "doctor", "envelope", "operate", "serve", "setup", "trust", "verify"},
-		common:   []string{"clock.go", "clock_failpoints.go", "main.go", "openstore.go", "timezones.go"},
+		common:   []string{"clock.go", "clock_failpoints.go", "main.go", "openstore.go"},
 		whole:    []string{"doctor_watch_test.go"},
 	},
 }

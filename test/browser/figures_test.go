@@ -39,7 +39,7 @@ func TestFigures(t *testing.T) {
 	})`)
 	t.Logf("script %.1f KB, style %.1f KB, fonts %.1f KB, the first page %.1f KB (as sent), %.0f requests before it; largest contentful paint after %.0f ms",
 		f.Script/1e3, f.Style/1e3, f.Font/1e3, f.Picture/1e3, f.Before, f.Paint)
-	require.EqualValues(t, 1, f.Contexts, "the preloaded context is the one that the page uses")
+	require.Equal(t, 1, int(f.Contexts), "the preloaded context is the one that the page uses")
 	require.True(t, f.Beside, "the context is requested beside the scripts")
 	require.Less(t, f.Before, 14.0)
 	require.Less(t, f.Script, 60e3)
