@@ -31,7 +31,7 @@ func TestBulkSend(t *testing.T) {
 	require.Equal(t, 2, code)
 	require.Contains(t, said, "row 2, tenant.email: ")
 	require.NotContains(t, said, "row 1,")
-	require.Contains(t, c.must(t, "bulk", "send", good, "--template", "lease", "--dry-run"), "2 rows without a fault")
+	require.Contains(t, c.must(t, "bulk", "send", good, "--template", "lease", "--dry-run"), "2 rows without errors")
 	require.NotContains(t, c.must(t, "list"), "Lease of", "nothing was sent")
 
 	code, out, said := c.run(t, "", "bulk", "send", good, "--template", "lease", "--wait", "--timeout", "2m", "--json")

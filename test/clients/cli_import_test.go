@@ -42,7 +42,7 @@ func TestImportDocuSeal(t *testing.T) {
 	require.Contains(t, said, "not a DocuSeal template")
 	code, _, said = run(append([]string{template, "--pdf", template}, people...)...)
 	require.Equal(t, 1, code)
-	require.Contains(t, said, "is no PDF")
+	require.Contains(t, said, "is not a PDF")
 
 	code, out, said := run(append([]string{template, "--json"}, people...)...)
 	require.Zero(t, code, said)

@@ -103,7 +103,7 @@ func TestCommandLine(t *testing.T) {
 	// Sending, and what goes wrong.
 	code, _, said = c.run(t, "", "send", text, "--to", "Ada <ada@example.com>")
 	require.Equal(t, 1, code)
-	require.Contains(t, said, "letter.txt is no PDF")
+	require.Contains(t, said, "letter.txt is not a PDF")
 	code, _, said = c.run(t, "", "send", pdf, "--to", "Ada Lovelace")
 	require.Equal(t, 1, code)
 	require.Contains(t, said, "write it as")
