@@ -65,11 +65,11 @@ func TestConvert(t *testing.T) {
 	}
 	require.Len(t, got, 16)
 	require.Equal(t, []string{
-		`field "Code": its pattern is none of RE2 with at most 200 characters, and is left out`,
-		`field "Fee": there is no type for payment, and it is left out`,
+		`field "Code": its pattern must be valid RE2 with at most 200 characters; omitted`,
+		`field "Fee": the type payment is not supported; omitted`,
 		`field "Extras": each choice becomes a checkbox; checking at least one is not enforced`,
 		`field "Later": its conditions are not supported: the field is always shown, and optional`,
-		`field "Beyond": stands on page 8, which the document does not have`,
+		`field "Beyond": is on page 8, which the document does not contain`,
 	}, r.Notes)
 }
 

@@ -259,7 +259,7 @@ func TestARunThatIsCutOffIsNoFinding(t *testing.T) {
 		}
 		tsa.Down.Store(true)
 		_, err = anchorer.Run(t.Context())
-		require.ErrorContains(t, err, "time-stamp authority answered 503")
+		require.ErrorContains(t, err, "the time-stamp authority returned HTTP status 503")
 		tsa.Down.Store(false)
 		failing.suffix = ".txt"
 		_, err = anchorer.Run(t.Context())

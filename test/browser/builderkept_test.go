@@ -246,7 +246,9 @@ func TestBuilderKeepsWhatIsEditedMeanwhile(t *testing.T) {
 
 	b.choose(`.badd input`, "second.pdf", leaseDocument())
 	b.until(`document.querySelectorAll(".bdocuments > li").length === 3 && document.querySelector(".badd").textContent === "Add a PDF"`)
-	eval[bool](b, `(() => { document.querySelector('[aria-label="lease.pdf: further down"]').click(); document.querySelector('[aria-label="second.pdf: further up"]').click(); return true; })()`)
+	const down, up = `document.querySelector('[aria-label="lease.pdf: further down"]')`, `document.querySelector('[aria-label="second.pdf: further up"]')`
+	b.until(down + ` !== null && ` + up + ` !== null`)
+	eval[bool](b, `(`+down+`.click(), `+up+`.click(), true)`)
 	b.saved()
 	b.eventually("both are moved", func() bool {
 		var names []string

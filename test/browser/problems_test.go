@@ -39,9 +39,10 @@ func TestConsoleProblems(t *testing.T) {
 	b := open(t, desktop)
 	consoleUser(b, "problems", "support")
 	b.visit(svc.base + "/console#/problems")
-	row := `[...document.querySelectorAll("tr")].find((r) => r.textContent.includes("/warehouse") && r.textContent.includes("the warehouse is closed") && r.querySelector(".badge.bad"))`
+	// Other tests void envelopes meanwhile, which are delivered to this endpoint as well.
+	rows := `[...document.querySelectorAll("tr")].filter((r) => r.textContent.includes("/warehouse") && r.querySelector("a[href='#/envelopes/` + e.ID + `']"))`
+	row := rows + `.find((r) => r.textContent.includes("the warehouse is closed") && r.querySelector(".badge.bad"))`
 	b.until(row + ` !== undefined`)
-	require.Equal(t, "#/envelopes/"+e.ID, eval[string](b, row+`.querySelector("a[href^='#/envelopes/']").getAttribute("href")`))
 	mended.Store(true)
 	for range 30 { // the console's links come before
 		if eval[bool](b, `document.activeElement === `+row+`.querySelector("button")`) {
@@ -50,7 +51,7 @@ func TestConsoleProblems(t *testing.T) {
 		b.keys("\t")
 	}
 	b.keysOn(row+`.querySelector("button")`, "\r")
-	b.until(`![...document.querySelectorAll("tr")].some((r) => r.textContent.includes("/warehouse"))`)
+	b.until(rows + `.length === 0`)
 
 	b.answers("/v1/console/problems", http.StatusOK, problemsShown)
 	b.visit(svc.base + "/console?all#/problems")

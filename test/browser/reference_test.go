@@ -44,7 +44,8 @@ func TestReferenceLanguages_EachIsShown(t *testing.T) {
 	names := options + `.map((o) => o.textContent.trim())`
 	choose := func(name string) {
 		b.until(fmt.Sprintf(`%s.includes(%q)`, names, name))
-		b.click(fmt.Sprintf(`%s.find((o) => o.textContent.trim() === %q)`, options, name))
+		// The list may lie below the window's edge.
+		eval[bool](b, fmt.Sprintf(`(%s.find((o) => o.textContent.trim() === %q).click(), true)`, options, name))
 	}
 	code := func(text string) {
 		b.until(fmt.Sprintf(`%s.querySelector(".request-card").innerText.includes(%q)`, section, text))
