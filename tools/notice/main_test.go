@@ -45,10 +45,10 @@ func TestComponents_Faults(t *testing.T) {
 		embedded []string
 		want     string
 	}{
-		{nil, []string{"countersign/fonts/A.ttf", "countersign/fonts/B.ttf"}, "countersign/fonts/B.ttf is not known"},
+		{nil, []string{"countersign/fonts/A.ttf", "countersign/fonts/B.ttf"}, "the embedded file countersign/fonts/B.ttf is unknown"},
 		{nil, nil, "font A: no embedded file matches"},
 		{[]component{{name: "example.com/pdfium"}}, []string{"countersign/fonts/A.ttf"}, "PDFium: no embedded file matches"},
-		{nil, []string{"countersign/fonts/A.ttf", "example.com/pdfium/x.wasm"}, "example.com/pdfium/x.wasm is not known"},
+		{nil, []string{"countersign/fonts/A.ttf", "example.com/pdfium/x.wasm"}, "the embedded file example.com/pdfium/x.wasm is unknown"},
 	} {
 		if _, err := list.components(root, c.modules, c.embedded); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v", c.want, err)
