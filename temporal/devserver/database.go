@@ -120,7 +120,7 @@ func prepareFile(ctx context.Context, file string) error {
 	info, err := os.Stat(file) //nolint:gosec // named on the command line
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || (err == nil && info.Size() == 0):
-		if err := createFile(file); err != nil {
+		if err := createFile(ctx, file); err != nil {
 			return fmt.Errorf("create database file %s: %w", file, err)
 		}
 		return nil
@@ -147,7 +147,7 @@ func prepareFile(ctx context.Context, file string) error {
 		return fmt.Errorf("move database file %s aside: %w", file, err)
 	}
 	fmt.Fprintf(os.Stderr, "database file %s is of another version of Temporal and is now %s; Countersign starts its workflows again in a new one\n", file, aside)
-	if err := createFile(file); err != nil {
+	if err := createFile(ctx, file); err != nil {
 		return fmt.Errorf("create database file %s: %w", file, err)
 	}
 	return nil
@@ -180,7 +180,7 @@ func moveAside(file string, wrote int) (string, error) {
 
 // createFile sets the schema up under another name, so that a start that is cut short never leaves
 // half a schema behind.
-func createFile(file string) error {
+func createFile(ctx context.Context, file string) error {
 	tmp := file + ".new"
 	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) { //nolint:gosec // named on the command line
 		return err
@@ -193,7 +193,7 @@ func createFile(file string) error {
 	if err := sqliteschema.SetupSchema(setup); err != nil {
 		return err
 	}
-	if err := stamp(tmp); err != nil {
+	if err := stamp(ctx, tmp); err != nil {
 		return err
 	}
 	if err := os.Chmod(tmp, 0o600); err != nil { //nolint:gosec // named on the command line
@@ -203,13 +203,13 @@ func createFile(file string) error {
 }
 
 // stamp notes in a new file which release created it.
-func stamp(file string) (err error) {
+func stamp(ctx context.Context, file string) (err error) {
 	db, err := sql.Open("sqlite", "file:"+escapePath(file)+"?mode=rw")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	_, err = db.ExecContext(context.Background(), fmt.Sprintf("PRAGMA user_version = %d", release()))
+	_, err = db.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", release()))
 	return err
 }
 

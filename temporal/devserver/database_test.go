@@ -68,7 +68,7 @@ func TestPrepareFile(t *testing.T) {
 		t.Parallel()
 		for name, aside := range map[string]string{"old.db": "old.db.1.7", "older.db": "older.db.1.7-1"} {
 			file, aside := filepath.Join(dir, name), filepath.Join(dir, aside)
-			require.NoError(t, createFile(file+"-seed"))
+			require.NoError(t, createFile(t.Context(), file+"-seed"))
 			require.NoError(t, os.Rename(file+"-seed", file))
 			db, err := sql.Open("sqlite", "file:"+file)
 			require.NoError(t, err)
@@ -95,7 +95,7 @@ func TestPrepareFile(t *testing.T) {
 			return // permissions do not bind root
 		}
 		file := filepath.Join(dir, "readonly.db")
-		require.NoError(t, createFile(file))
+		require.NoError(t, createFile(t.Context(), file))
 		require.NoError(t, os.Chmod(file, 0o400))
 		require.ErrorContains(t, prepareFile(t.Context(), file), "cannot be used: permission denied")
 	})

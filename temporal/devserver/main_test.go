@@ -183,7 +183,7 @@ func TestFailedStart(t *testing.T) {
 		return path
 	}
 	sound := filepath.Join(dir, "sound.db")
-	require.NoError(t, createFile(sound))
+	require.NoError(t, createFile(t.Context(), sound))
 	content, err := os.ReadFile(sound)
 	require.NoError(t, err)
 

@@ -95,7 +95,7 @@ func TestSDKLauncher_RunsTheServer(t *testing.T) {
 func TestExistingFile_GetsAttributes(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "with ?%#.db")
-	require.NoError(t, createFile(file))
+	require.NoError(t, createFile(t.Context(), file))
 	other := map[string]enums.IndexedValueType{"Other": enums.INDEXED_VALUE_TYPE_KEYWORD}
 	require.NoError(t, ensureNamespaces(t.Context(), fileConfig(file, nil), []string{"default"}, other))
 
