@@ -16,7 +16,7 @@ import (
 type appDetailView struct {
 	appView
 
-	Contact   string    `json:"contact"` // "": none
+	Contact   string    `json:"contact"` // "": no contact
 	CreatedAt time.Time `json:"createdAt"`
 }
 
@@ -25,15 +25,14 @@ func viewAppDetail(a *models.App) appDetailView {
 }
 
 func (s *appHandler) getApp(c *gin.Context, app caller) error {
-	a, err := s.store.App(c.Request.Context(), app.ID) // not the one that is remembered for a moment
+	a, err := s.store.App(c.Request.Context(), app.ID) // bypass the cached app
 	if err != nil {
 		return err
 	}
 	return answer(c, http.StatusOK, viewAppDetail(a))
 }
 
-// updateApp changes what an app says of itself. Its plan and its tenants are the
-// operator's to change.
+// updateApp updates the name and the contact of an app. Only the operator changes its plan and its tenants.
 func (s *appHandler) updateApp(c *gin.Context, app caller, o *object) error {
 	change := store.AppChange{Name: o.optStr("name"), Contact: o.optStr("contact")}
 	for _, name := range []string{"plan", "tenants"} {
@@ -55,11 +54,10 @@ func (s *appHandler) updateApp(c *gin.Context, app caller, o *object) error {
 type clientSecretView struct {
 	ID        uuid.UUID  `json:"id"`
 	CreatedAt time.Time  `json:"createdAt"`
-	ExpiresAt *time.Time `json:"expiresAt"` // null: good until it is replaced
+	ExpiresAt *time.Time `json:"expiresAt"` // null: valid until it is replaced
 }
 
-// listClientSecrets lists when the app's secrets were made and until when they
-// are good, newest first; none is ever shown again.
+// listClientSecrets lists the creation and expiry times of the app's secrets, newest first. It never returns a secret.
 func (s *appHandler) listClientSecrets(c *gin.Context, app caller) error {
 	secrets, err := s.store.ClientSecrets(c.Request.Context(), app.ID)
 	if err != nil {
@@ -70,14 +68,14 @@ func (s *appHandler) listClientSecrets(c *gin.Context, app caller) error {
 	}))
 }
 
-// How long the client secrets before a new one stay good, in hours.
+// The hours for which the previous client secrets remain valid.
 const (
 	defaultSecretOverlap = 7 * 24
 	maxSecretOverlap     = 30 * 24
 )
 
-// createClientSecret gives the app another secret, shown only now. The person
-// gives the password again: the secret is worth more than the session.
+// createClientSecret creates another client secret and returns it once. The user must confirm the password, because
+// the secret grants more than the session.
 func (s *appHandler) createClientSecret(c *gin.Context, app caller, o *object) error {
 	overlap := secretOverlap(o, defaultSecretOverlap, maxSecretOverlap)
 	if err := s.signIns.reauthenticate(c, app, o); err != nil {
@@ -91,7 +89,7 @@ func (s *appHandler) createClientSecret(c *gin.Context, app caller, o *object) e
 	return answer(c, http.StatusCreated, gin.H{"clientId": app.ClientID, "clientSecret": secret, "previousUntil": s.now().Add(overlap).UTC()})
 }
 
-// endClientSecret ends a secret before its time.
+// endClientSecret revokes a secret before it expires.
 func (s *appHandler) endClientSecret(c *gin.Context, app caller) error {
 	id := checkedID(c, "id")
 	live, err := s.store.ClientSecrets(c.Request.Context(), app.ID)

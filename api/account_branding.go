@@ -16,7 +16,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// brandingView is a tenant's branding for its sender.
+// brandingView is a tenant's branding as the sender sees it.
 type brandingView struct {
 	TenantID     string  `json:"tenantId"`
 	Logo         *string `json:"logo"`
@@ -32,10 +32,10 @@ type contextBranding struct {
 	PrimaryColor *string `json:"primaryColor"`
 	Footer       *string `json:"footer"`
 	SupportURL   *string `json:"supportUrl"`
-	Logo         *string `json:"logo"` // SHA-256 of the picture; GET …/logo gives it
+	Logo         *string `json:"logo"` // SHA-256 of the picture, which GET …/logo returns
 }
 
-// signingBranding is what the page of a signer looks like; nil: as everybody's.
+// signingBranding returns the branding of the signing page; nil is the default appearance.
 func signingBranding(chosen models.Settings) *contextBranding {
 	if !chosen.Branded() {
 		return nil
@@ -105,7 +105,7 @@ func (s *brandingHandler) putBranding(c *gin.Context, app caller) error {
 	return s.showBranding(c, app, tenant)
 }
 
-// logoIn returns the logo of a request, re-encoded; nil if there is none, or it is wrong.
+// logoIn returns the re-encoded logo of a request; nil if it is absent or invalid.
 func (s *brandingHandler) logoIn(c *gin.Context, o *object) ([]byte, error) {
 	text := o.optStr("logo")
 	if text == nil {
@@ -145,7 +145,7 @@ func (s *brandingHandler) deleteBranding(c *gin.Context, app caller) error {
 	return answerNothing(c)
 }
 
-// serveLogo writes a tenant's logo; models.ErrNotFound: there is none.
+// serveLogo writes a tenant's logo. It returns models.ErrNotFound if the tenant has none.
 func (s *brandingHandler) serveLogo(c *gin.Context, app uuid.UUID, tenant string) error {
 	_, chosen, err := s.store.Settings(c.Request.Context(), app, tenant)
 	if err != nil {

@@ -29,8 +29,8 @@ func viewContact(v *models.Contact) contactView {
 	return contactView{ID: v.ID, AppID: v.AppID, Name: v.Name, Email: v.Email, Phone: v.Phone, CreatedAt: v.CreatedAt.UTC()}
 }
 
-// listContacts answers a page of contacts by name. X-Total-Count says how many
-// match, and Link where the next page is (RFC 8288).
+// listContacts responds with a page of contacts, sorted by name. X-Total-Count is the number of matches, and Link
+// names the next page (RFC 8288).
 func (s *contactHandler) listContacts(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	search := searchText(c, p)
@@ -53,8 +53,8 @@ func (s *contactHandler) listContacts(c *gin.Context, app caller) error {
 	return answer(c, http.StatusOK, views(found, viewContact))
 }
 
-// saveContact creates the contact, or updates the one with that address. A phone
-// number that the request does not mention stays; null removes it.
+// saveContact creates the contact, or updates the one with that address. A phone number absent from the request keeps
+// its value; null removes it.
 func (s *contactHandler) saveContact(c *gin.Context, app caller, o *object) error {
 	in := models.SignerInput{
 		Name: plaintext.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), RoutingOrder: 1, AuthMethod: models.AuthNone,
@@ -76,7 +76,7 @@ func (s *contactHandler) deleteContact(c *gin.Context, app caller) error {
 	return answerNothing(c)
 }
 
-// usage is what the app has used of its plan in the current month.
+// usage returns the app's usage of its plan in the current month.
 func (s *contactHandler) usage(c *gin.Context, app caller) error {
 	used, err := s.store.EnvelopesUsed(c.Request.Context(), app.ID)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *contactHandler) usage(c *gin.Context, app caller) error {
 	})
 }
 
-// phone reads an optional phone number, in E.164 if it can be understood.
+// phone reads an optional phone number, and normalizes it to E.164 if possible.
 func phone(o *object) *string {
 	text := o.optStr("phone")
 	if text == nil || strings.TrimSpace(*text) == "" {

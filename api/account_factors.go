@@ -16,7 +16,7 @@ import (
 	"countersign/store"
 )
 
-// factor says what the person has of a second factor.
+// factor returns the state of the user's second factor.
 func (s *signInHandler) factor(c *gin.Context, app caller) error {
 	f, err := s.store.FactorState(c.Request.Context(), app.user.ID)
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *signInHandler) factor(c *gin.Context, app caller) error {
 	return answer(c, http.StatusOK, gin.H{"active": f.TOTP, "required": !app.user.AtProvider() && s.consoleTOTP.Requires(app.user.Role), "recoveryCodes": f.RecoveryCodes})
 }
 
-// enrol shows the secret of a new second factor, as text and as a QR code.
+// enrol returns the secret of a new second factor, as text and as a QR code.
 func (s *signInHandler) enrol(c *gin.Context, app caller, o *object) error {
 	if err := refuseProviderAccount(app); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (s *signInHandler) enrol(c *gin.Context, app caller, o *object) error {
 	return answer(c, http.StatusCreated, gin.H{"secret": secret.Text, "uri": secret.URI, "qr": picture})
 }
 
-// qrSVG draws a QR code, a module to a unit, with its quiet zone.
+// qrSVG draws a QR code with its quiet zone. A module is one unit wide.
 func qrSVG(text string) (string, error) {
 	const quiet = 4 // modules
 	code, err := qr.Encode(text, qr.M, qr.Auto)
@@ -63,7 +63,7 @@ func qrSVG(text string) (string, error) {
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[1]d" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h%[1]dv%[1]dH0z"/><path d="%[2]s"/></svg>`, size+2*quiet, path.String()), nil
 }
 
-// confirmFactor takes the first code, and shows the recovery codes.
+// confirmFactor accepts the first code and returns the recovery codes.
 func (s *signInHandler) confirmFactor(c *gin.Context, app caller, o *object) error {
 	code := o.str("code")
 	if err := o.err(); err != nil {
@@ -82,7 +82,7 @@ func (s *signInHandler) confirmFactor(c *gin.Context, app caller, o *object) err
 	return answer(c, http.StatusOK, gin.H{"recoveryCodes": recovery})
 }
 
-// wrongCode names the member that a code was in: the session itself is good.
+// wrongCode reports a wrong code as an error of its member, because the session is valid.
 func wrongCode(err error) error {
 	if errors.Is(err, store.ErrCode) {
 		return wrongCredential("code", "is wrong or was already used")
@@ -101,7 +101,7 @@ func (s *signInHandler) renewRecovery(c *gin.Context, app caller, o *object) err
 	return answer(c, http.StatusOK, gin.H{"recoveryCodes": recovery})
 }
 
-// removeFactor removes the person's second factor and ends all other sessions.
+// removeFactor removes the user's second factor and ends all other sessions.
 func (s *signInHandler) removeFactor(c *gin.Context, app caller, o *object) error {
 	if err := s.changeFactor(c, app, o); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (s *signInHandler) removeFactor(c *gin.Context, app caller, o *object) erro
 	return answerNothing(c)
 }
 
-// changeFactor checks that the person may change the second factor there is.
+// changeFactor verifies that the user may change the existing second factor.
 func (s *signInHandler) changeFactor(c *gin.Context, app caller, o *object) error {
 	if err := s.reauthenticate(c, app, o); err != nil {
 		return err
@@ -127,8 +127,8 @@ func (s *signInHandler) changeFactor(c *gin.Context, app caller, o *object) erro
 	return nil
 }
 
-// resetFactor removes the second factors of a user who has lost them, and ends the user's sessions. The administrator
-// must verify the identity of the user who requests it.
+// resetFactor removes the second factors of a user who lost them, and ends the user's sessions. The administrator must
+// verify the identity of the user who requests it.
 func (s *userHandler) resetFactor(c *gin.Context, app caller) error {
 	user, err := s.pathUser(c, app)
 	if err != nil {

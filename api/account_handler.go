@@ -20,7 +20,7 @@ type appHandler struct {
 	signIns *signInHandler
 }
 
-// appStore is what appHandler needs of the store.
+// appStore contains the store methods that appHandler uses.
 type appStore interface {
 	AddSecret(ctx context.Context, app uuid.UUID, overlap time.Duration) (string, error)
 	App(ctx context.Context, id uuid.UUID) (*models.App, error)
@@ -36,7 +36,7 @@ type brandingHandler struct {
 	subject[brandingStore]
 }
 
-// brandingStore is what brandingHandler needs of the store.
+// brandingStore contains the store methods that brandingHandler uses.
 type brandingStore interface {
 	Branding(ctx context.Context, app uuid.UUID, tenant string) (models.Branding, error)
 	ChangeBranding(ctx context.Context, app uuid.UUID, tenant string, b models.Branding, names []string) error
@@ -53,7 +53,7 @@ type settingsHandler struct {
 	reminderInterval  time.Duration
 }
 
-// settingsStore is what settingsHandler needs of the store.
+// settingsStore contains the store methods that settingsHandler uses.
 type settingsStore interface {
 	ChangeSettings(ctx context.Context, v models.Settings, names []string) error
 	Settings(ctx context.Context, app uuid.UUID, tenant string) (own models.Settings, effective models.Settings, err error)
@@ -64,7 +64,7 @@ type contactHandler struct {
 	subject[contactStore]
 }
 
-// contactStore is what contactHandler needs of the store.
+// contactStore contains the store methods that contactHandler uses.
 type contactStore interface {
 	Contacts(ctx context.Context, app uuid.UUID, search string, pageNumber, size int) (_ []models.Contact, total int, err error)
 	DeleteContact(ctx context.Context, app, id uuid.UUID) error
@@ -79,7 +79,7 @@ type userHandler struct {
 	subject[userStore]
 }
 
-// userStore is what userHandler needs of the store.
+// userStore contains the store methods that userHandler uses.
 type userStore interface {
 	CreateUser(ctx context.Context, app uuid.UUID, email, name string, password string, role models.Role) (*models.ConsoleUser, error)
 	DisableUser(ctx context.Context, app, id uuid.UUID) error
@@ -91,14 +91,14 @@ type userStore interface {
 	UserOfApp(ctx context.Context, app, id uuid.UUID) (*models.ConsoleUser, error)
 }
 
-// notificationHandler serves the notifications of a console user about the envelopes that they sent.
+// notificationHandler serves the notification settings of console users for the envelopes that they sent.
 type notificationHandler struct {
 	subject[notificationStore]
 
-	pages http.Handler // the pages for people; nil: none
+	pages http.Handler // the web pages; nil: no pages
 }
 
-// notificationStore is what notificationHandler needs of the store.
+// notificationStore contains the store methods that notificationHandler uses.
 type notificationStore interface {
 	ChangeNotifications(ctx context.Context, user uuid.UUID, change func(*models.NotificationSettings) error) (models.NotificationSettings, error)
 	Notifications(ctx context.Context, user uuid.UUID) (models.NotificationSettings, error)
@@ -109,11 +109,11 @@ type notificationStore interface {
 type signInHandler struct {
 	subject[signInStore]
 
-	provider     *ProviderConfig    // nil: nobody signs in at one
+	provider     *ProviderConfig    // nil: no sign-in at a provider
 	relyingParty *webauthn.WebAuthn // of passkeys; nil: passkeys are not supported
 }
 
-// signInStore is what signInHandler needs of the store.
+// signInStore contains the store methods that signInHandler uses.
 type signInStore interface {
 	AddPasskey(ctx context.Context, p *models.ConsolePasskey, keep uuid.UUID) (recovery []string, err error)
 	App(ctx context.Context, id uuid.UUID) (*models.App, error)

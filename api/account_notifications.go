@@ -9,7 +9,7 @@ import (
 	"countersign/models"
 )
 
-// notificationView are the notification settings of a console user.
+// notificationView contains the notification settings of a console user.
 type notificationView struct {
 	Email     string                           `json:"email"`
 	Frequency models.NotificationFrequency     `json:"frequency"`
@@ -34,7 +34,7 @@ func (s *notificationHandler) getNotifications(c *gin.Context, app caller) error
 	return answer(c, http.StatusOK, viewNotifications(app.user, &n))
 }
 
-// putNotifications changes the settings in the body and keeps the others.
+// putNotifications updates the settings in the body and keeps the others.
 func (s *notificationHandler) putNotifications(c *gin.Context, app caller) error {
 	o, err := readObject(c, false)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *notificationHandler) putNotifications(c *gin.Context, app caller) error
 	return answer(c, http.StatusOK, viewNotifications(app.user, &n))
 }
 
-// textOr is an optional string that keeps its value if it is absent.
+// textOr returns an optional string, or otherwise if it is absent.
 func textOr(o *object, name, otherwise string) string {
 	if !o.has(name) {
 		return otherwise
@@ -69,7 +69,8 @@ func textOr(o *object, name, otherwise string) string {
 	return o.text(name)
 }
 
-// unsubscribePage serves the page of the link in a notification. It changes nothing: mail programs open links on their own.
+// unsubscribePage serves the page behind the unsubscribe link of a notification. It changes nothing, because mail
+// programs open links automatically.
 func (s *notificationHandler) unsubscribePage(c *gin.Context) error {
 	if s.pages == nil {
 		return models.ErrNotFound
@@ -78,8 +79,8 @@ func (s *notificationHandler) unsubscribePage(c *gin.Context) error {
 	return nil
 }
 
-// unsubscribe ends the notifications of the console user whom a token in an email names (RFC 8058). The token decides: the
-// form is read up to its limit and ignored.
+// unsubscribe ends the notifications of the console user whose token is in the email's link (RFC 8058). Only the token
+// matters: the form is read up to its limit and ignored.
 func (s *notificationHandler) unsubscribe(c *gin.Context) error {
 	if _, err := io.Copy(io.Discard, c.Request.Body); err != nil {
 		return bodyError(err)

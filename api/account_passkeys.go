@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// passkeyLifetime is how long a browser may take to answer a challenge.
+	// passkeyLifetime is the maximum age of a challenge when the browser responds.
 	passkeyLifetime = 5 * time.Minute
 	maxPasskeyName  = 100 // characters
 	maxCeremony     = 100 // bytes
@@ -34,15 +34,15 @@ var (
 	errPasskeyRefused = models.Refuse(models.KindUnauthorized, "invalid_passkey", "The passkey was not accepted. Please try again.")
 )
 
-// newRelyingParty is who passkeys are for: the host of the public address. It is nil
-// where browsers make none, at an IP address or over plain http.
+// newRelyingParty returns the relying party of passkeys: the host of the public address. It is nil if browsers do not
+// support passkeys there, at an IP address or over plain HTTP.
 func newRelyingParty(base string) (*webauthn.WebAuthn, error) {
 	u, err := url.Parse(base)
 	if err != nil {
 		return nil, fmt.Errorf("relying party: %w", err)
 	}
 	if _, err := netip.ParseAddr(u.Hostname()); err == nil || u.Scheme != "https" && u.Hostname() != "localhost" {
-		return nil, nil //nolint:nilnil // there are no passkeys, which is no failure
+		return nil, nil //nolint:nilnil // passkeys are not supported, which is no failure
 	}
 	rp, err := webauthn.New(&webauthn.Config{
 		RPID: u.Hostname(), RPDisplayName: "Countersign", RPOrigins: []string{u.Scheme + "://" + u.Host}, AttestationPreference: protocol.PreferNoAttestation,
@@ -54,7 +54,7 @@ func newRelyingParty(base string) (*webauthn.WebAuthn, error) {
 	return rp, nil
 }
 
-// passkeyUser is a console user as the library wants one.
+// passkeyUser adapts a console user to the webauthn library.
 type passkeyUser struct {
 	*models.ConsoleUser
 
@@ -101,7 +101,7 @@ func (s *signInHandler) listPasskeys(c *gin.Context, app caller) error {
 	return answerList(c, views(rows, viewPasskey))
 }
 
-// askedOf says what a challenge is for, and whose answer counts.
+// askedOf describes the purpose of a challenge and the credentials it accepts.
 type askedOf struct {
 	kind   models.ChallengeKind
 	holder string
@@ -145,7 +145,7 @@ func (s *signInHandler) takeChallenge(c *gin.Context, asked askedOf, ceremony st
 	return session, nil
 }
 
-// beginPasskey begins to register a passkey of the person, in this session.
+// beginPasskey begins the registration of a passkey for the user, in this session.
 func (s *signInHandler) beginPasskey(c *gin.Context, app caller, o *object) error {
 	if err := s.checkPasskeys(app); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (s *signInHandler) beginPasskey(c *gin.Context, app caller, o *object) erro
 	return s.challenge(c, registrationChallenge(app.session), app.user.ID, session, options.Response)
 }
 
-// checkPasskeys refuses to register a passkey where none can be used.
+// checkPasskeys rejects the registration of a passkey if passkeys are not supported.
 func (s *signInHandler) checkPasskeys(app caller) error {
 	if err := refuseProviderAccount(app); err != nil {
 		return err
@@ -175,7 +175,7 @@ func (s *signInHandler) checkPasskeys(app caller) error {
 	return nil
 }
 
-// createPasskey registers the passkey that the browser made.
+// createPasskey registers the passkey that the browser created.
 func (s *signInHandler) createPasskey(c *gin.Context, app caller, o *object) error {
 	name := plaintext.Visible(o.str("name"))
 	models.CheckText(o.p, "name", name, 1, maxPasskeyName)
@@ -202,7 +202,7 @@ func (s *signInHandler) createPasskey(c *gin.Context, app caller, o *object) err
 	if err != nil {
 		return s.refusePasskey(c, app.user.ID, err)
 	}
-	made.Attestation = webauthn.CredentialAttestation{} // nobody looks at it again
+	made.Attestation = webauthn.CredentialAttestation{} // not used after registration
 	state, err := json.Marshal(made)
 	if err != nil {
 		return fmt.Errorf("store passkey: %w", err)
@@ -216,7 +216,7 @@ func (s *signInHandler) createPasskey(c *gin.Context, app caller, o *object) err
 	return answer(c, http.StatusCreated, gin.H{"passkey": viewPasskey(row), "recoveryCodes": append([]string{}, recovery...)})
 }
 
-// refusePasskey logs what kind of answer a browser gave, and refuses it in the member that it was in.
+// refusePasskey logs the reason for a rejected passkey response, and returns an error that names its member.
 func (s *signInHandler) refusePasskey(c *gin.Context, user uuid.UUID, err error) error {
 	kind := ""
 	if p, ok := errors.AsType[*protocol.Error](err); ok {
@@ -226,7 +226,7 @@ func (s *signInHandler) refusePasskey(c *gin.Context, user uuid.UUID, err error)
 	return wrongPasskey(errPasskeyRefused)
 }
 
-// wrongPasskey names the member that an answer was in: the session itself is good.
+// wrongPasskey reports a rejected response as an error of its member, because the session is valid.
 func wrongPasskey(err error) error {
 	if errors.Is(err, errPasskeyRefused) {
 		return wrongCredential("credential", "was not accepted, or took too long")
@@ -234,7 +234,7 @@ func wrongPasskey(err error) error {
 	return err
 }
 
-// removePasskey removes a passkey of the person and ends all other sessions.
+// removePasskey removes a passkey of the user and ends all other sessions.
 func (s *signInHandler) removePasskey(c *gin.Context, app caller) error {
 	id := checkedID(c, "id")
 	rows, err := s.store.Passkeys(c.Request.Context(), app.user.ID)
@@ -258,7 +258,7 @@ func (s *signInHandler) removePasskey(c *gin.Context, app caller) error {
 	return answerNothing(c)
 }
 
-// askForPasskey creates a passkey challenge for a user who has entered the password.
+// askForPasskey creates a passkey challenge for a user who entered the password.
 func (s *signInHandler) askForPasskey(c *gin.Context) error {
 	o, err := readObject(c, false)
 	if err != nil {
@@ -293,7 +293,7 @@ func (s *signInHandler) challengePasskeys(c *gin.Context, user *passkeyUser, ask
 	if len(user.rows) == 0 {
 		return errPasskeyNone
 	}
-	if s.relyingParty == nil { // registered while there were passkeys here
+	if s.relyingParty == nil { // registered when passkeys were supported here
 		return errNoPasskeys
 	}
 	options, session, err := s.relyingParty.BeginLogin(user, webauthn.WithUserVerification(protocol.VerificationRequired))
@@ -303,14 +303,14 @@ func (s *signInHandler) challengePasskeys(c *gin.Context, user *passkeyUser, ask
 	return s.challenge(c, asked, user.ID, session, options.Response)
 }
 
-// passkeyAnswer is what a browser says to a challenge.
+// passkeyAnswer is a browser's response to a challenge.
 type passkeyAnswer struct {
 	ceremony   string
 	credential []byte
 }
 
-// consumePasskey uses up the challenge of an answer and checks it. Wrong ones are counted
-// as wrong codes are.
+// consumePasskey consumes the challenge of a response and verifies the response. Wrong responses count as wrong codes
+// do.
 func (s *signInHandler) consumePasskey(c *gin.Context, known *models.ConsoleUser, asked askedOf, a passkeyAnswer) error {
 	session, err := s.takeChallenge(c, asked, a.ceremony)
 	if err != nil {
@@ -326,7 +326,7 @@ func (s *signInHandler) consumePasskey(c *gin.Context, known *models.ConsoleUser
 		made, err = s.relyingParty.ValidateLogin(user, session, parsed)
 	}
 	if err != nil || made == nil {
-		_ = s.refusePasskey(c, known.ID, err) // for the log
+		_ = s.refusePasskey(c, known.ID, err) // only to log it
 		return errPasskeyRefused
 	}
 	for i := range user.rows {
@@ -347,7 +347,7 @@ func (s *signInHandler) consumePasskey(c *gin.Context, known *models.ConsoleUser
 	return errPasskeyRefused
 }
 
-// ceremony is the name of a challenge that an answer goes with.
+// ceremony returns the name of the challenge that a response belongs to.
 func (o *object) ceremony() string {
 	s := o.str("ceremony")
 	if o.has("ceremony") && (s == "" || len(s) > maxCeremony) {
@@ -356,7 +356,7 @@ func (o *object) ceremony() string {
 	return s
 }
 
-// raw is a member that is an object, as JSON.
+// raw returns the JSON of a member that is an object.
 func (o *object) raw(name string) []byte {
 	m, ok := o.get(name).(map[string]any)
 	if !ok {

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// providerLifetime is how long somebody may take at the provider.
+	// providerLifetime is the maximum duration of a sign-in at the provider.
 	providerLifetime = 10 * time.Minute
 	// provedLifetime is the time after a sign-in at the provider during which changes of the account need no password.
 	provedLifetime = 5 * time.Minute
@@ -29,11 +29,11 @@ const (
 	maxUserName     = 255  // characters
 )
 
-// ProviderConfig is a sign-in at an OpenID provider beside passwords.
+// ProviderConfig configures sign-in at an OpenID provider in addition to passwords.
 type ProviderConfig struct {
 	Client *openid.Client
 	Name   string    // as the console shows it
-	App    uuid.UUID // client id of the application of those who come for the first time; zero: the only one there is
+	App    uuid.UUID // client ID of the app for new users; zero: the only app that exists
 }
 
 var (
@@ -55,7 +55,7 @@ func (s *signInHandler) signInOptions(c *gin.Context) error {
 	return answer(c, http.StatusOK, gin.H{"provider": provider, "passkeys": s.relyingParty != nil})
 }
 
-// providerCookie is the name of the cookie that a sign-in at the provider is bound to.
+// providerCookie returns the name of the cookie that binds a sign-in at the provider to the browser.
 func (s *signInHandler) providerCookie() string {
 	if strings.HasPrefix(s.baseURL, "https://") {
 		return "__Host-countersign-sign-in"
@@ -84,7 +84,7 @@ func (s *signInHandler) beginAtProvider(c *gin.Context) error {
 	return s.toProvider(c, models.ChallengeProviderSignIn, nil, prompt)
 }
 
-// connectProvider begins the sign-in that connects an account that has a password with the provider.
+// connectProvider begins the sign-in that connects an account that has a password to the provider.
 func (s *signInHandler) connectProvider(c *gin.Context, app caller, o *object) error {
 	if err := refuseProviderAccount(app); err != nil {
 		return err
@@ -95,8 +95,7 @@ func (s *signInHandler) connectProvider(c *gin.Context, app caller, o *object) e
 	return s.toProvider(c, models.ChallengeProviderLink, &app.user.ID, openid.Prompt{})
 }
 
-// toProvider answers with the address that the browser has to go to, and binds what
-// comes back to this browser.
+// toProvider responds with the provider's address, and binds the sign-in to this browser.
 func (s *signInHandler) toProvider(c *gin.Context, kind models.ChallengeKind, user *uuid.UUID, prompt openid.Prompt) error {
 	if s.provider == nil {
 		return models.ErrNotFound
@@ -118,8 +117,7 @@ func (s *signInHandler) toProvider(c *gin.Context, kind models.ChallengeKind, us
 	return answer(c, http.StatusOK, gin.H{"url": request.URL})
 }
 
-// completeAtProvider signs in whom the provider sent back. Wrong tries are counted by
-// the caller's address.
+// completeAtProvider signs in the user whom the provider authenticated. Wrong attempts count by client address.
 func (s *signInHandler) completeAtProvider(c *gin.Context) error {
 	o, err := readObject(c, false)
 	if err != nil {
@@ -151,8 +149,7 @@ func (s *signInHandler) completeAtProvider(c *gin.Context) error {
 	return s.startSession(c, user, person.ProvedAt, false)
 }
 
-// fromProvider finds the user whom the provider vouches for in answer to a sign-in that
-// began in this browser.
+// fromProvider returns the user whom the provider authenticated in a sign-in that began in this browser.
 func (s *signInHandler) fromProvider(c *gin.Context, code, state string, issuer *string) (user *models.ConsoleUser, person openid.Person, err error) {
 	ctx := c.Request.Context()
 	browser, err := c.Cookie(s.providerCookie())
@@ -184,7 +181,7 @@ func (s *signInHandler) fromProvider(c *gin.Context, code, state string, issuer 
 	return user, person, err
 }
 
-// userOf finds, makes or connects the user whom the provider vouches for.
+// userOf finds, creates or connects the user whom the provider authenticated.
 func (s *signInHandler) userOf(c *gin.Context, challenge store.Challenge, person openid.Person) (*models.ConsoleUser, error) {
 	role := highestRole(person.Roles)
 	if !role.Valid() {
@@ -213,8 +210,7 @@ func (s *signInHandler) userOf(c *gin.Context, challenge store.Challenge, person
 	return u, err
 }
 
-// highestRole returns the highest of the roles that the provider gives, "" where it
-// gives none that there is.
+// highestRole returns the highest known role in the provider's list; "" if it contains none.
 func highestRole(given []string) models.Role {
 	for _, r := range slices.Backward(models.Roles) {
 		if slices.Contains(given, string(r)) {
@@ -224,8 +220,8 @@ func highestRole(given []string) models.Role {
 	return ""
 }
 
-// refuseSignIn logs the reason for a rejected sign-in, without the person or the provider's response, and returns an
-// error that says what to do.
+// refuseSignIn logs the reason for a rejected sign-in, without the user or the provider's response, and returns an
+// error that explains the next step.
 func (s *signInHandler) refuseSignIn(c *gin.Context, err error) error {
 	if refusal, ok := errors.AsType[*openid.Refusal](err); ok {
 		s.logSecurityEvent(c, "sign-in at the provider refused", "reason", refusal.Reason)

@@ -12,11 +12,11 @@ import (
 	"countersign/store"
 )
 
-// consoleIdle ends a console session in which nothing is done, unless set.
+// consoleIdle is the default time after which an idle console session ends.
 const consoleIdle = 30 * time.Minute
 
-// login signs a console user in. Guesses are counted per address of the user
-// and of the caller; guesses of a code, which need the password, per user.
+// login signs a console user in. Wrong passwords count by the user's and by the client's address. Wrong codes, which
+// require the password, count by user.
 func (s *signInHandler) login(c *gin.Context) error {
 	o, err := readObject(c, false)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *signInHandler) login(c *gin.Context) error {
 	return s.startSession(c, user, nil, factor.Active)
 }
 
-// checkPassword finds the user of an address and a password.
+// checkPassword returns the user with an email address and a password.
 func (s *signInHandler) checkPassword(c *gin.Context, email, password string) (*models.ConsoleUser, error) {
 	user, err := withAttemptLimit(c, s.shared, "login", models.EmailKey(email), func() (*models.ConsoleUser, error) {
 		return s.store.Login(c.Request.Context(), email, password)
@@ -56,7 +56,7 @@ func (s *signInHandler) checkPassword(c *gin.Context, email, password string) (*
 	return user, notFoundAs(models.Refuse(models.KindUnauthorized, "invalid_credentials", "The email address or the password is wrong."), err)
 }
 
-// secondFactor is what somebody sends beside the password: a code, or a passkey's answer.
+// secondFactor is the second factor in a request: a code, or the response of a passkey.
 type secondFactor struct {
 	code    *string
 	passkey *passkeyAnswer
@@ -100,7 +100,7 @@ func (s *signInHandler) startSession(c *gin.Context, user *models.ConsoleUser, p
 	})
 }
 
-// signInOf says how a user signs in.
+// signInOf returns the sign-in method of a user.
 func signInOf(user *models.ConsoleUser) string {
 	if user.AtProvider() {
 		return "provider"
@@ -108,14 +108,14 @@ func signInOf(user *models.ConsoleUser) string {
 	return "password"
 }
 
-// How many wrong codes of a second factor an account may see in how long.
+// The maximum number of wrong second-factor codes for an account, and the period in which they count.
 const (
 	maxWrongCodes = 10
 	codeWindow    = time.Hour
 )
 
-// consumeSecondFactor uses up a code of a user's second factor, or a passkey's answer. A
-// try is taken beforehand, as by withAttemptLimit.
+// consumeSecondFactor consumes a code of a user's second factor, or the response of a passkey. The attempt counts
+// before the check, as in withAttemptLimit.
 func (s *signInHandler) consumeSecondFactor(c *gin.Context, user *models.ConsoleUser, asked askedOf, second secondFactor) error {
 	tries := s.newAttempts("factor:"+user.ID.String(), codeWindow, maxWrongCodes)
 	err := tries.count(c, "Too many wrong codes; please wait.")
@@ -135,9 +135,8 @@ func (s *signInHandler) consumeSecondFactor(c *gin.Context, user *models.Console
 	return tries.giveBack(c)
 }
 
-// reauthenticate reads what a person sends with a change of the own account: the
-// password again, and a code where there is a second factor. Who signs in at the
-// provider must have done so a moment ago.
+// reauthenticate verifies the credentials in a request that changes the user's own account: the password, and a code
+// if a second factor is enrolled. A user who signs in at the provider must have done so recently.
 func (s *signInHandler) reauthenticate(c *gin.Context, app caller, o *object) error {
 	password, second := o.str("password"), readSecondFactor(o)
 	if app.user.AtProvider() {
@@ -169,7 +168,7 @@ func (s *signInHandler) reauthenticate(c *gin.Context, app caller, o *object) er
 
 func wrongCredential(name, what string) error { return models.InvalidField(name, "%s", what) }
 
-// currentUser is who the bearer token belongs to. user is null for the app itself.
+// currentUser returns the owner of the bearer token. user is null for the app itself.
 func (s *signInHandler) currentUser(c *gin.Context, app caller) error {
 	if app.user == nil {
 		return answer(c, http.StatusOK, gin.H{"user": nil, "app": viewApp(app.App), "mustEnrol": false, "signIn": nil})
@@ -179,7 +178,7 @@ func (s *signInHandler) currentUser(c *gin.Context, app caller) error {
 	})
 }
 
-// logout ends the session of the token at once.
+// logout ends the token's session at once.
 func (s *signInHandler) logout(c *gin.Context, app caller) error {
 	if err := s.store.EndConsoleSession(c.Request.Context(), app.user.ID, app.session); err != nil {
 		return err
@@ -213,7 +212,7 @@ func (s *signInHandler) listSessions(c *gin.Context, app caller) error {
 	return answerList(c, out)
 }
 
-// endSessions ends one of the person's sessions, or all but the present one.
+// endSessions ends one of the user's sessions, or all except the current one.
 func (s *signInHandler) endSessions(c *gin.Context, app caller, o *object) error {
 	one := o.optID("sessionId")
 	err := s.reauthenticate(c, app, o)
@@ -232,7 +231,7 @@ func (s *signInHandler) endSessions(c *gin.Context, app caller, o *object) error
 	return answerNothing(c)
 }
 
-// changePassword changes the person's own password and ends all other sessions.
+// changePassword changes the user's own password and ends all other sessions.
 func (s *signInHandler) changePassword(c *gin.Context, app caller, o *object) error {
 	fresh := o.str("newPassword")
 	if err := refuseProviderAccount(app); err != nil {
@@ -250,7 +249,7 @@ func (s *signInHandler) changePassword(c *gin.Context, app caller, o *object) er
 	return err
 }
 
-// pathUser is the console user of the app that the path names.
+// pathUser returns the app's console user that the path names.
 func (s *userHandler) pathUser(c *gin.Context, app caller) (*models.ConsoleUser, error) {
 	return s.store.UserOfApp(c.Request.Context(), app.ID, checkedID(c, "id"))
 }

@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// token is the OAuth 2.0 client credentials grant (RFC 6749 §4.4); the client
-// authenticates in the form or by HTTP Basic (§2.3.1).
+// token implements the OAuth 2.0 client credentials grant (RFC 6749 §4.4). The client authenticates in the form or by
+// HTTP Basic (§2.3.1).
 func (s *appHandler) token(c *gin.Context) error {
 	form, err := readForm(c)
 	if err != nil {
@@ -56,8 +56,7 @@ func (s *appHandler) token(c *gin.Context) error {
 	})
 }
 
-// jwks publishes the keys that sign manifests (RFC 7517), so that sealed
-// documents can be verified by anyone.
+// jwks publishes the keys that sign manifests (RFC 7517), so that anyone can verify sealed documents.
 func (s *appHandler) jwks(c *gin.Context) error {
 	keys, err := s.store.Keys(c.Request.Context(), models.KeyManifests)
 	if err != nil {
@@ -68,7 +67,7 @@ func (s *appHandler) jwks(c *gin.Context) error {
 		pub := k.Private.PublicKey
 		jwk := gin.H{
 			"kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": k.ID,
-			"x": jwkCoordinate(pub.X), "y": jwkCoordinate(pub.Y), //nolint:staticcheck // JWK wants the affine coordinates
+			"x": jwkCoordinate(pub.X), "y": jwkCoordinate(pub.Y), //nolint:staticcheck // JWK requires the affine coordinates
 		}
 		if k.Revoked != nil { // as in the historical keys of OpenID Federation 1.0
 			jwk["revoked"] = gin.H{"revoked_at": k.Revoked.At.Unix(), "reason": k.Revoked.Reason}

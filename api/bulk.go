@@ -22,7 +22,7 @@ import (
 	"countersign/store"
 )
 
-// bulkSendView is a bulk send as the interface shows it.
+// bulkSendView is a bulk send as the API returns it.
 type bulkSendView struct {
 	ID              uuid.UUID         `json:"id"`
 	TenantID        string            `json:"tenantId"`
@@ -46,10 +46,10 @@ func viewBulkSend(b *store.BulkSendWithCounts) bulkSendView {
 	}
 }
 
-// createBulkSend takes rows as JSON, or a CSV table with everything else in the query
-// string. All rows are checked before anything is stored.
+// createBulkSend creates a bulk send from JSON rows, or from a CSV table with all other members in the query string.
+// It checks every row before it stores anything.
 func (s *bulkHandler) createBulkSend(c *gin.Context, app caller) error {
-	body, err := bodyOf(c).receive(c.Request.Body) // first: it arrives as slowly as its client likes
+	body, err := bodyOf(c).receive(c.Request.Body) // receive the body before taking a limit: a client may send it slowly
 	if err != nil {
 		return err
 	}
@@ -118,8 +118,8 @@ var bulkMembers = []string{"templateId", "templateVersion", "tenantId", "name", 
 // thousands of envelopes without values.
 var bulkRowMembers = []string{"externalId", "signers", "values", "variables"}
 
-// unknownBulkMember refuses a name that a bulk send does not have. Elsewhere such names are
-// ignored; here a "dryrun" would send thousands of mails.
+// unknownBulkMember rejects a member that a bulk send does not have. Other endpoints ignore unknown members; here a
+// "dryrun" would send thousands of emails.
 func unknownBulkMember(name string) error {
 	if slices.Contains(bulkMembers, name) {
 		return nil
@@ -127,10 +127,10 @@ func unknownBulkMember(name string) error {
 	return models.InvalidField(printableName(name), "is unknown; a bulk send has the members %s", strings.Join(bulkMembers, ", "))
 }
 
-// printableName is a name that a request made up, as an answer may repeat it.
+// printableName returns a member name from a request in a form that is safe in a response.
 func printableName(name string) string { return plaintext.Cut(plaintext.Strip(name), 60) }
 
-// bulkQuery is what of a request comes in the query string beside a table.
+// bulkQuery returns the members of a bulk send from the query string, for a request with a table.
 func bulkQuery(c *gin.Context) *object {
 	o := &object{m: make(map[string]any), p: models.Problems{}}
 	for _, name := range []string{"templateId", "tenantId", "name", "createdBy"} {
@@ -160,7 +160,7 @@ func (s *bulkHandler) bulkInput(c *gin.Context, app caller, o *object) (*models.
 	}
 	if n := o.optInt("perMinute"); n != nil {
 		if b.PerMinute = *n; *n == 0 {
-			b.PerMinute = -1 // a number was given
+			b.PerMinute = -1 // Check rejects it: only an absent member means no limit
 		}
 	}
 	version := templateVersion(o, "must be at least 1")
@@ -189,15 +189,15 @@ func (s *bulkHandler) bulkInput(c *gin.Context, app caller, o *object) (*models.
 	return b, of, nil
 }
 
-// checkBulkRows makes the envelope of each row, without storing it, and refuses the
-// rows with all that is wrong with them.
+// checkBulkRows builds the envelope of each row without storing it. It rejects the request with all problems of the
+// rows.
 func (s *bulkHandler) checkBulkRows(c *gin.Context, app caller, b *models.BulkSend, of *models.LoadedTemplate, rows bulkRows, faults *bulkFaults) ([]*models.BulkRow, error) {
 	chosen, err := s.settings.effectiveSettings(c, app, b.TenantID)
 	if err != nil {
 		return nil, err
 	}
 	act, limits := s.actionContext(c, app.actor()), s.store.PlanLimits(app.Plan)
-	var out, clean []*models.BulkRow // all rows, and those that are valid on their own
+	var out, clean []*models.BulkRow // all rows, and the rows that are valid on their own
 	ids := make(map[string]int)
 	for n := 1; ; n++ {
 		m, err := rows.next(n, faults)
@@ -258,7 +258,7 @@ func (s *bulkHandler) bulkRowData(o *object, chosen models.Settings) models.Bulk
 	return d
 }
 
-// addRefusal notes what a refusal says of a row; another error is returned.
+// addRefusal adds the problems of a rejection to a row, and returns any other error.
 func addRefusal(p models.Problems, err error) error {
 	refused, ok := errors.AsType[*models.Error](err)
 	switch {
@@ -275,7 +275,7 @@ func addRefusal(p models.Problems, err error) error {
 	return nil
 }
 
-// checkExternalIDs notes which rows have the external id of another envelope.
+// checkExternalIDs adds a problem to each row whose external ID belongs to another envelope.
 func (s *bulkHandler) checkExternalIDs(ctx context.Context, b *models.BulkSend, rows []*models.BulkRow, faults *bulkFaults) error {
 	var ids []string
 	for _, r := range rows {
@@ -295,7 +295,7 @@ func (s *bulkHandler) checkExternalIDs(ctx context.Context, b *models.BulkSend, 
 	return nil
 }
 
-// callerBulkSend loads the bulk send that the path names, if it is the caller's.
+// callerBulkSend returns the bulk send that the path names, if it belongs to the caller.
 func (s *bulkHandler) callerBulkSend(c *gin.Context, app caller) (*store.BulkSendWithCounts, error) {
 	b, err := s.store.BulkSend(c.Request.Context(), app.ID, checkedID(c, "id"))
 	if err == nil && app.CheckTenant(b.TenantID) != nil {
@@ -312,7 +312,7 @@ func (s *bulkHandler) getBulkSend(c *gin.Context, app caller) error {
 	return answer(c, http.StatusOK, viewBulkSend(b))
 }
 
-// changeBulkSend is the handler that does something to a bulk send.
+// changeBulkSend returns the handler that applies an action to a bulk send.
 func (s *bulkHandler) changeBulkSend(action models.BulkAction) func(*gin.Context, caller) error {
 	return func(c *gin.Context, app caller) error {
 		return command(s.subject, c, func(st bulkStore) (*store.BulkSendWithCounts, error) {

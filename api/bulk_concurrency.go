@@ -10,7 +10,8 @@ import (
 	"countersign/internal/limit"
 )
 
-// bulkLimit is the concurrency limit of requests with rows: so many bytes of all apps, and one request of an app.
+// bulkLimit is the concurrency limit of requests with rows: a number of bytes for all apps, and one request for each
+// app.
 type bulkLimit struct {
 	all *limit.Limit // bytes
 
@@ -18,7 +19,7 @@ type bulkLimit struct {
 	apps map[uuid.UUID]*appLimit
 }
 
-// appLimit is the limit of an app, while there are requests that hold it or wait for it.
+// appLimit is the concurrency limit of an app while requests hold it or wait for it.
 type appLimit struct {
 	one      *limit.Limit
 	requests int
@@ -28,10 +29,10 @@ func newBulkLimit() *bulkLimit {
 	return &bulkLimit{all: limit.New(maxBulkBody), apps: make(map[uuid.UUID]*appLimit)}
 }
 
-// acquire waits until a request of so many bytes may be worked on. The caller releases it.
+// acquire waits until a request of the given size may be processed. The caller releases it.
 func (l *bulkLimit) acquire(ctx context.Context, app uuid.UUID, size int64, wait time.Duration) (release func(), err error) {
 	const tooMany = "Too many bulk sends are being read"
-	ctx, cancel := context.WithTimeout(ctx, wait) // for both
+	ctx, cancel := context.WithTimeout(ctx, wait) // for both limits
 	defer cancel()
 	own := l.enter(app)
 	releaseOwn, err := acquire(ctx, own.one, 1, wait, tooMany)

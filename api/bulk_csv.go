@@ -17,24 +17,24 @@ import (
 	"countersign/models"
 )
 
-// A table of a bulk send has a line of column names and a row for each envelope: RFC
-// 4180 with commas, in UTF-8 with or without a byte order mark.
+// The table of a bulk send has a line of column names and a row for each envelope: RFC 4180 with commas, in UTF-8 with
+// or without a byte order mark.
 const (
 	columnExternalID     = "externalId"
 	columnValuePrefix    = "value."
 	columnVariablePrefix = "variable."
 )
 
-// maxColumns is how many columns a table may have: more than signers and fields of an envelope need.
+// maxColumns is the maximum number of columns in a table: more than the signers and fields of an envelope need.
 const maxColumns = 5000
 
-// signerColumns are what a column "<role>.<name>" can give of a signer.
+// signerColumns are the attributes of a signer that a column "<role>.<name>" can set.
 var signerColumns = []string{"name", "email", "phone", "authMethod", "language", "notify", "allowDelegation", "hostName", "hostEmail"}
 
 // hostColumns are the columns of a host, by their member of the JSON object.
 var hostColumns = map[string]string{"host.name": "hostName", "host.email": "hostEmail", "host": "hostName"}
 
-// setSigner sets what a cell gives of a signer.
+// setSigner sets the attribute of a signer from a cell.
 func setSigner(signer map[string]any, column, text string) {
 	switch column {
 	case "hostName", "hostEmail":
@@ -51,8 +51,8 @@ func setSigner(signer map[string]any, column, text string) {
 	}
 }
 
-// truthOrText is a truth value, or the text itself, which is refused where one is expected.
-// Spreadsheets write TRUE and FALSE.
+// truthOrText returns a Boolean, or the text itself, which is rejected if a Boolean is expected. Spreadsheets write
+// TRUE and FALSE.
 func truthOrText(text string) any {
 	switch strings.ToLower(text) {
 	case "true":
@@ -71,11 +71,10 @@ type bulkTable struct {
 	roles   []string // in the order of their first column
 }
 
-// bulkColumn is what a column gives: the external id, an attribute of a role's signer,
-// a value or a variable.
+// bulkColumn is the content of a column: the external ID, an attribute of a role's signer, a value or a variable.
 type bulkColumn struct {
 	name      string
-	role      string // "" unless it is about a signer
+	role      string // "" unless the column belongs to a signer
 	attribute string // of the signer, or the name of the value or variable
 	member    string // values, variables or externalId
 }
@@ -88,7 +87,7 @@ func newBulkTable(body io.ReadSeeker, faults *bulkFaults) (*bulkTable, error) {
 	}
 	source := &allowance{r: body}
 	t := &bulkTable{csv: csv.NewReader(source), source: source}
-	t.csv.FieldsPerRecord = -1 // counted by next
+	t.csv.FieldsPerRecord = -1 // next counts the fields
 	names, err := t.read()
 	switch {
 	case errors.Is(err, errAllowance) || len(names) > maxColumns:
@@ -146,7 +145,7 @@ func readColumn(name string) (c bulkColumn, problem string) {
 func checkTable(body io.ReadSeeker) (onlyCR bool, err error) {
 	in := bufio.NewReader(body)
 	encoding, start := "", int64(0)
-	switch mark, _ := in.Peek(3); { // a shorter table has none
+	switch mark, _ := in.Peek(3); { // a shorter table has no mark
 	case bytes.HasPrefix(mark, []byte{0xff, 0xfe}):
 		encoding = "UTF-16 (little endian)"
 	case bytes.HasPrefix(mark, []byte{0xfe, 0xff}):
@@ -154,7 +153,7 @@ func checkTable(body io.ReadSeeker) (onlyCR bool, err error) {
 	case bytes.HasPrefix(mark, []byte{0xef, 0xbb, 0xbf}):
 		start = 3
 	}
-	var invalid error // the first place that is not UTF-8; a NUL behind it says more
+	var invalid error // the first invalid UTF-8; a later NUL identifies the encoding better
 	cr, line := false, 1
 	for encoding == "" {
 		r, n, err := in.ReadRune()
@@ -194,7 +193,7 @@ func checkTable(body io.ReadSeeker) (onlyCR bool, err error) {
 	return cr && line == 1, nil
 }
 
-// read reads the next line, whose bytes are bounded.
+// read reads the next line, up to a size limit.
 func (t *bulkTable) read() ([]string, error) {
 	t.source.left = rowAllowance
 	return t.csv.Read()
@@ -213,7 +212,7 @@ func tableProblem(err error) string {
 	return fmt.Sprintf("line %d, byte %d: %s", at.Line, at.Column, what)
 }
 
-// next is the next row as a JSON object; io.EOF after the last.
+// next returns the next row as a JSON object; io.EOF after the last.
 func (t *bulkTable) next(row int, faults *bulkFaults) (map[string]any, error) {
 	cells, err := t.read()
 	if errors.Is(err, io.EOF) {
@@ -275,7 +274,7 @@ func (t *bulkTable) column(path string, m map[string]any) string {
 		name, ok := strings.CutPrefix(path, fmt.Sprintf("signers[%d].", i))
 		if signer, is := s.(map[string]any); ok && is {
 			role, _ := signer["role"].(string)
-			if name == "role" { // of all its columns
+			if name == "role" { // all columns of the role
 				return role
 			}
 			return role + "." + cmp.Or(hostColumns[name], name)
@@ -291,7 +290,7 @@ type bulkFault struct {
 	Message string `json:"message"`
 }
 
-// place says where the fault is.
+// place describes the position of the fault.
 func (f bulkFault) place() string {
 	switch {
 	case f.Row == 0:
@@ -302,7 +301,7 @@ func (f bulkFault) place() string {
 	return fmt.Sprintf("row %d, %s", f.Row, f.Column)
 }
 
-// maxBulkFaults is how many faults are listed.
+// maxBulkFaults is the maximum number of faults in a response.
 const maxBulkFaults = 100
 
 // bulkFaults collects the first faults of the rows and counts all of them.
@@ -326,7 +325,7 @@ func (f *bulkFaults) addProblems(row int, problems models.Problems, column func(
 	}
 }
 
-// err returns an error that lists the faults of the rows, or nil if there are none.
+// err returns an error that lists the faults of the rows; nil if the rows have no faults.
 func (f *bulkFaults) err(total int) error {
 	if f.total == 0 {
 		return nil
@@ -351,7 +350,7 @@ func (f *bulkFaults) err(total int) error {
 	return refused
 }
 
-// count is a number with its noun, in the singular or with an s.
+// count returns a number with its noun, in the singular or with an s.
 func count(n int, noun string) string {
 	if n != 1 {
 		noun += "s"

@@ -18,7 +18,7 @@ type bulkHandler struct {
 	limit     *bulkLimit // of requests with rows
 }
 
-// bulkStore is what bulkHandler needs of the store.
+// bulkStore contains the store methods that bulkHandler uses.
 type bulkStore interface {
 	BulkRows(ctx context.Context, id uuid.UUID, status models.BulkRowStatus, after, limit int) ([]*models.BulkRow, error)
 	BulkSend(ctx context.Context, app, id uuid.UUID) (*store.BulkSendWithCounts, error)

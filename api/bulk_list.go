@@ -12,7 +12,7 @@ import (
 	"countersign/store"
 )
 
-// bulkRowView is a row of a bulk send as the interface shows it.
+// bulkRowView is a row of a bulk send as the API returns it.
 type bulkRowView struct {
 	Row        int                  `json:"row"`
 	ExternalID *string              `json:"externalId"`
@@ -22,7 +22,7 @@ type bulkRowView struct {
 	SettledAt  *time.Time           `json:"settledAt"`
 }
 
-// bulkErrorView is why a row failed, as the request for one envelope would have been refused.
+// bulkErrorView is the error of a failed row, equal to the error of a request for a single envelope.
 type bulkErrorView struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -36,7 +36,7 @@ func viewBulkRow(r *models.BulkRow) bulkRowView {
 	return v
 }
 
-// listBulkSends answers with a page of the bulk sends of all tenants, or of one, newest first.
+// listBulkSends responds with a page of the bulk sends of all tenants or of one, newest first.
 func (s *bulkHandler) listBulkSends(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	tenant := c.Query("tenantId")
@@ -59,7 +59,7 @@ func (s *bulkHandler) listBulkSends(c *gin.Context, app caller) error {
 	return answerCursorList(c, viewEach(found, viewBulkSend), next)
 }
 
-// listBulkRows answers with a page of the rows in their order, or with all of them as a table.
+// listBulkRows responds with a page of the rows in their order, or with all rows as a table.
 func (s *bulkHandler) listBulkRows(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	status := models.BulkRowStatus(c.Query("status"))

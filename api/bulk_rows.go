@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	// maxBulkBody is the most that a bulk send may have, in bytes.
+	// maxBulkBody is the maximum size of a bulk send's body, in bytes.
 	maxBulkBody = 32 << 20
-	// maxBulkRow bounds a row in JSON, and each other member of the body, in bytes.
+	// maxBulkRow is the maximum size of a JSON row, and of each other member of the body, in bytes.
 	maxBulkRow = maxJSON
 )
 
 // bulkRows reads the rows of a request, each as a JSON object.
 type bulkRows interface {
-	// next is the next row, whose number is given; io.EOF after the last.
+	// next returns the next row, whose number the caller passes; io.EOF after the last.
 	next(row int, faults *bulkFaults) (map[string]any, error)
 	// column returns the column of a fault at a JSON path of the row.
 	column(path string, m map[string]any) string
 }
 
-// jsonRows are rows that were given as JSON. They are parsed one at a time, and all of them twice: their number and what
-// stands behind them is known before the first is worked on.
+// jsonRows reads rows in JSON, one at a time. It parses every row twice, so that the number of rows and the members
+// after them are known before the first row is processed.
 type jsonRows struct {
 	body   io.ReadSeeker
 	start  int64 // of the first row in the body
@@ -55,7 +55,7 @@ func (r *jsonRows) next(row int, faults *bulkFaults) (map[string]any, error) {
 	}
 	r.source.left = rowAllowance
 	r.raw = r.raw[:0]
-	if err := r.dec.Decode(&r.raw); err != nil { // it was decoded before
+	if err := r.dec.Decode(&r.raw); err != nil { // the first pass decoded it successfully
 		return nil, fmt.Errorf("read rows: %w", err)
 	}
 	v, err := parseJSON(r.raw, "")
@@ -83,19 +83,19 @@ func (b *bulkBody) invalid() error {
 	return models.Refuse(models.KindInvalid, "invalid_json", "The body is not a valid JSON object (at byte %d).", b.dec.InputOffset())
 }
 
-// token reads the next token, which is a name or a delimiter.
+// token reads the next token: a name or a delimiter.
 func (b *bulkBody) token() (json.Token, error) {
 	b.source.left = rowAllowance
 	return b.dec.Token()
 }
 
-// more reports whether there is another member or row.
+// more reports whether another member or row follows.
 func (b *bulkBody) more() bool {
 	b.source.left = rowAllowance
 	return b.dec.More()
 }
 
-// value reads a value of at most maxBulkRow bytes into b.raw. what names it in the refusal of a larger one.
+// value reads a value of at most maxBulkRow bytes into b.raw. what names the value in the error for a larger one.
 func (b *bulkBody) value(what string) error {
 	b.source.left = rowAllowance
 	b.raw = b.raw[:0]
@@ -109,8 +109,8 @@ func (b *bulkBody) value(what string) error {
 	return nil
 }
 
-// readBulkObject reads a JSON body: its members without rows, and where the rows stand. A body with too many rows is
-// rejected as soon as that is seen.
+// readBulkObject reads a JSON body: its members without rows, and the position of the rows. It rejects a body with too
+// many rows as early as possible.
 func readBulkObject(body io.ReadSeeker) (*object, *jsonRows, error) {
 	source := &allowance{r: body}
 	b := &bulkBody{source: source, dec: json.NewDecoder(source)}
@@ -156,7 +156,7 @@ func readBulkObject(body io.ReadSeeker) (*object, *jsonRows, error) {
 	return o, rows, nil
 }
 
-// find notes where the rows begin and how many there are.
+// find records the position and the number of the rows.
 func (r *jsonRows) find(b *bulkBody, o *object) error {
 	t, err := b.token()
 	if err != nil {

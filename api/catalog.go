@@ -19,7 +19,7 @@ var errorCatalog []byte
 //go:embed errors.html
 var errorTemplate string
 
-// catalogPolicy: the page is one file without scripts, and loads nothing.
+// catalogPolicy is the content security policy of the catalog, a single file without scripts that loads nothing.
 const catalogPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // errorGroup is a section of the catalog.
@@ -50,7 +50,7 @@ var errorPage = sync.OnceValues(func() ([]byte, error) {
 	return page.Bytes(), nil
 })
 
-// withCode returns text as HTML, with what stands between backquotes as code.
+// withCode returns text as HTML, with the parts between backquotes as code.
 func withCode(text string) template.HTML {
 	var b strings.Builder
 	for i, part := range strings.Split(text, "`") {

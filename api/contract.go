@@ -7,7 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// The contract has two documents: what applications call, and how console users sign in and manage their accounts.
+// The contract has two documents: the API of applications, and the sign-in and account management of console users.
 var (
 	//go:embed openapi.yaml
 	contract []byte

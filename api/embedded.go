@@ -23,7 +23,7 @@ var (
 	radius   = regexp.MustCompile(`^[0-9]{1,3}(?:\.[0-9]{1,2})?(?:px|rem|em|%)?$`)
 )
 
-// createSession lets one signer sign inside a page of one origin.
+// createSession creates a session in which one signer signs inside a page of one origin.
 func (s *embeddedHandler) createSession(c *gin.Context, app caller, o *object) error {
 	in := models.EmbeddedSession{PageSession: s.sessionInput(app, o, maxSessionMinutes, false), EnvelopeID: o.id("envelopeId"), SignerID: o.id("signerId")}
 	if err := o.err(); err != nil {
@@ -59,7 +59,7 @@ func (s *embeddedHandler) createSession(c *gin.Context, app caller, o *object) e
 	})
 }
 
-// secureURL allows https, and in development http on this machine.
+// secureURL reports whether a URL uses https, or in development http on this machine.
 func (s *embeddedHandler) secureURL(u *url.URL) bool {
 	if u.Host == "" || u.User != nil {
 		return false
@@ -71,7 +71,7 @@ func (s *embeddedHandler) secureURL(u *url.URL) bool {
 	return u.Scheme == "https"
 }
 
-// returnURL is where the person goes afterwards.
+// returnURL reads the address that the signer returns to after the session.
 func (s *embeddedHandler) returnURL(o *object) *string {
 	to := o.optStr("returnUrl")
 	if to == nil {
@@ -83,8 +83,7 @@ func (s *embeddedHandler) returnURL(o *object) *string {
 	return to
 }
 
-// readTheme takes the two members of a theme that mean something; all others
-// are ignored.
+// readTheme reads the two supported members of a theme and ignores all others.
 func readTheme(o *object) (primaryColor, borderRadius *string) {
 	theme := o.sub("theme")
 	if theme == nil {
@@ -114,8 +113,8 @@ type themeView struct {
 	BorderRadius *string `json:"borderRadius"`
 }
 
-// openSession is what the embedded page needs: whom it is for, and a signing
-// token that ends with the session. Asking again is allowed: a page is reloaded.
+// openSession returns the data of the embedded page: its recipient, and a signing token that ends with the session. It
+// can be called repeatedly, because a page can be reloaded.
 func (s *embeddedHandler) openSession(c *gin.Context) error {
 	session, err := s.store.EmbeddedSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
 	if err != nil {
@@ -169,9 +168,9 @@ func (s *embeddedHandler) embedPage(c *gin.Context) error {
 	return s.framedPage(c, session.AllowedOrigin)
 }
 
-// framedPage serves a page that only the origin of its session may frame. A session
-// that is over still gets the page, which says so, to the person and to the application;
-// a token that is no session's (no origin) is not found, and no page may frame it.
+// framedPage serves a page that only the origin of its session may frame. The page of an ended session is still
+// served, and notifies the signer and the application that the session ended. A token without a session (no origin) is
+// not found, and no page may frame the response.
 func (s *embeddedHandler) framedPage(c *gin.Context, origin string) error {
 	framed := &frameAncestorsWriter{ResponseWriter: c.Writer, ancestor: "'none'"}
 	if origin == "" {
@@ -189,7 +188,7 @@ func (s *embeddedHandler) framedPage(c *gin.Context, origin string) error {
 	return nil
 }
 
-// isAllowedReferer reports whether the page that led here is of the allowed origin, or ours.
+// isAllowedReferer reports whether the referring page is of the allowed origin, or of this service.
 func (s *embeddedHandler) isAllowedReferer(referer, allowed string) bool {
 	u, err := url.Parse(referer)
 	if err != nil {
@@ -205,7 +204,7 @@ type frameAncestorsWriter struct {
 	http.ResponseWriter
 
 	ancestor string
-	status   int // instead of 200; zero: none
+	status   int // replaces 200; zero: no replacement
 	done     bool
 }
 
@@ -222,7 +221,7 @@ func (w *frameAncestorsWriter) WriteHeader(status int) {
 		}
 		h.Set("Content-Security-Policy", strings.Join(append(rest, "frame-ancestors "+w.ancestor), "; "))
 		if w.ancestor != "'none'" {
-			h.Del("X-Frame-Options") // it cannot name an origin, and would forbid what the policy allows
+			h.Del("X-Frame-Options") // it cannot name an origin, and would forbid framing that the policy allows
 		}
 		if w.status != 0 && status == http.StatusOK {
 			status = w.status

@@ -12,7 +12,7 @@ import (
 
 const maxBuilderMinutes = 240
 
-// createBuilderSession lets somebody prepare a draft or a template inside a page of one origin.
+// createBuilderSession creates a session in which a user prepares a draft or a template inside a page of one origin.
 func (s *embeddedHandler) createBuilderSession(c *gin.Context, app caller, o *object) error {
 	template := o.optID("templateId")
 	in := models.BuilderSession{PageSession: s.sessionInput(app, o, maxBuilderMinutes, template != nil), TemplateID: template, Features: builderFeatures(o)}
@@ -62,8 +62,7 @@ func (s *embeddedHandler) checkBuild(c *gin.Context, app caller, in *models.Buil
 	return e.CheckBuild()
 }
 
-// builderFeatures reads what the session lets its holder do. All but sending is allowed
-// unless it is switched off.
+// builderFeatures reads the features of the session. All features except sending are enabled by default.
 func builderFeatures(o *object) models.BuilderFeatures {
 	f := models.BuilderFeatures{Recipients: true, Documents: true, FieldTypes: slices.Clone(models.FieldTypes)}
 	in := o.sub("features")
@@ -87,8 +86,8 @@ func builderFeatures(o *object) models.BuilderFeatures {
 	return f
 }
 
-// openBuilderSession is what the builder's page needs: which draft it is for, and what
-// may be done with it. The session's token is the page's credential.
+// openBuilderSession returns the data of the builder's page: its draft, and the allowed features. The session's token
+// is the page's credential.
 func (s *embeddedHandler) openBuilderSession(c *gin.Context) error {
 	session, err := s.store.BuilderSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"countersign/models"
 )
 
-// sessionInput reads the members that both kinds of embedded sessions have. most is the maximum lifetime in minutes.
+// sessionInput reads the members that both kinds of embedded sessions share. most is the maximum lifetime in minutes.
 // With allTenants, a null tenantId means all tenants.
 func (s *embeddedHandler) sessionInput(app caller, o *object, most int, allTenants bool) models.PageSession {
 	in := models.PageSession{
@@ -32,7 +32,7 @@ func (s *embeddedHandler) sessionInput(app caller, o *object, most int, allTenan
 	return in
 }
 
-// newEmbeddedToken makes the token of an embedded session, and the hash that is kept of it.
+// newEmbeddedToken returns a new token of an embedded session, and the hash that is stored.
 func newEmbeddedToken(prefix string) (token string, hash []byte) {
 	token = prefix + newSecret()
 	return token, tokenHash(token)
@@ -46,14 +46,14 @@ type madeSession struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
-// storeSession stores an embedded session and answers with what view makes of it.
+// storeSession stores an embedded session and responds with its view.
 func storeSession[T any](s *embeddedHandler, c *gin.Context, in *T, create func(embeddedStore, context.Context, *T) error, view func(*T) madeSession) error {
 	return command(s.subject, c, func(st embeddedStore) (*T, error) {
 		return in, create(st, c.Request.Context(), in)
 	}, asJSON(http.StatusCreated, view))
 }
 
-// revokeEmbedded is the handler that ends a session by one of the store's methods.
+// revokeEmbedded returns the handler that revokes a session by one of the store's methods.
 func (s *embeddedHandler) revokeEmbedded(revoke func(embeddedStore, context.Context, *models.App, uuid.UUID) error) func(*gin.Context, caller) error {
 	return func(c *gin.Context, app caller) error {
 		if err := revoke(s.store, c.Request.Context(), app.App, checkedID(c, "id")); err != nil {

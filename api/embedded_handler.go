@@ -17,10 +17,10 @@ type embeddedHandler struct {
 
 	embedURL    string
 	pages       http.Handler
-	development bool // pages of http://localhost are allowed
+	development bool // allow pages of http://localhost
 }
 
-// embeddedStore is what embeddedHandler needs of the store.
+// embeddedStore contains the store methods that embeddedHandler uses.
 type embeddedStore interface {
 	BuilderSessionByToken(ctx context.Context, hash []byte) (*models.BuilderSession, error)
 	CreateBuilderSession(ctx context.Context, b *models.BuilderSession) error

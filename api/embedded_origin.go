@@ -55,7 +55,7 @@ func serializeOrigin(text string) (string, error) {
 	return u.Scheme + "://" + host + ":" + strconv.FormatUint(port, 10), nil
 }
 
-// serializeHost returns the host of a URL, and its port; 0: it has none.
+// serializeHost returns the host and the port of a URL; 0 if it has no port.
 func serializeHost(u *url.URL) (host string, port uint64, err error) {
 	if p := u.Port(); p != "" {
 		if port, err = strconv.ParseUint(p, 10, 16); err != nil || port == 0 {
