@@ -20,7 +20,7 @@ func originalKey(e *models.Envelope, id uuid.UUID) string {
 	return fmt.Sprintf("envelopes/%s/original/%s.pdf", e.ID, id)
 }
 
-// statusQuery reads the status to select by; "" for all.
+// statusQuery reads the status filter; "" for all.
 func statusQuery(c *gin.Context, p models.Problems) models.Status {
 	v := models.Status(c.Query("status"))
 	if _, given := c.GetQuery("status"); given && (!v.Valid() || v != v.Public() || v == models.StatusDeleted) {
@@ -38,7 +38,7 @@ func (s *envelopeHandler) getEnvelope(c *gin.Context, app caller) error {
 		return err
 	}
 	if app.builder != nil {
-		log = nil // the audit trail is the application's
+		log = nil // the audit trail belongs to the application
 	}
 	v := viewEnvelope(e, log)
 	showValues(&v, e, values)
@@ -52,11 +52,11 @@ func (s *envelopeHandler) sendEnvelope(c *gin.Context, app caller, o *object) er
 	if err := o.err(); err != nil {
 		return err
 	}
-	links := app.builder == nil // a page gets no signer's credential
+	links := app.builder == nil // the embedded page receives no signing links
 	return s.changeWhole(c, app, links, func(e *models.Envelope, act models.ActionContext) error { return e.Send(act, message) })
 }
 
-// showLinks adds the links of signers who may sign to the response to a send.
+// showLinks adds the links of signers who can sign to the response to a send.
 func (s *envelopeHandler) showLinks(v *envelopeView, e *models.Envelope) error {
 	for i, signer := range e.Signers {
 		if signer.LinkID == nil {
@@ -87,7 +87,7 @@ func (s *envelopeHandler) addSigner(c *gin.Context, app caller, o *object) error
 	}, asJSON(http.StatusCreated, viewSigner))
 }
 
-// addField takes a field, or a list of them, of which all are added or none.
+// addField adds a field or a list of fields. If one field is invalid, none is added.
 func (s *envelopeHandler) addField(c *gin.Context, app caller) error {
 	objects, listed, err := readObjects(c, "fields", models.MaxFields)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *envelopeHandler) addField(c *gin.Context, app caller) error {
 	var invalid error
 	for _, o := range objects {
 		ins = append(ins, fieldInput(o, e.FieldOrigin))
-		invalid = o.err() // of all of them
+		invalid = o.err() // the errors of all fields
 	}
 	if invalid == nil && firstAnchor(ins) >= 0 {
 		if _, err := e.Status.Next(models.ActionAddField); err != nil {
@@ -135,7 +135,7 @@ func (s *documentHandler) getDocument(c *gin.Context, _ caller, e *models.Envelo
 	if given, ok := c.GetQuery("kind"); ok {
 		kind = models.DocumentKind(given)
 	} else if id != uuid.Nil {
-		kind = "" // the id says it
+		kind = "" // the id determines the kind
 	}
 	switch kind {
 	case models.DocumentOriginal, models.DocumentSealed, kindPrepared:
@@ -172,10 +172,10 @@ type progressView struct {
 	AnsweredBy  string  `json:"answeredBy"`
 }
 
-// workflowPatience is how long a workflow may take to answer before the database answers instead.
+// workflowPatience is the time limit for a workflow's response, after which the response comes from the database.
 const workflowPatience = time.Second
 
-// progress answers what the envelope's workflow is doing.
+// progress responds with the current step of the envelope's workflow.
 func (s *envelopeHandler) progress(c *gin.Context, _ caller, e *models.Envelope) error {
 	if e.SentAt == nil {
 		return models.Refuse(models.KindConflict, "envelope_draft", "The envelope has not been sent.")
@@ -196,7 +196,7 @@ func (s *envelopeHandler) progress(c *gin.Context, _ caller, e *models.Envelope)
 	return answer(c, http.StatusOK, out)
 }
 
-// recordedProgress answers progress from the database.
+// recordedProgress responds with the progress that the database records.
 func (s *envelopeHandler) recordedProgress(c *gin.Context, e *models.Envelope) error {
 	ctx := c.Request.Context()
 	_, settings, err := s.store.Settings(ctx, e.AppID, e.TenantID)
@@ -211,12 +211,12 @@ func (s *envelopeHandler) recordedProgress(c *gin.Context, e *models.Envelope) e
 	return answer(c, http.StatusOK, progressView{Progress: temporal.ProgressOf(e, next), AnsweredBy: "database"})
 }
 
-// callerEnvelope loads the envelope that the path names, if it is the caller's.
+// callerEnvelope returns the envelope that the path names, if it belongs to the caller.
 func (s *envelopeHandler) callerEnvelope(c *gin.Context, app caller) (*models.Envelope, error) {
 	return s.callerEnvelopeByID(c, app, checkedID(c, "id"))
 }
 
-// ofEnvelope is a handler that is about the envelope that the path names.
+// ofEnvelope returns a handler for the envelope that the path names.
 func (s *envelopeHandler) ofEnvelope(h func(*gin.Context, caller, *models.Envelope) error) func(*gin.Context, caller) error {
 	return func(c *gin.Context, app caller) error {
 		e, err := s.callerEnvelope(c, app)

@@ -20,12 +20,12 @@ import (
 	"countersign/seal/budget"
 )
 
-// firstAnchor is the index of the first field that stands at a text; negative if none does.
+// firstAnchor returns the index of the first field with an anchor; -1 if no field has one.
 func firstAnchor(fields []models.FieldInput) int {
 	return slices.IndexFunc(fields, func(in models.FieldInput) bool { return in.Anchor != nil })
 }
 
-// anchor reads the text at which a field stands; nil: it stands at coordinates.
+// anchor reads the text anchor of a field; nil if the field has coordinates.
 func anchor(o *object) *models.Anchor {
 	o = o.sub("anchor")
 	if o == nil {
@@ -49,7 +49,7 @@ func anchor(o *object) *models.Anchor {
 	return &a
 }
 
-// prepareAnchor is an anchor as package prepare knows it.
+// prepareAnchor converts an anchor for package prepare.
 func prepareAnchor(a models.Anchor) (prepare.Anchor, error) {
 	out := prepare.Anchor{
 		Text: a.Text, Page: a.Page, DX: a.DX, DY: a.DY, At: a.At, WholeWord: a.WholeWord, IgnoreCase: a.IgnoreCase, IfMissing: a.IfMissing,
@@ -68,8 +68,8 @@ func prepareAnchor(a models.Anchor) (prepare.Anchor, error) {
 	return out, out.Match.UnmarshalJSON(match)
 }
 
-// addDraftFields adds the fields of a draft that is being made; those with an anchor stand where
-// its text is in file, or in the first document where no file was given.
+// addDraftFields adds the fields of a new draft. Fields with an anchor are placed at its text in file, or in the first
+// document if there is no file.
 func (s *uploads) addDraftFields(c *gin.Context, e *models.Envelope, act models.ActionContext, fields []models.FieldInput, path func(int) string, file *upload) error {
 	if i := firstAnchor(fields); i >= 0 {
 		var content io.ReaderAt
@@ -101,10 +101,9 @@ func (s *uploads) addDraftFields(c *gin.Context, e *models.Envelope, act models.
 	return err
 }
 
-// placeAnchors finds the texts at which fields stand in a document, and returns the
-// fields with their places. A field whose text counts in several places becomes as
-// many fields; one that may be missing, none. at has the index of the request's field
-// for each; path names that in problems.
+// placeAnchors finds the anchor texts of fields in a document, and returns the fields with their places. A field whose
+// anchor selects several occurrences becomes one field for each; an optional one without an occurrence is left out. at
+// contains the index of the request's field for each result, and path names that index in problems.
 func (s *uploads) placeAnchors(ctx context.Context, fields []models.FieldInput, r io.ReaderAt, size int64, path func(int) string) (placed []models.FieldInput, at []int, err error) {
 	var anchored []prepare.AnchoredField
 	for _, in := range fields {
@@ -145,7 +144,7 @@ func (s *uploads) placeAnchors(ctx context.Context, fields []models.FieldInput, 
 	return placed, at, nil
 }
 
-// resolveAnchors reads the document when its turn among those that are examined has come.
+// resolveAnchors finds the anchor texts in a document, within the concurrency limit of examinations.
 func (s *uploads) resolveAnchors(ctx context.Context, r io.ReaderAt, size int64, fields []prepare.AnchoredField) ([][]prepare.Place, error) {
 	done, err := s.admissions.Acquire(ctx, 1, 0)
 	if err != nil {
@@ -163,7 +162,7 @@ func (s *uploads) resolveAnchors(ctx context.Context, r io.ReaderAt, size int64,
 
 // anchorProblem returns an anchor's error as a validation error that names the field.
 func anchorProblem(err error, fields []models.FieldInput, path func(int) string) error {
-	var nth int // of the fields with an anchor
+	var nth int // index among the fields with an anchor
 	if missing, ok := errors.AsType[*prepare.AnchorError](err); ok {
 		nth = missing.Field
 	} else if page, ok := errors.AsType[*prepare.PageError](err); ok {
@@ -187,11 +186,10 @@ func anchorProblem(err error, fields []models.FieldInput, path func(int) string)
 	return err
 }
 
-// placeOnDocuments is placeAnchors for fields of a draft: each on the document that it
-// names, and otherwise on the first. In a list, listed, a field may become several or
-// none.
+// placeOnDocuments is placeAnchors for fields of a draft, each on its document or on the first one. In a list
+// (listed), a field can become several fields or none.
 func (s *uploads) placeOnDocuments(ctx context.Context, e *models.Envelope, ins []models.FieldInput, listed bool, path func(int) string) (placed []models.FieldInput, at []int, err error) {
-	of := make(map[uuid.UUID][]int) // indices of the fields with an anchor, by their document
+	of := make(map[uuid.UUID][]int) // indices of the fields with an anchor, by document
 	var documents []*models.Document
 	for i, in := range ins {
 		if in.Anchor == nil {
@@ -229,7 +227,7 @@ func (s *uploads) placeOnDocuments(ctx context.Context, e *models.Envelope, ins 
 	return placed, at, nil
 }
 
-// anchoredDocument is the document in which an anchor's text is looked for.
+// anchoredDocument returns the document that contains an anchor's text.
 func anchoredDocument(e *models.Envelope, in models.FieldInput, listed bool, path string) (*models.Document, error) {
 	id := e.FirstDocumentID
 	if in.DocumentID != nil {

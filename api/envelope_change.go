@@ -10,9 +10,8 @@ import (
 	"countersign/store"
 )
 
-// change does one thing to the caller's envelope and answers with view of what that made.
-// What is wrong with the body, invalid, is refused where the envelope is the caller's, and
-// the version is the one that the caller has seen.
+// change applies one change to the caller's envelope and responds with view of its result. It rejects an invalid body
+// (invalid) only after it has checked that the envelope belongs to the caller and has the expected version.
 func change[T any](s *envelopeHandler, c *gin.Context, app caller, invalid error,
 	do func(*models.Envelope, models.ActionContext) (T, error), view func(T) (*store.StoredResponse, error),
 ) error {
@@ -28,13 +27,13 @@ func change[T any](s *envelopeHandler, c *gin.Context, app caller, invalid error
 	})
 }
 
-// changeResult is an envelope with what a change made in it.
+// changeResult is an envelope with the result of a change.
 type changeResult[T any] struct {
 	envelope *models.Envelope
 	made     T
 }
 
-// withETag names the version of the envelope that a response shows.
+// withETag adds the version of the envelope to a response.
 func withETag(r *store.StoredResponse, e *models.Envelope) *store.StoredResponse {
 	if r != nil {
 		r.Header.Set("ETag", etag(e))
@@ -42,23 +41,24 @@ func withETag(r *store.StoredResponse, e *models.Envelope) *store.StoredResponse
 	return r
 }
 
-// changeWhole is change with the whole envelope as its response; links: with the links of signers who may sign.
+// changeWhole is change with the whole envelope as its response. With links, the response contains the links of
+// signers who can sign.
 func (s *envelopeHandler) changeWhole(c *gin.Context, app caller, links bool, do func(*models.Envelope, models.ActionContext) error) error {
 	return command(s.subject, c, func(st envelopeStore) (*store.EnvelopeWithEvents, error) {
 		return st.ChangeWithEvents(c.Request.Context(), app.ID, checkedID(c, "id"), s.by(c, app, nil, do))
 	}, func(e *store.EnvelopeWithEvents) (*store.StoredResponse, error) {
 		log := e.Log
 		if app.builder != nil {
-			log = nil // the audit trail is the application's
+			log = nil // the audit trail belongs to the application
 		}
 		return s.wholeEnvelope(http.StatusOK, e.Envelope, log, links)
 	})
 }
 
-// wholeEnvelope returns a response with an envelope; links: with the links of signers who may sign.
+// wholeEnvelope returns a response with an envelope. With links, it contains the links of signers who can sign.
 func (s *envelopeHandler) wholeEnvelope(status int, e *models.Envelope, log []models.Event, links bool) (*store.StoredResponse, error) {
 	v := viewEnvelope(e, log)
-	showFieldWarnings(&v, e, nil) // no file is read in a transaction
+	showFieldWarnings(&v, e, nil) // a transaction reads no files
 	if links {
 		if err := s.showLinks(&v, e); err != nil {
 			return nil, err
@@ -68,7 +68,7 @@ func (s *envelopeHandler) wholeEnvelope(status int, e *models.Envelope, log []mo
 	return withETag(r, e), err
 }
 
-// by lets the caller do something to an envelope that is theirs, unless the request is invalid.
+// by returns do with checks before it: the caller may change the envelope, and the request is valid.
 func (s *envelopeHandler) by(c *gin.Context, app caller, invalid error, do func(*models.Envelope, models.ActionContext) error) func(*models.Envelope) error {
 	return func(e *models.Envelope) error {
 		if app.CheckTenant(e.TenantID) != nil {

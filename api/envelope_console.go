@@ -13,7 +13,7 @@ import (
 	"countersign/store"
 )
 
-// searchEnvelopes answers with a page of the envelopes of all tenants, or of one, newest first.
+// searchEnvelopes responds with a page of the envelopes of all tenants or of one, newest first.
 func (s *envelopeHandler) searchEnvelopes(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	f := store.EnvelopeFilter{
@@ -68,10 +68,10 @@ type consoleRow struct {
 	LastActivity *activityView `json:"lastActivity"` // null: the envelope is archived
 }
 
-// ownerView names the console users who have to do with an envelope.
+// ownerView contains the console users who are involved in an envelope.
 type ownerView struct {
 	OwnerID *uuid.UUID `json:"ownerId"` // null: an application sent it
-	Users   []userName `json:"users"`   // the owner, and those whom the shown events name
+	Users   []userName `json:"users"`   // the owner, and the users who caused the displayed events
 }
 
 type userName struct {
@@ -79,7 +79,7 @@ type userName struct {
 	Name string    `json:"name"`
 }
 
-// activityView is an event without its links to the chain.
+// activityView is an event without the hashes of the chain.
 type activityView struct {
 	Event     models.EventName `json:"event"`
 	Timestamp time.Time        `json:"timestamp"`
@@ -87,7 +87,7 @@ type activityView struct {
 	Detail    models.Detail    `json:"detail"`
 }
 
-// appendUsers appends the owner of an envelope and the console users who caused events of it, each once.
+// appendUsers appends the owner of an envelope and the console users who caused its events, without duplicates.
 func appendUsers(to []uuid.UUID, e *models.Envelope, log ...models.Event) []uuid.UUID {
 	if e.OwnerID != nil && !slices.Contains(to, *e.OwnerID) {
 		to = append(to, *e.OwnerID)
@@ -100,7 +100,7 @@ func appendUsers(to []uuid.UUID, e *models.Envelope, log ...models.Event) []uuid
 	return to
 }
 
-// viewUsers leaves users out who do not exist.
+// viewUsers returns the users with their names, and omits users who no longer exist.
 func viewUsers(names map[uuid.UUID]string, ids []uuid.UUID) []userName {
 	out := []userName{}
 	for _, id := range ids {
@@ -133,8 +133,8 @@ func viewUnsentMail(m *models.Mail) unsentMailView {
 
 func viewMail(m *models.Mail) mailView { return mailView{viewUnsentMail(m), utcPtr(m.SentAt)} }
 
-// inspectEnvelope is the envelope with all that happened to it: the audit
-// trail, the mails, and the newest deliveries to webhooks.
+// inspectEnvelope responds with an envelope and its history: the audit trail, the emails, and the newest webhook
+// deliveries.
 func (s *envelopeHandler) inspectEnvelope(c *gin.Context, app caller, e *models.Envelope) error {
 	ctx := c.Request.Context()
 	log, err1 := s.store.AuditEvents(ctx, e)

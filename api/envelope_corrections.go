@@ -12,7 +12,7 @@ import (
 	"countersign/store"
 )
 
-// replacementInput reads who takes a signer's place.
+// replacementInput reads the person who replaces a signer.
 func (s *envelopeHandler) replacementInput(o *object) models.Replacement {
 	in := models.Replacement{
 		Name: plaintext.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), Reason: o.strippedText("reason"),
@@ -24,7 +24,7 @@ func (s *envelopeHandler) replacementInput(o *object) models.Replacement {
 	return in
 }
 
-// replaceSigner puts another person in a signer's place.
+// replaceSigner replaces a signer by another person.
 func (s *envelopeHandler) replaceSigner(c *gin.Context, app caller) error {
 	o, id, err := s.partEdit(c, app, "signerId")
 	if err != nil {
@@ -36,8 +36,7 @@ func (s *envelopeHandler) replaceSigner(c *gin.Context, app caller) error {
 	}, asJSON(http.StatusOK, viewSigner))
 }
 
-// resendInvitation gives the signer a new link, which goes out by mail and is
-// shown to nobody else. The old one ends.
+// resendInvitation sends the signer a new link by email only. The previous link ends.
 func (s *envelopeHandler) resendInvitation(c *gin.Context, app caller) error {
 	return change(s, c, app, nil, func(e *models.Envelope, act models.ActionContext) (*models.Signer, error) {
 		return e.Resend(act, checkedID(c, "signerId"))
@@ -49,7 +48,7 @@ type signingLinkView struct {
 	ExpiresAt  *time.Time `json:"expiresAt"`
 }
 
-// issueLink gives the sender the link of an awaited signer.
+// issueLink returns the link of an invited signer to the sender.
 func (s *envelopeHandler) issueLink(c *gin.Context, app caller, o *object) error {
 	rotate := o.flag("rotate", false)
 	return change(s, c, app, o.err(), func(e *models.Envelope, act models.ActionContext) (v signingLinkView, err error) {
@@ -62,7 +61,7 @@ func (s *envelopeHandler) issueLink(c *gin.Context, app caller, o *object) error
 	}, func(v signingLinkView) (*store.StoredResponse, error) { return inJSON(http.StatusOK, v) })
 }
 
-// requestCopies has the sealed files' links sent again to an address of the envelope.
+// requestCopies sends the links to the sealed files again, to an address of the envelope.
 func (s *envelopeHandler) requestCopies(c *gin.Context, app caller, o *object) error {
 	email := strings.TrimSpace(o.str("email"))
 	return change(s, c, app, o.err(), func(e *models.Envelope, act models.ActionContext) (*models.Signer, error) {

@@ -19,18 +19,18 @@ type coverKey struct {
 	place  prepare.Place
 }
 
-// coverCache remembers which places cover text, so that a draft that is read again costs no reading of its files.
+// coverCache caches which places cover text, so that repeated reads of a draft do not read its files.
 type coverCache struct {
 	mu    sync.Mutex
 	known map[coverKey]bool
 }
 
 const (
-	// maxCovers bounds how many places are remembered.
+	// maxCovers is the maximum number of cached places.
 	maxCovers = 10_000
-	// maxCoverFields bounds for how many fields of one draft it is found out.
+	// maxCoverFields is the maximum number of fields of one draft that are checked.
 	maxCoverFields = 200
-	// coverTime bounds how long a request looks for covered text.
+	// coverTime is the time limit for finding covered text in one request.
 	coverTime = 2 * time.Second
 )
 
@@ -50,8 +50,8 @@ func (c *coverCache) put(k coverKey, covers bool) {
 	c.known[k] = covers
 }
 
-// coveringFields returns the fields of a draft whose pictures would cover text of the original. It reads the files, so it is not
-// called in a transaction. Where a file cannot be read in time, its fields count as covering nothing.
+// coveringFields returns the fields of a draft whose pictures would cover text of the original. It reads files, so it
+// is not called in a transaction. If a file cannot be read in time, its fields count as not covering text.
 func (s *envelopeHandler) coveringFields(ctx context.Context, e *models.Envelope) map[uuid.UUID]bool {
 	if e.Status != models.StatusDraft {
 		return nil
@@ -86,7 +86,7 @@ func (s *envelopeHandler) coveringFields(ctx context.Context, e *models.Envelope
 	return covering
 }
 
-// findCovered finds out which places on a document cover text, when its turn among those that are examined has come.
+// findCovered determines which places on a document cover text, within the concurrency limit of examinations.
 func (s *envelopeHandler) findCovered(ctx context.Context, e *models.Envelope, d *models.Document, wanted map[prepare.Place]bool) error {
 	content, err := s.openFile(ctx, e, d.Presented())
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *envelopeHandler) findCovered(ctx context.Context, e *models.Envelope, d
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	for i, p := range places { // also of a file that cannot be read in time: it is not tried again
+	for i, p := range places { // also if the file could not be read in time, so that it is not retried
 		s.covers.put(coverKey{d.Presented().SHA256, p}, err == nil && covered[i])
 	}
 	return err

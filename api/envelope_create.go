@@ -14,9 +14,9 @@ import (
 	"countersign/store"
 )
 
-// createEnvelope takes a multipart body with the file, or JSON without it.
+// createEnvelope creates an envelope from a multipart body with the file, or from JSON without it.
 func (s *envelopeHandler) createEnvelope(c *gin.Context, app caller) error {
-	t, _, _ := mime.ParseMediaType(c.ContentType()) // an unreadable type is treated as JSON and refused there
+	t, _, _ := mime.ParseMediaType(c.ContentType()) // an unreadable type is treated as JSON and rejected there
 	if t != "multipart/form-data" {
 		o, err := readObject(c, false)
 		if err != nil {
@@ -81,8 +81,8 @@ func (p *parts) object() (*object, error) {
 	return o, nil
 }
 
-// jsonList joins the form fields of one name: each is a JSON array, or one
-// element of it, as HTML forms and curl -F repeat them.
+// jsonList joins the form fields of one name. Each is a JSON array, or one element of it, because HTML forms and curl
+// -F repeat fields.
 func jsonList(o *object, name string, texts []string) any {
 	all := []any{}
 	for _, text := range texts {
@@ -139,7 +139,8 @@ func (s *envelopeHandler) createDraft(c *gin.Context, app caller, o *object, fil
 	return nil
 }
 
-// viewCreated returns the response for a new envelope; if it was sent, with the links of signers who may sign.
+// viewCreated returns the response for a new envelope. If it was sent, the response contains the links of signers who
+// can sign.
 func (s *envelopeHandler) viewCreated(sent bool) func(*store.EnvelopeWithEvents) (*store.StoredResponse, error) {
 	return func(made *store.EnvelopeWithEvents) (*store.StoredResponse, error) {
 		r, err := s.wholeEnvelope(http.StatusCreated, made.Envelope, made.Log, sent)
@@ -178,7 +179,7 @@ func (s *envelopeHandler) envelopeInput(c *gin.Context, app caller, o *object) (
 		signers = append(signers, signer)
 	}
 	models.ResolveWitnesses(o.p, signers, func(i int) string { return fmt.Sprintf("signers[%d].", i) })
-	known := signers // whom fields can be for
+	known := signers // the signers that fields can refer to
 	if o.badUnder("signers") {
 		known = nil
 	}
@@ -191,14 +192,14 @@ func (s *envelopeHandler) envelopeInput(c *gin.Context, app caller, o *object) (
 	return in, signers, fields, o.err()
 }
 
-// createdBy reads the creator's name.
+// createdBy reads the creator's name, or returns otherwise if it is absent.
 func createdBy(o *object, otherwise string) string {
 	by := plaintext.Visible(models.Deref(o.optStr("createdBy"), otherwise))
 	models.CheckText(o.p, "createdBy", by, 1, 255)
 	return by
 }
 
-// fieldOrigin reads from where the fields of a request count that name no origin; nil: it does not say.
+// fieldOrigin reads the default origin of the request's fields; nil if it is absent.
 func fieldOrigin(o *object) *models.Origin {
 	own := o.optStr("origin")
 	if own == nil {
@@ -211,8 +212,8 @@ func fieldOrigin(o *object) *models.Origin {
 	return nil
 }
 
-// buildDraft makes the draft with all that the request holds, and keeps the file. Only
-// now, when nothing else is wrong with the request, is the file examined.
+// buildDraft creates the draft with the contents of the request, and stores the file. It examines the file last, after
+// all other checks of the request.
 func (s *envelopeHandler) buildDraft(c *gin.Context, app caller, in models.Envelope, signers []models.SignerInput, fields []models.FieldInput,
 	file *upload,
 ) (*models.Envelope, error) {
@@ -251,21 +252,21 @@ func (s *envelopeHandler) buildDraft(c *gin.Context, app caller, in models.Envel
 	return e, nil
 }
 
-// signerInput reads a signer request.
+// signerInput reads a signer from a request.
 func (s *envelopeHandler) signerInput(o *object) models.SignerInput {
 	in := models.SignerInput{
 		Name: plaintext.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), RoutingOrder: 1, Kind: recipientKind(o),
 	}
 	readRecipient(o, &in)
 	if in.WitnessFor != "" {
-		in.RoutingOrder = 0 // the order of the witnessed signer
+		in.RoutingOrder = 0 // the witnessed signer determines the order
 	}
 	in.RoutingOrder = models.Deref(o.optInt("routingOrder"), in.RoutingOrder)
 	in.AuthMethod = s.authMethod(o, in.Kind.DefaultAuthMethod())
 	return in
 }
 
-// authMethod reads how a signer shows who they are.
+// authMethod reads the authentication method of a signer.
 func (s *envelopeHandler) authMethod(o *object, otherwise models.AuthMethod) models.AuthMethod {
 	m := models.AuthMethod(models.Deref(o.optStr("authMethod"), string(otherwise)))
 	if m == models.AuthSMSOTP && s.sms == nil {

@@ -18,16 +18,15 @@ import (
 
 // An edit is a merge patch (RFC 7396): a missing member keeps its value, null resets it to the default.
 
-// etag names the version of an envelope that an answer shows.
+// etag returns the ETag of an envelope's version.
 func etag(e *models.Envelope) string { return `"` + strconv.FormatInt(e.Version, 10) + `"` }
 
-// checkIfMatch refuses a change of an envelope that the caller has seen in another
-// version (RFC 9110, 13.1.1).
+// checkIfMatch rejects a change if the envelope's version differs from the If-Match header (RFC 9110, 13.1.1).
 func checkIfMatch(c *gin.Context, e *models.Envelope) error {
 	return checkTag(c, etag(e), "The envelope has changed. Reload it and try again.")
 }
 
-// checkTag refuses a change of what the caller has seen under another tag.
+// checkTag rejects a change if the current tag differs from the If-Match header.
 func checkTag(c *gin.Context, now, message string) error {
 	header := strings.Join(c.Request.Header.Values("If-Match"), ",")
 	if header == "" {
@@ -69,10 +68,9 @@ func (o *object) metadata(name string) map[string]string {
 	return out
 }
 
-// patchEnvelope edits a draft, or changes when an envelope that was sent ends and when
-// it is reminded of.
+// patchEnvelope edits a draft, or changes the deadline and the reminders of a sent envelope.
 func (s *envelopeHandler) patchEnvelope(c *gin.Context, app caller, o *object) error {
-	if app.builder != nil && (o.has("metadata") || o.has("labels")) { // it is the application's
+	if app.builder != nil && (o.has("metadata") || o.has("labels")) { // the application owns them
 		return app.builder.Allow(models.BuilderNever)
 	}
 	edit := models.EnvelopeEdit{
@@ -98,7 +96,7 @@ func (s *envelopeHandler) deleteEnvelope(c *gin.Context, app caller) error {
 	return s.removing(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) { return e.Delete(act) })
 }
 
-// removing changes a draft and then removes the files that nothing names any more.
+// removing changes a draft and then removes the files without remaining references.
 func (s *envelopeHandler) removing(c *gin.Context, app caller, do func(*models.Envelope, models.ActionContext) ([]string, error)) error {
 	var files []string
 	err := change(s, c, app, nil, func(e *models.Envelope, act models.ActionContext) (_ []string, err error) {
@@ -162,7 +160,7 @@ func (s *envelopeHandler) patchSigner(c *gin.Context, app caller) error {
 		}
 		in := s.signerInput(o)
 		if in.WitnessFor != "" && !edit.has("routingOrder") {
-			in.RoutingOrder = 0 // the order of the witnessed signer
+			in.RoutingOrder = 0 // the witnessed signer determines the order
 		}
 		if err := o.err(); err != nil {
 			return nil, err
@@ -171,8 +169,8 @@ func (s *envelopeHandler) patchSigner(c *gin.Context, app caller) error {
 	}, asJSON(http.StatusOK, viewSigner))
 }
 
-// partEdit reads which part of the envelope is to be edited, and how. What is not there
-// is not found, whatever the body.
+// partEdit reads an edit of a part of the envelope, and the part's id. An unknown part is not found, whatever the body
+// contains.
 func (s *envelopeHandler) partEdit(c *gin.Context, app caller, param string) (*object, uuid.UUID, error) {
 	id := checkedID(c, param)
 	e, err := s.callerEnvelope(c, app)
@@ -186,7 +184,7 @@ func (s *envelopeHandler) partEdit(c *gin.Context, app caller, param string) (*o
 	return o, id, err
 }
 
-// again is the same object with nothing noted about it.
+// again returns the same object without recorded problems.
 func (o *object) again() *object { return &object{m: o.m, path: o.path, p: models.Problems{}} }
 
 func (s *envelopeHandler) deleteSigner(c *gin.Context, app caller) error {
@@ -212,7 +210,7 @@ func (s *envelopeHandler) patchField(c *gin.Context, app caller) error {
 			return nil, err
 		}
 		if edit.get("role") != nil && !edit.has("signerId") {
-			delete(o.m, "signerId") // the role says whose it is now
+			delete(o.m, "signerId") // the role determines the signer
 		}
 		switch {
 		case !edit.has("y"):

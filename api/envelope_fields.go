@@ -10,9 +10,9 @@ import (
 	"countersign/seal"
 )
 
-// Fields as requests bring them and as answers show them.
+// Fields in requests and in responses.
 
-// fieldInput reads a field request. origin is what holds if the field names none.
+// fieldInput reads a field from a request. origin is the default origin.
 func fieldInput(o *object, origin models.Origin) models.FieldInput {
 	in := models.FieldInput{
 		DocumentID: o.optID("documentId"), Type: models.FieldType(o.str("type")), Required: o.flag("required", true), Origin: origin,
@@ -26,7 +26,7 @@ func fieldInput(o *object, origin models.Origin) models.FieldInput {
 		in.W, in.H = o.numOr("w", in.W), o.numOr("h", in.H)
 	}
 	if n, ok := o.get("signerId").(jsonNumber); ok {
-		in.SignerRef = n.String() // an index that was not quoted
+		in.SignerRef = n.String() // an index without quotes
 	} else if in.Role == "" || o.get("signerId") != nil {
 		in.SignerRef = o.str("signerId")
 	}
@@ -61,7 +61,7 @@ func fieldAttributes(o *object) models.FieldAttributes {
 	return a
 }
 
-// defaultValue is a text; a box may also say true or false.
+// defaultValue reads the default value: a text, or for a checkbox also true or false.
 func defaultValue(o *object) string {
 	if b, ok := o.get("defaultValue").(bool); ok {
 		return fmt.Sprint(b)
@@ -108,7 +108,7 @@ func (o *object) textOrNumber(name string) string {
 	return o.text(name)
 }
 
-// texts is an optional array of strings.
+// texts reads an optional array of strings.
 func (o *object) texts(name string) []string {
 	var out []string
 	for i, v := range o.list(name, 0, models.MaxOptions) {
@@ -121,8 +121,8 @@ func (o *object) texts(name string) []string {
 	return out
 }
 
-// fieldExtras is what of a field the interface does not know. It is in answers about
-// envelopes that use any of it.
+// fieldExtras contains the members of a field that the original interface does not have. Responses contain them only
+// for envelopes that use at least one of them.
 type fieldExtras struct {
 	Name         string            `json:"name,omitempty"`
 	Label        string            `json:"label,omitempty"`
@@ -184,7 +184,8 @@ type fieldView struct {
 	fieldExtras
 }
 
-// viewField shows a field; extended: with what the interface does not know of it.
+// viewField returns the view of a field. With extended, it contains the members that the original interface does not
+// have.
 func viewField(f *models.Field, extended bool) fieldView {
 	v := fieldView{
 		ID: f.ID, DocumentID: f.DocumentID, SignerID: f.SignerID, Type: f.Type, placeView: placeOf(f), Required: f.Required, Origin: f.Origin,
@@ -195,13 +196,13 @@ func viewField(f *models.Field, extended bool) fieldView {
 	return v
 }
 
-// viewOneField is viewField in an answer that shows no other field of the envelope.
+// viewOneField is viewField for a response that contains no other field of the envelope.
 func viewOneField(f *models.Field) fieldView { return viewField(f, f.Extended()) }
 
 func placeOf(f *models.Field) placeView { return placeView{f.Page, f.X, f.Y, f.W, f.H} }
 
-// fitText returns how many characters of a text the seal can draw into a field in a legible size, and whether all are. One that
-// cannot be drawn at all is refused as such.
+// fitText reports whether the seal can draw a text into a field in a legible size, and if not, how many characters fit.
+// A text that cannot be drawn at all counts as fitting, because other checks reject it.
 func fitText(f *models.Field, text string) (length int, fits bool) {
 	if fitsText(f, text) {
 		return 0, true

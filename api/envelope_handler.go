@@ -24,14 +24,14 @@ type envelopeHandler struct {
 
 	signingURL   string
 	workflows    Workflows
-	workflowsURL string // begins the addresses of workflows in the Temporal UI; empty: none is shown
+	workflowsURL string // base address of workflows in the Temporal UI; empty: responses contain no workflow links
 
-	deliveryDelays []time.Duration // before each attempt at a delivery
+	deliveryDelays []time.Duration // the delay before each attempt at a delivery
 
 	covers coverCache
 }
 
-// envelopeStore is what envelopeHandler needs of the store.
+// envelopeStore contains the store methods that envelopeHandler uses.
 type envelopeStore interface {
 	AuditEvents(ctx context.Context, e *models.Envelope) ([]models.Event, error)
 	Change(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*models.Envelope, error)
@@ -68,35 +68,35 @@ type documentHandler struct {
 	pages     *pageFiles
 }
 
-// documentStore is what documentHandler needs of the store.
+// documentStore contains the store methods that documentHandler uses.
 type documentStore interface {
 	Change(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*models.Envelope, error)
 	PlanLimits(plan models.Plan) models.PlanLimits
 }
 
-// uploads examines, prepares and keeps PDFs that were uploaded, and places fields on them.
+// uploads examines, prepares and stores uploaded PDFs, and places fields on them.
 type uploads struct {
 	subject[uploadStore]
 
 	scanner Scanner // nil: uploads are not scanned
 }
 
-// uploadStore is what uploads needs of the store.
+// uploadStore contains the store methods that uploads uses.
 type uploadStore interface {
 	RemovePageFiles(ctx context.Context, blobKeys ...string) error
 	Unreferenced(ctx context.Context, keys ...string) ([]string, error)
 }
 
-// Scanner knows malware.
+// Scanner detects malware.
 type Scanner interface {
-	// Scan returns what malware r is known to be; "" if none.
+	// Scan returns the name of the malware found in r; "" if none was found.
 	Scan(ctx context.Context, r io.Reader) (found string, err error)
 }
 
-// Workflows answers questions to running workflows.
+// Workflows queries running workflows.
 type Workflows interface {
 	Progress(ctx context.Context, envelope uuid.UUID) (temporal.Progress, error)
-	// Running reports whether the envelope's workflow runs.
+	// Running reports whether the envelope's workflow is running.
 	Running(ctx context.Context, envelope uuid.UUID) (bool, error)
 	Check(ctx context.Context) error
 }

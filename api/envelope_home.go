@@ -10,7 +10,7 @@ import (
 	"countersign/store"
 )
 
-// inboxQuery reads the part of the inbox of work that envelopes must be in; "": any.
+// inboxQuery reads the part of the inbox to filter by; "" for all.
 func inboxQuery(c *gin.Context, p models.Problems) store.Inbox {
 	text, given := c.GetQuery("inbox")
 	part := store.Inbox(text)
@@ -23,7 +23,7 @@ func inboxQuery(c *gin.Context, p models.Problems) store.Inbox {
 // homeView is the start page of the console.
 type homeView struct {
 	Counts  map[store.Inbox]int64 `json:"counts"`
-	Tenants []string              `json:"tenants"` // that have envelopes; of a restricted client: those it may act for
+	Tenants []string              `json:"tenants"` // tenants with envelopes; for a restricted client, the tenants it may access
 }
 
 // getHome counts the envelopes of each part of the inbox, of all tenants or of one.

@@ -23,7 +23,7 @@ func (o *object) labels(name string) []string {
 	return out
 }
 
-// labelQuery reads the label that items of a list must have; "": any.
+// labelQuery reads the label to filter by; "" for all.
 func labelQuery(c *gin.Context, p models.Problems) string {
 	return queryText(c, p, "label", models.MaxLabelLength)
 }

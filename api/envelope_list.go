@@ -10,7 +10,7 @@ import (
 	"countersign/store"
 )
 
-// listEnvelopes answers with a page of a tenant's envelopes, by number or after the cursor of the previous page.
+// listEnvelopes responds with a page of a tenant's envelopes, by number or after the cursor of the previous page.
 func (s *envelopeHandler) listEnvelopes(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	f := store.EnvelopeFilter{
@@ -44,10 +44,10 @@ func (s *envelopeHandler) listEnvelopes(c *gin.Context, app caller) error {
 	return answerPage(c, viewEach(found, listedEnvelope), total, f.Page, f.Size, next)
 }
 
-// listedEnvelope is an envelope as lists show it: without its audit trail.
+// listedEnvelope returns the view of an envelope in a list, without its audit trail.
 func listedEnvelope(e *models.Envelope) envelopeView { return viewEnvelope(e, nil) }
 
-// envelopeListOf names the list of envelopes that a cursor belongs to, by its order.
+// envelopeListOf names the list of envelopes, including its order, that a cursor belongs to.
 func envelopeListOf(f store.EnvelopeFilter) string {
 	switch {
 	case f.ByUpdate:

@@ -26,7 +26,7 @@ import (
 	"countersign/store/blob"
 )
 
-// pageFiles makes, keeps and sends pictures and texts of pages.
+// pageFiles renders, stores and sends pictures and texts of pages.
 type pageFiles struct {
 	subject[pageStore]
 
@@ -35,7 +35,7 @@ type pageFiles struct {
 	making        singleflight.Group // by the key of the file
 }
 
-// pageStore is what pageFiles needs of the store.
+// pageStore contains the store methods that pageFiles uses.
 type pageStore interface {
 	AddPageFile(ctx context.Context, p store.PageFile) (*store.PageFile, error)
 	PageFile(ctx context.Context, blobKey string, profile, page, level int) (*store.PageFile, error)
@@ -49,10 +49,10 @@ type pageStore interface {
 // pageRequest is a requested page of a document.
 type pageRequest struct {
 	envelope *models.Envelope
-	document *models.Document // the file that people read
+	document *models.Document // the file as recipients read it
 	profile  int
 	page     int
-	level    int // models.TextLevel: the text
+	level    int // models.TextLevel selects the text
 }
 
 // newPageRequest reads the requested page of a document.
@@ -64,7 +64,7 @@ func newPageRequest(c *gin.Context, e *models.Envelope, d *models.Document, leve
 	return pageRequest{e, d.Presented(), cmp.Or(e.AppearanceProfile, models.AppearanceProfile), page, level}, nil
 }
 
-// pixels returns an upper bound of the pixels of a page, or what its text takes.
+// pixels returns an upper bound for the pixels of a page, or the equivalent cost of its text.
 func (r *pageRequest) pixels() int {
 	if r.level == models.TextLevel {
 		return appearance.MaxPixels / 4
@@ -76,7 +76,8 @@ func (r *pageRequest) pixels() int {
 	return appearance.MaxPixels
 }
 
-// send sends a page and renders it first if it is not stored. delivered is called before; it may be nil.
+// send sends a page, and renders it first if it is not stored. It calls delivered, which may be nil, before it sends
+// the page.
 func (s *pageFiles) send(c *gin.Context, r pageRequest, delivered func() error) error {
 	if r.document.PurgeStatus == models.PurgePurged {
 		return models.ErrPurged
@@ -98,7 +99,7 @@ func (s *pageFiles) send(c *gin.Context, r pageRequest, delivered func() error) 
 	return s.serveContent(c, p.MediaType, "", p.SHA256, time.Time{}, content)
 }
 
-// sendLines sends the lines of a page, which nobody keeps.
+// sendLines sends the lines of a page, which are not stored.
 func (s *pageFiles) sendLines(c *gin.Context, r pageRequest) error {
 	if r.document.PurgeStatus == models.PurgePurged {
 		return models.ErrPurged
@@ -152,11 +153,11 @@ func (s *pageFiles) pageFile(ctx context.Context, r pageRequest) (*store.PageFil
 	return made, content, nil
 }
 
-// makePage renders a page and keeps it. Requests for the same page wait for one of them.
+// makePage renders and stores a page. Concurrent requests for the same page share one rendering.
 func (s *pageFiles) makePage(ctx context.Context, r pageRequest) (*store.PageFile, error) {
 	wanted := store.PageFile{BlobKey: r.document.BlobKey, Profile: r.profile, Page: r.page, Level: r.level}
 	made := s.making.DoChan(wanted.Key(), func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageLimit) // also for the others
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageLimit) // the rendering also serves the other requests
 		defer cancel()
 		return s.renderPage(ctx, r, wanted)
 	})
@@ -214,7 +215,7 @@ func (s *pageFiles) pageText(ctx context.Context, f *blob.Content, p *store.Page
 	return content, err
 }
 
-// pageFails is the answer where a page cannot be made.
+// pageFails returns the error for a page that cannot be rendered.
 func pageFails(r pageRequest, err error) error {
 	if refused, ok := errors.AsType[*refusal.Error](err); ok {
 		return models.Refuse(models.KindUnprocessable, refused.Code, "%s", refused.Message)
@@ -225,7 +226,8 @@ func pageFails(r pageRequest, err error) error {
 	return fmt.Errorf("render page %d of document %s, level %d: %w", r.page, r.document.ID, r.level, err)
 }
 
-// keepPage keeps the file of a page and records it. A page has one appearance, for ever: another one is an error.
+// keepPage stores the file of a page and records it. The appearance of a page never changes: a different one is an
+// error.
 func (s *pageFiles) keepPage(ctx context.Context, r pageRequest, p store.PageFile, content []byte) (*store.PageFile, error) {
 	sum := sha256.Sum256(content)
 	p.SHA256, p.Encrypted = hex.EncodeToString(sum[:]), blob.Encrypts(s.blobs)
@@ -253,13 +255,13 @@ func (s *pageFiles) keepPage(ctx context.Context, r pageRequest, p store.PageFil
 		s.log.ErrorContext(ctx, "a page does not look as it was recorded", "envelope", r.envelope.ID, "document", r.document.ID, "page", r.page, "level", r.level)
 		return nil, models.Refuse(models.KindUnavailable, "appearance_changed", "The page cannot be displayed because its appearance has changed. The operator has been notified.")
 	}
-	if recorded.SHA256 != p.SHA256 || recorded.Encrypted != p.Encrypted { // the same pixels, written by another version
+	if recorded.SHA256 != p.SHA256 || recorded.Encrypted != p.Encrypted { // the same pixels, encoded by another version
 		return &p, s.store.ReplacePageFile(ctx, p)
 	}
 	return recorded, nil
 }
 
-// removeStray removes the pages of a file that was deleted while one of them was rendered, and reports whether it was.
+// removeStray removes the pages of a file that was deleted while one of them was rendered, and reports whether it did.
 // Deleting a file first removes its last reference, then its pages, so one of the two sides sees this page.
 func (s *pageFiles) removeStray(ctx context.Context, key string) (bool, error) {
 	gone, err := s.store.Unreferenced(ctx, key)

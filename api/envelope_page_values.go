@@ -20,7 +20,7 @@ import (
 // maxConcurrentReadingCopies is the maximum number of concurrent reading copies.
 const maxConcurrentReadingCopies = 4
 
-// readingCopy makes a reading copy when its turn has come.
+// readingCopy renders a reading copy, within the concurrency limit.
 func (s *pageFiles) readingCopy(ctx context.Context, job seal.Reading) (*io.SectionReader, error) {
 	done, err := acquire(ctx, s.readingCopies, 1, cmp.Or(s.queueWait, readingCopyWait), "Too many documents are being prepared for reading")
 	if err != nil {
@@ -30,8 +30,8 @@ func (s *pageFiles) readingCopy(ctx context.Context, job seal.Reading) (*io.Sect
 	return seal.ReadingCopy(ctx, job)
 }
 
-// newReading returns the job of drawing values on an original: on one page, from 1, or on all of them (0). Pictures that values
-// do not contain are loaded. The caller adds the file and the version.
+// newReading returns the job of drawing values on an original: on one page, from 1, or on all of them (0). It loads
+// pictures that are not part of the values. The caller adds the file and the version.
 func (s *pageFiles) newReading(ctx context.Context, e *models.Envelope, d *models.Document, values []models.FieldValue, page int) (seal.Reading, error) {
 	byField := make(map[uuid.UUID]models.FieldValue, len(values))
 	for _, v := range values {
@@ -67,8 +67,9 @@ func (s *pageFiles) newReading(ctx context.Context, e *models.Envelope, d *model
 	return job, nil
 }
 
-// sendWithValues sends a picture of a page with the values of those who have signed. It is rendered at each request and not
-// kept, because the next signature changes it. A page without values is the one that is kept.
+// sendWithValues sends a picture of a page with the values of all signers who have signed. The picture is rendered for
+// each request and not stored, because the next signature changes it. For a page without values it sends the stored
+// picture.
 func (s *pageFiles) sendWithValues(c *gin.Context, r pageRequest) error {
 	if r.document.PurgeStatus == models.PurgePurged {
 		return models.ErrPurged
@@ -128,7 +129,7 @@ func (s *pageFiles) renderReading(ctx context.Context, r pageRequest, job seal.R
 	return picture, nil
 }
 
-// setAppearance sets the headers that say what a picture shows.
+// setAppearance sets the headers that describe a picture.
 func setAppearance(c *gin.Context, r pageRequest, p *appearance.Encoded) {
 	c.Header("X-Appearance-SHA256", hex.EncodeToString(p.Hash))
 	c.Header("X-Appearance-Profile", strconv.Itoa(r.profile))

@@ -6,8 +6,8 @@ import (
 	"countersign/models"
 )
 
-// envelopePage sends a picture of a page of an original or sealed document. With entries, the picture of an original shows
-// the values of those who have signed.
+// envelopePage sends a picture of a page of an original or sealed document. With entries, the picture of an original
+// contains the values of all signers who have signed.
 func (s *documentHandler) envelopePage(c *gin.Context, _ caller, e *models.Envelope) error {
 	level, err := pageLevel(c)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"countersign/prepare"
 )
 
-// pathOriginal finds the original that the path names, in the caller's envelope.
+// pathOriginal returns the original that the path names, if its envelope belongs to the caller.
 func (s *documentHandler) pathOriginal(c *gin.Context, app caller) (*models.Envelope, *models.Document, error) {
 	e, err := s.envelopes.callerEnvelope(c, app)
 	if err != nil {
@@ -23,7 +23,7 @@ func (s *documentHandler) pathOriginal(c *gin.Context, app caller) (*models.Enve
 	return e, d, nil
 }
 
-// reopenUpload is a document's original as if it were uploaded again.
+// reopenUpload returns a document's original as a new upload.
 func (s *uploads) reopenUpload(c *gin.Context, e *models.Envelope, d *models.Document, opt preparing) (*upload, error) {
 	f, err := s.openFile(c.Request.Context(), e, d)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *uploads) reopenUpload(c *gin.Context, e *models.Envelope, d *models.Doc
 	return u, err
 }
 
-// prepareDocument prepares the original again, with the fields that are found in it.
+// prepareDocument prepares the original again, and adds the fields found in it.
 func (s *documentHandler) prepareDocument(c *gin.Context, app caller, o *object) error {
 	e, d, err := s.pathOriginal(c, app)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *documentHandler) suggestions(c *gin.Context, app caller) error {
 	return s.uploads.writeSuggestions(c, e, d)
 }
 
-// writeSuggestions reads an original and answers what its tags and its form describe.
+// writeSuggestions responds with the fields that the tags and the form of an original describe.
 func (s *uploads) writeSuggestions(c *gin.Context, e *models.Envelope, d *models.Document) error {
 	u, err := s.reopenUpload(c, e, d, preparing{})
 	if err != nil {

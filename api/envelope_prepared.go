@@ -20,20 +20,20 @@ import (
 	"countersign/store/blob"
 )
 
-// passwordHeader names the header with a file's password, which no log has.
+// passwordHeader names the header with a file's password. Logs do not contain headers.
 const passwordHeader = "X-Document-Password"
 
-// takePassword reads the password from the header, if it is not there yet.
+// takePassword reads the password from the header, if it is not set yet.
 func (p *preparing) takePassword(c *gin.Context) {
 	if v := c.Request.Header.Values(passwordHeader); p.password == nil && len(v) > 0 {
 		p.password = &v[0]
 	}
 }
 
-// optionNames are what options there are.
+// optionNames contains the names of all preparation options.
 var optionNames = []string{"tags", "form", "formRole", "activeContent", "repair", "password"}
 
-// documentOptions reads options; nil is the defaults.
+// documentOptions reads the preparation options; nil means the defaults.
 func documentOptions(o *object) preparing {
 	var out preparing
 	if o == nil {
@@ -62,7 +62,7 @@ func documentOptions(o *object) preparing {
 	return out
 }
 
-// choice reads which of two an option is; the default is as if it were not given.
+// choice reads an option with two values. The default has the same effect as an absent option.
 func choice(o *object, name, byDefault, other string) string {
 	v := models.Deref(o.optStr(name), byDefault)
 	if v == other {
@@ -74,13 +74,13 @@ func choice(o *object, name, byDefault, other string) string {
 	return ""
 }
 
-// Both are in characters. ISO 32000-2, 7.6.4.3.2 cuts a password off after 127 bytes.
+// Both are in characters. ISO 32000-2, 7.6.4.3.2 truncates a password to 127 bytes.
 const (
 	maxRole     = 64
 	maxPassword = 127
 )
 
-// optionsOf reads options from where each is a text.
+// optionsOf reads the preparation options from a source of texts.
 func optionsOf(get func(name string) (string, bool)) (preparing, error) {
 	o := &object{m: make(map[string]any), p: models.Problems{}}
 	for _, name := range optionNames {
@@ -94,7 +94,7 @@ func optionsOf(get func(name string) (string, bool)) (preparing, error) {
 
 // queryOptions reads the options of a raw upload.
 func queryOptions(c *gin.Context) (preparing, error) {
-	if _, given := c.GetQuery("password"); given { // it would be in logs
+	if _, given := c.GetQuery("password"); given { // the query string would be in logs
 		return preparing{}, models.InvalidField("password", "must be in the header "+passwordHeader+", never in the URL")
 	}
 	out, err := optionsOf(c.GetQuery)
@@ -114,7 +114,7 @@ func partOptions(c *gin.Context, text map[string][]string) (preparing, error) {
 	return out, err
 }
 
-// writePrepared writes the file that people read, if something has to change.
+// writePrepared writes the prepared file, if the upload has to change.
 func (s *uploads) writePrepared(u *upload) error {
 	if u.revision == nil {
 		return nil
@@ -154,7 +154,7 @@ func (s *uploads) writePrepared(u *upload) error {
 	return nil
 }
 
-// nameUpload chooses where the files of an upload are kept.
+// nameUpload chooses the storage keys of an upload's files.
 func (s *uploads) nameUpload(e *models.Envelope, u *upload) {
 	u.BlobKey = originalKey(e, s.newID())
 	if u.IsPrepared() {
@@ -166,7 +166,7 @@ func preparedKey(e *models.Envelope, id uuid.UUID) string {
 	return fmt.Sprintf("envelopes/%s/prepared/%s.pdf", e.ID, id)
 }
 
-// keepUpload keeps the files of an upload.
+// keepUpload stores the files of an upload.
 func (s *uploads) keepUpload(c *gin.Context, u *upload) error {
 	if err := s.blobs.Keep(c.Request.Context(), u.file, u.BlobKey); err != nil {
 		return err
@@ -174,7 +174,7 @@ func (s *uploads) keepUpload(c *gin.Context, u *upload) error {
 	return s.keepPrepared(c, u)
 }
 
-// keepPrepared keeps the file that people read instead of an upload, if there is one.
+// keepPrepared stores the prepared file of an upload, if there is one.
 func (s *uploads) keepPrepared(c *gin.Context, u *upload) error {
 	if !u.IsPrepared() {
 		return nil
@@ -189,15 +189,15 @@ func (s *uploads) discardUpload(c *gin.Context, u *upload) {
 	}
 }
 
-// changeView is something that was taken out of a document.
+// changeView is a change from the upload to the prepared file.
 type changeView struct {
 	Kind   string  `json:"kind"`
-	Page   *int    `json:"page"` // null: no page
+	Page   *int    `json:"page"` // null: not on a page
 	Count  int     `json:"count"`
 	Detail *string `json:"detail"`
 }
 
-// viewPrepared is the prepared file of an original; JSON's null if there is none.
+// viewPrepared returns the view of an original's prepared file; JSON's null if there is none.
 func viewPrepared(d *models.Document) *json.RawMessage {
 	out := json.RawMessage("null")
 	if !d.IsPrepared() {
@@ -208,13 +208,13 @@ func viewPrepared(d *models.Document) *json.RawMessage {
 		changes = []changeView{}
 	}
 	b, err := json.Marshal(map[string]any{"sha256": d.PreparedSHA256, "size": d.PreparedSize, "changes": changes})
-	if err == nil { // texts and numbers always can be written
+	if err == nil { // texts and numbers can always be encoded
 		out = b
 	}
 	return &out
 }
 
-// viewChanges returns how the file that people read differs from the upload.
+// viewChanges returns the differences between the prepared file and the upload.
 func viewChanges(d *models.Document) (out []changeView) {
 	for _, c := range d.PreparedChanges {
 		out = append(out, changeView{c.Kind, orNull(c.Page), c.Count, orNull(c.Detail)})
@@ -222,7 +222,7 @@ func viewChanges(d *models.Document) (out []changeView) {
 	return out
 }
 
-// presented is the file that people read, of an upload that was admitted.
+// presented returns the file that recipients read, for an admitted upload.
 func (u *upload) presented() (io.ReaderAt, int64) {
 	if u.prepared != nil {
 		return u.prepared, u.PreparedSize

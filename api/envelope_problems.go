@@ -17,22 +17,22 @@ import (
 	"countersign/temporal"
 )
 
-// Bounds of the lists of problems.
+// Limits of the lists of problems.
 const (
-	problemLimit   = 50  // of each list
-	lookedAfter    = 100 // newest open envelopes whose workflow is looked for
-	workflowLooks  = 16  // at the same time
+	problemLimit   = 50  // entries of each list
+	lookedAfter    = 100 // newest open envelopes whose workflow is looked up
+	workflowLooks  = 16  // concurrent lookups
 	lookedForAfter = time.Minute
 )
 
-// lookPatience bounds the look for all workflows of a list.
+// lookPatience is the time limit for looking up all workflows of a list.
 const lookPatience = 3 * time.Second
 
 // The states of a workflow as lists of problems show them.
 const (
 	workflowRunning = "running"
 	workflowMissing = "missing"
-	workflowUnknown = "unknown" // Temporal does not answer
+	workflowUnknown = "unknown" // Temporal does not respond
 )
 
 // The kinds of problems of envelopes.
@@ -68,10 +68,10 @@ type deliveryProblemView struct {
 	undeliveredView
 
 	NextAttemptAt *time.Time   `json:"nextAttemptAt"` // null: no automatic attempt follows
-	LastAttempt   *attemptView `json:"lastAttempt"`   // null: none was made
+	LastAttempt   *attemptView `json:"lastAttempt"`   // null: no attempt was made
 }
 
-// listProblems lists what waits for the service, or needs somebody's help: envelopes, emails and deliveries.
+// listProblems lists envelopes, emails and deliveries that wait for the service or need attention.
 func (s *envelopeHandler) listProblems(c *gin.Context, app caller) error {
 	ctx := c.Request.Context()
 	of := store.OwnProblems{App: app.ID, Tenants: app.Tenants, Limit: problemLimit}
@@ -113,15 +113,15 @@ func (s *envelopeHandler) envelopeProblems(ctx context.Context, of store.OwnProb
 	for _, e := range newest {
 		if workflows[e.ID] == workflowMissing && len(out) < of.Limit {
 			v := s.viewEnvelopeProblem(e, workflowMissing)
-			v.Problem, v.Since = problemLost, nil // it is not known since when
+			v.Problem, v.Since = problemLost, nil // its start is unknown
 			out = append(out, v)
 		}
 	}
 	return out, nil
 }
 
-// lookForWorkflows returns the state of each envelope's workflow. After the first failure the others are not looked for: Temporal
-// does not answer.
+// lookForWorkflows returns the state of each envelope's workflow. It stops at the first failure, because Temporal does
+// not respond.
 func (s *envelopeHandler) lookForWorkflows(ctx context.Context, of []store.EnvelopeProblem) map[uuid.UUID]string {
 	ctx, cancel := context.WithTimeout(ctx, lookPatience)
 	defer cancel()
@@ -148,7 +148,7 @@ func (s *envelopeHandler) lookForWorkflows(ctx context.Context, of []store.Envel
 			return nil
 		})
 	}
-	_ = looks.Wait() // no look returns an error
+	_ = looks.Wait() // lookups return no error
 	out := make(map[uuid.UUID]string, len(of))
 	for i, e := range of {
 		out[e.ID] = states[i]
@@ -200,8 +200,8 @@ func (s *envelopeHandler) deliveryProblems(ctx context.Context, app caller) ([]d
 	return out, nil
 }
 
-// nextAttempt returns when a delivery is attempted next: as the last attempt of its run recorded, or else by the schedule; nil if no
-// attempt follows.
+// nextAttempt returns the time of a delivery's next attempt: as recorded by the last attempt of its run, or else by
+// the schedule; nil if no attempt follows.
 func (s *envelopeHandler) nextAttempt(d store.DeliveryProblem) *time.Time {
 	switch {
 	case d.Status != models.DeliveryPending:
@@ -220,7 +220,7 @@ var (
 	}
 )
 
-// restartWorkflow has the workflow of an envelope started that Temporal does not run, as the schedule reconcile does.
+// restartWorkflow starts the workflow of an envelope that Temporal does not run, as the schedule reconcile does.
 func (s *envelopeHandler) restartWorkflow(c *gin.Context, app caller, e *models.Envelope) error {
 	if err := e.CanRestart(); err != nil {
 		return err

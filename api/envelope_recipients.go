@@ -21,7 +21,7 @@ type recipientView struct {
 	WitnessFor string               `json:"witnessFor,omitempty"` // a role
 }
 
-// hostView is the person who gets an in-person signer's link.
+// hostView is the host who receives an in-person signer's link.
 type hostView struct {
 	Name  string `json:"name"`
 	Email string `json:"email"`
@@ -44,7 +44,7 @@ type copyView struct {
 	Name         string              `json:"name"`
 	Email        string              `json:"email"`
 	RoutingOrder int                 `json:"routingOrder"`
-	Status       models.SignerStatus `json:"status"` // pending, or sent where the routing order was reached
+	Status       models.SignerStatus `json:"status"` // pending, or sent once the routing order is reached
 	recipientView
 	Previous []previousView `json:"previous,omitempty"` // the previous recipients of the copy
 }
@@ -53,7 +53,7 @@ func viewCopy(s *models.Signer) copyView {
 	return copyView{ID: s.ID, Name: s.Name, Email: s.Email, RoutingOrder: s.RoutingOrder, Status: s.Status, recipientView: viewRecipient(s), Previous: viewPrevious(s)}
 }
 
-// readRecipient reads what a signer request says beyond the interface.
+// readRecipient reads the members of a signer that the original interface does not have.
 func readRecipient(o *object, in *models.SignerInput) {
 	in.Role, in.AllowDelegation = o.text("role"), o.flag("allowDelegation", false)
 	in.Language, in.WitnessFor = strings.TrimSpace(o.text("language")), o.text("witnessFor")
@@ -79,7 +79,7 @@ type contextHost struct {
 	Name string `json:"name"`
 }
 
-// witnessedView is whose signature a witness is to confirm; names are for a confirmed client.
+// witnessedView is the signer whose signature a witness confirms. Only a confirmed client receives names.
 type witnessedView struct {
 	SignerID uuid.UUID  `json:"signerId"`
 	Role     string     `json:"role"`

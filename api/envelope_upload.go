@@ -26,8 +26,8 @@ import (
 	"countersign/store/blob"
 )
 
-// admitUpload examines a received PDF, or makes one of a received picture. It is dear: whatever else can be wrong with the
-// request is looked at before.
+// admitUpload examines a received PDF, or converts a received picture to PDF. Because it is expensive, all other
+// checks of the request come first.
 func (s *uploads) admitUpload(c *gin.Context, u *upload) error {
 	ctx := c.Request.Context()
 	if err := s.convertPicture(ctx, u); err != nil {
@@ -87,11 +87,10 @@ func (s *uploads) convertPicture(ctx context.Context, u *upload) error {
 	return u.replace(b)
 }
 
-// maxConcurrentAdmissions is how many PDFs are examined at a time: each may take
-// Admission.MaxMemory.
+// maxConcurrentAdmissions is the concurrency limit of PDF examinations: each can use Admission.MaxMemory.
 const maxConcurrentAdmissions = 8
 
-// admitAttachment admits a PDF that a signer attaches, when its turn has come.
+// admitAttachment examines a PDF that a signer attaches, within the concurrency limit.
 func (s *uploads) admitAttachment(ctx context.Context, f *os.File, size int64) (admission.Info, error) {
 	done, err := s.admissions.Acquire(ctx, 1, 0)
 	if err != nil {
@@ -101,7 +100,7 @@ func (s *uploads) admitAttachment(ctx context.Context, f *os.File, size int64) (
 	return admission.AdmitAttachment(ctx, f, size, s.admission)
 }
 
-// admitPrepared admits an upload, prepared, when its turn has come.
+// admitPrepared examines and prepares an upload, within the concurrency limit.
 func (s *uploads) admitPrepared(ctx context.Context, u *upload) (info admission.Info, err error) {
 	hash, err := hex.DecodeString(u.SHA256)
 	if err != nil {
@@ -120,7 +119,7 @@ func (s *uploads) admitPrepared(ctx context.Context, u *upload) (info admission.
 	return info, err
 }
 
-// readSuggestions reads tags and form of an upload when its turn has come.
+// readSuggestions reads the tags and the form of an upload, within the concurrency limit.
 func (s *uploads) readSuggestions(c *gin.Context, u *upload) ([]prepare.FoundTag, []prepare.FormField, error) {
 	ctx := c.Request.Context()
 	done, err := s.admissions.Acquire(ctx, 1, 0)
@@ -131,8 +130,7 @@ func (s *uploads) readSuggestions(c *gin.Context, u *upload) ([]prepare.FoundTag
 	return admission.Suggest(ctx, u.file, u.Size, s.admission)
 }
 
-// scan refuses a file that the virus scanner knows, and any while that does not
-// answer.
+// scan rejects a file in which the virus scanner finds malware, and every file while the scanner does not respond.
 func (s *uploads) scan(ctx context.Context, f io.ReaderAt, size int64) error {
 	if s.scanner == nil {
 		return nil
@@ -151,8 +149,7 @@ func (s *uploads) scan(ctx context.Context, f io.ReaderAt, size int64) error {
 	return err
 }
 
-// addDocument stores an upload as the envelope's next document.
-// It answers with status and what view makes of the document.
+// addDocument stores an upload as the envelope's next document. It responds with status and the view of the document.
 func (s *documentHandler) addDocument(c *gin.Context, app caller, u *upload, status int, view func(*models.Document) any) error {
 	e, err := s.envelopes.callerEnvelope(c, app)
 	if err != nil {
@@ -198,7 +195,7 @@ func (s *uploads) discardBlob(c *gin.Context, key string) {
 	}
 }
 
-// discardUnreferenced removes files that nothing names any more.
+// discardUnreferenced removes files without remaining references.
 func (s *uploads) discardUnreferenced(c *gin.Context, keys ...string) {
 	gone, err := s.store.Unreferenced(c.Request.Context(), keys...)
 	if err != nil {
@@ -234,8 +231,8 @@ func (s *documentHandler) uploadDocument(c *gin.Context, app caller) error {
 	})
 }
 
-// checkUpload refuses another app's envelope, one in another version than the caller has
-// seen, and one that takes no more documents, before a byte is read.
+// checkUpload rejects an upload before it reads a byte: for another app's envelope, for another version than the
+// caller expects, and for an envelope that accepts no more documents.
 func (s *documentHandler) checkUpload(c *gin.Context, app caller) error {
 	e, err := s.envelopes.callerEnvelope(c, app)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"countersign/models"
 )
 
-// The views are the resources as the interface shows them.
+// The views are the resources as the API returns them.
 
 type envelopeView struct {
 	ID                   uuid.UUID      `json:"id"`
@@ -37,12 +37,12 @@ type envelopeView struct {
 	// Present only if the envelope was created from a template.
 	TemplateID      *uuid.UUID `json:"templateId,omitempty"`
 	TemplateVersion int        `json:"templateVersion,omitempty"`
-	// SealingProblem is present and not null while all have signed and the documents cannot be sealed.
+	// SealingProblem is present and not null while all signers have signed and the documents cannot be sealed.
 	SealingProblem *sealingView `json:"sealingProblem,omitempty"`
 	AuditLog       []eventView  `json:"auditLog"`
 }
 
-// sealingView says why the documents cannot be sealed.
+// sealingView contains the reason why the documents cannot be sealed.
 type sealingView struct {
 	Code    models.SealingProblem `json:"code"`
 	Message string                `json:"message"`
@@ -62,7 +62,7 @@ type signerView struct {
 	// Present only if they differ from the default.
 	AllowDelegation bool           `json:"allowDelegation,omitempty"`
 	Previous        []previousView `json:"previous,omitempty"`
-	// SigningURL is a credential: it is in the answer to send and nowhere else.
+	// SigningURL is a credential. Only the response to send contains it.
 	SigningURL string `json:"signingUrl,omitempty"`
 }
 
@@ -88,7 +88,7 @@ type documentView struct {
 	Size           int64               `json:"size"`
 	// Prepared is present for originals: the prepared file, or null if there is none.
 	Prepared *json.RawMessage `json:"prepared,omitempty"`
-	// Warnings are what the sender should look at before sending; absent without any.
+	// Warnings are warnings about the document for its sender. Omitted if there are none.
 	Warnings []warningView `json:"warnings,omitempty"`
 }
 
@@ -160,7 +160,7 @@ func viewEvent(e *models.Event) eventView {
 	}
 }
 
-// placeView is where something stands in a document.
+// placeView is a place in a document.
 type placeView struct {
 	Page int     `json:"page"`
 	X    float64 `json:"x"`

@@ -8,7 +8,7 @@ import (
 	"countersign/models"
 )
 
-// warningView is something about a document that its sender should look at before sending.
+// warningView is a warning about a document for its sender.
 type warningView struct {
 	Code    string     `json:"code"`
 	Message string     `json:"message"`
@@ -16,7 +16,7 @@ type warningView struct {
 	Field   *uuid.UUID `json:"field,omitempty"`
 }
 
-// documentWarnings are the messages of what programs may show differently, by code.
+// documentWarnings are the messages about content that programs may display differently, by code.
 //
 //nolint:gochecknoglobals // a constant table
 var documentWarnings = map[string]string{
@@ -34,7 +34,7 @@ var documentWarnings = map[string]string{
 	"pdfa_claim_removed":            "The file states that it conforms to PDF/A. The sealed file does not conform, so that statement is removed from its metadata.",
 }
 
-// viewNotes returns the warnings about an original as it was uploaded.
+// viewNotes returns the warnings about an original as uploaded.
 func viewNotes(d *models.Document) (out []warningView) {
 	for _, code := range d.Notes {
 		if message, ok := documentWarnings[code]; ok {
@@ -44,7 +44,8 @@ func viewNotes(d *models.Document) (out []warningView) {
 	return out
 }
 
-// maxFittings bounds how many different texts and sizes of fields are laid out for the warnings of one answer.
+// maxFittings is the maximum number of different texts and sizes of fields that are laid out for the warnings of one
+// response.
 const maxFittings = 200
 
 // showFieldWarnings adds warnings about the fields of a draft to the warnings of their documents. covering are the fields that

@@ -13,8 +13,8 @@ import (
 	"countersign/store/blob"
 )
 
-// sealedArchive gives all sealed files of an envelope in one ZIP file. They are opened
-// before anything is sent, so that one that is not there is an error.
+// sealedArchive sends all sealed files of an envelope in one ZIP file. It opens them before it sends anything, so that
+// a missing file is an error.
 func (s *documentHandler) sealedArchive(c *gin.Context, _ caller, e *models.Envelope) error {
 	if e.Status != models.StatusCompleted {
 		return models.Refuse(models.KindConflict, "envelope_not_completed", "The envelope is %s; there is no sealed document yet.", e.Status.Public())
@@ -40,13 +40,14 @@ func (s *documentHandler) sealedArchive(c *gin.Context, _ caller, e *models.Enve
 	w := s.newFileWriter(c)
 	defer w.end()
 	if err := writeArchive(w, e, docs, files); err != nil {
-		// The answer has begun: without its directory at the end, it is no ZIP file.
+		// The response has begun, so an error is no longer possible. Without its directory at the end, the client
+		// rejects the ZIP file.
 		s.log.ErrorContext(c.Request.Context(), "ZIP download interrupted", "request", requestID(c), "envelope", e.ID, "error", err)
 	}
 	return nil
 }
 
-// archiveName is the name of an envelope's ZIP file.
+// archiveName returns the name of an envelope's ZIP file.
 func archiveName(e *models.Envelope) string {
 	name := e.FileName(&models.Document{Order: 1})
 	return strings.TrimSuffix(strings.TrimSuffix(name, ".pdf"), " (1)") + ".zip"
@@ -55,7 +56,7 @@ func archiveName(e *models.Envelope) string {
 func writeArchive(w io.Writer, e *models.Envelope, docs []*models.Document, files []*blob.Content) error {
 	z := zip.NewWriter(w)
 	for i, d := range docs {
-		// A PDF is compressed already.
+		// A PDF is already compressed.
 		entry, err := z.CreateHeader(&zip.FileHeader{Name: e.FileName(d), Method: zip.Store, Modified: *e.CompletedAt})
 		if err == nil {
 			_, err = io.Copy(entry, files[i])

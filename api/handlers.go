@@ -32,7 +32,7 @@ type handlers struct {
 	verification  *verifyHandler
 }
 
-// newHandlers makes each handler after those that it calls.
+// newHandlers creates the handlers, each after the handlers it calls.
 func newHandlers(s *shared, cfg Config) (*handlers, error) {
 	h := &handlers{}
 	relyingParty, err := newRelyingParty(cfg.BaseURL)
