@@ -31,7 +31,7 @@ func (s *portalHandler) downloadTarget(c *gin.Context) (credential.DownloadLink,
 	return l, e, d, nil
 }
 
-// purgedDownload returns the error for a link to a deleted document. The page that displays it has the sender's
+// purgedDownload returns the error for a link to a deleted document. The page that displays the error has the sender's
 // branding.
 func (s *portalHandler) purgedDownload(c *gin.Context, l credential.DownloadLink, e *models.Envelope) error {
 	_, chosen, err := s.store.Settings(c.Request.Context(), l.App, e.TenantID)

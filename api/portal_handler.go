@@ -16,7 +16,7 @@ type portalHandler struct {
 	pages    *pageFiles
 }
 
-// portalStore is what portalHandler needs of the store.
+// portalStore contains the store methods that portalHandler uses.
 type portalStore interface {
 	Change(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*models.Envelope, error)
 	Envelope(ctx context.Context, app, id uuid.UUID) (*models.Envelope, error)

@@ -12,11 +12,12 @@ type receiptDocument struct {
 	Name        string `json:"name"`
 	Size        int64  `json:"size"`
 	SHA256      string `json:"sha256"`
-	DownloadURL string `json:"downloadUrl"` // of the portal, for this signer
+	DownloadURL string `json:"downloadUrl"` // the portal's address for this signer
 }
 
-// receipt returns the state of the envelope to a signer who has signed, with the sealed documents once they exist. Its
-// token is part of the response to the signature, because the link is spent.
+// receipt returns the state of the envelope to a signer who has signed, with the sealed documents once they exist. The
+// signer receives the receipt's token in the response to the signature, because the signing link can no longer be
+// used.
 func (s *portalHandler) receipt(c *gin.Context) error {
 	invalid := models.Refuse(models.KindUnauthorized, "receipt_invalid", "This receipt is not valid or has expired.")
 	app, envelope, signer, err := s.tokens.VerifyReceipt(c.Param("token"))
@@ -28,7 +29,7 @@ func (s *portalHandler) receipt(c *gin.Context) error {
 		return notFoundAs(invalid, err)
 	}
 	if g := e.Signer(signer); g == nil || g.Status != models.SignerSigned {
-		return invalid // it was issued for a signature that was refused
+		return invalid // it was issued for a rejected signature
 	}
 	docs := []receiptDocument{}
 	for _, d := range e.Sealed() {

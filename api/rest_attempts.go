@@ -10,18 +10,17 @@ import (
 	"countersign/models"
 )
 
-// Failed attempts that are allowed per minute. An address from which an account was recently used has a separate
-// limit, so that strangers who guess, or share the address, do not lock the account out.
+// Maximum failed attempts per minute. An address from which an account was recently used has a separate limit, so that
+// strangers who guess, or share the address, do not lock the account out.
 const (
-	maxWrongPerAccount      = 20 // of all other addresses together
-	maxWrongPerAddress      = 60 // for all accounts
-	maxWrongPerKnownAddress = 20 // at an account, from an address that is known for it
-	// knownAddressLifetime is how long an address is known for an account after a right try.
+	maxWrongPerAccount      = 20 // from all other addresses together
+	maxWrongPerAddress      = 60 // over all accounts
+	maxWrongPerKnownAddress = 20 // at an account, from an address known for it
+	// knownAddressLifetime is how long an address remains known for an account after a successful attempt.
 	knownAddressLifetime = 30 * 24 * time.Hour
 )
 
-// attempts is a counter of wrong tries in a window of time. It counts in the database,
-// exactly and for all processes.
+// attempts counts failed attempts in a window of time. It counts in the database, exactly and for all processes.
 type attempts struct {
 	shared *shared
 	key    string
@@ -34,7 +33,7 @@ func (s *shared) newAttempts(key string, window time.Duration, limit int) attemp
 	return attempts{s, key, s.now().UTC().Truncate(window), window, limit}
 }
 
-// count counts a try, and refuses one too many with message.
+// count counts an attempt, and returns an error with message if the limit is exceeded.
 func (a attempts) count(c *gin.Context, message string) error {
 	taken, _, err := a.shared.requests.ReserveQuota(c.Request.Context(), a.key, a.start, a.window, 1, a.limit)
 	if err != nil || taken > 0 {
@@ -43,7 +42,7 @@ func (a attempts) count(c *gin.Context, message string) error {
 	return a.shared.tooMany(a.start.Add(a.window), message)
 }
 
-// giveBack takes a try back that was right.
+// giveBack subtracts a successful attempt.
 func (a attempts) giveBack(c *gin.Context) error {
 	_, _, err := a.shared.requests.ReserveQuota(c.Request.Context(), a.key, a.start, a.window, -1, a.limit)
 	return err
@@ -58,9 +57,8 @@ func (s *shared) tooMany(again time.Time, message string) error {
 
 const tooManyTries = "Too many tries; please wait."
 
-// withAttemptLimit lets try check a credential of an account. A try is counted
-// beforehand, so that many at the same time cannot exceed the limit, and taken
-// back if it was right.
+// withAttemptLimit calls try, which checks a credential of an account, within the limits of failed attempts. It counts
+// the attempt first, so that concurrent attempts cannot exceed the limit, and subtracts it if it succeeds.
 func withAttemptLimit[T any](c *gin.Context, s *shared, what, account string, try func() (T, error)) (T, error) {
 	var none T
 	ctx := c.Request.Context()
@@ -92,7 +90,7 @@ func withAttemptLimit[T any](c *gin.Context, s *shared, what, account string, tr
 			return none, err
 		}
 	}
-	if until.Sub(s.now()) > knownAddressLifetime-24*time.Hour { // remembered today
+	if until.Sub(s.now()) > knownAddressLifetime-24*time.Hour { // already extended today
 		return v, nil
 	}
 	return v, s.requests.RememberCaller(ctx, known, s.now().Add(knownAddressLifetime))

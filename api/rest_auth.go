@@ -16,20 +16,20 @@ import (
 	"countersign/store"
 )
 
-// caller is who makes a request: an app, or a console user of it.
+// caller is the authenticated caller of a request: an app, or one of its console users.
 type caller struct {
 	*models.App
 
 	user    *models.ConsoleUser // nil: the app itself
-	session uuid.UUID           // the user's
+	session uuid.UUID           // the user's session
 	factor  bool                // the user has a second factor
 
-	provedAt *time.Time // when the user last signed in at the provider; nil: unknown, or with a password
+	provedAt *time.Time // time of the user's last sign-in at the provider; nil: unknown, or signed in with a password
 
-	builder *models.BuilderSession // what the caller is held to; nil: not by a builder session
+	builder *models.BuilderSession // the session that restricts the caller; nil: no builder session
 }
 
-// actor names the caller in the audit trail.
+// actor returns the caller's name in the audit trail.
 func (c caller) actor() string {
 	if c.user != nil {
 		return models.UserActor(c.user.ID)
@@ -40,7 +40,7 @@ func (c caller) actor() string {
 	return models.AppActor(c.ID)
 }
 
-// require refuses a console user whose role is below the least that is needed.
+// require rejects a console user whose role is below the required one.
 func (c caller) require(least models.Role) error {
 	if c.user == nil || c.user.Role.Allows(least) {
 		return nil
@@ -65,7 +65,7 @@ func refuseToken(err error) error {
 	return errInvalidToken
 }
 
-// authenticate finds the app that the bearer token belongs to.
+// authenticate returns the app of the bearer token.
 func (s *shared) authenticate(c *gin.Context) (caller, error) {
 	token, err := bearerToken(c)
 	if err != nil {
@@ -82,13 +82,13 @@ func (s *shared) authenticate(c *gin.Context) (caller, error) {
 const backgroundHeader = "Countersign-Background"
 
 // authenticateConsole also accepts a console user's token, if the user's role allows the route, and a required second
-// factor is enrolled. The app itself may do everything except operations of a person's account.
+// factor is enrolled. The app itself may use all routes except those of a user's account.
 func (s *shared) authenticateConsole(c *gin.Context, r route) (caller, error) {
 	token, err := bearerToken(c)
 	if err != nil {
 		return caller{}, err
 	}
-	// App tokens are checked first: valid ones are cached.
+	// App tokens are verified first, because valid ones are cached.
 	appID, notAnApps := s.tokens.VerifyAccess(token)
 	if notAnApps == nil {
 		app, err := s.appCaller(c, appID)
@@ -127,8 +127,8 @@ func (s *shared) appCaller(c *gin.Context, id uuid.UUID) (caller, error) {
 	return caller{App: app}, notFoundAs(errInvalidToken, err)
 }
 
-// appCache remembers apps for a moment: a busy client is not looked up at every
-// request, and a change of an app holds after a second everywhere.
+// appCache caches apps for a second. A busy client costs no query for each request, and a change of an app takes
+// effect everywhere after a second.
 type appCache struct {
 	mu   sync.RWMutex
 	byID map[uuid.UUID]cachedApp
@@ -167,7 +167,7 @@ func (a *appCache) get(ctx context.Context, id uuid.UUID, now time.Time, load fu
 // signerLink is the signing link of a signer token in the path.
 type signerLink = credential.SigningLink
 
-// authenticateSigner returns the link that the path names: by a token, or by the short form in text messages. With
+// authenticateSigner returns the link that the path names by a token, or by the short form in text messages. With
 // ended, it also accepts an expired link.
 func (s *shared) authenticateSigner(c *gin.Context, ended bool) (signerLink, error) {
 	token := c.Param("token")
@@ -196,18 +196,18 @@ func (s *shared) authenticateSigner(c *gin.Context, ended bool) (signerLink, err
 	return l, session.Live(s.now())
 }
 
-// mustEnrol reports whether a user lacks a second factor that is required. Of one who
-// signs in at the provider it is the provider's business.
+// mustEnrol reports whether a user lacks a required second factor. For a user who signs in at the provider, the
+// provider is responsible for the second factor.
 func (s *shared) mustEnrol(user *models.ConsoleUser, factor bool) bool {
 	return !factor && !user.AtProvider() && s.consoleTOTP.Requires(user.Role)
 }
 
-// checkPath answers an envelope that is not the caller's before anything of the
-// request is looked at, so that no body says whether it exists. Reading it
-// again to change it costs less than a body that was read in vain.
+// checkPath rejects a path to an envelope that does not belong to the caller. It runs before the body is read, so that
+// no body reveals whether the envelope exists. Loading the envelope again for the change costs less than reading a
+// body in vain.
 func (s *shared) checkPath(c *gin.Context, app caller) error {
 	for _, p := range c.Params {
-		if p.Key == "tenantId" || p.Key == "page" { // the app's own name for it, and a number
+		if p.Key == "tenantId" || p.Key == "page" { // a tenant's id is any text of the app, and a page is a number
 			continue
 		}
 		if _, err := pathID(c, p.Key); err != nil {
@@ -229,7 +229,7 @@ func (s *shared) checkPath(c *gin.Context, app caller) error {
 	return nil
 }
 
-// actionContext is who makes the request, for the audit trail.
+// actionContext describes the caller of the request for the audit trail.
 func (s *shared) actionContext(c *gin.Context, actor string) models.ActionContext {
 	agent := c.Request.UserAgent()
 	agent = agent[:min(len(agent), maxUserAgent)]

@@ -16,25 +16,25 @@ import (
 	"countersign/models"
 )
 
-// The bounds of what a request's body holds.
+// The limits of a request's body.
 const (
 	maxJSON    = 1 << 20 // bytes of a JSON body or text part
 	maxParts   = 20
-	maxPairs   = 50      // of a form or a query string
-	maxHeaders = 8 << 10 // bytes of the headers of one part, and of what stands before the first
-	besideFile = 1 << 20 // bytes of a multipart body beside the file
-	// besideOriginal is how many bytes a sealed document has beside its original:
-	// at most 32 MB that the seal adds, the 60 MB that signers may attach and a quarter of
-	// that for their coding, and what time-stamps add over the years.
+	maxPairs   = 50      // in a form or a query string
+	maxHeaders = 8 << 10 // bytes of the headers of one part, and of the preamble
+	besideFile = 1 << 20 // bytes of a multipart body in addition to the file
+	// besideOriginal is the number of bytes that a sealed document can have in addition to its original: at most 32 MB
+	// from the seal, 60 MB of the signers' attachments and a quarter of that for their encoding, and the time-stamps
+	// added over the years.
 	besideOriginal = 115 << 20
 )
 
-// limitBody bounds how much of the request's body can be read.
+// limitBody limits the number of bytes that can be read from the request's body.
 func limitBody(c *gin.Context, limit int64) {
 	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, limit)
 }
 
-// bodyError is the refusal of a body that could not be read.
+// bodyError returns the error for a body that could not be read.
 func bodyError(err error) error {
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return requestTooLarge(tooLarge.Limit)
@@ -42,12 +42,12 @@ func bodyError(err error) error {
 	return models.Refuse(models.KindInvalid, "body_unreadable", "The request body could not be read completely.")
 }
 
-// requestTooLarge is the refusal of a body.
+// requestTooLarge returns the error for a body that exceeds the limit.
 func requestTooLarge(limit int64) error {
 	return models.Refuse(models.KindTooLarge, "request_too_large", "The request is larger than %d bytes.", limit)
 }
 
-// fileTooLarge is the refusal of a file.
+// fileTooLarge returns the error for a file that exceeds the limit.
 func fileTooLarge(limit int64) error {
 	return models.Refuse(models.KindTooLarge, "file_too_large", "The file is larger than %d bytes.", limit)
 }
@@ -68,14 +68,14 @@ func readForm(c *gin.Context) (url.Values, error) {
 	return c.Request.PostForm, nil
 }
 
-// allowance is a reader with a limited number of bytes that can be renewed. It bounds the buffer of a parser that has
+// allowance is a reader with a limited number of bytes that can be renewed. It limits the buffer of a parser that has
 // no limit.
 type allowance struct {
 	r    io.Reader
-	left int64 // bytes; negative: no bound
+	left int64 // bytes; negative: no limit
 }
 
-// errAllowance is what reading beyond an allowance ends with.
+// errAllowance is the error of a read beyond the allowance.
 var errAllowance = errors.New("more than is allowed")
 
 // Read implements io.Reader.
@@ -91,7 +91,7 @@ func (a *allowance) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// multipartReader reads the parts of a multipart body, with bounded headers.
+// multipartReader reads the parts of a multipart body and limits the size of their headers.
 type multipartReader struct {
 	*multipart.Reader
 
@@ -103,7 +103,7 @@ func newMultipartReader(body io.Reader, boundary string) *multipartReader {
 	return &multipartReader{multipart.NewReader(source, boundary), source}
 }
 
-// next returns the next part; the one before must have been read to its end.
+// next returns the next part. The previous part must have been read to its end.
 func (m *multipartReader) next() (*multipart.Part, error) { return m.bounded(m.NextPart) }
 
 // nextRaw is next without decoding the part.
@@ -119,19 +119,19 @@ func (m *multipartReader) bounded(next func() (*multipart.Part, error)) (*multip
 	return p, err
 }
 
-// parts is a multipart body: the file and the other parts as text.
+// parts contains the parts of a multipart body: the file, and the other parts as text.
 type parts struct {
 	file *upload
-	text map[string][]string // more than one only of signers, fields and roles
+	text map[string][]string // several values only for signers, fields and roles
 }
 
-// receivedPart is a part that has been received and not read.
+// receivedPart is a received part that has not been parsed.
 type receivedPart struct {
 	name string
 	body io.ReadSeeker
 }
 
-// readParts reads a multipart body as it arrives, with a file of at most limit bytes. The caller discards the file.
+// readParts reads a multipart body from its stream, with a file of at most limit bytes. The caller discards the file.
 func (s *shared) readParts(c *gin.Context, limit int64) (*parts, error) {
 	limitBody(c, limit+besideFile)
 	t, params, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
@@ -203,7 +203,7 @@ func (c *countedReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// load reads the received texts, once there is memory for all of them and for the JSON in them.
+// load reads the received texts, once the memory for all of them and their JSON is available.
 func (p *parts) load(c *gin.Context, texts []receivedPart) error {
 	sizes := make([]int64, len(texts))
 	memory := int64(0)

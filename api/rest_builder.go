@@ -15,7 +15,7 @@ import (
 // builderTokenPrefix distinguishes the token of a builder session from an access token.
 const builderTokenPrefix = "builder_"
 
-// withDetails adds details to a refusal.
+// withDetails adds details to an error.
 func withDetails(err error, details map[string]any) error {
 	refusal, ok := errors.AsType[*models.Error](err)
 	if !ok {
@@ -28,7 +28,8 @@ func withDetails(err error, details map[string]any) error {
 	return &told
 }
 
-// checkBuilt refuses a session whose draft was sent or deleted, or whose template was archived: that ends it.
+// checkBuilt returns an error if the session has ended, because its draft was sent or deleted, or its template was
+// archived.
 func (s *shared) checkBuilt(c *gin.Context, session *models.BuilderSession) error {
 	if session.TemplateID != nil {
 		archived, err := s.requests.TemplateArchived(c.Request.Context(), session.AppID, *session.TemplateID)
@@ -48,9 +49,8 @@ func (s *shared) checkBuilt(c *gin.Context, session *models.BuilderSession) erro
 	return err
 }
 
-// authenticateBuilder finds the builder session that the bearer token belongs to, for a
-// call that needs one of its features. For all other calls it is no access token. The
-// caller is the app, held to the session's draft or template.
+// authenticateBuilder returns the builder session of the bearer token, for a call that requires one of its features.
+// For all other calls it is not an access token. The caller is the app, restricted to the session's draft or template.
 func (s *shared) authenticateBuilder(c *gin.Context, token string, needs models.BuilderFeature) (caller, error) {
 	session, err := s.requests.BuilderSessionByToken(c.Request.Context(), tokenHash(token))
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *shared) authenticateBuilder(c *gin.Context, token string, needs models.
 	}
 	if err := s.checkBuilt(c, session); models.IsRefusal(err) {
 		over, _ := errors.AsType[*models.Error](err)
-		// A page that got no answer to its sending learns that the envelope was sent.
+		// A page whose request to send got no response learns that the envelope was sent.
 		return caller{}, withDetails(models.ErrSessionInvalid, over.Details)
 	} else if err != nil {
 		return caller{}, err
@@ -86,7 +86,7 @@ func (s *shared) authenticateBuilder(c *gin.Context, token string, needs models.
 	return app, nil
 }
 
-// allowFields refuses fields of types that the caller's builder session does not offer.
+// allowFields rejects fields whose types the caller's builder session does not allow.
 func (c caller) allowFields(in ...models.FieldInput) error {
 	for i := range in {
 		if c.builder == nil {
@@ -99,7 +99,8 @@ func (c caller) allowFields(in ...models.FieldInput) error {
 	return nil
 }
 
-// allowTemplateEdit refuses an edit of a template that the caller's builder session has no feature for.
+// allowTemplateEdit rejects an edit of a template without the feature of the caller's builder session that it
+// requires.
 func (c caller) allowTemplateEdit(o *object, file bool) error {
 	if c.builder == nil {
 		return nil
@@ -117,8 +118,8 @@ func (c caller) allowTemplateEdit(o *object, file bool) error {
 	return nil
 }
 
-// allowTemplateFields refuses fields of types that the caller's builder session does not offer, but
-// for those that the version before has as well.
+// allowTemplateFields rejects fields whose types the caller's builder session does not allow, except fields that the
+// previous version also contains.
 func (c caller) allowTemplateFields(before, after []models.TemplateField) error {
 	if c.builder == nil {
 		return nil
@@ -137,8 +138,8 @@ func (c caller) allowTemplateFields(before, after []models.TemplateField) error 
 	return nil
 }
 
-// templateFeatures are the features that the members of a template's edit need. Those that are
-// not named, such as externalId, are the application's.
+// templateFeatures maps the members of a template's edit to the features that they require. Only the application may
+// edit members that are missing here, such as externalId.
 var templateFeatures = map[string]models.BuilderFeature{
 	"fields": models.BuilderAlways, "origin": models.BuilderAlways, "roles": models.BuilderRecipients, "documents": models.BuilderDocuments, "documentOptions": models.BuilderDocuments,
 	"name": models.BuilderSend, "subject": models.BuilderSend, "message": models.BuilderSend, "expiresInDays": models.BuilderSend, "reminderHours": models.BuilderSend,

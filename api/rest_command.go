@@ -12,11 +12,11 @@ import (
 	"countersign/store"
 )
 
-// A response that is lost, because the process died between the commit and it,
-// must not be lost to who sends the request again. So a command's response is
-// computed inside its transaction and stored by it with the idempotency key.
+// If the process dies after the commit and before the response, a client that retries must still get the response. So
+// a command computes its response inside its transaction and stores it there with the idempotency key.
 
-// command runs fn in one transaction and answers with view of its result, which is complete and not committed yet.
+// command runs fn in one transaction and responds with view of its result. view is called before the commit, with the
+// complete result.
 func command[S, T any](s subject[S], c *gin.Context, fn func(S) (T, error), view func(T) (*store.StoredResponse, error)) error {
 	_, err := execute(s, c, fn, view)
 	return err
@@ -45,8 +45,8 @@ func execute[S, T any](s subject[S], c *gin.Context, fn func(S) (T, error), view
 
 // claimedKey is the idempotency key of a request that is being executed.
 type claimedKey struct {
-	id     uuid.UUID // uuid.Nil: the request has none
-	stored bool      // the response is stored with it
+	id     uuid.UUID // uuid.Nil: the request has no key
+	stored bool      // the response is stored with the key
 }
 
 const claimedKeyName = "countersign/claimed-key"
@@ -60,7 +60,7 @@ func keyOf(c *gin.Context) *claimedKey {
 	return &claimedKey{}
 }
 
-// inJSON is a response with a JSON body.
+// inJSON returns a response with a JSON body.
 func inJSON(status int, v any) (*store.StoredResponse, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -71,17 +71,17 @@ func inJSON(status int, v any) (*store.StoredResponse, error) {
 
 const jsonType = "application/json; charset=utf-8"
 
-// asJSON is the view of a command that answers with what view makes of its result.
+// asJSON returns the view of a command whose response is the JSON of view of its result.
 func asJSON[T, V any](status int, view func(T) V) func(T) (*store.StoredResponse, error) {
 	return func(made T) (*store.StoredResponse, error) { return inJSON(status, view(made)) }
 }
 
-// noContent is the view of a command that leaves nothing to show.
+// noContent is the view of a command without a response body.
 func noContent[T any](T) (*store.StoredResponse, error) {
 	return &store.StoredResponse{Status: http.StatusNoContent, Header: http.Header{}}, nil
 }
 
-// withLocation names the resource that a response is about.
+// withLocation adds the Location of a resource to a response.
 func (s *shared) withLocation(r *store.StoredResponse, path string) *store.StoredResponse {
 	if r != nil {
 		r.Header.Set("Location", s.baseURL+path)
@@ -89,7 +89,7 @@ func (s *shared) withLocation(r *store.StoredResponse, path string) *store.Store
 	return r
 }
 
-// answer is what a handler that is no command ends with: a body in JSON.
+// answer writes a JSON response, for a handler that is not a command.
 func answer(c *gin.Context, status int, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -99,7 +99,7 @@ func answer(c *gin.Context, status int, v any) error {
 	return nil
 }
 
-// answerNothing is answer where there is nothing to show.
+// answerNothing writes a response without a body.
 func answerNothing(c *gin.Context) error {
 	return render(c, &store.StoredResponse{Status: http.StatusNoContent})
 }

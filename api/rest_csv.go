@@ -16,7 +16,7 @@ func wantsCSV(c *gin.Context) bool {
 	return c.NegotiateFormat("application/json", "text/csv") == "text/csv"
 }
 
-// writeCSV answers with a table, whose first row has the names of the columns.
+// writeCSV responds with a table. Its first row contains the names of the columns.
 func writeCSV(c *gin.Context, rows [][]string) error {
 	c.Header("Content-Type", "text/csv; charset=utf-8; header=present")
 	c.Status(http.StatusOK)
@@ -25,14 +25,14 @@ func writeCSV(c *gin.Context, rows [][]string) error {
 	return w.WriteAll(rows)
 }
 
-// csvCell makes a text a cell that no spreadsheet takes for a formula.
+// csvCell returns a text as a cell that no spreadsheet interprets as a formula.
 func csvCell(text string) string {
 	first, _ := utf8.DecodeRuneInString(text)
-	if text == "" || !strings.ContainsRune("=@\t\r\n+-＝＠＋－", first) || signedNumber.MatchString(text) { // full-width signs count in Japanese Excel
+	if text == "" || !strings.ContainsRune("=@\t\r\n+-＝＠＋－", first) || signedNumber.MatchString(text) { // Japanese Excel also accepts full-width signs
 		return text
 	}
 	return "'" + text
 }
 
-// signedNumber is a cell of a sign and digits, which a spreadsheet may compute.
+// signedNumber matches a cell of a sign and digits, which a spreadsheet may compute.
 var signedNumber = regexp.MustCompile(`^[+-][0-9]+$`)

@@ -12,14 +12,14 @@ import (
 	"countersign/models"
 )
 
-// listPlace is a place in a list: the last item of the previous page, by the columns that the list is sorted by.
+// listPlace is a place in a list: the last item of the previous page, by the columns that sort the list.
 type listPlace struct {
 	ID     uuid.UUID
 	Number int64 // a time in microseconds, or a position; 0 in lists sorted by ID
 }
 
-// cursorQuery reads the place after which a page of a list begins. It returns the zero value for the first page. A list
-// is named by the app it belongs to and by what its cursors depend on.
+// cursorQuery reads the cursor after which a page of a list begins. It returns the zero value for the first page. A
+// list is identified by its app and by the filters that its cursors depend on.
 func cursorQuery(c *gin.Context, p models.Problems, app caller, list string) listPlace {
 	cursor, given := c.GetQuery("cursor")
 	if !given {
@@ -32,15 +32,15 @@ func cursorQuery(c *gin.Context, p models.Problems, app caller, list string) lis
 	return at
 }
 
-// A cursor is the place and a checksum over place, app and list: a cursor that was altered, or that belongs to another
-// list, is recognized. It selects only what the caller may list anyway, so it needs no key.
+// A cursor contains the place and a checksum over place, app and list, which detects an altered cursor or a cursor of
+// another list. It selects only items that the caller may list anyway, so it needs no key.
 const (
 	placeSize    = 16 + 8
-	checksumSize = 6 // the cursor has a multiple of three bytes, so base64 has no spare bits
+	checksumSize = 6 // the length of the cursor is a multiple of three bytes, so base64 has no spare bits
 )
 
 func cursorOf(at listPlace, app caller, list string) string {
-	place := binary.BigEndian.AppendUint64(at.ID[:], uint64(at.Number)) //nolint:gosec // read back as it was
+	place := binary.BigEndian.AppendUint64(at.ID[:], uint64(at.Number)) //nolint:gosec // the conversion back restores the value
 	return base64.RawURLEncoding.EncodeToString(append(place, cursorChecksum(place, app, list)...))
 }
 
@@ -49,7 +49,7 @@ func readCursor(cursor string, app caller, list string) (listPlace, bool) {
 	if err != nil || len(raw) != placeSize+checksumSize || string(raw[placeSize:]) != string(cursorChecksum(raw[:placeSize], app, list)) {
 		return listPlace{}, false
 	}
-	return listPlace{ID: uuid.UUID(raw[:16]), Number: int64(binary.BigEndian.Uint64(raw[16:]))}, true //nolint:gosec // as it was written
+	return listPlace{ID: uuid.UUID(raw[:16]), Number: int64(binary.BigEndian.Uint64(raw[16:]))}, true //nolint:gosec // the value was converted from int64
 }
 
 func cursorChecksum(place []byte, app caller, list string) []byte {
@@ -57,8 +57,8 @@ func cursorChecksum(place []byte, app caller, list string) []byte {
 	return sum[:checksumSize]
 }
 
-// cutPage returns the page of a list whose query found one row more than its size if there are more, and the cursor of
-// the next page; nil on the last one.
+// cutPage returns the page of a list and the cursor of the next page; nil on the last one. The query of the list
+// returns one row more than the page size if another page follows.
 func cutPage[T any](rows []T, size int, app caller, list string, place func(T) listPlace) (_ []T, next *string) {
 	if len(rows) <= size {
 		return rows, nil
@@ -66,17 +66,17 @@ func cutPage[T any](rows []T, size int, app caller, list string, place func(T) l
 	return rows[:size], new(cursorOf(place(rows[size-1]), app, list))
 }
 
-// answerCursorList answers with a page of a list that continues with a cursor.
+// answerCursorList responds with a page of a list with cursors.
 func answerCursorList[V any](c *gin.Context, data []V, next *string) error {
 	return answer(c, http.StatusOK, gin.H{"data": data, "nextCursor": next})
 }
 
-// answerPage answers with a page of a list that continues with a page number or with a cursor.
+// answerPage responds with a page of a list with page numbers and cursors.
 func answerPage[V any](c *gin.Context, data []V, total int64, number, size int, next *string) error {
 	return answer(c, http.StatusOK, gin.H{"data": data, "total": total, "page": number, "pageSize": size, "nextCursor": next})
 }
 
-// pageQuery reads the number and the size of a page of a list that has both numbers and cursors.
+// pageQuery reads the number and the size of a page of a list that has page numbers and cursors.
 func pageQuery(c *gin.Context, p models.Problems) (number, size int) {
 	if _, given := c.GetQuery("cursor"); given {
 		if _, given := c.GetQuery("page"); given {

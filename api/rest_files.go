@@ -20,7 +20,7 @@ import (
 	"countersign/store/blob"
 )
 
-// sendFile streams a stored PDF, with ranges.
+// sendFile streams a stored PDF, with support for ranges.
 func (s *shared) sendFile(c *gin.Context, e *models.Envelope, d *models.Document, disposition string) error {
 	f, err := s.openFile(c.Request.Context(), e, d)
 	if err != nil {
@@ -30,8 +30,7 @@ func (s *shared) sendFile(c *gin.Context, e *models.Envelope, d *models.Document
 	return s.serveFile(c, e, d, f, disposition)
 }
 
-// openFile opens a document's file. One that is being purged is open in whole or
-// not at all.
+// openFile opens a document's file. A file that is being purged is readable in whole or not at all.
 func (s *shared) openFile(ctx context.Context, e *models.Envelope, d *models.Document) (*blob.Content, error) {
 	if d.PurgeStatus == models.PurgePurged {
 		return nil, models.ErrPurged
@@ -46,7 +45,7 @@ func (s *shared) openFile(ctx context.Context, e *models.Envelope, d *models.Doc
 		if now == nil || now.PurgeStatus == models.PurgePurged {
 			return nil, models.ErrPurged
 		}
-		if d.IsPrepared() && d.SHA256 == d.PreparedSHA256 { // the prepared file was asked for
+		if d.IsPrepared() && d.SHA256 == d.PreparedSHA256 { // the caller requested the prepared file
 			now = now.Presented()
 		}
 		if now.BlobKey != d.BlobKey {
@@ -60,10 +59,11 @@ func (s *shared) openFile(ctx context.Context, e *models.Envelope, d *models.Doc
 	return f, nil
 }
 
-// fileMissingError is the answer where a file is gone that should be there.
+// fileMissingError is the error for a file that is unexpectedly missing.
 var fileMissingError = models.Refuse(models.KindUnavailable, "file_missing", "The document's file cannot be read at the moment. The operator has been notified.")
 
-// isUnavailable reports a document whose file cannot be given: it is gone, not the one that was recorded, or out of reach.
+// isUnavailable reports whether err means that a document's file is unavailable: missing, different from its record,
+// or out of reach.
 func isUnavailable(err error) bool {
 	e, ok := errors.AsType[*models.Error](err)
 	return ok && e.Kind == models.KindUnavailable
@@ -94,7 +94,7 @@ func (s *shared) countMissing() {
 }
 
 var (
-	// filesUnavailableError is the answer while the file store does not answer.
+	// filesUnavailableError is the error while the file store does not respond.
 	filesUnavailableError = models.Refuse(models.KindUnavailable, "files_unavailable", "Files cannot be read at the moment. Please try again later.")
 	// archiveBrokenError is the error for an envelope whose archive is missing or differs from its record.
 	archiveBrokenError = models.Refuse(models.KindUnavailable, "file_missing", "A part of this envelope cannot be read at the moment. The operator has been notified.")
@@ -129,8 +129,8 @@ func (s *shared) serveFile(c *gin.Context, e *models.Envelope, d *models.Documen
 	return s.serveContent(c, d.MimeType, contentDisposition(disposition, e.FileName(d)), d.SHA256, d.CreatedAt, f)
 }
 
-// serveContent streams content, with ranges. It is not named where disposition is "", and
-// has no date where modified is zero.
+// serveContent streams content, with support for ranges. An empty disposition omits the name, and a zero time omits
+// the date.
 func (s *shared) serveContent(c *gin.Context, mimeType, disposition, tag string, modified time.Time, content io.ReadSeeker) error {
 	h := c.Writer.Header()
 	h.Set("Content-Type", mimeType)
@@ -142,7 +142,7 @@ func (s *shared) serveContent(c *gin.Context, mimeType, disposition, tag string,
 	defer w.end()
 	http.ServeContent(w, c.Request, "", modified, content)
 	if w.refused != 0 {
-		for _, name := range []string{"Content-Type", "Content-Disposition", "ETag", "Last-Modified", "Accept-Ranges"} { // of the content
+		for _, name := range []string{"Content-Type", "Content-Disposition", "ETag", "Last-Modified", "Accept-Ranges"} { // headers of the content
 			h.Del(name)
 		}
 		h.Set("Cache-Control", "no-store") // net/http has removed it
@@ -155,8 +155,8 @@ func (s *shared) serveContent(c *gin.Context, mimeType, disposition, tag string,
 	return nil
 }
 
-// contentDisposition names a file for any client (RFC 6266): in plain ASCII, and
-// in UTF-8 where that says more.
+// contentDisposition returns the header with a file name for any client (RFC 6266): in ASCII, and also in UTF-8 if
+// that differs.
 func contentDisposition(disposition, name string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r > unicode.MaxASCII {

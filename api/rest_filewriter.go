@@ -8,12 +8,12 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// stallLimit is how long a client may take nothing of a file that it is sent. It bounds no download: a phone with 3 KB/s takes
-// hours for 25 MB, and some of it every minute.
+// stallLimit is how long a client may read nothing of a file that it downloads. It does not limit the whole download:
+// a phone with 3 KB/s takes hours for 25 MB, but reads some of it every minute.
 const stallLimit = 2 * time.Minute
 
-// fileWriter sends a file to a client, each part of it within a time: a client that stops reading would else hold the file,
-// and the copy that was decrypted for it, for as long as it likes.
+// fileWriter sends a file to a client, with a time limit for each part. Without the limit, a client that stops reading
+// could hold the file, and its decrypted copy, indefinitely.
 type fileWriter struct {
 	http.ResponseWriter
 
@@ -21,10 +21,10 @@ type fileWriter struct {
 	now   func() time.Time
 	stall time.Duration
 
-	refused int // the status with which net/http refuses a range or a precondition: its answer is not sent; 0: none
+	refused int // the status with which net/http rejects a range or a precondition, whose body is not sent; 0: not rejected
 }
 
-// newFileWriter begins to send a file. The caller ends it.
+// newFileWriter returns a writer for sending a file. The caller ends it.
 func (s *shared) newFileWriter(c *gin.Context) *fileWriter {
 	return &fileWriter{ResponseWriter: c.Writer, conn: http.NewResponseController(c.Writer), now: s.now, stall: s.stallLimit}
 }
@@ -49,7 +49,7 @@ func (w *fileWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// extend gives the client the whole time for what comes next.
+// extend resets the time limit for the next part.
 func (w *fileWriter) extend() error { return w.setDeadline(w.now().Add(w.stall)) }
 
 func (w *fileWriter) setDeadline(at time.Time) error {
@@ -62,6 +62,6 @@ func (w *fileWriter) setDeadline(at time.Time) error {
 // end flushes the buffer and removes the deadline, because later requests on the connection have none.
 func (w *fileWriter) end() {
 	if w.extend() == nil && w.conn.Flush() == nil {
-		_ = w.setDeadline(time.Time{}) // the client has gone
+		_ = w.setDeadline(time.Time{}) // an error means that the client has disconnected
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"countersign/models"
 )
 
-// The bounds of a JSON text. They are checked on its bytes, before anything is built from them.
+// The limits of a JSON text. They are checked on its bytes, before it is parsed.
 const (
 	maxDepth  = 32      // levels of nested arrays and objects
 	maxValues = 100_000 // values and names of members
@@ -16,20 +16,20 @@ const (
 // jsonCount is the size and shape of a JSON text.
 type jsonCount struct {
 	bytes      int64
-	values     int // strings, names included, numbers, literals, arrays and objects
+	values     int // strings including names, numbers, literals, arrays and objects
 	containers int // arrays and objects
 	depth      int // of the deepest nesting
 }
 
-// The bytes that a parsed JSON text takes: the text and the copies of its strings, a value with its
-// place in a map or slice, and an object with the structure that a handler reads it into.
+// The memory of a parsed JSON text: the text and the copies of its strings, a value with its entry in a map or slice,
+// and an object with the structure that a handler reads it into.
 const (
 	memoryPerByte      = 3
 	memoryPerValue     = 64
 	memoryPerContainer = 1 << 10
 )
 
-// memory returns the number of bytes that the text takes once it is parsed. It is an upper estimate.
+// memory returns an upper bound for the memory of the parsed text, in bytes.
 func (n jsonCount) memory() int64 {
 	return n.bytes*memoryPerByte + int64(n.values)*memoryPerValue + int64(n.containers)*memoryPerContainer
 }

@@ -9,15 +9,15 @@ import (
 	"countersign/models"
 )
 
-// answerArray answers with a whole list, as the first lists of the interface are.
+// answerArray responds with a whole list as an array, the format of the first lists of the API.
 func answerArray[V any](c *gin.Context, data []V) error { return answer(c, http.StatusOK, data) }
 
-// answerList answers with a whole list. It has the shape of a last page.
+// answerList responds with a whole list in the format of a last page.
 func answerList[V any](c *gin.Context, data []V) error {
 	return answerCursorList(c, data, nil)
 }
 
-// checkTenantQuery rejects an invalid query string and a tenant that the caller must not access; "" is all tenants.
+// checkTenantQuery rejects an invalid query string and a tenant that the caller must not access; "" means all tenants.
 func checkTenantQuery(p models.Problems, app caller, tenant string) error {
 	if tenant != "" {
 		models.CheckText(p, "tenantId", tenant, 1, 255)
@@ -25,7 +25,7 @@ func checkTenantQuery(p models.Problems, app caller, tenant string) error {
 	return cmp.Or(p.Err(), app.CheckTenant(tenant))
 }
 
-// views are what rows look like in an answer; none is an empty list.
+// views returns the views of rows; an empty list if there are no rows.
 func views[T, V any](rows []T, view func(*T) V) []V {
 	out := make([]V, 0, len(rows))
 	for i := range rows {
@@ -43,7 +43,7 @@ func viewEach[T, V any](rows []*T, view func(*T) V) []V {
 	return out
 }
 
-// orNull is a value that an answer shows as null where it is the zero value.
+// orNull returns a pointer to a value; nil, which is null in a response, for the zero value.
 func orNull[T comparable](v T) *T {
 	if v == *new(T) {
 		return nil

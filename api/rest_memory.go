@@ -13,8 +13,8 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// The memory that parsed bodies take at a time, in bytes. Bodies of less than smallBody have a part of their own, so that
-// they do not wait for large ones.
+// The limits of the memory for parsed bodies, in bytes. Bodies below smallBody have a separate limit, so that they do
+// not wait for large ones.
 const (
 	smallBody         = 256 << 10
 	smallBodiesMemory = 24 << 20
@@ -24,7 +24,7 @@ const (
 // memoryWait is how long a request waits for memory.
 const memoryWait = 10 * time.Second
 
-// bodyMemory is the memory of parsed bodies, for all requests together.
+// bodyMemory limits the memory of parsed bodies, over all requests.
 type bodyMemory struct {
 	small, large *limit.Limit
 	wait         time.Duration
@@ -34,7 +34,7 @@ func newBodyMemory(wait time.Duration) *bodyMemory {
 	return &bodyMemory{limit.New(smallBodiesMemory), limit.New(largeBodiesMemory), cmp.Or(wait, memoryWait)}
 }
 
-// take waits for the memory of one body. A body that needs all of it has it alone.
+// take waits for the memory of one body. A body that needs the whole limit runs exclusively.
 func (m *bodyMemory) take(ctx context.Context, size int64) (release func(), err error) {
 	pool := m.small
 	if size > smallBody {
@@ -43,7 +43,7 @@ func (m *bodyMemory) take(ctx context.Context, size int64) (release func(), err 
 	return acquire(ctx, pool, size, m.wait, "Too many large requests are being read")
 }
 
-// workMemory is what decoding pictures and decrypting PDFs in this process takes at a time, in bytes.
+// workMemory is the maximum memory for decoding pictures and decrypting PDFs in this process at a time, in bytes.
 const workMemory = 64 << 20
 
 // takeWork waits for working memory of a number of bytes. A request acquires it last, so that no holder waits for another limit.
@@ -51,25 +51,24 @@ func (s *shared) takeWork(ctx context.Context, size int64) (release func(), err 
 	return acquire(ctx, s.work, size, s.bodyMemory.wait, "Too many files are being read")
 }
 
-// pictureBounds are the bounds of a process that decodes a picture.
+// pictureBounds returns the limits of a process that decodes a picture.
 func (s *shared) pictureBounds() sandbox.Bounds {
 	return sandbox.Bounds{Memory: s.admission.MaxMemory, CPU: s.admission.Timeout}
 }
 
-// requestBody holds what the body of one request takes until the request has been answered: memory and temporary files.
-//
-// A body is received completely before memory is taken for it: a slow client holds a small buffer or a file, and nothing
-// that others wait for.
+// requestBody holds the memory and the temporary files of a request's body until the request ends. A body is received
+// completely before memory is acquired for it, so that a slow client holds only a small buffer or a file, and nothing
+// that other requests wait for.
 type requestBody struct {
 	shared   *shared
 	maxJSON  int64 // bytes of a JSON body
-	inMemory int   // bytes of what has been received and not parsed
+	inMemory int   // bytes of the received parts that are not parsed
 	cleanup  []func()
 }
 
 const requestBodyKey = "countersign/body"
 
-// holdBody bounds the body of a request to a route. The caller releases what is held of it.
+// holdBody limits the body of a request to a route. The caller releases its memory and files.
 func (s *shared) holdBody(c *gin.Context, r route) *requestBody {
 	limitBody(c, r.maxBody())
 	b := &requestBody{shared: s, maxJSON: r.maxBody()}
@@ -103,8 +102,8 @@ func (b *requestBody) receive(r io.Reader) (io.ReadSeeker, error) {
 	return body, nil
 }
 
-// take waits for the memory that the parsed texts need. A request calls it once: two that hold a part and wait for the
-// rest would wait for each other.
+// take waits for the memory of the parsed texts. A request calls it once: two requests that hold a part and wait for
+// the rest would deadlock.
 func (b *requestBody) take(c *gin.Context, size int64) error {
 	release, err := b.shared.bodyMemory.take(c.Request.Context(), size)
 	if err == nil {
@@ -134,7 +133,7 @@ func load(body io.Reader, size int64) ([]byte, error) {
 	return text, nil
 }
 
-// readJSON reads a JSON body, whose values have been counted.
+// readJSON reads a JSON body after counting its values.
 func readJSON(c *gin.Context) ([]byte, error) {
 	b := bodyOf(c)
 	received, ok := c.Request.Body.(spooledBody)

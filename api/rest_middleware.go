@@ -21,21 +21,20 @@ const (
 	envelopeKey  = "envelope"
 )
 
-// tagEnvelope notes the envelope that the request is about, for log and trace.
+// tagEnvelope records the envelope of a request for the log and the trace.
 func tagEnvelope(c *gin.Context, envelope uuid.UUID) { c.Set(envelopeKey, envelope.String()) }
 
 func requestID(c *gin.Context) string { return c.GetString(requestIDKey) }
 
-// observe gives the request an id and writes one log line, with the route
-// instead of the path, which may hold a token. A trace begins here: one that a
-// client claims to be in is not believed.
+// observe assigns an id to the request and writes one log line. The line contains the route instead of the path, which
+// may contain a token. A trace begins here: the parent trace in a client's header is not trusted.
 func (s *shared) observe(c *gin.Context) {
 	id := uuid.NewString()
 	c.Set(requestIDKey, id)
 	c.Header("X-Request-Id", id)
 	start := s.now()
 	if s.tracer != nil {
-		name := "HTTP" // a page, or nothing that there is
+		name := "HTTP" // a page, or a path without a route
 		if c.FullPath() != "" {
 			name = c.Request.Method + " " + c.FullPath()
 		}
@@ -49,7 +48,7 @@ func (s *shared) observe(c *gin.Context) {
 	case status >= http.StatusInternalServerError:
 		level = slog.LevelError
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusTooManyRequests:
-		level = slog.LevelInfo // access was refused
+		level = slog.LevelInfo // access was denied
 	}
 	if s.observed != nil {
 		s.observed(c.Request.Method, c.FullPath(), c.Writer.Status(), s.now().Sub(start))
@@ -67,7 +66,7 @@ func (s *shared) logSecurityEvent(c *gin.Context, what string, attrs ...any) {
 	s.log.InfoContext(c.Request.Context(), what, append(attrs, "request", requestID(c), "ip", c.ClientIP())...)
 }
 
-// finishSpan says how the request went, in ids and the route's words.
+// finishSpan records the result of the request, with ids and the route only.
 func finishSpan(c *gin.Context, span trace.Span) {
 	span.SetAttributes(attribute.String("http.route", c.FullPath()),
 		attribute.Int("http.response.status_code", c.Writer.Status()), attribute.String(tracing.RequestID, requestID(c)))
@@ -89,10 +88,10 @@ func (s *shared) recoverPanic(c *gin.Context) {
 	c.Next()
 }
 
-// noContentPolicy is for answers that load nothing.
+// noContentPolicy is the content security policy of responses that load nothing.
 const noContentPolicy = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 
-// secureHeaders: paths hold tokens, and answers what only their reader may see.
+// secureHeaders sets the security headers. Paths contain tokens, and responses are confidential.
 func (s *shared) secureHeaders(c *gin.Context) {
 	h := c.Writer.Header()
 	h.Set("Cache-Control", "no-store")

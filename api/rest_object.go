@@ -54,8 +54,8 @@ func bodyObject(c *gin.Context, body []byte, optional bool) (*object, error) {
 	return parseObject(body, "")
 }
 
-// readObjects reads a body that is an object, or an array of 1 to most of them, whose
-// problems are noted under name[0], name[1] …
+// readObjects reads a body that is an object, or an array of 1 to most objects. It records problems under name[0],
+// name[1] …
 func readObjects(c *gin.Context, name string, most int) (objects []*object, listed bool, err error) {
 	body, err := readJSON(c)
 	if err != nil {
@@ -99,7 +99,7 @@ func parseJSON(body []byte, name string) (any, error) {
 	dec.UseNumber()
 	var v any
 	if err := dec.Decode(&v); err != nil {
-		at := int64(len(body)) // it ends too early
+		at := int64(len(body)) // the text ends too early
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			at = syntax.Offset
 		}
@@ -118,20 +118,20 @@ func pathOrBody(name string) string {
 	return "The part " + name
 }
 
-// get returns a member; absent and null are the same.
+// get returns a member; nil if it is absent or null.
 func (o *object) get(name string) any { return o.m[name] }
 
 // has reports whether the member is present, possibly null.
 func (o *object) has(name string) bool { _, ok := o.m[name]; return ok }
 
-// given returns the names whose members are present.
+// given returns the subset of names whose members are present.
 func (o *object) given(names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !o.has(name) })
 }
 
 func (o *object) bad(name, format string, args ...any) { o.p.Add(o.path+name, format, args...) }
 
-// member is an optional member of type T; nil if it is absent or of another type.
+// member returns an optional member of type T; nil if it is absent or of another type.
 func member[T any](o *object, name, must string) *T {
 	switch v := o.get(name).(type) {
 	case nil:
@@ -143,7 +143,7 @@ func member[T any](o *object, name, must string) *T {
 	return nil
 }
 
-// required is a member that was read as an optional one, and has to be there.
+// required returns the value of an optional member, and records a problem if it is absent.
 func required[T any](o *object, name string, v *T) T {
 	if v == nil && o.get(name) == nil {
 		o.bad(name, "is required")
@@ -151,17 +151,16 @@ func required[T any](o *object, name string, v *T) T {
 	return models.Deref(v, *new(T))
 }
 
-// str is a required string.
+// str returns a required string.
 func (o *object) str(name string) string { return required(o, name, o.optStr(name)) }
 
-// optStr is an optional string.
+// optStr returns an optional string.
 func (o *object) optStr(name string) *string { return member[string](o, name, "must be a string") }
 
-// text is an optional string; "" if it is absent.
+// text returns an optional string; "" if it is absent.
 func (o *object) text(name string) string { return models.Deref(o.optStr(name), "") }
 
-// strippedText is an optional string without invisible characters, which people paste
-// without knowing.
+// strippedText returns an optional string without invisible characters, which are easily pasted by accident.
 func (o *object) strippedText(name string) *string {
 	text := o.optStr(name)
 	if text == nil {
@@ -170,7 +169,7 @@ func (o *object) strippedText(name string) *string {
 	return new(plaintext.Visible(*text))
 }
 
-// num is a required number.
+// num returns a required number.
 func (o *object) num(name string) float64 {
 	n := member[json.Number](o, name, "must be a number")
 	if n == nil {
@@ -184,7 +183,7 @@ func (o *object) num(name string) float64 {
 	return f
 }
 
-// numOr is an optional number.
+// numOr returns an optional number, or otherwise if it is absent.
 func (o *object) numOr(name string, otherwise float64) float64 {
 	if o.get(name) == nil {
 		return otherwise
@@ -192,7 +191,7 @@ func (o *object) numOr(name string, otherwise float64) float64 {
 	return o.num(name)
 }
 
-// optTime is an optional time.
+// optTime returns an optional time.
 func (o *object) optTime(name string) *time.Time {
 	text := o.optStr(name)
 	if text == nil {
@@ -208,7 +207,7 @@ func (o *object) optTime(name string) *time.Time {
 
 const notATime = "must be a time such as 2026-11-21T07:00:00Z"
 
-// optInt is an optional whole number.
+// optInt returns an optional integer.
 func (o *object) optInt(name string) *int {
 	const must = "must be a whole number"
 	n := member[json.Number](o, name, must)
@@ -223,15 +222,15 @@ func (o *object) optInt(name string) *int {
 	return new(int(f))
 }
 
-// int is a required whole number.
+// int returns a required integer.
 func (o *object) int(name string) int { return required(o, name, o.optInt(name)) }
 
-// flag is an optional boolean.
+// flag returns an optional Boolean, or otherwise if it is absent.
 func (o *object) flag(name string, otherwise bool) bool {
 	return models.Deref(member[bool](o, name, "must be true or false"), otherwise)
 }
 
-// id is a required uuid.
+// id returns a required UUID.
 func (o *object) id(name string) uuid.UUID {
 	text := o.optStr(name)
 	if text == nil {
@@ -244,7 +243,7 @@ func (o *object) id(name string) uuid.UUID {
 	return id
 }
 
-// optID is an optional uuid.
+// optID returns an optional UUID.
 func (o *object) optID(name string) *uuid.UUID {
 	if o.get(name) == nil {
 		return nil
@@ -252,7 +251,7 @@ func (o *object) optID(name string) *uuid.UUID {
 	return new(o.id(name))
 }
 
-// list is an array; minLen items are required, and maxLen are the most.
+// list returns an array of minLen to maxLen items.
 func (o *object) list(name string, minLen, maxLen int) []any {
 	v, ok := o.get(name).([]any)
 	switch {
@@ -272,7 +271,7 @@ func (o *object) list(name string, minLen, maxLen int) []any {
 
 func indexedPath(name string, i int) string { return fmt.Sprintf("%s[%d]", name, i) }
 
-// objects is an array of objects.
+// objects returns an array of minLen to maxLen objects.
 func (o *object) objects(name string, minLen, maxLen int) []*object {
 	var out []*object
 	for i, v := range o.list(name, minLen, maxLen) {
@@ -287,7 +286,7 @@ func (o *object) objects(name string, minLen, maxLen int) []*object {
 	return out
 }
 
-// sub is an optional object; nil if it is absent or none.
+// sub returns an optional object; nil if it is absent or not an object.
 func (o *object) sub(name string) *object {
 	m := member[map[string]any](o, name, "must be an object")
 	if m == nil {
@@ -296,7 +295,7 @@ func (o *object) sub(name string) *object {
 	return &object{m: *m, path: o.path + name + ".", p: o.p}
 }
 
-// badUnder reports whether the member, or anything in it, was noted as wrong.
+// badUnder reports whether a problem is recorded for the member or anything in it.
 func (o *object) badUnder(name string) bool {
 	for path := range o.p {
 		rest, ok := strings.CutPrefix(path, o.path+name)
@@ -316,10 +315,10 @@ func (o *object) refuse(problem string, names ...string) {
 	}
 }
 
-// lineEnds writes each CRLF and CR as LF, as documents hold them.
+// lineEnds replaces each CRLF and CR by LF, the line end of documents.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// checkDrawable notes a text that cannot be drawn into a document.
+// checkDrawable records a problem if a text cannot be drawn into a document.
 func (o *object) checkDrawable(name, text string) {
 	if err := seal.CheckText(text); err != nil {
 		o.bad(name, "%s", err.Error())
@@ -329,12 +328,12 @@ func (o *object) checkDrawable(name, text string) {
 // err returns the problems recorded so far.
 func (o *object) err() error { return o.p.Err() }
 
-// withBody is a handler whose request has a JSON object as its body.
+// withBody returns a handler that reads a JSON object from the request's body.
 func withBody[T any](h func(*gin.Context, T, *object) error) func(*gin.Context, T) error {
 	return bodyHandler(h, false)
 }
 
-// withOptionalBody is withBody for a body that can be empty.
+// withOptionalBody is withBody for an optional body.
 func withOptionalBody[T any](h func(*gin.Context, T, *object) error) func(*gin.Context, T) error {
 	return bodyHandler(h, true)
 }
@@ -351,7 +350,7 @@ func bodyHandler[T any](h func(*gin.Context, T, *object) error, optional bool) f
 
 type jsonNumber = json.Number
 
-// secretOverlap reads for how long a secret that is replaced stays good; both bounds are in hours.
+// secretOverlap reads how long a replaced secret remains valid. Both limits are in hours.
 func secretOverlap(o *object, otherwise, most int) time.Duration {
 	hours := models.Deref(o.optInt("overlapHours"), otherwise)
 	if hours < 0 || hours > most {

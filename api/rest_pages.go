@@ -24,10 +24,10 @@ type PageRenderer interface {
 	Text(ctx context.Context, file io.ReaderAt, size int64, page int) (*appearance.Text, error)
 }
 
-// pageLimit is the time limit for rendering a page, including the wait for its turn.
+// pageLimit is the time limit for rendering a page, including the wait for a concurrency limit.
 const pageLimit = time.Minute
 
-// pageLevel reads the level of a picture; 2 where none is named.
+// pageLevel reads the level of a picture; the default is 2.
 func pageLevel(c *gin.Context) (int, error) {
 	text, given := c.GetQuery("level")
 	if !given {
@@ -40,11 +40,12 @@ func pageLevel(c *gin.Context) (int, error) {
 	return level, nil
 }
 
-// readingCopyRequested reads the parameter that requests a document with the values of those who have signed.
+// readingCopyRequested reads the parameter that requests a document with the values of all signers who have signed.
 func readingCopyRequested(c *gin.Context) (bool, error) {
 	p := models.Problems{}
 	return queryFlag(c, p, "entries"), p.Err()
 }
 
-// errOtherProfile is the answer for an envelope that was sent under a profile which this program does not have.
+// errOtherProfile is the error for an envelope that was sent under an appearance profile that this program does not
+// support.
 var errOtherProfile = models.Refuse(models.KindUnavailable, "profile_unavailable", "This version of the service cannot render the pages as they were displayed before. The operator can install a version that can.")

@@ -18,8 +18,8 @@ import (
 	"countersign/store"
 )
 
-// problem is the one error body: it reads as either shape of the interface, and
-// as RFC 9457 problem details.
+// problem is the body of every error. It is compatible with both error formats of the API, and with RFC 9457 problem
+// details.
 type problem struct {
 	Error   string              `json:"error"`
 	Message string              `json:"message"`
@@ -30,7 +30,7 @@ type problem struct {
 	Errors  map[string][]string `json:"errors"`
 }
 
-// statusOf maps the kinds of refusals to HTTP, here and nowhere else.
+// statusOf maps the kinds of errors to HTTP status codes. No other code does so.
 var statusOf = map[models.Kind]int{
 	models.KindInvalid:       http.StatusBadRequest,
 	models.KindUnauthorized:  http.StatusUnauthorized,
@@ -46,8 +46,7 @@ var statusOf = map[models.Kind]int{
 	models.KindUnavailable:   http.StatusServiceUnavailable,
 }
 
-// fail answers err. What is not a refusal is a 500 with the request's id, under
-// which the log has the rest.
+// fail responds with err. An error without a kind is a 500 with the request's id, under which the log has the details.
 func (s *shared) fail(c *gin.Context, err error) {
 	refused, ok := errors.AsType[*models.Error](err)
 	rejected, of := errors.AsType[*refusal.Error](err)
@@ -56,7 +55,7 @@ func (s *shared) fail(c *gin.Context, err error) {
 	case of:
 		refused = models.Refuse(models.KindInvalid, rejected.Code, "%s", rejected.Message)
 	case c.Request.Context().Err() != nil:
-		c.Abort() // the client has gone
+		c.Abort() // the client has disconnected
 		return
 	default:
 		refused, _ = errors.AsType[*models.Error](s.archiveFails(c, err))
@@ -75,16 +74,18 @@ func (s *shared) fail(c *gin.Context, err error) {
 	s.write(c, statusOf[refused.Kind], refused)
 }
 
-// unavailableDelay is the time after which clients should repeat a request that failed because a part of the service did not answer.
+// unavailableDelay is the time after which clients should retry a request that failed because a dependency of the
+// service did not respond.
 const unavailableDelay = 5 * time.Second
 
-// errUnavailable is the answer while the database or the file store does not answer or has no room, or the renderer is
+// errUnavailable is the error while the database or the file store does not respond or has no room, or the renderer is
 // being prepared.
 var errUnavailable = &models.Error{
 	Kind: models.KindUnavailable, Code: "unavailable", RetryAfter: unavailableDelay, Message: "The service cannot process the request at the moment. Try again in a few seconds.",
 }
 
-// problemOf returns the body of an error. base begins the address of the catalog of errors; empty: it is relative.
+// problemOf returns the body of an error. base is the base address of the catalog of errors; empty means a relative
+// address.
 func problemOf(base string, status int, e *models.Error) problem {
 	p := problem{
 		Error: e.Code, Message: e.Message, Details: e.Details, Type: base + catalogPath + "#" + e.Code, Title: http.StatusText(status), Status: status, Errors: e.Fields,
@@ -115,8 +116,8 @@ func (s *shared) write(c *gin.Context, status int, e *models.Error) {
 	c.AbortWithStatusJSON(status, p)
 }
 
-// retryAfter returns the time after which a client may repeat a request; 0 if that does not help. A 503 passes, unless it is
-// about one file that the operator has to repair.
+// retryAfter returns the time after which a client may retry a request; 0 if a retry does not help. A 503 is
+// temporary, unless it is about one file that the operator has to repair.
 func retryAfter(status int, e *models.Error) time.Duration {
 	if e.RetryAfter == 0 && status == http.StatusServiceUnavailable && !slices.Contains(brokenFileCodes, e.Code) {
 		return unavailableDelay
@@ -124,10 +125,10 @@ func retryAfter(status int, e *models.Error) time.Duration {
 	return e.RetryAfter
 }
 
-// brokenFileCodes are the codes of 503 answers that last until the operator has repaired something.
+// brokenFileCodes contains the codes of 503 responses that last until the operator repairs a file.
 var brokenFileCodes = []string{"file_missing", "document_unavailable", "appearance_changed", "profile_unavailable"}
 
-// utcPtr is a time as all answers give it, in UTC; nil stays nil.
+// utcPtr returns a time in UTC, as all responses contain it; nil for nil.
 func utcPtr(t *time.Time) *time.Time {
 	if t == nil {
 		return nil
@@ -137,7 +138,7 @@ func utcPtr(t *time.Time) *time.Time {
 
 func isNotFound(err error) bool { return errors.Is(err, models.ErrNotFound) }
 
-// notFoundAs is refused where err says that something is not there, and else err.
+// notFoundAs returns refused if err is a not-found error, and else err.
 func notFoundAs(refused, err error) error {
 	if isNotFound(err) {
 		return refused
@@ -145,5 +146,6 @@ func notFoundAs(refused, err error) error {
 	return err
 }
 
-// catalogPath is the page of all error codes. The type of an error is its address with the code as fragment.
+// catalogPath is the path of the catalog of all error codes. The type of an error is that address with the code as
+// fragment.
 const catalogPath = "/docs/errors"

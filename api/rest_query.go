@@ -15,11 +15,10 @@ import (
 	"countersign/models"
 )
 
-// What a request says in its query string, and the ids in its path.
+// Reading the query string, and the ids in the path.
 
-// checkQuery refuses a query string that does not say one thing in one way:
-// names that are given twice, and text that is none. Names that mean nothing
-// are ignored.
+// checkQuery rejects an ambiguous query string: repeated names, and values that are not text. It ignores unknown
+// names.
 func checkQuery(c *gin.Context) error {
 	p := models.Problems{}
 	if strings.Count(c.Request.URL.RawQuery, "&") >= maxPairs {
@@ -40,12 +39,12 @@ func checkQuery(c *gin.Context) error {
 	return p.Err()
 }
 
-// isText reports UTF-8 without control characters.
+// isText reports whether s is UTF-8 without control characters.
 func isText(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError })
 }
 
-// query reads a whole number from 1 on from the query string.
+// query reads a positive integer from the query string.
 func query(c *gin.Context, p models.Problems, name string, otherwise, highest int) int {
 	raw, ok := c.GetQuery(name)
 	if !ok {
@@ -59,7 +58,7 @@ func query(c *gin.Context, p models.Problems, name string, otherwise, highest in
 	return n
 }
 
-// queryText reads a text from the query string; absent is "".
+// queryText reads a text from the query string; "" if it is absent.
 func queryText(c *gin.Context, p models.Problems, name string, most int) string {
 	text, given := c.GetQuery(name)
 	if given && (strings.TrimSpace(text) == "" || utf8.RuneCountInString(text) > most) {
@@ -68,7 +67,7 @@ func queryText(c *gin.Context, p models.Problems, name string, most int) string 
 	return text
 }
 
-// queryTime reads a time from the query string; absent is the zero time.
+// queryTime reads a time from the query string; the zero time if it is absent.
 func queryTime(c *gin.Context, p models.Problems, name string) time.Time {
 	raw, ok := c.GetQuery(name)
 	if !ok {
@@ -77,14 +76,14 @@ func queryTime(c *gin.Context, p models.Problems, name string) time.Time {
 	t, err := time.Parse(time.RFC3339, raw)
 	switch {
 	case err != nil && strings.Contains(raw, " "):
-		p.Add(name, "%s; the + of a zone is written %%2B", notATime) // a + means a blank here
+		p.Add(name, "%s; the + of a zone is written %%2B", notATime) // a + means a space in a query string
 	case err != nil:
 		p.Add(name, notATime)
 	}
 	return t
 }
 
-// queryFlag reads a truth value from the query string; absent is false.
+// queryFlag reads a Boolean from the query string; false if it is absent.
 func queryFlag(c *gin.Context, p models.Problems, name string) bool {
 	raw, ok := c.GetQuery(name)
 	if ok && raw != "true" && raw != "false" {
@@ -93,7 +92,7 @@ func queryFlag(c *gin.Context, p models.Problems, name string) bool {
 	return raw == "true"
 }
 
-// queryID reads an id from the query string; absent is the zero id.
+// queryID reads an id from the query string; the zero id if it is absent.
 func queryID(c *gin.Context, p models.Problems, name string) uuid.UUID {
 	raw, ok := c.GetQuery(name)
 	if !ok {
@@ -106,13 +105,13 @@ func queryID(c *gin.Context, p models.Problems, name string) uuid.UUID {
 	return id
 }
 
-// checkedID is an id of a path that checkPath has let through.
+// checkedID returns an id of a path that checkPath has accepted.
 func checkedID(c *gin.Context, name string) uuid.UUID {
 	id, _ := pathID(c, name)
 	return id
 }
 
-// pathID reads an id from the path. What is no id names nothing.
+// pathID reads an id from the path. An invalid id is not found.
 func pathID(c *gin.Context, name string) (uuid.UUID, error) {
 	id, err := uuid.Parse(c.Param(name))
 	if err != nil || len(c.Param(name)) != 36 {
@@ -121,7 +120,7 @@ func pathID(c *gin.Context, name string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// maxSearch bounds a search text, in characters.
+// maxSearch is the maximum length of a search text, in characters.
 const maxSearch = 200
 
 func searchText(c *gin.Context, p models.Problems) string {

@@ -18,17 +18,16 @@ import (
 
 const (
 	rateWindow = time.Minute
-	maxKeys    = 100_000 // beyond it, new keys share one count
-	// reservations is how many reservations a process makes of the remaining quota: large
-	// ones while there is much, single ones near the limit, so that several
-	// processes together keep to it.
+	maxKeys    = 100_000 // beyond it, new keys share one counter
+	// reservations is the number of reservations into which a process divides the remaining quota. Reservations are
+	// large while much quota remains and single near the limit, so that several processes together stay within it.
 	reservations = 16
 )
 
-// Quotas counts for all processes together.
+// Quotas counts requests over all processes.
 type Quotas interface {
-	// ReserveQuota takes up to n of the remaining requests in key's window. It
-	// returns how many were taken and how many are left after that.
+	// ReserveQuota reserves up to n of the remaining requests in key's window. It returns the numbers of reserved and
+	// of remaining requests.
 	ReserveQuota(ctx context.Context, key string, start time.Time, length time.Duration, n, limit int) (taken, left int, err error)
 }
 
@@ -44,11 +43,11 @@ type limiter struct {
 	reservations map[string]*reservation
 }
 
-// reservation is what a process may still let through for one key.
+// reservation is a process's share of the remaining quota of one key.
 type reservation struct {
 	mu   sync.Mutex
-	own  int // reserved and not used
-	left int // not reserved by anybody, as last seen
+	own  int // reserved and unused
+	left int // unreserved, at the last query
 }
 
 func newLimiter(limit int, now func() time.Time, shared Quotas) *limiter {
@@ -110,9 +109,8 @@ func (s *shared) limitAddress(c *gin.Context) {
 	}
 }
 
-// countRejected counts a request whose bearer token was not accepted for its
-// address. It returns why the request is refused: the limit, where that is
-// reached, else err.
+// countRejected counts a request with a rejected bearer token for its address. It returns the rate limit error if the
+// limit is reached, and else err.
 func (s *shared) countRejected(c *gin.Context, err error) error {
 	if refused, ok := errors.AsType[*models.Error](err); ok && refused.Kind == models.KindUnauthorized && hasBearer(c) {
 		return cmp.Or(s.limit(c, addressKey(c)), err)
@@ -120,7 +118,7 @@ func (s *shared) countRejected(c *gin.Context, err error) error {
 	return err
 }
 
-// windowEnd is the end of the window that a time is in.
+// windowEnd returns the end of the window that contains a time.
 func windowEnd(t time.Time) time.Time { return t.Truncate(rateWindow).Add(rateWindow) }
 
 func hasBearer(c *gin.Context) bool {
@@ -128,11 +126,10 @@ func hasBearer(c *gin.Context) bool {
 	return strings.EqualFold(scheme, "Bearer")
 }
 
-// addressKey is what a caller without an account is counted by.
+// addressKey returns the rate limit key of a caller without an account.
 func addressKey(c *gin.Context) string { return "address:" + callerNetwork(c) }
 
-// callerNetwork is the caller's address; for IPv6 its /64 network, which one
-// subscriber has to himself.
+// callerNetwork returns the caller's address; for IPv6 its /64 network, which belongs to one subscriber.
 func callerNetwork(c *gin.Context) string {
 	addr, err := netip.ParseAddr(c.ClientIP())
 	if err != nil || addr.Unmap().Is4() {

@@ -13,21 +13,20 @@ import (
 type credentialKind int
 
 const (
-	public      credentialKind = iota // none
+	public      credentialKind = iota // no credential
 	bearer                            // an app's access token
-	console                           // an app's access token, or a console user's of sufficient role
+	console                           // an app's access token, or the token of a console user with a sufficient role
 	consoleUser                       // only a console user's token
 	signing                           // a signer token in the path
 )
 
-// replayPolicy says what a POST with the Idempotency-Key of an earlier one gets, once
-// that has taken effect.
+// replayPolicy determines the response to a POST with the Idempotency-Key of an earlier POST that took effect.
 type replayPolicy int
 
 const (
-	replayResponse replayPolicy = iota // the same answer, for 24 hours
-	replayBriefly                      // the same, for half an access token's life
-	neverReplay                        // it is done again: the answer is a secret that is shown once, or nothing was changed
+	replayResponse replayPolicy = iota // the same response, for 24 hours
+	replayBriefly                      // the same response, for half an access token's life
+	neverReplay                        // run again: the response contains a secret that is returned once, or the request changes nothing
 )
 
 func (r replayPolicy) lifetime() time.Duration {
@@ -41,19 +40,19 @@ func (r replayPolicy) lifetime() time.Duration {
 	return responseLifetime
 }
 
-// bodyLimit is how large the body of a request may be, in bytes.
+// bodyLimit is the maximum size of a request's body, in bytes.
 type bodyLimit struct {
-	all  int64 // 0: by the route's credential
-	file int64 // of the file in it; 0: it has none
+	all  int64 // 0: the default of the route's credential
+	file int64 // size of the file in the body; 0: no file
 }
 
-// The bounds of a body by the credential of its route, in bytes.
+// The maximum size of a body by the credential of its route, in bytes.
 const (
-	maxPublicBody = 8 << 10  // credentials and answers of authenticators
-	maxPersonBody = 64 << 10 // of a signer, or of a console user about the own account
+	maxPublicBody = 8 << 10  // credentials and responses of authenticators
+	maxPersonBody = 64 << 10 // from a signer, or from a console user about the user's own account
 )
 
-// maxBody returns how large the body of a request may be, in bytes.
+// maxBody returns the maximum size of a request's body, in bytes.
 func (r route) maxBody() int64 {
 	if r.body.all > 0 {
 		return r.body.all
@@ -72,19 +71,19 @@ func (r route) maxBody() int64 {
 type route struct {
 	method, path     string
 	access           credentialKind
-	role             models.Role           // console, consoleUser: the least that a user needs
+	role             models.Role           // console, consoleUser: the minimum role
 	allowWithoutMFA  bool                  // console: also while the user's second factor is missing
 	allowExpiredLink bool                  // signing: also for a link that has expired
-	builder          models.BuilderFeature // bearer, console: the feature that lets a builder session make the call
+	builder          models.BuilderFeature // bearer, console: the feature with which a builder session may make the call
 	replay           replayPolicy
 	body             bodyLimit
-	before           func(*gin.Context) error // public: comes before a body is read
+	before           func(*gin.Context) error // public: called before the body is read
 	public           func(*gin.Context) error
 	app              func(*gin.Context, caller) error
 	signer           func(*gin.Context, signerLink) error
 }
 
-// What the tables of routes are written with.
+// The constructors of rows in the tables of routes.
 const (
 	get, post, put, patch, del     = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
 	viewer, support, sender, admin = models.RoleViewer, models.RoleSupport, models.RoleSender, models.RoleAdmin
@@ -94,27 +93,27 @@ func forAnyone(method, path string, h func(*gin.Context) error) route {
 	return route{method: method, path: path, access: public, public: h}
 }
 
-// forApp is for the app itself.
+// forApp returns a route for the app itself.
 func forApp(method, path string, h func(*gin.Context, caller) error) route {
 	return route{method: method, path: path, access: bearer, app: h}
 }
 
-// forConsole is for the app itself, and for its console users of a role.
+// forConsole returns a route for the app itself, and for console users with at least the role.
 func forConsole(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
 	return route{method: method, path: path, access: console, role: role, app: h}
 }
 
-// forUser is a route for console users with at least the role and a required second factor.
+// forUser returns a route for console users with at least the role and, if required, a second factor.
 func forUser(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
 	return route{method: method, path: path, access: consoleUser, role: role, app: h}
 }
 
-// forOwn is a route for a console user's own account.
+// forOwn returns a route for a console user's own account.
 func forOwn(method, path string, h func(*gin.Context, caller) error) route {
 	return withoutFactor(forUser(viewer, method, path, h))
 }
 
-// forSigner is a route for the holder of a signing link.
+// forSigner returns a route for the holder of a signing link.
 func forSigner(method, path string, h func(*gin.Context, signerLink) error) route {
 	return route{method: method, path: path, access: signing, signer: h}
 }
@@ -131,7 +130,7 @@ func withFile(limit int64, r route) route {
 	return r
 }
 
-// beforeBody is called before the body is read.
+// beforeBody adds a function that runs before the body is read.
 func beforeBody(before func(*gin.Context) error, r route) route {
 	r.before = before
 	return r
@@ -153,13 +152,13 @@ func withoutFactor(r route) route {
 	return r
 }
 
-// afterExpiry also takes a link that has expired.
+// afterExpiry also accepts an expired link.
 func afterExpiry(r route) route {
 	r.allowExpiredLink = true
 	return r
 }
 
-// builderMay also takes a builder session that has the feature.
+// builderMay also accepts a builder session with the feature.
 func builderMay(f models.BuilderFeature, r route) route {
 	r.builder = f
 	return r

@@ -6,7 +6,7 @@ import (
 	"encoding/base64"
 )
 
-// newSecret is a text that nobody can guess.
+// newSecret returns a random secret.
 func newSecret() string {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // never fails

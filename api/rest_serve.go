@@ -7,8 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// handle checks the credential that the route requires, replays the response of a repeated request, and renders
-// errors.
+// handle checks the credential that the route requires, replays the response of a retried request, and renders errors.
 func (s *shared) handle(r route) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if err := s.serve(c, r); err != nil {

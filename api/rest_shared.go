@@ -17,28 +17,29 @@ import (
 	"countersign/store/blob"
 )
 
-// shared is what every handler shares: the clock, credentials, limits, files, and the way in which an error becomes an answer.
+// shared contains the dependencies of every handler: the clock, credentials, limits, files, and the rendering of
+// errors.
 type shared struct {
 	requests requestStore
 	blobs    blob.Store
 	files    *blob.Reader
 	tokens   *credential.Tokens
-	sms      notify.SMS // nil: none are sent
+	sms      notify.SMS // nil: no text messages
 
 	baseURL     string
 	uploadLimit int64 // bytes
 	admission   admission.Limits
-	stallLimit  time.Duration // ends an answer with a file of which its client takes nothing
-	queueWait   time.Duration // how long a request waits for its turn; 0: 10 or 30 seconds
-	consoleIdle time.Duration // ends a console session in which nothing is done
+	stallLimit  time.Duration // how long a client may read nothing of a file
+	queueWait   time.Duration // how long a request waits for a concurrency limit; 0: 10 or 30 seconds
+	consoleIdle time.Duration // how long an idle console session lasts
 	consoleTOTP models.SecondFactor
 
-	admissions *limit.Limit // how many PDFs are examined at a time
+	admissions *limit.Limit // concurrent PDF examinations
 	work       *limit.Limit // bytes of workMemory
 	bodyMemory *bodyMemory
 	limits     *limiter
 	apps       appCache
-	// bearerRoutes are the routes that ask for a bearer token, as "GET /v1/envelopes".
+	// bearerRoutes contains the routes that require a bearer token, as "GET /v1/envelopes".
 	bearerRoutes map[string]bool
 
 	tracer      trace.Tracer                                               // nil: no tracing
@@ -49,7 +50,7 @@ type shared struct {
 	newID       func() uuid.UUID
 }
 
-// requestStore is what every request needs of the store.
+// requestStore contains the store methods that every request uses.
 type requestStore interface {
 	App(ctx context.Context, id uuid.UUID) (*models.App, error)
 	BuilderSessionByToken(ctx context.Context, hash []byte) (*models.BuilderSession, error)
@@ -67,7 +68,7 @@ type requestStore interface {
 	TemplateArchived(ctx context.Context, app, id uuid.UUID) (bool, error)
 }
 
-// subject is what the handlers of a subject have in common: what all share, and the methods S of the store that they need.
+// subject is the base of a subject's handlers: the shared dependencies, and the store methods S that they use.
 type subject[S any] struct {
 	*shared
 
@@ -75,7 +76,7 @@ type subject[S any] struct {
 	execute func(ctx context.Context, key uuid.UUID, fn func(S) (*store.StoredResponse, error)) (*store.StoredResponse, error) // see store.Store.Execute
 }
 
-// newSubject gives a subject those methods of the store that narrow returns.
+// newSubject returns a subject with the store methods that narrow returns.
 func newSubject[S any](s *shared, all *store.Store, narrow func(*store.Store) S) subject[S] {
 	return subject[S]{s, narrow(all), func(ctx context.Context, key uuid.UUID, fn func(S) (*store.StoredResponse, error)) (*store.StoredResponse, error) {
 		return all.Execute(ctx, key, func(st *store.Store) (*store.StoredResponse, error) { return fn(narrow(st)) })

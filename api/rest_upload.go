@@ -29,7 +29,7 @@ func firstCharacters(s string, n int) string {
 type preparing struct {
 	prepare.Options
 
-	// password opens an encrypted file; nil: none is given. It is kept nowhere.
+	// password opens an encrypted file; nil if absent. It is not stored.
 	password *string
 	// repair is admission.RepairRefuse, or empty.
 	repair string
@@ -41,8 +41,8 @@ type upload struct {
 	models.DocumentInput
 
 	preparing preparing
-	revision  *admission.Prepared // nil: nothing has to change
-	prepared  *os.File            // what people read then, in a temporary file
+	revision  *admission.Prepared // nil: the upload does not have to change
+	prepared  *os.File            // the prepared file, in a temporary file
 }
 
 func (u *upload) discard() {
@@ -94,7 +94,7 @@ func (s *shared) receiveUpload(r io.Reader, name string, limit int64) (_ *upload
 	return &upload{file: f, DocumentInput: models.DocumentInput{Document: models.Document{Name: fileName(name), SHA256: hex.EncodeToString(h.Sum(nil)), Size: n}}}, nil
 }
 
-// isWriteError reports whether err came from our own file, not from the client.
+// isWriteError reports whether err is an error of our temporary file, not of the client.
 func isWriteError(err error) bool {
 	_, ok := errors.AsType[*os.PathError](err)
 	return ok

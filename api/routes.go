@@ -16,8 +16,7 @@ func (s *Server) ownRoutes() []route {
 	}
 }
 
-// Routes lists the endpoints of the API as the contract writes them, such as
-// "GET /v1/envelopes/{id}". Pages are not among them.
+// Routes lists the endpoints of the API in the contract's notation, such as "GET /v1/envelopes/{id}". It omits pages.
 func (s *Server) Routes() []string {
 	var out []string
 	for _, r := range s.publishedRoutes() {
@@ -32,7 +31,7 @@ func (s *Server) Routes() []string {
 	return out
 }
 
-// publishedRoutes are those in the contract.
+// publishedRoutes returns the routes in the contract.
 func (s *Server) publishedRoutes() []route {
 	return slices.DeleteFunc(slices.Clone(s.routes), func(r route) bool {
 		return slices.Contains([]string{"/openapi.yaml", "/console.yaml", catalogPath, "/embed/:token", "/embed/build/:token"}, r.path) ||
@@ -40,8 +39,7 @@ func (s *Server) publishedRoutes() []route {
 	})
 }
 
-// isAPI reports whether a path belongs to the API, so that an unknown one is
-// answered in the API's words.
+// isAPI reports whether a path belongs to the API, so that an unknown path gets an API error.
 func isAPI(path string) bool {
 	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/oauth/") || strings.HasPrefix(path, "/.well-known/")
 }

@@ -1,5 +1,5 @@
-// Package api serves Countersign over HTTP. A handler binds the request,
-// authorises it, makes one call and renders the answer.
+// Package api serves Countersign over HTTP. A handler binds the request, authorizes it, makes one call and renders the
+// response.
 package api
 
 import (
@@ -22,7 +22,7 @@ import (
 	"countersign/store/blob"
 )
 
-// Config is what a Server needs. SMS may be nil; all else is required.
+// Config contains the dependencies and settings of a Server. SMS may be nil; all else is required.
 type Config struct {
 	Store     *store.Store
 	Blobs     blob.Store
@@ -33,44 +33,44 @@ type Config struct {
 	Workflows Workflows
 	Scanner   Scanner      // scans uploads; nil: uploads are not scanned
 	Renderer  PageRenderer // renders pages
-	Pages     http.Handler // the pages for people, for every path that is not the API's
+	Pages     http.Handler // the web pages, for every path outside the API
 
 	BaseURL, SigningURL, EmbedURL string
-	// WorkflowsURL begins the addresses of workflows in the Temporal UI; empty: none is shown.
+	// WorkflowsURL is the base address of workflows in the Temporal UI; empty omits their addresses.
 	WorkflowsURL string
-	// DeliveryDelays are those before each attempt at a delivery.
+	// DeliveryDelays are the delays before each attempt at a delivery.
 	DeliveryDelays []time.Duration
 	UploadLimit    int64 // bytes
-	// Admission bounds the examination of uploaded PDFs; the zero value is admission.DefaultLimits.
+	// Admission limits the examination of uploaded PDFs; the zero value is admission.DefaultLimits.
 	Admission         admission.Limits
 	RateLimit         int  // requests per minute
 	SharedLimits      bool // count requests together with other processes, in the database
 	DefaultExpiryDays int
 	ReminderInterval  time.Duration
-	ConsoleIdle       time.Duration       // ends a console session in which nothing is done; 0: 30 minutes
-	ConsoleTOTP       models.SecondFactor // who must have a second factor; empty: optional
-	Provider          *ProviderConfig     // where console users may sign in beside passwords; nil: nowhere
+	ConsoleIdle       time.Duration       // how long an idle console session lasts; 0: 30 minutes
+	ConsoleTOTP       models.SecondFactor // the users who must have a second factor; empty: optional
+	Provider          *ProviderConfig     // additional sign-in of console users at a provider; nil: disabled
 	AllowPrivateHooks bool
-	// DeclineNeedsCode lets only a client that confirmed the signer's code decline.
+	// DeclineNeedsCode allows only a client that confirmed the signer's code to decline.
 	DeclineNeedsCode bool
-	// CodeBeforeReading gives documents only to a client that confirmed the signer's code.
+	// CodeBeforeReading sends documents only to a client that confirmed the signer's code.
 	CodeBeforeReading bool
-	Development       bool         // embedded pages of http://localhost are allowed
-	Trust             trust.Policy // whom verdicts on sealed documents trust, beside this installation's own certificates and keys
+	Development       bool         // allow embedded pages of http://localhost
+	Trust             trust.Policy // the trust of verdicts on sealed documents, in addition to this installation's own certificates and keys
 	TrustedProxies    []string
 	Version           string
-	// StreamLimit ends streams of events; 0: after 15 minutes.
+	// StreamLimit is the maximum duration of an event stream; 0 means 15 minutes.
 	StreamLimit time.Duration
-	// QueueWait is how long a request waits until others are done, where only so many are worked on at a time; 0: 10 or 30 seconds.
+	// QueueWait is how long a request waits for a concurrency limit; 0 means 10 or 30 seconds.
 	QueueWait time.Duration
-	// StallLimit ends an answer with a file of which its client takes nothing; 0: after two minutes.
+	// StallLimit is how long a client may read nothing of a file that it downloads; 0 means two minutes.
 	StallLimit time.Duration
-	// Stopping, when it is closed, ends streams of events; nil: nothing does.
+	// Stopping ends event streams when it is closed; nil if it never is.
 	Stopping <-chan struct{}
 
-	// Tracer gives each request a span; nil: no tracing.
+	// Tracer starts a span for each request; nil disables tracing.
 	Tracer trace.Tracer
-	// Observe is called for every answered request, with the route's pattern; may be nil.
+	// Observe is called after every response, with the route's pattern; may be nil.
 	Observe func(method, route string, status int, took time.Duration)
 	// FileMissing is called when a requested file or an envelope's archive is missing or differs from its record;
 	// optional.
@@ -89,11 +89,11 @@ type Server struct {
 	routes   []route
 
 	version   string
-	database  func(context.Context) error // whether it answers
+	database  func(context.Context) error // returns an error if the database does not respond
 	workflows Workflows
 }
 
-// New builds the server.
+// New returns a server.
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
 	s := &Server{shared: newShared(cfg), engine: gin.New(), version: cfg.Version, database: cfg.Store.Ping, workflows: cfg.Workflows}
@@ -104,7 +104,7 @@ func New(cfg Config) (*Server, error) {
 	s.routes = append(s.ownRoutes(), s.handlers.routes()...)
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ContextWithFallback = true
-	s.engine.RedirectTrailingSlash = false // such an answer would go past everything below
+	s.engine.RedirectTrailingSlash = false // its redirects would bypass the middleware below
 	if err := s.engine.SetTrustedProxies(cfg.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("trusted proxies: %w", err)
 	}
@@ -112,7 +112,7 @@ func New(cfg Config) (*Server, error) {
 	s.bearerRoutes = make(map[string]bool)
 	for _, r := range s.routes {
 		methods := []string{r.method}
-		if r.method == http.MethodGet { // net/http leaves out the body (RFC 9110 §9.3.2)
+		if r.method == http.MethodGet { // net/http omits the body (RFC 9110 §9.3.2)
 			methods = append(methods, http.MethodHead)
 		}
 		for _, m := range methods {
