@@ -16,10 +16,10 @@ import (
 	"countersign/store"
 )
 
-// consent takes the version of the disclosure that was shown; a client that
-// names none shows the English one.
+// consent records consent to the version of the disclosure in the request. Without a version it is the English
+// disclosure.
 func (s *signingHandler) consent(c *gin.Context, l signerLink, o *object) error {
-	var shown *models.Disclosure // nil: the one that the signing context gives without being asked for a language
+	var shown *models.Disclosure // nil: the disclosure of a signing context without a requested language
 	if version := o.optStr("version"); version != nil {
 		named, ok := models.DisclosureOf(*version)
 		if shown = &named; !ok {
@@ -46,8 +46,8 @@ func (s *signingHandler) consent(c *gin.Context, l signerLink, o *object) error 
 	}))
 }
 
-// The bounds of the body of a sign request, in bytes: of all, beside the fields, and for each field, whose text can be
-// escaped or whose picture is in base64.
+// The limits of the body of a sign request, in bytes: for the whole body, for everything except the fields, and for
+// each field, whose text can be escaped or whose picture is in base64.
 const (
 	maxSign        = 12 << 20
 	besideFields   = 64 << 10
@@ -55,7 +55,7 @@ const (
 	maxSignPicture = picture.MaxBytes/3*4 + 1<<10
 )
 
-// signLimit returns how large the body of a sign request may be for a signer's fields.
+// signLimit returns the maximum size of a sign request's body for a signer's fields.
 func signLimit(mine map[uuid.UUID]models.FieldType) int64 {
 	limit := int64(besideFields)
 	for _, t := range mine {
@@ -97,7 +97,7 @@ func (s *signingHandler) sign(c *gin.Context, l signerLink) error {
 	return err
 }
 
-// readSubmission reads the values of a link that may sign now.
+// readSubmission reads the values in a request, for a link that can sign now.
 func (s *signingHandler) readSubmission(c *gin.Context, l signerLink, e *models.Envelope) (models.Submission, error) {
 	mine, earlier, err := s.fieldsToSign(c, l, e)
 	if err != nil {
@@ -117,9 +117,9 @@ func (s *signingHandler) readSubmission(c *gin.Context, l signerLink, e *models.
 	return sub, nil
 }
 
-// fieldsToSign are the fields of a link that may sign now, so that nothing of a
-// request is worked on for one that may not; and the values of earlier signers that
-// decide which of them are shown.
+// fieldsToSign returns the types of the fields of a link that can sign now, and the values of earlier signers that
+// decide which of the fields are visible. It returns an error for any other link, so that the request is not processed
+// further.
 func (s *signingHandler) fieldsToSign(c *gin.Context, l signerLink, e *models.Envelope) (map[uuid.UUID]models.FieldType, map[string]string, error) {
 	if err := e.CheckSign(s.signerContext(c, l), l.Link); err != nil {
 		return nil, nil, err
@@ -137,9 +137,8 @@ func (s *signingHandler) fieldsToSign(c *gin.Context, l signerLink, e *models.En
 	return mine, earlier, nil
 }
 
-// submission reads a sign request: texts must be drawable; pictures are decoded,
-// checked and re-encoded, one for each of the signer's fields that takes one.
-// What is given for another field is refused when it is signed.
+// submission reads a sign request. Texts must be drawable. Pictures are decoded, checked and re-encoded, one for each
+// of the signer's fields that accepts a picture. Signing rejects values for other fields.
 func submission(o *object, mine map[uuid.UUID]models.FieldType, check checkPicture) models.Submission {
 	sub := models.Submission{FontLabel: o.optStr("fontLabel"), Shown: o.optStr("shown"), TimeZone: o.optStr("timeZone")}
 	if sub.Shown != nil && !models.IsDigest(*sub.Shown) {
@@ -168,18 +167,18 @@ func submission(o *object, mine map[uuid.UUID]models.FieldType, check checkPictu
 	return sub
 }
 
-// undecodedPicture replaces a picture that is rejected without being decoded.
+// undecodedPicture replaces a picture that is rejected without decoding.
 var undecodedPicture = []byte{0}
 
 // checkPicture is Pictures.Check.
 type checkPicture func([]byte) (picture.Picture, error)
 
-// pictureChecker checks the pictures of a submission, each when there is memory for it.
+// pictureChecker checks the pictures of a submission, each once memory is available for it.
 type pictureChecker struct {
-	ctx      context.Context //nolint:containedctx // of the request
+	ctx      context.Context //nolint:containedctx // the request's context
 	shared   *shared
 	pictures picture.Checker
-	err      error // there was no memory
+	err      error // no memory was available
 }
 
 func (p *pictureChecker) check(b []byte) (picture.Picture, error) {
@@ -195,7 +194,8 @@ func (p *pictureChecker) check(b []byte) (picture.Picture, error) {
 	return p.pictures.Check(b)
 }
 
-// decodePicture returns a picture in base64, checked, and the bytes that it takes in a sealed document.
+// decodePicture decodes and checks a picture in base64. It returns the picture and its size in a sealed document, in
+// bytes.
 func decodePicture(check checkPicture, f *object, b64 string) (png []byte, size int) {
 	const name = "signatureImageBase64"
 	b64 = strings.TrimPrefix(b64, "data:image/png;base64,")
@@ -239,13 +239,13 @@ func (s *signingHandler) pageView(c *gin.Context, l signerLink, o *object) error
 	}, noContent)
 }
 
-// linkedEnvelope loads the envelope of a signing link.
+// linkedEnvelope returns the envelope of a signing link.
 func (s *signingHandler) linkedEnvelope(c *gin.Context, l signerLink) (*models.Envelope, error) {
 	e, err := s.store.Envelope(c.Request.Context(), l.App, l.EnvelopeID)
 	return e, notFoundAsInvalidLink(err)
 }
 
-// delegate transfers the signer's task to another person, who is invited; the link ends.
+// delegate assigns the envelope to another person, who is invited. The signer's link ends.
 func (s *signingHandler) delegate(c *gin.Context, l signerLink, o *object) error {
 	in := s.envelopes.replacementInput(o)
 	if err := o.err(); err != nil {
@@ -257,7 +257,7 @@ func (s *signingHandler) delegate(c *gin.Context, l signerLink, o *object) error
 	}, noContent)
 }
 
-// changeSigned does one thing to the envelope of a signing link and answers with view.
+// changeSigned applies one change to the envelope of a signing link and responds with view.
 func (s *signingHandler) changeSigned(c *gin.Context, l signerLink, do func(*models.Envelope) error, view func(*models.Envelope) (*store.StoredResponse, error)) error {
 	return notFoundAsInvalidLink(command(s.subject, c, func(st signingStore) (*models.Envelope, error) {
 		return st.Change(c.Request.Context(), l.App, l.EnvelopeID, do)

@@ -19,7 +19,7 @@ import (
 	"countersign/store/blob"
 )
 
-// attachmentView is a file that a signer gave.
+// attachmentView is a file that a signer attached.
 type attachmentView struct {
 	AttachmentID uuid.UUID `json:"attachmentId"`
 	FieldID      uuid.UUID `json:"fieldId"`
@@ -33,12 +33,12 @@ func viewAttachment(a *models.Attachment) attachmentView {
 	return attachmentView{a.ID, a.FieldID, a.Name, a.MimeType, a.Size, a.SHA256}
 }
 
-// hasAttachments reports whether a field of e takes an attachment.
+// hasAttachments reports whether e has an attachment field.
 func hasAttachments(e *models.Envelope) bool {
 	return slices.ContainsFunc(e.Fields, func(f *models.Field) bool { return f.Type == models.FieldAttachment })
 }
 
-// attach takes a file for one of the signer's fields.
+// attach adds a file to one of the signer's attachment fields.
 func (s *signingHandler) attach(c *gin.Context, l signerLink) error {
 	ctx := c.Request.Context()
 	before, err := s.linkedEnvelope(c, l)
@@ -94,7 +94,7 @@ func (s *signingHandler) attach(c *gin.Context, l signerLink) error {
 	return notFoundAsInvalidLink(err)
 }
 
-// attachmentRequest reads the parts beside the file.
+// attachmentRequest reads the parts of the request other than the file.
 func attachmentRequest(in *parts) (field uuid.UUID, err error) {
 	o, err := in.object()
 	if err != nil {
@@ -144,10 +144,10 @@ func (s *signingHandler) examineAttachment(c *gin.Context, u *upload) (models.At
 	return in, nil
 }
 
-// maxAttachmentPages bounds the pages of a PDF that is attached.
+// maxAttachmentPages is the maximum number of pages of an attached PDF.
 const maxAttachmentPages = 500
 
-// reencode replaces a picture in its temporary file, when its turn has come.
+// reencode replaces a picture in its temporary file by its re-encoded form, within the concurrency limit.
 func (s *signingHandler) reencode(ctx context.Context, u *upload) error {
 	done, err := s.admissions.Acquire(ctx, 1, 0)
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *signingHandler) reencode(ctx context.Context, u *upload) error {
 	return u.replace(b)
 }
 
-// detach removes a file that the signer has not signed with.
+// detach removes a file that is not part of a signature.
 func (s *signingHandler) detach(c *gin.Context, l signerLink) error {
 	id, err := pathID(c, "aid")
 	if err != nil {
@@ -194,14 +194,14 @@ func (s *signingHandler) detach(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	if !removed { // signed with it concurrently: the file is evidence now
+	if !removed { // signed concurrently: the file is evidence now
 		return models.ErrNotFound
 	}
 	s.uploads.discardBlob(c, a.BlobKey)
 	return answerNothing(c)
 }
 
-// signingAttachment sends a signer a file: their own, or one of a signer who has signed.
+// signingAttachment sends a file to a signer: the signer's own, or one that is part of a signature.
 func (s *signingHandler) signingAttachment(c *gin.Context, l signerLink) error {
 	e, err := s.confirmedReading(c, l)
 	if err != nil {
@@ -210,7 +210,7 @@ func (s *signingHandler) signingAttachment(c *gin.Context, l signerLink) error {
 	return s.sendAttachment(c, e, func(a *models.Attachment) bool { return a.Used || a.SignerID == l.SignerID })
 }
 
-// getAttachment gives the owner a file that somebody has signed with.
+// getAttachment sends the owner a file that is part of a signature.
 func (s *signingHandler) getAttachment(c *gin.Context, _ caller, e *models.Envelope) error {
 	return s.sendAttachment(c, e, func(a *models.Attachment) bool { return a.Used })
 }

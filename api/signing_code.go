@@ -16,11 +16,11 @@ import (
 	"countersign/store"
 )
 
-// codeLimit bounds how long a signer waits for a code to be handed to the mail server.
+// codeLimit is how long a signer waits while the mail server accepts a code.
 const codeLimit = 20 * time.Second
 
-// requestCode makes a code and sends it while the signer waits: a code that
-// cannot be sent now is of no use later.
+// requestCode creates a code and sends it while the signer waits, because a code that cannot be sent now is useless
+// later.
 func (s *signingHandler) requestCode(c *gin.Context, l signerLink) error {
 	code, err := s.codes.New()
 	if err != nil {
@@ -119,8 +119,8 @@ func (s *signingHandler) verifyCode(c *gin.Context, l signerLink, o *object) err
 		})
 		return out, err
 	}, func(out changeResult[bool]) (*store.StoredResponse, error) {
-		if !out.made || bind { // a refusal, or a response with a token
-			return nil, nil //nolint:nilnil // not stored: answered below
+		if !out.made || bind { // a rejected code, or a response with a token
+			return nil, nil //nolint:nilnil // not stored: the response follows below
 		}
 		return inJSON(http.StatusOK, gin.H{"verified": true})
 	})

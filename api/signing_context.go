@@ -55,7 +55,7 @@ type laterView struct {
 	placeView
 }
 
-// laterFields are the fields of the other signers who have not acted, in the order of the fields.
+// laterFields returns the fields of the other signers who have not acted, in the order of the fields.
 func laterFields(e *models.Envelope, signer *models.Signer) (out []laterView) {
 	for _, f := range e.Fields {
 		if other := e.Signer(f.SignerID); other != nil && other != signer && !other.HasActed() {
@@ -73,7 +73,7 @@ type contextDoc struct {
 	Size       int64            `json:"size"`
 	SHA256     string           `json:"sha256"`
 	Pages      []models.PageRun `json:"pages"`
-	// Changes says how the presented file differs from the upload.
+	// Changes are the differences between the presented file and the upload.
 	Changes []changeView `json:"changes,omitempty"`
 }
 
@@ -83,7 +83,7 @@ type consentView struct {
 	Text     string `json:"text"`
 }
 
-// maxLanguage bounds a language tag, in characters.
+// maxLanguage is the maximum length of a language tag, in characters.
 const maxLanguage = 100
 
 func checkLanguage(c *gin.Context) error {
@@ -93,7 +93,8 @@ func checkLanguage(c *gin.Context) error {
 	return nil
 }
 
-// signingContext returns what the signing page needs. The first request records that the signer has opened the link.
+// signingContext responds with the data of the signing page. The first request records that the signer opened the
+// link.
 func (s *signingHandler) signingContext(c *gin.Context, l signerLink) error {
 	if err := checkLanguage(c); err != nil {
 		return err
@@ -150,7 +151,7 @@ func (s *signingHandler) signingContext(c *gin.Context, l signerLink) error {
 	return answer(c, http.StatusOK, v)
 }
 
-// viewContext returns what the signing page shows to a signer. Only a verified client gets values.
+// viewContext returns the data of the signing page for a signer. Only a verified client receives values.
 func (s *signingHandler) viewContext(c *gin.Context, chosen models.Settings, e *models.Envelope, signer *models.Signer, confirmed bool) (contextView, error) {
 	ctx := c.Request.Context()
 	shown := signer.Disclosure(cmp.Or(c.Query("language"), signer.Language))
@@ -180,7 +181,7 @@ func (s *signingHandler) viewContext(c *gin.Context, chosen models.Settings, e *
 	return v, s.contextFields(c, &v, e, signer, confirmed)
 }
 
-// senderSettings are what holds for the sender of an envelope of the app with an id.
+// senderSettings returns the settings in effect for the sender of an envelope of the app with an id.
 func (s *signingHandler) senderSettings(c *gin.Context, id uuid.UUID, e *models.Envelope) (models.Settings, error) {
 	app, err := s.store.App(c.Request.Context(), id)
 	if err != nil {
@@ -195,7 +196,7 @@ func contextDocs(e *models.Envelope) []contextDoc {
 	})
 }
 
-// signingLogo gives the page of a signer the sender's logo, also when the link signs no more.
+// signingLogo sends the sender's logo to the signing page, also if the link can no longer sign.
 func (s *signingHandler) signingLogo(c *gin.Context, l signerLink) error {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {

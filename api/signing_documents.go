@@ -8,7 +8,7 @@ import (
 	"countersign/models"
 )
 
-// readableEnvelope loads the envelope of a link that may be read by its holder.
+// readableEnvelope returns the envelope of a link whose holder may read it.
 func (s *signingHandler) readableEnvelope(c *gin.Context, l signerLink) (*models.Envelope, error) {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
@@ -18,7 +18,7 @@ func (s *signingHandler) readableEnvelope(c *gin.Context, l signerLink) (*models
 	return e, err
 }
 
-// readEnvelope loads the envelope of a link whose client may read its documents.
+// readEnvelope returns the envelope of a link whose client may read its documents.
 func (s *signingHandler) readEnvelope(c *gin.Context, l signerLink, entries bool) (*models.Envelope, error) {
 	if entries || s.codeBeforeReading {
 		return s.confirmedReading(c, l)

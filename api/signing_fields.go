@@ -42,12 +42,12 @@ func (s *signingHandler) contextFields(c *gin.Context, v *contextView, e *models
 	return err
 }
 
-// conditionValues are the values of earlier signers that the conditions of a signer's
-// fields compare; nil if they compare none.
+// conditionValues returns the values of earlier signers that the conditions of a signer's fields compare; nil if the
+// conditions compare no values.
 func (s *signingHandler) conditionValues(c *gin.Context, e *models.Envelope, signer uuid.UUID) (map[string]string, error) {
 	names := e.EarlierNames(signer)
 	if len(names) == 0 {
-		return nil, nil //nolint:nilnil // nothing is compared
+		return nil, nil //nolint:nilnil // no condition compares values
 	}
 	values, err := s.store.ValuesWithoutPictures(c.Request.Context(), e)
 	if err != nil {

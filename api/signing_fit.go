@@ -10,10 +10,11 @@ import (
 	"countersign/models"
 )
 
-// maxFitChecks is how many texts are checked at once: a person types into one field, which may have namesakes.
+// maxFitChecks is the maximum number of texts in a request: a signer types into one field, and other fields can share
+// its name.
 const maxFitChecks = 20
 
-// checkFit reports which texts would not fit into their fields, for the page on which a signer types them.
+// checkFit reports which texts do not fit into their fields, while a signer types them into the signing page.
 func (s *signingHandler) checkFit(c *gin.Context, l signerLink, o *object) error {
 	texts := make(map[uuid.UUID]string)
 	for _, f := range o.objects("fields", 1, maxFitChecks) {

@@ -26,7 +26,7 @@ type signingHandler struct {
 	codeBeforeReading bool
 }
 
-// signingStore is what signingHandler needs of the store.
+// signingStore contains the store methods that signingHandler uses.
 type signingStore interface {
 	App(ctx context.Context, id uuid.UUID) (*models.App, error)
 	Attachments(ctx context.Context, envelope uuid.UUID) ([]*models.Attachment, error)
@@ -41,7 +41,7 @@ type signingStore interface {
 	ValuesWithoutPictures(ctx context.Context, e *models.Envelope) ([]models.FieldValue, error)
 }
 
-// Mailer sends one-time codes by mail.
+// Mailer sends one-time codes by email.
 type Mailer interface {
 	Send(ctx context.Context, m notify.Mail) error
 	MessageID(parts ...string) string

@@ -33,8 +33,8 @@ type outcomeDocument struct {
 	PageCount int    `json:"pageCount"`
 }
 
-// outcome returns the result to the holder of a link, even a spent, closed or expired one. The client that signed gets
-// its receipt again.
+// outcome responds with the result to the holder of a link, even a used, closed or expired one. The client that signed
+// gets its receipt again.
 func (s *signingHandler) outcome(c *gin.Context, l signerLink) error {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {

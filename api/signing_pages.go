@@ -9,7 +9,7 @@ import (
 	"countersign/models"
 )
 
-// signingPage sends a picture of a page, and notes for the record that it was delivered.
+// signingPage sends a picture of a page, and records that it was delivered.
 func (s *signingHandler) signingPage(c *gin.Context, l signerLink) error {
 	level, err := pageLevel(c)
 	if err != nil {
@@ -47,7 +47,8 @@ func (s *signingHandler) sendPageToSigner(c *gin.Context, l signerLink, level in
 	})
 }
 
-// deliveredPage returns the best picture of a page that was delivered to the holder of a link; nil: none was.
+// deliveredPage returns the best picture of a page that was delivered to the holder of a link; nil if no picture was
+// delivered.
 func (s *signingHandler) deliveredPage(c *gin.Context, l signerLink, document uuid.UUID, page int) (*models.Appearance, error) {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
@@ -55,11 +56,11 @@ func (s *signingHandler) deliveredPage(c *gin.Context, l signerLink, document uu
 	}
 	signer, d := e.Signer(l.SignerID), e.Document(document)
 	if signer == nil || d == nil {
-		return nil, nil //nolint:nilnil // none was
+		return nil, nil //nolint:nilnil // no picture was delivered
 	}
 	level := signer.DeliveredLevel(document, page)
 	if level == models.TextLevel {
-		return nil, nil //nolint:nilnil // none was
+		return nil, nil //nolint:nilnil // no picture was delivered
 	}
 	p, err := s.pages.store.PageFile(c.Request.Context(), d.Presented().BlobKey, e.AppearanceProfile, page, level)
 	if err != nil || p == nil {

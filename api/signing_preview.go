@@ -8,8 +8,8 @@ import (
 	"countersign/models"
 )
 
-// preview returns what the signing page of a draft's recipient will show. Nothing is recorded, and no link exists that could
-// sign: the pages of the documents come from the routes of the envelope.
+// preview returns the data of the signing page for a recipient of a draft. Nothing is recorded, and no link exists
+// that could sign. The pages of the documents come from the routes of the envelope.
 func (s *signingHandler) preview(c *gin.Context, app caller, e *models.Envelope) error {
 	if err := checkLanguage(c); err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 	"countersign/models"
 )
 
-// A signer's session ties the confirmation of a one-time code to the client that
-// confirmed it. Its token comes as a cookie or in this header.
+// A signer's session binds the confirmation of a one-time code to the client that confirmed it. The client sends its
+// token as a cookie or in this header.
 const (
 	sessionHeader   = "X-Signer-Session"
 	sessionCookie   = "countersign-signer-"
@@ -23,7 +23,7 @@ const (
 	maxSessionToken = 100
 )
 
-// signerContext is who makes a request of a signing link, with the session that it shows.
+// signerContext describes the client of a signing link for the audit trail, with its session.
 func (s *signingHandler) signerContext(c *gin.Context, l signerLink) models.ActionContext {
 	act := s.actionContext(c, models.SignerActor(l.SignerID))
 	token := c.GetHeader(sessionHeader)
@@ -61,7 +61,7 @@ func (s *signingHandler) setSessionCookie(c *gin.Context, l signerLink, token st
 	http.SetCookie(c.Writer, cookie)
 }
 
-// codeView is what a page shows of the state of a one-time code.
+// codeView is the state of a one-time code on the signing page.
 type codeView struct {
 	LiveUntil     *time.Time `json:"liveUntil"`
 	TriesLeft     *int       `json:"triesLeft"`

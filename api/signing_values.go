@@ -24,8 +24,8 @@ type filledView struct {
 	Value      *string         `json:"value"`   // null for a picture
 	Picture    *string         `json:"picture"` // its SHA-256; null for a text
 	SignedAt   *time.Time      `json:"signedAt"`
-	Attachment *attachmentView `json:"attachment,omitempty"` // the file, where Value is its name
-	// For envelopes that use more than the interface knows:
+	Attachment *attachmentView `json:"attachment,omitempty"` // the file whose name is Value
+	// Only for envelopes that use more than the original interface has:
 	Name   string `json:"name,omitempty"`
 	Label  string `json:"label,omitempty"`
 	Group  string `json:"group,omitempty"`
@@ -88,14 +88,14 @@ func (s *signingHandler) filledFields(ctx context.Context, e *models.Envelope) (
 	return out, nil
 }
 
-// changedValues is the refusal of a signature for values that are not all by
-// now, with all of them. What it shows is noted as shown.
+// changedValues returns the error for a signature based on outdated values, with all current values. It records that
+// these were displayed.
 func (s *signingHandler) changedValues(c *gin.Context, l signerLink) error {
-	ctx := c.Request.Context() // no part of what the request asked for: it is refused, and can be sent again
+	ctx := c.Request.Context() // recorded outside the requested change, which is rejected and can be retried
 	e, err := s.store.Change(ctx, l.App, l.EnvelopeID, func(e *models.Envelope) error {
 		act := s.signerContext(c, l)
 		if err := e.CheckSign(act, l.Link); err != nil {
-			return err // signed, or closed, since
+			return err // signed or closed concurrently
 		}
 		_, err := e.RecordShown(act, l.Link)
 		return err
@@ -112,7 +112,7 @@ func (s *signingHandler) changedValues(c *gin.Context, l signerLink) error {
 	return &refused
 }
 
-// shown returns cheaply whether anybody has signed since.
+// shown responds with the digest of the current values, which reveals at low cost whether another signer has signed.
 func (s *signingHandler) shown(c *gin.Context, l signerLink) error {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
@@ -133,7 +133,7 @@ func (s *signingHandler) shown(c *gin.Context, l signerLink) error {
 	return answer(c, http.StatusOK, gin.H{"shown": now.Digest})
 }
 
-// signingPicture returns a picture that a signer signed with.
+// signingPicture sends a picture that is part of a signature.
 func (s *signingHandler) signingPicture(c *gin.Context, l signerLink) error {
 	e, err := s.confirmedReading(c, l)
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *signingHandler) signingPicture(c *gin.Context, l signerLink) error {
 	return models.ErrNotFound
 }
 
-// confirmedReading loads the envelope of a link whose client is confirmed.
+// confirmedReading returns the envelope of a link whose client is confirmed.
 func (s *signingHandler) confirmedReading(c *gin.Context, l signerLink) (*models.Envelope, error) {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
@@ -167,7 +167,7 @@ func (s *signingHandler) confirmedReading(c *gin.Context, l signerLink) (*models
 	return e, err
 }
 
-// sendReadingCopy streams a document with the values of those who have signed.
+// sendReadingCopy streams a document with the values of all signers who have signed.
 func (s *signingHandler) sendReadingCopy(c *gin.Context, e *models.Envelope, d *models.Document) error {
 	ctx := c.Request.Context()
 	now, err := e.Shown()

@@ -10,14 +10,14 @@ import (
 	"countersign/store"
 )
 
-// seesTemplate reports whether the caller may read a template and use it: a template for
-// all tenants belongs to each of them.
+// seesTemplate reports whether the caller may read and use a template. A template for all tenants belongs to each of
+// them.
 func (c caller) seesTemplate(t *models.Template) bool {
 	return t.TenantID == "" || c.CheckTenant(t.TenantID) == nil
 }
 
-// checkTemplate refuses a change of a template that is not the caller's, or that was changed
-// since the caller read it.
+// checkTemplate rejects a change of a template that does not belong to the caller, or that changed since the caller
+// read it.
 func checkTemplate(c *gin.Context, app caller, t *models.Template) error {
 	if !app.seesTemplate(t) {
 		return models.ErrNotFound
@@ -28,7 +28,7 @@ func checkTemplate(c *gin.Context, app caller, t *models.Template) error {
 	return checkTag(c, templateTag(t), "The template has changed. Reload it and try again.")
 }
 
-// callerTemplate loads a version of the template that the path names; 0 is the newest.
+// callerTemplate returns a version of the template that the path names; 0 is the newest.
 func (s *templateHandler) callerTemplate(c *gin.Context, app caller, version int) (*models.LoadedTemplate, error) {
 	t, err := s.store.Template(c.Request.Context(), app.ID, checkedID(c, "id"), version)
 	if err == nil && !app.seesTemplate(&t.Template) {
@@ -56,7 +56,7 @@ func (s *templateHandler) getTemplate(c *gin.Context, app caller) error {
 	return answer(c, http.StatusOK, viewTemplateVersion(t))
 }
 
-// listTemplates answers with a page of templates, newest first.
+// listTemplates responds with a page of templates, newest first.
 func (s *templateHandler) listTemplates(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	f := store.TemplateFilter{
@@ -80,8 +80,8 @@ func (s *templateHandler) listTemplates(c *gin.Context, app caller) error {
 	return answerCursorList(c, viewEach(found, viewTemplate), next)
 }
 
-// templateDocument streams the first document of a version, or the one that documentId
-// names: the file that was uploaded, or the one that people read.
+// templateDocument streams the first document of a version, or the one of documentId: the uploaded or the prepared
+// file.
 func (s *templateHandler) templateDocument(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	version, id, kind := versionQuery(c, p), queryID(c, p, "documentId"), models.DocumentOriginal
@@ -115,7 +115,7 @@ func (s *templateHandler) templateDocument(c *gin.Context, app caller) error {
 	return models.ErrNotFound
 }
 
-// checkTemplateFiles refuses to read the files of an archived template.
+// checkTemplateFiles rejects reading the files of an archived template.
 func checkTemplateFiles(t *models.LoadedTemplate) error {
 	if t.ArchivedAt != nil {
 		return models.Refuse(models.KindGone, "template_archived", "The template is archived; its files are kept only for the envelopes that were created from it.")
@@ -123,7 +123,7 @@ func checkTemplateFiles(t *models.LoadedTemplate) error {
 	return nil
 }
 
-// templateHolder is an envelope with the documents of a template, for what reads files of envelopes.
+// templateHolder returns an envelope with the documents of a template, for functions that read the files of envelopes.
 func templateHolder(app caller, t *models.LoadedTemplate) *models.Envelope {
 	holder := &models.Envelope{AppID: app.ID}
 	for _, d := range t.Documents {

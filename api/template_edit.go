@@ -11,7 +11,7 @@ import (
 	"countersign/store"
 )
 
-// contentMembers are what of a template makes a new version when it is edited.
+// contentMembers are the members of a template whose edit creates a new version.
 var contentMembers = []string{"subject", "message", "expiresInDays", "reminderHours", "metadata", "roles", "fields", "documents", "documentOptions"}
 
 // patchTemplate edits a template. A change of the content of new envelopes creates a new version.
@@ -80,7 +80,7 @@ func (s *templateHandler) patchTemplate(c *gin.Context, app caller) error {
 	return s.afterExamining(c, draft, err)
 }
 
-// edited is the version that an edit makes of the one before; nil if it changes no content.
+// edited returns the version that an edit creates from the previous one; nil if it changes no content.
 func (s *templateHandler) edited(c *gin.Context, app caller, o *object, file *upload, seen *models.LoadedTemplate) (*templateDraft, error) {
 	if file == nil && !slices.ContainsFunc(contentMembers, o.has) {
 		return nil, o.err()

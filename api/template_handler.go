@@ -19,7 +19,7 @@ type templateHandler struct {
 	pages     *pageFiles
 }
 
-// templateStore is what templateHandler needs of the store.
+// templateStore contains the store methods that templateHandler uses.
 type templateStore interface {
 	ArchiveTemplate(ctx context.Context, app, id uuid.UUID, check func(*models.Template) error) (blobKeys []string, err error)
 	ChangeTemplate(ctx context.Context, app, id uuid.UUID, fn func(*models.LoadedTemplate) error) (*models.LoadedTemplate, error)

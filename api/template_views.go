@@ -11,7 +11,7 @@ import (
 	"countersign/models"
 )
 
-// templateView is a template as lists show it.
+// templateView is a template in a list.
 type templateView struct {
 	ID         uuid.UUID  `json:"id"`
 	TenantID   *string    `json:"tenantId"` // null: all tenants
@@ -52,14 +52,14 @@ type templateRoleView struct {
 	Kind            models.RecipientKind `json:"kind"`
 	RoutingOrder    int                  `json:"routingOrder"`
 	AuthMethod      models.AuthMethod    `json:"authMethod"`
-	Language        *string              `json:"language"` // null: the tenant's
+	Language        *string              `json:"language"` // null: the tenant's language
 	AllowDelegation bool                 `json:"allowDelegation"`
 	Notify          bool                 `json:"notify"`
 	WitnessFor      *string              `json:"witnessFor"`
 }
 
 type templateFieldView struct {
-	DocumentID *uuid.UUID       `json:"documentId"` // null: the first document that there will be
+	DocumentID *uuid.UUID       `json:"documentId"` // null: the first document of the envelope
 	Role       string           `json:"role"`
 	Type       models.FieldType `json:"type"`
 	placeView
@@ -127,7 +127,7 @@ func viewVersion(n *models.TemplateVersion) versionView {
 	return versionView{n.Number, n.CreatedBy, n.CreatedAt.UTC()}
 }
 
-// templateTag names the state of a template that an answer shows.
+// templateTag returns the tag of a template's state.
 func templateTag(t *models.Template) string {
 	return fmt.Sprintf(`"%d-%d"`, t.Version, t.UpdatedAt.UnixMicro())
 }

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	verifyPerMinute = 30 // and address
-	verifyPatience  = 3  // times the processor time: the processors have other work
+	verifyPerMinute = 30 // per minute and address
+	verifyPatience  = 3  // multiple of the processor time, because the processors have other work
 )
 
 // countVerification rejects a client that has verified too many documents recently.
@@ -28,7 +28,7 @@ func (s *verifyHandler) countVerification(c *gin.Context) error {
 	return s.newAttempts("verify:"+callerNetwork(c), rateWindow, verifyPerMinute).count(c, tooManyTries)
 }
 
-// verify examines a PDF, given raw or as the part "file", and keeps nothing of it.
+// verify examines a PDF, sent raw or as the part "file", and stores nothing.
 func (s *verifyHandler) verify(c *gin.Context) error {
 	u, err := s.receiveSealed(c)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *verifyHandler) examineSealed(ctx context.Context, f io.ReaderAt, size i
 	}
 	_, refused := errors.AsType[*refusal.Error](err)
 	switch {
-	case errors.Is(err, context.DeadlineExceeded) && s.admission.Validators == nil: // nothing else bounds it
+	case errors.Is(err, context.DeadlineExceeded) && s.admission.Validators == nil: // no other limit applies
 		return nil, models.Refuse(models.KindInvalid, "file_too_complex", "The file could not be examined within %s.", verifyPatience*verify.ExaminationTime(size))
 	case refused:
 		return nil, models.Refuse(models.KindInvalid, "file_too_complex", "The file is too complex to be examined.")
@@ -78,8 +78,8 @@ func (s *verifyHandler) examineSealed(ctx context.Context, f io.ReaderAt, size i
 	return found, nil
 }
 
-// trustPolicy is whom a verdict trusts: this installation's own sealing certificates
-// and record keys, and whom the settings name.
+// trustPolicy returns the trust of a verdict: this installation's own sealing certificates and record keys, and the
+// trust anchors in the settings.
 func (s *verifyHandler) trustPolicy(ctx context.Context) (trust.Policy, error) {
 	p, err := s.store.Trust(ctx)
 	if err != nil {
@@ -95,8 +95,7 @@ func (s *verifyHandler) trustPolicy(ctx context.Context) (trust.Policy, error) {
 	return p, nil
 }
 
-// receiveSealed takes the file of a request, given raw or as the part "file". The
-// caller discards it.
+// receiveSealed receives the file of a request, sent raw or as the part "file". The caller discards it.
 func (s *verifyHandler) receiveSealed(c *gin.Context) (u *upload, err error) {
 	limit := s.uploadLimit + besideOriginal
 	t, _, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
@@ -121,13 +120,13 @@ func (s *verifyHandler) receiveSealed(c *gin.Context) (u *upload, err error) {
 	return u, nil
 }
 
-// compareWithRecord compares a document that is sealed here with the database's record of its envelope. For other
-// documents it looks nothing up, because their content is untrusted.
+// compareWithRecord compares a document that was sealed here with the database's record of its envelope. It looks up
+// nothing for other documents, because their content is untrusted.
 func (s *verifyHandler) compareWithRecord(ctx context.Context, r *verify.Report) error {
 	if r.Verdict != verify.VerdictValid && r.Verdict != verify.VerdictAltered {
 		return nil
 	}
-	envelope, _ := uuid.Parse(r.EnvelopeID) // an id that is none is the zero id, which no envelope has
+	envelope, _ := uuid.Parse(r.EnvelopeID) // an invalid id becomes the zero id, which no envelope has
 	document, _ := uuid.Parse(r.DocumentID)
 	rec, err := s.store.SealRecord(ctx, envelope, document, r.Events)
 	if isNotFound(err) {

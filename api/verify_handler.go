@@ -10,16 +10,16 @@ import (
 	"countersign/store"
 )
 
-// verifyHandler judges sealed documents.
+// verifyHandler verifies sealed documents.
 type verifyHandler struct {
 	subject[verifyStore]
 
-	trust         trust.Policy // beside this installation's own certificates and keys
-	verifications *limit.Limit // how many documents are verified at a time
+	trust         trust.Policy // in addition to this installation's own certificates and keys
+	verifications *limit.Limit // concurrent verifications
 	renderer      PageRenderer
 }
 
-// verifyStore is what verifyHandler needs of the store.
+// verifyStore contains the store methods that verifyHandler uses.
 type verifyStore interface {
 	SealRecord(ctx context.Context, envelope, document uuid.UUID, event int) (*store.SealRecord, error)
 	Trust(ctx context.Context) (trust.Policy, error)

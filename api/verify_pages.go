@@ -20,19 +20,19 @@ import (
 	"countersign/seal/verify"
 )
 
-// verifyPagesPerMinute bounds the pages of verified documents that an address is shown.
+// verifyPagesPerMinute is the maximum number of rendered pages of verified documents per minute and address.
 const verifyPagesPerMinute = 120
 
-// countVerifiedPage refuses who has had too many pages of verified documents rendered lately.
+// countVerifiedPage rejects a client for which too many pages of verified documents were rendered recently.
 func (s *verifyHandler) countVerifiedPage(c *gin.Context) error {
 	return s.newAttempts("verify-page:"+callerNetwork(c), rateWindow, verifyPagesPerMinute).count(c, tooManyTries)
 }
 
-// errDiffers is the answer where a page does not look as the record says.
+// errDiffers is the error for a page whose appearance differs from the record.
 var errDiffers = models.Refuse(models.KindUnprocessable, "appearance_differs", "The page does not look as the seal record says.")
 
-// verifyPage renders a page of a sealed PDF as its signers were shown it, and compares it with the seal record. It keeps
-// nothing.
+// verifyPage renders a page of a sealed PDF as it was displayed to the signers, and compares it with the seal record.
+// It stores nothing.
 func (s *verifyHandler) verifyPage(c *gin.Context) error {
 	if err := checkQuery(c); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (s *verifyHandler) verifyPage(c *gin.Context) error {
 	return nil
 }
 
-// shownPages reads what a sealed PDF says of the pages that its signers were shown.
+// shownPages returns the record in a sealed PDF of the pages that were displayed to its signers.
 func (s *verifyHandler) shownPages(ctx context.Context, u *upload) (*manifest.Appearance, error) {
 	done, err := acquire(ctx, s.verifications, 1, cmp.Or(s.queueWait, verifyWait), "Too many documents are being verified")
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *verifyHandler) shownPages(ctx context.Context, u *upload) (*manifest.Ap
 	return report.Record.Appearance, nil
 }
 
-// renderShown renders a page of the file with which a sealed PDF begins.
+// renderShown renders a page of the original at the beginning of a sealed PDF.
 func (s *verifyHandler) renderShown(ctx context.Context, u *upload, shown *manifest.Appearance, page, level int) (*appearance.Encoded, error) {
 	if known := appearance.Current(); known.Number != shown.Profile.Number || known.Module != shown.Profile.Module || known.Fonts != shown.Profile.Fonts {
 		return nil, errOtherProfile

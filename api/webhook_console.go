@@ -33,7 +33,7 @@ func viewConsoleWebhook(w *models.Webhook) consoleWebhookView {
 	return v
 }
 
-// endpointRequest reads which endpoint of the app a request is about, and its body.
+// endpointRequest reads the endpoint's id and the body of a request.
 func (s *webhookHandler) endpointRequest(c *gin.Context, app caller) (uuid.UUID, *object, error) {
 	id := checkedID(c, "id")
 	if _, err := s.store.Webhook(c.Request.Context(), app.ID, id); err != nil {
@@ -43,7 +43,7 @@ func (s *webhookHandler) endpointRequest(c *gin.Context, app caller) (uuid.UUID,
 	return id, o, err
 }
 
-// createConsoleWebhook registers an endpoint, as the app itself would.
+// createConsoleWebhook registers an endpoint, as the API of applications does.
 func (s *webhookHandler) createConsoleWebhook(c *gin.Context, app caller, o *object) error {
 	return s.registerWebhook(c, app, o, asJSON(http.StatusCreated, viewConsoleWebhook))
 }
@@ -67,7 +67,7 @@ func (s *webhookHandler) updateWebhook(c *gin.Context, app caller) error {
 	return s.changeWebhook(c, app, id, store.WebhookPatch{WebhookChange: change}, asJSON(http.StatusOK, viewConsoleWebhook))
 }
 
-// setWebhookActive is the handler that pauses or resumes an endpoint.
+// setWebhookActive returns the handler that pauses or resumes an endpoint.
 func (s *webhookHandler) setWebhookActive(active bool) func(*gin.Context, caller) error {
 	return func(c *gin.Context, app caller) error {
 		return s.changeWebhook(c, app, checkedID(c, "id"), store.WebhookPatch{Active: &active}, asJSON(http.StatusOK, viewConsoleWebhook))
@@ -80,14 +80,14 @@ func (s *webhookHandler) pingWebhook(c *gin.Context, app caller) error {
 	}, asJSON(http.StatusAccepted, viewDelivery))
 }
 
-// How long two secrets of an endpoint sign, in hours.
+// The hours for which two secrets of an endpoint sign.
 const (
 	defaultOverlap = 24
 	maxOverlap     = 7 * 24
 )
 
-// rotateSecret gives the endpoint a new secret; null makes the client secret
-// sign. The old one signs beside it for overlapHours.
+// rotateSecret replaces the secret of an endpoint; null selects the client secret. The old secret also signs for
+// overlapHours.
 func (s *webhookHandler) rotateSecret(c *gin.Context, app caller) error {
 	id, o, err := s.endpointRequest(c, app)
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *webhookHandler) rotateSecret(c *gin.Context, app caller) error {
 	return s.changeWebhook(c, app, id, store.WebhookPatch{Secret: &secret, Overlap: overlap}, asJSON(http.StatusOK, viewConsoleWebhook))
 }
 
-// resendSince sends again all that failed at an endpoint since a time.
+// resendSince resends all deliveries that have failed at an endpoint since a time.
 func (s *webhookHandler) resendSince(c *gin.Context, app caller) error {
 	id, o, err := s.endpointRequest(c, app)
 	if err != nil {

@@ -58,7 +58,7 @@ func viewDeliveryIn(names store.DeliveryContext) func(*models.Delivery) delivery
 type attemptView struct {
 	Number    int       `json:"number"`
 	At        time.Time `json:"at"`
-	Status    *int      `json:"status"` // null: there was no answer
+	Status    *int      `json:"status"` // null: no response
 	LatencyMS int64     `json:"latencyMs"`
 	Error     string    `json:"error"`
 	Body      string    `json:"body"`
@@ -129,8 +129,7 @@ func (s *webhookHandler) resendDelivery(c *gin.Context, app caller) error {
 	}, asJSON(http.StatusAccepted, viewDelivery))
 }
 
-// printable shows the beginning of an endpoint's answer as text, with its tabs and
-// line breaks.
+// printable returns the beginning of an endpoint's response as text, with its tabs and line breaks.
 func printable(body []byte) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && plaintext.Hidden(r) || r == utf8.RuneError {

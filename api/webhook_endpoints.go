@@ -27,7 +27,8 @@ func viewWebhook(w *models.Webhook) webhookView {
 	return webhookView{ID: w.ID, URL: w.URL, Events: w.Events, Active: w.Active, CreatedAt: w.CreatedAt.UTC(), Include: w.Include}
 }
 
-// listWebhooks is the handler that shows all endpoints of the app, each by view, as respond writes them.
+// listWebhooks returns the handler that lists all endpoints of the app. view renders each endpoint, and respond writes
+// the list.
 func listWebhooks[V any](s *webhookHandler, view func(*models.Webhook) V, respond func(*gin.Context, []V) error) func(*gin.Context, caller) error {
 	return func(c *gin.Context, app caller) error {
 		hooks, err := s.store.Webhooks(c.Request.Context(), app.ID)
@@ -42,7 +43,7 @@ func (s *webhookHandler) createWebhook(c *gin.Context, app caller, o *object) er
 	return s.registerWebhook(c, app, o, asJSON(http.StatusCreated, viewWebhook))
 }
 
-// registerWebhook registers the endpoint that o describes, and answers with view.
+// registerWebhook registers the endpoint in o, and responds with view.
 func (s *webhookHandler) registerWebhook(c *gin.Context, app caller, o *object, view func(*models.Webhook) (*store.StoredResponse, error)) error {
 	url := o.str("url")
 	if !o.badUnder("url") {
@@ -101,7 +102,7 @@ func (s *webhookHandler) patchWebhook(c *gin.Context, app caller) error {
 	return s.changeWebhook(c, app, id, change, asJSON(http.StatusOK, viewWebhook))
 }
 
-// changeWebhook changes an endpoint, and answers with view.
+// changeWebhook changes an endpoint, and responds with view.
 func (s *webhookHandler) changeWebhook(c *gin.Context, app caller, id uuid.UUID, change store.WebhookPatch, view func(*models.Webhook) (*store.StoredResponse, error)) error {
 	err := command(s.subject, c, func(st webhookStore) (*models.Webhook, error) {
 		return st.PatchWebhook(c.Request.Context(), app.ID, id, change)
@@ -122,14 +123,14 @@ func (s *webhookHandler) deleteWebhook(c *gin.Context, app caller) error {
 	return answerNothing(c)
 }
 
-// webhookURL checks the address of an endpoint.
+// webhookURL validates the address of an endpoint.
 func (s *webhookHandler) webhookURL(o *object, url string) {
 	if err := webhook.CheckURL(url, s.allowPrivate); err != nil {
 		o.bad("url", "%s", err.Error())
 	}
 }
 
-// webhookEvents reads the events that an endpoint subscribes to, each once.
+// webhookEvents reads the events that an endpoint subscribes to, without duplicates.
 func webhookEvents(o *object) []models.EventName {
 	var events []models.EventName
 	seen := make(map[models.EventName]bool)
@@ -146,8 +147,8 @@ func webhookEvents(o *object) []models.EventName {
 	return events
 }
 
-// webhookInclude reads what an endpoint includes beyond the default body, without duplicates; an empty list if
-// nothing.
+// webhookInclude reads the optional parts of an endpoint's bodies, without duplicates; an empty list if there are
+// none.
 func webhookInclude(o *object) []models.WebhookInclude {
 	out := []models.WebhookInclude{}
 	for i, v := range o.list("include", 0, 10) {
@@ -162,10 +163,10 @@ func webhookInclude(o *object) []models.WebhookInclude {
 	return out
 }
 
-// maxSecret bounds a secret, in bytes.
+// maxSecret is the maximum length of a secret, in bytes.
 const maxSecret = 256
 
-// webhookSecret reads an optional secret; "" if there is none.
+// webhookSecret reads an optional secret; "" if it is absent.
 func webhookSecret(o *object) string {
 	secret := o.optStr("secret")
 	if secret == nil {

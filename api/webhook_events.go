@@ -21,19 +21,19 @@ import (
 const (
 	defaultEvents = 100
 	maxEvents     = 500
-	// streamPoll is how often a stream looks for new events.
+	// streamPoll is the interval at which a stream queries new events.
 	streamPoll = time.Second
-	// streamSilence is how long a stream says nothing before it sends a comment, so that proxies keep it open.
+	// streamSilence is how long a stream is idle before it sends a comment, so that proxies keep it open.
 	streamSilence = 15 * time.Second
 	// streamWrite is the time limit for a client to read one write.
 	streamWrite = 30 * time.Second
-	// streamLimit ends a stream, upon which its client comes again with its credential.
+	// streamLimit is the maximum duration of a stream. The client then reconnects with its credential.
 	streamLimit = 15 * time.Minute
-	// maxStreams is how many streams an app may have open, in each process.
+	// maxStreams is the maximum number of open streams of an app, in each process.
 	maxStreams = 20
 )
 
-// listEvents answers a page of the app's events, oldest first.
+// listEvents responds with a page of the app's events, oldest first.
 func (s *webhookHandler) listEvents(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	q := s.eventQuery(c, p, app)
@@ -80,8 +80,8 @@ func eventID(p models.Problems, name, text string) uuid.UUID {
 	return id
 }
 
-// streamEvents sends the app's events as they happen, as server-sent events: from
-// Last-Event-ID or cursor on, else from now on.
+// streamEvents sends the app's events as they happen, as server-sent events. It begins after Last-Event-ID or cursor,
+// or else with the next event.
 func (s *webhookHandler) streamEvents(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	q := s.eventQuery(c, p, app)
@@ -100,7 +100,7 @@ func (s *webhookHandler) streamEvents(c *gin.Context, app caller) error {
 		}
 	}
 	defer s.streams.close(app.ID)
-	page, err := s.store.Events(c.Request.Context(), q) // before the answer begins, so that a refusal can be one
+	page, err := s.store.Events(c.Request.Context(), q) // before the response begins, so that it can still be an error
 	if err != nil {
 		return err
 	}
@@ -112,21 +112,21 @@ func (s *webhookHandler) streamEvents(c *gin.Context, app caller) error {
 		return nil
 	}
 	if err := out.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return nil //nolint:nilerr // the client has gone
+		return nil //nolint:nilerr // the client has disconnected
 	}
 	s.logSecurityEvent(c, "stream of events opened", "app", app.ID, "after", q.After)
 	defer func() {
 		s.logSecurityEvent(c, "stream of events closed", "app", app.ID, "count", out.count, "last", out.last)
 	}()
-	// What fails from here on ends the stream: the client comes again from the last event that it got.
+	// Any further failure ends the stream: the client reconnects and continues after the last event that it received.
 	if err := s.follow(c.Request.Context(), out, q, page); err != nil && c.Request.Context().Err() == nil && !errors.Is(err, errStreamWrite) {
 		s.log.WarnContext(c.Request.Context(), "stream of events failed", "request", requestID(c), "error", err)
 	}
 	return nil
 }
 
-// follow sends page and what comes after it, until the client goes, the process
-// stops or the stream has lasted its time.
+// follow sends page and all later events, until the client disconnects, the process stops or the stream reaches its
+// maximum duration.
 func (s *webhookHandler) follow(ctx context.Context, out *eventStream, q store.EventQuery, page *store.EventPage) error {
 	defer func() { _ = out.SetWriteDeadline(time.Time{}) }() // the connection may serve other requests
 	end := time.NewTimer(s.streamLimit)
@@ -146,7 +146,7 @@ func (s *webhookHandler) follow(ctx context.Context, out *eventStream, q store.E
 			quiet = 0
 		}
 		sent = page.Cursor
-		q.After, q.Latest = page.Cursor, false // of an app that had no events yet all that come are new
+		q.After, q.Latest = page.Cursor, false // for an app without earlier events, all new events are selected
 		if !page.More {
 			select {
 			case <-ctx.Done():
@@ -181,12 +181,12 @@ type eventStream struct {
 	w   http.ResponseWriter
 	now func() time.Time
 
-	count int       // events that were sent
-	last  uuid.UUID // the last of them
+	count int       // events sent
+	last  uuid.UUID // the last event sent
 }
 
-// sendPage sends events, and an id to continue from if none were selected. An id without data is not an event for the
-// client, but updates its Last-Event-ID.
+// sendPage sends events, and an id to continue from if no events were selected. An id without data is not an event for
+// the client, but updates its Last-Event-ID.
 func (o *eventStream) sendPage(page *store.EventPage, sent uuid.UUID) error {
 	var b bytes.Buffer
 	for _, ev := range page.Events {

@@ -15,12 +15,12 @@ type webhookHandler struct {
 	subject[webhookStore]
 
 	allowPrivate bool            // endpoints at private addresses
-	streamLimit  time.Duration   // ends a stream of events
-	stopping     <-chan struct{} // closed: streams end
+	streamLimit  time.Duration   // maximum duration of an event stream
+	stopping     <-chan struct{} // event streams end when it is closed
 	streams      openStreams
 }
 
-// webhookStore is what webhookHandler needs of the store.
+// webhookStore contains the store methods that webhookHandler uses.
 type webhookStore interface {
 	CreateWebhook(ctx context.Context, app uuid.UUID, url string, events []models.EventName, secret string, include ...models.WebhookInclude) (*models.Webhook, error)
 	DeleteWebhook(ctx context.Context, app, id uuid.UUID) error
