@@ -22,7 +22,7 @@ func TestConsoleApp(t *testing.T) {
 		require.Equal(t, "Quayside", viewer.get("/v1/console/app").want(200).str("name"))
 		require.Empty(t, admin.call(http.MethodPatch, "/v1/console/app", object{"contact": ""}).want(200).str("contact"))
 		admin.call(http.MethodPatch, "/v1/console/app", object{"contact": "nobody"}).refused(400, "validation_error")
-		for _, o := range []object{{"plan": "enterprise"}, {"tenants": []string{}}} { // what an app has paid for
+		for _, o := range []object{{"plan": "enterprise"}, {"tenants": []string{}}} { // only the operator changes them
 			admin.call(http.MethodPatch, "/v1/console/app", o).refused(400, "validation_error")
 		}
 	})
@@ -46,7 +46,7 @@ func TestConsoleClientSecrets(t *testing.T) {
 		admin.post("/v1/console/client-secrets", object{"password": password, "overlapHours": 721}).refused(400, "validation_error")
 		require.Len(t, secrets(), 1)
 
-		// It is shown once, also to who repeats the request.
+		// The response contains the secret once, even for a retry.
 		key := admin.with("Idempotency-Key", "secret")
 		made := key.post("/v1/console/client-secrets", object{"password": password, "overlapHours": 2}).want(201)
 		fresh := made.str("clientSecret")
@@ -75,7 +75,7 @@ func TestConsoleClientSecrets(t *testing.T) {
 		require.Equal(t, 401, login(fresh))
 		require.Equal(t, 200, login(last))
 
-		// Another app's secrets are none of ours.
+		// Another app's secrets are not accessible.
 		app, _, err := s.store.CreateApp(t.Context(), "Other", models.PlanFree, nil)
 		require.NoError(t, err)
 		theirs, err := s.store.ClientSecrets(t.Context(), app.ID)
@@ -84,8 +84,8 @@ func TestConsoleClientSecrets(t *testing.T) {
 	})
 }
 
-// TestClientSecrets_RequireSecondFactor checks that a user with a second factor must use it to manage secrets, and that a
-// console that requires a second factor denies administrators who have none.
+// TestClientSecrets_RequireSecondFactor checks that a user with a second factor must use it to manage secrets, and
+// that a console that requires a second factor rejects administrators without one.
 func TestClientSecrets_RequireSecondFactor(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -15,7 +15,7 @@ import (
 	"countersign/models"
 )
 
-// enrolled signs a new person in and gives the account a second factor.
+// enrolled signs in a new user and enrolls a second factor for the account.
 func (s *service) enrolled(t *testing.T, role models.Role) (c *client, secret string, recovery []any) {
 	t.Helper()
 	c = s.person(t, role)
@@ -48,7 +48,7 @@ func TestSecondFactor(t *testing.T) {
 		before.post("/v1/console/totp/recovery-codes", object{"password": password}).refused(409, "second_factor_none")
 		before.post("/v1/console/totp", object{"password": "something else"}).refused(400, "validation_error")
 
-		// A secret counts for nothing until its first code was right, and asking again makes another.
+		// A secret is inactive until its first correct code, and another request creates a new secret.
 		old := before.post("/v1/console/totp", object{"password": password}).want(201).str("secret")
 		fresh := before.post("/v1/console/totp", object{"password": password}).want(201).str("secret")
 		require.NotEqual(t, old, fresh)
@@ -75,7 +75,7 @@ func TestSecondFactor(t *testing.T) {
 		s.clock.advance(2 * time.Minute)
 		login(code).refused(401, "invalid_code")
 
-		// A recovery code does once, written as one likes.
+		// A recovery code is valid once, in any notation.
 		spare := recovery[3].(string)
 		login(strings.ToLower(strings.ReplaceAll(spare, "-", " "))).want(200)
 		login(spare).refused(401, "invalid_code")
@@ -84,7 +84,7 @@ func TestSecondFactor(t *testing.T) {
 		login(recovery[5]).refused(401, "invalid_code")
 		login(renewed[5]).want(200)
 
-		// Changes ask for both again.
+		// Changes require both the password and a code.
 		c.post("/v1/console/password", object{"password": password, "newPassword": "another long one"}).refused(400, "validation_error")
 		c.post("/v1/console/password", object{"password": password, "newPassword": "another long one", "code": "000000"}).refused(400, "validation_error")
 		c.post("/v1/console/totp/remove", object{"password": password, "code": s.code(t, fresh)}).want(204)
@@ -131,7 +131,7 @@ func TestSecondFactor_GuessingIsLimited(t *testing.T) {
 			login("wrong").refused(401, "invalid_code")
 		}
 		require.NotEmpty(t, login(s.code(t, secret)).refused(429, "rate_limited").header.Get("Retry-After"))
-		s.person(t, models.RoleViewer) // nobody else is kept out
+		s.person(t, models.RoleViewer) // other users are not locked out
 		c.me().want(200)
 		s.clock.advance(time.Hour)
 		login(s.code(t, secret)).want(200)

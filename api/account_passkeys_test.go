@@ -32,7 +32,7 @@ type authenticator struct {
 	count  uint32
 	origin string
 	rp     string
-	flags  byte // beside those that say that a credential is attested
+	flags  byte // in addition to the flag for an attested credential
 }
 
 const (
@@ -63,7 +63,7 @@ func (a *authenticator) data(flags byte) []byte {
 	return binary.BigEndian.AppendUint32(append(rp[:], flags), a.count)
 }
 
-// creates answers the options of a new passkey.
+// creates returns the response to the options of a new passkey.
 func (a *authenticator) creates(options object) object {
 	a.t.Helper()
 	o := options["publicKey"].(object)
@@ -82,7 +82,7 @@ func (a *authenticator) creates(options object) object {
 	}}
 }
 
-// signs answers a challenge.
+// signs returns the response to a challenge.
 func (a *authenticator) signs(options object) object {
 	a.t.Helper()
 	a.count++
@@ -99,14 +99,14 @@ func (a *authenticator) signs(options object) object {
 
 const passkeysPath = "/v1/console/passkeys"
 
-// registers gives a person a passkey.
+// registers registers a passkey for a user.
 func (c *client) registers(a *authenticator, name string, proof object) *answer {
 	c.t.Helper()
 	options := c.post(passkeysPath+"/begin", proof).want(200)
 	return c.post(passkeysPath, object{"ceremony": options.str("ceremony"), "name": name, "credential": a.creates(options.body)})
 }
 
-// asked is a challenge for an account.
+// asked returns a challenge for an account.
 func (s *service) asked(t *testing.T, email string) *answer {
 	t.Helper()
 	return (&client{t: t, s: s}).post(passkeysPath+"/challenge", object{"email": email, "password": password}).want(200)
@@ -170,10 +170,10 @@ func TestPasskeys_SignInAndConfirm(t *testing.T) {
 		}
 		require.Equal(t, []string{"Laptop", "Phone"}, names)
 		c.registers(phone, "Again", object{"password": password, "code": recovery[1]}).refused(409, "passkey_exists")
-		copied := *phone // it notes whose it is
+		copied := *phone // the copy records its owner
 		s.person(t, models.RoleViewer).registers(&copied, "Another's", object{"password": password}).refused(409, "passkey_exists")
 
-		// An authenticator app beside them.
+		// An authenticator app in addition to passkeys.
 		secret := c.post("/v1/console/totp", object{"password": password, "code": recovery[2]}).want(201).str("secret")
 		fresh := c.post("/v1/console/totp/confirm", object{"code": s.code(t, secret)}).want(200).body["recoveryCodes"].([]any)
 		require.Equal(t, object{"authenticatorApp": true, "passkey": true}, login(nil).body["details"])
@@ -183,7 +183,7 @@ func TestPasskeys_SignInAndConfirm(t *testing.T) {
 		require.Equal(t, object{"active": false, "required": false, "recoveryCodes": 9.0}, c.get("/v1/console/totp").want(200).body)
 		c.post("/v1/console/totp/remove", object{"password": password, "code": fresh[1]}).refused(409, "second_factor_none")
 
-		// One that is removed is worth nothing, and the last takes the recovery codes with it.
+		// A removed passkey is rejected, and removing the last one also removes the recovery codes.
 		before := s.asked(t, email)
 		c.post(passkeysPath+"/"+phoneID+"/remove", object{"password": password}).refused(400, "validation_error")
 		c.post(passkeysPath+"/"+phoneID+"/remove", object{"password": password, "passkey": answerOf(c.askedAgain(), phone)}).want(204)
@@ -216,7 +216,7 @@ func TestPasskeys_EachChangeNeedsAResponse(t *testing.T) {
 		change.body["passkey"] = answerOf(c.askedAgain(), key)
 		c.post(change.path, change.body).want(change.status)
 		c.me().want(200)
-		c.post(change.path, change.body).refused(400, "validation_error") // the answer was used, and the password changed
+		c.post(change.path, change.body).refused(400, "validation_error") // the response was consumed, and the password changed
 	}
 }
 
@@ -232,7 +232,7 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 	email := ada.email()
 	login := func(answer object) *answer {
 		t.Helper()
-		s.clock.advance(time.Hour) // wrong ones are counted by the hour
+		s.clock.advance(time.Hour) // wrong responses count by the hour
 		return (&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password, "passkey": answer})
 	}
 	ask := func() *answer { t.Helper(); s.clock.advance(time.Hour); return s.asked(t, email) }
@@ -275,7 +275,7 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 	quick(object{"ceremony": ask().str("ceremony"), "credential": object{"id": "x"}}).refused(401, "invalid_passkey")
 	(&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password, "passkey": object{"ceremony": "x"}}).refused(400, "validation_error")
 
-	// A proof is good in the session that asked for it, for a change, once.
+	// A response is valid once, for a change, in the session that requested the challenge.
 	ada = s.enters(t, object{"email": email, "password": password, "passkey": answerOf(ask(), adas)})
 	elsewhere := s.enters(t, object{"email": email, "password": password, "passkey": answerOf(s.asked(t, email), adas)})
 	renew := func(c *client, answer object) *answer {
@@ -283,7 +283,7 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 		return c.post("/v1/console/totp/recovery-codes", object{"password": password, "passkey": answer})
 	}
 	renew(ada, answerOf(elsewhere.askedAgain(), adas)).refused(400, "validation_error")
-	renew(ada, answerOf(s.asked(t, email), adas)).refused(400, "validation_error") // asked for at a sign-in
+	renew(ada, answerOf(s.asked(t, email), adas)).refused(400, "validation_error") // requested at a sign-in
 	quick(answerOf(ada.askedAgain(), adas)).refused(401, "invalid_passkey")
 	renew(ada, answerOf(ada.askedAgain(), bobs)).refused(400, "validation_error")
 	used = answerOf(ada.askedAgain(), adas)
@@ -298,7 +298,7 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 	quick(answerOf(ask(), adas)).want(200)
 	require.Contains(t, log.String(), "it may have been copied")
 
-	// A registration belongs to its session, and counts once.
+	// A registration is bound to its session, and valid once.
 	carol := s.person(t, models.RoleViewer)
 	another := carol.again()
 	key := newAuthenticator(t)
@@ -330,7 +330,7 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 }
 
 // TestPasskeys_RequiredSecondFactor checks that passkeys satisfy a required second factor, that an administrator can
-// remove them, that guesses are limited, and that a BASE_URL without a host name has none.
+// remove them, that guesses are limited, and that a BASE_URL without a host name disables passkeys.
 func TestPasskeys_RequiredSecondFactor(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.ConsoleTOTP = models.SecondFactorRequired })
@@ -356,7 +356,7 @@ func TestPasskeys_RequiredSecondFactor(t *testing.T) {
 		person := s.person(t, models.RoleViewer)
 		person.post(passkeysPath+"/begin", object{"password": password}).refused(409, "passkeys_unavailable")
 		person.post(passkeysPath, object{"ceremony": uuid.NewString(), "name": "x", "credential": object{}}).refused(409, "passkeys_unavailable")
-		// Nor is one asked for that was registered while the service had another address.
+		// A passkey registered under another address of the service is not requested either.
 		owner := person.me().body["user"].(object)
 		_, err := s.store.AddPasskey(t.Context(), &models.ConsolePasskey{UserID: uuid.MustParse(owner["id"].(string)), CredentialID: []byte("old"), Credential: []byte("{}"), Name: "Old"}, uuid.Nil)
 		require.NoError(t, err)

@@ -33,8 +33,8 @@ const (
 	providerSecret = "a secret of the provider's & its client's"
 )
 
-// fakeProvider is an OpenID provider that can be made to say what none would. It keeps
-// to the rules for codes: each counts once, for who holds the verifier (RFC 7636).
+// fakeProvider is an OpenID provider that can return responses no real provider would. It enforces the rules for
+// codes: each is valid once, for the holder of the verifier (RFC 7636).
 type fakeProvider struct {
 	*httptest.Server
 
@@ -45,8 +45,8 @@ type fakeProvider struct {
 	mu       sync.Mutex
 	codes    map[string]url.Values // the parameters of the authorization requests
 	asked    []string              // paths, in order
-	claims   object                // beside those that every token has
-	userinfo object                // nil: there is no such endpoint
+	claims   object                // in addition to the claims of every token
+	userinfo object                // nil: the provider has no such endpoint
 	sign     func(jwt.MapClaims) string
 	discover func(object)
 	down     bool
@@ -73,7 +73,7 @@ func signed(t *testing.T, method jwt.SigningMethod, key any, c jwt.MapClaims) st
 	return s
 }
 
-// is sets the person who signs in.
+// is sets the user who signs in.
 func (p *fakeProvider) is(subject, email string, roles ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,7 +151,8 @@ func (p *fakeProvider) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// authorize is the person's yes at the provider. It returns what the browser is sent back with.
+// authorize simulates the user's consent at the provider. It returns the parameters with which the browser is
+// redirected back.
 func (p *fakeProvider) authorize(address string) object {
 	p.t.Helper()
 	u, err := url.Parse(address)
@@ -169,7 +170,7 @@ func (p *fakeProvider) authorize(address string) object {
 	return object{"code": code, "state": q.Get("state")}
 }
 
-// withProvider is a service where one signs in at a provider.
+// withProvider starts a service with sign-in at a provider.
 func withProvider(t *testing.T, db string, also ...func(*api.Config)) (*service, *fakeProvider, *bytes.Buffer) {
 	t.Helper()
 	var p *fakeProvider
@@ -193,14 +194,14 @@ const (
 	connectPath  = "/v1/console/provider/connect"
 )
 
-// begin begins a sign-in and returns the browser, which has the cookie, and the address.
+// begin begins a sign-in and returns the browser with its cookie, and the address.
 func (s *service) begin(t *testing.T, body any) (*client, string) {
 	t.Helper()
 	a := (&client{t: t, s: s}).post(beginPath, body).want(200)
 	return (&client{t: t, s: s}).with("Cookie", cookieOf(t, a)), a.str("url")
 }
 
-// cookieOf returns the cookie that an answer sets, as a browser sends it back.
+// cookieOf returns the cookie that a response sets, as a browser sends it.
 func cookieOf(t *testing.T, a *answer) string {
 	t.Helper()
 	c, err := http.ParseSetCookie(a.header.Get("Set-Cookie"))
@@ -211,7 +212,7 @@ func cookieOf(t *testing.T, a *answer) string {
 	return c.Name + "=" + c.Value
 }
 
-// atProvider signs in the person who is set at the provider.
+// atProvider signs in the user who is set at the provider.
 func (s *service) atProvider(t *testing.T, p *fakeProvider) *answer {
 	t.Helper()
 	browser, address := s.begin(t, object{})
@@ -262,7 +263,7 @@ func TestProviderSignIn_WithRole(t *testing.T) {
 		p.is("ada", "ada@example.com")
 		s.atProvider(t, p).refused(403, "role_missing")
 
-		// Another person of the same address is another person.
+		// Another person with the same address is another user.
 		p.is("eve", "ada@example.com", "admin")
 		s.atProvider(t, p).refused(409, "account_exists")
 		ada.post("/v1/console/logout", nil).want(204)
@@ -270,8 +271,8 @@ func TestProviderSignIn_WithRole(t *testing.T) {
 	})
 }
 
-// TestProviderSignIn_RejectedResponses checks responses that do not prove that the provider vouches for the user at
-// this service now.
+// TestProviderSignIn_RejectedResponses checks responses that do not prove that the provider has just authenticated the
+// user for this service.
 func TestProviderSignIn_RejectedResponses(t *testing.T) {
 	t.Parallel()
 	s, p, log := withProvider(t, databases["sqlite"](t))
@@ -362,21 +363,21 @@ func TestProviderSignIn_BelongsToItsBrowser(t *testing.T) {
 		a := browser.post(completePath, back).want(200)
 		require.NotContains(t, string(a.raw), back["code"])
 
-		// Neither again, nor with another code, which the provider would take.
+		// Neither a retry, nor another code that the provider would accept.
 		browser.post(completePath, back).refused(401, "sign_in_expired")
 		browser.post(completePath, object{"code": p.authorize(address)["code"], "state": back["state"]}).refused(401, "sign_in_expired")
 
-		// A code of another sign-in, which its verifier does not belong to (RFC 7636).
+		// A code of another sign-in, to which its verifier does not belong (RFC 7636).
 		stolen := p.authorize(address)["code"]
 		other.post(completePath, object{"code": stolen, "state": p.authorize(another)["state"]}).refused(401, "sign_in_refused")
 
-		// A code that the provider has taken already.
+		// A code that the provider has already consumed.
 		browser, address = s.begin(t, object{})
 		back = p.authorize(address)
 		p.change(func() { clear(p.codes) })
 		browser.post(completePath, back).refused(401, "sign_in_refused")
 
-		// The answer of another provider (RFC 9207).
+		// The response of another provider (RFC 9207).
 		browser, address = s.begin(t, object{})
 		back = p.authorize(address)
 		back["iss"] = "https://login.example.com"
@@ -395,7 +396,7 @@ func TestProviderSignIn_BelongsToItsBrowser(t *testing.T) {
 		browser.post(completePath, back).refused(401, "sign_in_expired")
 		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))
 
-		// Of many requests with the same answer one wins.
+		// Of many requests with the same response, one succeeds.
 		browser, address = s.begin(t, object{})
 		back = p.authorize(address)
 		var wg sync.WaitGroup
@@ -454,14 +455,14 @@ func TestLinkProvider_OnlyByTheOwner(t *testing.T) {
 		connected.post("/v1/console/totp", object{"password": password}).refused(409, "provider_account")
 		connected.post("/v1/console/totp/confirm", object{"code": "000000"}).refused(409, "provider_account")
 
-		// One account of the provider is one user.
+		// One account at the provider is one user.
 		bob := s.person(t, models.RoleViewer)
 		a = bob.post(connectPath, object{"password": password}).want(200)
 		browser = (&client{t: t, s: s}).with("Cookie", cookieOf(t, a))
 		browser.post(completePath, p.authorize(a.str("url"))).refused(409, "identity_taken")
 		bob.me().want(200)
 
-		// The provider says the role, and a new password ends that.
+		// The provider determines the role, until a new password is set.
 		app := s.client(t)
 		app.call(http.MethodPatch, "/v1/console/users/"+id, object{"role": "admin"}).refused(409, "provider_account")
 		app.call(http.MethodPatch, "/v1/console/users/"+id, object{"name": "Ada", "role": "sender"}).want(200)
@@ -490,7 +491,7 @@ func TestProviderSignIn_DisabledUser(t *testing.T) {
 		p.is("bob", strings.ToUpper(email), "admin")
 		s.atProvider(t, p).refused(403, "account_disabled")
 
-		// An administrator who makes a new account lets them in again, once it is connected.
+		// An administrator restores access by creating a new account, once the user connects it.
 		p.is("ada", "ada@example.com", "viewer")
 		app.post("/v1/console/users", object{"email": "ada@example.com", "name": "Ada", "password": password, "role": "viewer"}).want(201)
 		fresh := s.enters(t, object{"email": "ada@example.com", "password": password})
@@ -522,7 +523,7 @@ func TestProviderSignIn_NeedsNoSecondFactor(t *testing.T) {
 	secret := object{"password": "-"}
 	ada.post("/v1/console/client-secrets", secret).refused(403, "sign_in_again")
 
-	// The provider has to ask again, and say that it did.
+	// The provider must authenticate the user again, and confirm that it did.
 	browser, address := s.begin(t, object{"again": true})
 	u, err := url.Parse(address)
 	require.NoError(t, err)
@@ -541,7 +542,7 @@ func TestProviderSignIn_NeedsNoSecondFactor(t *testing.T) {
 	s.clock.advance(5*time.Minute + time.Second)
 	fresh.post("/v1/console/client-secrets", secret).refused(403, "sign_in_again")
 
-	// A clock that is ahead at the provider does not make it last.
+	// A provider's clock that runs ahead does not extend the period.
 	p.set("auth_time", s.clock.now().Add(time.Hour).Unix())
 	ahead := s.withToken(t, s.atProvider(t, p))
 	ahead.post("/v1/console/sessions/end", secret).want(204)
@@ -554,7 +555,7 @@ func TestProviderSignIn_NeedsNoSecondFactor(t *testing.T) {
 func TestProviderSignIn_ChoosesAnotherAccount(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		prompts []string // that the provider says it knows
+		prompts []string // the values that the provider's metadata lists
 		want    string
 	}{
 		"untold":  {nil, "login"},
@@ -657,7 +658,7 @@ func TestProviderClaims_FromUserinfo(t *testing.T) {
 	who := s.withToken(t, s.atProvider(t, p)).me().body["user"].(object)
 	require.Equal(t, "support", who["role"])
 	require.Equal(t, "ada@example.com", who["name"], "whoever has no name is called by the address")
-	// An address of the token is not verified by what the userinfo says of another.
+	// The userinfo of another address does not verify the address in the token.
 	p.change(func() { p.claims = object{"sub": "bob", "email": "bob@example.com"}; p.userinfo["sub"] = "bob" })
 	s.atProvider(t, p).refused(403, "email_unverified")
 }

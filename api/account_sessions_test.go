@@ -26,7 +26,7 @@ import (
 
 func (c *client) me() *answer { c.t.Helper(); return c.get("/v1/console/me") }
 
-// again signs the same person in once more.
+// again signs the same user in again.
 func (c *client) again() *client {
 	c.t.Helper()
 	return c.s.enters(c.t, object{"email": c.email(), "password": password})
@@ -117,7 +117,7 @@ func TestConsoleSessions_Own(t *testing.T) {
 			last = last.again()
 		}
 		require.Len(t, last.sessions(), 20)
-		one.me().refused(401, "unauthorized") // the oldest of too many
+		one.me().refused(401, "unauthorized") // the oldest of too many sessions
 	})
 }
 
@@ -217,7 +217,7 @@ func TestSignIn_IsLogged(t *testing.T) {
 	}
 }
 
-// logBuffer is a log that is written at the same time.
+// logBuffer is a log that supports concurrent writes.
 type logBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -30,13 +30,13 @@ func TestConsoleUsers_ChangedByAdministrators(t *testing.T) {
 		require.Equal(t, "support", admin.call(http.MethodPatch, at, object{"name": nil, "role": nil}).want(200).str("role"), "null changes nothing")
 		admin.call(http.MethodPatch, at, object{"role": "owner"}).refused(400, "validation_error")
 
-		// Nobody takes away the own access by mistake.
+		// Administrators cannot remove their own access by mistake.
 		admin.call(http.MethodPatch, "/v1/console/users/"+me, object{"role": "viewer"}).refused(403, "own_account")
 		admin.call(http.MethodPatch, "/v1/console/users/"+me, object{"name": "Own Name", "role": "admin"}).want(200)
 		admin.del("/v1/console/users/"+me).refused(403, "own_account")
 		admin.post("/v1/console/users/"+me+"/password", object{"newPassword": "another long one"}).refused(403, "own_account")
 
-		// A forgotten password: a new one, and the sessions end.
+		// A forgotten password: an administrator sets a new one, and the sessions end.
 		admin.post(at+"/password", object{"newPassword": "short"}).refused(400, "validation_error")
 		admin.post(at+"/password", object{"newPassword": "another long one"}).want(204)
 		other.me().refused(401, "unauthorized")
@@ -44,7 +44,7 @@ func TestConsoleUsers_ChangedByAdministrators(t *testing.T) {
 		(&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password}).refused(401, "invalid_credentials")
 		s.enters(t, object{"email": email, "password": "another long one"})
 
-		// Another app's users do not exist.
+		// Another app's users are not found.
 		stranger := s.other(t)
 		stranger.call(http.MethodPatch, at, object{"role": "viewer"}).refused(404, "not_found")
 		stranger.post(at+"/password", object{"newPassword": "another long one"}).refused(404, "not_found")
@@ -126,7 +126,7 @@ func TestConsoleUsersAndRoles(t *testing.T) {
 		require.True(t, strings.HasPrefix(log[len(log)-1].(object)["actor"].(string), "user:"), "the audit trail names the person")
 
 		// A console token is valid only for the console.
-		admin.get("/v1/envelopes?tenantId=acme").want(200) // and envelopes, see TestEnvelopes_Roles
+		admin.get("/v1/envelopes?tenantId=acme").want(200) // and for envelopes, see TestEnvelopes_Roles
 		admin.get("/v1/webhooks").refused(401, "unauthorized")
 
 		made := admin.post("/v1/console/users", object{"email": "new@example.com", "name": "New", "password": password, "role": "viewer"}).want(201)

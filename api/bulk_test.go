@@ -62,7 +62,7 @@ func bulkRequest(template string, rows ...object) object {
 	return object{"templateId": template, "tenantId": "acme", "rows": rows, "name": "Leases of May"}
 }
 
-// faultsOf are the faults of a refusal, as "row column: message".
+// faultsOf returns the faults in an error, as "row column: message".
 func faultsOf(a *answer) (out []string) {
 	var body struct {
 		Details struct {
@@ -218,7 +218,7 @@ func TestBulkSend_RejectsInvalidRows(t *testing.T) {
 		for _, body := range []string{`[]`, `{"rows": [`, `{"rows": []} x`, `{"rows": 1}`, `{"rows": [], "rows": []}`, `{"dryRun": true, "dryRun": false}`, ``} {
 			c.send(http.MethodPost, "/v1/bulk-sends", "application/json", []byte(body)).want(http.StatusBadRequest)
 		}
-		// What is meant to send nothing sends nothing.
+		// A bulk send that must send nothing sends nothing.
 		for _, name := range []string{"dryrun", "dry_run", "", strings.Repeat("ä", 5000)} {
 			for _, r := range []*answer{
 				c.post("/v1/bulk-sends", with(bulkRequest(template, good), name, true)), c.post("/v1/bulk-sends?"+url.QueryEscape(name)+"=true", bulkRequest(template, good)),

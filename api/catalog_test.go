@@ -13,13 +13,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// ofCommands are codes that only the command line and the worker report.
+// ofCommands contains the codes that only the command line and the worker report.
 var ofCommands = map[string]bool{
 	"envelope_not_sealing": true, "document_not_sealed": true, "document_replaced": true, "unknown_action": true,
 	"envelope_not_due": true, "retention_not_due": true, "envelope_not_stuck": true, "key_revoked": true, "key_not_revocable": true,
 }
 
-// codesOfSources returns every error code in the sources of the packages that the API answers with.
+// codesOfSources returns every error code in the sources of the packages whose errors the API returns.
 func codesOfSources(t *testing.T) map[string]bool {
 	t.Helper()
 	codes := make(map[string]bool)
@@ -52,7 +52,7 @@ func codesOfSources(t *testing.T) map[string]bool {
 		require.True(t, codes[code], "%s is no code anymore", code)
 		delete(codes, code)
 	}
-	// The code of a bulk send that cannot be changed ends with its status.
+	// The code for a bulk send that cannot be changed ends with its status.
 	codes["bulk_send_completed"], codes["bulk_send_cancelled"] = true, true
 	return codes
 }
@@ -92,7 +92,7 @@ func TestCatalogHasEveryCode(t *testing.T) {
 	require.Equal(t, "https://sign.example.com/docs/errors#unauthorized", refused.str("type"))
 }
 
-// ofNoOperation are codes that are answered before an operation is known, or by a page.
+// ofNoOperation contains the codes that are returned before the operation is known, or by a page.
 var ofNoOperation = map[string]bool{
 	"method_not_allowed": true, "bad_request": true, "request_timeout": true, "expectation_failed": true, "headers_too_large": true,
 	"unsupported_transfer_encoding": true, "unsupported_version": true, "origin_forbidden": true,

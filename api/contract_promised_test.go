@@ -25,12 +25,12 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// untested lists the statuses and fields of the contract that no test of this package is answered with.
+// untested lists the statuses and fields of the contract that no response in the tests of this package contains.
 var untested = map[string]bool{
 	"VerifyReport.stampedAt":          true, // needs a time-stamp authority: test/conformance
 	"VerifiedRecord.attachments":      true, // package seal
 	"VerifiedRecord.signers.previous": true, // package seal
-	"PreparedFile.changes.detail":     true, // no kind of change has one yet
+	"PreparedFile.changes.detail":     true, // no kind of change has a detail yet
 
 	// These need a busy renderer and sealed files: test/conformance and seal/appearance.
 	"POST /v1/verify/pages/{page} 409": true, "POST /v1/verify/pages/{page} 413": true,
@@ -45,7 +45,7 @@ var untested = map[string]bool{
 	"UserList.nextCursor": true,
 }
 
-// coverageOf records the statuses and the fields that the tests were answered with.
+// coverageOf records the statuses and the fields of the responses in the tests.
 var coverageOf = &coverage{seen: make(map[string]bool)}
 
 type coverage struct {
@@ -53,7 +53,7 @@ type coverage struct {
 	seen map[string]bool // "GET /v1/envelopes 200" or "Envelope.id"
 }
 
-// note records a request and its answer.
+// note records a request and its response.
 func (s *coverage) note(t *testing.T, route *routers.Route, contentType string, body []byte, res *http.Response, answer []byte) {
 	t.Helper()
 	s.mu.Lock()
@@ -105,7 +105,7 @@ func (s *coverage) note(t *testing.T, route *routers.Route, contentType string, 
 	}
 }
 
-// dataSchemas are what the part "data" of each form holds.
+// dataSchemas contains the schema of the part "data" of each form.
 var dataSchemas = map[string]string{"EnvelopeForm": "EnvelopeRequest", "TemplateForm": "TemplateRequest", "TemplateEditForm": "TemplateEdit"}
 
 func schemaNamed(name string) *openapi3.Schema {
@@ -179,8 +179,7 @@ func interfacePromises(doc *openapi3.T) (statuses, fields []string) {
 	return statuses, fields
 }
 
-// TestMain checks, after all tests have run, that their answers had every
-// status and every field of the contract.
+// TestMain checks, after all tests have run, that their responses had every status and every field of the contract.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "validate-pdf" { // a process of BenchmarkUpload
 		os.Exit(sandbox.Serve(context.Background(), os.Stdin, os.Stdout, admission.Tasks()))
@@ -196,7 +195,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// missing returns each status and field of the contract that no test was answered with.
+// missing returns each status and field of the contract that no response had.
 func (s *coverage) missing() (problems []string) {
 	doc, err := contractDocument()
 	if err != nil {

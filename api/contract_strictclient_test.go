@@ -13,7 +13,7 @@ import (
 	"countersign/store"
 )
 
-// The values of each enumeration that a client of the original interface knows.
+// The enumeration values of the original interface.
 var (
 	knownEnvelopeStates = []string{"draft", "sent", "in_progress", "completed", "declined", "voided", "expired"}
 	knownSignerStates   = []string{"pending", "sent", "viewed", "signed", "declined"}
@@ -27,8 +27,7 @@ var (
 	}
 )
 
-// strictEnvelope is an envelope as such a client decodes it; it passes over members that it
-// does not know.
+// strictEnvelope is an envelope as such a client decodes it. The client ignores unknown members.
 type strictEnvelope struct {
 	ID        uuid.UUID `json:"id"`
 	TenantID  string    `json:"tenantId"`
@@ -139,7 +138,7 @@ func TestStrictClientAmongOthers(t *testing.T) {
 		require.Equal(t, []int{1, 1, 100, 1}, []int{list.Total, list.Page, list.PageSize, len(list.Data)})
 		list.Data[0].check(t)
 
-		// Its webhook hears of all envelopes of the app, in the terms that it knows.
+		// Its webhook receives the events of all envelopes of the app, in the original format.
 		deliveries, _, err := s.store.Deliveries(t.Context(), store.DeliveryFilter{App: s.app.ID, Webhook: uuid.MustParse(hook.str("id")), Page: 1, Size: 100})
 		require.NoError(t, err)
 		about := map[string]bool{}

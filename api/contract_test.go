@@ -20,7 +20,7 @@ import (
 	"countersign/test/kit/contractcheck"
 )
 
-// contractDocument is the contract, its documents checked and ready for look-ups.
+// contractDocument is the validated contract, indexed for lookups.
 var contractDocument = sync.OnceValues(func() (*openapi3.T, error) {
 	main, err := os.ReadFile("openapi.yaml")
 	if err != nil {
@@ -49,9 +49,8 @@ var contractAnswers = sync.OnceValues(func() (*contractcheck.Answers, error) {
 	return contractcheck.NewAnswers(doc)
 })
 
-// checkContract holds a request and its answer against the OpenAPI document:
-// the route must be in it, the answer must be one it names, and a request that
-// was done must be one it allows.
+// checkContract validates a request and its response against the OpenAPI document. The document must contain the route
+// and the status of the response, and allow each successful request.
 func checkContract(t *testing.T, req *http.Request, body []byte, res *http.Response, answer []byte) {
 	t.Helper()
 	switch {
@@ -66,7 +65,7 @@ func checkContract(t *testing.T, req *http.Request, body []byte, res *http.Respo
 	known := req.Clone(t.Context())
 	known.URL = &url.URL{Path: req.URL.Path, RawQuery: req.URL.RawQuery}
 	known.Host, known.Body = "", io.NopCloser(bytes.NewReader(body))
-	if known.Method == http.MethodHead { // as GET, without the body
+	if known.Method == http.MethodHead { // like GET, without the body
 		known.Method, answer = http.MethodGet, nil
 	}
 	route, params, err := router.FindRoute(known)
@@ -75,7 +74,7 @@ func checkContract(t *testing.T, req *http.Request, body []byte, res *http.Respo
 		return
 	}
 	if of := route.Operation.RequestBody; of != nil && !of.Value.Required && strings.TrimSpace(string(body)) == "null" {
-		known.Body = http.NoBody // as the contract's introduction says
+		known.Body = http.NoBody // as the contract's introduction specifies
 	}
 	in := &openapi3filter.RequestValidationInput{
 		Request: known, PathParams: params, Route: route,
@@ -102,8 +101,7 @@ func checkContract(t *testing.T, req *http.Request, body []byte, res *http.Respo
 	coverageOf.note(t, route, req.Header.Get("Content-Type"), body, res, answer)
 }
 
-// TestContractIsComplete: every route of the API is in the document and the
-// other way round.
+// TestContractIsComplete checks that the document contains exactly the routes of the API.
 func TestContractIsComplete(t *testing.T) {
 	t.Parallel()
 	doc, err := contractDocument()

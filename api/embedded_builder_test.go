@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// builder makes a builder session for a draft and is a client that holds its token.
+// builder creates a builder session for a draft and returns a client with its token.
 func (c *client) builder(e *answer, features object) (*answer, *client) {
 	c.t.Helper()
 	in := object{"tenantId": e.str("tenantId"), "envelopeId": e.str("id"), "allowedOrigin": "https://app.example.com", "features": features}
@@ -89,7 +89,7 @@ func TestBuilderSession_TenantRestriction(t *testing.T) {
 	c := s.client(t)
 	e := c.draft(contract())
 	s.limit(t, "other")
-	s.clock.advance(2 * time.Second) // apps are remembered for one
+	s.clock.advance(2 * time.Second) // apps are cached for one second
 	in := object{"tenantId": "acme", "envelopeId": e.str("id"), "allowedOrigin": "https://app.example.com", "returnUrl": "https://app.example.com/x"}
 	c.post("/v1/embedded/builder-sessions", in).refused(403, "tenant_forbidden")
 	in["tenantId"] = "other"
@@ -135,7 +135,7 @@ func TestBuilderSession_FeaturesAreEnforced(t *testing.T) {
 	page.patch(at+"/fields/"+made.str("id"), object{"type": "date"}).refused(403, "feature_forbidden")
 	require.Len(t, c.get(at).want(200).body["fields"], 2, "what is refused changes nothing")
 
-	// What tags and forms describe is added like any other field.
+	// Fields from tags and forms are added like all others.
 	tagged := preparable("Sign {{signature;role=signer1}} on {{When_es_:signer1:date}}", "", "")
 	plain := c.draftOf(pairOfSigners(), tagged).want(201)
 	_, page = c.builder(plain, object{"fieldTypes": []string{"signature"}})
@@ -177,7 +177,7 @@ func TestBuilderSession_HasNoOtherAccess(t *testing.T) {
 	for _, r := range s.api.Routes() {
 		method, path, _ := strings.Cut(r, " ")
 		if strings.Contains(path, "{token}") || !strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/v1/verify") || path == "/v1/console/login" || path == "/v1/console/sign-in" || path == beginPath || path == completePath || path == passkeysPath+"/challenge" {
-			continue // these ask for another credential, or none
+			continue // these require another credential, or none
 		}
 		with := func(envelope string) *answer {
 			to := strings.NewReplacer("{id}", envelope).Replace(path)
@@ -250,8 +250,8 @@ func TestTemplateBuilderSession_EditsItsTemplate(t *testing.T) {
 	})
 }
 
-// TestTemplateBuilderSession_HasTheTemplatesTenant checks that the tenant of a session is that of the template; null
-// means a template for all tenants.
+// TestTemplateBuilderSession_HasTheTemplatesTenant checks that the tenant of a session is the template's; null means a
+// template for all tenants.
 func TestTemplateBuilderSession_HasTheTemplatesTenant(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -277,7 +277,7 @@ func TestTemplateBuilderSession_HasTheTemplatesTenant(t *testing.T) {
 	require.Equal(t, []string{"envelopeId"}, c.post("/v1/embedded/builder-sessions", in).refused(400, "validation_error").faults())
 
 	s.limit(t, "acme")
-	s.clock.advance(2 * time.Second) // apps are remembered for one
+	s.clock.advance(2 * time.Second) // apps are cached for one second
 	in["tenantId"], in["templateId"] = nil, all.str("id")
 	c.post("/v1/embedded/builder-sessions", in).refused(403, "tenant_forbidden")
 }
@@ -330,7 +330,7 @@ func TestTemplateBuilderSession_HasNoOtherAccess(t *testing.T) {
 	for _, r := range s.api.Routes() {
 		method, path, _ := strings.Cut(r, " ")
 		if strings.Contains(path, "{token}") || !strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/v1/verify") || path == "/v1/console/login" || path == "/v1/console/sign-in" || strings.HasPrefix(path, "/v1/console/provider/") || path == passkeysPath+"/challenge" {
-			continue // these ask for another credential, or none
+			continue // these require another credential, or none
 		}
 		with := func(id string) *answer {
 			to := strings.NewReplacer("{id}", id).Replace(path)
@@ -397,7 +397,7 @@ func TestTemplateDocuments_AreEdited(t *testing.T) {
 	})
 }
 
-// templateBuilder makes a builder session for a template and is a client that holds its token.
+// templateBuilder creates a builder session for a template and returns a client with its token.
 func (c *client) templateBuilder(template *answer, features object) (*answer, *client) {
 	c.t.Helper()
 	made := c.post("/v1/embedded/builder-sessions", object{

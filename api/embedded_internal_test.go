@@ -14,7 +14,7 @@ import (
 	"countersign/models"
 )
 
-// TestThemes: two members mean something, and must be what styles can take.
+// TestThemes checks that a theme has two supported members, and that their values must be valid in a style sheet.
 func TestThemes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][2]string{
@@ -45,7 +45,7 @@ func TestThemes(t *testing.T) {
 	}
 }
 
-// TestReferers: the page that led to an embedded one is of the session's origin, or our own.
+// TestReferers checks that the referring page of an embedded page must have the session's origin or the service's own.
 func TestReferers(t *testing.T) {
 	t.Parallel()
 	s := &embeddedHandler{}
@@ -61,7 +61,7 @@ func TestReferers(t *testing.T) {
 	require.True(t, s.isAllowedReferer("https://app.example.com", "https://app.example.com"))
 }
 
-// TestFrameAncestors: one directive replaces the page's own, before the first byte, and once.
+// TestFrameAncestors checks that one directive replaces the page's own, once and before the first byte.
 func TestFrameAncestors(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -91,7 +91,7 @@ func TestFrameAncestors(t *testing.T) {
 	}
 }
 
-// TestWithOrigin checks that an error gets the origin of its session and is otherwise unchanged.
+// TestWithOrigin checks that an error receives the origin of its session and is otherwise unchanged.
 func TestWithOrigin(t *testing.T) {
 	t.Parallel()
 	session := &models.EmbeddedSession{PageSession: models.PageSession{AllowedOrigin: "https://a.b"}, EnvelopeID: uuid.New(), SignerID: uuid.New()}

@@ -10,7 +10,7 @@ import (
 	"countersign/models"
 )
 
-// TestSerializeOrigin compares with what browsers give as location.origin.
+// TestSerializeOrigin compares with the location.origin of browsers.
 func TestSerializeOrigin(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -49,7 +49,7 @@ func TestEmbeddedSessions(t *testing.T) {
 		nobody.get(signing).refused(401, "session_invalid")
 		require.Empty(t, nobody.get("/v1/embedded/sessions/unknown").refused(401, "session_invalid").body["details"])
 
-		// A session of an envelope that has ended opens nothing, and the frame still gets its event.
+		// A session of an ended envelope opens nothing, and the embedding page still receives its event.
 		ended, _ := c.sent(contract())
 		of := in()
 		of["envelopeId"], of["signerId"] = ended.str("id"), ended.signer(0)["id"]
@@ -131,7 +131,7 @@ func TestEmbeddedSession_OutlivesTheLink(t *testing.T) {
 		s.clock.advance(models.LinkLifetime - 29*time.Minute)
 		second := embed(1)
 		nobody.get("/v1/signing/"+old).refused(401, "signing_link_invalid")
-		nobody.get(first).refused(401, "signing_link_expired") // the session's own end
+		nobody.get(first).refused(401, "signing_link_expired") // the session has ended
 		require.NotEqual(t, second, embed(1), "the new link lasts")
 		nobody.get(second).want(200)
 
@@ -168,7 +168,7 @@ func TestEmbeddedSession_Limits(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		given any
-		want  time.Duration // 0: refused
+		want  time.Duration // 0: rejected
 	}{{nil, 30 * time.Minute}, {1, time.Minute}, {120, 2 * time.Hour}, {0, 0}, {-1, 0}, {121, 0}} {
 		a := ask("expiresInMinutes", tt.given)
 		if tt.want == 0 {

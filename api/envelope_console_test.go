@@ -17,7 +17,7 @@ import (
 // password is the password of all console users in these tests.
 const password = "correct horse"
 
-// signIn makes a console user and signs in.
+// signIn creates a console user and signs in.
 func (s *service) signIn(t *testing.T, role models.Role) *client {
 	t.Helper()
 	email := string(role) + "@example.com"
@@ -26,7 +26,7 @@ func (s *service) signIn(t *testing.T, role models.Role) *client {
 	return s.enters(t, object{"email": strings.ToUpper(email), "password": password})
 }
 
-// person signs a new console user in, of whom there may be many.
+// person creates a new console user and signs in. It can be called many times.
 func (s *service) person(t *testing.T, role models.Role) *client {
 	t.Helper()
 	email := uuid.NewString() + "@example.com"
@@ -94,7 +94,7 @@ func TestConsoleEnvelopes(t *testing.T) {
 		c.get("/v1/signing/"+token).refused(401, "signing_link_invalid")
 		rows, err := s.store.ClaimOutbox(t.Context(), 100, time.Minute)
 		require.NoError(t, err)
-		for range 3 { // one row of each envelope at a time
+		for range 3 { // one row for each envelope at a time
 			for _, r := range rows {
 				require.NoError(t, s.store.FinishOutbox(t.Context(), r.Seq))
 			}

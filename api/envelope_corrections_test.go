@@ -25,14 +25,14 @@ func (c *client) linkOf(e *answer, i int) string {
 	return tokenOf(c.post("/v1/envelopes/"+e.str("id")+"/signers/"+e.signer(i)["id"].(string)+"/signing-link", nil).want(200).body["signingUrl"])
 }
 
-// refusedLink: the token is good for nothing.
+// refusedLink checks that every operation rejects the token.
 func (c *client) refusedLink(token, code string) {
 	c.t.Helper()
 	c.get("/v1/signing/"+token).refused(401, code)
 }
 
-// TestReplaceSigner_EndsTheFormerLink checks that the new signer takes the former one's place, whose link ends
-// immediately, and that both names are returned without being in the audit chain.
+// TestReplaceSigner_EndsTheFormerLink checks that the new signer takes over the place of the previous one, whose link
+// ends immediately, and that both names are returned without being in the audit chain.
 func TestReplaceSigner_EndsTheFormerLink(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -95,7 +95,7 @@ func TestReplaceSigner_EndsTheFormerLink(t *testing.T) {
 	})
 }
 
-// outbox counts the rows of one kind that wait for an envelope.
+// outbox counts the rows of one kind that are queued for an envelope.
 func (s *service) outbox(t *testing.T, envelope string, kind models.OutboxKind) (n int) {
 	t.Helper()
 	rows, err := s.store.ClaimOutbox(t.Context(), 1000, time.Minute)
@@ -194,7 +194,7 @@ func TestReschedule_ExtendsLinks(t *testing.T) {
 		require.Equal(t, "envelope.updated", got.eventNames()[len(got.eventNames())-1])
 		require.Equal(t, 1, s.outbox(t, e.str("id"), models.OutboxRescheduled), "the workflow is told")
 
-		s.clock.advance(3 * 24 * time.Hour) // beyond the old one
+		s.clock.advance(3 * 24 * time.Hour) // after the previous link has expired
 		c = s.client(t)
 		_, err := s.store.Change(t.Context(), s.app.ID, uuid.MustParse(e.str("id")), func(e *models.Envelope) error { return e.Expire(s.act("system")) })
 		require.ErrorContains(t, err, "envelope_not_due")
@@ -383,7 +383,7 @@ func TestResendCopies_IsLimited(t *testing.T) {
 	s.client(t).post(at, object{"email": "ada@example.com"}).refused(410, "document_purged")
 }
 
-// payloadOf is what a delivery posts.
+// payloadOf returns the body of a delivery.
 func payloadOf(c *client, delivery string) object {
 	c.t.Helper()
 	return c.get("/v1/console/webhook-deliveries/" + delivery).want(200).body["payload"].(object)

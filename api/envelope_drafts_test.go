@@ -46,8 +46,8 @@ func twoOfAll() object {
 	}
 }
 
-// TestEditDraft_MergePatch checks that a merge patch changes only the members that it names, that null is the default, and
-// that edits are recorded once, when the draft is sent.
+// TestEditDraft_MergePatch checks that a merge patch changes only the members it contains, that null resets to the
+// default, and that edits are recorded once, when the draft is sent.
 func TestEditDraft_MergePatch(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -127,7 +127,7 @@ func TestEditDraft_MergePatch(t *testing.T) {
 	})
 }
 
-// fieldsDigest computes the digest of an envelope's fields as its document says.
+// fieldsDigest computes the digest of an envelope's fields as documented.
 func fieldsDigest(t *testing.T, e *answer) string {
 	t.Helper()
 	var fields []object
@@ -234,7 +234,7 @@ func TestDeleteDraft_RemovesContents(t *testing.T) {
 		require.Nil(t, kept.Subject)
 		require.Empty(t, kept.Signers)
 		data["externalId"] = "order-1"
-		c.draft(data) // free again
+		c.draft(data) // available again
 		sent, _ := c.sent(contract())
 		c.del("/v1/envelopes/"+sent.str("id")).refused(409, "envelope_not_draft")
 	})

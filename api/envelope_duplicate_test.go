@@ -51,7 +51,7 @@ func TestDuplicateEnvelope_CreatesADraft(t *testing.T) {
 			[]any{made.field(0)["name"], made.field(0)["defaultValue"], made.field(0)["signerId"], made.field(0)["documentId"]})
 		require.Equal(t, []string{"envelope.created", "signer.added", "signer.added", "document.added", "field.added", "field.added"}, made.eventNames())
 
-		// The files of the copy outlive those of its source.
+		// The files of the copy outlive the source's files.
 		s.clock.advance(48 * time.Hour)
 		c = s.client(t)
 		_, err := s.store.Change(t.Context(), s.app.ID, uuid.MustParse(e.str("id")), func(e *models.Envelope) error { return e.Purge(s.act("system")) })
@@ -65,7 +65,7 @@ func TestDuplicateEnvelope_CreatesADraft(t *testing.T) {
 		c.get("/v1/envelopes/" + made.str("id") + "/document").want(200)
 		c.post("/v1/envelopes/"+made.str("id")+"/send", nil).want(200)
 
-		// A copy is bound by the plan of its app, and only made of the version that the client knows.
+		// A copy is subject to the plan of its app, and requires the current version of its source.
 		two := c.draft(contract())
 		at := "/v1/envelopes/" + two.str("id")
 		c.send(http.MethodPost, at+"/document", "application/pdf", kit.OnePage()).want(200)

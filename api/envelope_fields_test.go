@@ -22,8 +22,8 @@ func placed(role, typ string, y int, more object) object {
 	return f
 }
 
-// everyType is an envelope with a field of every type that needs no upload, for a tenant
-// whose choices decide what the tenant and, later, the landlord have to fill in.
+// everyType returns an envelope with a field of every type that needs no upload. The values of the tenant determine
+// which fields the tenant and, later, the landlord must fill in.
 func everyType() object {
 	return object{
 		"tenantId": "acme", "subject": "Lease",
@@ -122,7 +122,7 @@ func TestEveryType(t *testing.T) {
 			text("radio_2", "true"), text("petName", "Tom"), text("rent", "950.50"), text("id", "AB1234"), text("heating", "oil"), text("note", "=1+1"), text("title", "-5"), stamp,
 		}}).want(200)
 
-		// The landlord is shown what the tenant chose, and has to obey it.
+		// The landlord receives the tenant's choices, which determine the required fields.
 		grace := s.link(t, e, 1)
 		ctx := nobody.get(grace).want(200)
 		require.Equal(t, object{"pets": "cat"}, ctx.body["conditionValues"])

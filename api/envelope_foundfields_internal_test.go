@@ -14,13 +14,13 @@ import (
 	"countersign/seal/admission"
 )
 
-// TestSignersOfRoles: a role, a number or an address means one signer or none.
+// TestSignersOfRoles checks that a role, a number or an address selects one signer or none.
 func TestSignersOfRoles(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		roles []string
 		role  string
-		want  string // "": nobody
+		want  string // "": no signer
 	}{
 		{[]string{"Tenant"}, "", "0"},
 		{[]string{"Tenant", "Landlord"}, "", ""},
@@ -148,8 +148,8 @@ func TestFoundFields(t *testing.T) {
 	require.ErrorContains(t, err, "defaultValue")
 }
 
-// foundIn is a draft with one page of 600 × 800 points and signers of these roles,
-// whose addresses are theirs at example.com.
+// foundIn returns a draft with one page of 600 × 800 points and signers with these roles, whose addresses are their
+// roles at example.com.
 func foundIn(roles ...string) (*models.Envelope, *models.Document) {
 	d := &models.Document{ID: uuid.New(), PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 600, Height: 800}}}
 	e := &models.Envelope{Documents: []*models.Document{d}, FirstDocumentID: d.ID}

@@ -9,8 +9,8 @@ import (
 	"countersign/models"
 )
 
-// TestConsoleHome_Counts checks that the home page counts what its lists show, for the tenants that the caller may
-// see.
+// TestConsoleHome_Counts checks that the home page counts the envelopes in its lists, for the tenants that the caller
+// may access.
 func TestConsoleHome_Counts(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -79,7 +79,7 @@ func TestLabels_FindEnvelopesAndTemplates(t *testing.T) {
 		require.Equal(t, []any{"2027"}, edited.body["labels"])
 		require.EqualValues(t, lease.body["version"], edited.body["version"], "no content was changed")
 
-		// In the flat fields of a form too.
+		// Also in the flat fields of a form.
 		ct, flat = multipartBody(t, map[string]string{"tenantId": "acme", "name": "Lease", "roles": `[{"role":"tenant"}]`, "labels": `["flat"]`}, kit.OnePage())
 		flatTemplate := c.send(http.MethodPost, "/v1/templates", ct, flat).want(201)
 		require.Equal(t, []any{"flat"}, flatTemplate.body["labels"])

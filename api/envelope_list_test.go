@@ -148,13 +148,13 @@ func TestListEnvelopes_FiltersAndCursors(t *testing.T) {
 		require.Contains(t, c.get("/v1/envelopes?tenantId=acme&sort=updatedAt&cursor="+cursor).refused(400, "validation_error").body["errors"], "cursor")
 		found, _ := get("&pageSize=3&page=2")
 		require.Equal(t, []string{ids[3], ids[2], ids[1]}, found)
-		for range 2 { // between two pages: nothing is left out or given twice
+		for range 2 { // between two pages: no item is omitted or repeated
 			c.post("/v1/envelopes", with(contract(), "tenantId", "acme")).want(201)
 		}
 		found, _ = get("&pageSize=3&cursor=" + cursor)
 		require.Equal(t, []string{ids[3], ids[2], ids[1]}, found)
 
-		// Of a period: also behind an envelope that is not in the list.
+		// A period as filter, also after an envelope that is not in the list.
 		period := "&createdAfter=" + url.QueryEscape(c.get("/v1/envelopes/"+ids[2]).str("createdAt")) + "&createdBefore=" + url.QueryEscape(c.get("/v1/envelopes/"+ids[6]).str("createdAt"))
 		found, a = get("&pageSize=2" + period)
 		require.Equal(t, []string{ids[5], ids[4]}, found)
@@ -191,7 +191,7 @@ func TestListEnvelopes_TenantRestriction(t *testing.T) {
 			require.NoError(t, s.store.MailFailed(t.Context(), "mail-"+e.str("id"), "no such mailbox"))
 		}
 		s.limit(t, "acme")
-		s.clock.advance(time.Second) // a change of an app holds after a second
+		s.clock.advance(time.Second) // a change of an app takes effect after a second
 		person := s.person(t, models.RoleAdmin)
 		day := url.QueryEscape(s.clock.now().Add(-24 * time.Hour).Format(time.RFC3339))
 		next := url.QueryEscape(s.clock.now().Add(24 * time.Hour).Format(time.RFC3339))

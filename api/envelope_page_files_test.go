@@ -15,7 +15,7 @@ import (
 	"countersign/test/kit"
 )
 
-// stubRenderer answers in place of the renderer.
+// stubRenderer replaces the renderer.
 type stubRenderer struct {
 	kit.Renderer
 
@@ -25,7 +25,7 @@ type stubRenderer struct {
 	before func() // called before a page is rendered, unless nil
 }
 
-// Page returns the error, if there is one.
+// Page returns the error, if it is set.
 func (r *stubRenderer) Page(ctx context.Context, file io.ReaderAt, size int64, page int, level appearance.Level) (*appearance.Encoded, error) {
 	if r.err != nil {
 		return nil, r.err
@@ -36,17 +36,18 @@ func (r *stubRenderer) Page(ctx context.Context, file io.ReaderAt, size int64, p
 	return r.Renderer.Page(ctx, file, size, page, level)
 }
 
-// Lines returns the error, if there is one, or the lines.
+// Lines returns the error, if it is set, or the lines.
 func (r *stubRenderer) Lines(context.Context, io.ReaderAt, int64, int) (*appearance.Lines, error) {
 	return r.lines, r.err
 }
 
-// Text returns the error, if there is one, or the text.
+// Text returns the error, if it is set, or the text.
 func (r *stubRenderer) Text(context.Context, io.ReaderAt, int64, int) (*appearance.Text, error) {
 	return r.text, r.err
 }
 
-// TestPageFiles_Failures: every page that cannot be shown has a clear answer, and is shown once it can be.
+// TestPageFiles_Failures checks that each page that cannot be rendered has a specific error, and is sent once it can
+// be rendered.
 func TestPageFiles_Failures(t *testing.T) {
 	t.Parallel()
 	renderer := &stubRenderer{}
@@ -63,7 +64,7 @@ func TestPageFiles_Failures(t *testing.T) {
 		for page, by := range pages {
 			check(by, page)
 			check(by, page+"/text")
-			if by == c { // signers need none
+			if by == c { // signers need no lines
 				check(by, page+"/lines")
 			}
 		}
@@ -90,7 +91,7 @@ func TestPageFiles_Failures(t *testing.T) {
 		require.Equal(t, object{"text": "up", "x": 0.0, "y": 0.0, "w": 9.0, "h": 9.0, "angle": 270.0, "line": 1.0}, by.get(page + "/text").want(200).body["words"].([]any)[0])
 	}
 
-	// What was purged or archived is gone.
+	// Purged and archived files are gone.
 	c.signs(e, token)
 	portal := "/v1/download/" + s.completes(t, e.str("id"), 0) + "/pages/1"
 	renderer.err = refusal.New(refusal.PDFTooComplex, "The page is too complex.")

@@ -21,7 +21,7 @@ import (
 	"countersign/store/blob"
 )
 
-// preparable makes a PDF of one page that shows a text, with what else it is given.
+// preparable returns a PDF of one page with a text and the given additions.
 func preparable(text, catalog, page string, more ...string) []byte {
 	content := "BT /F1 6 Tf 72 700 Td (" + text + ") Tj ET"
 	objects := append([]string{
@@ -120,12 +120,12 @@ func TestDocumentOptions(t *testing.T) {
 
 		e = app.post("/v1/envelopes", pairOfSigners()).want(201)
 		kind, body = multipartBody(t, map[string]string{"form": "import", "formRole": "Nobody", "activeContent": "remove", "repair": "refuse"}, file)
-		app.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", kind, body).want(201) // no form, so that the role is not asked for
+		app.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", kind, body).want(201) // a document without a form requires no role
 	})
 }
 
-// TestDocumentOptions_Defaults checks that by default a file is presented as uploaded, and that one with a script is
-// accepted without it.
+// TestDocumentOptions_Defaults checks that by default a file is presented as uploaded, and that a file with a script
+// is accepted without the script.
 func TestDocumentOptions_Defaults(t *testing.T) {
 	t.Parallel()
 	app := onSQLite(t, nil).client(t)
@@ -136,7 +136,7 @@ func TestDocumentOptions_Defaults(t *testing.T) {
 	app.get("/v1/envelopes/"+plain.str("id")+"/document?kind=prepared").refused(404, "not_found")
 	got := app.get("/v1/envelopes/" + plain.str("id")).want(200)
 	require.Empty(t, got.events("document.prepared"))
-	// The prepared file of another document is not taken for the first one's.
+	// The prepared file of another document is not mistaken for the first one's.
 	second := app.send(http.MethodPost, "/v1/envelopes/"+plain.str("id")+"/document", "application/pdf", preparable("Hello", script, "")).want(200).str("documentId")
 	app.get("/v1/envelopes/" + plain.str("id") + "/document?kind=prepared&documentId=" + second).want(200)
 	app.get("/v1/envelopes/"+plain.str("id")+"/document?kind=prepared").refused(404, "not_found")
@@ -205,8 +205,8 @@ func TestDocumentOptions_RejectsInvalid(t *testing.T) {
 	app.post("/v1/envelopes", data).refused(400, "validation_error")
 }
 
-// TestPrepareAgain_ReplacesFoundFields checks that preparing again replaces found fields, keeps those of requests, and that suggestions
-// change nothing.
+// TestPrepareAgain_ReplacesFoundFields checks that preparing again replaces found fields and keeps requested ones, and
+// that suggestions change nothing.
 func TestPrepareAgain_ReplacesFoundFields(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -13,7 +13,7 @@ import (
 	"countersign/models"
 )
 
-// lostWorkflows knows no workflow but those named.
+// lostWorkflows has no workflows except the listed ones.
 type lostWorkflows struct {
 	fakeWorkflows
 
@@ -24,7 +24,7 @@ func (w *lostWorkflows) Running(_ context.Context, envelope uuid.UUID) (bool, er
 	return w.running[envelope.String()], w.fail
 }
 
-// problems are the lists of one kind, each row by the id that it has under a name.
+// problems returns the lists of one kind, with the rows' ids from the given member.
 func problems(c *client, kind, id string) map[string]object {
 	c.t.Helper()
 	out := map[string]object{}
@@ -95,7 +95,7 @@ func keys(m map[string]object) (out []string) {
 	return out
 }
 
-// finishOutbox takes all rows of the outbox, as the dispatcher does.
+// finishOutbox removes all rows of the outbox, as the dispatcher does.
 func finishOutbox(t *testing.T, s *service) (all []models.OutboxRow) {
 	t.Helper()
 	for {
@@ -111,7 +111,7 @@ func finishOutbox(t *testing.T, s *service) (all []models.OutboxRow) {
 	}
 }
 
-// TestProblems_Mails: an email that was rejected is a problem until a later one to the same recipient went out.
+// TestProblems_Mails checks that a rejected email is a problem until a later one to the same recipient is sent.
 func TestProblems_Mails(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -138,7 +138,8 @@ func TestProblems_Mails(t *testing.T) {
 	})
 }
 
-// TestProblems_Deliveries: with the receiver's words and the time of the next attempt, also of one that was resent.
+// TestProblems_Deliveries checks that a failed delivery contains the receiver's response and the time of the next
+// attempt, even if it was resent.
 func TestProblems_Deliveries(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -177,7 +178,8 @@ func TestProblems_Deliveries(t *testing.T) {
 	})
 }
 
-// TestProblems_AreOnesOwn: viewers see none, and a client for some tenants sees and restarts only theirs.
+// TestProblems_AreOnesOwn checks that viewers have no access, and that a client restricted to some tenants can list
+// and restart only theirs.
 func TestProblems_AreOnesOwn(t *testing.T) {
 	t.Parallel()
 	workflows := &lostWorkflows{running: map[string]bool{}}

@@ -14,8 +14,7 @@ import (
 	"countersign/test/kit"
 )
 
-// everyKind is an envelope with a recipient of each kind, in the order in which their
-// turn comes, and a witness.
+// everyKind returns an envelope with a recipient of each kind, in routing order, and a witness.
 func everyKind() object {
 	return object{
 		"tenantId": "acme", "subject": "Lease",
@@ -45,7 +44,7 @@ func (c *client) create(data object) *answer {
 
 func (a *answer) copies() []any { c, _ := a.body["copies"].([]any); return c }
 
-// finishes lets the person of a link consent and sign, approve or say to have read.
+// finishes consents for the recipient of a link and signs, approves or confirms reading.
 func (c *client) finishes(at string, fields ...object) *answer {
 	c.t.Helper()
 	c.get(at).want(200)
@@ -330,7 +329,7 @@ func TestReplaceSigner_SuccessorInheritsNothing(t *testing.T) {
 			}
 			require.Contains(t, sign(waiting[0]).refused(400, "validation_error").body["errors"], "fields[0].attachmentId")
 
-			// The files of the one before count for no bound, and are gone with the next sweep.
+			// The files of the previous signer count for no limit, and are removed by the next cleanup.
 			own := successor.attach(fresh, required, "grace.pdf", kit.OnePage()).want(201).str("attachmentId")
 			require.Len(t, successor.get(link).want(200).body["attachments"], 1)
 			_, err := sweep.Unused(t.Context(), s.store, s.cfg.Blobs, s.clock.now())
@@ -349,7 +348,7 @@ func TestReplaceSigner_SuccessorInheritsNothing(t *testing.T) {
 	})
 }
 
-// adopts has somebody sign with a picture, which the service remembers.
+// adopts signs with a picture, which the service saves.
 func (s *service) adopts(t *testing.T, c *client, email string) {
 	t.Helper()
 	data := contract()

@@ -35,7 +35,7 @@ func TestRemindSigner_OncePerHour(t *testing.T) {
 		require.Equal(t, 1, s.outbox(t, e.str("id"), models.OutboxReinvite))
 		again := c.post(remind(e, 0), nil).refused(429, "reminder_rate_limited")
 		require.Equal(t, "3600", again.header.Get("Retry-After"))
-		nobody.get("/v1/signing/" + token).want(200) // the link is the same
+		nobody.get("/v1/signing/" + token).want(200) // the link is unchanged
 		require.Contains(t, c.get("/v1/envelopes/"+e.str("id")).want(200).eventNames(), "reminder.requested")
 
 		c.post(remind(e, 1), nil).refused(409, "signer_not_notified")

@@ -86,7 +86,7 @@ func TestArchivedEnvelope_ResponsesAreUnchanged(t *testing.T) {
 				for _, e := range body["data"].([]any) {
 					e := e.(object)
 					delete(e, "lastActivity")
-					delete(e, "users") // whom the activity names
+					delete(e, "users") // the users of the activity
 				}
 				b, err := json.Marshal(body)
 				require.NoError(t, err)
@@ -190,7 +190,8 @@ func TestProgress_WithoutWorkflow(t *testing.T) {
 	require.Equal(t, nothing("done"), progress())
 }
 
-// TestProgressOfASilentWorkflow_IsAnsweredByTheDatabase: within a second and what the request itself takes.
+// TestProgressOfASilentWorkflow_IsAnsweredByTheDatabase checks that the response takes at most a second
+// more than the request itself.
 func TestProgressOfASilentWorkflow_IsAnsweredByTheDatabase(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Workflows = silentWorkflows{} })

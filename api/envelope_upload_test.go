@@ -146,7 +146,7 @@ func TestUpload_RejectedByStateBeforeExamination(t *testing.T) {
 }
 
 // BenchmarkUpload uploads a document of 50 pages over HTTP, alternately without and with all options, and reports the
-// processor time of each: that of the service, the validating process, the database driver and the client together.
+// processor time of each: of the service, the validating process, the database driver and the client together.
 // plain-ms is without options and without a script in the document; script-ms has the script, which is always removed;
 // all-ms has a tag and a widget on each page, some-ms on every fifth.
 func BenchmarkUpload(b *testing.B) {
@@ -207,11 +207,11 @@ func BenchmarkUpload(b *testing.B) {
 	}
 }
 
-// processorTime is what this process and the one that validates have taken so far.
+// processorTime returns the processor time of this process and the validating one so far.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var total time.Duration
-	for _, of := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} { // children that have ended
+	for _, of := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} { // of ended child processes
 		var u syscall.Rusage
 		require.NoError(b, syscall.Getrusage(of, &u))
 		total += time.Duration(u.Utime.Nano() + u.Stime.Nano())
@@ -241,7 +241,8 @@ func processorTime(b *testing.B) time.Duration {
 	return total
 }
 
-// TestUpload_OfPictures_BecomesADocument: a picture is a document with one page, wherever documents are uploaded.
+// TestUpload_OfPictures_BecomesADocument checks that a picture becomes a document with one page, at each endpoint for
+// documents.
 func TestUpload_OfPictures_BecomesADocument(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -16,7 +16,7 @@ import (
 	"countersign/models"
 )
 
-// TestWebhookValues checks that an endpoint that includes values gets them by field name in the events that have
+// TestWebhookValues checks that an endpoint that includes values receives them by field name in the events that have
 // values, that other endpoints do not, and that they end with the inclusion or with retention.
 func TestWebhookValues(t *testing.T) {
 	t.Parallel()
@@ -118,8 +118,7 @@ func showNotice(t *testing.T, body object) {
 	coverageOf.walk("Notice", schema, body)
 }
 
-// valuesAtRest is how many webhook bodies with values are stored, none of which can be read
-// without the key.
+// valuesAtRest counts the stored webhook bodies with values, and checks that none is readable without the key.
 func (s *service) valuesAtRest(t *testing.T, secret string) (n int) {
 	t.Helper()
 	driver, address := "sqlite", strings.TrimPrefix(s.url, "sqlite://")+"?_pragma=busy_timeout(10000)"

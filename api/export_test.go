@@ -15,8 +15,8 @@ func (s *Server) MaxBody(operation string) int64 {
 	return 0
 }
 
-// TakeAllTurns takes the concurrency limits of reading copies, verifications and bulk sends, and reports whether they were
-// free.
+// TakeAllTurns acquires the concurrency limits of reading copies, verifications and bulk sends, and reports whether
+// they were free.
 func (s *Server) TakeAllTurns() bool {
 	h := s.handlers
 	_, copies := h.signings.pages.readingCopies.TryAcquire(maxConcurrentReadingCopies)
@@ -25,7 +25,7 @@ func (s *Server) TakeAllTurns() bool {
 	return copies && verifications && rows
 }
 
-// TakeBodyMemory takes the memory of bodies until it is released. A request that was answered may still have some.
+// TakeBodyMemory acquires the memory of bodies until it is released. A completed request may still hold some.
 func (s *Server) TakeBodyMemory(ctx context.Context) (release func(), err error) {
 	m := s.bodyMemory
 	small, err := m.small.Acquire(ctx, smallBodiesMemory, 0)

@@ -68,7 +68,7 @@ func multipartBody(t *testing.T, fields map[string]string, file []byte) (string,
 	t.Helper()
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
-	for _, k := range slices.Sorted(maps.Keys(fields)) { // the same body each time
+	for _, k := range slices.Sorted(maps.Keys(fields)) { // in the same order each time
 		require.NoError(t, w.WriteField(k, fields[k]))
 	}
 	if file != nil {
@@ -81,7 +81,7 @@ func multipartBody(t *testing.T, fields map[string]string, file []byte) (string,
 	return w.FormDataContentType(), b.Bytes()
 }
 
-// contract is a request for an envelope with one signer and one field.
+// contract returns a request for an envelope with one signer and one field.
 func contract() object {
 	return object{
 		"tenantId": "acme", "subject": "Contract",
@@ -90,7 +90,7 @@ func contract() object {
 	}
 }
 
-// draft makes an envelope with its file.
+// draft creates an envelope with its file.
 func (c *client) draft(data object) *answer {
 	c.t.Helper()
 	b, err := json.Marshal(data)
@@ -99,7 +99,7 @@ func (c *client) draft(data object) *answer {
 	return c.send(http.MethodPost, "/v1/envelopes", ct, body).want(http.StatusCreated)
 }
 
-// sent makes and sends an envelope; it returns it and the first signer's token.
+// sent creates and sends an envelope. It returns the envelope and the first signer's token.
 func (c *client) sent(data object) (*answer, string) {
 	c.t.Helper()
 	e := c.draft(data)
@@ -112,7 +112,7 @@ func (a *answer) signer(i int) object { return a.body["signers"].([]any)[i].(obj
 
 func (a *answer) field(i int) object { return a.body["fields"].([]any)[i].(object) }
 
-// signs lets the signer of a token sign, and returns the receipt's token.
+// signs signs with a signer's token, and returns the receipt's token.
 func (c *client) signs(e *answer, token string) (receipt string) {
 	c.t.Helper()
 	at := "/v1/signing/" + token
@@ -121,14 +121,14 @@ func (c *client) signs(e *answer, token string) (receipt string) {
 	return c.post(at+"/sign", object{"fields": []object{{"fieldId": e.field(0)["id"], "textValue": "yes"}}}).want(http.StatusOK).str("receiptToken")
 }
 
-// completes ends the sealing of an envelope, in the worker's place, and returns
-// the download token of the first signer.
+// completes finishes the sealing of an envelope as the worker does, and returns the download token of the first
+// signer.
 func (s *service) completes(t *testing.T, envelope string, retentionDays int) string {
 	t.Helper()
 	return s.completesWith(t, envelope, retentionDays, kit.OnePage())
 }
 
-// completesWith is completes where each sealed file has this content.
+// completesWith is completes with the given content in each sealed file.
 func (s *service) completesWith(t *testing.T, envelope string, retentionDays int, content []byte) string {
 	t.Helper()
 	f, err := s.cfg.Blobs.Temp()
@@ -169,7 +169,7 @@ func form(values ...string) []byte {
 	return []byte(v.Encode())
 }
 
-// values are some members of an answer.
+// values contains some members of a response.
 func values(a *answer, names ...string) (out []any) {
 	for _, name := range names {
 		out = append(out, a.body[name])

@@ -52,7 +52,7 @@ func (c *clock) advance(d time.Duration) {
 
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
-// fakeMailer takes the mails and text messages instead of a server.
+// fakeMailer records emails and text messages.
 type fakeMailer struct {
 	mu    sync.Mutex
 	mails []notify.Mail
@@ -69,7 +69,7 @@ func (p *fakeMailer) Send(_ context.Context, m notify.Mail) error {
 
 func (p *fakeMailer) MessageID(parts ...string) string { return strings.Join(parts, "-") + "@test" }
 
-// code is the one-time code that was mailed last.
+// code returns the last emailed one-time code.
 func (p *fakeMailer) code(t *testing.T) string {
 	t.Helper()
 	p.mu.Lock()
@@ -142,7 +142,7 @@ func eachDatabase(t *testing.T, test func(*testing.T, *service)) {
 	}
 }
 
-// onSQLite is for what does not depend on the database.
+// onSQLite starts a service for tests that do not depend on the database.
 func onSQLite(t *testing.T, edit func(*api.Config)) *service {
 	t.Helper()
 	return start(t, databases["sqlite"](t), edit)
@@ -216,7 +216,7 @@ func (s *service) other(t *testing.T, tenants ...string) *client {
 	return &client{t: t, s: s, token: token}
 }
 
-// limit makes the app of s a client of some tenants only.
+// limit restricts the app of s to some tenants.
 func (s *service) limit(t *testing.T, tenants ...string) {
 	t.Helper()
 	_, err := s.store.UpdateApp(t.Context(), s.app.ID, store.AppChange{Tenants: &tenants})
@@ -236,7 +236,7 @@ type answer struct {
 	status int
 	header http.Header
 	raw    []byte
-	body   object // if it was one
+	body   object // nil if the body is not an object
 	t      *testing.T
 }
 

@@ -25,8 +25,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestDownloadLink_Lifetime checks that a link from day 300 works on day 600, and that none works after the retention,
-// which is a 410.
+// TestDownloadLink_Lifetime checks that a link from day 300 is valid on day 600, and that every link is a 410 after
+// the retention.
 func TestDownloadLink_Lifetime(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -112,7 +112,7 @@ func TestDownload_RangesAndConditions(t *testing.T) {
 		return nobody.attach(token, e.field(0)["id"], "a.pdf", kit.OnePage()).want(201).str("attachmentId")
 	}
 	attached := attach(e, token)
-	// The sender gets an attachment after its signer has signed.
+	// The sender downloads an attachment after its signer has signed.
 	sender, other := c.sent(attaching())
 	given := attach(sender, other)
 	nobody.post("/v1/signing/"+other+"/sign", object{"fields": []object{
@@ -121,7 +121,7 @@ func TestDownload_RangesAndConditions(t *testing.T) {
 	signed, second := c.sent(contract())
 	c.signs(signed, second)
 	portal := "/v1/download/" + s.completes(t, signed.str("id"), 0)
-	// A picture of the first signer, as the second sees it.
+	// A picture of the first signer, as the second signer gets it.
 	two, _ := c.sent(twoSigners())
 	first := s.link(t, two, 0)
 	by := nobody.binds(first)
@@ -319,7 +319,7 @@ func TestDownload_PurgedDuringTheRequest(t *testing.T) {
 	s.client(t).get("/v1/envelopes/"+e.str("id")+"/document?kind=sealed").refused(410, "document_purged")
 }
 
-// TestSealedDocument_IsFoundByID checks that a sealed document is found by its own id and by the id of its original only.
+// TestSealedDocument_IsFoundByID checks that a sealed document is found by its own id and by its original's id only.
 func TestSealedDocument_IsFoundByID(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -357,7 +357,7 @@ func TestDownload_FileName(t *testing.T) {
 		for _, r := range header {
 			require.True(t, r >= ' ' && r <= '~', header)
 		}
-		plain, _, _ := strings.Cut(header, "; filename*=") // for clients that know no other form
+		plain, _, _ := strings.Cut(header, "; filename*=") // for clients that do not support another form
 		_, params, err = mime.ParseMediaType(plain)
 		require.NoError(t, err, header)
 		require.Len(t, params["filename"], utf8.RuneCountInString(want), header)

@@ -14,8 +14,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestReceipt checks that a signer who has signed can follow the envelope and get the sealed copy for a day, with the
-// receipt only, because the link is spent.
+// TestReceipt checks that a signer who has signed can follow the envelope and download the sealed copy for a day with
+// the receipt only, because the link can no longer be used.
 func TestReceipt(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -60,7 +60,7 @@ func TestReceipt_OfPurgedDocument(t *testing.T) {
 	at := "/v1/signing/" + token
 	c.get(at).want(200)
 	c.post(at+"/consent", nil).want(200)
-	// What was refused leaves no receipt.
+	// A rejected signature leaves no receipt.
 	require.Empty(t, c.post(at+"/sign", object{"fields": []object{}}).want(400).str("receiptToken"))
 	receipt := c.post(at+"/sign", object{"fields": []object{{"fieldId": e.field(0)["id"], "textValue": "yes"}}}).want(200).str("receiptToken")
 	s.completes(t, e.str("id"), 1)

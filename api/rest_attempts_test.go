@@ -12,11 +12,11 @@ import (
 	"countersign/test/kit"
 )
 
-// limited is a service that lets an address make n requests a minute.
+// limited starts a service that limits each address to n requests a minute.
 func limited(t *testing.T, n int) *service {
 	t.Helper()
 	s := onSQLite(t, func(cfg *api.Config) {
-		cfg.RateLimit, cfg.TrustedProxies = n, []string{"127.0.0.1"} // tests come from where they like
+		cfg.RateLimit, cfg.TrustedProxies = n, []string{"127.0.0.1"} // tests choose their addresses
 	})
 	now := s.clock.now()
 	s.clock.advance(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
@@ -49,7 +49,7 @@ func TestRateLimit_ForgedTokensCountByAddress(t *testing.T) {
 	}
 }
 
-// TestRateLimit_IPv6NetworkIsOneCaller checks that the 2^64 addresses of a subscriber count as one.
+// TestRateLimit_IPv6NetworkIsOneCaller checks that the 2^64 addresses of a subscriber share one limit.
 func TestRateLimit_IPv6NetworkIsOneCaller(t *testing.T) {
 	t.Parallel()
 	s := limited(t, 3)
@@ -102,7 +102,7 @@ func TestRateLimit_GuessesDoNotLockOut(t *testing.T) {
 		}
 		from("203.0.113.66", "guess").refused(429, "rate_limited")
 		from("203.0.113.67", "guess").refused(429, "rate_limited")
-		from("203.0.113.68", s.pass).refused(429, "rate_limited") // an address that nobody knows waits
+		from("203.0.113.68", s.pass).refused(429, "rate_limited") // an unknown address is limited
 		for range 25 {
 			from("198.51.100.1", s.pass).want(200)
 		}

@@ -13,7 +13,7 @@ import (
 	"countersign/models"
 )
 
-// TestBearerTokens: one scheme, in whatever case, and a token.
+// TestBearerTokens checks that a header has one scheme, in any case, and a token.
 func TestBearerTokens(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]string{

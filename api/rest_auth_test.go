@@ -162,7 +162,7 @@ func TestKeyRotation(t *testing.T) {
 		require.Zero(t, asked, "keys that are known are not asked for again")
 
 		s.clock.advance(31 * time.Second)
-		token, err := signer.IssueAccess(s.app.ID) // by the process that has seen the time pass
+		token, err := signer.IssueAccess(s.app.ID) // by the process with the advanced clock
 		require.NoError(t, err)
 		head, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[0])
 		require.NoError(t, err)
@@ -198,8 +198,8 @@ func TestClientSecretRotation_BothAreValid(t *testing.T) {
 	login(fresh).want(200)
 }
 
-// TestForeignIDs_AreNotFound checks that each route with ids returns the same 404 for those of another app or tenant,
-// in every combination.
+// TestForeignIDs_AreNotFound checks that each route with ids returns the same 404 for the ids of another app or
+// tenant, in every combination.
 func TestForeignIDs_AreNotFound(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -253,7 +253,7 @@ func TestForeignIDs_AreNotFound(t *testing.T) {
 			}
 		}
 		require.Greater(t, tried, 200)
-		// What belongs together elsewhere does not help either.
+		// Ids that belong together in another app do not help either.
 		other.post("/v1/console/envelopes/"+foreign.str("id")+"/signers/"+ids["signer"]+"/resend", nil).refused(404, "not_found")
 		other.get("/v1/envelopes/"+foreign.str("id")+"/document?documentId="+ids["document"]).refused(404, "not_found")
 		for _, list := range []string{"/v1/envelopes?tenantId=acme", "/v1/console/envelopes"} {
@@ -261,13 +261,13 @@ func TestForeignIDs_AreNotFound(t *testing.T) {
 		}
 		require.EqualValues(t, 0, other.get("/v1/console/webhook-deliveries?webhookId=" + ids["webhook"]).want(200).body["total"])
 		require.Equal(t, "[]", string(other.get("/v1/webhooks").want(200).raw))
-		owner.get("/v1/envelopes/" + ids["envelope"]).want(200) // nothing was changed
+		owner.get("/v1/envelopes/" + ids["envelope"]).want(200) // unchanged
 		owner.get("/v1/console/webhook-deliveries/" + ids["delivery"]).want(200)
 		require.Equal(t, "draft", owner.get("/v1/envelopes/"+ids["draft"]).want(200).str("status"))
 
-		// The same client, once it may act for another tenant only.
+		// The same client, now restricted to another tenant.
 		s.limit(t, "elsewhere")
-		s.clock.advance(time.Second) // a change of an app holds after a second
+		s.clock.advance(time.Second) // a change of an app takes effect after a second
 		for _, route := range s.api.Routes() {
 			method, path, _ := strings.Cut(route, " ")
 			if strings.Contains(path, "/envelopes/{id}") {
@@ -381,7 +381,7 @@ func TestTokenEndpoint_IsThrottled(t *testing.T) {
 		try("guess").refused(429, "rate_limited")
 		try(s.pass).refused(429, "rate_limited")
 		s.clock.advance(time.Minute)
-		for range 25 { // right ones are not counted
+		for range 25 { // successful attempts do not count
 			require.Equal(t, "no-store", try(s.pass).want(200).header.Get("Cache-Control"))
 		}
 	})

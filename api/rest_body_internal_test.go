@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestParts: one file within its bound, texts once each, and not too many parts.
+// TestParts checks that a form has one file within its limit, texts once each, and a limited number of parts.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	s, _ := serverWithFiles(t)

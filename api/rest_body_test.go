@@ -60,7 +60,7 @@ func TestLargeBodies(t *testing.T) {
 		limit := int(s.api.MaxBody(method + " " + path))
 		switch {
 		case strings.HasSuffix(path, "/sign"), strings.HasSuffix(path, "/finished"):
-			limit = 90 << 10 // of a signer with one field of text
+			limit = 90 << 10 // the limit of a signer with one text field
 		case strings.HasSuffix(path, "/bulk-sends"): // its values have a limit each
 			c.raw(method, at, bytes.Repeat([]byte(" "), limit+1)).refused(413, "request_too_large")
 			return
@@ -87,8 +87,7 @@ func TestLargeBodies(t *testing.T) {
 	c.send(http.MethodPost, "/v1/envelopes", ct, body).refused(413, "request_too_large")
 }
 
-// TestBadForms does with the parts of a multipart body what TestBadInput does
-// with the members of JSON: once in the part data, once as flat fields.
+// TestBadForms is TestBadInput for the parts of a multipart body: once in the part data, once as flat fields.
 func TestBadForms(t *testing.T) {
 	t.Parallel()
 	doc, err := contractDocument()
@@ -190,8 +189,8 @@ func TestBadParts(t *testing.T) {
 	}
 }
 
-// TestManyValues_AreRejected checks that a body with more values than the limit is rejected before it is parsed, in a
-// form part too.
+// TestManyValues_AreRejected checks that a body with more values than the limit is rejected before it is parsed, also
+// in a form part.
 func TestManyValues_AreRejected(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -230,8 +229,8 @@ func TestManyPairs_AreRejected(t *testing.T) {
 	require.Contains(t, c.get(query+"&b=c").refused(400, "validation_error").body["errors"], "query")
 }
 
-// TestPartHeaders_AreBounded checks that headers of a part are limited for any content, even if a key makes the body
-// be read twice.
+// TestPartHeaders_AreBounded checks that headers of a part are limited for any content, even if a key causes the body
+// to be read twice.
 func TestPartHeaders_AreBounded(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -28,7 +28,7 @@ func connected(t *testing.T) (server *net.TCPConn, client net.Conn) {
 	return accepted.(*net.TCPConn), client
 }
 
-// ownResponseOf is what net/http writes itself.
+// ownResponseOf returns a response that net/http writes without a handler.
 func ownResponseOf(status, text string) string {
 	return "HTTP/1.1 " + status + "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n" + text
 }

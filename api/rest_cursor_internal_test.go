@@ -10,7 +10,7 @@ import (
 	"countersign/models"
 )
 
-// TestReadCursor: a cursor is valid for the list and the app that it was returned for, and only unaltered.
+// TestReadCursor checks that a cursor is valid only unaltered, and only for its list and app.
 func TestReadCursor(t *testing.T) {
 	t.Parallel()
 	app, other := caller{App: &models.App{ID: uuid.New()}}, caller{App: &models.App{ID: uuid.New()}}

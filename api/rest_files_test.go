@@ -111,7 +111,7 @@ func TestFileStoreFailure_IsNoFileError(t *testing.T) {
 	c.attach(token, e.field(0)["id"], "a.pdf", kit.OnePage()).want(201)
 }
 
-// failingOpen is a file store that cannot be reached.
+// failingOpen is an unreachable file store.
 type failingOpen struct{ blob.Store }
 
 func (failingOpen) Open(context.Context, string) (*blob.File, error) {
@@ -128,7 +128,8 @@ func TestUnresponsiveFileStore(t *testing.T) {
 	require.NotContains(t, string(a.raw), "bucket")
 }
 
-// TestReadingCopies checks that each document contains the values of its own pages, for verified signers only.
+// TestReadingCopies checks that each document contains the values of the fields on its pages, for verified signers
+// only.
 func TestReadingCopies(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -219,9 +220,9 @@ func TestAlteredFile_IsNotDelivered(t *testing.T) {
 			own := "/v1/envelopes/" + e.str("id") + "/document"
 			require.Equal(t, kit.OnePage(), nobody.get(doc).want(200).raw)
 
-			// The unencrypted original is rejected: whoever can write it could also write another file.
+			// The unencrypted original is rejected: an attacker who can write it could also write another file.
 			put(plain, d.BlobKey, kit.OnePage())
-			fresh, err := api.New(s.cfg) // which has nothing open
+			fresh, err := api.New(s.cfg) // a server without open files
 			require.NoError(t, err)
 			s.Config.Handler = fresh
 			if encrypted {
@@ -254,7 +255,7 @@ func TestAlteredFile_IsNotDelivered(t *testing.T) {
 	}
 }
 
-// TestDamagedArchive_Is503 checks that a broken archive is a 503 that the operator is notified of, and affects nothing that
+// TestDamagedArchive_Is503 checks that a damaged archive is a 503 that notifies the operator, and affects nothing that
 // needs no archive. The same holds for a file store that does not respond. Afterwards everything works as before.
 func TestDamagedArchive_Is503(t *testing.T) {
 	t.Parallel()
@@ -354,7 +355,7 @@ func (s *service) file(t *testing.T, key string) []byte {
 	return content
 }
 
-// keepFile puts a file into the file store.
+// keepFile stores a file in the file store.
 func (s *service) keepFile(t *testing.T, key string, content []byte) {
 	t.Helper()
 	f, err := s.cfg.Blobs.Temp()

@@ -21,10 +21,10 @@ import (
 	"countersign/test/kit"
 )
 
-// patience is how long these tests wait for what must not wait for others.
+// patience is the time limit for operations that must not wait for others.
 const patience = 20 * time.Second
 
-// narrow serves the API so that little of an answer is on its way: what a client does not read is not written.
+// narrow serves the API with small buffers, so that writes block when the client does not read.
 func (s *service) narrow(t *testing.T) (address string) {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(s.api)
@@ -71,7 +71,7 @@ func TestDownload_StalledClientIsDisconnected(t *testing.T) {
 	c := s.client(t)
 	e, token := c.sent(contract())
 	c.signs(e, token)
-	content := bytes.Repeat([]byte("0123456789abcdef"), 128<<10) // 2 MB, which no buffer holds
+	content := bytes.Repeat([]byte("0123456789abcdef"), 128<<10) // 2 MB, more than all buffers
 	at := "/v1/envelopes/" + e.str("id")
 	download := "/v1/download/" + s.completesWith(t, e.str("id"), 0, content) + "/document"
 	address := s.narrow(t)
@@ -149,7 +149,7 @@ func TestBulkSend_SlowRowsDoNotBlock(t *testing.T) {
 	c := s.client(t)
 	template := bulkTemplate(t, s, c, "acme")
 	for _, slow := range []*client{s.other(t), s.other(t)} {
-		slow.begin(s.Listener.Addr().String(), "POST /v1/bulk-sends", "Content-Length: 1000", "Expect: 100-continue") // which comes when the body is read
+		slow.begin(s.Listener.Addr().String(), "POST /v1/bulk-sends", "Content-Length: 1000", "Expect: 100-continue") // the server sends 100 Continue when it reads the body
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -164,7 +164,8 @@ func TestBulkSend_SlowRowsDoNotBlock(t *testing.T) {
 	require.Equal(t, 202, res.StatusCode)
 }
 
-// TestConcurrencyLimit_RejectsAfterWaiting checks that a request that waits too long for its turn is rejected with a time to retry.
+// TestConcurrencyLimit_RejectsAfterWaiting checks that a request that waits too long for a concurrency limit is
+// rejected with a time to retry.
 func TestConcurrencyLimit_RejectsAfterWaiting(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.QueueWait = time.Nanosecond })

@@ -143,8 +143,8 @@ func (r *releases) ReleaseKey(_ context.Context, _ uuid.UUID, anyway bool) error
 	return nil
 }
 
-// TestExecuteFirst_UnknownOutcome_KeepsCommittedKeys checks that a request which may have taken effect is not executed
-// again by a repeat, whatever status its answer had.
+// TestExecuteFirst_UnknownOutcome_KeepsCommittedKeys checks that a retry does not run a request again that may have
+// taken effect, whatever the status of its response.
 func TestExecuteFirst_UnknownOutcome_KeepsCommittedKeys(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -90,7 +90,7 @@ func TestIdempotencyRules(t *testing.T) {
 		other := s.other(t).with("Idempotency-Key", "k").post("/v1/webhooks", hook).want(201)
 		require.NotEqual(t, first.str("id"), other.str("id"))
 
-		// A refusal frees the key, also for another body; a key that cannot be one is refused.
+		// A rejection releases the key, also for another body. An invalid key is rejected.
 		bad := c.with("Idempotency-Key", "bad")
 		bad.post("/v1/webhooks", object{}).want(400)
 		require.Empty(t, bad.post("/v1/webhooks", object{}).want(400).header.Get("Idempotency-Replayed"))
@@ -109,7 +109,7 @@ func TestIdempotencyRules(t *testing.T) {
 		up(append(kit.OnePage(), '\n')).refused(422, "idempotency_key_reused")
 		require.Len(t, c.get("/v1/envelopes/" + e.str("id")).body["documents"], 1)
 
-		// After 24 hours the key is free again.
+		// After 24 hours the key can be used again.
 		s.clock.advance(24*time.Hour + time.Minute)
 		late := s.client(t).with("Idempotency-Key", "k").post("/v1/webhooks", hook).want(201)
 		require.NotEqual(t, first.str("id"), late.str("id"))
@@ -143,8 +143,8 @@ func TestIdempotencyForSignersAndTokens(t *testing.T) {
 	require.NotEqual(t, first.str("access_token"), login(s.pass).want(200).str("access_token"), "a token that would soon expire is not repeated")
 }
 
-// TestIdempotency_SecretsAreNotStored checks that a response with a secret that is shown once is not stored, and that
-// the request runs again.
+// TestIdempotency_SecretsAreNotStored checks that a response with a secret that is returned once is not stored, and
+// that the request runs again.
 func TestIdempotency_SecretsAreNotStored(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -168,7 +168,7 @@ func TestIdempotency_InterruptedRequest(t *testing.T) {
 		_, _, err = s.store.ClaimKey(ctx, r, time.Hour)
 		require.ErrorContains(t, err, "idempotency_in_flight")
 
-		s.clock.advance(3 * time.Minute) // its process died before it did anything
+		s.clock.advance(3 * time.Minute) // its process died before it changed anything
 		second, answer, err := s.store.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
 		require.Nil(t, answer)
@@ -203,7 +203,7 @@ func TestIdempotency_CommitsResponseWithEffect(t *testing.T) {
 	db, err := sql.Open("sqlite", strings.TrimPrefix(s.url, "sqlite://")+"?_pragma=busy_timeout(10000)")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	// As if every process died after its commit.
+	// Simulate that every process dies after its commit.
 	_, err = db.ExecContext(t.Context(), `CREATE TRIGGER dies BEFORE UPDATE ON idempotency_keys WHEN OLD.committed BEGIN SELECT RAISE(ABORT, 'dead'); END`)
 	require.NoError(t, err)
 	at := "/v1/console/webhooks/" + hook
@@ -271,7 +271,7 @@ func TestIdempotency_CommandResponse(t *testing.T) {
 }
 
 // TestIdempotency_PublicCallsReadLimitedBody checks that no more of an unauthenticated body is read than the call
-// accepts, and nothing if it is rejected without the body.
+// accepts, and nothing if the call is rejected without the body.
 func TestIdempotency_PublicCallsReadLimitedBody(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -312,7 +312,7 @@ func (z *countedZeros) Read(b []byte) (int, error) {
 }
 
 // TestIdempotency_SameRequest checks that requests with the same content are the same for any boundary, and that a
-// different part, name, file name, type or content makes another.
+// different part, name, file name, type or content is a different request.
 func TestIdempotency_SameRequest(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -420,7 +420,7 @@ func TestIdempotency_BodyIsBoundedByRoute(t *testing.T) {
 	}
 }
 
-// TestIdempotency_QueryIsPartOfTheRequest checks that the same body with another query is another request.
+// TestIdempotency_QueryIsPartOfTheRequest checks that the same body with another query is a different request.
 func TestIdempotency_QueryIsPartOfTheRequest(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -431,8 +431,8 @@ func TestIdempotency_QueryIsPartOfTheRequest(t *testing.T) {
 	require.Equal(t, first.raw, c.post("/v1/webhooks", hook).want(201).raw)
 }
 
-// TestIdempotency_RateLimitIsNotStored checks that a rejection that asks to wait is not stored for its key, so that the retry after
-// the wait succeeds.
+// TestIdempotency_RateLimitIsNotStored checks that a rate-limited response is not stored for its key, so that the
+// retry after the wait succeeds.
 func TestIdempotency_RateLimitIsNotStored(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -28,7 +28,8 @@ func TestBodies_AreBounded(t *testing.T) {
 	}
 }
 
-// TestBodies_WaitForMemory checks that a body that gets no memory in time is rejected like any other waiting request.
+// TestBodies_WaitForMemory checks that a body for which no memory becomes available in time is rejected like every
+// other waiting request.
 func TestBodies_WaitForMemory(t *testing.T) {
 	t.Parallel()
 	busy := onSQLite(t, func(cfg *api.Config) { cfg.QueueWait = time.Millisecond })

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSecureHeaders of every answer; Strict-Transport-Security where addresses are https.
+// TestSecureHeaders checks the headers of every response, and Strict-Transport-Security if the service uses https.
 func TestSecureHeaders(t *testing.T) {
 	t.Parallel()
 	for base, sts := range map[string]string{"https://a.b": "max-age=31536000; includeSubDomains", "http://localhost": ""} {

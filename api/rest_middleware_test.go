@@ -100,8 +100,8 @@ func TestRequests_AreTracedAndLogged(t *testing.T) {
 	require.Zero(t, lines.with("@example.com"))
 }
 
-// TestUnknownPaths checks that an unknown path of the API gets a problem and any other path the pages, for GET and
-// HEAD only.
+// TestUnknownPaths checks that an unknown path of the API returns a problem and every other path the pages, for GET
+// and HEAD only.
 func TestUnknownPaths(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -17,12 +17,12 @@ import (
 	"countersign/store/blob"
 )
 
-// request is the context of one request.
+// request returns the context of a request.
 func request(method, target, contentType, body string) (*gin.Context, *httptest.ResponseRecorder) {
 	gin.SetMode(gin.ReleaseMode)
 	w := httptest.NewRecorder()
 	c, _ := gin.CreateTestContext(w)
-	c.Request = httptest.NewRequest(method, target, strings.NewReader(body)) //nolint:noctx // as the server makes it
+	c.Request = httptest.NewRequest(method, target, strings.NewReader(body)) //nolint:noctx // as the server creates it
 	if contentType != "" {
 		c.Request.Header.Set("Content-Type", contentType)
 	}
@@ -66,7 +66,7 @@ func TestBodiesThatAreNoObject(t *testing.T) {
 	}
 }
 
-// TestReadingBodies: the type that a body claims, its size, and none where none is needed.
+// TestReadingBodies checks the declared type and the size of a body, and an optional body that is absent.
 func TestReadingBodies(t *testing.T) {
 	t.Parallel()
 	blobs, err := blob.OpenDir(t.TempDir())
@@ -293,7 +293,7 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-// TestQueryStrings: one thing in one way, and text.
+// TestQueryStrings checks that values are unambiguous, and text.
 func TestQueryStrings(t *testing.T) {
 	t.Parallel()
 	for raw, names := range map[string][]string{
@@ -336,7 +336,7 @@ func TestPathIDs(t *testing.T) {
 	}
 }
 
-// TestFormFields: a form's fields make the same object as JSON does.
+// TestFormFields checks that the fields of a form result in the same object as JSON.
 func TestFormFields(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -17,8 +17,7 @@ import (
 // operation returns a valid request, which tests change field by field. Each call creates all that the request needs.
 type operation func(*testing.T, *service) (c *client, path string, body object)
 
-// operations has an entry for every endpoint that takes a JSON body. The fields
-// are found in the contract.
+// operations has an entry for every endpoint that accepts a JSON body. The contract lists the fields.
 func operations() map[string]operation {
 	envelope := func(suffix string, body object) operation {
 		return func(t *testing.T, s *service) (*client, string, object) {
@@ -240,7 +239,7 @@ func operations() map[string]operation {
 	}
 }
 
-// full is an envelope request with every member there is.
+// full returns an envelope request with all members.
 func full() object {
 	return object{
 		"tenantId": "acme", "subject": "S", "createdBy": "me", "expiresInDays": 3, "origin": "top-left",
@@ -257,7 +256,7 @@ func clone(o object) object {
 	return out
 }
 
-// mutation is one thing wrong at one place of a body.
+// mutation is a single fault in a body.
 type mutation struct {
 	name, path string // path is the field's path in errors
 	body       func(object) []byte
@@ -285,7 +284,7 @@ func TestBadInput(t *testing.T) {
 					schema := plain(op.RequestBody.Value.Content["application/json"].Schema.Value)
 					c, at, base := ready(t, s)
 					for _, m := range mutations(schema, clone(base), op.RequestBody.Value.Required) {
-						// A rejected request changed nothing; after an accepted one, the next needs new objects.
+						// A rejected request changes nothing; after an accepted one, the next needs new objects.
 						if taken := tryMutation(t, c, method, at, clone(base), m); taken {
 							c, at, base = ready(t, s)
 						}
@@ -319,8 +318,7 @@ func tryMutation(t *testing.T, c *client, method, path string, body object, m mu
 	return false
 }
 
-// names reports whether the errors name the field, the one that holds it, or
-// one that it holds.
+// names reports whether the errors name the field, its parent, or one of its children.
 func names(errors object, path string) bool {
 	for p := range errors {
 		if p == path || strings.HasPrefix(path, p+".") || strings.HasPrefix(path, p+"[") || strings.HasPrefix(p, path+"[") || strings.HasPrefix(p, path+".") {
@@ -393,7 +391,7 @@ func fieldMutations(schema *openapi3.Schema, base object, prefix string, at []an
 	return out
 }
 
-// plain is the schema without the null that may be there instead.
+// plain returns the schema without the alternative null.
 func plain(s *openapi3.Schema) *openapi3.Schema {
 	for _, alt := range s.OneOf {
 		if alt.Value.Type == nil || !alt.Value.Type.Is("null") {
@@ -403,7 +401,7 @@ func plain(s *openapi3.Schema) *openapi3.Schema {
 	return s
 }
 
-// wrongs are values of every kind, and those at the edges of this one.
+// wrongs returns values of every type, and the boundary values of this one.
 func wrongs(s *openapi3.Schema) map[string]any {
 	out := map[string]any{
 		"null": nil, "boolean": true, "number": 7.5, "huge number": 1e300, "negative": -1, "zero": 0, "text": "\u00fcnknown value", "empty text": "", "blank": "   ",
@@ -516,7 +514,7 @@ func TestTexts_InvisibleCharacters(t *testing.T) {
 		for k, v := range of {
 			bad[k] = v
 		}
-		c.post("/v1/envelopes", bad).refused(400, "validation_error") // what identifies is not changed silently
+		c.post("/v1/envelopes", bad).refused(400, "validation_error") // identifiers are not changed silently
 	}
 	require.Equal(t, "Ada", c.post("/v1/console/contacts", object{"name": "A\u200bda", "email": "ada@example.com"}).want(200).str("name"))
 }

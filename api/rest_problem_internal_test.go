@@ -16,7 +16,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// TestProblems: the one error body, with its headers.
+// TestProblems checks the error body and its headers.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	s := &shared{baseURL: "https://sign.example.com", log: slog.New(slog.DiscardHandler)}

@@ -52,8 +52,8 @@ func TestDatabaseFailure_HasNoDetails(t *testing.T) {
 	})
 }
 
-// TestUnresponsiveDatabase_Is503 checks that every operation that needs the database is answered 503 while it does not respond, as the
-// contract promises, with the time after which to repeat the request.
+// TestUnresponsiveDatabase_Is503 checks that every operation that needs the database responds with 503 while it does
+// not respond, as the contract promises, with the time to retry.
 func TestUnresponsiveDatabase_Is503(t *testing.T) {
 	t.Parallel()
 	address, cut := proxied(t, databases["postgres"](t))
@@ -66,8 +66,8 @@ func TestUnresponsiveDatabase_Is503(t *testing.T) {
 	})
 }
 
-// requestOfEach prepares a request of every operation. The returned function sends them, and calls check with the answers of those
-// that need the database.
+// requestOfEach prepares a request of every operation. The returned function sends them, and calls check with the
+// responses of operations that need the database.
 func requestOfEach(t *testing.T, s *service) (each func(check func(name string, a *answer))) {
 	t.Helper()
 	at := places(t, s)
@@ -89,12 +89,12 @@ func requestOfEach(t *testing.T, s *service) (each func(check func(name string, 
 		}
 		ready[method+" "+path] = r
 	})
-	s.clock.advance(2 * time.Second) // nothing is remembered
+	s.clock.advance(2 * time.Second) // caches have expired
 	return func(check func(name string, a *answer)) {
 		for name, r := range ready {
 			method, path, _ := strings.Cut(name, " ")
 			switch {
-			case path == "/healthz" || path == "/v1/console/sign-in": // which need none
+			case path == "/healthz" || path == "/v1/console/sign-in": // these need no database
 				r.c.get(path).want(200)
 			case path == "/readyz":
 				r.c.get(path).want(503)
@@ -109,7 +109,7 @@ func requestOfEach(t *testing.T, s *service) (each func(check func(name string, 
 	}
 }
 
-// proxied returns the address of a database through a proxy. cut closes it, with all connections: none is accepted any more.
+// proxied returns the address of a database through a proxy. cut closes the proxy and all connections.
 func proxied(t *testing.T, address string) (through string, cut func()) {
 	t.Helper()
 	u, err := url.Parse(address)

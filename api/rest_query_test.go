@@ -18,8 +18,8 @@ import (
 	"countersign/models"
 )
 
-// places replaces the parameters in the contract's paths by existing objects, so that a request has no other faults
-// than those of the test.
+// places replaces the parameters in the contract's paths by existing objects, so that a request has only the faults of
+// the test.
 func places(t *testing.T, s *service) *strings.Replacer {
 	t.Helper()
 	c := s.client(t)
@@ -64,7 +64,7 @@ func eachOperation(t *testing.T, s *service, test func(c *client, method, path s
 	t.Helper()
 	doc, err := contractDocument()
 	require.NoError(t, err)
-	// Always in the same order, and the signer's own before what ends the envelope.
+	// Always in the same order: requests of the signer before requests that end the envelope.
 	paths := slices.SortedFunc(maps.Keys(doc.Paths.Map()), func(a, b string) int { return strings.Compare(b, a) })
 	for _, path := range paths {
 		operations := doc.Paths.Value(path).Operations()
@@ -166,7 +166,7 @@ func allowed(schema *openapi3.Schema, text string) bool {
 	return schema.VisitJSON(v, openapi3.EnableJSONSchema2020()) == nil
 }
 
-// TestBadPaths tries every path parameter with what names nothing.
+// TestBadPaths tries every path parameter with invalid and unknown values.
 func TestBadPaths(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -178,7 +178,7 @@ func TestBadPaths(t *testing.T) {
 		}
 		for _, ref := range op.Parameters {
 			p := ref.Value
-			if p.In != "path" || p.Name == "tenantId" { // a name of the app's own, see TestBranding_RejectsInvalidValues
+			if p.In != "path" || p.Name == "tenantId" { // the app chooses it, see TestBranding_RejectsInvalidValues
 				continue
 			}
 			want, bad := 404, []string{"x", "%00", "NOT-A-UUID", strings.Repeat("1", 400), "%ff", "%0d%0a", "{}", uuid.NewString(), uuid.NewString() + "%20"}
@@ -203,7 +203,7 @@ func TestBadPaths(t *testing.T) {
 	})
 }
 
-// counted is a body that knows how much of it was read.
+// counted is a body that counts the bytes read from it.
 type counted struct {
 	io.Reader
 
@@ -216,8 +216,8 @@ func (r *counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// formOf writes a request as flat form fields. same reports whether
-// the form means the same request: a form has texts only.
+// formOf writes a request as flat form fields. same reports whether the form is equivalent to the request, because a
+// form contains only texts.
 func formOf(body []byte) (parts map[string]string, same bool) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(body, &members) != nil {

@@ -60,7 +60,7 @@ func TestLimiter_AllowsExactly(t *testing.T) {
 	require.Len(t, full.reservations, maxKeys+1)
 }
 
-// TestCallerNetwork: an address of IPv4, and the network of one of IPv6.
+// TestCallerNetwork checks that the result is an IPv4 address, or the network of an IPv6 address.
 func TestCallerNetwork(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{

@@ -18,17 +18,17 @@ import (
 	"countersign/test/kit"
 )
 
-// repeatableRequest is a request that is done when it is sent for the first time.
+// repeatableRequest is a request that succeeds when it is sent for the first time.
 type repeatableRequest struct {
 	c           *client
 	path        string
 	contentType string // "": JSON
-	body        []byte // nil: none
-	bad         []byte // a body that is refused; nil: none is
-	anew        bool   // a repeat is done again
+	body        []byte // nil: no body
+	bad         []byte // a body that is rejected; nil: no body is rejected
+	anew        bool   // a retry runs again
 }
 
-// repeatableRequests makes one request for every POST of the contract.
+// repeatableRequests returns one request for every POST of the contract.
 func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]func() repeatableRequest {
 	t.Helper()
 	c, nobody := s.client(t), &client{t: t, s: s}
@@ -247,7 +247,7 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 			return app(hook+"/ping", nil)()
 		},
 		"/v1/console/webhooks/{id}/resend": func() repeatableRequest {
-			c.post(hook+"/resume", nil).want(200) // the cases come in any order
+			c.post(hook+"/resume", nil).want(200) // the cases run in any order
 			return app(hook+"/resend", object{"since": "2026-01-02T03:04:05Z"})()
 		},
 		"/v1/console/webhook-deliveries/{id}/resend": func() repeatableRequest {
@@ -331,12 +331,12 @@ func TestPost_CanBeRepeated(t *testing.T) {
 	}
 	all := repeatableRequests(t, s, p)
 	for _, r := range s.api.Routes() {
-		// A page of a sealed file needs one (test/conformance); it is answered as /v1/verify is.
+		// A page of a sealed file needs a sealed file (test/conformance); the response is like that of /v1/verify.
 		if path, ok := strings.CutPrefix(r, "POST "); ok && path != "/v1/verify/pages/{page}" {
 			require.Contains(t, all, path, "how is a repeated POST %s answered?", path)
 		}
 	}
-	for path, prepare := range all { //nolint:paralleltest // one after the other: they share triggers on the database
+	for path, prepare := range all { //nolint:paralleltest // sequential: they share triggers on the database
 		t.Run(path, func(t *testing.T) {
 			r := prepare()
 			caller := *r.c
@@ -365,7 +365,7 @@ func TestPost_CanBeRepeated(t *testing.T) {
 				require.NoError(t, db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM idempotency_keys WHERE path = ? AND status <> 0", r.path).Scan(&kept))
 				require.Zero(t, kept, "nothing of the answer is kept")
 			case path == "/v1/console/logout":
-				again.refused(401, "unauthorized") // the token has ended, and that comes first
+				again.refused(401, "unauthorized") // the token has ended, which is checked first
 				// So a request still in progress is another process's.
 				var fingerprint []byte
 				require.NoError(t, db.QueryRowContext(t.Context(), "SELECT fingerprint FROM idempotency_keys WHERE path = ?", r.path).Scan(&fingerprint))
@@ -389,14 +389,14 @@ func TestPost_CanBeRepeated(t *testing.T) {
 					require.Equal(t, first.header.Get(name), again.header.Get(name), name)
 				}
 				other := append(append([]byte{}, r.body...), '\n')
-				if strings.HasPrefix(r.contentType, "multipart") { // its parts count, not the bytes between
+				if strings.HasPrefix(r.contentType, "multipart") { // the parts count, not the bytes between them
 					other = bytes.Replace(r.body, []byte("contract.pdf"), []byte("another.pdf"), 1)
 				}
 				do("k", other).refused(422, "idempotency_key_reused")
 				exec("UPDATE idempotency_keys SET status = 0")
 				do("k", r.body).refused(409, "idempotency_in_flight")
 			}
-			if r.anew { // as if the first were still worked on
+			if r.anew { // as if the first request were still running
 				exec("CREATE TRIGGER stays BEFORE DELETE ON idempotency_keys BEGIN SELECT RAISE(IGNORE); END")
 				defer exec("DROP TRIGGER stays")
 				do("busy", r.body)

@@ -13,7 +13,8 @@ import (
 	"countersign/models"
 )
 
-// TestFileNames: the last part, printable, and of a length that file systems take.
+// TestFileNames checks that a name is the last element of the path, printable, and of a length that file systems
+// support.
 func TestFileNames(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ä", 200)

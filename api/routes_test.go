@@ -26,7 +26,7 @@ func isOwn(op *openapi3.Operation) bool {
 }
 
 // TestOperations_RequireCredentialAndRole checks that every operation with a bearer token rejects callers without one,
-// and every operation with a role rejects lower ones.
+// and every operation with a role rejects users with a lower role.
 func TestOperations_RequireCredentialAndRole(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -49,7 +49,7 @@ func TestOperations_RequireCredentialAndRole(t *testing.T) {
 	})
 	viewer.get("/v1/console/users").refused(403, "role_forbidden")
 	s.limit(t, "acme")
-	s.clock.advance(2 * time.Second) // a change of an app holds after a second
+	s.clock.advance(2 * time.Second) // a change of an app takes effect after a second
 	c := s.client(t)
 	c.post("/v1/envelopes", object{"tenantId": "other", "signers": []object{{"name": "A", "email": "a@example.com"}}}).refused(403, "tenant_forbidden")
 	c.get("/v1/envelopes?tenantId=other").refused(403, "tenant_forbidden")
@@ -82,12 +82,12 @@ func TestOperations_AreRateLimited(t *testing.T) {
 		if c.token != "" {
 			c = app
 		}
-		if !exhausted(c) { // at the first, and when a minute has ended
+		if !exhausted(c) { // at the first operation, and after each minute
 			exhausted(c)
 		}
 		a := c.call(method, at.Replace(path), nil)
 		if a.status != http.StatusTooManyRequests && exhausted(c) {
-			a = c.call(method, at.Replace(path), nil) // a minute ended in between
+			a = c.call(method, at.Replace(path), nil) // the minute ended in between
 		}
 		a.refused(429, "rate_limited")
 		require.NotEmpty(t, a.header.Get("Retry-After"), "%s %s", method, path)
@@ -196,7 +196,7 @@ func TestEnvelopes_Roles(t *testing.T) {
 }
 
 // TestOperations_RequireSecondFactor checks that a console user who must enroll a second factor can only use the
-// endpoints of the own account that enrollment needs.
+// account endpoints that enrollment needs.
 func TestOperations_RequireSecondFactor(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.ConsoleTOTP = models.SecondFactorAdmins })
@@ -213,8 +213,8 @@ func TestOperations_RequireSecondFactor(t *testing.T) {
 	require.Greater(t, refused, 80)
 }
 
-// TestOperations_BodiesAreBounded checks the limit even of a body that an operation ignores, if a key makes it part of
-// the request.
+// TestOperations_BodiesAreBounded checks the limit even for a body that an operation ignores, if a key includes it in
+// the request's fingerprint.
 func TestOperations_BodiesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.UploadLimit = 64 << 10 })

@@ -30,8 +30,8 @@ import (
 	"countersign/test/kit"
 )
 
-// attaching is an envelope with two signers, one after the other; the first has two
-// attachment fields, one of them optional.
+// attaching returns an envelope with two consecutive signers. The first signer has two attachment fields, one of them
+// optional.
 func attaching() object {
 	field := func(signer, kind string, y int, required bool) object {
 		return object{"signerId": signer, "type": kind, "page": 1, "x": 50, "y": y, "w": 100, "h": 20, "required": required}
@@ -73,7 +73,7 @@ func (s *service) linkOf(t *testing.T, envelope string, signer int) string {
 	return token
 }
 
-// noise is a picture that does not compress.
+// noise returns a picture that does not compress.
 func noise(t *testing.T, side int) image.Image {
 	t.Helper()
 	img := image.NewNRGBA(image.Rect(0, 0, side, side))
@@ -84,13 +84,14 @@ func noise(t *testing.T, side int) image.Image {
 	return img
 }
 
-// noiseOfTwoChannels is a PNG of random gray with random opacity (PNG, section 11.2.1), a kind that Go's encoder does not write.
+// noiseOfTwoChannels returns a PNG of random gray with random opacity (PNG, section 11.2.1), a color type that Go's
+// encoder does not write.
 func noiseOfTwoChannels(t *testing.T, side int) []byte {
 	t.Helper()
 	var pixels, out bytes.Buffer
 	z, err := zlib.NewWriterLevel(&pixels, zlib.NoCompression)
 	require.NoError(t, err)
-	r, line := rand.NewChaCha8([32]byte{}), make([]byte, 1+2*side) // first the filter: 0, none
+	r, line := rand.NewChaCha8([32]byte{}), make([]byte, 1+2*side) // each line begins with its filter: 0, none
 	for range side {
 		_, _ = r.Read(line[1:])
 		_, err := z.Write(line)
@@ -117,8 +118,7 @@ func inPNG(t *testing.T, img image.Image) []byte {
 	return b.Bytes()
 }
 
-// photo is a JPEG of 40 by 20 whose left half is red, with EXIF data that says how to
-// turn it and where it was taken.
+// photo returns a JPEG of 40 by 20 pixels with a red left half, and EXIF data with its orientation and location.
 func photo(t *testing.T, orientation byte) []byte {
 	t.Helper()
 	img := image.NewNRGBA(image.Rect(0, 0, 40, 20))
@@ -212,7 +212,7 @@ func TestAttachments(t *testing.T) {
 		require.NoError(t, s.store.PurgeAttachments(t.Context(), uuid.MustParse(other.str("id")), s.clock.now()))
 		c.get("/v1/envelopes/"+other.str("id")+"/attachments/"+lost).refused(410, "document_purged")
 
-		// Attachments that nobody signed with are deleted after a day, with their files; the others stay.
+		// Attachments that are not part of a signature are deleted after a day, with their files; the others remain.
 		kept, err := s.cfg.Blobs.List(t.Context(), "envelopes/"+e.str("id")+"/attachments/")
 		require.NoError(t, err)
 		require.Len(t, kept, 2)
@@ -323,8 +323,8 @@ func TestRemoveAttachment_WhileSigning(t *testing.T) {
 	c.post(at+"/sign", object{"fields": []object{again}}).want(200)
 }
 
-// during makes a change of one row and commits it once a statement of the request waits
-// for it. It is for PostgreSQL.
+// during changes a row in a transaction, and commits once a statement of the request waits for it. It requires
+// PostgreSQL.
 func (s *service) during(t *testing.T, change, id, waiting string, request func()) {
 	t.Helper()
 	ctx := t.Context()
@@ -348,8 +348,8 @@ func (s *service) during(t *testing.T, change, id, waiting string, request func(
 	done.Wait()
 }
 
-// TestAttachments_AreScanned checks that attachments are scanned like uploads: known malware is rejected, and
-// everything while the scanner does not respond.
+// TestAttachments_AreScanned checks that attachments are scanned like uploads: known malware is rejected, and every
+// file while the scanner does not respond.
 func TestAttachments_AreScanned(t *testing.T) {
 	t.Parallel()
 	scanner := &failingScanner{}

@@ -22,7 +22,7 @@ func TestVerification_BelongsToTheClient(t *testing.T) {
 	})
 }
 
-// browser and stranger are clients of one address.
+// browser and stranger are clients with one address.
 func (s *service) browser(t *testing.T) *client {
 	t.Helper()
 	return (&client{t: t, s: s}).with("User-Agent", "browser")
@@ -40,7 +40,7 @@ func needCode(t *testing.T, c *client, at string) {
 	c.post(at+"/sign", object{"fields": []object{}}).refused(401, "otp_required")
 }
 
-// boundClient: a session, as cookie or header, is what confirms, and nothing else.
+// boundClient checks that only a session, as cookie or header, confirms the client.
 func boundClient(t *testing.T, s *service) {
 	t.Helper()
 	c, nobody, stranger := s.client(t), s.browser(t), s.stranger(t)
@@ -56,7 +56,7 @@ func boundClient(t *testing.T, s *service) {
 	require.NotContains(t, cookie, "Partitioned")
 	token := verified.str("sessionToken")
 	require.Len(t, token, 43, "256 bits")
-	for _, c := range []*client{nobody, stranger} { // the same address and browser are not enough
+	for _, c := range []*client{nobody, stranger} { // the same address and browser are not sufficient
 		needCode(t, c, at)
 		c.post(at+"/decline", nil).refused(401, "otp_required")
 	}
@@ -70,14 +70,14 @@ func boundClient(t *testing.T, s *service) {
 	}
 	byCookie.post(at+"/consent", nil).want(200)
 
-	// Another person with access to the signer's email takes over; the former session ends.
+	// Another person with access to the signer's email takes over; the previous session ends.
 	thief := stranger.binds(at)
 	needSession(t, byHeader, at)
 	require.Equal(t, verified.str("draftKey"), thief.get(at).want(200).str("draftKey"), "it is the link's")
 	back := nobody.binds(at)
 	needSession(t, thief, at)
 
-	// Another signer's session is not this one's.
+	// Another signer's session is not valid here.
 	other, _ := c.sent(twoSigners())
 	mine := nobody.binds(s.link(t, other, 0))
 	needSession(t, nobody.with("X-Signer-Session", mine.head.Get("X-Signer-Session")), at)
@@ -122,7 +122,7 @@ func newLink(t *testing.T, s *service) {
 	needSession(t, bound, fresh)
 }
 
-// repeatedCode: the session is given once.
+// repeatedCode checks that the session token is returned once.
 func repeatedCode(t *testing.T, s *service) {
 	t.Helper()
 	c, nobody := s.client(t), s.browser(t)
@@ -135,7 +135,7 @@ func repeatedCode(t *testing.T, s *service) {
 	require.NotContains(t, string(again.raw), token, "the session is given once")
 }
 
-// needSession: the client is nobody's that has confirmed the code.
+// needSession checks that a client without a confirmed code is rejected.
 func needSession(t *testing.T, c *client, at string) {
 	t.Helper()
 	ctx := c.get(at).want(200)
@@ -162,7 +162,8 @@ func TestEmbeddedSessionCookie(t *testing.T) {
 	nobody.with("Cookie", pair).post(at+"/consent", nil).want(200)
 }
 
-// TestCodeState_SurvivesReload checks that a reloaded page gets its state, and that the emailed code is still valid.
+// TestCodeState_SurvivesReload checks that a reloaded page returns to its state, and that the emailed code is still
+// valid.
 func TestCodeState_SurvivesReload(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -75,7 +75,7 @@ func TestSavedSignature_StaysInItsApp(t *testing.T) {
 	})
 }
 
-// TestSigner_FillsOnlyOwnFields checks that a signer gets their own fields, and cannot fill others.
+// TestSigner_FillsOnlyOwnFields checks that a signer receives only the signer's own fields, and cannot fill others.
 func TestSigner_FillsOnlyOwnFields(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

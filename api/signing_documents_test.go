@@ -11,9 +11,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestLinkWithoutCode_HasNoAccess tries every operation of the contract with a signing link, or with the token of an embedded
-// session, without the code: in its place and as a credential. They give no access to earlier values and attachments,
-// contacts, other people's addresses or other envelopes, and change nothing.
+// TestLinkWithoutCode_HasNoAccess tries every operation of the contract with a signing link, or with the token of an
+// embedded session, without the code: in the path and as a credential. They grant no access to earlier values and
+// attachments, contacts, other people's addresses or other envelopes, and change nothing.
 func TestLinkWithoutCode_HasNoAccess(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -121,7 +121,7 @@ func TestLinkWithoutCode_HasNoAccess(t *testing.T) {
 		for _, member := range []string{"status", "signers", "fields", "documents", "expiresAt"} {
 			require.Equal(t, withoutViews(before.body[member]), withoutViews(after.body[member]), member)
 		}
-		// With the code the same calls return all that, so the code was what they lacked.
+		// With the code the same calls return all of this, so only the code was missing.
 		grace := nobody.binds(link)
 		shown := string(grace.get(link).want(200).raw)
 		for _, secret := range []string{"entered-in-private", "attached-in-private", "prefilled-in-private"} {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLaterFields_AreShownUntilSigned checks that a signer sees the places of later fields until these are signed.
+// TestLaterFields_AreShownUntilSigned checks that a signer receives the places of later fields until these are signed.
 func TestLaterFields_AreShownUntilSigned(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

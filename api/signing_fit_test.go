@@ -37,6 +37,6 @@ func TestTextsThatDoNotFit_AreRejected(t *testing.T) {
 		messages := refused.body["errors"].(object)["fields[0].textValue"].([]any)
 		require.Contains(t, messages[0], "field note: does not fit into the field in a legible size: it has 300 characters, of which the first")
 		require.NotContains(t, refused.body["errors"], "fields[1].textValue")
-		nobody.post(at+"/sign", object{"fields": []object{{"fieldId": id(0), "textValue": long[:length]}, {"fieldId": id(1), "textValue": long}}}).want(200) // the address was put in by the service
+		nobody.post(at+"/sign", object{"fields": []object{{"fieldId": id(0), "textValue": long[:length]}, {"fieldId": id(1), "textValue": long}}}).want(200) // the service filled in the address
 	})
 }

@@ -10,7 +10,7 @@ import (
 
 func id(e *answer) uuid.UUID { return uuid.MustParse(e.str("id")) }
 
-// TestOutcome_OfLinks checks that the holder of a link gets the outcome, and that only a signer who signed gets the
+// TestOutcome_OfLinks checks that the holder of a link can get the outcome, and that only a signer who signed gets the
 // receipt again.
 func TestOutcome_OfLinks(t *testing.T) {
 	t.Parallel()
@@ -62,7 +62,7 @@ func TestOutcome_OfLinks(t *testing.T) {
 		require.Nil(t, signer.get(ada + "/outcome").want(200).body["receiptToken"], "the session is over")
 		c = s.client(t)
 
-		// Without a code the client that signed is known for half an hour.
+		// Without a code, the client that signed is recognized for half an hour.
 		plain, token := c.sent(contract())
 		at := "/v1/signing/" + token
 		nobody.signs(plain, token)

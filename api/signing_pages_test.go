@@ -24,7 +24,7 @@ import (
 	"countersign/test/kit"
 )
 
-// appearanceOf is the hash of a picture, computed as the contract says.
+// appearanceOf returns the hash of a picture, computed as the contract specifies.
 func appearanceOf(t *testing.T, b []byte) string {
 	t.Helper()
 	img, err := png.Decode(bytes.NewReader(b))
@@ -95,7 +95,7 @@ func TestSigningPage_Delivered_IsReproducibleAndRecorded(t *testing.T) {
 	})
 }
 
-// TestPages_OfOthers_AreNotFound checks that only readers of a document get its pages.
+// TestPages_OfOthers_AreNotFound checks that only readers of a document can get its pages.
 func TestPages_OfOthers_AreNotFound(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -129,7 +129,7 @@ func TestPages_OfOthers_AreNotFound(t *testing.T) {
 	other.get(envelope+"/lines").refused(404, "not_found")
 	nobody.post(at+"/documents/"+o.document(0)["id"].(string)+"/pages/1/finished", object{"fields": []object{}}).refused(404, "not_found")
 
-	// A voided envelope stays readable for its sender, and for nobody who had a link.
+	// A voided envelope remains readable for its sender, but not for holders of its links.
 	c.post("/v1/envelopes/"+e.str("id")+"/void", nil).want(200)
 	for _, suffix := range []string{"", "/text"} {
 		nobody.get(at + "/documents/" + document + "/pages/1" + suffix).want(401)
@@ -138,8 +138,8 @@ func TestPages_OfOthers_AreNotFound(t *testing.T) {
 	nobody.post(at+"/documents/"+document+"/pages/1/finished", object{"fields": []object{}}).want(401)
 }
 
-// TestPage_RenderedWhileItsFileIsRemoved_IsNotKept: no picture of a deleted document stays, also if it is stored after
-// the pages were deleted.
+// TestPage_RenderedWhileItsFileIsRemoved_IsNotKept checks that no picture of a deleted document remains, even if it is
+// stored after the pages were deleted.
 func TestPage_RenderedWhileItsFileIsRemoved_IsNotKept(t *testing.T) {
 	t.Parallel()
 	for name, url := range databases {
@@ -174,7 +174,7 @@ func TestPages_NeedTheCode_WhereDocumentsDo(t *testing.T) {
 	nobody.binds(at).get(page).want(200)
 }
 
-// TestPages_OfAlteredFiles_AreMadeAgainOrNotShown: a picture is compared with its record before it is served.
+// TestPages_OfAlteredFiles_AreMadeAgainOrNotShown checks that a picture is compared with its record before it is sent.
 func TestPages_OfAlteredFiles_AreMadeAgainOrNotShown(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -191,7 +191,7 @@ func TestPages_OfAlteredFiles_AreMadeAgainOrNotShown(t *testing.T) {
 	require.NoError(t, s.cfg.Blobs.Delete(t.Context(), recorded.Key()))
 	require.Equal(t, first.raw, c.get(page).want(200).raw)
 
-	// A record of another appearance: nothing is shown.
+	// The record has another appearance: no picture is sent.
 	db, err := s.store.DB()
 	require.NoError(t, err)
 	_, err = db.ExecContext(t.Context(), "UPDATE page_files SET appearance = '"+strings.Repeat("0", 64)+"'")
@@ -205,7 +205,7 @@ func TestPages_OfAlteredFiles_AreMadeAgainOrNotShown(t *testing.T) {
 	c.get(page).refused(503, "profile_unavailable")
 }
 
-// overwrite puts another content in a file's place.
+// overwrite replaces the content of a file.
 func (s *service) overwrite(t *testing.T, key, content string) {
 	t.Helper()
 	f, err := s.cfg.Blobs.Temp()
@@ -245,7 +245,7 @@ func countRows(t *testing.T, st *store.Store, table string) (n int, err error) {
 	return n, err
 }
 
-// TestPages_ThatCannotBeRendered_AreRefused: a clear answer, and never another picture.
+// TestPages_ThatCannotBeRendered_AreRefused checks that each has a specific error, and never another picture.
 func TestPages_ThatCannotBeRendered_AreRefused(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -277,7 +277,7 @@ func TestTemplatePages(t *testing.T) {
 	c.get(at).refused(410, "template_archived")
 }
 
-// TestPageLines checks that the lines and images of a page are where it shows them, and that a drawing has none.
+// TestPageLines checks that the lines and images have their positions on the page, and that a drawing has none.
 func TestPageLines(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -12,8 +12,8 @@ import (
 	"countersign/models"
 )
 
-// TestSigningPreview: the sender of a draft gets the context of each recipient, as the recipient will after sending. Nothing is
-// stored, and nothing can be signed with it.
+// TestSigningPreview checks that the sender of a draft receives the context of each recipient as after sending.
+// Nothing is stored, and no signature is possible with it.
 func TestSigningPreview(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -57,18 +57,18 @@ func TestSigningPreview(t *testing.T) {
 		require.Empty(t, s.mails.texts)
 		s.mails.mu.Unlock()
 
-		// Nobody else sees it.
+		// Other callers have no access.
 		foreign := s.other(t)
 		foreign.get(of(0)).refused(404, "not_found")
 		(&client{t: t, s: s}).get(of(0)).refused(401, "unauthorized")
 		s.limit(t, "globex")
-		s.clock.advance(2 * time.Second) // the app is looked up again
+		s.clock.advance(2 * time.Second) // the cached app has expired
 		c.get(of(0)).refused(404, "not_found")
 		s.limit(t)
 		s.clock.advance(2 * time.Second)
 		c.get(at+"/signers/"+uuid.NewString()+"/preview").refused(404, "not_found")
 
-		// After sending, the recipient's context is the one that was previewed.
+		// After sending, the recipient's context equals the preview.
 		sent := c.post("/v1/envelopes/"+e.str("id")+"/send", nil).want(200)
 		c.get(of(0)).refused(409, "envelope_not_draft")
 		link := sent.signer(0)["signingUrl"].(string)

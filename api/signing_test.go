@@ -32,8 +32,8 @@ func TestDecline_WebhooksHaveTheReason(t *testing.T) {
 	})
 }
 
-// TestSign_DecodesOnlyAllowedPictures checks that no picture is decoded for an ended link, or for fields of others or
-// without pictures.
+// TestSign_DecodesOnlyAllowedPictures checks that no picture is decoded for an ended link, for other signers' fields,
+// or for fields without pictures.
 func TestSign_DecodesOnlyAllowedPictures(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -20,8 +20,8 @@ import (
 	"countersign/test/kit"
 )
 
-// twoSigners is an envelope whose signers have a code by mail: the first group signs
-// with a text and a picture, the second has two signers with a text each.
+// twoSigners returns an envelope whose signers confirm a code by email: the first group signs with a text and a
+// picture, and the second group has two signers with a text each.
 func twoSigners() object {
 	signer := func(name string, group int) object {
 		return object{"name": name, "email": strings.ToLower(name) + "@example.com", "routingOrder": group, "authMethod": "email_otp"}
@@ -92,8 +92,8 @@ func digest(t *testing.T, envelope string, filled []any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// TestEarlierValues_AreShownAndRecorded checks that later signers see the entered values, and that the record has the
-// displayed values.
+// TestEarlierValues_AreShownAndRecorded checks that later signers receive the entered values, and that the record has
+// the displayed values.
 func TestEarlierValues_AreShownAndRecorded(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -110,7 +110,7 @@ func TestEarlierValues_AreShownAndRecorded(t *testing.T) {
 		}}).want(200)
 
 		grace := s.link(t, e, 1)
-		for _, path := range []string{"", "/shown"} { // the link on its own gives no access
+		for _, path := range []string{"", "/shown"} { // a link without a code has no access
 			a := nobody.get(grace + path).want(200)
 			require.Nil(t, a.body["shown"])
 			require.NotContains(t, string(a.raw), "999,999")
@@ -150,7 +150,7 @@ func TestEarlierValues_AreShownAndRecorded(t *testing.T) {
 		require.NotContains(t, pdfText(t, reading.raw), "Sealed by")
 		require.Equal(t, reading.raw, second.get(grace+"/document?entries=true").want(200).raw, "the same bytes each time, so that parts can be asked for")
 
-		// Grace and Hedy have seen the same; Hedy signs first.
+		// Grace and Hedy received the same values; Hedy signs first.
 		hedy := s.link(t, e, 2)
 		third := nobody.binds(hedy)
 		seen := third.get(hedy).want(200).str("shown")
@@ -184,8 +184,8 @@ func TestEarlierValues_AreShownAndRecorded(t *testing.T) {
 	})
 }
 
-// TestSign_WithoutDisplayedValues checks that a signature that does not name the displayed values is recorded with those
-// last delivered to the link, or with none.
+// TestSign_WithoutDisplayedValues checks that a signature without the digest of the displayed values is recorded with
+// the values last delivered to the link, or with none.
 func TestSign_WithoutDisplayedValues(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// subjects are the subjects of this package, each with those that it may use. A file begins with its subject; one that does not
-// belongs to the composition, which may use all.
+// subjects maps each subject of this package to the subjects that it may use. The name of a file begins with its
+// subject. All other files belong to the composition, which may use all subjects.
 var subjects = map[string][]string{
 	"rest":     nil,
 	"account":  {"rest"},
@@ -40,8 +40,8 @@ var withoutSource = []string{
 
 const maxMethods = 60 // of a type
 
-// TestSubjects: files are named by subject and tests by file, a handler's methods stay in its subject, and a subject uses only
-// those below it.
+// TestSubjects checks that files are named by subject and tests by file, that a handler's methods stay in its subject,
+// and that a subject uses only the subjects below it.
 func TestSubjects(t *testing.T) {
 	t.Parallel()
 	fset := token.NewFileSet()
@@ -62,7 +62,7 @@ func TestSubjects(t *testing.T) {
 		}
 	}
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
-	conf := types.Config{Importer: noImports{}, Error: func(error) {}} // what comes from other packages is unknown here
+	conf := types.Config{Importer: noImports{}, Error: func(error) {}} // declarations of other packages are unknown here
 	pkg, _ := conf.Check("api", fset, files, info)
 	in := func(pos token.Pos) string { return subjectOf(fset.Position(pos).Filename) }
 
@@ -114,7 +114,7 @@ func subjectOf(file string) string {
 	return ""
 }
 
-// noImports gives an empty package for each import.
+// noImports returns an empty package for each import.
 type noImports struct{}
 
 // Import implements types.Importer.

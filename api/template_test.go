@@ -63,7 +63,7 @@ func (s *service) files(t *testing.T) (keys []string) {
 	return keys
 }
 
-// faults are the paths of a refusal's members, in order.
+// faults returns the paths of an error's members, in order.
 func (a *answer) faults() []string {
 	var out []string
 	for path := range a.body["errors"].(object) {
@@ -134,8 +134,8 @@ func TestTemplates(t *testing.T) {
 	})
 }
 
-// TestTemplate_FromEnvelope checks that it has everything of the envelope except the persons, and that the shared
-// files outlive the envelope.
+// TestTemplate_FromEnvelope checks that a template has all contents of the envelope except the persons, and that the
+// shared files outlive the envelope.
 func TestTemplate_FromEnvelope(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -282,7 +282,7 @@ func TestTemplates_TenantAccess(t *testing.T) {
 		}
 		require.Equal(t, []string{all.str("id"), others.str("id"), own.str("id")}, ids(""))
 		s.limit(t, "acme")
-		s.clock.advance(2 * time.Second) // apps are remembered for one
+		s.clock.advance(2 * time.Second) // apps are cached for one second
 		require.Equal(t, []string{all.str("id"), own.str("id")}, ids("?tenantId=acme"))
 		c.get("/v1/templates").refused(400, "validation_error")
 		c.get("/v1/templates?tenantId=other").refused(403, "tenant_forbidden")
@@ -360,11 +360,11 @@ func TestTemplate_TextTags(t *testing.T) {
 		prepared := c.get("/v1/envelopes/" + e.str("id") + "/document?kind=prepared").want(200).raw
 		require.Equal(t, prepared, c.get("/v1/templates/"+template.str("id")+"/document?kind=prepared").want(200).raw)
 
-		// A draft created from it can be prepared again, which keeps the template's file.
+		// A draft created from it can be prepared again, which does not change the template's file.
 		c.post("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/prepare", object{"tags": "ignore"}).want(200)
 		c.get("/v1/templates/" + template.str("id") + "/document?kind=prepared").want(200)
 
-		// Another file takes the fields along that were found in it, and the others away.
+		// Another file brings the fields found in it, and removes the fields found in the previous file.
 		next := c.upload(http.MethodPatch, "/v1/templates/"+template.str("id"), object{"documentOptions": object{"tags": "detect"}},
 			preparable("{{Deposit;role=tenant;type=text}}", "", "")).want(200)
 		require.Equal(t, []string{"Deposit"}, []string{next.field(0)["name"].(string)})

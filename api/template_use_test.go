@@ -37,7 +37,7 @@ func TestTemplate_ExternalIDCreatesVersions(t *testing.T) {
 		c.del("/v1/templates/" + first.str("id")).want(204)
 		require.NotEqual(t, first.str("id"), c.template(data).str("id"), "one that is archived is not changed")
 
-		// A file that is not kept, because the request is refused, leaves nothing.
+		// A file of a rejected request is not kept.
 		before := len(s.files(t))
 		data["fields"] = []object{{"role": "tenant", "type": "text", "page": 9, "x": 50, "y": 50, "w": 100, "h": 20}}
 		c.upload(http.MethodPost, "/v1/templates", data, kit.OnePage()).refused(400, "validation_error")
@@ -85,7 +85,7 @@ func TestEnvelopeOfTemplate_EqualsUploaded(t *testing.T) {
 		require.Len(t, rowsOf(c.get("/v1/console/envelopes?tenantId=acme").want(200)), 2)
 		require.Equal(t, template.str("id"), c.get("/v1/console/envelopes/" + draft.str("id")).want(200).body["templateId"])
 
-		// What is done to a draft leaves the template's file.
+		// Changes of a draft do not affect the template's file.
 		at := "/v1/envelopes/" + draft.str("id")
 		c.del(at + "/documents/" + draft.document(0)["id"].(string)).want(204)
 		c.del(at).want(204)

@@ -22,7 +22,7 @@ import (
 	"countersign/test/kit"
 )
 
-// seals seals an envelope that all have signed, as a worker does, and returns the file.
+// seals seals a signed envelope as a worker does, and returns the file.
 func (s *service) seals(t *testing.T, c *client, envelope *answer) []byte {
 	t.Helper()
 	_, certPEM, keyPEM, err := sealkey.SelfSigned("Acme Seals", s.clock.now(), rand.Reader)
@@ -43,7 +43,7 @@ func (s *service) seals(t *testing.T, c *client, envelope *answer) []byte {
 	return c.get("/v1/envelopes/" + envelope.str("id") + "/document?kind=sealed").want(200).raw
 }
 
-// sealedByAnother is a PDF with a signature that another program made.
+// sealedByAnother returns a PDF with a signature created by another program.
 func sealedByAnother(t *testing.T) []byte {
 	t.Helper()
 	_, certPEM, keyPEM, err := sealkey.SelfSigned("Somebody", time.Now(), rand.Reader)
@@ -163,7 +163,7 @@ func TestVerify_ReportsSignedContent(t *testing.T) {
 func TestVerify_Endpoint(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
-	now := s.clock.now() // what follows is counted in one minute
+	now := s.clock.now() // the following requests count in one minute
 	s.clock.advance(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
 	nobody := &client{t: t, s: s}
 	a := nobody.send(http.MethodPost, "/v1/verify", "application/pdf", kit.OnePage()).want(200)

@@ -25,7 +25,7 @@ func TestConsoleDeliveries(t *testing.T) {
 		require.Equal(t, "envelope.sent", one.body["payload"].(object)["event"])
 		c.post("/v1/console/webhook-deliveries/"+id+"/resend", nil).want(202) // a pending delivery is attempted now
 
-		run := 1 // each attempt below is the first since the delivery was sent again
+		run := 1 // each attempt below is the first since the delivery was resent
 		fail := func(at time.Time, gone bool) string {
 			disabled, err := s.store.RecordAttempt(t.Context(), models.DeliveryAttempt{
 				DeliveryID: uuid.MustParse(id), At: at, Status: 500, Body: []byte("oops\x00\xff"),
@@ -50,7 +50,7 @@ func TestConsoleDeliveries(t *testing.T) {
 		ping := c.post("/v1/console/webhooks/"+hook.str("id")+"/ping", nil).want(202)
 		require.Nil(t, ping.body["envelopeId"])
 
-		// Five days without a success switch it off, with all that is on its way.
+		// After five days without a success the endpoint is disabled, and its pending deliveries end.
 		require.Equal(t, models.DisabledFailing, fail(s.clock.now().Add(models.DisableAfter+time.Hour), false))
 		require.EqualValues(t, 0, c.get("/v1/console/webhook-deliveries?status=pending").want(200).body["total"])
 		c.post("/v1/console/webhook-deliveries/"+id+"/resend", nil).refused(409, "webhook_inactive")
@@ -81,8 +81,8 @@ func TestConsoleDeliveries(t *testing.T) {
 	})
 }
 
-// TestDeliveries_TenantRestriction checks that a client restricted to some tenants neither sees nor resends deliveries of
-// others, and that its endpoints get no new events of those.
+// TestDeliveries_TenantRestriction checks that a client restricted to some tenants can neither list nor resend
+// deliveries of others, and that its endpoints receive no new events of other tenants.
 func TestDeliveries_TenantRestriction(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -110,7 +110,7 @@ func TestDeliveries_TenantRestriction(t *testing.T) {
 		}
 
 		s.limit(t, "acme", "initech")
-		s.clock.advance(time.Second) // a change of an app holds after a second
+		s.clock.advance(time.Second) // a change of an app takes effect after a second
 		since := object{"since": s.clock.now().Add(-time.Hour).Format(time.RFC3339)}
 		for _, caller := range []*client{c, s.person(t, models.RoleAdmin)} {
 			list := caller.get("/v1/console/webhook-deliveries").want(200)
@@ -144,7 +144,7 @@ func TestDeliveries_TenantRestriction(t *testing.T) {
 		require.Len(t, voided, 1)
 		require.Equal(t, id(own), voided[0].EnvelopeID)
 
-		s.limit(t) // to none
+		s.limit(t) // to no tenant
 		s.clock.advance(time.Second)
 		require.EqualValues(t, 5, c.get("/v1/console/webhook-deliveries").want(200).body["total"])
 		require.Contains(t, string(c.get("/v1/events?event=envelope.voided").want(200).raw), foreign.str("id"), "what it was not told it can read")

@@ -10,7 +10,7 @@ import (
 	"countersign/models"
 )
 
-// TestWebhookRequests: events once each, and secrets within their bounds.
+// TestWebhookRequests checks that events are unique, and secrets within their limits.
 func TestWebhookRequests(t *testing.T) {
 	t.Parallel()
 	o := objectOf(t, `{"events":["envelope.sent","envelope.sent","envelope.completed"]}`)

@@ -14,7 +14,7 @@ import (
 	"countersign/models"
 )
 
-// TestEndpoint_GetPatchAndPing checks that an endpoint is read, changed in one step, and tested.
+// TestEndpoint_GetPatchAndPing checks that an endpoint is returned, changed in one step, and tested.
 func TestEndpoint_GetPatchAndPing(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

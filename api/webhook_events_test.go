@@ -20,7 +20,7 @@ import (
 	"countersign/test/kit"
 )
 
-// readAll reads an app's events to the end, limit at a time, from a cursor on.
+// readAll reads an app's events after a cursor to the end, limit at a time.
 func readAll(c *client, cursor string, limit int, more string) (events []object, next string) {
 	c.t.Helper()
 	for next = cursor; ; {
@@ -124,8 +124,8 @@ func TestEvents_OfOthersAreHidden(t *testing.T) {
 	})
 }
 
-// TestEvents_AreNeverMissed checks that a reader gets each event once while many writers commit in another order than
-// they insert.
+// TestEvents_AreNeverMissed checks that a reader receives each event once while many writers commit in another order
+// than they insert.
 func TestEvents_AreNeverMissed(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -207,7 +207,7 @@ func TestEvents_Expire(t *testing.T) {
 	})
 }
 
-// TestEvents_UnreadExpire checks that unread events are deleted, and that a later reader gets a gap.
+// TestEvents_UnreadExpire checks that unread events are deleted, and that a later reader is notified of a gap.
 func TestEvents_UnreadExpire(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -321,7 +321,7 @@ func TestEventStream_LimitPerApp(t *testing.T) {
 	}
 	a := c.get("/v1/events/stream").refused(429, "too_many_streams")
 	require.Equal(t, "1", a.header.Get("Retry-After"))
-	close(stop) // the process ends, and so do they
+	close(stop) // the process stops, and so do the streams
 	for _, res := range open {
 		_, err := bufio.NewReader(res.Body).ReadString(0)
 		require.ErrorContains(t, err, "EOF")
