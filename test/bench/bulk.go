@@ -10,20 +10,20 @@ import (
 	"countersign/models"
 )
 
-// The sizes of measureBulk; the number of rows is an argument of the command.
+// The sizes of measureBulk. The number of rows is an argument of the command.
 const (
 	bulkLimit      = 20 * time.Minute
-	maxSingles     = 2000 // sends that the bulk send is compared with
-	bulkProbes     = 60   // envelopes of each app, in quiet and during a bulk send
-	bulkSample     = 20   // rows of the bulk send whose ways are read
+	maxSingles     = 2000 // sends for the comparison
+	bulkProbes     = 60   // envelopes of each app, when idle and during a bulk send
+	bulkSample     = 20   // rows of the bulk send whose stages are read
 	probeInterval  = 300 * time.Millisecond
 	bulkLook       = 100 * time.Millisecond
 	bulkSendsRatio = 0.8
 	bulkDelayRatio = 1.5
 )
 
-// measureBulk compares a bulk send with single sends, and what a single envelope takes to
-// its invitation in quiet and during a bulk send, of the same app and of another.
+// measureBulk compares a bulk send with single sends. It also compares the time from a single send to its invitation,
+// of the same app and of another, when idle and during a bulk send.
 func (w *benchEnv) measureBulk(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, bulkLimit)
 	defer cancel()
@@ -37,14 +37,13 @@ func (w *benchEnv) measureBulk(ctx context.Context) error {
 	return w.bulkDelay(ctx, template)
 }
 
-// bulkRate sends rows, and single envelopes before and after them. Both are timed
-// to the last invitation.
+// bulkRate times a bulk send, and single sends before and after it, each up to the last invitation.
 func (w *benchEnv) bulkRate(ctx context.Context, template string) error {
 	singles := min(w.rows, maxSingles) / 2
 	single := func(ctx context.Context) error {
 		return atOnce(ctx, singles, func(ctx context.Context, _ int) error { return w.client.sendTemplate(ctx, template) })
 	}
-	_, err := w.untilInvited(ctx, 2*parallel, func(ctx context.Context) error { // connections and caches are warm afterwards
+	_, err := w.untilInvited(ctx, 2*parallel, func(ctx context.Context) error { // to warm up connections and caches
 		return atOnce(ctx, 2*parallel, func(ctx context.Context, _ int) error { return w.client.sendTemplate(ctx, template) })
 	})
 	if err != nil {
@@ -88,7 +87,7 @@ func (w *benchEnv) bulkRate(ctx context.Context, template string) error {
 	return nil
 }
 
-// untilInvited times do, which sends n envelopes to two signers each, and the mails.
+// untilInvited times do, which sends n envelopes to two signers each, and the delivery of their emails.
 func (w *benchEnv) untilInvited(ctx context.Context, n int, do func(context.Context) error) (time.Duration, error) {
 	before, start := w.mails.count(), now()
 	if err := do(ctx); err != nil {
@@ -98,8 +97,8 @@ func (w *benchEnv) untilInvited(ctx context.Context, n int, do func(context.Cont
 	return now().Sub(start), err
 }
 
-// bulkDelay times single envelopes in quiet, and during a bulk send that is cancelled
-// when enough of them were sent.
+// bulkDelay times single envelopes when idle, and during a bulk send that is canceled once enough single envelopes
+// were sent.
 func (w *benchEnv) bulkDelay(ctx context.Context, template string) error {
 	other, err := w.app(ctx, "Single")
 	if err != nil {
@@ -112,7 +111,7 @@ func (w *benchEnv) bulkDelay(ctx context.Context, template string) error {
 		}
 	}
 	goesOn := func(context.Context) (bool, error) { return true, nil }
-	quiet, err := w.probes(ctx, "before", bulkProbes/2, senders, goesOn) // and as many afterwards, as the machine's speed changes
+	quiet, err := w.probes(ctx, "before", bulkProbes/2, senders, goesOn) // half before and half after, because the machine's speed changes
 	if err != nil {
 		return err
 	}
@@ -173,7 +172,7 @@ func (w *benchEnv) bulkDelay(ctx context.Context, template string) error {
 	return nil
 }
 
-// bulkStages reads the ways of some envelopes in the middle of the rows that were sent.
+// bulkStages reads the stages of some envelopes in the middle of the rows sent.
 func (w *benchEnv) bulkStages(ctx context.Context, id string, sent int) (out []probeTimes, err error) {
 	c, err := w.dial()
 	if err != nil {
@@ -225,14 +224,14 @@ func medians(all []probeTimes) (out probeTimes) {
 	return out
 }
 
-// bulkState is what the API says of a bulk send.
+// bulkState is the API's view of a bulk send.
 type bulkState struct {
 	ID     string
 	Status models.BulkStatus
 	Counts models.BulkCounts
 }
 
-// bulkSend has rows of two signers each sent.
+// bulkSend starts a bulk send of rows with two signers each.
 func (c *client) bulkSend(ctx context.Context, template string, n int) (id string, err error) {
 	signers, _ := benchRoles(2, false)
 	row := anyMap{"signers": signers, "variables": anyMap{"name": "Ada"}}

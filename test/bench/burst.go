@@ -19,12 +19,11 @@ const (
 	burst      = 2000
 	backlog    = 20000
 	burstLimit = 10 * time.Minute
-	pings      = 20 // to the healthy endpoint, each time
+	pings      = 20 // to the healthy endpoint, in each phase
 	hanging    = 30 * time.Second
 )
 
-// measureBurst sends many envelopes at once and waits until every invitation
-// has reached the mail server.
+// measureBurst sends many envelopes at once and waits until the mail server has received every invitation.
 func (w *benchEnv) measureBurst(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, burstLimit)
 	defer cancel()
@@ -95,7 +94,7 @@ func (w *benchEnv) measureBacklog(ctx context.Context) error {
 	if err := atOnce(ctx, backlog, func(ctx context.Context, _ int) error { return w.client.ping(ctx, bad) }); err != nil {
 		return err
 	}
-	// What is measured is a backlog that lies there, not the making of it.
+	// Measure an existing backlog, not its creation.
 	if err := w.told(ctx); err != nil {
 		return err
 	}
@@ -113,7 +112,7 @@ func (w *benchEnv) measureBacklog(ctx context.Context) error {
 	return nil
 }
 
-// told waits until the outbox is empty, so that Temporal has everything.
+// told waits until the outbox is empty, so that Temporal has received every signal.
 func (w *benchEnv) told(ctx context.Context) error {
 	db, err := sql.Open("pgx", w.pg)
 	if err != nil {
@@ -133,10 +132,10 @@ func (w *benchEnv) told(ctx context.Context) error {
 	}
 }
 
-// endpoint is a webhook receiver that answers after a time.
+// endpoint is a webhook receiver that responds after a delay.
 type endpoint struct {
 	url   string
-	came  chan struct{} // a token for each request, up to its capacity
+	came  chan struct{} // received requests, up to the channel's capacity
 	calls atomic.Int64
 }
 
@@ -178,7 +177,7 @@ func (c *client) ping(ctx context.Context, id uuid.UUID) error {
 	return err
 }
 
-// pings times deliveries from the call that causes them to their arrival.
+// pings times deliveries from the API call to their arrival.
 func (c *client) pings(ctx context.Context, id uuid.UUID, at *endpoint) ([]time.Duration, error) {
 	var out []time.Duration
 	for range pings {

@@ -18,12 +18,12 @@ import (
 	"countersign/test/kit"
 )
 
-// client is an application, with the Go client, and the signers of its envelopes, who have none.
+// client is an application with the Go client. It also acts for the signers of its envelopes, without the Go client.
 type client struct {
 	*countersign.Client
 
 	http    *http.Client
-	observe func(method, path string, took time.Duration) // nil: nobody does
+	observe func(method, path string, took time.Duration) // nil: no observer
 }
 
 // login returns a client that sends each request once and without an Idempotency-Key, as the benchmark measures it.
@@ -41,7 +41,7 @@ type timed struct {
 	next http.RoundTripper
 }
 
-// RoundTrip implements http.RoundTripper. A request is over when its answer was read.
+// RoundTrip implements http.RoundTripper. A request ends when its response was read.
 func (t *timed) RoundTrip(req *http.Request) (*http.Response, error) {
 	start := now()
 	res, err := t.next.RoundTrip(req)
@@ -57,7 +57,7 @@ func (t *timed) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// do makes a request that the Go client has no method for, or a signer's.
+// do sends a signer's request, or another request without a method in the Go client.
 func (c *client) do(ctx context.Context, method, path, contentType string, body []byte, out any) error {
 	req, err := http.NewRequestWithContext(ctx, method, c.Address()+path, bytes.NewReader(body))
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *client) post(ctx context.Context, path string, in, out any) error {
 
 type envelope = countersign.Envelope
 
-// invited counts the invitations that went out.
+// invited returns the number of invited signers.
 func invited(e *envelope) (n int) {
 	for _, ev := range e.AuditLog {
 		if ev.Event == "invitation.sent" {
@@ -110,7 +110,7 @@ func invited(e *envelope) (n int) {
 
 type anyMap = map[string]any
 
-// send makes and sends an envelope to two signers of one group.
+// send creates and sends an envelope to two signers of one group.
 func (c *client) send(ctx context.Context) (*envelope, error) {
 	e, err := c.draft(ctx, 2)
 	if err != nil {
@@ -119,7 +119,7 @@ func (c *client) send(ctx context.Context) (*envelope, error) {
 	return c.Send(ctx, e.ID, "")
 }
 
-// draftFor makes an envelope of a tenant for one signer.
+// draftFor creates a draft of a tenant for one signer.
 func (c *client) draftFor(ctx context.Context, tenant, address string) (*envelope, error) {
 	e, err := c.Create(ctx, countersign.EnvelopeRequest{
 		TenantID: tenant, Subject: countersign.Ptr("Bench"),
@@ -133,7 +133,7 @@ func (c *client) draftFor(ctx context.Context, tenant, address string) (*envelop
 	return e, err
 }
 
-// draft makes an envelope that is ready to be sent.
+// draft creates a draft that is ready to send.
 func (c *client) draft(ctx context.Context, n int) (*envelope, error) {
 	in := countersign.EnvelopeRequest{TenantID: "bench", Subject: countersign.Ptr("Bench")}
 	for i := range n {
@@ -174,7 +174,7 @@ func token(e *envelope, i int) string {
 	return url[strings.LastIndex(url, "/")+1:]
 }
 
-// What signers send and sign.
+// The signatures and values of signers.
 var (
 	signaturePNG = base64.StdEncoding.EncodeToString(kit.Signature())
 	onePage      = kit.OnePage()

@@ -12,15 +12,15 @@ import (
 
 // The sizes of measureHang.
 const (
-	hangTurns  = 2   // of each mode, in turns
+	hangTurns  = 2   // of each mode, alternately
 	hangProbes = 8   // of each effect in a turn
-	hangMails  = 500 // invitations that hang
-	hangCalls  = 500 // deliveries to an endpoint that hangs
-	hangGoal   = 2.0 // times the control
+	hangMails  = 500 // hanging invitations
+	hangCalls  = 500 // deliveries to a hanging endpoint
+	hangGoal   = 2.0 // maximum multiple of the control
 	hangLimit  = 30 * time.Minute
 )
 
-// modes are what a turn of measureHang adds to the probes: nothing, a burst of mails and deliveries, or one that hangs.
+// The modes of a turn of measureHang: no additional load, a burst of emails and deliveries, or a burst that hangs.
 const (
 	quiet = iota
 	afterBurst
@@ -28,16 +28,16 @@ const (
 	modes
 )
 
-// effect is something that must not wait for what hangs.
+// effect is an operation that must not wait for hanging deliveries.
 type effect struct {
 	name  string
 	probe func(context.Context, *client, int) (time.Duration, error)
 	took  [modes][]time.Duration
 }
 
-// measureHang times expiry, void, seal and invitation of one app while 500 invitations of another hang at the mail server, and
-// deliveries to one endpoint while 500 to another hang. In the control, the same burst arrives at servers that respond. The probes
-// begin as soon as Temporal has the burst, and the effects take turns.
+// measureHang times expiry, void, seal and invitation of one app while 500 invitations of another hang at the mail
+// server, and deliveries to one endpoint while 500 to another hang. In the control, the same burst arrives at servers
+// that respond. The probes begin as soon as Temporal has the burst, and the effects alternate.
 func (w *benchEnv) measureHang(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, hangLimit)
 	defer cancel()
@@ -84,7 +84,7 @@ func (w *benchEnv) measureHang(ctx context.Context) error {
 			}
 		}
 		w.mails.hangs.Store(false)
-		if mode != quiet { // the next turn finds nothing waiting
+		if mode != quiet { // the next turn begins with empty queues
 			start := now()
 			if err := awaitCount(ctx, &w.mails.burst, before+hangMails); err != nil {
 				return err
@@ -100,7 +100,7 @@ func (w *benchEnv) measureHang(ctx context.Context) error {
 	return nil
 }
 
-// expireTenant has envelopes that expire two seconds after they were sent: the interface counts in days.
+// expireTenant is the tenant whose envelopes expire two seconds after they were sent, because the API counts in days.
 const expireTenant = "expire"
 
 func (w *benchEnv) expireSoon(ctx context.Context) error {
@@ -119,8 +119,8 @@ func (w *benchEnv) expireSoon(ctx context.Context) error {
 	return err
 }
 
-// hang sends envelopes to addresses whose mails hang on request, and events to an endpoint that hangs if hangs is set. It returns
-// when Temporal has all of them.
+// hang sends envelopes to addresses whose emails can hang, and events to an endpoint that hangs if hangs is true. It
+// returns when Temporal has received all of them.
 func (w *benchEnv) hang(ctx context.Context, c *client, turn int, hangs bool) error {
 	var after time.Duration
 	if hangs {
@@ -167,7 +167,7 @@ func (w *benchEnv) probeMail(ctx context.Context, c *client, n int) (time.Durati
 	return since(ctx, start, came)
 }
 
-// probeVoid returns the time from the void to the mail that says so.
+// probeVoid returns the time from the void to its notification email.
 func (w *benchEnv) probeVoid(ctx context.Context, c *client, n int) (time.Duration, error) {
 	address := fmt.Sprintf("void%d@example.com", n)
 	came := w.mails.expect(address)
@@ -203,7 +203,7 @@ func (w *benchEnv) probeSeal(ctx context.Context, c *client, n int) (time.Durati
 	return now().Sub(start), err
 }
 
-// probeExpiry returns the time from the deadline to the end of the envelope.
+// probeExpiry returns the time from the deadline to the expiry of the envelope.
 func (w *benchEnv) probeExpiry(ctx context.Context, c *client, n int) (time.Duration, error) {
 	e, err := c.sendTo(ctx, expireTenant, fmt.Sprintf("expire%d@example.com", n))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"countersign/clients/go/api"
 )
 
-// How long the mix runs, and how many clients it has.
+// The duration of the mix and the number of its clients.
 const (
 	loadTime, minLoadTime = time.Minute, 20 * time.Second
 	soakTime              = 10 * time.Minute
@@ -26,9 +26,8 @@ func (w *benchEnv) measureSoak(ctx context.Context) error { return second(w.mix(
 
 func second(_ int, err error) error { return err }
 
-// mix lets clients do all that an envelope needs, one envelope after the other,
-// for some time, and prints what each endpoint took and each process used. It
-// returns the number of envelopes.
+// mix runs clients that complete one envelope after another for some time, and prints the durations of each endpoint
+// and the usage of each process. It returns the number of envelopes.
 func (w *benchEnv) mix(ctx context.Context, length time.Duration) (int, error) {
 	times := newTimings()
 	w.client.observe = times.add
@@ -93,7 +92,7 @@ func (w *benchEnv) mix(ctx context.Context, length time.Duration) (int, error) {
 	return done, nil
 }
 
-// whole is the life of one envelope as its people see it.
+// whole completes one envelope: two signers read and sign it, and the sender waits for the sealed document.
 func (w *benchEnv) whole(ctx context.Context) error {
 	e, err := w.client.send(ctx)
 	if err != nil {
@@ -117,7 +116,7 @@ func (w *benchEnv) whole(ctx context.Context) error {
 	return w.await(ctx, e)
 }
 
-// timings are what requests took, by endpoint.
+// timings are the durations of requests, by endpoint.
 type timings struct {
 	mu sync.Mutex
 	of map[string][]time.Duration
@@ -125,7 +124,7 @@ type timings struct {
 
 func newTimings() *timings { return &timings{of: make(map[string][]time.Duration)} }
 
-// variable are the parts of a path that differ between requests.
+// variable matches the parts of a path that differ between requests.
 var variable = regexp.MustCompile(`\?.*$|/signing/[^/]+|[0-9a-f]{8}-[0-9a-f-]{27}`)
 
 func (t *timings) add(method, path string, took time.Duration) {

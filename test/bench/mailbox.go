@@ -13,23 +13,23 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// mailbox counts mails and forgets them. It notes when those came that somebody expects.
+// mailbox counts emails and discards them. It records the arrival times of expected ones.
 type mailbox struct {
 	total    atomic.Int64
-	burst    atomic.Int64 // of total: to addresses of hangDomain
-	hangs    atomic.Bool  // mails to addresses of hangDomain get no answer
+	burst    atomic.Int64 // part of total: emails to addresses of hangDomain
+	hangs    atomic.Bool  // emails to addresses of hangDomain get no response
 	expected sync.Map     // address → chan time.Time
 }
 
 func (b *mailbox) serve(l net.Listener) {
 	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &counting{box: b}, nil }))
 	server.Domain = "localhost"
-	_ = server.Serve(l) // ends with the run
+	_ = server.Serve(l) // ends with the process
 }
 
 func (b *mailbox) count() int { return int(b.total.Load()) }
 
-// await waits until n mails came in all.
+// await waits until n emails have arrived in total.
 func (b *mailbox) await(ctx context.Context, n int) error { return awaitCount(ctx, &b.total, n) }
 
 func awaitCount(ctx context.Context, counter *atomic.Int64, n int) error {
@@ -41,7 +41,7 @@ func awaitCount(ctx context.Context, counter *atomic.Int64, n int) error {
 	return nil
 }
 
-// expect returns where the time of the first mail to an address will be found.
+// expect returns a channel that receives the arrival time of the first email to an address.
 func (b *mailbox) expect(address string) <-chan time.Time {
 	came := make(chan time.Time, 1)
 	b.expected.Store(address, came)
@@ -55,25 +55,25 @@ func (b *mailbox) received(address string) {
 	}
 }
 
-// counting is a session: it has a mail for one recipient at a time.
+// counting is an SMTP session. It has an email to one recipient at a time.
 type counting struct {
 	box *mailbox
 	to  string
 }
 
-// Mail is of smtp.Session.
+// Mail implements smtp.Session.
 func (s *counting) Mail(string, *smtp.MailOptions) error { return nil }
 
-// Rcpt is of smtp.Session.
+// Rcpt implements smtp.Session.
 func (s *counting) Rcpt(to string, _ *smtp.RcptOptions) error {
 	s.to = to
 	return nil
 }
 
-// hangDomain is the domain of the addresses whose mails hang on request.
+// hangDomain is the domain of the addresses whose emails can hang.
 const hangDomain = "@hang.example.com"
 
-// Data is of smtp.Session.
+// Data implements smtp.Session.
 func (s *counting) Data(r io.Reader) error {
 	if _, err := io.Copy(io.Discard, r); err != nil {
 		return err
@@ -88,8 +88,8 @@ func (s *counting) Data(r io.Reader) error {
 	return nil
 }
 
-// Reset is of smtp.Session.
+// Reset implements smtp.Session.
 func (s *counting) Reset() { s.to = "" }
 
-// Logout is of smtp.Session.
+// Logout implements smtp.Session.
 func (s *counting) Logout() error { return nil }

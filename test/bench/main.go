@@ -21,7 +21,7 @@ import (
 // The sizes of the measurements.
 const (
 	signCalls  = 150
-	envelopes  = 240 // completed, and bare workflows, in as many turns
+	envelopes  = 240 // completed, and as many bare workflows, in alternating turns
 	turns      = 4
 	parallel   = 8
 	totalLimit = 40 * time.Minute
@@ -31,12 +31,12 @@ const (
 	minRows, defaultRows = 100, 1000
 )
 
-// options are the choices of a run.
+// options are the command-line options.
 type options struct {
-	program  string        // the service's; the bundled Temporal is beside it
+	program  string        // path of the service; the bundled Temporal is in the same directory
 	rows     int           // of a bulk send
 	length   time.Duration // of the mix of load and profile
-	profiles string        // directory for profiles; "": none are taken
+	profiles string        // directory for profiles; "": no profiles
 }
 
 func main() {
@@ -59,14 +59,14 @@ func main() {
 // step is one measurement.
 type step struct {
 	name string
-	load bool // on Temporal on PostgreSQL, and only when named
+	load bool // runs with Temporal on PostgreSQL, and only when selected
 	do   func(*benchEnv, context.Context) error
 }
 
 func steps() []step {
 	return []step{
 		{"start", false, (*benchEnv).measureStart},
-		{"service", false, (*benchEnv).startService}, // always: the others need it
+		{"service", false, (*benchEnv).startService}, // always runs: the others need it
 		{"memory", false, (*benchEnv).measureMemory},
 		{"sign", false, (*benchEnv).measureSign},
 		{"throughput", false, (*benchEnv).measureThroughput},
@@ -82,7 +82,7 @@ func steps() []step {
 	}
 }
 
-// run takes the measurements named in only; none named means all but the loads.
+// run runs the measurements named in only; if it is empty, all except the loads.
 func run(ctx context.Context, o options, only []string) error {
 	if o.rows < minRows || o.rows > models.MaxBulkRows {
 		return fmt.Errorf("-rows %d: it has to be %d to %d", o.rows, minRows, models.MaxBulkRows)
@@ -118,10 +118,10 @@ func run(ctx context.Context, o options, only []string) error {
 }
 
 func report(format string, args ...any) {
-	fmt.Printf(format+"\n", args...) //nolint:forbidigo // this is what the command is for
+	fmt.Printf(format+"\n", args...) //nolint:forbidigo // the report is the command's output
 }
 
-func now() time.Time { return time.Now() } //nolint:forbidigo // measuring needs the real clock
+func now() time.Time { return time.Now() } //nolint:forbidigo // measurements need the real clock
 
 func median(d []time.Duration) time.Duration { return quantile(d, 0.5) }
 
@@ -132,5 +132,5 @@ func quantile(d []time.Duration, q float64) time.Duration {
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1000) }
 
-// discard keeps the SDK's log lines out of the report.
+// discard omits the SDK's log lines from the report.
 var discard = slog.New(slog.DiscardHandler)

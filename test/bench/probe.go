@@ -18,18 +18,17 @@ type probeSender struct {
 	template string
 }
 
-// probeStages are the parts of a single envelope's way to its invitation, from the times
-// in its workflow's history.
+// probeStages are the stages from a single send to its invitation, according to its workflow's history.
 var probeStages = [3]string{"request, and wait in the outbox", "wait for a workflow worker", "workflow task with the invitation"}
 
-// probeTimes is how long an envelope took, from the request to the mail, and its parts.
+// probeTimes contains the time from the request to the email, and its stages.
 type probeTimes struct {
 	total  time.Duration
 	stages [len(probeStages)]time.Duration
 }
 
-// probes sends n envelopes of each sender at a steady pace, however long each takes, and
-// stops early when goesOn says so. It returns their times for each sender.
+// probes sends n envelopes of each sender at a constant rate, however long each takes, and stops early when goesOn
+// returns false. It returns the times for each sender.
 func (w *benchEnv) probes(ctx context.Context, label string, n int, senders []probeSender, goesOn func(context.Context) (bool, error)) ([][]probeTimes, error) {
 	c, err := w.dial()
 	if err != nil {
@@ -65,7 +64,7 @@ func (w *benchEnv) probes(ctx context.Context, label string, n int, senders []pr
 	return times, errors.Join(failed, ctx.Err())
 }
 
-// probe sends an envelope to one signer and waits for the mail.
+// probe sends an envelope to one signer and waits for the email.
 func (w *benchEnv) probe(ctx context.Context, c sdkclient.Client, s probeSender, address string) (out probeTimes, err error) {
 	came := w.mails.expect(address)
 	signers, _ := benchRoles(1, false)
@@ -108,7 +107,7 @@ func readStages(ctx context.Context, c sdkclient.Client, id string, start, maile
 				if taken.IsZero() {
 					taken = when
 				}
-			case enums.EVENT_TYPE_MARKER_RECORDED: // of the local activity that invites
+			case enums.EVENT_TYPE_MARKER_RECORDED: // of the local activity that sends the invitation
 				if ended.IsZero() {
 					ended = when
 				}

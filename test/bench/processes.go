@@ -16,31 +16,31 @@ import (
 	"time"
 )
 
-// processTree is a process with all that it started.
+// processTree is a process with its descendants.
 type processTree struct {
 	name string
 	root int
 }
 
-// usage is what a family used: processor time as a number of cores, and
-// resident bytes without those that are shared with other processes.
+// usage is the resource usage of a process tree: processor time as a number of cores, and resident bytes without those
+// shared with other processes.
 type usage struct {
 	name        string
 	cores       float64
-	early, late int64 // medians of the second and of the last quarter of the time
+	early, late int64 // medians over the second and the last quarter of the time
 }
 
-// usageSampler follows the processes of a run.
+// usageSampler samples the processes of a run.
 type usageSampler struct {
 	families []processTree
 	before   map[string]time.Duration
 	start    time.Time
 	stop     context.CancelFunc
 	done     sync.WaitGroup
-	memory   map[string][]int64 // a sample each second
+	memory   map[string][]int64 // one sample per second
 }
 
-// watch begins to follow the service, Temporal, PostgreSQL and this program.
+// watch starts to sample the service, Temporal, PostgreSQL and this program.
 func (w *benchEnv) watch(ctx context.Context) (*usageSampler, error) {
 	pg, err := w.postmaster(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (w *benchEnv) watch(ctx context.Context) (*usageSampler, error) {
 			}
 			_, memory, err := u.sample()
 			if err != nil {
-				continue // a process has ended; the run will say so
+				continue // the process has ended, which the run will report
 			}
 			for name, n := range memory {
 				u.memory[name] = append(u.memory[name], n)
@@ -101,14 +101,14 @@ func (u *usageSampler) end() ([]usage, error) {
 	return out, nil
 }
 
-// middle is the median: one sample may have caught a child at its work.
+// middle returns the median, because a single sample may include a short-lived child process.
 func middle(samples []int64) int64 { return slices.Sorted(slices.Values(samples))[len(samples)/2] }
 
-// hertz is the unit of processor time in /proc (proc_pid_stat(5)); Linux has no other.
+// hertz is the unit of processor time in /proc (proc_pid_stat(5)). It is constant on Linux.
 const hertz = 100
 
-// sample reads processor time and resident memory of every family. Children
-// that a process waited for count as its own time.
+// sample reads the processor time and resident memory of every process tree. The time of a terminated child counts for
+// the process that waited for it.
 func (u *usageSampler) sample() (cpu map[string]time.Duration, memory map[string]int64, err error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -121,12 +121,12 @@ func (u *usageSampler) sample() (cpu map[string]time.Duration, memory map[string
 	}
 	all := make(map[int]process, len(stats))
 	for _, path := range stats {
-		b, err := os.ReadFile(path) //nolint:gosec // of the kernel
+		b, err := os.ReadFile(path) //nolint:gosec // a file of the kernel
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		pid, _ := strconv.Atoi(strings.Split(path, "/")[2])
-		f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // the name before may hold anything
+		f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // the name before may contain any character
 		n := func(i int) int64 { v, _ := strconv.ParseInt(f[i-3], 10, 64); return v }
 		p := process{parent: int(n(4)), ticks: n(14) + n(15) + n(16) + n(17)}
 		var total, resident, shared int64
@@ -156,7 +156,7 @@ func (u *usageSampler) sample() (cpu map[string]time.Duration, memory map[string
 	return cpu, memory, nil
 }
 
-// stored is how many bytes are kept where.
+// stored returns the stored bytes by location.
 func (w *benchEnv) stored(ctx context.Context) (map[string]int64, error) {
 	db, err := sql.Open("pgx", w.pg)
 	if err != nil {
@@ -180,7 +180,7 @@ func (w *benchEnv) stored(ctx context.Context) (map[string]int64, error) {
 		}
 		info, err := d.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it was moved
+			return nil // the file was moved
 		}
 		if err == nil {
 			out["the files"] += info.Size()
@@ -188,12 +188,12 @@ func (w *benchEnv) stored(ctx context.Context) (map[string]int64, error) {
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		err = nil // no file yet
+		err = nil // the file does not exist yet
 	}
 	return out, err
 }
 
-// postmaster is the process id of the PostgreSQL server.
+// postmaster returns the process id of the PostgreSQL server.
 func (w *benchEnv) postmaster(ctx context.Context) (int, error) {
 	db, err := sql.Open("pgx", w.pg)
 	if err != nil {
@@ -204,7 +204,7 @@ func (w *benchEnv) postmaster(ctx context.Context) (int, error) {
 	if err := db.QueryRowContext(ctx, "SHOW data_directory").Scan(&dir); err != nil {
 		return 0, err
 	}
-	b, err := os.ReadFile(filepath.Join(dir, "postmaster.pid")) //nolint:gosec // of the server under test
+	b, err := os.ReadFile(filepath.Join(dir, "postmaster.pid")) //nolint:gosec // a file of the server under test
 	if err != nil {
 		return 0, err
 	}

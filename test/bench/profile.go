@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// How much of the mix is profiled, and how much of the profiles is shown.
+// The profiled part of the mix, and the printed part of the profiles.
 const (
-	profileLead = 5 * time.Second // of the mix that is not profiled, at both ends
+	profileLead = 5 * time.Second // part of the mix that is not profiled, at both ends
 	profileTop  = "-nodecount=30"
 	statements  = 30
 )
@@ -66,7 +66,7 @@ func (w *benchEnv) measureProfile(ctx context.Context) error {
 			sample = "-sample_index=alloc_space"
 		}
 		for _, order := range []string{"-flat", "-cum"} {
-			out, err := exec.CommandContext(ctx, "go", "tool", "pprof", "-top", profileTop, sample, order, file).CombinedOutput() //nolint:gosec // written above
+			out, err := exec.CommandContext(ctx, "go", "tool", "pprof", "-top", profileTop, sample, order, file).CombinedOutput() //nolint:gosec // the file written above
 			if err != nil {
 				return fmt.Errorf("%s: %w: %s", file, err, out)
 			}
@@ -76,7 +76,7 @@ func (w *benchEnv) measureProfile(ctx context.Context) error {
 	return nil
 }
 
-// download writes what url answers within limit to a file.
+// download writes the response of url to a file, within limit.
 func download(ctx context.Context, url, file string, limit time.Duration) (err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -90,7 +90,7 @@ func download(ctx context.Context, url, file string, limit time.Duration) (err e
 	if res.StatusCode != http.StatusOK {
 		return fmt.Errorf("GET %s: %s", url, res.Status)
 	}
-	f, err := os.Create(file) //nolint:gosec // the developer names the directory
+	f, err := os.Create(file) //nolint:gosec // the developer chooses the directory
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func download(ctx context.Context, url, file string, limit time.Duration) (err e
 	return err
 }
 
-// serveProfiles has the processes, which are about to be started, serve their profiles.
+// serveProfiles configures the processes, before they start, to serve their profiles.
 func (w *benchEnv) serveProfiles(ctx context.Context) error {
 	if w.profiles == "" {
 		return nil

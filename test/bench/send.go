@@ -16,12 +16,12 @@ import (
 // The sizes of measureSend.
 const (
 	sendPages  = 20
-	sendRounds = 3  // of each way, alternately
-	sendEach   = 40 // envelopes of a round
+	sendRounds = 3  // of each kind, alternately
+	sendEach   = 40 // envelopes in a round
 )
 
 // measureSend compares the processor time of API and PostgreSQL for an envelope created from a template and sent with
-// that of one that is uploaded and sent. The worker is paused during the measurement, since its work is the same for
+// the time for an uploaded and sent one. The worker is paused during the measurement, since its work is the same for
 // both.
 func (w *benchEnv) measureSend(ctx context.Context) (err error) {
 	file := textPages(sendPages)
@@ -35,7 +35,7 @@ func (w *benchEnv) measureSend(ctx context.Context) (err error) {
 	mails, sent := w.mails.count(), 0
 	defer func() {
 		err = errors.Join(err, w.worker.Process.Signal(syscall.SIGCONT))
-		if err == nil { // what comes next finds nothing waiting
+		if err == nil { // the next step begins with empty queues
 			err = w.mails.await(ctx, mails+2*sent)
 		}
 	}()
@@ -68,7 +68,7 @@ func (w *benchEnv) measureSend(ctx context.Context) (err error) {
 	for round := range sendRounds + 1 {
 		for i := range ways {
 			way := &ways[i]
-			if round == 0 { // caches and connections are warm afterwards
+			if round == 0 { // to warm up caches and connections
 				if _, _, err := measure(sendEach/4, way.do); err != nil {
 					return err
 				}
@@ -90,7 +90,7 @@ func (w *benchEnv) measureSend(ctx context.Context) (err error) {
 	return nil
 }
 
-// textPages returns a document of pages full of text, from which nothing has to be removed.
+// textPages returns a document with pages full of text, from which no content has to be removed.
 func textPages(pages int) []byte {
 	var kids, table bytes.Buffer
 	objects := []string{"<</Type/Catalog/Pages 2 0 R>>", "", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>"}
@@ -116,7 +116,7 @@ func textPages(pages int) []byte {
 	return b.Bytes()
 }
 
-// benchRoles are n signers or roles, and their fields, of both ways.
+// benchRoles returns n signers or roles, and their fields, for both kinds.
 func benchRoles(n int, role bool) (people, fields []anyMap) {
 	for i := range n {
 		name := fmt.Sprintf("role%d", i)

@@ -75,8 +75,7 @@ func setUp(ctx context.Context, o options, onPostgres bool) (_ *benchEnv, err er
 	return w, nil
 }
 
-// temporalStore is where Temporal keeps its state: SQLite as in development, or
-// PostgreSQL as in production.
+// temporalStore returns the options for Temporal's database: SQLite as in development, or PostgreSQL as in production.
 func (w *benchEnv) temporalStore(ctx context.Context, onPostgres bool) ([]string, error) {
 	if !onPostgres {
 		return []string{"--db-filename", filepath.Join(w.dir, "temporal.db")}, nil
@@ -111,7 +110,7 @@ func (w *benchEnv) tearDown() {
 }
 
 func (w *benchEnv) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, w.bin, args...) //nolint:gosec // our own program
+	cmd := exec.CommandContext(ctx, w.bin, args...) //nolint:gosec // the program under test
 	cmd.Env = append(os.Environ(), w.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return cmd
@@ -124,7 +123,7 @@ func (w *benchEnv) startService(ctx context.Context) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	go w.mails.serve(smtp) // ends with the run
+	go w.mails.serve(smtp) // ends with the process
 	address := api.Addr().String()
 	if err := api.Close(); err != nil {
 		return err
@@ -158,7 +157,7 @@ func (w *benchEnv) startService(ctx context.Context) error {
 	return err
 }
 
-// app makes an app and signs in as it.
+// app creates an app and signs in as it.
 func (w *benchEnv) app(ctx context.Context, name string) (*client, error) {
 	out, err := w.command(ctx, "app", "create", "--name", name, "--plan", "enterprise", "--json").Output()
 	if err != nil {
@@ -169,13 +168,13 @@ func (w *benchEnv) app(ctx context.Context, name string) (*client, error) {
 		return nil, err
 	}
 	c, err := login(w.base, app.ClientID, app.ClientSecret)
-	if err == nil { // fetches the token before the measurement
+	if err == nil { // fetch the token before the measurement
 		_, err = c.API.GetCurrentUserWithResponse(ctx)
 	}
 	return c, err
 }
 
-// measureStart times `dev` from its start to readyz, on an empty directory.
+// measureStart times `dev` from its start until readyz succeeds, in an empty directory.
 func (w *benchEnv) measureStart(ctx context.Context) error {
 	l, err := listen(ctx)
 	if err != nil {
@@ -200,9 +199,9 @@ func (w *benchEnv) measureStart(ctx context.Context) error {
 	return err
 }
 
-// measureMemory reads the resident memory of the API and the worker, idle.
+// measureMemory reads the resident memory of the idle API and worker.
 func (w *benchEnv) measureMemory(ctx context.Context) error {
-	select { // let what the start left behind settle
+	select { // wait until the effects of the start have ended
 	case <-ctx.Done():
 	case <-time.After(5 * time.Second):
 	}
@@ -231,7 +230,7 @@ func listen(ctx context.Context) (net.Listener, error) {
 	return lc.Listen(ctx, "tcp", "127.0.0.1:0")
 }
 
-// probe asks whether a service is ready.
+// probe polls whether a service is ready.
 var probe = &http.Client{Timeout: 5 * time.Second}
 
 func waitReady(ctx context.Context, base string) error {

@@ -36,7 +36,7 @@ func (w *benchEnv) measureSign(ctx context.Context) error {
 				return err
 			}
 		}
-		// What sending set off is over before either is timed: both invitations are out.
+		// The effects of sending end before the measurement: both invitations have been sent.
 		for invited(e) < 2 {
 			if err := w.get(ctx, e, firstLook); err != nil {
 				return err
@@ -59,9 +59,9 @@ func (w *benchEnv) measureSign(ctx context.Context) error {
 	return nil
 }
 
-// sameRows writes, for the second signer, what the sign call of the first wrote:
-// two values, the adopted signature's absence, the signer, the envelope, one
-// audit event and one outbox row. It is undone by nobody: the envelope is spent.
+// sameRows writes, for the second signer, the rows that the sign call of the first wrote: two values, the adopted
+// signature's absence, the signer, the envelope, one audit event and one outbox row. The changes remain, because the
+// envelope is not used again.
 func sameRows(ctx context.Context, db *sql.DB, e *envelope) error {
 	image, err := base64.StdEncoding.DecodeString(signaturePNG)
 	if err != nil {
@@ -71,7 +71,7 @@ func sameRows(ctx context.Context, db *sql.DB, e *envelope) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	defer func() { _ = tx.Rollback() }() // no effect after a commit
 	at := now().UTC()
 	signer := e.Signers[1].ID
 	exec := func(query string, args ...any) {
@@ -94,7 +94,7 @@ func sameRows(ctx context.Context, db *sql.DB, e *envelope) error {
 	exec(`UPDATE envelopes SET version = version + 1, audit_head = $2 WHERE id = $1`, e.ID, strings.Repeat("0", 64))
 	exec(`INSERT INTO audit_events (id, envelope_id, seq, name, timestamp, actor, detail, prev_hash, hash)
 		VALUES ($1, $2, 1000, 'bench', $3, 'system', '{}', '', '')`, uuid.NewString(), e.ID, at)
-	// not due while this runs, so that nobody acts on it
+	// Not due during the measurement, so that no worker processes it.
 	exec(`INSERT INTO outbox (id, key, kind, refs, not_before, created_at) VALUES ($1, $1, 'bench', '{}', $2, $3)`,
 		uuid.NewString(), at.Add(4*time.Minute), at)
 	if err != nil {

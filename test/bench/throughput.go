@@ -16,7 +16,7 @@ import (
 	"countersign/clients/go/api"
 )
 
-// atOnce runs do n times, a few at a time, and returns the first error.
+// atOnce runs do n times with limited concurrency, and returns the first error.
 func atOnce(ctx context.Context, n int, do func(context.Context, int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -82,13 +82,13 @@ func (w *benchEnv) await(ctx context.Context, e *envelope) error {
 	return nil
 }
 
-// The intervals at which clients poll for completion, which has a cost as well.
+// The polling intervals of clients that wait for completion. Polling has a cost as well.
 const (
 	firstLook = 20 * time.Millisecond
 	lastLook  = 500 * time.Millisecond
 )
 
-// get asks again for the envelope, after a pause.
+// get reloads the envelope after a pause.
 func (w *benchEnv) get(ctx context.Context, e *envelope, pause time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -106,8 +106,8 @@ func (w *benchEnv) get(ctx context.Context, e *envelope, pause time.Duration) er
 
 const bareQueue = "bench"
 
-// bareShape is an envelope's workflow with nothing in it: a local activity, two
-// invitations, a timer that is cancelled, two signals, a seal and the copies.
+// bareShape has the shape of an envelope's workflow without its work: a local activity, two invitations, a timer that
+// is canceled, two signals, a seal and the copies.
 func bareShape(ctx workflow.Context) error {
 	local := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{StartToCloseTimeout: time.Minute})
 	if err := workflow.ExecuteLocalActivity(local, nothing).Get(ctx, nil); err != nil {
@@ -178,7 +178,7 @@ func (w *benchEnv) measureActions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// People take their time: both invitations are out before anyone signs.
+	// Signers take some time: both invitations are sent before the first signature.
 	for invited(e) < 2 {
 		if err := w.get(ctx, e, firstLook); err != nil {
 			return err

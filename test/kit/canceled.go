@@ -7,17 +7,17 @@ import (
 	"sync"
 )
 
-// CanceledIn is a context that one function finds canceled, and no other. It records the functions that check it, so that
-// a test can cancel in each of them.
+// CanceledIn is a context that is canceled for one function only. It records the functions that check it, so that a
+// test can cancel in each of them.
 type CanceledIn struct {
-	context.Context //nolint:containedctx // it is one
+	context.Context //nolint:containedctx // this type is a context
 
-	Function string // without the path of its package
+	Function string // without its package path
 	mu       sync.Mutex
 	checks   map[string]bool
 }
 
-// Err finds the context canceled in Function.
+// Err returns context.Canceled in Function.
 func (c *CanceledIn) Err() error {
 	pc, _, _, _ := runtime.Caller(1)
 	name := runtime.FuncForPC(pc).Name()

@@ -61,7 +61,7 @@ func clamdAnswer(r *bufio.Reader, limit int, known []string) string {
 			break
 		}
 		if all.Len()+int(n) > limit {
-			_, _ = io.Copy(io.Discard, io.LimitReader(r, int64(n))) // so that the client reads the response before the end
+			_, _ = io.Copy(io.Discard, io.LimitReader(r, int64(n))) // so that the client reads the response before the connection ends
 			return "INSTREAM size limit exceeded. ERROR"
 		}
 		if _, err := io.CopyN(&all, r, int64(n)); err != nil {

@@ -6,7 +6,7 @@ import (
 	"countersign/store"
 )
 
-// RemoveExpired removes all expired rows, and adds up the counts of envelopes. The cleanup of a service does so in
+// RemoveExpired removes all expired rows, and compacts the counts of envelopes. The cleanup of a service does so in
 // rounds, and drops partitions as well.
 func RemoveExpired(ctx context.Context, s *store.Store) error {
 	for _, rows := range store.AllExpiredRows {

@@ -14,7 +14,7 @@ import (
 )
 
 // guard runs a server ("$2" …) in the directory $0 until standard input ends, then sends it the signal $1 and removes
-// the directory. The kernel closes that pipe when this process ends, even by SIGKILL. A server that ends while the
+// the directory. The kernel closes that pipe when this process ends, even after SIGKILL. A server that ends while the
 // file "down" exists is restarted when the file is removed (see Crash).
 const guard = `
 exec 3<&0 </dev/null
@@ -33,20 +33,20 @@ done
 cd / && rm -rf "$0"
 `
 
-// guarded is a server in a directory of its own that ends with this process.
+// guarded is a server in a separate directory that ends with this process.
 type guarded struct {
 	dir   string
 	stdin io.Closer
-	ended chan struct{} // closed when the server has ended and its directory is gone
+	ended chan struct{} // closed when the server has ended and its directory is removed
 }
 
-// startGuarded starts a program in dir under an account. Its messages go to the file "log"; the signal stop ("QUIT")
-// ends it at once.
+// startGuarded starts a program in dir under an account. It writes its output to the file "log". The signal stop
+// ("QUIT") ends it at once.
 func startGuarded(ctx context.Context, dir string, credential *syscall.Credential, stop string, command ...string) (*guarded, error) {
-	// Not bound to ctx: the server has to outlive the start, and ends with its standard input.
+	// Not bound to ctx: the server must outlive its start, and ends with its standard input.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", append([]string{"-c", guard, dir, stop}, command...)...) //nolint:gosec // an installed program
 	cmd.Dir = dir
-	// A process group of its own: Ctrl-C in the terminal must not end the guardian before it has cleaned up.
+	// A separate process group: Ctrl-C in the terminal must not end the guardian before it has cleaned up.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential, Setpgid: true}
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -78,11 +78,11 @@ func (g *guarded) Stop(ctx context.Context) error {
 
 // Log returns the server's output; "" once it has stopped.
 func (g *guarded) Log() string {
-	text, _ := os.ReadFile(filepath.Join(g.dir, "log")) // gone with its directory
+	text, _ := os.ReadFile(filepath.Join(g.dir, "log")) // removed with its directory
 	return string(text)
 }
 
-// pid is the process of the server.
+// pid returns the process id of the server.
 func (g *guarded) pid() (int, error) {
 	text, err := os.ReadFile(filepath.Join(g.dir, "pid"))
 	if err != nil {

@@ -24,11 +24,11 @@ import (
 	"countersign/store"
 )
 
-// PasswordCost is the cost of bcrypt in tests: its default takes 0.4 s for every app under the race detector.
+// PasswordCost is the bcrypt cost in tests. The default takes 0.4 s for every app under the race detector.
 const PasswordCost = bcrypt.MinCost
 
-// MigratedURL creates a database of the kind with all migrations and no rows. It copies one that was migrated before:
-// migrating takes 0.1 s, and ten times that with SQLite under the race detector.
+// MigratedURL creates a database of the kind with all migrations and no rows. It copies a migrated template, because
+// migrating takes 0.1 s, and ten times as long with SQLite under the race detector.
 func MigratedURL(t testing.TB, kind string) string {
 	t.Helper()
 	if kind == "postgres" {
@@ -50,7 +50,7 @@ func MigratedURL(t testing.TB, kind string) string {
 	return "sqlite://" + path
 }
 
-// sqliteTemplate is the file of a migrated database.
+// sqliteTemplate returns the file of a migrated database.
 var sqliteTemplate = sync.OnceValues(func() (content []byte, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), serverStartTimeout)
 	defer cancel()
@@ -60,13 +60,13 @@ var sqliteTemplate = sync.OnceValues(func() (content []byte, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, "template.db")
-	if err := migrate(ctx, "sqlite://"+path); err != nil { // closing it empties the log file
+	if err := migrate(ctx, "sqlite://"+path); err != nil { // closing the database empties the log file
 		return nil, err
 	}
-	return os.ReadFile(path) //nolint:gosec // in a directory of our own
+	return os.ReadFile(path) //nolint:gosec // in a temporary directory
 })
 
-// templates are the names of migrated databases by the server's URL.
+// templates contains the names of migrated databases by the server's URL.
 var templates struct {
 	sync.Mutex
 
@@ -150,7 +150,7 @@ func makeTemplate(ctx context.Context, conn *pgx.Conn, server, name string) erro
 	return errors.Join(err, dropErr)
 }
 
-// removeTemplates drops the templates whose names sort before a name.
+// removeTemplates drops the templates whose names are lower than before.
 func removeTemplates(ctx context.Context, conn *pgx.Conn, before string) error {
 	rows, err := conn.Query(ctx, `SELECT datname FROM pg_database WHERE starts_with(datname, $1) AND datname COLLATE "C" < $2`, templatePrefix, before)
 	if err != nil {
@@ -191,7 +191,7 @@ func migrate(ctx context.Context, address string) error {
 	}
 	s, err := store.Open(ctx, store.Config{
 		URL: address, Vault: v, NewID: uuid.New,
-		Now: func() time.Time { return time.Now() }, //nolint:forbidigo // of the migrations' own table
+		Now: func() time.Time { return time.Now() }, //nolint:forbidigo // for the migrations' own table
 	})
 	if err != nil {
 		return err

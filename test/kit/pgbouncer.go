@@ -18,7 +18,7 @@ import (
 // PgBouncer is a private PgBouncer in transaction mode: after each transaction a client may get another connection to
 // the server, so that no state may remain on a connection.
 type PgBouncer struct {
-	// URL is the postgres:// URL of PgBouncer, with the query mode that it needs.
+	// URL is the postgres:// URL of PgBouncer, with the required query mode.
 	URL string
 
 	*guarded
@@ -26,8 +26,8 @@ type PgBouncer struct {
 	credential *syscall.Credential
 }
 
-// pgbouncerConfig has the fewest connections to the server that let tests run side by side: clients
-// change places often.
+// pgbouncerConfig uses the minimum of server connections with which tests can run in parallel, so that clients change
+// connections often.
 const pgbouncerConfig = `[databases]
 * = host=%s port=%s
 [pgbouncer]
@@ -44,8 +44,8 @@ server_idle_timeout = 5
 server_login_retry = 1
 `
 
-// StartPgBouncer starts the installed program before the server at the postgres:// URL. It ends with
-// Stop, or with this process.
+// StartPgBouncer starts the installed program in front of the server at the postgres:// URL. It ends with Stop, or
+// with this process.
 func StartPgBouncer(ctx context.Context, server string) (*PgBouncer, error) {
 	program, err := exec.LookPath("/usr/sbin/pgbouncer")
 	if err != nil {
@@ -92,13 +92,13 @@ func StartPgBouncer(ctx context.Context, server string) (*PgBouncer, error) {
 		return conn.Close(ctx)
 	})
 	if err != nil {
-		log, _ := os.ReadFile(filepath.Join(dir, "log")) //nolint:gosec // in a directory of our own
+		log, _ := os.ReadFile(filepath.Join(dir, "log")) //nolint:gosec // in a temporary directory
 		return nil, errors.Join(fmt.Errorf("start PgBouncer: %w: %s", err, lastLine(log)), b.Stop(ctx))
 	}
 	return b, nil
 }
 
-// Point redirects it to another server with the same users. Clients that wait for a connection get one there.
+// Point redirects PgBouncer to another server with the same users. Clients that wait for a connection get one there.
 func (b *PgBouncer) Point(server string) error {
 	u, err := url.Parse(server)
 	if err != nil {

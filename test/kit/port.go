@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FreePort returns a TCP port of the loopback address that no process listens on. It is below the range from which the
-// system assigns ports, so that no connection and no listener on port 0 takes it before the process that it is meant for.
+// FreePort returns a free TCP port of the loopback address. The port is below the range from which the system assigns
+// ports, so that no connection and no listener on port 0 can take it before the intended process.
 func FreePort(ctx context.Context) (int, error) {
 	for range 50 {
-		port := 10_000 + rand.IntN(20_000) //nolint:gosec // no secret
+		port := 10_000 + rand.IntN(20_000) //nolint:gosec // not a secret
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:"+strconv.Itoa(port))
 		if err == nil {
 			return port, l.Close()

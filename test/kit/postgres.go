@@ -24,8 +24,8 @@ import (
 // tests may create databases.
 const PostgresVariable = "COUNTERSIGN_TEST_POSTGRES"
 
-// DirectVariable names the environment variable with the URL of the server behind the PgBouncer that PostgresVariable
-// names. It is empty without a PgBouncer.
+// DirectVariable names the environment variable with the URL of the server behind the PgBouncer in PostgresVariable.
+// It is empty without a PgBouncer.
 const DirectVariable = "COUNTERSIGN_TEST_POSTGRES_DIRECT"
 
 // NoServer as the value of PostgresVariable or TemporalVariable means that this machine has no such server: tests that
@@ -46,7 +46,7 @@ const (
 	databaseTimeout    = 30 * time.Second
 )
 
-// sharedPostgres is the private server of this test binary. Starting one takes about 2 s, too much for every test. It
+// sharedPostgres is the private server of this test binary. It is shared, because starting one takes about 2 s. It
 // ends with the process.
 var sharedPostgres = sync.OnceValues(func() (*PostgresServer, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), serverStartTimeout)
@@ -62,8 +62,8 @@ func Postgres(tb testing.TB) string {
 	return createDatabase(tb, postgresServer(tb), "template0")
 }
 
-// DirectURL is the URL of a test's database at the server itself, for programs that change settings of their session,
-// as pg_dump and psql do: PgBouncer in transaction mode would hand such a session to others.
+// DirectURL returns the URL of a test's database at the server itself, for programs that change settings of their
+// session, as pg_dump and psql do. PgBouncer in transaction mode would pass such a session to other clients.
 func DirectURL(tb testing.TB, database string) string {
 	tb.Helper()
 	server := os.Getenv(DirectVariable)
@@ -112,7 +112,7 @@ func createDatabase(tb testing.TB, server, template string) string {
 	return database.String()
 }
 
-// execPostgres runs one statement on a new connection. It also works in cleanups, when the test's context has ended.
+// execPostgres runs one statement on a new connection. It also works in cleanups, after the test's context has ended.
 func execPostgres(tb testing.TB, server, statement string) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), databaseTimeout)

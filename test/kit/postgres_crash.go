@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// Crash ends the server as "pg_ctl stop -m immediate" does: at once, without a checkpoint or a word
-// to its clients. Its data stays for Restart.
+// Crash ends the server as "pg_ctl stop -m immediate" does: at once, without a checkpoint and without notifying its
+// clients. Its data remains for Restart.
 func (s *PostgresServer) Crash(ctx context.Context) error {
 	if err := os.WriteFile(s.down(), nil, 0o600); err != nil {
 		return fmt.Errorf("crash PostgreSQL: %w", err)

@@ -20,10 +20,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// PostgresOptions are the choices of a private PostgreSQL server.
+// PostgresOptions are the options of a private PostgreSQL server.
 type PostgresOptions struct {
-	// Durable keeps fsync on and the data on disk, as measurements need it. Without it, a commit survives a crash of
-	// the server but not of the machine, and nothing waits for the disk.
+	// Durable keeps fsync on and the data on disk, as measurements require. Otherwise a commit survives a crash of the
+	// server but not of the machine, and no operation waits for the disk.
 	Durable bool
 	// Statements records statistics of each statement in the view pg_stat_statements.
 	Statements bool
@@ -165,14 +165,14 @@ func (s *PostgresServer) waitReady(ctx context.Context) error {
 	})
 }
 
-// memoryDir is Linux's file system in memory, where creating a database takes 20 ms instead of 120 ms.
+// memoryDir is Linux's in-memory file system, where creating a database takes 20 ms instead of 120 ms.
 const (
 	memoryDir     = "/dev/shm"
-	memoryMinimum = 1 << 30 // bytes free; containers often have 64 MB
+	memoryMinimum = 1 << 30 // bytes free; containers often have only 64 MB
 )
 
-// dataParent returns the parent of the data directory: in memory, if there is room and nothing has to persist; "" is
-// the directory for temporary files, also if TMPDIR names one.
+// dataParent returns the parent of the data directory: in memory, if there is room and the data need not persist. Otherwise,
+// and if TMPDIR is set, it returns "", the directory for temporary files.
 func dataParent(opts PostgresOptions) string {
 	var fs syscall.Statfs_t
 	if opts.Durable || os.Getenv("TMPDIR") != "" || syscall.Statfs(memoryDir, &fs) != nil {
@@ -184,7 +184,7 @@ func dataParent(opts PostgresOptions) string {
 	return memoryDir
 }
 
-// postgresBin is the directory of initdb and postgres, which Debian keeps out of $PATH.
+// postgresBin returns the directory of initdb and postgres, which Debian does not include in $PATH.
 func postgresBin() (string, error) {
 	if path, err := exec.LookPath("initdb"); err == nil {
 		path, err = filepath.EvalSymlinks(path)
@@ -198,16 +198,16 @@ func postgresBin() (string, error) {
 	return filepath.Dir(newest), nil
 }
 
-// postgresMajor reads 15 out of /usr/lib/postgresql/15/bin/initdb.
+// postgresMajor returns the major version in a path, such as 15 for /usr/lib/postgresql/15/bin/initdb.
 func postgresMajor(initdb string) int {
 	major, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(initdb))))
 	return major
 }
 
-// unprivileged is the account to run PostgreSQL under: nil, that is, the current one, unless root.
+// unprivileged returns the account for running PostgreSQL: nil, which means the current account, unless that is root.
 func unprivileged() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
-		return nil, nil //nolint:nilnil // no change of account is the plain case
+		return nil, nil //nolint:nilnil // usually the account does not change
 	}
 	for _, name := range []string{"postgres", "nobody"} {
 		u, err := user.Lookup(name)
@@ -254,7 +254,7 @@ func pollUntil(ctx context.Context, ended <-chan struct{}, ready func() error) e
 	}
 }
 
-// lastLine returns the last line of a program's output, which has the error.
+// lastLine returns the last line of a program's output, which contains the error.
 func lastLine(output []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(output)), "\n")
 	return lines[len(lines)-1]

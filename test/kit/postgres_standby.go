@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// StartStandby starts a standby of the server: a separate server that replays the writes of the first, and answers
+// StartStandby starts a standby of the server: a separate server that replays the writes of the primary and answers
 // queries at the same time (hot standby).
 func (s *PostgresServer) StartStandby(ctx context.Context, opts PostgresOptions) (*PostgresServer, error) {
 	bin, err := postgresBin()

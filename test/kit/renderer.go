@@ -14,7 +14,7 @@ import (
 // Renderer renders pages in this process.
 type Renderer struct{}
 
-// engine is compiled once, and kept between test runs.
+// engine is compiled once, and cached between test runs.
 var engine = sync.OnceValues(func() (*appearance.Engine, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -72,7 +72,7 @@ func (Renderer) Inspect(ctx context.Context, file io.ReaderAt, size int64, text 
 	return &found, err
 }
 
-// Save saves a document again.
+// Save rewrites a document.
 func (Renderer) Save(ctx context.Context, file io.ReaderAt, size int64) (b []byte, err error) {
 	d, err := open(ctx, file, size)
 	if err != nil {
@@ -82,7 +82,7 @@ func (Renderer) Save(ctx context.Context, file io.ReaderAt, size int64) (b []byt
 	return d.Save()
 }
 
-// SameAppearance compares two documents.
+// SameAppearance reports whether two documents have the same appearance.
 func (Renderer) SameAppearance(ctx context.Context, a io.ReaderAt, sizeA int64, b io.ReaderAt, sizeB int64) (bool, error) {
 	e, err := engine()
 	if err != nil {

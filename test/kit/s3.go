@@ -22,7 +22,7 @@ type S3 struct {
 	URL string
 
 	server *httptest.Server
-	page   int // objects of one listing
+	page   int // objects in a page of a listing
 
 	mu      sync.Mutex
 	objects map[string]s3Object
@@ -33,7 +33,7 @@ type s3Object struct {
 	modified time.Time
 }
 
-// NewS3 starts one that ends with the test and lists two objects at a time.
+// NewS3 starts a server that ends with the test and lists two objects per page.
 func NewS3(t testing.TB) *S3 {
 	t.Helper()
 	s := StartS3(2)
@@ -41,7 +41,7 @@ func NewS3(t testing.TB) *S3 {
 	return s
 }
 
-// StartS3 starts a server that lists page objects at a time and runs until Close.
+// StartS3 starts a server that lists page objects per page and runs until Close.
 func StartS3(page int) *S3 {
 	s := &S3{page: page, objects: make(map[string]s3Object)}
 	s.server = httptest.NewServer(s)
@@ -50,10 +50,10 @@ func StartS3(page int) *S3 {
 	return s
 }
 
-// Close ends it.
+// Close ends the server.
 func (s *S3) Close() { s.server.Close() }
 
-// Age makes an object older.
+// Age moves the time of an object into the past.
 func (s *S3) Age(key string, by time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +77,7 @@ func (s *S3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		s.objects[key] = s3Object{b, time.Now()} //nolint:forbidigo // its own clock
+		s.objects[key] = s3Object{b, time.Now()} //nolint:forbidigo // the server's own clock
 		w.Header().Set("ETag", `"1"`)
 	case r.Method == http.MethodDelete:
 		delete(s.objects, key)
@@ -92,7 +92,7 @@ func (s *S3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !known:
 		w.WriteHeader(http.StatusNotFound)
 		if r.Method == http.MethodGet {
-			_, _ = io.WriteString(w, `<Error><Code>NoSuchKey</Code></Error>`) // the asker has gone
+			_, _ = io.WriteString(w, `<Error><Code>NoSuchKey</Code></Error>`) // the client has disconnected
 		}
 	default:
 		w.WriteHeader(http.StatusNotImplemented)
@@ -128,5 +128,5 @@ func (s *S3) list(w http.ResponseWriter, q url.Values) {
 		out.Contents = append(out.Contents, content{k, len(o.content), o.modified.UTC().Format(time.RFC3339Nano)})
 	}
 	w.Header().Set("Content-Type", "application/xml")
-	_ = xml.NewEncoder(w).Encode(out) // the asker has gone
+	_ = xml.NewEncoder(w).Encode(out) // the client has disconnected
 }

@@ -11,10 +11,10 @@ import (
 // OnePage is a small valid PDF of one A4 page (595 × 842 points) with the word Contract on it.
 func OnePage() []byte { return OnePageWith("Contract") }
 
-// OnePageWith is a page with this text, which has no brackets.
+// OnePageWith returns a page with a text that must not contain parentheses.
 func OnePageWith(content string) []byte { return onePage(content, "") }
 
-// OnePageHolding is OnePage with an object that the catalog has under a key, such as "Metadata".
+// OnePageHolding returns OnePage with an additional object under a key of the catalog, such as "Metadata".
 func OnePageHolding(key, object string) []byte { return onePage("Contract", "/"+key+" 6 0 R", object) }
 
 func onePage(content, catalog string, more ...string) []byte {
@@ -41,8 +41,8 @@ func onePage(content, catalog string, more ...string) []byte {
 	return b.Bytes()
 }
 
-// Signature is a drawn signature as a page sends it: a blue stroke on a transparent ground, PNG,
-// 300 × 100 pixels.
+// Signature returns a drawn signature as a page sends it: a blue stroke on a transparent background, PNG, 300 × 100
+// pixels.
 func Signature() []byte {
 	img := image.NewNRGBA(image.Rect(0, 0, 300, 100))
 	for x := 10; x < 290; x++ {

@@ -14,33 +14,33 @@ import (
 	"countersign/store"
 )
 
-// Clock is a clock that tests move by hand.
+// Clock is a clock that tests advance.
 type Clock struct {
 	mu sync.Mutex
 	at time.Time
 }
 
-// NewClock returns a clock that starts at the present, in microseconds, so that it agrees with code that uses the real
-// time.
+// NewClock returns a clock that starts at the current time, in microseconds, so that it agrees with code that uses the
+// real time.
 func NewClock() *Clock {
-	return &Clock{at: time.Now().UTC().Truncate(time.Microsecond)} //nolint:forbidigo // the one place tests take it from
+	return &Clock{at: time.Now().UTC().Truncate(time.Microsecond)} //nolint:forbidigo // the only use of the real time in tests
 }
 
-// Now is the clock's time.
+// Now returns the clock's time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.at
 }
 
-// Add moves the clock.
+// Add advances the clock.
 func (c *Clock) Add(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at = c.at.Add(d)
 }
 
-// Databases are the two databases that everything must work on.
+// Databases are the two supported databases.
 var Databases = []string{"sqlite", "postgres"}
 
 // DatabaseURL creates an empty database of the kind.

@@ -23,10 +23,10 @@ import (
 // tests may register namespaces.
 const TemporalVariable = "COUNTERSIGN_TEST_TEMPORAL"
 
-// namespaceRetention is the shortest that Temporal allows.
+// namespaceRetention is the minimum that Temporal allows.
 const namespaceRetention = 24 * time.Hour
 
-// sharedTemporal is the private server of this test binary. It is stopped by the end of the process.
+// sharedTemporal is the private server of this test binary. It ends with the process.
 var sharedTemporal = sync.OnceValues(func() (*bundled.Server, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), serverStartTimeout)
 	defer cancel()
@@ -50,7 +50,7 @@ func Temporal(tb testing.TB) client.Options {
 	return Namespace(tb, address)
 }
 
-// TemporalWith starts a server of this test's own with flags, and returns its address.
+// TemporalWith starts a server with flags for this test only, and returns its address.
 func TemporalWith(tb testing.TB, flags ...string) string {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), serverStartTimeout)

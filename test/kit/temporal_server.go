@@ -21,8 +21,8 @@ func StartTemporal(ctx context.Context, flags ...string) (*bundled.Server, error
 	return bundled.Start(ctx, filepath.Join(root, "bin", bundled.Binary), append([]string{"--port", "0", "--headless"}, flags...)...)
 }
 
-// moduleRoot is the directory of the main module's go.mod, above the working directory: "go test"
-// runs a test in its package's directory.
+// moduleRoot returns the directory of the main module's go.mod, above the working directory, because "go test" runs a
+// test in its package's directory.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

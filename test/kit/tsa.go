@@ -24,14 +24,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TSA is a time-stamp authority (RFC 3161), served by openssl. Its time is the
-// present.
+// TSA is a time-stamp authority (RFC 3161), served by openssl, with the current time.
 type TSA struct {
 	URL  string
 	Root *x509.Certificate
-	// NotAfter is when its certificate ends, to the second.
+	// NotAfter is the expiry of its certificate, to the second.
 	NotAfter time.Time
-	// Down makes it respond with 503.
+	// Down causes the authority to respond with 503.
 	Down atomic.Bool
 }
 
@@ -51,7 +50,7 @@ ess_cert_id_alg = sha256
 // NewTSA starts a time-stamping authority with its own root, which ends with the test.
 func NewTSA(t testing.TB) *TSA {
 	t.Helper()
-	start := time.Now().UTC().Truncate(time.Second).Add(-time.Hour) //nolint:forbidigo // openssl's time-stamps bear the present time
+	start := time.Now().UTC().Truncate(time.Second).Add(-time.Hour) //nolint:forbidigo // openssl's time-stamps contain the current time
 	end := start.AddDate(5, 0, 0)
 	issue := func(c, by *x509.Certificate, key, with *ecdsa.PrivateKey) *x509.Certificate {
 		der, err := x509.CreateCertificate(rand.Reader, c, by, key.Public(), with)
@@ -78,8 +77,7 @@ func NewTSA(t testing.TB) *TSA {
 	return ServeTSA(t, leaf, root, key)
 }
 
-// ServeTSA starts one that signs with the key of leaf, which root has issued, and
-// ends with the test.
+// ServeTSA starts an authority that signs with the key of leaf, which root issued, and ends with the test.
 func ServeTSA(t testing.TB, leaf, root *x509.Certificate, key *ecdsa.PrivateKey) *TSA {
 	t.Helper()
 	a := &TSA{Root: root, NotAfter: leaf.NotAfter}
@@ -94,7 +92,7 @@ func ServeTSA(t testing.TB, leaf, root *x509.Certificate, key *ecdsa.PrivateKey)
 	write("tsa.cnf", bytes.Replace([]byte(tsaConfig), []byte("SERIAL"), []byte(file("serial")), 1))
 	write("serial", []byte("01\n"))
 	var asked atomic.Int64
-	serial := make(chan struct{}, 1) // openssl keeps its serial number in a file
+	serial := make(chan struct{}, 1) // openssl stores its serial number in a file
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(io.LimitReader(r.Body, 1<<16))
 		if a.Down.Load() || err != nil {
@@ -106,7 +104,7 @@ func ServeTSA(t testing.TB, leaf, root *x509.Certificate, key *ecdsa.PrivateKey)
 		defer func() { <-serial }()
 		err = os.WriteFile(file("q"+n), body, 0o600)
 		if err == nil {
-			err = exec.CommandContext(r.Context(), "openssl", "ts", "-reply", "-config", file("tsa.cnf"), "-queryfile", file("q"+n), //nolint:gosec // files of ours
+			err = exec.CommandContext(r.Context(), "openssl", "ts", "-reply", "-config", file("tsa.cnf"), "-queryfile", file("q"+n), //nolint:gosec // temporary files
 				"-signer", file("tsa.pem"), "-inkey", file("tsa.key"), "-chain", file("ca.pem"), "-out", file("r"+n)).Run()
 		}
 		answer, readErr := os.ReadFile(file("r" + n))
@@ -114,7 +112,7 @@ func ServeTSA(t testing.TB, leaf, root *x509.Certificate, key *ecdsa.PrivateKey)
 			http.Error(w, "failed", http.StatusInternalServerError)
 			return
 		}
-		_, _ = w.Write(answer) // the asker has gone
+		_, _ = w.Write(answer) // the client has disconnected
 	}))
 	t.Cleanup(srv.Close)
 	a.URL = srv.URL

@@ -32,12 +32,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	_ "github.com/jackc/pgx/v5/stdlib" // "pgx"
+	_ "github.com/jackc/pgx/v5/stdlib" // driver "pgx"
 
 	"countersign/test/kit"
 )
 
-const limit = 5 * time.Minute // of the whole walk; most of it is the build
+const limit = 5 * time.Minute // for the whole walk; most of it is the build
 
 func main() {
 	tree := flag.String("tree", ".", "working tree whose service is built")
@@ -78,27 +78,27 @@ func walk(ctx context.Context, tree string, verbose bool) (err error) {
 	return report(ctx, filepath.Join(dir, "counters"), verbose)
 }
 
-// hookFile is hook.go for as long as the service is built; without the tag it is nothing.
+// hookFile is the name of hook.go while the service is built. Without the build tag it has no effect.
 const hookFile = "walkhook.go"
 
-// build builds the service of a tree, with hook.go beside its main.go.
+// build builds the service of a tree, with hook.go next to its main.go.
 func build(ctx context.Context, tree, dir string) (bin string, err error) {
 	hook, err := os.ReadFile("test/walk/hook.go")
 	if err != nil {
 		return "", err
 	}
 	file := filepath.Join(tree, "cmd/countersign", hookFile)
-	if err := os.WriteFile(file, hook, 0o600); err != nil { //nolint:gosec // the developer names the tree
+	if err := os.WriteFile(file, hook, 0o600); err != nil { //nolint:gosec // the developer chooses the tree
 		return "", err
 	}
 	defer func() { err = errors.Join(err, os.Remove(file)) }()
 	bin = filepath.Join(dir, "countersign")
-	cmd := exec.CommandContext(ctx, "go", "build", "-C", tree, "-cover", "-covermode=atomic", "-tags=nomsgpack,walk", "-o", bin, "./cmd/countersign") //nolint:gosec // the developer names the tree
+	cmd := exec.CommandContext(ctx, "go", "build", "-C", tree, "-cover", "-covermode=atomic", "-tags=nomsgpack,walk", "-o", bin, "./cmd/countersign") //nolint:gosec // the developer chooses the tree
 	cmd.Stderr = os.Stderr
 	return bin, cmd.Run()
 }
 
-// settings makes a database and returns what the service is to find in its environment.
+// settings creates a database and returns the environment of the service.
 func settings(ctx context.Context, dir string) (*sql.DB, []string, error) {
 	address, temporal := os.Getenv(kit.PostgresVariable), os.Getenv(kit.TemporalVariable)
 	if address == "" || temporal == "" {
@@ -132,7 +132,7 @@ func settings(ctx context.Context, dir string) (*sql.DB, []string, error) {
 	return db, env, errors.Join(admin.Close(), l.Close())
 }
 
-// service is an API that is walked through.
+// service is the API process of the walk.
 type service struct {
 	bin   string
 	env   []string
@@ -143,13 +143,13 @@ type service struct {
 }
 
 func (s *service) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, s.bin, args...) //nolint:gosec // our own program
+	cmd := exec.CommandContext(ctx, s.bin, args...) //nolint:gosec // the program under test
 	cmd.Env, cmd.Stderr = s.env, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return cmd
 }
 
-// sign sends an envelope and signs it, and has the service write what the signature executed.
+// sign sends an envelope and signs it, and records the code that the signature executes.
 func (s *service) sign(ctx context.Context) (err error) {
 	if err := s.command(ctx, "migrate").Run(); err != nil {
 		return fmt.Errorf("migrate: %w", err)
@@ -166,7 +166,7 @@ func (s *service) sign(ctx context.Context) (err error) {
 	if err := api.Start(); err != nil {
 		return err
 	}
-	defer func() { _ = errors.Join(api.Process.Kill(), api.Wait()) }() // it is expected to end when killed
+	defer func() { _ = errors.Join(api.Process.Kill(), api.Wait()) }() // killing it causes an error
 	for _, e := range s.env {
 		if address, ok := strings.CutPrefix(e, "COUNTERSIGN_LISTEN="); ok {
 			s.base = "http://" + address
@@ -202,7 +202,7 @@ func (s *service) sign(ctx context.Context) (err error) {
 	return s.signalled(ctx, api, syscall.SIGUSR2, "written")
 }
 
-// send sends an envelope. It returns the path of its signer's link, and what the signer fills in.
+// send sends an envelope. It returns the path of its signer's link, and the values of the signer's fields.
 func (s *service) send(ctx context.Context) (link string, fields []map[string]string, err error) {
 	var e struct {
 		ID      string
@@ -249,7 +249,7 @@ func (s *service) drained(ctx context.Context) error {
 	return err
 }
 
-// signalled sends the API a signal and waits for the file that it makes.
+// signalled sends the API a signal and waits for the file that confirms it.
 func (s *service) signalled(ctx context.Context, api *exec.Cmd, signal os.Signal, file string) error {
 	if err := api.Process.Signal(signal); err != nil {
 		return err
@@ -294,7 +294,7 @@ func (s *service) call(ctx context.Context, method, path, contentType string, bo
 	return json.Unmarshal(answer, out)
 }
 
-// await asks until it holds.
+// await polls until holds returns true.
 func await(ctx context.Context, holds func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -309,7 +309,7 @@ func await(ctx context.Context, holds func() bool) error {
 	return nil
 }
 
-// report prints the packages of which functions were executed, and how many.
+// report prints the packages with executed functions, and their number.
 func report(ctx context.Context, counters string, verbose bool) error {
 	out, err := exec.CommandContext(ctx, "go", "tool", "covdata", "func", "-i="+counters).Output() //nolint:gosec // written above
 	if err != nil {

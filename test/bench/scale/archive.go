@@ -17,23 +17,24 @@ import (
 )
 
 const (
-	// makers make envelopes at once. Those are archived one after the other, as the cleanup does it.
+	// makers is the number of envelopes created concurrently. The cleanup archives envelopes one after another, and so
+	// does the measurement.
 	makers = 4
-	// archiveRound is how many envelopes one step of the cleanup archives.
+	// archiveRound is the number of envelopes that one step of the cleanup archives.
 	archiveRound = 100
 )
 
-// archivedTables are those whose rows are moved, and where the archives are recorded.
+// archivedTables are the tables whose rows are moved, and the table that records the archives.
 var archivedTables = []string{"audit_events", "field_values", "envelope_archives"}
 
-// archiveOptions say how many envelopes are archived, among how many others, and whether to S3.
+// archiveOptions are the number of archived envelopes, the number of others, and whether archives are in S3.
 type archiveOptions struct {
 	n, among int
 	s3       bool
 }
 
-// measureArchives completes envelopes as the mix of "make load" does, moves all of them to archives, and prints what
-// that saves, how fast it is, and what reading one costs from then on. The bytes of the others are left out.
+// measureArchives completes envelopes like the mix of "make load" and archives all of them. It prints the savings, the
+// speed, and the cost of reading an archived envelope. The bytes of the other envelopes are not included.
 func measureArchives(ctx context.Context, server string, o archiveOptions) error {
 	n := o.n
 	b, err := open(ctx, server, fmt.Sprintf("archive_%d_%d", n, now().Unix()), o.s3)
@@ -78,7 +79,7 @@ func measureArchives(ctx context.Context, server string, o archiveOptions) error
 	return b.compareArchived(ctx, refs)
 }
 
-// completeMany makes n envelopes of two signers that are completed.
+// completeMany creates n completed envelopes with two signers.
 func (b *bench) completeMany(ctx context.Context, n int) ([]store.EnvelopeRef, error) {
 	app, _, err := b.store.CreateApp(ctx, appName, models.PlanEnterprise, nil)
 	if err != nil {
@@ -109,8 +110,8 @@ func (b *bench) completeMany(ctx context.Context, n int) ([]store.EnvelopeRef, e
 	return refs, nil
 }
 
-// completed is an envelope that two have signed with a picture and a text each, with all events that its steps
-// record.
+// completed returns an envelope that two signers have signed with a picture and a text each, with all events of its
+// steps.
 func (b *bench) completed(at time.Time) (*models.Envelope, error) {
 	var failed error
 	must := func(err error) { failed = errors.Join(failed, err) }
@@ -183,8 +184,8 @@ func (b *bench) archiveMany(ctx context.Context, n int) (time.Duration, error) {
 	return now().Sub(start), nil
 }
 
-// archiveSizes are the bytes of the database, of the tables that archives change, and of the archives' files. What a
-// dispatcher would have taken away is not among them.
+// archiveSizes returns the bytes of the database, of the tables that archives change, and of the archives' files. Rows
+// that a dispatcher would have removed do not count.
 func (b *bench) archiveSizes(ctx context.Context) (map[string]int64, error) {
 	for _, sql := range []string{"DELETE FROM outbox", "VACUUM (FULL, ANALYZE)", "CHECKPOINT"} {
 		if _, err := b.pool.Exec(ctx, sql); err != nil {
@@ -231,7 +232,7 @@ func (b *bench) compareArchived(ctx context.Context, refs []store.EnvelopeRef) e
 			if err != nil {
 				return err
 			}
-			if i >= few { // the first turn reads the pages from the disk
+			if i >= few { // the first turn reads the pages from disk
 				took[k] = append(took[k], t)
 			}
 		}

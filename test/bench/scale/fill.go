@@ -11,7 +11,8 @@ import (
 	"countersign/models"
 )
 
-// wholeOf means that one in so many envelopes has fields and an audit trail as well: the envelopes that are read.
+// wholeOf is the ratio of all envelopes to the envelopes with fields and an audit trail, which are the ones that are
+// read.
 const wholeOf = 10
 
 // Envelope g is created g times secondsApart after startSeconds, a Unix time.
@@ -25,8 +26,8 @@ func uuidOf(digit string) string {
 	return fmt.Sprintf("(lpad(to_hex(%d + g * %d), 12, '0') || '7%[3]s00800000000000000%[3]s')::uuid", startSeconds*1000, secondsApart*1000, digit)
 }
 
-// inserts make the rows of $2 envelopes of an app, spread over the statuses as in life: most are done. Ids and
-// times grow as in life. Every table gets its rows in the order of their ids.
+// inserts creates the rows of $2 envelopes of an app, with realistic statuses: most are completed. Ids and times
+// increase as in production. The rows of every table are inserted in the order of their ids.
 var inserts = []struct{ table, sql string }{
 	{"envelopes", `INSERT INTO envelopes (id, app_id, tenant_id, status, subject, external_id, created_by, first_document_id, created_at, sent_at, completed_at, updated_at, hash_original, audit_seq, audit_head, version)
 	SELECT ` + uuidOf("a") + `, $1::uuid, 'acme',
@@ -93,7 +94,7 @@ func (b *bench) fill(ctx context.Context, n int) error {
 	return nil
 }
 
-// dropIndexes drops the indexes of a table that are no constraints, and returns what makes them again.
+// dropIndexes drops the indexes of a table that are not constraints, and returns the statements that recreate them.
 func dropIndexes(ctx context.Context, conn *pgx.Conn, table string) ([]string, error) {
 	rows, err := conn.Query(ctx, `SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema() AND tablename = $1
 		AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conname = indexname) ORDER BY indexname`, table)

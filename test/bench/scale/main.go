@@ -53,9 +53,9 @@ const (
 	small   = 1000
 	tenant  = "acme"
 	appName = "Bench"
-	// allowedRatio is how much slower the large database may be.
+	// allowedRatio is the maximum slowdown of the large database.
 	allowedRatio = 1.5
-	// floor is the part of a bare handler's rate that the service must reach.
+	// floor is the minimum ratio of the service's rate to a bare handler's.
 	floor = 0.7
 )
 
@@ -66,13 +66,13 @@ type bench struct {
 	pool   *pgxpool.Pool
 	server *httptest.Server
 	files  blob.Store
-	ended  func() // what removes the files
+	ended  func() // removes the files
 	app    uuid.UUID
 	tokens *credential.Tokens
-	client *countersign.Client // of the app
-	bearer string              // the same app's
+	client *countersign.Client // client of the app
+	bearer string              // access token of the same app
 	ids    []string            // some of the envelopes
-	answer []byte              // of the service, for one of them
+	answer []byte              // response of the service for one of them
 }
 
 func now() time.Time { return time.Now().UTC() } //nolint:forbidigo // a measurement needs the real time
@@ -133,7 +133,7 @@ func database(ctx context.Context, server, name string) (string, error) {
 	return u.String(), nil
 }
 
-// setUp is a service on a database of n envelopes.
+// setUp opens a service on a database of n envelopes.
 func setUp(ctx context.Context, server string, n int) (*bench, error) {
 	b, err := open(ctx, server, fmt.Sprintf("scale_%d", n), false)
 	if err != nil {
@@ -150,13 +150,13 @@ func setUp(ctx context.Context, server string, n int) (*bench, error) {
 	return b, err
 }
 
-// open is a service on a database, with its files in a directory or in S3.
+// open opens a service on a database, with its files in a directory or in S3.
 func open(ctx context.Context, server, name string, s3 bool) (*bench, error) {
 	url, err := database(ctx, server, name)
 	if err != nil {
 		return nil, err
 	}
-	v, err := vault.New("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=") // guards nothing but the bench's own database
+	v, err := vault.New("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=") // protects only the benchmark's own database
 	if err != nil {
 		return nil, err
 	}
@@ -176,10 +176,10 @@ func open(ctx context.Context, server, name string, s3 bool) (*bench, error) {
 	return b, b.serve(ctx)
 }
 
-// openFiles makes an empty file store.
+// openFiles creates an empty file store.
 func (b *bench) openFiles(ctx context.Context, s3 bool) (err error) {
 	if s3 {
-		const page = 1000 // as S3 lists them
+		const page = 1000 // the page size of S3
 		bucket := kit.StartS3(page)
 		b.ended = bucket.Close
 		b.files, err = blob.Open(ctx, bucket.URL)

@@ -101,7 +101,7 @@ func measure(ctx context.Context, few, many *bench) error {
 	return nil
 }
 
-// choose takes some of the envelopes that have all their rows, and signs in.
+// choose selects some of the envelopes that have all their rows, and signs in.
 func (b *bench) choose(ctx context.Context) (err error) {
 	if b.bearer, err = b.tokens.IssueAccess(b.app); err != nil {
 		return err
@@ -128,8 +128,7 @@ func (b *bench) choose(ctx context.Context) (err error) {
 	return nil
 }
 
-// compareRead takes turns between the two databases, so that whatever else the machine
-// does falls on both.
+// compareRead alternates between the two databases, so that other load on the machine affects both.
 func compareRead(ctx context.Context, few, many *bench, path string) (took [2][]time.Duration, err error) {
 	for i := range 2 * rounds {
 		for k, b := range []*bench{few, many} {
@@ -139,7 +138,7 @@ func compareRead(ctx context.Context, few, many *bench, path string) (took [2][]
 			if err != nil {
 				return took, err
 			}
-			if i >= rounds { // the first turn reads the pages from the disk
+			if i >= rounds { // the first turn reads the pages from disk
 				took[k] = append(took[k], t)
 			}
 		}
@@ -202,13 +201,13 @@ func (b *bench) read(ctx context.Context, path string) (time.Duration, error) {
 	return b.request(ctx, http.MethodGet, path, nil)
 }
 
-// request times a request until its answer was read.
+// request times a request until its response was read.
 func (b *bench) request(ctx context.Context, method, path string, body any) (time.Duration, error) {
 	took, _, err := b.exchange(ctx, method, path, body)
 	return took, err
 }
 
-// bytesOf is an answer.
+// bytesOf returns the body of a response.
 func (b *bench) bytesOf(ctx context.Context, path string) ([]byte, error) {
 	_, answer, err := b.exchange(ctx, http.MethodGet, path, nil)
 	return answer, err
@@ -252,8 +251,7 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2]
 }
 
-// plans looks at how PostgreSQL runs the queries: none may read a table that
-// grows from one end to the other.
+// plans checks PostgreSQL's query plans: no query may scan a growing table completely.
 func (b *bench) plans(ctx context.Context) error {
 	var bad []error
 	for name, sql := range map[string]string{
@@ -281,8 +279,8 @@ func (b *bench) plans(ctx context.Context) error {
 	return errors.Join(bad...)
 }
 
-// bare is the floor: the queries of the service, likewise in one transaction and one round trip, no rules, and the
-// service's own answer.
+// bare is the floor: the queries of the service, also in one transaction and one round trip, without its rules, and
+// with the service's own response.
 func (b *bench) bare(w http.ResponseWriter, r *http.Request) {
 	app, id := r.PathValue("app"), r.PathValue("id")
 	read := func(rows pgx.Rows) error {

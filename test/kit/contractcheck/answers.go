@@ -1,6 +1,6 @@
 // Package contractcheck compares responses with the OpenAPI document of the service. It compiles each schema once. The
-// filter of kin-openapi, which validates the requests, compiles the schemas of every response and its headers each
-// time: a third of the processor time of the API's tests.
+// filter of kin-openapi, which validates the requests, would compile the schemas and headers of every response each
+// time, which is a third of the processor time of the API's tests.
 package contractcheck
 
 import (
@@ -91,7 +91,7 @@ func (a *Answers) Validate(operation *openapi3.Operation, status int, header htt
 			return fmt.Errorf("the body is no JSON: %w", err)
 		}
 	} else if !utf8.Valid(body) {
-		value = "" // bytes of a file: a schema has no further constraints
+		value = "" // bytes of a file: its schema has no further constraints
 	}
 	return a.value(media.Schema, value)
 }

@@ -7,7 +7,8 @@ import (
 	"countersign/seal/manifest"
 )
 
-// SealedWithPicture returns a sealed PDF whose record says that Ada was shown page 1 at level 1, and that the pixels had this hash.
+// SealedWithPicture returns a sealed PDF. According to its record, page 1 was displayed to Ada at level 1 with this
+// hash of its pixels.
 func SealedWithPicture(t testing.TB, original []byte, hash string) []byte {
 	t.Helper()
 	p := appearance.Current()

@@ -44,7 +44,7 @@ func NewAuthority(t *testing.T) *Authority {
 	var err error
 	a.Key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	start := Now.AddDate(0, 0, -1) // before the job is sealed; openssl's time-stamps bear the present time
+	start := Now.AddDate(0, 0, -1) // before the job is sealed; openssl's time-stamps contain the current time
 	tmpl := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Test authority"}, NotBefore: start, NotAfter: start.AddDate(20, 0, 0),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign | x509.KeyUsageDigitalSignature,

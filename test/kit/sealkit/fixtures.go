@@ -1,4 +1,5 @@
-// Package sealkit has what tests of sealing need: keys, jobs, PDFs, other readers, and a time-stamp authority.
+// Package sealkit provides test data and tools for sealing: keys, jobs, PDFs, other readers, and a time-stamp
+// authority.
 package sealkit
 
 import (
@@ -35,17 +36,17 @@ import (
 	"countersign/seal/sealkey"
 )
 
-// Now is the time at which everything happens.
+// Now is the time of all events.
 var Now = time.Date(2026, 11, 21, 7, 0, 0, 123456000, time.UTC)
 
 // Clock returns Now.
 func Clock() time.Time { return Now }
 
-// Fixture is a sealing key with its authority, written where openssl finds it.
+// Fixture is a sealing key with its authority, in files for openssl.
 type Fixture struct {
 	Config seal.Config
-	CA     *x509.Certificate // under which sealers are trusted; nil: the one of cfg is pinned
-	TSA    *x509.CertPool    // nil: time-stamps are not confirmed
+	CA     *x509.Certificate // the trusted authority of sealers; nil: the certificate of cfg is pinned
+	TSA    *x509.CertPool    // nil: time-stamps are not verified
 	CAFile string
 }
 
@@ -78,7 +79,7 @@ func (k Fixture) Sealer(t testing.TB) *seal.Sealer {
 	return s
 }
 
-// Chain returns audit events as package models makes them.
+// Chain returns audit events in the format of package models.
 func Chain(t testing.TB, events ...map[string]any) (raw []json.RawMessage, head string) {
 	t.Helper()
 	head = fmt.Sprintf("%064d", 0)
@@ -106,7 +107,7 @@ func Chain(t testing.TB, events ...map[string]any) (raw []json.RawMessage, head 
 	return raw, head
 }
 
-// Ids of the envelope that Job returns, of its document and its signers.
+// IDs of the envelope that Job returns, of its document and of its signers.
 const (
 	EnvelopeID = "3f0c1f6e-9f5d-4c4c-8b1f-2a6d0f3f7b11"
 	DocumentID = "9a2f4c5e-0b1d-4b7a-9e55-6d1c2b3a4f50"
@@ -114,7 +115,7 @@ const (
 	JomoID     = "c6b8b2ef-7b64-4d2f-8a4c-1d9e3f5a7b21"
 )
 
-// Job is a two-signer envelope over the original; more is what else happened to it.
+// Job returns a two-signer envelope over the original, with further events in more.
 func Job(t testing.TB, original []byte, more ...map[string]any) seal.Job {
 	t.Helper()
 	sum := sha256.Sum256(original)
@@ -181,7 +182,7 @@ func Job(t testing.TB, original []byte, more ...map[string]any) seal.Job {
 	}
 }
 
-// PagesOf counts the pages of a PDF, 1 if it cannot be read.
+// PagesOf returns the number of pages of a PDF; 1 if it cannot be read.
 func PagesOf(b []byte) int {
 	f, err := pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.DefaultLimits())
 	if err != nil {
@@ -194,7 +195,7 @@ func PagesOf(b []byte) int {
 	return n
 }
 
-// SignaturePNG is a signature on a transparent ground.
+// SignaturePNG returns a signature on a transparent background.
 func SignaturePNG(t testing.TB, w, h int) []byte {
 	t.Helper()
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
@@ -213,7 +214,7 @@ func SignaturePNG(t testing.TB, w, h int) []byte {
 	return b.Bytes()
 }
 
-// Sealed seals and returns the file's name and bytes.
+// Sealed seals a job and returns the file's name and bytes.
 func Sealed(t testing.TB, s *seal.Sealer, j seal.Job) (string, []byte) {
 	t.Helper()
 	out, err := os.Create(filepath.Join(t.TempDir(), "sealed.pdf"))
@@ -238,7 +239,7 @@ func Run(t testing.TB, name string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// Admitted returns what the admission of an upload finds.
+// Admitted returns the result of admitting an upload.
 func Admitted(t testing.TB, b []byte) admission.Info {
 	t.Helper()
 	info, err := admission.Admit(t.Context(), strings.NewReader(string(b)), int64(len(b)), admission.DefaultLimits())
@@ -246,7 +247,7 @@ func Admitted(t testing.TB, b []byte) admission.Info {
 	return info
 }
 
-// WithPrevious gives a signer predecessors, the first ones until the signer opened the link, with the events that
+// WithPrevious adds predecessors of a signer, the first ones until the signer opened the link, with the events that
 // record them.
 func WithPrevious(t *testing.T, j seal.Job, signer int, reason string, names ...string) seal.Job {
 	t.Helper()
@@ -293,7 +294,7 @@ func PlainEvents(t *testing.T, raw []json.RawMessage) []map[string]any {
 	return out
 }
 
-// WithParts gives signers their parts, in the record and in the events of their signatures.
+// WithParts sets the parts of signers, in the record and in the events of their signatures.
 func WithParts(t *testing.T, j seal.Job, parts ...seal.Part) seal.Job {
 	t.Helper()
 	j.Signers = append([]seal.Signer{}, j.Signers...)
@@ -325,17 +326,17 @@ func PartDetail(p seal.Part) map[string]any {
 	return d
 }
 
-// Hosted is the part of a signer who signs in the presence of a host.
+// Hosted is the part of an in-person signer.
 var Hosted = seal.Part{Kind: "in_person", Host: &seal.Host{Name: "Hal Abelson", Email: "hal@host.example.org"}}
 
-// LogoPicture is a red mark on a transparent ground.
+// LogoPicture returns a red mark on a transparent background.
 func LogoPicture(w, h int) *image.NRGBA {
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
 	draw.Draw(img, image.Rect(w/8, h/4, 7*w/8, 3*h/4), image.NewUniform(color.NRGBA{R: 0x7a, G: 0x1f, B: 0x3d, A: 255}), image.Point{}, draw.Src)
 	return img
 }
 
-// BrandedJob is of a sender with a colour and a logo.
+// BrandedJob returns a job of a sender with a color and a logo.
 func BrandedJob(t *testing.T, language string) seal.Job {
 	t.Helper()
 	var b bytes.Buffer
@@ -347,7 +348,7 @@ func BrandedJob(t *testing.T, language string) seal.Job {
 	return j
 }
 
-// Record is a sound record of two documents and two signers, one of whom has signed.
+// Record returns a valid record of two documents and two signers, one of whom has signed.
 func Record(t *testing.T) manifest.Manifest {
 	t.Helper()
 	one, two := strings.Repeat("1", 64), strings.Repeat("2", 64)

@@ -12,17 +12,17 @@ import (
 	"countersign/pdf"
 )
 
-// Page is one page of a test PDF; extra goes into its dictionary.
+// Page is one page of a test PDF. extra is added to its dictionary.
 type Page struct {
 	Extra   string
 	Content string
 }
 
-// Layout says how classicPDF writes its file.
+// Layout determines the format of a file of ClassicPDF.
 type Layout struct {
 	Pages     []Page
 	Catalog   string   // further entries
-	Tree      string   // further entries of the page tree's root: what pages inherit
+	Tree      string   // further entries of the page tree's root, which pages inherit
 	Objects   []string // further objects, numbered from 100
 	NoFinalNL bool
 }
@@ -73,10 +73,10 @@ func ClassicPDF(l Layout) []byte {
 	return b.Bytes()
 }
 
-// OwnResources are the resources of a page that shows text in F1.
+// OwnResources contains the resources of a page with text in F1.
 const OwnResources = "/Resources<</Font<</F1 3 0 R>>>>"
 
-// SimplePDF has n US Letter pages.
+// SimplePDF returns a PDF with n US Letter pages.
 func SimplePDF(n int) []byte {
 	l := Layout{}
 	for range n {
@@ -85,8 +85,8 @@ func SimplePDF(n int) []byte {
 	return ClassicPDF(l)
 }
 
-// HybridPDF has a table for old readers and a stream with the objects that they do not see (ISO 32000-2, 7.5.8.4): the
-// font is in an object stream.
+// HybridPDF returns a file with a table for old readers and a stream with the objects that they ignore (ISO 32000-2,
+// 7.5.8.4): the font is in an object stream.
 func HybridPDF() []byte {
 	var b bytes.Buffer
 	off := map[int]int{}
@@ -122,8 +122,8 @@ func HybridPDF() []byte {
 	return b.Bytes()
 }
 
-// OpenEndedContents is a PDF that refers to what does not exist: from a page, from an
-// object that nothing refers to, from a compressed one, and from a trailer.
+// OpenEndedContents returns a PDF with references to missing objects: from a page, from an unreferenced object, from a
+// compressed one, and from a trailer.
 func OpenEndedContents() []byte {
 	b := ClassicPDF(Layout{
 		Pages:   LetterPage("/Annots[1000 0 R 5000 0 R]/PieceInfo 70 2 R"),
@@ -132,7 +132,7 @@ func OpenEndedContents() []byte {
 	return bytes.Replace(b, []byte("/Root 1 0 R"), []byte("/Root 1 0 R/Info 5004 0 R"), 1)
 }
 
-// Deflated compresses the content of a stream.
+// Deflated returns the compressed content of a stream.
 func Deflated(b []byte) []byte {
 	var z bytes.Buffer
 	w := zlib.NewWriter(&z)
@@ -141,7 +141,7 @@ func Deflated(b []byte) []byte {
 	return z.Bytes()
 }
 
-// Undefined lists what a file refers to and does not have.
+// Undefined lists the referenced objects that a file does not contain.
 func Undefined(t *testing.T, f *pdf.File) []pdf.Ref {
 	t.Helper()
 	scan, err := f.ReferenceScan()

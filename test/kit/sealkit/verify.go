@@ -56,7 +56,7 @@ func RefusalCode(t *testing.T, err error) string {
 // ByteRange matches the byte range of a signature.
 var ByteRange = regexp.MustCompile(`/ByteRange\[0 (\d+) (\d+) (\d+) *\]`)
 
-// SignatureOf finds the signature as a reader without our code would.
+// SignatureOf returns the signature as a reader without our code would find it.
 func SignatureOf(t *testing.T, b []byte) (covered, der []byte) {
 	t.Helper()
 	all := ByteRange.FindAllSubmatch(b, -1)
@@ -78,7 +78,7 @@ func SignatureOf(t *testing.T, b []byte) (covered, der []byte) {
 	return append(append([]byte(nil), b[:n[0]]...), b[n[1]:]...), der
 }
 
-// TrimPadding cuts DER off after its own length; the rest must be zero.
+// TrimPadding cuts DER off after its encoded length; the rest must be zero.
 func TrimPadding(t *testing.T, b []byte) []byte {
 	t.Helper()
 	require.Equal(t, []byte{0x30, 0x82}, b[:2])
@@ -87,7 +87,7 @@ func TrimPadding(t *testing.T, b []byte) []byte {
 	return b[:n]
 }
 
-// CheckIndependently lets other programs judge a sealed file.
+// CheckIndependently verifies a sealed file with other programs.
 func CheckIndependently(t *testing.T, k Fixture, file string, b []byte) {
 	t.Helper()
 	out, err := Run(t, "qpdf", "--check", file)

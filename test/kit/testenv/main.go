@@ -26,7 +26,7 @@ import (
 const (
 	startTimeout = 60 * time.Second
 	stopTimeout  = 20 * time.Second
-	killDelay    = 30 * time.Second // from an interrupt to the end of a command that ignores it
+	killDelay    = 30 * time.Second // time after an interrupt until a command that ignores it is killed
 )
 
 func main() {
