@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shots returns the directory for screenshots; empty: none are taken.
+// shots returns the directory for screenshots; "" if screenshots are disabled.
 func shots() string { return os.Getenv("BROWSER_TEST_SHOTS") }
 
 // shot takes a screenshot of the window.
@@ -22,7 +22,7 @@ func (b *tab) shot(name string) {
 	if shots() == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second) // a page that hangs has no picture
+	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second) // no screenshot of a page that hangs
 	defer cancel()
 	picture, err := chromedp.Run(ctx, func(ctx context.Context, t *chromedp.Target) (page.CaptureScreenshotResult, error) {
 		return cdp.Call(ctx, t, page.CaptureScreenshot, page.CaptureScreenshotParams{})
@@ -33,14 +33,14 @@ func (b *tab) shot(name string) {
 	}
 }
 
-// checked runs axe over a state of the page and makes pictures of it.
+// checked runs axe on a state of the page and takes screenshots of it.
 func (b *tab) checked(name string) {
 	b.t.Helper()
 	b.accessible()
 	b.pictures(name)
 }
 
-// pictures shows a state in light and dark colours, on a wide screen, a tablet's and a narrow one.
+// pictures takes screenshots of a state in light and dark colors, on the screens of a desktop, a tablet and a phone.
 func (b *tab) pictures(name string) {
 	b.t.Helper()
 	if shots() == "" {
@@ -66,8 +66,8 @@ func (b *tab) settled() {
 	eval[bool](b, `document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true)))))`)
 }
 
-// accessible runs axe over the page and requires that it finds nothing. The
-// other colours are checked for contrast.
+// accessible runs axe on the page and requires that it reports no problems. It also checks the contrast of the other
+// color scheme.
 func (b *tab) accessible() {
 	b.t.Helper()
 	eval[bool](b, axeScript(b.t))
@@ -97,8 +97,8 @@ func (b *tab) axe(options string) {
 	require.Empty(b.t, found)
 }
 
-// answers makes the API answer the next pages' requests to an address with a response that this service would give
-// only at another time. The address has no query.
+// answers replaces the API's responses to the next requests to an address, without a query, by a response that this
+// service would send only in another situation.
 func (b *tab) answers(address string, status int, body string) {
 	b.t.Helper()
 	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: fmt.Sprintf(`{

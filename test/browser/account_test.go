@@ -54,8 +54,8 @@ func (b *tab) enrol(picture string) (secret string, recovery []string) {
 	return secret, recovery
 }
 
-// code returns the app's code of the time step that lies steps after the current one. The service accepts each step
-// once.
+// code returns the app's code of the time step that is the given number of steps after the current one. The service
+// accepts each step once.
 func code(t *testing.T, secret string, steps int) string {
 	t.Helper()
 	c, err := totp.GenerateCode(secret, time.Now().Add(time.Duration(steps)*30*time.Second))
@@ -135,7 +135,7 @@ func TestConsoleSecondFactor(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// Where a second factor is required, it comes before everything else.
+// A required second factor comes before everything else.
 func TestConsoleMustEnrol(t *testing.T) {
 	t.Parallel()
 	b := open(t, phone)
@@ -151,7 +151,8 @@ func TestConsoleMustEnrol(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleKeepsWorkForItsPerson: work that was not saved waits for the person who did it, and is not there for the next one in the same tab.
+// TestConsoleKeepsWorkForItsPerson: unsaved work is restored for the user who did it, but not for the next user in the
+// same tab.
 func TestConsoleKeepsWorkForItsPerson(t *testing.T) {
 	t.Parallel()
 	other := open(t, desktop)

@@ -20,7 +20,7 @@ func row(text string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll("tbody tr")].find((r) => r.textContent.includes(%q))`, text)
 }
 
-// in finds the button of that label in what find finds.
+// in finds the button with a label inside the element that find finds.
 func in(find, label string) string {
 	return fmt.Sprintf(`[...(%s).querySelectorAll("button")].find((x) => x.textContent === %q && !x.disabled && x.ariaDisabled !== "true")`, find, label)
 }
@@ -135,7 +135,8 @@ func TestConsoleApplication(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleEndpoints: registered, edited, re-keyed and deleted by an administrator; the secret that is shown signs.
+// TestConsoleEndpoints: an administrator registers, edits and deletes an endpoint and rotates its secret; deliveries
+// are signed with the displayed secret.
 func TestConsoleEndpoints(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -183,7 +184,7 @@ func TestConsoleEndpoints(t *testing.T) {
 	b.eventually("the ping arrives", func() bool { return arrived() == 1 })
 	b.see("Ping sent.")
 	require.Equal(t, before, eval[string](b, buttons), "no button moves when results are shown")
-	b.focused(in(card("/one"), "Send a ping")) // and the one that worked keeps the focus
+	b.focused(in(card("/one"), "Send a ping")) // the endpoint that works keeps the focus
 	b.click(in(card("/one"), "Edit"))
 	b.fill("#hookurl", sink.URL+"/two")
 	b.click(`[...document.querySelectorAll("dialog[open] .ticks label")].find((l) => l.textContent.trim() === "signer.viewed").querySelector("input")`)
@@ -237,7 +238,7 @@ func TestConsoleKeepsTheSearch(t *testing.T) {
 	b.visit(svc.base + "/console#/envelopes?search=kept%20search&to=2020-01-01")
 	b.see("No matches.")
 
-	// A part of an address cannot be found: the page says why. The whole one, and its domain, can.
+	// A part of an address cannot be found, and the page explains it. The whole address and its domain can.
 	b.visit(svc.base + "/console#/envelopes?search=kept@exam")
 	b.see("Email addresses are stored encrypted")
 	b.checked("console-envelopes-part")
@@ -247,8 +248,8 @@ func TestConsoleKeepsTheSearch(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleTimeline: thirty page views are one line, what happened at one time stays in the trail's order, and a refused
-// mail says what to do.
+// TestConsoleTimeline: thirty page views are one line, simultaneous events keep the order of the audit trail, and a
+// rejected email suggests a next step.
 func TestConsoleTimeline(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
@@ -314,7 +315,7 @@ func TestConsoleOnABadDay(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleUsageAtTheLimit: a number that has reached its limit is shown once, as a warning.
+// TestConsoleUsageAtTheLimit: a number that has reached its limit is displayed once, as a warning.
 func TestConsoleUsageAtTheLimit(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
@@ -328,8 +329,8 @@ func TestConsoleUsageAtTheLimit(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleMakesASecretOnce: where the answer was lost, a second press adds no second endpoint and makes no second secret: the one that the receiver has
-// signs until its time is over.
+// TestConsoleMakesASecretOnce: after a lost response, a second press creates neither a second endpoint nor a second
+// secret. The secret that the receiver has signs until it expires.
 func TestConsoleMakesASecretOnce(t *testing.T) {
 	t.Parallel()
 	sink := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
@@ -366,8 +367,8 @@ func TestConsoleMakesASecretOnce(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleSettingsOfOneTenant: settings of one tenant are never saved to another, and another administrator's
-// changes in the meantime stay.
+// TestConsoleSettingsOfOneTenant: settings of one tenant are never saved to another, and concurrent changes of another
+// administrator remain.
 func TestConsoleSettingsOfOneTenant(t *testing.T) {
 	t.Parallel()
 	at := func(tenant string) string { return "/v1/console/settings?tenantId=" + tenant }
@@ -399,7 +400,7 @@ func TestConsoleSettingsOfOneTenant(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleNavigationFits: an administrator's sections stand on one line, on all but the narrowest screens.
+// TestConsoleNavigationFits: an administrator's sections fit on one line, on all but the narrowest screens.
 func TestConsoleNavigationFits(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)

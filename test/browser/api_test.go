@@ -27,7 +27,7 @@ type envelope struct {
 	}
 }
 
-// create makes an envelope of the files and sends it.
+// create creates an envelope from the files and sends it.
 func (s *service) create(t *testing.T, subject string, signers, fields []object, files ...[]byte) envelope {
 	t.Helper()
 	return s.createFor(t, "harbour", subject, signers, fields, files...)
@@ -55,13 +55,13 @@ func (s *service) createFor(t *testing.T, tenant, subject string, signers, field
 	return e
 }
 
-// json makes a call as an application.
+// json sends a request as an application.
 func (s *service) json(t *testing.T, method, path string, body, out any) {
 	t.Helper()
 	require.NoError(t, s.api(method, path, body, out))
 }
 
-// signerPosts makes a call as a signer.
+// signerPosts sends a request as a signer.
 func (s *service) signerPosts(t *testing.T, path string, body object) {
 	t.Helper()
 	raw, err := json.Marshal(body)
@@ -76,7 +76,7 @@ func (s *service) envelope(t *testing.T, id string) (e envelope) {
 	return e
 }
 
-// mail waits for a mail to an address whose text or links hold all parts.
+// mail waits for an email to an address whose text or links contain all parts.
 func (s *service) mail(t *testing.T, to string, parts ...string) (text string, links []string) {
 	t.Helper()
 	require.Eventually(t, func() bool {

@@ -16,8 +16,7 @@ import (
 	"time"
 )
 
-// application is a program with the TypeScript client (client.mjs). It sends all requests that the tests make as an
-// application.
+// application is a program with the TypeScript client (client.mjs). It sends all of the tests' application requests.
 type application struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -25,7 +24,7 @@ type application struct {
 	mu      sync.Mutex
 	last    int
 	waiting map[int]chan reply
-	ended   error // why there are no more answers
+	ended   error // why no more results arrive
 }
 
 type reply struct {
@@ -42,7 +41,7 @@ type callError struct {
 
 func (e *callError) Error() string { return fmt.Sprintf("%d: %s", e.Status, e.Message) }
 
-// pdfFile is a document among the arguments of a call, and in its answer.
+// pdfFile is a document among the arguments of a call, or in its result.
 type pdfFile struct {
 	Base64 []byte `json:"base64"`
 }
@@ -70,7 +69,7 @@ func startApplication(s *service) (*application, error) {
 	return a, nil
 }
 
-// read hands each answer to the call that waits for it.
+// read passes each result to the call that waits for it.
 func (a *application) read(out io.Reader) {
 	lines := bufio.NewReader(out)
 	for {
@@ -94,7 +93,7 @@ func (a *application) read(out io.Reader) {
 	}
 }
 
-// call makes a call of client.mjs and decodes its answer into out, which may be nil.
+// call calls a function of client.mjs and decodes the result into out, which may be nil.
 func (a *application) call(out any, name string, args ...any) error {
 	answer := make(chan reply, 1)
 	a.mu.Lock()
@@ -139,10 +138,10 @@ func about(args []any) string {
 }
 
 func (a *application) stop() error {
-	return errors.Join(a.in.Close(), a.cmd.Wait()) // it ends with its input
+	return errors.Join(a.in.Close(), a.cmd.Wait()) // the program ends with its input
 }
 
-// api makes a call of the API as an application.
+// api calls the API as an application.
 func (s *service) api(method, path string, body, out any) error {
 	return s.app.call(out, "call", strings.ToLower(method), path, body)
 }

@@ -28,7 +28,7 @@ func (s *service) fields(t *testing.T, id string) []placedField {
 	return e.Fields
 }
 
-// draft makes an envelope of a file that is not sent.
+// draft creates a draft from a file.
 func (s *service) draft(t *testing.T, subject string, signers []object, file []byte) envelope {
 	t.Helper()
 	var e envelope
@@ -54,14 +54,14 @@ func (b *tab) press(page int, x, y float64) {
 	b.do(chromedp.MouseClickXY(at.X, at.Y))
 }
 
-// onPage is where a place of a page is in the window.
+// onPage returns the position in the window of a place on a page.
 func (b *tab) onPage(page int, x, y float64) point {
 	b.t.Helper()
 	b.until(fmt.Sprintf(`Boolean(document.querySelectorAll(".bpage")[%d])`, page-1))
 	return eval[point](b, fmt.Sprintf(`(() => { const r = document.querySelectorAll(".bpage")[%d].getBoundingClientRect(); const k = r.width / 595; return { X: r.x + %g * k, Y: r.y + %g * k }; })()`, page-1, x, y))
 }
 
-// drags moves the mouse with its button held from one place to another.
+// drags moves the mouse with its button pressed from one place to another.
 func (b *tab) drags(from, to point) {
 	b.t.Helper()
 	mouse := func(kind input.DispatchMouseEventType, p point) {
@@ -75,7 +75,7 @@ func (b *tab) drags(from, to point) {
 	mouse("mouseReleased", to)
 }
 
-// saved waits until the page says that all is saved.
+// saved waits until the page reports that all changes are saved.
 func (b *tab) saved() {
 	b.t.Helper()
 	b.until(`document.querySelector(".bstate.saved")?.textContent === "Saved"`)
@@ -88,7 +88,7 @@ func twoPeople() []object {
 	}
 }
 
-// TestBuilderByMouse places, moves, sizes, takes back and repeats, and the service has what the page shows.
+// TestBuilderByMouse places, moves, resizes, undoes and redoes, and the service has the fields that the page displays.
 func TestBuilderByMouse(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Workshop lease", twoPeople(), leaseDocument())
@@ -142,7 +142,7 @@ func TestBuilderByMouse(t *testing.T) {
 	b.checked("builder-preview")
 }
 
-// TestBuilderByKeyboard repeats it with the keyboard only, and a signer signs the result.
+// TestBuilderByKeyboard does the same with the keyboard only, and a signer signs the result.
 func TestBuilderByKeyboard(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "By keyboard", twoPeople()[:1], leaseDocument())
@@ -201,7 +201,7 @@ func TestBuilderMeetsOtherEdits(t *testing.T) {
 	require.Equal(t, "signature", svc.fields(t, e.ID)[0].Type)
 }
 
-// forgetRefusals forgets what the browser noted of answers that were expected to be refusals.
+// forgetRefusals discards the errors that the browser logged for responses expected to be rejections.
 func (b *tab) forgetRefusals() { b.forgetRefused("412") }
 
 // forgetRefused forgets the console errors with a status.
@@ -217,7 +217,7 @@ func (b *tab) forgetRefused(status string) {
 	b.onConsoleError = kept
 }
 
-// TestBuilderInConsole: a sender begins with a file and sends without the API.
+// TestBuilderInConsole: a sender starts with a file and sends it without the API.
 func TestBuilderInConsole(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)

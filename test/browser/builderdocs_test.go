@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fourPeople sign at the same time.
+// fourPeople are four signers of one group.
 func fourPeople(name string) []object {
 	var out []object
 	for i := range 4 {
@@ -28,8 +28,8 @@ func fourPeople(name string) []object {
 	return out
 }
 
-// signsAsBuilt sends a draft, signs for everybody, and requires that the sealed file has what each entered in the fields that were
-// placed for them, and differs from the original nowhere else. It returns the words that were written, by the id of their field.
+// signsAsBuilt sends a draft, signs for all signers, and requires that the sealed file contains each signer's entries
+// in the placed fields, and differs from the original only there. It returns the entered words, by field id.
 func (s *service) signsAsBuilt(t *testing.T, id string) (sealed []byte, entered map[string]string) {
 	t.Helper()
 	fields := s.fields(t, id)
@@ -78,11 +78,11 @@ func (s *service) signsAsBuilt(t *testing.T, id string) (sealed []byte, entered 
 	return sealed, entered
 }
 
-// differsInFields draws both files and requires that they differ in every field that was filled, and nowhere else.
+// differsInFields renders both files and requires that they differ in every filled field, and only there.
 func differsInFields(t *testing.T, original, sealed []byte, fields []placedField) {
 	t.Helper()
 	const unit = 0.75 // pixels for a point
-	const foot = 14   // pixels at the foot of a page, where the envelope's number is put
+	const foot = 14   // pixels at the foot of a page, which contain the envelope's number
 	before, after := drawn(t, original, unit), drawn(t, sealed, unit)
 	require.GreaterOrEqual(t, len(after), len(before))
 	met := map[string]bool{}
@@ -135,14 +135,14 @@ func drawn(t *testing.T, file []byte, unit float64) []image.Image {
 	return pages
 }
 
-// offered are the labels of what the builder offers, sorted.
+// offered returns the sorted labels of the builder's suggestions.
 func (b *tab) offered() []string {
 	b.t.Helper()
 	return eval[[]string](b, `[...document.querySelectorAll(".bsuggestion")].map((s) => s.title.replace("Add a field: ", "").normalize("NFKC")).sort()`)
 }
 
-// TestBuilderOnRealDocuments: the blanks among a page's lines and text are suggested and never accepted silently.
-// Accepted and placed fields are sealed at their places, beside their labels, in every rotation of the page.
+// TestBuilderOnRealDocuments: blanks among a page's lines and text are suggested and never accepted automatically.
+// Accepted and placed fields are sealed at their places, next to their labels, in every rotation of the page.
 func TestBuilderOnRealDocuments(t *testing.T) {
 	t.Parallel()
 	form := []string{"1 Wages", "2 Interest", "Family name", "I have income from abroad", "I keep books", "Place and date", "Signature", "Street and number", "Tax number"}

@@ -31,7 +31,7 @@ func (b *tab) throttled(times float64) {
 	call(b, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: times})
 }
 
-// What the builder loads before its first page shows is small. "make bench-web" prints it.
+// The data that the builder loads before its first page is displayed is small. "make bench-web" prints it.
 func TestFiguresOfTheBuilder(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Figures of the builder", twoPeople(), leaseDocument())
@@ -47,13 +47,14 @@ func TestFiguresOfTheBuilder(t *testing.T) {
 	require.Less(t, gzipped, 220.0)
 }
 
-// frames is how a page was drawn while something was dragged.
+// frames describes how a page was rendered while a field was dragged.
 type frames struct {
 	Milliseconds []float64 // between frames
-	Busy         float64   // milliseconds that scripts, styles and layout took in all
+	Busy         float64   // milliseconds of scripts, styles and layout in total
 }
 
-// A field is dragged on a page with 100 of them, with a processor that is four times slower: what each frame asks of it fits into a frame.
+// Drag a field on a page with 100 fields, with a processor that is four times slower: the work of each frame fits into
+// it.
 func TestFiguresOfDragging(t *testing.T) { //nolint:paralleltest // measures time
 	e := svc.draft(t, "Dragging", twoPeople(), taxForm(t))
 	svc.fieldsOnPage(t, e, 100)

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// connected takes the network away from a tab, or gives it back.
+// connected disables or enables the network of a tab.
 func (b *tab) connected(now bool) {
 	b.t.Helper()
 	call(b, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: !now, DownloadThroughput: -1, UploadThroughput: -1})
@@ -27,13 +27,13 @@ func (b *tab) connected(now bool) {
 	}})
 }
 
-// reloads loads the page again, although it asks whether it may be left.
+// reloads reloads the page and confirms that it may be left.
 func (b *tab) reloads() {
 	b.t.Helper()
 	call(b, page.Reload, page.ReloadParams{})
 }
 
-// leavesWithoutAsking lets the tab be left whenever a page asks whether it may be.
+// leavesWithoutAsking confirms each request of a page to be left.
 func (b *tab) leavesWithoutAsking() {
 	b.t.Helper()
 	call(b, page.Enable, page.EnableParams{})
@@ -48,14 +48,15 @@ func (b *tab) leavesWithoutAsking() {
 	}))
 }
 
-// laterSooner makes a page's waits of a second or more fifty times shorter, and counts in window.waited how long they would have been.
+// laterSooner makes a page's delays of a second or more fifty times shorter, and adds up the original delays in
+// window.waited.
 const laterSooner = `{
 	const before = window.setTimeout;
 	window.waited = 0;
 	window.setTimeout = (f, ms, ...more) => { if (ms >= 1000) window.waited += ms; return before(f, ms >= 1000 ? ms / 50 : ms, ...more); };
 }`
 
-// TestBuilderWithoutNetwork: a minute without a connection loses nothing, nor does reloading the page during it.
+// TestBuilderWithoutNetwork: a minute without a connection loses no changes, and neither does a reload during it.
 func TestBuilderWithoutNetwork(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Without a network", twoPeople(), leaseDocument())
@@ -80,13 +81,13 @@ func TestBuilderWithoutNetwork(t *testing.T) {
 	require.Len(t, fields, 2)
 	require.InDelta(t, 170, fields[0].X, 6, "it was moved meanwhile")
 
-	// Without a connection the page is loaded again: the browser has none to show. Later it is loaded once more.
+	// Without a connection the browser cannot load the page again. It is loaded later.
 	b.connected(false)
 	b.button("Initials")
 	b.press(1, 200, 500)
 	b.until(`document.querySelector(".bstate.offline") !== null`)
 	require.False(t, eval[bool](b, `Object.values(sessionStorage).some((kept) => kept.includes(location.pathname.split("/").at(-1)))`), "the token is not kept")
-	// The emulation ends with the page that is left, whose last attempt would get through.
+	// The emulation ends with the page that is left, whose last attempt would otherwise succeed.
 	eval[bool](b, `(window.fetch = () => Promise.reject(new TypeError("no network")), true)`)
 	b.reloads()
 	b.until(`location.protocol === "chrome-error:"`)
@@ -108,8 +109,8 @@ func TestBuilderWithoutNetwork(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderWithoutStorage: if the browser stores nothing for a frame of another site, the page says that only the
-// page itself holds the work.
+// TestBuilderWithoutStorage: if the browser stores nothing for a frame of another site, the page warns that it alone
+// has the changes.
 func TestBuilderWithoutStorage(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Without storage", twoPeople(), leaseDocument())
@@ -126,8 +127,8 @@ func TestBuilderWithoutStorage(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderLosesAnAnswer: fields that were saved although the response was lost are neither saved twice nor taken
-// for another person's.
+// TestBuilderLosesAnAnswer: after a lost response, saved fields are neither saved twice nor mistaken for another
+// user's.
 func TestBuilderLosesAnAnswer(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "A lost answer", twoPeople(), leaseDocument())
@@ -157,7 +158,7 @@ func TestBuilderLosesAnAnswer(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderInTwoTabs: the later save shows what the earlier one changed, and the person chooses.
+// TestBuilderInTwoTabs: the later save shows the changes of the earlier one, and the user chooses.
 func TestBuilderInTwoTabs(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Two tabs", twoPeople(), leaseDocument())
@@ -195,7 +196,7 @@ func TestBuilderInTwoTabs(t *testing.T) {
 	require.Len(t, svc.fields(t, e.ID), 2)
 }
 
-// delays holds calls of a method to addresses with this end, until release is called in the page.
+// delays holds calls of a method to addresses with a suffix, until the page calls release.
 func (b *tab) delays(method, end string) {
 	b.t.Helper()
 	eval[bool](b, fmt.Sprintf(`(() => { const before = window.fetch; window.held = 0;
@@ -203,7 +204,7 @@ func (b *tab) delays(method, end string) {
 		window.fetch = async (...a) => { if (a[1]?.method === %q && new URL(a[0], location.href).pathname.endsWith(%q)) { window.held++; await gate; } return before(...a); }; return true; })()`, method, end))
 }
 
-// TestBuilderKeepsWhatIsEditedMeanwhile: edits, additions and removals of fields during an upload are kept, and so are
+// TestBuilderKeepsWhatIsEditedMeanwhile: fields edited, added or removed during an upload are kept, and so are
 // rejected changes. Two presses in fast succession run one after the other.
 func TestBuilderKeepsWhatIsEditedMeanwhile(t *testing.T) {
 	t.Parallel()
@@ -230,7 +231,7 @@ func TestBuilderKeepsWhatIsEditedMeanwhile(t *testing.T) {
 	b.until(fmt.Sprintf(placedFields, 3))
 	b.until(`window.release()`)
 	b.until(`document.querySelectorAll(".bdocuments > li").length === 2`)
-	b.until(`document.querySelector(".bstate").textContent.includes("1 field")`) // but for the refused one all is saved
+	b.until(`document.querySelector(".bstate").textContent.includes("1 field")`) // all changes except the rejected one are saved
 	require.True(t, eval[bool](b, fmt.Sprintf(placedFields, 3)))
 	b.press(1, 120, 310)
 	b.until(`document.querySelector("#pname")?.value === "not a name!"`)
@@ -301,7 +302,8 @@ func TestTemplateKeepsWhatIsEditedMeanwhile(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// losesWhatFollows lets the next answer to a GET of the draft be lost after a call of a method to an address that ends so, or holds that.
+// losesWhatFollows drops the response to the next GET of the draft, after a call of a method to an address with a
+// suffix or a given part.
 func (b *tab) losesWhatFollows(method, part string) {
 	b.t.Helper()
 	eval[bool](b, fmt.Sprintf(`(() => { const before = window.fetch; let [after, lost] = [false, false]; window.lost = 0;
@@ -328,7 +330,7 @@ func TestBuilderActsOnce(t *testing.T) {
 	b.saved()
 	require.Len(t, svc.people(t, e.ID).Signers, 2)
 
-	// She is taken out with her field, and put back with it.
+	// The recipient is removed with her field, and restored with it.
 	b.button("Signature")
 	b.press(1, 200, 300)
 	b.saved()
@@ -413,7 +415,7 @@ func TestBuilderSendsWithoutAnAnswer(t *testing.T) {
 	b.until(`told.includes("error session_over")`)
 	require.NotContains(t, eval[[]string](b, `told`), "sent")
 
-	// In the console: only the answer is lost.
+	// In the console only the response is lost.
 	e = draft()
 	c := open(t, desktop)
 	consoleUser(c, "sends-unanswered", "sender")

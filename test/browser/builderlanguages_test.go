@@ -33,7 +33,7 @@ func textsOf(t *testing.T, catalogue, language string) map[string][]string {
 	return out
 }
 
-// speaks requires that no text of the page, visible or for screen readers, is one of the catalogue's English texts.
+// speaks requires that no text of the page, visible or for screen readers, is one of the catalog's English texts.
 func (b *tab) speaks(catalogue, language string) {
 	b.t.Helper()
 	own := slices.Concat(slices.Collect(maps.Values(textsOf(b.t, catalogue, language)))...)

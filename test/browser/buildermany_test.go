@@ -14,7 +14,7 @@ const manyFields = 70
 
 var tablet = look{width: 820, height: 1180, touch: true}
 
-// shows scrolls a page of the builder into view.
+// shows scrolls to a page in the builder.
 func (b *tab) shows(page int) {
 	b.t.Helper()
 	eval[bool](b, fmt.Sprintf(`(document.querySelectorAll(".bpage")[%d].scrollIntoView({ block: "start", behavior: "instant" }), true)`, page-1))
@@ -26,7 +26,8 @@ func (b *tab) placed(count int) {
 	b.until(fmt.Sprintf(`document.querySelectorAll(".bfield").length === %d && document.activeElement?.matches(".bfield.on") && document.querySelector(".bpage.armed") === null`, count))
 }
 
-// undoneAndRedone takes all back with the keyboard, and does all again: the service has first nothing and then the same as before.
+// undoneAndRedone undoes everything with the keyboard, and redoes it: the service first has no fields and then the
+// same as before.
 func (b *tab) undoneAndRedone(id string, steps int) {
 	b.t.Helper()
 	before := svc.fields(b.t, id)
@@ -50,12 +51,12 @@ func (b *tab) undoneAndRedone(id string, steps int) {
 	}
 	for _, f := range before {
 		again := at[f.Name]
-		again.ID = f.ID // made again, it has another
+		again.ID = f.ID // a redone field has a new id
 		require.Equal(b.t, f, again)
 	}
 }
 
-// TestBuilderManyByMouse: a contract of 70 pages gets a field on every page for one of four people, with a reload in
+// TestBuilderManyByMouse: a contract of 70 pages gets a field on every page for one of four signers, with a reload in
 // the middle. Their entries are sealed at the places of the fields.
 func TestBuilderManyByMouse(t *testing.T) {
 	t.Parallel()
@@ -94,7 +95,7 @@ func TestBuilderManyByMouse(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// tabsTo presses Tab, or Shift+Tab, until what an expression finds has the focus.
+// tabsTo presses Tab, or Shift+Tab, until the element of an expression has the focus.
 func (b *tab) tabsTo(find string, back bool) {
 	b.t.Helper()
 	var options []chromedp.KeyOption
@@ -168,7 +169,7 @@ func TestBuilderManyByKeyboard(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// touches sends what a finger does along some places of the window.
+// touches sends the touch events of a finger along some places of the window.
 func (b *tab) touches(along ...point) {
 	b.t.Helper()
 	for i, p := range along {
@@ -181,14 +182,15 @@ func (b *tab) touches(along ...point) {
 	call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchEnd, TouchPoints: []*input.TouchPoint{}})
 }
 
-// taps touches the middle of what an expression finds.
+// taps taps the center of the element of an expression.
 func (b *tab) taps(find string) {
 	b.t.Helper()
 	b.until("Boolean(" + find + ")")
 	b.touches(eval[point](b, `(() => { const e = `+find+`; e.scrollIntoView({ block: "nearest", behavior: "instant" }); const r = e.getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; })()`))
 }
 
-// TestBuilderManyByTouch: the same on a tablet: a finger places, selects, moves and sizes, and scrolls where nothing is selected.
+// TestBuilderManyByTouch: on a tablet, a finger places, selects, moves and resizes fields, and scrolls where no field
+// is selected.
 func TestBuilderManyByTouch(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "By touch", fourPeople("many-touch"), leaseDocument())
@@ -205,7 +207,7 @@ func TestBuilderManyByTouch(t *testing.T) {
 		}
 		b.taps(buttonOf(kind))
 		b.until(`document.querySelector(".bpage.armed") !== null`)
-		// Tapping makes the page show the new field: it is at rest before the next place is looked for.
+		// A tap scrolls to the new field. The page must rest before the next place is located.
 		b.shows(1)
 		b.touches(b.onPage(1, 60+float64(i%7)*72, 50+float64(i/7)*50))
 		b.placed(i + 1)
@@ -221,8 +223,8 @@ func TestBuilderManyByTouch(t *testing.T) {
 	small := eval[[]string](b, `[...document.querySelectorAll(".builder :is(button, input:not(label input), select, label.check, .badd)")].filter((e) => e.offsetParent !== null && !e.classList.contains("sr")).map((e) => [e, e.getBoundingClientRect()]).filter(([, r]) => r.width < 24 || r.height < 24).map(([e]) => e.outerHTML.slice(0, 90))`)
 	require.Empty(t, small, "what is pressed is at least 24 pixels wide and high")
 
-	// A finger that moves over a field that is not selected scrolls; on the selected one it moves it.
-	const last = manyFields - 1 // at the lower right: there is room beside it
+	// A finger that moves over an unselected field scrolls; over the selected field it moves the field.
+	const last = manyFields - 1 // at the lower right, with free space next to it
 	field := func(i int) string { return fmt.Sprintf(`[...document.querySelectorAll(".bfield")][%d]`, i) }
 	b.taps(field(last))
 	b.until(field(last) + `.classList.contains("on")`)

@@ -70,7 +70,8 @@ func taxForm(t *testing.T) []byte {
 	return printed(t, sheetStyle+declaration)
 }
 
-// turned is the tax form as scanners and office programs make it: drawn on its side, and shown upright by an entry of the page.
+// turned returns the tax form as scanners and office programs create it: drawn sideways, and displayed upright by an
+// entry of the page.
 func turned(t *testing.T) []byte {
 	t.Helper()
 	lying := strings.Replace(sheetStyle, "595pt 842pt; margin: 60pt", "842pt 595pt; margin: 0", 1)
@@ -92,7 +93,7 @@ func landscape(t *testing.T) []byte {
 		<p style="margin-top:60pt">Name: <span class="line"></span> Signature: <span class="line"></span></p>`)
 }
 
-// rotated has its pages turned, as scanners and office programs do.
+// rotated rotates the pages of a file, as scanners and office programs do.
 func rotated(t *testing.T, file []byte, angle string) []byte {
 	t.Helper()
 	from, to := filed(t, "upright.pdf", file), filepath.Join(t.TempDir(), "rotated.pdf")
@@ -103,7 +104,7 @@ func rotated(t *testing.T, file []byte, angle string) []byte {
 	return turned
 }
 
-// scanned is the first page of a file as a picture: it has neither text nor lines.
+// scanned returns the first page of a file as a picture, without text or lines.
 func scanned(t *testing.T, file []byte) []byte {
 	t.Helper()
 	stem := filepath.Join(t.TempDir(), "scan")

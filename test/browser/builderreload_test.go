@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// again loads the page again and waits until the builder is back.
+// again reloads the page and waits until the builder is displayed.
 func (b *tab) again() {
 	b.t.Helper()
 	eval[bool](b, `window.before = true`)
@@ -20,9 +20,8 @@ func (b *tab) again() {
 
 const placedFields = `document.querySelectorAll(".bfield").length === %d`
 
-// TestTemplateSurvivesAReload: suggestions for a template can be accepted and hidden. Unsaved work and its history
-// survive reloads, until it is saved or the person leaves without it. Another person's changes in the meantime are
-// shown.
+// TestTemplateSurvivesAReload: suggestions for a template can be accepted and hidden. Unsaved changes and their
+// history survive reloads, until they are saved or discarded. Concurrent changes of another user are displayed.
 func TestTemplateSurvivesAReload(t *testing.T) {
 	t.Parallel()
 	var made struct{ ID string }
@@ -98,8 +97,8 @@ func TestTemplateSurvivesAReload(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestUndoSurvivesAReload: changes from before a reload can be undone and redone after it, also those of recipients. A
-// change of the draft elsewhere ends the history, and so does sending.
+// TestUndoSurvivesAReload: changes from before a reload can be undone and redone after it, including changes of
+// recipients. A change of the draft elsewhere ends the history, and so does sending.
 func TestUndoSurvivesAReload(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Undone after a reload", twoPeople(), leaseDocument())
@@ -159,8 +158,8 @@ func TestUndoSurvivesAReload(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderSessionEnds: work that was unsaved when a session expired is restored in the next one, for a draft and
-// for a template, until nothing can be saved anymore.
+// TestBuilderSessionEnds: changes that were unsaved when a session expired are restored in the next one, for a draft
+// and for a template, until saving is no longer possible.
 func TestBuilderSessionEnds(t *testing.T) {
 	t.Parallel()
 	session := func(of object) (id, address string) {
@@ -189,7 +188,7 @@ func TestBuilderSessionEnds(t *testing.T) {
 	b.see("Unsaved work is kept in this tab")
 	b.until(fmt.Sprintf(stateIs, "The session has ended"))
 	b.checked("builder-session-ended")
-	b.button("Initials") // later changes are kept as well
+	b.button("Initials") // later changes are also kept
 	b.press(1, 400, 350)
 	b.until(fmt.Sprintf(placedFields, 4))
 	_, address = session(object{"templateId": of})
@@ -216,7 +215,7 @@ func TestBuilderSessionEnds(t *testing.T) {
 	b.saved()
 	require.Len(t, svc.fields(t, e.ID), 1)
 
-	// If an action is the first request after the end, the page reports the end as well.
+	// If the first request after the end is an action, the page also reports the end.
 	ends(id)
 	b.button("Send …")
 	b.button("Send to 2 people")
@@ -224,7 +223,7 @@ func TestBuilderSessionEnds(t *testing.T) {
 	_, address = session(object{"envelopeId": e.ID})
 	opens(address)
 
-	// The draft is sent elsewhere: a page opened later has nothing to restore.
+	// The draft is sent elsewhere: a page opened later restores no changes.
 	b.connected(false)
 	b.button("Text")
 	b.press(1, 200, 400)
@@ -237,7 +236,8 @@ func TestBuilderSessionEnds(t *testing.T) {
 	require.NotContains(t, eval[string](b, `Object.keys(sessionStorage).join()`), e.ID)
 }
 
-// TestTemplateWithoutARemovedDocument: who keeps his own work after somebody else removed a document of the template can save it: the document is named and left out.
+// TestTemplateWithoutARemovedDocument: a user who keeps the own changes after another user removed a document of the
+// template can save them. The page names the document and omits it.
 func TestTemplateWithoutARemovedDocument(t *testing.T) {
 	t.Parallel()
 	id := svc.templateOf(t, "Removed elsewhere")
@@ -246,7 +246,7 @@ func TestTemplateWithoutARemovedDocument(t *testing.T) {
 	b.buildsTemplate(id, nil)
 	b.choose(`.badd input`, "annex.pdf", leaseDocument())
 	b.until(`document.querySelectorAll(".bdocuments > li").length === 2 && document.querySelector(".badd").textContent === "Add a PDF"`)
-	b.again() // the file is not in the page any more
+	b.again() // the page no longer has the file
 	b.button("Text")
 	b.press(1, 300, 550)
 	b.button("Text")
@@ -274,7 +274,7 @@ func TestTemplateWithoutARemovedDocument(t *testing.T) {
 }
 
 // TestConflictSurvivesAReload: a page that is reloaded during a conflict shows the conflict again, every time, and
-// saves, adds and sends nothing until it is resolved.
+// saves, adds and sends nothing until the user resolves it.
 func TestConflictSurvivesAReload(t *testing.T) {
 	t.Parallel()
 	of := svc.templateOf(t, "Asked again")
@@ -304,7 +304,7 @@ func TestConflictSurvivesAReload(t *testing.T) {
 	b.saved()
 	svc.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/fields", object{"signerId": e.Signers[0].ID, "type": "text", "name": "theirs", "page": 1, "x": 50, "y": 50, "w": 100, "h": 20}, nil)
 	svc.json(t, http.MethodDelete, "/v1/envelopes/"+e.ID+"/fields/"+svc.fields(t, e.ID)[0].ID, nil, nil)
-	b.drags(b.onPage(1, 200, 300), b.onPage(1, 300, 400)) // the one that is gone
+	b.drags(b.onPage(1, 200, 300), b.onPage(1, 300, 400)) // the removed field
 	for range 2 {
 		b.see("Somebody else changed this draft in the meantime.")
 		b.see("added: theirs on page 1")
@@ -321,7 +321,7 @@ func TestConflictSurvivesAReload(t *testing.T) {
 	b.saved()
 	require.Len(t, svc.fields(t, e.ID), 1)
 
-	// Only the message was changed: that is reported again as well.
+	// Only the message was changed, which is also reported again.
 	b.button("Continue") // the notice of the restored work covers the page
 	svc.json(t, http.MethodPatch, "/v1/envelopes/"+e.ID, object{"message": "Theirs"}, nil)
 	b.button("Initials")
@@ -338,8 +338,8 @@ func TestConflictSurvivesAReload(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestNothingIsAddedInAConflict: while a page asks what to do about the work of somebody else, a file that is given does not take away the document that was
-// added elsewhere.
+// TestNothingIsAddedInAConflict: while a page asks how to resolve a conflict, adding a file does not remove the
+// document that was added elsewhere.
 func TestNothingIsAddedInAConflict(t *testing.T) {
 	t.Parallel()
 	of := svc.templateOf(t, "Two files")

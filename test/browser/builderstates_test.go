@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBuilderSnaps: a field meets the lines of the page while it is moved and while it is sized, and the page shows which.
+// TestBuilderSnaps: a field snaps to the lines of the page while it is moved or resized, and the page highlights them.
 func TestBuilderSnaps(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Lines", twoPeople(), taxForm(t))
@@ -28,7 +28,7 @@ func TestBuilderSnaps(t *testing.T) {
 		p := b.onPage(1, x, y)
 		call(b, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: p.X, Y: p.Y, Button: input.MouseButtonLeft, Buttons: 1, ClickCount: 1, Modifiers: modifiers})
 	}
-	// Its left and upper edge come within three points of the lines of the box: 80 and 10 points from its middle.
+	// The left and upper edges move within three points of the lines of the box, 80 and 10 points from its center.
 	x, y := box.X+80+3, box.Y+10+3
 	mouse("mousePressed", 300, 600, 0)
 	mouse("mouseMoved", 290, 500, 0)
@@ -77,12 +77,12 @@ func TestBuilderSelectsSeveral(t *testing.T) {
 		require.InDelta(t, got[0].W, f.W, 0.01)
 		require.InDelta(t, got[0].H, f.H, 0.01)
 	}
-	// The outer ones stay, and the gaps are equal: heights of 20, 30 and 20 points between 100 and 240.
+	// The outer fields remain, and the gaps become equal: heights of 20, 30 and 20 points between 100 and 240.
 	require.InDelta(t, 155, got[1].Y, 0.01)
 	b.do(chromedp.KeyEvent(kb.Escape))
 	selected(0)
 
-	// By keyboard: Tab moves from field to field and keeps the selection.
+	// By keyboard: Tab moves between fields and keeps the selection.
 	b.tabsTo(`document.querySelectorAll(".bfield")[0]`, false)
 	selected(1)
 	b.do(chromedp.KeyEvent("\r", chromedp.KeyModifiers(kb.ModifierShift)))
@@ -100,7 +100,7 @@ func TestBuilderSelectsSeveral(t *testing.T) {
 	b.do(chromedp.KeyEvent("a", chromedp.KeyModifiers(kb.ModifierCtrl)))
 	selected(3)
 
-	// Each press adds or takes away, until Escape or the control ends it.
+	// Each press adds or removes a field, until Escape or the control ends the mode.
 	b.press(1, moved[0].X+20, moved[0].Y+10)
 	selected(2)
 	b.press(1, moved[0].X+20, moved[0].Y+10)
@@ -148,7 +148,7 @@ func TestBuilderTakesTypedSizes(t *testing.T) {
 	b.saved()
 	require.InDelta(t, 72, svc.fields(t, e.ID)[0].X, 0.01)
 	eval[bool](b, `(document.querySelector("#pw").select(), document.querySelector("#pw").focus(), true)`)
-	b.keys(kb.Backspace + "\t") // nothing is no width
+	b.keys(kb.Backspace + "\t") // an empty text is not a width
 	shows("#pw", "200")
 	b.fill("#pw", "9999\t")
 	shows("#pw", "595")
@@ -156,7 +156,7 @@ func TestBuilderTakesTypedSizes(t *testing.T) {
 	shows("#pw", "595")
 	b.saved()
 
-	// What is typed counts for the field that it is typed for, also when another one is pressed next.
+	// A typed value applies to its field, even if another field is pressed next.
 	b.press(1, 100, 310)
 	shows("#pw", "120")
 	b.fill("#pw", "150")

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bulkSend begins a bulk send of one row a minute: the first row is sent, the others wait.
+// bulkSend starts a bulk send of one row a minute: the first row is sent, the others wait.
 func (s *service) bulkSend(t *testing.T, name string) string {
 	t.Helper()
 	var template, made struct{ ID string }
@@ -54,7 +54,7 @@ func TestConsoleBulkSends(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleBulkSendOfAViewer: who only looks sees why rows failed, on a phone too, and changes nothing.
+// TestConsoleBulkSendOfAViewer: a viewer sees why rows failed, also on a phone, and can change nothing.
 func TestConsoleBulkSendOfAViewer(t *testing.T) {
 	t.Parallel()
 	b := open(t, look{width: 390, height: 844, touch: true, dark: true})
@@ -127,20 +127,21 @@ func TestConsoleTriesFailedRowsAgain(t *testing.T) {
 	svc.json(t, http.MethodDelete, "/v1/envelopes/"+taken.ID, nil, nil)
 	b.button("Retry failed rows")
 	b.see("Failed rows are retried.")
-	b.until(`document.querySelector(".head .badge")?.textContent === "completed" && document.body.innerText.includes("Sent\n2\n")`) // before the retry it was completed too
+	b.until(`document.querySelector(".head .badge")?.textContent === "completed" && document.body.innerText.includes("Sent\n2\n")`) // it was also completed before the retry
 	require.NotContains(t, b.text(), "external_id_taken")
 	svc.invited(t, "again-2@example.com")
 	b.waitUntilStill()
 }
 
-// losesAnAnswer lets the answer to the next POST to an address that ends so be lost on its way.
+// losesAnAnswer drops the response to the next POST to an address with a suffix.
 func (b *tab) losesAnAnswer(end string) {
 	b.t.Helper()
 	eval[bool](b, fmt.Sprintf(`(() => { const before = window.fetch; window.lost = 0;
 		window.fetch = async (...a) => { const answer = await before(...a); if (a[1]?.method === "POST" && new URL(a[0], location.href).pathname.endsWith(%q) && !a[0].includes("dryRun=true") && !window.lost++) throw new TypeError("lost"); return answer; }; return true; })()`, end))
 }
 
-// TestConsoleSendsOnce: where the answer was lost, a second press repeats the same act: one bulk send, and one envelope of a template.
+// TestConsoleSendsOnce: after a lost response, a second press repeats the same action: one bulk send, and one envelope
+// from a template.
 func TestConsoleSendsOnce(t *testing.T) {
 	t.Parallel()
 	id := svc.templateOf(t, "Sent once")
@@ -181,7 +182,7 @@ func TestConsoleSendsOnce(t *testing.T) {
 	svc.json(t, http.MethodGet, "/v1/envelopes?tenantId=harbour&signerEmail=sent-once@example.com", nil, &envelopes)
 	require.Equal(t, 1, envelopes.Total)
 
-	// Another person instead: that may have been meant, but is not done without a word.
+	// Another recipient instead: this may be intended, but needs a confirmation.
 	b.visit(svc.base + "/console#/templates/" + id)
 	b.button("New envelope")
 	b.losesAnAnswer("/v1/envelopes")

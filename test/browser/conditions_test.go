@@ -32,8 +32,8 @@ console.log(cases.length + " cases agree");`
 	require.Contains(t, string(out), "cases agree")
 }
 
-// TestConditionOnTheDateOfSigning: a field whose condition is that the signer's date of signing is filled is shown,
-// required, and signed with.
+// TestConditionOnTheDateOfSigning: a field whose condition is that the signer's date of signing is filled is
+// displayed, required, and part of the signature.
 func TestConditionOnTheDateOfSigning(t *testing.T) {
 	t.Parallel()
 	filled := func(is bool) object { return object{"all": []object{{"field": "signed_on", "filled": is}}} }

@@ -17,7 +17,7 @@ func consoleUser(b *tab, name, role string) {
 	b.t.Helper()
 	err := svc.api(http.MethodPost, "/v1/console/users", object{"email": name + "@staff.example", "name": "Sam Staff", "password": "a long password", "role": role}, nil)
 	var refused *callError
-	if !errors.As(err, &refused) || refused.Status != http.StatusConflict { // a test that is repeated by -count has its user already
+	if !errors.As(err, &refused) || refused.Status != http.StatusConflict { // a test that is repeated by -count has created its user before
 		require.NoError(b.t, err)
 	}
 	b.visit(svc.base + "/console")
@@ -28,7 +28,7 @@ func consoleUser(b *tab, name, role string) {
 	b.until(`document.querySelector(".masthead nav") !== null`) // in whatever language
 }
 
-// TestConsoleAttachedFiles: a user who may read an envelope sees the attachments of its signers, and downloads them.
+// TestConsoleAttachedFiles: a user who can read an envelope sees the attachments of its signers, and downloads them.
 func TestConsoleAttachedFiles(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "With a passport", []object{{"name": "Ada Lovelace", "email": "attached@example.com", "authMethod": "none"}},
@@ -54,7 +54,7 @@ func TestConsoleAttachedFiles(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleSaysThatTemporalIsDown: as while "make dev" still compiles it.
+// TestConsoleSaysThatTemporalIsDown: as while "make dev" is still compiling Temporal.
 func TestConsoleSaysThatTemporalIsDown(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
@@ -96,7 +96,7 @@ func TestConsoleEnvelopes(t *testing.T) {
 	b.checked("console-technical")
 	b.button("Activity")
 
-	// A new link goes to the signer, and the old one ends.
+	// A new link is sent to the signer, and the old one ends.
 	b.button("Send a new link")
 	b.see("New link sent")
 	old := svc.base + "/v1/signing" + e.Signers[0].SigningURL[strings.LastIndex(e.Signers[0].SigningURL, "/"):]
@@ -125,7 +125,7 @@ func TestConsoleEnvelopes(t *testing.T) {
 	require.Equal(t, "voided", svc.envelope(t, e.ID).Status)
 	b.checked("console-voided")
 	eval[bool](b, `(sessionStorage.setItem("countersign:console", "over"), true)`)
-	b.see("Your session has ended. Sign in again.") // at the next look
+	b.see("Your session has ended. Sign in again.") // at the next poll
 	b.checked("console-session-ended")
 	b.waitUntilStill()
 }
@@ -178,7 +178,7 @@ func TestConsoleWebhooks(t *testing.T) {
 	b.see("Payload")
 	b.checked("console-delivery")
 
-	// One is resent individually, the rest together.
+	// One delivery is resent individually, the rest together.
 	mended.Store(true)
 	b.button("Resend")
 	b.until(`document.querySelector(".head .badge")?.textContent === "delivered"`)
@@ -272,7 +272,7 @@ func TestConsoleAccount(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// A plan with a limit is shown as a picture; a viewer sees what the others do, and changes nothing.
+// A plan with a limit has a chart; a viewer sees the same as the others, and can change nothing.
 func TestConsoleOfAViewer(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Only seen", []object{{"name": "Ada Lovelace", "email": "seen@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())

@@ -14,8 +14,8 @@ func rowOf(subject string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll(".worklist tbody tr")].find((r) => r.querySelector(".what a").textContent === %q)`, subject)
 }
 
-// TestTheMorningAfter: twenty envelopes in all states lie in a workspace. Ten questions of a sender are answered within two
-// clicks each, counted from the home page.
+// TestTheMorningAfter: a workspace has twenty envelopes in all states. Ten questions of a sender are answered within
+// two clicks each, counted from the home page.
 func TestTheMorningAfter(t *testing.T) {
 	t.Parallel()
 	const workspace = "morning"
@@ -124,7 +124,7 @@ func TestTheMorningAfter(t *testing.T) {
 		require.LessOrEqual(t, eval[int](b, `window.clicked`), 2, q.question)
 	}
 
-	// A filter is kept under a name.
+	// A filter is saved under a name.
 	home()
 	b.fill("#search", "Open order")
 	b.until(`document.querySelectorAll(".worklist tbody tr").length === 3`)
@@ -134,7 +134,7 @@ func TestTheMorningAfter(t *testing.T) {
 	b.until(`document.querySelector(".chip.on")?.textContent === "Opened"`)
 	b.checked("console-saved-filter")
 
-	// Several are acted on at once, and each row says what happened. What was done is not done again.
+	// An action applies to several rows at once, and each row shows its result. A completed action is not repeated.
 	home()
 	pick := func(subjects ...string) {
 		for _, s := range subjects {

@@ -21,7 +21,8 @@ const (
 		"deliveredAt": null, "failedAt": "2026-11-20T09:00:00Z", "webhookUrl": "https://app.example.com/hooks/countersign"}]}`
 )
 
-// pageFits requires that the page needs no more room than the screen has, on a wide one and on a phone, and that no button cuts its label off.
+// pageFits requires that the page is no wider than the screen, on a desktop and on a phone, and that no button
+// truncates its label.
 func (b *tab) pageFits(name string) {
 	b.t.Helper()
 	for _, width := range []int64{390, 1280} {
@@ -94,7 +95,8 @@ func TestConsoleInOtherLanguages(t *testing.T) {
 	}
 }
 
-// TestConsoleLanguageIsChosen: a reader who chooses another language has it at once, keeps what was typed, and has it again after a reload, in the builder too.
+// TestConsoleLanguageIsChosen: choosing another language takes effect at once, keeps typed text, and survives a reload,
+// also in the builder.
 func TestConsoleLanguageIsChosen(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Workshop lease", twoPeople(), leaseDocument())

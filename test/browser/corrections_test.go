@@ -16,7 +16,7 @@ func named(label string) string {
 	return fmt.Sprintf(`document.querySelector("button[aria-label='%s']")`, label)
 }
 
-// linksTo lists the signing links that were mailed to an address, one for each mail.
+// linksTo lists the signing links emailed to an address, one for each email.
 func (s *service) linksTo(t *testing.T, email string) (links []string) {
 	t.Helper()
 	var list []struct{ Links []string }
@@ -26,15 +26,15 @@ func (s *service) linksTo(t *testing.T, email string) (links []string) {
 		for _, l := range m.Links {
 			if u, err := url.Parse(l); err == nil && strings.HasPrefix(u.Path, "/sign/") {
 				links = append(links, l)
-				break // the first one opens the page
+				break // the first link opens the page
 			}
 		}
 	}
 	return links
 }
 
-// TestConsoleCorrections: support corrects a sent envelope: another person, another link, another deadline, and copies
-// again.
+// TestConsoleCorrections: support corrects a sent envelope: another signer, another link, another deadline, and
+// another sending of the copies.
 func TestConsoleCorrections(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "To be corrected", []object{
@@ -50,7 +50,7 @@ func TestConsoleCorrections(t *testing.T) {
 	b.visit(svc.base + "/console#/envelopes/" + e.ID)
 	b.see("Activity")
 
-	// Another person, by keyboard only.
+	// Another signer, by keyboard only.
 	b.until(`Boolean(` + named("Reassign Ada Lovelace") + `)`)
 	eval[bool](b, `(`+named("Reassign Ada Lovelace")+`.focus(), true)`)
 	b.keysOn(named("Reassign Ada Lovelace"), "\r")
@@ -71,10 +71,10 @@ func TestConsoleCorrections(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, http.StatusUnauthorized, status, "the link of the one before has ended")
 	first := svc.invited(t, "after@example.com")
-	// What the one before did stays theirs: the place has another name now, the record has not.
+	// The actions of the previous signer remain recorded under that name, although the place has another name now.
 	b.until(`[...document.querySelectorAll(".timeline li")].some((l) => l.textContent.includes("Ada Lovelace opened it"))`)
 
-	// A signer who is not invited yet is replaced as well, and invited when it is their turn.
+	// A signer who is not invited yet is also replaced, and invited in routing order.
 	b.click(named("Reassign Hedy Lamarr"))
 	b.fill("#rname", "Hedy Kiesler")
 	b.fill("#rmail", "second@example.com")
@@ -96,7 +96,7 @@ func TestConsoleCorrections(t *testing.T) {
 		}
 	}
 
-	// Another deadline; one that has passed is none.
+	// Another deadline; a past one is rejected.
 	deadline := func() *time.Time {
 		var v struct{ ExpiresAt *time.Time }
 		svc.json(t, http.MethodGet, "/v1/envelopes/"+e.ID, nil, &v)
@@ -123,7 +123,7 @@ func TestConsoleCorrections(t *testing.T) {
 	b.see("The envelope no longer has a deadline.")
 	require.Nil(t, deadline())
 
-	// Both sign; the copies are sent again.
+	// Both sign, and the copies are sent again.
 	svc.signByAPI(t, link, "From Monday")
 	svc.signByAPI(t, svc.invited(t, "second@example.com"), "Agreed")
 	svc.completed(t, e.ID)
@@ -142,7 +142,7 @@ func TestConsoleCorrections(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// A sender may do what support may; a viewer changes nothing.
+// A sender has the same permissions as support; a viewer can change nothing.
 func TestConsoleCorrectionsOfRoles(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Roles", []object{{"name": "Ada Lovelace", "email": "roles@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())

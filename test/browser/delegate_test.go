@@ -12,7 +12,7 @@ import (
 
 const delegateName = `document.querySelector("#delegate-name")`
 
-// delegated is an envelope whose signer may hand over.
+// delegated returns an envelope whose signer may delegate.
 func delegated(t *testing.T, signer object) envelope {
 	t.Helper()
 	signer["allowDelegation"] = true
@@ -23,8 +23,8 @@ func delegated(t *testing.T, signer object) envelope {
 		}, leaseDocument())
 }
 
-// TestDelegateByKeyboard: a signer who may delegate first enters the code, sees the problems of the entries, and names
-// another person. That person is invited, cannot delegate again, and signs. The previous link has ended.
+// TestDelegateByKeyboard: a signer enters the code, sees the problems of the entries, and delegates to another person.
+// That person is invited, cannot delegate again, and signs. The previous link has ended.
 func TestDelegateByKeyboard(t *testing.T) {
 	t.Parallel()
 	e := delegated(t, object{"name": "Ada Lovelace", "email": "delegate-ada@example.com"})
@@ -42,7 +42,7 @@ func TestDelegateByKeyboard(t *testing.T) {
 	b.until(delegateName + ` !== null`)
 	b.accessible()
 
-	b.keysOn(`document.querySelector("dialog[open] h2")`, "\t") // the dialog begins at its heading
+	b.keysOn(`document.querySelector("dialog[open] h2")`, "\t") // the dialog starts at its heading
 	b.keysOn(delegateName, "\r")
 	b.see("Enter a name.")
 	b.see("Enter a complete email address.")
@@ -94,7 +94,8 @@ func TestDelegateByKeyboard(t *testing.T) {
 	svc.completed(t, e.ID)
 }
 
-// TestDelegateWhileReading: on the page of the documents, by touch; whose code comes by text message names a number.
+// TestDelegateWhileReading: delegating on the page of the documents, by touch. With codes by text message, a signer
+// enters a phone number.
 func TestDelegateWhileReading(t *testing.T) {
 	t.Parallel()
 	const number, next = "+447400123460", "+447400123461"

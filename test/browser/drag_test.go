@@ -6,14 +6,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// middle is where the middle of the element that an expression finds is in the window.
+// middle returns the position in the window of the center of an expression's element.
 func (b *tab) middle(find string) point {
 	b.t.Helper()
 	return eval[point](b, `(() => { const e = `+find+`; e.scrollIntoView({ block: "nearest", behavior: "instant" }); const r = e.getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; })()`)
 }
 
 // dragsOnto drags one element onto another with the mouse. The browser itself starts the drag and delivers its data,
-// because nothing else can drag in a window without a screen.
+// because no other drag works in a window without a screen.
 func (b *tab) dragsOnto(from, to string) {
 	b.t.Helper()
 	begun := make(chan *input.DragData, 1)

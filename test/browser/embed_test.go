@@ -16,7 +16,7 @@ import (
 // localhost is allowed, the one with 127.0.0.1 is not.
 type embeddingSite struct {
 	allowed, foreign string
-	embedURL         string // what the page shows
+	embedURL         string // the embedded address
 	options          string // of the loader
 }
 
@@ -42,7 +42,7 @@ func newEmbeddingSite(t *testing.T) *embeddingSite {
 	return s
 }
 
-// shows makes a session of the envelope's first signer the one that the page embeds.
+// shows creates a session of the envelope's first signer and embeds it in the page.
 func (s *embeddingSite) shows(t *testing.T, e envelope) (session string) {
 	t.Helper()
 	var made struct{ SessionID, EmbedURL string }
@@ -79,8 +79,7 @@ func embedded(t *testing.T, email string, fields []object) envelope {
 	return svc.create(t, "Embedded lease", []object{{"name": "Ada Lovelace", "email": email, "authMethod": "none"}}, fields, leaseDocument())
 }
 
-// TestEmbed: a complete signing in a frame, with the events that the application receives in order, and the look that
-// it requested.
+// TestEmbed: a signer signs in a frame with the requested theme, and the application receives the events in order.
 func TestEmbed(t *testing.T) {
 	t.Parallel()
 	e, s := embedded(t, "embed@example.com", leaseFields()[:2]), newEmbeddingSite(t)
@@ -185,7 +184,7 @@ func TestEmbedHandOver(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestEmbedRevoked: revoking a session ends the signing: the frame says so and the application is notified.
+// TestEmbedRevoked: revoking a session ends the signing. The frame displays this, and the application is notified.
 func TestEmbedRevoked(t *testing.T) {
 	t.Parallel()
 	e, s := embedded(t, "embed-revoked@example.com", leaseFields()[:1]), newEmbeddingSite(t)
@@ -199,7 +198,7 @@ func TestEmbedRevoked(t *testing.T) {
 	require.Equal(t, "session_invalid", eval[string](b, `told.find((m) => m.event === "service.signer.error").code`))
 	b.framed("Invalid link")
 	b.pictures("embed-revoked")
-	// Opened again, the ended session notifies its application as well.
+	// An ended session that is opened again also notifies its application.
 	b.visit(s.allowed)
 	b.told(e, "error")
 	b.framed("Invalid link")
@@ -207,7 +206,7 @@ func TestEmbedRevoked(t *testing.T) {
 	b.told(e, "resize")
 }
 
-// A frame that grows shows a long file from its top, with the bar in sight.
+// A frame that grows displays a long file from its top, with the bar visible.
 func TestEmbedLongFile(t *testing.T) {
 	t.Parallel()
 	e, s := fieldOnEachPage(t, "embed-long@example.com", 70), newEmbeddingSite(t)
@@ -235,7 +234,7 @@ func TestEmbedLongFile(t *testing.T) {
 	}
 }
 
-// A token that is no session's is not found, with a page that says so in words.
+// A token without a session is not found, with a page that explains it.
 func TestEmbedUnknownToken(t *testing.T) {
 	t.Parallel()
 	status, err := svc.do(http.MethodGet, svc.base+"/embed/nonsense", "", nil, nil)
@@ -248,7 +247,7 @@ func TestEmbedUnknownToken(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestEmbedOnAForeignOrigin: on another origin than the allowed one the frame stays blank and sends no messages.
+// TestEmbedOnAForeignOrigin: on another origin than the allowed one the frame remains blank and sends no messages.
 func TestEmbedOnAForeignOrigin(t *testing.T) {
 	t.Parallel()
 	e, s := embedded(t, "embed-foreign@example.com", leaseFields()[:1]), newEmbeddingSite(t)
@@ -256,7 +255,7 @@ func TestEmbedOnAForeignOrigin(t *testing.T) {
 	b := open(t, desktop)
 	b.visit(s.foreign)
 	b.until(`document.querySelector("iframe") !== null`)
-	// The browser has put its own error page in the frame's place: our page does not run, now or later.
+	// The browser has replaced the frame by its own error page: our page never runs.
 	b.eventually("the frame is refused", func() bool {
 		tree := call(b, page.GetFrameTree, cdp.Empty{}).FrameTree
 		return len(tree.ChildFrames) == 1 && tree.ChildFrames[0].Frame.URL == "chrome-error://chromewebdata/"
@@ -266,12 +265,12 @@ func TestEmbedOnAForeignOrigin(t *testing.T) {
 	b.mu.Unlock()
 	require.Zero(t, eval[int](b, "told.length"))
 	b.shot("embed-foreign")
-	// The same session works where it is allowed, so that it was the origin that was refused.
+	// The same session works on the allowed origin, so the origin was the reason for the rejection.
 	a := open(t, desktop)
 	a.visit(s.allowed)
 	a.told(e, "ready")
 	require.Zero(t, eval[int](b, "told.length"))
-	// Nor does it open outside a frame under a foreign referrer.
+	// It does not open outside a frame with a foreign referrer either.
 	b.visit(svc.base + "/embed/nonsense")
 	b.see("Invalid link")
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// eventProxy is an application's own server: it gives its page the stream of
-// events with the credential that the page must not have.
+// eventProxy is an application's own server. It forwards the event stream to its page with the credential that the
+// page must not have.
 type eventProxy struct {
 	mu     sync.Mutex
-	cursor string         // where a page begins
+	cursor string         // the cursor at which a page starts
 	asked  []string       // the Last-Event-ID of each connection
-	breaks []func() error // ends each connection half-way
+	breaks []func() error // end each connection in the middle
 }
 
-// ServeHTTP serves the page, and passes the stream on.
+// ServeHTTP serves the page, and forwards the stream.
 func (p *eventProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/events" {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -123,7 +123,7 @@ func TestEventSource(t *testing.T) {
 		last := made[len(made)-1]
 		b.until(fmt.Sprintf(`ids.some((i) => i.endsWith(%q))`, last))
 		require.NoError(t, p.breakLast())
-		made = append(made, newEnvelope()) // while nobody is connected
+		made = append(made, newEnvelope()) // while no client is connected
 		b.until(fmt.Sprintf("opened === %d", round+2))
 	}
 	b.until(fmt.Sprintf(`ids.some((i) => i.endsWith(%q))`, made[len(made)-1]))

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFigures: what the signing page loads before the first page is small, and is on the screen soon. "make bench-web" prints it.
+// TestFigures: the data that the signing page loads before the first page is small, and is displayed soon. "make
+// bench-web" prints it.
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Figures", []object{{"name": "Ada", "email": "figures@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
@@ -23,8 +24,8 @@ func TestFigures(t *testing.T) {
 		Style   float64 `json:"style"`
 		Font    float64 `json:"font"`
 		Paint   float64 `json:"paint"`
-		// Before are the requests before that of the first page, Contexts those for the signer's context, Beside whether
-		// that was requested before any script had arrived.
+		// Before counts the requests before the first page's, and Contexts the requests for the signer's context.
+		// Beside is true if the context was requested before any script had arrived.
 		Before   float64 `json:"before"`
 		Contexts float64 `json:"contexts"`
 		Beside   bool    `json:"beside"`
@@ -89,7 +90,7 @@ func TestFiguresOnSlowNetworks(t *testing.T) {
 	}
 }
 
-// slow makes the network and the processor of a tab slow: milliseconds of latency, kilobits a second.
+// slow throttles the network and the processor of a tab: milliseconds of latency, kilobits per second.
 func (b *tab) slow(latency, kbit, processor float64) {
 	b.t.Helper()
 	bytesPerSecond := kbit * 1000 / 8
@@ -100,15 +101,16 @@ func (b *tab) slow(latency, kbit, processor float64) {
 	call(b, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: processor})
 }
 
-// countFetched counts the requests for the first page in the lowest level, and for its text.
+// countFetched counts the requests for the first page at the lowest level, and for its text.
 const countFetched = `performance.getEntriesByType("resource").filter((r) => /\/pages\/1(\?level=1|\/text)$/.test(r.name)).length`
 
-// fetched is whether a page has something of this name.
+// fetched reports whether a page has an element with this name.
 func fetched(name string) string {
 	return `performance.getEntriesByType("resource").some((r) => r.name.includes("` + name + `") && r.responseEnd > 0)`
 }
 
-// TestErasedPagesAreNotRead: a page that was erased to save memory counts as read, and as looked at, only once it is drawn again.
+// TestErasedPagesAreNotRead: a page that was erased to save memory counts as read, and as viewed, only once it is
+// rendered again.
 func TestErasedPagesAreNotRead(t *testing.T) {
 	t.Parallel()
 	const pages = 24
@@ -120,7 +122,7 @@ func TestErasedPagesAreNotRead(t *testing.T) {
 	b := open(t, phone)
 	b.visit(e.Signers[0].SigningURL)
 	b.until(`Boolean(` + buttonOf("I agree") + `)`)
-	// Nothing is looked at while the pages are drawn for the first time.
+	// No page counts as viewed while the pages are rendered for the first time.
 	eval[bool](b, `(Object.defineProperty(document, "visibilityState", { configurable: true, get: () => window.looking ? "visible" : "hidden" }), true)`)
 	b.button("I agree")
 	for i := range pages {
@@ -142,7 +144,7 @@ func TestErasedPagesAreNotRead(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestPrinting: before signing, all pages are printed, also those that were not looked at; afterwards few are kept.
+// TestPrinting: before signing, all pages are printed, including unviewed ones; afterwards few remain in memory.
 func TestPrinting(t *testing.T) {
 	t.Parallel()
 	const pages = 20

@@ -28,18 +28,18 @@ func fieldOnEachPage(t *testing.T, email string, n int) envelope {
 	return svc.create(t, "A field on each page", []object{{"name": "Ada Lovelace", "email": email, "authMethod": "none"}}, fields, pdfOf(leaves...))
 }
 
-// inView says whether the field that is being filled is on the screen, above the bar, and large enough.
+// inView reports whether the current field is on the screen, above the bar, and large enough.
 const inView = `(() => {
 	const r = document.querySelector(".field.active .box").getBoundingClientRect(), bar = document.querySelector(".bar").getBoundingClientRect();
 	const k = Number(getComputedStyle(document.querySelector(".pages")).getPropertyValue("--k"));
 	return r.top >= 0 && r.bottom <= bar.top && r.left >= 0 && r.right <= innerWidth && k >= 0.95;
 })()`
 
-// walkedFields is large enough that pages drawn first are erased on the way.
+// walkedFields is large enough that the first rendered pages are erased on the way.
 const walkedFields = 30
 
-// TestManyFieldsByKeyboard fills many fields by keyboard only: at most three key presses for each field besides its
-// text, and "Next" one press away.
+// TestManyFieldsByKeyboard fills many fields by keyboard only: at most three key presses for each field in addition to
+// its text, and "Next" one press away.
 func TestManyFieldsByKeyboard(t *testing.T) {
 	t.Parallel()
 	e := fieldOnEachPage(t, "many-fields-keys@example.com", walkedFields)
@@ -88,8 +88,8 @@ func TestManyFieldsByKeyboard(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestFocusMovesAtOnce: the focus moves in the turn of the click, before a frame is drawn, so that even an immediate
-// key press reaches the opened input.
+// TestFocusMovesAtOnce: the focus moves during the click, before a frame is rendered, so that even an immediate key
+// press reaches the opened input.
 func TestFocusMovesAtOnce(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "At once", []object{{"name": "Ada Lovelace", "email": "focus@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
@@ -111,7 +111,7 @@ func TestFocusMovesAtOnce(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// The same by touch on a phone: one tap leads on from each field, and the view follows.
+// The same by touch on a phone: one tap leads from each field to the next, and the view follows.
 func TestManyFieldsByTouch(t *testing.T) {
 	t.Parallel()
 	e := fieldOnEachPage(t, "many-fields-taps@example.com", walkedFields)
@@ -207,7 +207,7 @@ func TestTurnedPhone(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// A double tap on "Review and sign" only opens the review: its second half finds no button below it.
+// A double tap on "Review and sign" only opens the review: its second half hits no button.
 func TestDoubleTapDoesNotSign(t *testing.T) {
 	t.Parallel()
 	fields := []object{{"signerId": "0", "type": "checkbox", "page": 1, "x": 100, "y": 300, "w": 12, "h": 12, "required": false}}
@@ -229,7 +229,7 @@ func TestDoubleTapDoesNotSign(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// Small boxes are hit in at least 24 pixels each, and no area reaches into another.
+// Small boxes have a target of at least 24 pixels each, and no two targets overlap.
 func TestSmallBoxes(t *testing.T) {
 	t.Parallel()
 	var fields []object
@@ -261,7 +261,7 @@ func TestSmallBoxes(t *testing.T) {
 	}
 }
 
-// A page counts as read only when it is shown large enough, all of it, for a while; the page says so.
+// A page counts as read only after it was displayed large enough and completely for a while; the page reports that.
 func TestReadingRule(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Rule", []object{{"name": "Ada Lovelace", "email": "rule@example.com", "authMethod": "none"}}, leaseFields()[2:3], leaseDocument())
@@ -275,9 +275,9 @@ func TestReadingRule(t *testing.T) {
 	b.shot("small-390")
 	// However long it is looked at.
 	require.True(t, eval[bool](b, `new Promise((done) => setTimeout(() => done(document.body.innerText.includes("Zoom in to read this page")), 4000))`))
-	b.click(`document.querySelector(".zoom button:last-child")`) // from now on the page in sight may count at any moment
+	b.click(`document.querySelector(".zoom button:last-child")`) // from now on the visible page may count at any moment
 	b.readAll()
-	// On a wide screen only the upper half of a page is in sight: that is not all of it.
+	// On a wide screen only the upper half of a page is visible, which is not all of it.
 	wide := open(t, look{width: 1280, height: 700})
 	wide.visit(e.Signers[0].SigningURL)
 	wide.until(`document.querySelectorAll(".textLayer span").length > 10`)
@@ -286,7 +286,7 @@ func TestReadingRule(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// Names: letters of initials do not join to a word, and a long name fits its preview and its field.
+// Names: letters of initials do not form a word, and a long name fits its preview and its field.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	fields := []object{

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNumbersAsTyped: a number is read in the conventions of the language, or left as typed and then rejected; it is
-// never taken for another number. The number that was read is shown digit by digit.
+// TestNumbersAsTyped: a number is parsed in the conventions of the language, or left as typed and then rejected; it
+// never becomes another number. The parsed number is displayed digit by digit.
 func TestNumbersAsTyped(t *testing.T) {
 	t.Parallel()
 	type example struct{ Locale, Typed, Read, Shown string }
@@ -59,7 +59,7 @@ func TestNumbersAsTyped(t *testing.T) {
 		{"ja", "－１，２３４．５", "-1234.5", "-1234.5"},
 		{"en", "𝟝𝟞𝟟", "567", "567"},
 		same("en", "5²"), same("en", "½"), same("ja", "三"),
-		// Behind a leading zero nobody groups.
+		// Numbers with a leading zero have no grouping.
 		{"de-DE", "0.500", "0.500", "0,500"},
 		{"de-DE", "0.125", "0.125", "0,125"},
 		{"de-DE", "-0.500", "-0.500", "-0,500"},
@@ -89,7 +89,7 @@ console.log(JSON.stringify(JSON.parse(process.argv[1]).map((e) => { const read =
 	require.Equal(t, examples, got)
 }
 
-// TestDigitsOfAllScripts: every decimal digit that Unicode knows means what Unicode says.
+// TestDigitsOfAllScripts: every decimal digit in Unicode has its value.
 func TestDigitsOfAllScripts(t *testing.T) {
 	t.Parallel()
 	const script = `

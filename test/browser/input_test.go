@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// buttonOf finds the button with a text that can be pressed now, one of a dialog first.
+// buttonOf finds an enabled button with a text, preferably in a dialog.
 func buttonOf(text string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll("dialog[open] button, dialog[open] a.button")].concat([...document.querySelectorAll("button, a.button")])
 		.find((x) => x.textContent.trim() === %q && !x.disabled && x.ariaDisabled !== "true" && x.offsetParent !== null)`, text)
@@ -26,20 +26,20 @@ func (b *tab) click(find string) {
 	}, func() point { return point{} })
 }
 
-// twice clicks the element that an expression finds, and once more before the service has answered.
+// twice clicks an expression's element, and clicks again before the service has responded.
 func (b *tab) twice(find string) {
 	b.t.Helper()
 	b.until("Boolean(" + find + ")")
 	eval[bool](b, `(async () => { const x = `+find+`; x.click(); await new Promise((done) => setTimeout(done)); x.click(); return true; })()`)
 }
 
-// point is a place in a window, in CSS pixels; Ready and Hit say what aim and clicked found there.
+// point is a place in a window, in CSS pixels. Ready and Hit are the results of aim and clicked there.
 type point struct {
 	X, Y       float64
 	Ready, Hit bool
 }
 
-// aim finds the middle of an element that stands still and that nothing covers, and listens for the click.
+// aim finds the center of an element that is at rest and not covered, and listens for the click.
 const aim = `(async (find) => {
 	const middle = (e) => { const r = e.getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; };
 	const pause = () => new Promise((done) => setTimeout(done, 60));
@@ -63,8 +63,8 @@ const aim = `(async (find) => {
 // record.
 const clicked = `({ Hit: window.aimedAt?.hit ?? true })`
 
-// clickIn clicks in the window, or in the frame, in which eval evaluates; origin returns its position in the window. A
-// page may move after the element was found: a click that missed is repeated, one that hit is not.
+// clickIn clicks in the window, or in the frame, in which eval evaluates. origin returns its position in the window. A
+// page may move after the element was found, so a click that missed is repeated; a click that hit is not.
 func (b *tab) clickIn(find string, eval func(string) (point, error), origin func() point) {
 	b.t.Helper()
 	b.eventually("a click comes to "+find, func() bool {
@@ -102,7 +102,7 @@ func (b *tab) write(find, text string) {
 	b.until(fmt.Sprintf(`(%s)?.value === %q`, find, text))
 }
 
-// What the signing page gives the focus to.
+// The elements of the signing page that can receive the focus.
 const (
 	next      = `document.querySelector("#next")`
 	entry     = `document.querySelector(".bar .entry :is(input, textarea)")`
@@ -135,7 +135,7 @@ func (b *tab) frameButton(text string) {
 	})
 }
 
-// tabTo presses Tab until the focus is on something with a text.
+// tabTo presses Tab until an element with a text has the focus.
 func (b *tab) tabTo(text string) {
 	b.t.Helper()
 	b.until("Boolean(" + buttonOf(text) + ")")
@@ -149,7 +149,7 @@ func (b *tab) tabTo(text string) {
 	require.FailNow(b.t, "the keyboard does not get to "+text)
 }
 
-// draw writes something like a signature onto an element with the finger or the mouse.
+// draw draws a scribble on an element with a finger or the mouse.
 func (b *tab) draw(find string) {
 	b.t.Helper()
 	type box struct {

@@ -39,7 +39,7 @@ func (p signingPage) await(expression string) {
 	p.eventually(expression, func() bool { return p.holds(expression) })
 }
 
-// press presses keys when what an expression finds has the focus.
+// press presses keys once the element of an expression has the focus.
 func (p signingPage) press(find, keys string) {
 	p.t.Helper()
 	p.await(hasFocus(find))
@@ -50,8 +50,8 @@ func hasFocus(find string) string {
 	return `document.activeElement !== document.body && document.activeElement === (` + find + `)`
 }
 
-// goTo presses Tab until what an expression finds has the focus: whatever can be done
-// can be reached, and nothing holds the focus fast.
+// goTo presses Tab until the element of an expression has the focus. This requires that every control is reachable,
+// and that no control traps the focus.
 func (p signingPage) goTo(find string) {
 	p.t.Helper()
 	p.await("Boolean(" + find + ")")
@@ -112,13 +112,13 @@ func (p signingPage) everyKind() {
 	p.goTo(buttonOf("I agree"))
 	p.keys("\r")
 	p.await(`document.querySelectorAll(".textLayer span").length > 10`)
-	p.press(next, "\r") // leads to the first field that is to be filled
+	p.press(next, "\r") // moves to the first field to fill
 	p.press(entry, "1,234.50\r")
 	p.await(labelled("rent", "1234.50"))
-	p.press(chosen, "F") // the first option that begins so
+	p.press(chosen, "F") // the first option with this initial
 	p.await(chosen + `.value === "First"`)
 	p.keys("\r")
-	// A choice shows a field, and another hides it with its text.
+	// A choice displays a field, and another hides it with its text.
 	p.press(byFirst, "\t")
 	p.press(bySecond, " ")
 	p.await(field("cat name") + ` !== undefined`)
@@ -134,7 +134,7 @@ func (p signingPage) everyKind() {
 	p.goTo(fileOf)
 	p.opens(fileOf, "passport.png", paper(true))
 	p.await(labelled("passport", "passport.png"))
-	// What is optional or prefilled is not led to, and can be got at.
+	// The button skips optional and prefilled fields, which remain reachable.
 	p.goTo(field("mail"))
 	p.keys("\r")
 	p.await(hasFocus(entry) + ` && (` + entry + `.select(), true)`)

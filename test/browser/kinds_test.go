@@ -59,8 +59,8 @@ func (b *tab) replace(text string) {
 	b.write(entry, text)
 }
 
-// TestEveryKindOfField: all types in one envelope, on a phone and on a desktop: prefilled values are shown, conditions
-// show and hide fields, problems appear as text, and the next signer sees the entries.
+// TestEveryKindOfField: all types in one envelope, on a phone and on a desktop: prefilled values are displayed,
+// conditions show and hide fields, problems appear as text, and the next signer sees the entries.
 func TestEveryKindOfField(t *testing.T) {
 	t.Parallel()
 	for name, device := range map[string]look{"390": phone, "1280": desktop} {
@@ -152,8 +152,8 @@ func TestEveryKindOfField(t *testing.T) {
 	}
 }
 
-// TestFilesArriveWhileTheSignerGoesOn: an upload takes the focus from no other field, and signing waits for it. A
-// failed upload is reported, whatever the signer does in the meantime.
+// TestFilesArriveWhileTheSignerGoesOn: an upload does not take the focus from another field, and signing waits for it.
+// A failed upload is reported, whatever the signer does in the meantime.
 func TestFilesArriveWhileTheSignerGoesOn(t *testing.T) {
 	t.Parallel()
 	at := func(kind, name string, y int, required bool) object {
@@ -178,7 +178,7 @@ func TestFilesArriveWhileTheSignerGoesOn(t *testing.T) {
 	b.focused(entry)
 	b.read()
 
-	// The next one fails while it is reviewed.
+	// The next upload fails during the review.
 	eval[bool](b, `(() => { const before = window.fetch; const gate = new Promise((open) => { window.lose = () => { open(); return true; }; });
 		window.fetch = async (...a) => { if (String(a[0]).endsWith("/attachments") && a[1]?.method === "POST") { await gate; throw new TypeError("lost"); } return before(...a); }; return true; })()`)
 	b.click(field("passport"))
@@ -217,7 +217,7 @@ func TestRefusedFileIsForgotten(t *testing.T) {
 	}
 	tooLarge()
 	b.click(field("place"))
-	b.until(told) // there is no file
+	b.until(told) // no file
 	b.click(field("passport"))
 	b.choose(`.entry input[type=file]`, "passport.png", paper(true))
 	b.until(field("passport") + `.getAttribute("aria-label").endsWith("passport.png")`)

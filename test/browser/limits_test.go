@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTooLongText_IsRefusedWhileTyping: the page reports the problem before the signer continues, and shows no
+// TestTooLongText_IsRefusedWhileTyping: the page reports the problem before the signer continues, and displays no
 // illegible text. The fields of later signers are outlined.
 func TestTooLongText_IsRefusedWhileTyping(t *testing.T) {
 	t.Parallel()
@@ -38,7 +38,8 @@ func TestTooLongText_IsRefusedWhileTyping(t *testing.T) {
 	}
 }
 
-// TestBuilderWarnsBeforeSending: of fields that are too small or very large, and of what programs may show differently.
+// TestBuilderWarnsBeforeSending: warnings about fields that are too small or very large, and about content that programs may
+// display differently.
 func TestBuilderWarnsBeforeSending(t *testing.T) {
 	t.Parallel()
 	var e envelope

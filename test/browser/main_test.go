@@ -62,9 +62,10 @@ func run(m *testing.M) (int, error) {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath("/usr/bin/chromium-headless-shell"), chromedp.NoSandbox, chromedp.Flag("hide-scrollbars", true), chromedp.Flag("force-color-profile", "srgb"),
-		// Nothing needs a graphics card, and on a busy machine the watchdog takes the process that draws for a hung one.
+		// The tests need no graphics card, and on a busy machine the watchdog would mistake the rendering process for
+		// a hung one.
 		chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-gpu-watchdog", true),
-		// Frames of other origins live in the page's own process, so that one connection reaches them.
+		// Frames of other origins run in the page's own process, so that one connection reaches them.
 		chromedp.Flag("disable-site-isolation-trials", true), chromedp.Flag("disable-features", "Translate,IsolateOrigins,site-per-process"),
 		chromedp.Env("FONTCONFIG_FILE="+fonts), chromedp.WSURLReadTimeout(2*patience))
 	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
@@ -81,7 +82,7 @@ func run(m *testing.M) (int, error) {
 // service is a development instance of the program, in its own directory.
 type service struct {
 	root, base, inbox, secret, client, bearer, log, data string
-	provider                                             string // where one signs in to the console beside passwords; a test starts it
+	provider                                             string // the provider for signing in to the console, in addition to passwords; a test starts it
 
 	cmd *exec.Cmd
 	app *application
@@ -116,7 +117,8 @@ func startService(dir, hostname string, settings ...string) (*service, error) {
 	s.data = data
 	s.cmd = exec.CommandContext(context.Background(), program, "dev", "--listen", address, "--data-dir", data)
 	s.cmd.Stdout, s.cmd.Stderr = out, out
-	// Every sealed copy comes by the download portal, webhooks give up soon, and all tests come from one address.
+	// Every sealed copy is downloaded from the portal, webhooks fail permanently soon, and all tests come from one
+	// address.
 	s.cmd.Env = append(os.Environ(), "COUNTERSIGN_EMAIL_ATTACHMENT_LIMIT=0", "COUNTERSIGN_WEBHOOK_SCHEDULE=0s,50ms,50ms,50ms,50ms", "COUNTERSIGN_RATE_LIMIT=100000",
 		"COUNTERSIGN_OIDC_ISSUER="+s.provider, "COUNTERSIGN_OIDC_CLIENT_ID=console", "COUNTERSIGN_OIDC_CLIENT_SECRET="+providerSecret, "COUNTERSIGN_OIDC_ROLE_CLAIM=roles", "COUNTERSIGN_OIDC_NAME=Staff login")
 	s.cmd.Env = append(s.cmd.Env, settings...)
@@ -188,7 +190,7 @@ func (s *service) login(demo string) error {
 	return nil
 }
 
-// do makes a request as nobody, as signers do, and decodes a JSON answer into out, which may be nil.
+// do sends a request without a credential, as signers do, and decodes a JSON response into out, which may be nil.
 func (s *service) do(method, address, contentType string, body io.Reader, out any) (int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -223,8 +225,8 @@ func (s *service) do(method, address, contentType string, body io.Reader, out an
 	return res.StatusCode, nil
 }
 
-// fontConfig lets the browser have the seal's typefaces too, so that the scripts
-// of the tests can be drawn on every machine.
+// fontConfig adds the seal's typefaces to the browser, so that the scripts of the tests can be rendered on every
+// machine.
 func fontConfig(dir, root string) (string, error) {
 	path := filepath.Join(dir, "fonts.conf")
 	return path, os.WriteFile(path, fmt.Appendf(nil, `<?xml version="1.0"?>

@@ -59,8 +59,8 @@ func quoteJS(text string) string {
 	return string(raw)
 }
 
-// TestNotificationsOfASender: a sender who is notified ends it with one click in the email, finds it so in the settings, and
-// starts it again there, by keyboard. What is saved is there after a reload.
+// TestNotificationsOfASender: a sender disables notifications with one click in the email, sees that in the settings,
+// and enables them again there, by keyboard. Saved settings survive a reload.
 func TestNotificationsOfASender(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)

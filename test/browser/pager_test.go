@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestConsolePager: a person pages through a list and back. After a reload, the first page is one button away.
+// TestConsolePager: a user pages through a list and back. After a reload, the first page is one button away.
 func TestConsolePager(t *testing.T) {
 	t.Parallel()
 	for i := range 21 {
@@ -40,7 +40,7 @@ func TestConsolePager(t *testing.T) {
 	require.NotContains(t, eval[string](b, `location.hash`), "cursor")
 	b.button("Older")
 	b.see("Berth no 00")
-	b.fill("#search", "no such envelope") // a filter begins with the first page
+	b.fill("#search", "no such envelope") // a filter starts at the first page
 	b.see("No matches.")
 	require.NotContains(t, eval[string](b, `location.hash`), "cursor")
 	b.waitUntilStill()

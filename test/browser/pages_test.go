@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// signedByAPI creates an envelope of one signer, signs it as the API's client would, and returns the sealed file.
+// signedByAPI creates an envelope with one signer, signs it as a client of the API would, and returns the sealed file.
 func (s *service) signedByAPI(t *testing.T, email string) (envelope, []byte) {
 	t.Helper()
 	e := s.create(t, "Sealed lease", []object{{"name": "Grace Hopper", "email": email, "authMethod": "none"}},
@@ -26,7 +26,7 @@ func (s *service) signedByAPI(t *testing.T, email string) (envelope, []byte) {
 	return e, s.completed(t, e.ID)
 }
 
-// signs fills the one text field of a signer and signs, as a client of the API.
+// signs fills the only text field of a signer and signs, as a client of the API.
 func (s *service) signs(t *testing.T, at string) {
 	t.Helper()
 	var c struct{ Fields []struct{ ID string } }
@@ -36,13 +36,13 @@ func (s *service) signs(t *testing.T, at string) {
 	s.signerPosts(t, at+"/sign", object{"fields": []object{{"fieldId": c.Fields[0].ID, "textValue": "Grace"}}})
 }
 
-// choose gives a file to the page's file input.
+// choose selects a file in the page's file input.
 func (b *tab) choose(selector, name string, content []byte) {
 	b.t.Helper()
 	b.chooseAt(selector, filepath.Join(b.t.TempDir(), name), content)
 }
 
-// chooseAt gives the file at a path, with this content, to the page's file input, as who chooses it there.
+// chooseAt writes a file to a path and selects it in the page's file input, as a user would.
 func (b *tab) chooseAt(selector, path string, content []byte) {
 	b.t.Helper()
 	require.NoError(b.t, os.WriteFile(path, content, 0o600))
@@ -52,7 +52,7 @@ func (b *tab) chooseAt(selector, path string, content []byte) {
 	call(b, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: []string{path}, NodeID: node.NodeID})
 }
 
-// The portal and the receipt of a tenant with a branding bear its logo, colour, footer and help.
+// The portal and the receipt of a tenant with a branding have its logo, color, footer and help.
 func TestBrandedDownload(t *testing.T) {
 	t.Parallel()
 	const tenant = "harbour-branding"
@@ -99,7 +99,7 @@ func TestDownload(t *testing.T) {
 	b := open(t, phone)
 	b.visit(link)
 	b.see("Your sealed document")
-	// The pages are shown, one after the other, with their text.
+	// The pages are displayed one after the other, with their text.
 	b.until(`document.querySelector(".sealedpage img")?.naturalWidth > 0 && document.querySelectorAll(".sealedpage .textLayer span").length > 10`)
 	b.until(`(() => { scrollTo(0, document.body.scrollHeight); const all = document.querySelectorAll(".sealedpage"); return all.length > 2 && document.querySelector(".sealedpages > p") === null && all[all.length - 1].querySelector("img") !== null; })()`)
 	eval[bool](b, `(scrollTo(0, 0), true)`)

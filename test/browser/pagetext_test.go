@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTextOfPages: the text over a picture lies where the words are, also on turned pages, and can be selected, copied and
-// found in the page at every zoom.
+// TestTextOfPages: the text layer over a picture matches its words, also on rotated pages, and can be selected, copied
+// and found in the page at every zoom.
 func TestTextOfPages(t *testing.T) {
 	t.Parallel()
 	leaves := []leaf{

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// authenticator gives the tab a device with a passkey reader that knows its owner.
+// authenticator adds a device to the tab that verifies its user and stores passkeys.
 func (b *tab) authenticator() webauthn.AuthenticatorID {
 	b.t.Helper()
 	call(b, webauthn.Enable, webauthn.EnableParams{})
@@ -17,7 +17,7 @@ func (b *tab) authenticator() webauthn.AuthenticatorID {
 	}}).AuthenticatorID
 }
 
-// TestConsolePasskeys: a browser makes them and uses them. They need a host with a name.
+// TestConsolePasskeys: a browser creates and uses passkeys, which require a host with a name.
 func TestConsolePasskeys(t *testing.T) {
 	t.Parallel()
 	s, err := startService(t.TempDir(), "localhost")
@@ -51,7 +51,7 @@ func TestConsolePasskeys(t *testing.T) {
 	b.see("My laptop")
 	b.checked("console-account-passkeys")
 
-	// The same device has one already.
+	// The same device already has one.
 	b.button("Add a passkey")
 	b.fill("#passkeyname", "Again")
 	b.fill("#proof", staffPassword)

@@ -14,14 +14,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// forgetTab removes the data of the tab, as closing it does; data on the device stays.
+// forgetTab removes the data of the tab, as closing it does; data on the device remains.
 func (b *tab) forgetTab() {
 	b.t.Helper()
 	eval[bool](b, `(sessionStorage.clear(), true)`)
 	b.visit("about:blank")
 }
 
-// A reload while the code is on its way: the code still counts, and the page says how often and until when.
+// A reload while the code is being delivered: the code is still valid, and the page displays the remaining attempts
+// and the expiry.
 func TestCodeSurvivesAReload(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Reloaded", []object{{"name": "Ada Lovelace", "email": "reloaded@example.com"}}, leaseFields()[2:3], leaseDocument())
@@ -47,7 +48,7 @@ func TestCodeSurvivesAReload(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestDecliningAsksForTheCode: declining ends the envelope for everyone, so it requires the code first.
+// TestDecliningAsksForTheCode: declining ends the envelope for all recipients, so it requires the code first.
 func TestDecliningAsksForTheCode(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Declined by whom", []object{{"name": "Ada Lovelace", "email": "decline-code@example.com"}}, leaseFields()[2:3], leaseDocument())
@@ -68,7 +69,7 @@ func TestDecliningAsksForTheCode(t *testing.T) {
 	b.see("Declined at")
 	b.see("lease.pdf")
 	b.checked("declined-facts")
-	// Found again by the link, with what happened.
+	// The link displays the outcome later.
 	b.forgetTab()
 	b.visit(e.Signers[0].SigningURL)
 	b.see("You declined")
@@ -76,7 +77,7 @@ func TestDecliningAsksForTheCode(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// A closed tab finds its entries again, but only for the confirmed signer: on the device they are encrypted.
+// A closed tab restores its entries, but only for the confirmed signer: on the device they are encrypted.
 func TestDraftSurvivesAClosedTab(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Draft", []object{{"name": "Ada Lovelace", "email": "draft@example.com"}}, leaseFields(), leaseDocument())
@@ -90,7 +91,7 @@ func TestDraftSurvivesAClosedTab(t *testing.T) {
 	b.until(`document.querySelector(".field.text").textContent === "Kept on the device"`)
 	const kept = `Object.keys(localStorage).filter((k) => k.startsWith("countersign:draft:")).map((k) => localStorage.getItem(k)).join()`
 	require.NotContains(t, eval[string](b, kept), "Kept on")
-	// Written in the background, after the change: the newest words are in it when it does not change any more.
+	// The page saves in the background after each change. Once the data is stable, it contains the newest words.
 	before := ""
 	b.eventually("the draft is written", func() bool {
 		now := eval[string](b, kept)
@@ -102,7 +103,7 @@ func TestDraftSurvivesAClosedTab(t *testing.T) {
 	b.visit(e.Signers[0].SigningURL)
 	b.until(`document.querySelector(".field.text")?.textContent === "Kept on the device"`)
 
-	// Without the cookie of the verified session nothing is shown, and the code is requested.
+	// Without the cookie of the verified session no entry is displayed, and the code is requested.
 	b.forgetTab()
 	call(b, network.ClearBrowserCookies, cdp.Empty{})
 	b.visit(e.Signers[0].SigningURL)
@@ -121,7 +122,7 @@ func TestDraftSurvivesAClosedTab(t *testing.T) {
 	b.until(`document.querySelector(".field.text")?.textContent === "Kept on the device"`)
 	call(b, network.ClearBrowserCookies, cdp.Empty{})
 
-	// After a day it is gone.
+	// After a day the entries are gone.
 	eval[bool](b, `(() => { for (const k of Object.keys(localStorage)) if (k.startsWith("countersign:draft:")) { const d = JSON.parse(localStorage.getItem(k)); d.at -= 25 * 3600 * 1000; localStorage.setItem(k, JSON.stringify(d)); } return true; })()`)
 	b.forgetTab()
 	b.visit(e.Signers[0].SigningURL)
@@ -129,7 +130,7 @@ func TestDraftSurvivesAClosedTab(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// The receipt is found again by the link, and the sealed copy by the client that was confirmed.
+// The link displays the receipt later, and the confirmed client also gets the sealed copy.
 func TestReceiptIsFoundAgain(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Found again", []object{{"name": "Ada Lovelace", "email": "receipt@example.com"}, {"name": "Bob", "email": "receipt-bob@example.com", "authMethod": "none"}},
@@ -141,7 +142,7 @@ func TestReceiptIsFoundAgain(t *testing.T) {
 	b.button("Start")
 	b.write(entry, "words")
 	b.read()
-	// The answer to the signature is lost on its way.
+	// The response to the signature is lost in transit.
 	eval[bool](b, `(() => {
 		const before = fetch;
 		window.fetch = async (input, ...more) => { const res = await before(input, ...more); if (String(input).endsWith("/sign")) throw new TypeError("lost"); return res; };
@@ -164,7 +165,7 @@ func TestReceiptIsFoundAgain(t *testing.T) {
 	svc.completed(t, e.ID)
 	b.waitUntilStill()
 
-	// Anybody else with the link learns that it was signed, and gets no copy.
+	// Another holder of the link sees that it was signed, and gets no copy.
 	other := open(t, phone)
 	call(other, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"User-Agent": "Another browser"}})
 	other.visit(e.Signers[0].SigningURL)
@@ -173,7 +174,7 @@ func TestReceiptIsFoundAgain(t *testing.T) {
 	require.NotContains(t, other.text(), "Bob")
 }
 
-// TestConfirmationEnds: the verification expires during the signing. The entries stay, and the code is requested
+// TestConfirmationEnds: the verification expires during the signing. The entries remain, and the code is requested
 // again.
 func TestConfirmationEnds(t *testing.T) {
 	t.Parallel()
@@ -198,8 +199,8 @@ func TestConfirmationEnds(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestDocumentsClosedBeforeTheCode: if documents are closed until the code is verified, the page requests none, but
-// loads the viewer. It names the contact.
+// TestDocumentsClosedBeforeTheCode: if documents require the code, the page requests none before it, but loads the
+// viewer. It displays the contact.
 func TestDocumentsClosedBeforeTheCode(t *testing.T) {
 	t.Parallel()
 	const id = "01a20196-df5b-74d0-bffd-bb71b8cd0834"
@@ -221,8 +222,8 @@ func TestDocumentsClosedBeforeTheCode(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConfirmationEndsWithoutStorage: also if the browser stores nothing for the page, entries and read pages survive
-// a renewed verification. The request for the code is no response to an upload, which stays unsent.
+// TestConfirmationEndsWithoutStorage: even if the browser stores nothing for the page, entries and read pages survive
+// a renewed verification. The request for the code does not count as a response to an upload, which remains unsent.
 func TestConfirmationEndsWithoutStorage(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Ends early", []object{{"name": "Ada Lovelace", "email": "ends-unkept@example.com"}}, append(leaseFields()[2:3],
@@ -253,7 +254,7 @@ func TestConfirmationEndsWithoutStorage(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// laterCode waits for the second code that somebody is sent.
+// laterCode waits for the second code sent to an address.
 func (s *service) laterCode(t *testing.T, email string) (code string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -261,7 +262,7 @@ func (s *service) laterCode(t *testing.T, email string) (code string) {
 		if _, err := s.do(http.MethodGet, s.inbox+"/api/messages?to="+url.QueryEscape(email), "", nil, &list); err != nil {
 			return false
 		}
-		var codes []string // the newest comes first
+		var codes []string // newest first
 		for _, m := range list {
 			if c := regexp.MustCompile(`\b\d{6}\b`).FindString(m.Text); c != "" && strings.Contains(m.Text, "code") {
 				codes = append(codes, c)

@@ -18,8 +18,8 @@ import (
 // rect is a place on a page in points from its top left corner.
 type rect struct{ X, Y, W, H float64 }
 
-// Fields lie on the page where the seal puts their values: upright, rotated and cropped pages,
-// compared with the sealed file as Poppler shows it.
+// Fields on the page are where the seal draws their values: upright, rotated and cropped pages, compared with the
+// sealed file as rendered by Poppler.
 func TestFieldsLieWhereTheyAreSealed(t *testing.T) {
 	t.Parallel()
 	pages := []string{
@@ -53,7 +53,7 @@ func TestFieldsLieWhereTheyAreSealed(t *testing.T) {
 			return { X: (p.x - s.x) / k, Y: (p.y - s.y) / k, W: (q.x - p.x) / k, H: (q.y - p.y) / k };
 		})()`, i))
 		if i == 1 || i == 5 {
-			// The page itself stands as Poppler shows it.
+			// The page itself is where Poppler renders it.
 			b.shot(fmt.Sprintf("place-%d", i+1))
 		}
 	}
@@ -106,7 +106,7 @@ func inkOf(img image.Image, around rect, unit float64) rect {
 	return rect{left / unit, top / unit, (right - left) / unit, (bottom - top) / unit}
 }
 
-// A long document and a large one stay readable at once, and keep few pages drawn.
+// A long document and a large one are readable at once, and keep few pages in memory.
 func TestLongAndLarge(t *testing.T) {
 	t.Parallel()
 	var leaves []leaf
@@ -114,7 +114,7 @@ func TestLongAndLarge(t *testing.T) {
 		leaves = append(leaves, leaf{title: fmt.Sprintf("Page %d of 500", i+1), lines: []string{"Words of this page."}})
 	}
 	large := pdfOf(leaf{title: "Large", lines: []string{strings.Repeat("word ", 12)}})
-	// 20 MB that no page needs: a reader by ranges does not fetch them.
+	// 20 MB that no page needs, which a reader with range requests does not fetch.
 	cut := bytes.LastIndex(large, []byte("\nxref\n")) + 1
 	filler := fmt.Appendf(nil, "99 0 obj\n<</Length %d>>\nstream\n%s\nendstream\nendobj", 20<<20, bytes.Repeat([]byte("filler-\n"), 20<<20/8))
 	start := bytes.LastIndex(large, []byte("startxref"))

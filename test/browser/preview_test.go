@@ -9,8 +9,8 @@ import (
 	"countersign/locales"
 )
 
-// TestPreviewOfASigning: before sending, the sender goes through the signing page of each recipient, to its end. The service
-// keeps nothing of it, and what the sender typed into the sheet is still there.
+// TestPreviewOfASigning: before sending, the sender goes through the signing page of each recipient, to its end. The
+// service stores nothing, and the text that the sender typed into the sheet remains.
 func TestPreviewOfASigning(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "To be previewed", []object{
@@ -39,7 +39,7 @@ func TestPreviewOfASigning(t *testing.T) {
 	b.accessibleInFrame()
 	b.pictures("preview-identify")
 
-	// As the first recipient, by keyboard, to the signature that nobody gives.
+	// As the first recipient, by keyboard, up to the signature, which is never given.
 	p := b.framedSigning()
 	p.goTo(`[...document.querySelectorAll("button")].find((x) => x.textContent === "Send code")`)
 	b.keys("\r")
@@ -69,7 +69,7 @@ func TestPreviewOfASigning(t *testing.T) {
 	b.keys("\x1b")
 	b.until(dialog + ` === null`)
 
-	// From the sheet: what was typed is in the preview, and stays in the sheet.
+	// From the sheet: the typed text is in the preview, and remains in the sheet.
 	b.button("Send …")
 	b.fill("#smessage", "Please sign by noon.")
 	b.click(in(dialog, "Preview"))

@@ -12,7 +12,7 @@ import (
 
 const providerSecret = "the console's secret at the provider"
 
-// startProvider starts a certified OpenID provider, and ends it with the test.
+// startProvider starts a certified OpenID provider that ends with the test.
 func startProvider(t *testing.T) {
 	t.Helper()
 	address, err := url.Parse(svc.provider)
@@ -29,7 +29,7 @@ func startProvider(t *testing.T) {
 	for lines.Scan() {
 		if lines.Text() == "ready" {
 			go func() {
-				for lines.Scan() { // keeps the pipe from filling up
+				for lines.Scan() { // prevents the pipe from filling up
 				}
 			}()
 			return
@@ -38,14 +38,14 @@ func startProvider(t *testing.T) {
 	require.Fail(t, "the provider did not start; are the packages of web/ installed?")
 }
 
-// toProvider goes to the provider from the login page, and says there who one is.
+// toProvider navigates from the login page to the provider, and signs in there.
 func (b *tab) toProvider(login string) {
 	b.t.Helper()
 	b.button("Sign in with Staff login")
 	b.atProvider(login)
 }
 
-// atProvider says at the provider who one is.
+// atProvider signs in at the provider.
 func (b *tab) atProvider(login string) {
 	b.t.Helper()
 	b.see("Asked for: login")
@@ -53,15 +53,15 @@ func (b *tab) atProvider(login string) {
 	b.button("Continue")
 }
 
-// clean requires that nothing of what the provider sent is left in the address.
+// clean requires that the address contains no parameters of the provider.
 func (b *tab) clean(hash string) {
 	b.t.Helper()
 	b.until(`location.pathname === "/console"`)
 	require.Equal(b.t, svc.base+"/console"+hash, eval[string](b, `location.href`))
 }
 
-// TestConsoleSignInAtTheProvider: with a provider that keeps to the standard, from the
-// console's page to the provider's and back.
+// TestConsoleSignInAtTheProvider: with a standard-compliant provider, from the console's page to the provider's and
+// back.
 func TestConsoleSignInAtTheProvider(t *testing.T) {
 	t.Parallel()
 	down := open(t, desktop)
@@ -71,12 +71,12 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 	down.checked("console-provider-down")
 	startProvider(t)
 
-	t.Run("with a role", func(t *testing.T) { //nolint:paralleltest // one after the other: the first finds the provider again
+	t.Run("with a role", func(t *testing.T) { //nolint:paralleltest // sequential: the first retries the provider
 		b := open(t, desktop)
 		b.visit(svc.base + "/console#/contacts")
 		b.see("Sign in with Staff login")
 		b.checked("console-login-provider")
-		// The provider is tried again after the pause.
+		// The console retries the provider after the pause.
 		b.until(`(() => {
 			[...document.querySelectorAll("button")].find((x) => x.textContent.trim() === "Sign in with Staff login" && !x.disabled && x.ariaDisabled !== "true")?.click();
 			return document.body?.innerText.includes("Asked for: login") ?? false;
@@ -95,7 +95,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.see("at the provider")
 		b.checked("console-users-provider")
 
-		// What asks others for their password asks the provider again.
+		// Changes that require other users' password require authentication at the provider again.
 		b.visit(svc.base + "/console#/application")
 		b.button("Create new secret")
 		require.False(t, eval[bool](b, `document.querySelector("dialog #proof") !== null`))
@@ -112,7 +112,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.click(`[...document.querySelectorAll("dialog button")].at(-1)`)
 		b.until(`document.body.innerText.includes("not shown again")`)
 
-		// What was sent back once is worth nothing again, and no address leads elsewhere.
+		// The parameters of a sign-in are valid once, and no address leads to another site.
 		b.visit(svc.base + "/console/signed-in?code=used&state=used&returnTo=https%3A%2F%2Fevil.example")
 		b.see("This sign-in has expired, was already used, or was started in another browser.")
 		b.clean("")
@@ -124,7 +124,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.see("The provider couldn't sign you in. Start again")
 		b.waitUntilStill()
 	})
-	t.Run("without", func(t *testing.T) { //nolint:paralleltest // one after the other: the first finds the provider again
+	t.Run("without", func(t *testing.T) { //nolint:paralleltest // sequential: the first retries the provider
 		for login, told := range map[string]string{"guest": "none of the roles viewer, support, sender and admin", "fresh": "does not say that your e-mail address was verified"} {
 			b := open(t, phone)
 			b.visit(svc.base + "/console")
@@ -149,12 +149,12 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.see("The provider did not sign you in, or you went back.")
 		b.waitUntilStill()
 	})
-	t.Run("with another account", func(t *testing.T) { //nolint:paralleltest // one after the other: the first finds the provider again
+	t.Run("with another account", func(t *testing.T) { //nolint:paralleltest // sequential: the first retries the provider
 		b := open(t, desktop)
 		b.visit(svc.base + "/console")
 		b.toProvider("guest")
 		b.see("none of the roles viewer, support, sender and admin")
-		b.button("Sign in with another account at Staff login") // else it would say the same at once
+		b.button("Sign in with another account at Staff login") // otherwise the provider would return the same account at once
 		b.see("Asked for: login")
 		b.fill("#login", "bob")
 		b.button("Continue")
@@ -162,7 +162,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		require.Contains(t, b.text(), "Bob Babbage · viewer")
 		b.waitUntilStill()
 	})
-	t.Run("in place of a password", func(t *testing.T) { //nolint:paralleltest // one after the other: the first finds the provider again
+	t.Run("in place of a password", func(t *testing.T) { //nolint:paralleltest // sequential: the first retries the provider
 		b := open(t, desktop)
 		consoleUser(b, "connect", "viewer")
 		b.visit(svc.base + "/console#/account")

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nextPage waits until another page counts as read, or for a second, and says how many are left.
+// nextPage waits until another page counts as read, or for a second, and returns the number of unread pages.
 const nextPage = `(async () => {
 	const left = () => document.querySelector(".left .quiet")?.textContent ?? "";
 	const before = left();
@@ -15,7 +15,7 @@ const nextPage = `(async () => {
 })()`
 
 // reading calls lead, which opens an unread page, until it returns true. Each page takes 1.5 seconds, or more on a
-// busy machine: reading gives up when the number of unread pages no longer falls.
+// busy machine: reading fails when the number of unread pages no longer falls.
 func (b *tab) reading(left func() string, lead func() bool) {
 	b.t.Helper()
 	last, deadline := "", time.Now().Add(patience)
@@ -31,11 +31,11 @@ func (b *tab) reading(left func() string, lead func() bool) {
 	}
 }
 
-// read reads the unread pages with the button, until none is left.
+// read reads the unread pages with the button, until all are read.
 func (b *tab) read() {
 	b.t.Helper()
 	b.reading(func() string { return eval[string](b, nextPage) }, func() bool {
-		// In one go, for the page may count as read at any moment.
+		// In one step, because the page may count as read at any moment.
 		return eval[bool](b, leadOn)
 	})
 }
@@ -46,7 +46,7 @@ const leadOn = `(() => {
 	return ["Review and sign", "Review and approve", "Confirm as read"].includes(next.textContent);
 })()`
 
-// readByKeys presses Enter on "Next page", and on the button that replaces it when everything is read, until the
+// readByKeys presses Enter on "Next page", and on the button that replaces it when every page is read, until the
 // review opens. A page may count as read at any moment.
 func (b *tab) readByKeys() {
 	b.t.Helper()

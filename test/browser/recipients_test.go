@@ -13,7 +13,7 @@ import (
 // handset is a narrow screen.
 var handset = look{width: 390, height: 844, touch: true}
 
-// TestPagesOfEveryRecipient: approvers and viewers are requested to approve or read only, a host hands the device over
+// TestPagesOfEveryRecipient: approvers and viewers can only approve or read, a host passes the device to the signer
 // first, and a witness sees whose signature it is. Each page is accessible, no wider than the screen, and has the
 // sender's color and logo.
 func TestPagesOfEveryRecipient(t *testing.T) {
@@ -63,7 +63,7 @@ func TestPagesOfEveryRecipient(t *testing.T) {
 	b.see("Hugo: Quay Legal asks")
 	require.False(t, eval[bool](b, `document.body.innerText.includes("I agree")`))
 	b.checked("handover")
-	b.keys("\t") // from the heading, which the page begins at
+	b.keys("\t") // from the heading, where the page starts
 	b.keysOn(`document.querySelector("#handover")`, "\r")
 	b.see("Sign electronically")
 	b.accessible()

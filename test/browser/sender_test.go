@@ -12,7 +12,7 @@ import (
 )
 
 // TestASenderAtWork follows the work of a user with the role sender, in the console only: an envelope from a file that
-// is prepared, sent, followed, corrected, signed and downloaded; one from a template that is voided; and a bulk send
+// is prepared, sent, tracked, corrected, signed and downloaded; one from a template that is voided; and a bulk send
 // from a table. Signers use the links from their emails.
 func TestASenderAtWork(t *testing.T) {
 	t.Parallel()
@@ -27,7 +27,7 @@ func TestASenderAtWork(t *testing.T) {
 	b.see("Deliveries")
 	require.False(t, eval[bool](b, `Boolean(`+buttonOf("Add endpoint")+`)`))
 
-	// From a file: two sign one after the other, a third gets a copy.
+	// From a file: two sign one after the other, and a third receives a copy.
 	b.visit(svc.base + "/console#/envelopes")
 	b.button("New envelope")
 	b.choose("#newfiles", "walk.pdf", leaseDocument())
@@ -69,7 +69,7 @@ func TestASenderAtWork(t *testing.T) {
 	b.see("Activity")
 	b.until(stateOf("Ada Lovelace", "Invited"))
 
-	// Reminded, replaced, and given more time.
+	// A reminder, a replaced signer, and a later deadline.
 	first := svc.invited(t, "walk-ada@example.com")
 	b.click(named("Remind Ada Lovelace"))
 	b.see("A reminder is on its way to walk-ada@example.com.")
@@ -115,7 +115,7 @@ func TestASenderAtWork(t *testing.T) {
 	b.see("Deadline changed.")
 	require.Equal(t, wanted, deadline())
 
-	// Both sign; the page shows it on its own, and the sealed file appears.
+	// Both sign; the page updates automatically, and the sealed file appears.
 	for _, l := range svc.linksTo(t, "walk-ada@example.com") {
 		if !slices.Contains(before, l) {
 			svc.signByAPI(t, l, "From Monday")
@@ -172,7 +172,7 @@ func TestASenderAtWork(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// stateOf is true when the envelope's page shows a recipient in a state.
+// stateOf returns an expression that is true when the envelope's page shows a recipient in a state.
 func stateOf(name, state string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll(".steps .people li")].some((x) => x.textContent.includes(%q) && x.textContent.includes(%q))`, name, state)
 }

@@ -10,7 +10,7 @@ import (
 // mostClicks is how many clicks a first-time sender needs at most for the measured job.
 const mostClicks = 18
 
-// countsClicks counts the clicks of the person on the page from now on. The page must not be loaded again.
+// countsClicks starts to count the user's clicks on the page, which must not be reloaded.
 func (b *tab) countsClicks() {
 	b.t.Helper()
 	eval[bool](b, `(window.clicked = 0, addEventListener("click", (e) => { if (e.isTrusted && e.detail > 0) window.clicked++; }, true), true)`)
@@ -29,8 +29,8 @@ func threePages() []byte {
 		leaf{title: "Landlord", lines: blank("Name of the landlord", "Company", "Place", "Date", "Signature of the landlord")})
 }
 
-// TestFirstTimeSender counts the clicks of the measured job: a contract of three pages, two recipients and eleven fields,
-// from the sign-in to the sent envelope. Choosing a file, and an entry of a list, count as two clicks each.
+// TestFirstTimeSender counts the clicks of the measured task: a contract of three pages, two recipients and eleven
+// fields, from the sign-in to the sent envelope. Choosing a file or an entry of a list counts as two clicks.
 func TestFirstTimeSender(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
@@ -103,7 +103,7 @@ func TestFirstTimeSender(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestSenderSignsToo: a sender who signs goes from the send sheet straight to the signing page.
+// TestSenderSignsToo: a sender who is also a signer continues from the send sheet to the signing page.
 func TestSenderSignsToo(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)

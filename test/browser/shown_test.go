@@ -16,7 +16,7 @@ func signingPath(link string) string {
 	return "/v1/signing/" + link[strings.LastIndex(link, "/")+1:]
 }
 
-// signByAPI signs for a signer without code, with a picture or a text for each field.
+// signByAPI signs for a signer without a code, with a picture or a text for each field.
 func (s *service) signByAPI(t *testing.T, link, text string) {
 	t.Helper()
 	var ctx struct{ Fields []struct{ ID, Type string } }
@@ -52,7 +52,7 @@ func (s *service) invited(t *testing.T, email string) string {
 	return ""
 }
 
-// Three groups: each sees all that was entered before, where it will be sealed, and whose it is.
+// Three groups: each sees all earlier entries, their sealed positions, and their signers.
 func TestEveryGroupSeesAllBefore(t *testing.T) {
 	t.Parallel()
 	const price = "The price is 999,999 euros"
@@ -79,7 +79,7 @@ func TestEveryGroupSeesAllBefore(t *testing.T) {
 	b.until(fmt.Sprintf(`document.querySelector(".entered .written")?.textContent === %q`, price))
 	b.until(`document.querySelector(".entered").getAttribute("aria-label").replaceAll(/[\u2066-\u2069]/g, "") === "Entered by Ada Lovelace: ` + price + `"`)
 	b.until(`document.querySelectorAll(".textLayer span").length > 10`)
-	// Where the seal will put it.
+	// Their position in the sealed file.
 	at := eval[rect](b, `(() => {
 		const box = document.querySelector(".entered"), r = box.getBoundingClientRect(), s = box.closest(".sheet").getBoundingClientRect(), k = Number(getComputedStyle(box).getPropertyValue("--k"));
 		return { X: (r.x - s.x) / k, Y: (r.y - s.y) / k, W: r.width / k, H: r.height / k };
@@ -128,7 +128,7 @@ func TestEveryGroupSeesAllBefore(t *testing.T) {
 	require.NotEqual(t, shown[0], shown[1], "the second was shown more than the first")
 }
 
-// twoSigners is an envelope of two who sign at once, on one page.
+// twoSigners returns an envelope with two concurrent signers, on one page.
 func twoSigners(t *testing.T, name string) envelope {
 	t.Helper()
 	return svc.create(t, "Together", []object{
@@ -138,7 +138,8 @@ func twoSigners(t *testing.T, name string) envelope {
 	}, leaseDocument())
 }
 
-// Somebody of the same group signs while the page is open: it says so, shows it, and the page is to be read again.
+// Another signer of the same group signs while the page is open: the page reports and displays it, and has to be read
+// again.
 func TestAddedMeanwhile(t *testing.T) {
 	t.Parallel()
 	e := twoSigners(t, "meanwhile")
@@ -175,7 +176,7 @@ func TestTwoAtOnce(t *testing.T) {
 	b.button("Start")
 	b.write(entry, "From Monday")
 	b.read()
-	// Between two looks at what others did.
+	// Between two polls for the others' values.
 	eval[bool](b, `(() => { const before = fetch; window.fetch = (input, ...more) => String(input).endsWith("/shown") ? new Promise(() => {}) : before(input, ...more); return true; })()`)
 	svc.signByAPI(t, e.Signers[1].SigningURL, "Not before June")
 	b.button("Review and sign")

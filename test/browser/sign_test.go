@@ -73,7 +73,7 @@ func TestSignByMouse(t *testing.T) {
 	require.Equal(t, sealed, file)
 }
 
-// A phone: taps, a drawn signature, everything within 390 pixels.
+// A phone: taps, a drawn signature, and all content within 390 pixels.
 func TestSignByTouch(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Workshop lease, 14 Quay Street", []object{{"name": "Ada Lovelace", "email": "touch@example.com"}}, leaseFields(), leaseDocument())
@@ -120,7 +120,7 @@ func TestSignByTouch(t *testing.T) {
 	b.accessible()
 	b.shot("done-390")
 	b.visit(e.Signers[0].SigningURL)
-	b.see("You signed") // the receipt is shown again in this tab
+	b.see("You signed") // this tab displays the receipt again
 	b.waitUntilStill()
 	svc.completed(t, e.ID)
 }
@@ -160,7 +160,7 @@ func TestSignByKeyboard(t *testing.T) {
 	svc.completed(t, e.ID)
 }
 
-// Nothing that was typed is lost by a reload, and a page that was read stays read.
+// A reload loses no typed text, and a page that was read remains read.
 func TestReloadKeepsEverything(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Reload", []object{{"name": "Ada Lovelace", "email": "reload@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
@@ -175,7 +175,7 @@ func TestReloadKeepsEverything(t *testing.T) {
 	b.see("4 fields left")
 	b.see("All pages read")
 	require.Equal(t, "Kept words", eval[string](b, `document.querySelector(".field.text").textContent`))
-	// Offline, the page says so and keeps its content.
+	// Offline, the page reports that and keeps its content.
 	call(b, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: true})
 	b.see("You're offline")
 	b.shot("offline-1280")
@@ -213,7 +213,7 @@ func TestWrongCode(t *testing.T) {
 	b.shot("code-390")
 }
 
-// A signature that was adopted once is offered again, to the same person and after the code.
+// An adopted signature is offered again, to the same signer and after the code.
 func TestSavedSignature(t *testing.T) {
 	t.Parallel()
 	who := []object{{"name": "Ada Lovelace", "email": "again@example.com"}}

@@ -32,7 +32,7 @@ func TestConsentOnAPhone(t *testing.T) {
 	}
 }
 
-// TestDrawingSurvivesTabs: what was drawn is there again after another tab of the dialog was looked at.
+// TestDrawingSurvivesTabs: a drawing remains after another tab of the dialog was opened.
 func TestDrawingSurvivesTabs(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Drawn", []object{{"name": "Ada Lovelace", "email": "drawn@example.com", "authMethod": "none"}}, leaseFields()[:1], leaseDocument())
@@ -82,7 +82,7 @@ func TestReviewLeadsToFields(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestFinishedPages: the review shows the pages as they will be sealed, and the record says so.
+// TestFinishedPages: the review displays the pages as they will be sealed, and the record contains that.
 func TestFinishedPages(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Finished", []object{{"name": "Ada", "email": "finished@example.com", "authMethod": "none"}},
@@ -112,7 +112,8 @@ func TestFinishedPages(t *testing.T) {
 	require.Fail(t, "not recorded")
 }
 
-// TestThumbnails: beside the documents, a wide window shows each page small. Each leads to its page and says if it was read.
+// TestThumbnails: a wide window has a thumbnail of each page next to the documents. Each leads to its page and shows
+// if it was read.
 func TestThumbnails(t *testing.T) {
 	t.Parallel()
 	leaves := make([]leaf, 12)
@@ -138,7 +139,8 @@ func TestThumbnails(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestVoidIsShown: the page of an envelope that the sender voids says so within five seconds, also while the disclosure is read.
+// TestVoidIsShown: when the sender voids the envelope, the page reports it within five seconds, also while the
+// disclosure is displayed.
 func TestVoidIsShown(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Voided", []object{{"name": "Ada", "email": "voided@example.com", "authMethod": "none"}, {"name": "Bob", "email": "voided-b@example.com", "authMethod": "none"}},
@@ -157,7 +159,8 @@ func TestVoidIsShown(t *testing.T) {
 	reading.waitUntilStill()
 }
 
-// TestScanHasAlternativeText: a page without text says so to a screen reader; one with text has it beside a picture that is decoration.
+// TestScanHasAlternativeText: a page without text has an alternative text for screen readers; a page with text has its
+// text next to a decorative picture.
 func TestScanHasAlternativeText(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Scanned", []object{{"name": "Ada", "email": "scanned@example.com", "authMethod": "none"}}, leaseFields()[:1], pdfOf(leaf{}, leaf{title: "Sheet 2"}))
@@ -170,7 +173,7 @@ func TestScanHasAlternativeText(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestRemovedContentIsNamed: the signer learns what the service removed from a file, where the file is named.
+// TestRemovedContentIsNamed: the signer sees which content the service removed from a file, next to the file's name.
 func TestRemovedContentIsNamed(t *testing.T) {
 	t.Parallel()
 	script := pdfOf(leaf{title: "Sheet 1", extra: "/AA<</O<</S/JavaScript/JS(app.alert\\(1\\))>>>>"})

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The code comes by text message, to a number that the page shows masked.
+// The code arrives by text message, at a number that the page masks.
 func TestSMSCode(t *testing.T) {
 	t.Parallel()
 	const number = "+447400123456"
@@ -36,7 +36,7 @@ func TestSMSCode(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// Five codes in ten minutes; the sixth is refused in words that say how long to wait.
+// Five codes in ten minutes; the error for the sixth contains the waiting time.
 func TestTooManyCodes(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Too many", []object{{"name": "Ada", "email": "many@example.com"}}, leaseFields()[2:3], leaseDocument())
@@ -50,7 +50,8 @@ func TestTooManyCodes(t *testing.T) {
 	b.button("Send code")
 	b.see("Too many codes requested. Try again in")
 	b.checked("too-many-codes")
-	// Opened again, the page knows: the last code counts, and it says when another one may be asked for.
+	// The reopened page has the state: the last code is valid, and the page displays when another one can be
+	// requested.
 	b.visit(e.Signers[0].SigningURL)
 	b.until(`document.activeElement?.id === "code"`)
 	b.see("Send a new code in")
@@ -77,8 +78,8 @@ func paper(line bool) []byte {
 	return b.Bytes()
 }
 
-// TestUploadedSignature: the paper of a photographed signature becomes transparent, and a file that is no picture is
-// rejected.
+// TestUploadedSignature: the paper of a photographed signature becomes transparent, and a file that is not a picture
+// is rejected.
 func TestUploadedSignature(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Uploaded", []object{{"name": "Ada Lovelace", "email": "upload@example.com", "authMethod": "none"}}, leaseFields()[1:2], leaseDocument())
@@ -151,8 +152,8 @@ func TestPinchZoom(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// A typed name is drawn in a typeface that has its letters; where the browser
-// has none, it says so instead of drawing boxes.
+// A typed name is rendered in a typeface with its letters. If the browser has none, the page reports that instead of
+// rendering boxes.
 func TestTypedNamesOfAllScripts(t *testing.T) {
 	t.Parallel()
 	for name, who := range map[string]struct {
@@ -260,7 +261,7 @@ func TestDigitsOfTheKeyboard(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestAdoptsWhatIsShown: while a signature is still being drawn, the one before it cannot be used.
+// TestAdoptsWhatIsShown: while a signature is still being rendered, the previous one cannot be adopted.
 func TestAdoptsWhatIsShown(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Still drawn", []object{{"name": "Ada Lovelace", "email": "still-drawn@example.com", "authMethod": "none"}}, leaseFields()[1:2], leaseDocument())

@@ -14,7 +14,7 @@ import (
 	"countersign/locales"
 )
 
-// pageTexts are the texts of the signing pages in one language.
+// pageTexts contains the texts of the signing pages in one language.
 func pageTexts(t *testing.T, language string) map[string]any {
 	t.Helper()
 	raw, err := locales.Text(language, "pages.json")
@@ -24,8 +24,8 @@ func pageTexts(t *testing.T, language string) map[string]any {
 	return texts
 }
 
-// Every language on the narrowest screen; Arabic and Hebrew run from right to left. What
-// is agreed to is shown, and recorded, in the language of the page.
+// Every language on the narrowest screen; Arabic and Hebrew run from right to left. The consent is displayed, and
+// recorded, in the language of the page.
 func TestLanguages(t *testing.T) {
 	t.Parallel()
 	for i, language := range locales.Tags() {
@@ -103,7 +103,7 @@ func TestLanguageIsChosen(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// Each way a link can end has a page in plain words.
+// Each way in which a link can end has a page that explains it.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	one := func(email string) envelope {
@@ -145,7 +145,7 @@ func TestEnds(t *testing.T) {
 	fresh.waitUntilStill()
 }
 
-// Ends that take weeks or a broken service: the page is given the API's answer.
+// Ends that need weeks or a broken service: the page receives a prepared response.
 func TestOtherEnds(t *testing.T) {
 	t.Parallel()
 	refusal := func(code, message string) string {
@@ -184,7 +184,7 @@ func TestOtherEnds(t *testing.T) {
 	}
 }
 
-// TestOffline: without a connection the page says so, keeps the entries and continues.
+// TestOffline: without a connection the page reports it, keeps the entries and continues.
 func TestOffline(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Offline", []object{{"name": "Ada Lovelace", "email": "offline@example.com", "authMethod": "none"}}, leaseFields()[2:3], leaseDocument())
@@ -225,8 +225,8 @@ func TestOffline(t *testing.T) {
 	svc.completed(t, e.ID)
 }
 
-// TestWhoHasAnsweredIsTold: a signer whose response was lost, or who has answered in another tab, sees the outcome,
-// whatever the page requests next.
+// TestWhoHasAnsweredIsTold: a signer whose response was lost, or who has signed or declined in another tab, sees the
+// outcome, whatever the page requests next.
 func TestWhoHasAnsweredIsTold(t *testing.T) {
 	t.Parallel()
 	one := func(email string) envelope {
@@ -261,7 +261,7 @@ func TestWhoHasAnsweredIsTold(t *testing.T) {
 		require.NotContains(t, b.text(), "This signer")
 	}
 
-	// Before the code, in another tab than the one that signs.
+	// Before the code, in a different tab from the one that signs.
 	code := svc.create(t, "Answered", []object{{"name": "Ada", "email": "answered-code@example.com"}, {"name": "Bob", "email": "b-answered-code@example.com", "authMethod": "none"}},
 		leaseFields()[2:3], leaseDocument())
 	other := open(t, desktop)

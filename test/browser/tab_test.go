@@ -29,7 +29,7 @@ type tab struct {
 	frame          string   // the script context of the newest frame with one of our pages
 }
 
-// patience is how long anything may take on a busy machine.
+// patience is the time limit for each operation on a busy machine.
 const patience = 60 * time.Second
 
 type look struct {
@@ -78,7 +78,7 @@ func call[P, R any](b *tab, c cdp.Command[P, R], params P) R {
 	return r
 }
 
-// listen keeps what the page complains of. While mu is held it waits, and with it every answer of the browser.
+// listen records the errors of the page. While mu is locked it waits, and so does every response of the browser.
 func (b *tab) listen(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,7 +110,7 @@ func (b *tab) listen(event any) {
 	}
 }
 
-// waitUntilStill requires that the page made no error and asked no other host.
+// waitUntilStill requires that the page logged no error and sent no request to another host.
 func (b *tab) waitUntilStill() {
 	b.t.Helper()
 	b.mu.Lock()
@@ -131,13 +131,13 @@ func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 
 func (b *tab) visit(address string) { b.t.Helper(); b.do(chromedp.Navigate(address)) }
 
-// see waits until a text is on the page.
+// see waits until the page contains a text.
 func (b *tab) see(text string) {
 	b.t.Helper()
 	b.until(fmt.Sprintf("document.body.innerText.replaceAll(/[\\u2066-\\u2069]/g,'').includes(%q)", text))
 }
 
-// titled waits until the page has a title. It gets it after it was drawn.
+// titled waits until the page has a title, which is set after it was rendered.
 func (b *tab) titled(want string) { b.t.Helper(); b.until(fmt.Sprintf("document.title === %q", want)) }
 
 // until waits until a JavaScript expression is true.
@@ -175,7 +175,7 @@ func eval[T any](b *tab, expression string) T {
 	return v
 }
 
-// size makes the window so large, in CSS pixels.
+// size sets the size of the window, in CSS pixels.
 func (b *tab) size(width, height int64) {
 	b.t.Helper()
 	density := 1.0

@@ -37,7 +37,7 @@ func (s *service) savedTemplate(t *testing.T, id string) savedTemplate {
 	return out
 }
 
-// templateOf makes a template of a draft with two roles and a field of each.
+// templateOf creates a template from a draft with two roles and a field of each.
 func (s *service) templateOf(t *testing.T, name string) string {
 	t.Helper()
 	e := s.draft(t, name, twoPeople(), leaseDocument())
@@ -60,8 +60,8 @@ func (b *tab) buildsTemplate(id string, features object) {
 
 const stateIs = `document.querySelector(".bstate")?.textContent === %q`
 
-// TestBuilderOfATemplate: roles take the place of persons, nothing is saved before the person saves, and each save
-// creates one version.
+// TestBuilderOfATemplate: roles replace recipients, changes are saved only on request, and each save creates one
+// version.
 func TestBuilderOfATemplate(t *testing.T) {
 	t.Parallel()
 	id := svc.templateOf(t, "Lease of the mill")
@@ -95,7 +95,7 @@ func TestBuilderOfATemplate(t *testing.T) {
 	require.Len(t, got.Roles, 3)
 	require.Equal(t, []any{"Guarantor", "Tenant", 1}, []any{got.Roles[2].Role, got.Roles[2].WitnessFor, got.Roles[2].RoutingOrder})
 
-	// Who saved in between is not overwritten without a word.
+	// A concurrent save is not overwritten without a confirmation.
 	svc.json(t, http.MethodPatch, "/v1/templates/"+id, object{"message": "Theirs"}, nil)
 	b.button("Initials")
 	b.press(1, 300, 650)
@@ -116,7 +116,7 @@ func inDialog(text string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll("dialog[open] button")].find((x) => x.textContent === %q)`, text)
 }
 
-// people are the recipients of a draft as the service has them.
+// people returns the recipients of a draft from the service.
 type people struct {
 	Signers []struct {
 		ID, Name, Email, Role, WitnessFor string
@@ -165,7 +165,7 @@ func TestBuilderTakesBackRecipients(t *testing.T) {
 	b.until(`document.querySelectorAll(".bfield").length === 1`)
 	b.saved()
 
-	// By keys: both sign at the same time, and one witnesses the other.
+	// By keyboard: both sign at the same time, and one witnesses the other.
 	b.enterOn(`document.querySelector('[aria-label="Grace Hopper: earlier"]')`)
 	b.until(`document.querySelectorAll(".bstepbox").length === 1`)
 	for _, s := range svc.people(t, e.ID).Signers {
@@ -188,7 +188,7 @@ func TestBuilderTakesBackRecipients(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// enterOn gives a control the focus and presses Enter.
+// enterOn focuses a control and presses Enter.
 func (b *tab) enterOn(find string) {
 	b.t.Helper()
 	eval[bool](b, `(`+find+`.focus(), true)`)
@@ -259,7 +259,8 @@ func TestBuilderTakesBackDocuments(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleTemplates: a sender makes a template of a file and of an envelope, edits, uses and archives it, without the API.
+// TestConsoleTemplates: a sender creates a template from a file and from an envelope, edits, uses and archives it,
+// without the API.
 func TestConsoleTemplates(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
@@ -314,7 +315,8 @@ func TestConsoleTemplates(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestContactsAreOffered: the console's builder offers contacts as a name is typed, and a session of an application none.
+// TestContactsAreOffered: the console's builder suggests contacts while a name is typed, but an application's session
+// suggests none.
 func TestContactsAreOffered(t *testing.T) {
 	t.Parallel()
 	svc.json(t, http.MethodPost, "/v1/console/contacts", object{"name": "Quentin Quay", "email": "quentin@example.com"}, nil)
@@ -341,7 +343,7 @@ func TestContactsAreOffered(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestFirstUse: empty lists say what they are for and what to do next.
+// TestFirstUse: empty lists explain their purpose and the next step.
 func TestFirstUse(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)

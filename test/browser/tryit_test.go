@@ -20,14 +20,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tryIt drives the request forms of the API reference as a reader does: by mouse and keyboard.
+// tryIt operates the request forms of the API reference as a reader does: by mouse and keyboard.
 type tryIt struct {
 	*tab
 	downloads string // where the browser saves files
 
 	mu       sync.Mutex
 	statuses map[network.RequestID]int64
-	finished []network.RequestID // requests below /v1, in the order of their ends
+	finished []network.RequestID // requests below /v1, in the order of their completion
 	choosers []cdp.BackendNodeID // inputs whose file chooser opened
 }
 
@@ -43,7 +43,7 @@ const (
 	secretField   = `document.querySelector("[placeholder='XYZ123']")`
 )
 
-// openReference opens the reference, and gets an access token by its form.
+// openReference opens the reference, and gets an access token with its form.
 func openReference(t *testing.T) *tryIt {
 	t.Helper()
 	p := &tryIt{tab: open(t, desktop), downloads: t.TempDir(), statuses: make(map[network.RequestID]int64)}
@@ -78,7 +78,7 @@ func openReference(t *testing.T) *tryIt {
 	return p
 }
 
-// insert inserts text where the focus is, as from the clipboard.
+// insert inserts text at the focus, as from the clipboard.
 func (p *tryIt) insert(text string) {
 	p.t.Helper()
 	call(p.tab, input.InsertText, input.InsertTextParams{Text: text})
@@ -133,7 +133,7 @@ func (p *tryIt) body(v any) {
 	p.replace(requestForm+`?.querySelector(".cm-content")`, string(b))
 }
 
-// file gives a file to a field of a form.
+// file selects a file in a field of a form.
 func (p *tryIt) file(name, path string) {
 	p.t.Helper()
 	p.click(`[...(` + formRow(name) + `?.querySelectorAll("button") ?? [])].find((b) => b.textContent.trim() === "Select File")`)
@@ -150,7 +150,7 @@ func (p *tryIt) file(name, path string) {
 	p.until(formRow(name) + `?.innerText.includes(` + fmt.Sprintf("%q", filepath.Base(path)) + `)`)
 }
 
-// send sends the request of the form, and returns the body of the response, which must have the status and show it.
+// send sends the request of the form, and returns the body of the response, which must have the status and display it.
 func (p *tryIt) send(status int) []byte {
 	p.t.Helper()
 	p.mu.Lock()
@@ -184,7 +184,7 @@ func sendFor[T any](p *tryIt, status int) T {
 	return v
 }
 
-// TestReferenceTriesIt: with the request forms of the reference alone, an envelope is created, sent, signed, sealed,
+// TestReferenceTriesIt: only with the request forms of the reference, an envelope is created, sent, signed, sealed,
 // downloaded and verified. tab.waitUntilStill reports requests to other hosts.
 func TestReferenceTriesIt(t *testing.T) {
 	t.Parallel()

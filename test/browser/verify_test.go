@@ -12,13 +12,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	_ "modernc.org/sqlite" // to change what the service has on record
+	_ "modernc.org/sqlite" // to change the service's record
 
 	"countersign/locales"
 	"countersign/seal/verify"
 )
 
-// annotated adds to a file what a PDF reader adds for a comment: a new annotation and a new version of the page.
+// annotated adds the objects of a comment to a file, as a PDF reader does: a new annotation and a new version of the
+// page.
 func annotated(t *testing.T, file []byte) []byte {
 	t.Helper()
 	starts := regexp.MustCompile(`startxref\s+(\d+)\s+%%EOF`).FindAllSubmatch(file, -1)
@@ -64,7 +65,7 @@ func TestVerify(t *testing.T) {
 	b.see("Grace")
 	b.pictures("verify-valid-entered")
 
-	// What the service has on record counts too.
+	// The service's record counts as well.
 	db, err := sql.Open("sqlite", filepath.Join(svc.data, "countersign.db")+"?_pragma=busy_timeout(10000)")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
@@ -103,7 +104,8 @@ func TestVerify(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestVerifyNamesTheParts: each act has its own name: an approver has not signed, and a host's link went to the host.
+// TestVerifyNamesTheParts: each action has its own name: an approver has not signed, and a host's link was sent to the
+// host.
 func TestVerifyNamesTheParts(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Parts", []object{
@@ -132,7 +134,7 @@ func TestVerifyNamesTheParts(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestVerifyAltered: never green, no signers, and the sealed part can be taken out.
+// TestVerifyAltered: never green, no signers, and the sealed part can be extracted.
 func TestVerifyAltered(t *testing.T) {
 	t.Parallel()
 	_, sealed := svc.signedByAPI(t, "altered@example.com")
@@ -169,7 +171,7 @@ func TestVerifyForeign(t *testing.T) {
 	p.waitUntilStill()
 }
 
-// TestVerifyInEveryLanguage: each language has words for everything, and no page is wider than a telephone.
+// TestVerifyInEveryLanguage: each language has all texts, and no page is wider than a phone.
 func TestVerifyInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	_, sealed := svc.signedByAPI(t, "languages@example.com")

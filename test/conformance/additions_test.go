@@ -11,7 +11,7 @@ import (
 	"countersign/test/kit"
 )
 
-// checkDrafts edits a draft in every way, and takes it away again.
+// checkDrafts edits a draft in every way, and deletes it.
 func checkDrafts(t *testing.T, s *target) {
 	t.Helper()
 	c := s.app()
@@ -89,7 +89,7 @@ func checkAttachments(t *testing.T, s *target) {
 	c.post(t, envelope+"/copies", object{"email": "ada@example.com"}).want(t, 202)
 }
 
-// checkTemplates makes a template, changes it, sends an envelope of it and archives it.
+// checkTemplates creates a template, changes it, sends an envelope created from it and archives it.
 func checkTemplates(t *testing.T, s *target) {
 	t.Helper()
 	c := s.app()

@@ -11,7 +11,7 @@ import (
 	"countersign/test/kit"
 )
 
-// checkBranding gives the tenant a look, which its signers see, and takes it back.
+// checkBranding sets the branding of the tenant, which its signers see, and resets it.
 func checkBranding(t *testing.T, s *target) {
 	c, nobody := s.app(), &client{s: s}
 	at := "/v1/tenants/" + s.tenant + "/branding"
@@ -23,7 +23,7 @@ func checkBranding(t *testing.T, s *target) {
 	_, tokens := s.sent(t, s.contract())
 	require.Equal(t, "#7a1f3d", nobody.get(t, "/v1/signing/"+tokens[0]).want(t, 200).body["branding"].(object)["primaryColor"])
 	require.Equal(t, "image/png", nobody.get(t, "/v1/signing/"+tokens[0]+"/logo").want(t, 200).header.Get("Content-Type"))
-	if s.InboxURL != "" && s.sinkHost == "127.0.0.1" { // otherwise the sealed file may be attached instead of linked to
+	if s.InboxURL != "" && s.sinkHost == "127.0.0.1" { // otherwise the email may contain the sealed file instead of a link
 		to := "branding-" + uuid.NewString() + "@example.com"
 		data := s.contract()
 		data["signers"] = []object{{"name": "Pia", "email": to, "authMethod": "none"}}

@@ -15,7 +15,7 @@ import (
 	"countersign/clients/go/api"
 )
 
-// reader is how the Go client reads the answer to an operation.
+// reader is the function with which the Go client parses an operation's response.
 type reader func(*http.Response) (any, error)
 
 func reads[T any](parse func(*http.Response) (T, error)) reader {
@@ -182,11 +182,11 @@ func requireSaid(t *testing.T, operation string, body []byte) {
 	require.NoError(t, json.Unmarshal(body, &sent))
 	require.NoError(t, json.Unmarshal(again, &said))
 	for _, name := range lost(operation, sent, said) {
-		require.Equal(t, "createSigningSession.theme.other: true became <nil>", name, "what the Go client's types cannot say") // nobody can: the service ignores it
+		require.Equal(t, "createSigningSession.theme.other: true became <nil>", name, "what the Go client's types cannot say") // no type can: the service ignores the member
 	}
 }
 
-// requireRead reads an answer as the Go client does, and wants nothing of it to be lost.
+// requireRead parses a response as the Go client does, and requires that no part of it is lost.
 func requireRead(t *testing.T, operation string, a *answer) {
 	t.Helper()
 	require.Contains(t, readers, operation, "the table has all operations of the Go client: add it")
@@ -195,7 +195,7 @@ func requireRead(t *testing.T, operation string, a *answer) {
 	parsed, err := readers[operation](&res)
 	require.NoError(t, err, "%s: %s", operation, a.raw)
 	if !json.Valid(a.raw) {
-		return // a file, or nothing
+		return // a file, or an empty body
 	}
 	body := reflect.ValueOf(parsed).Elem().FieldByName(fmt.Sprintf("JSON%d", a.status))
 	require.True(t, body.IsValid() && !body.IsNil(), "%s: the Go client has no type for its answer %d", operation, a.status)
@@ -210,7 +210,7 @@ func requireRead(t *testing.T, operation string, a *answer) {
 // lost returns the members of a response that are missing after decoding.
 func lost(at string, said, read any) (names []string) {
 	switch said := said.(type) {
-	case nil: // absent and null are one in Go
+	case nil: // absent and null are the same in Go
 	case map[string]any:
 		members, _ := read.(map[string]any)
 		for name, v := range said {
@@ -232,7 +232,7 @@ func lost(at string, said, read any) (names []string) {
 	return names
 }
 
-// sameTime reports whether two texts are the same time, written in two ways.
+// sameTime reports whether two texts are different notations of the same time.
 func sameTime(a, b any) bool {
 	x, _ := a.(string)
 	y, _ := b.(string)

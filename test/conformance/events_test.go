@@ -59,7 +59,7 @@ func checkEvents(t *testing.T, s *target) {
 	require.Contains(t, got.String(), id)
 	s.check(t, &answer{request: req, response: res, raw: []byte(got.String())}, false)
 
-	// The Go client reads the same pages, and the stream.
+	// The Go client returns the same pages, and the stream.
 	names = nil
 	for ev, err := range s.api.ReadEvents(t.Context(), countersign.EventOptions{}) {
 		require.NoError(t, err)

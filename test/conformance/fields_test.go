@@ -11,8 +11,8 @@ import (
 	"countersign/test/kit"
 )
 
-// checkFields takes an envelope with every type of field, named, prefilled, with rules and
-// conditions, at places and at texts, from its draft to the values that its owner reads.
+// checkFields tests an envelope with every type of field, named, prefilled, with rules and conditions, at coordinates
+// and at anchors, from its draft to the values that its owner reads.
 func checkFields(t *testing.T, s *target) {
 	t.Helper()
 	c, nobody := s.app(), &client{s: s}

@@ -36,7 +36,7 @@ func TestInterface(t *testing.T) {
 			"documents": checkDocuments, "portal": checkPortal, "webhooks": checkWebhooks, "events": checkEvents, "drafts": checkDrafts, "templates": checkTemplates, "bulk": checkBulkSends, "branding": checkBranding, "corrections": checkCorrections, "attachments": checkAttachments, "fields": checkFields, "console": checkConsole, "embedded": checkEmbedded, "idempotency": checkIdempotency,
 			"errors": checkErrorShapes, "verify": checkVerification, "pages": checkPages,
 		} {
-			t.Run(name, func(t *testing.T) { test(t, s) }) // one after the other: a small deployment serves it too
+			t.Run(name, func(t *testing.T) { test(t, s) }) // sequential, so that a small deployment also passes
 		}
 		if missing := s.complete(); s.InboxURL == "" || s.sinkHost == "" {
 			t.Logf("not asked without INBOX_URL and SINK_HOST: %q", missing)
@@ -46,7 +46,7 @@ func TestInterface(t *testing.T) {
 	})
 }
 
-// contract is an envelope with one signer, who needs no code, and one field.
+// contract returns an envelope with one signer, who needs no code, and one field.
 func (s *target) contract() object {
 	return object{
 		"tenantId": s.tenant, "subject": "Conformance", "expiresInDays": 5,
@@ -62,7 +62,7 @@ func (s *target) create(t *testing.T, data object) *answer {
 	return s.app().multipart(t, "/v1/envelopes", map[string]string{"data": string(b)}, kit.OnePage()).want(t, 201)
 }
 
-// sent makes and sends an envelope; it returns the signers' tokens.
+// sent creates and sends an envelope, and returns the signers' tokens.
 func (s *target) sent(t *testing.T, data object) (*answer, []string) {
 	t.Helper()
 	e := s.create(t, data)
@@ -76,7 +76,7 @@ func (s *target) sent(t *testing.T, data object) (*answer, []string) {
 	return e, tokens
 }
 
-// signs lets one signer fill the text fields that are theirs, and returns the hash of the finished page.
+// signs fills the text fields of a signer and signs, and returns the hash of the finished page.
 func (s *target) signs(t *testing.T, token string) (finished string) {
 	t.Helper()
 	nobody, at := &client{s: s}, "/v1/signing/"+token
@@ -538,8 +538,8 @@ func checkPasskeys(t *testing.T, s *target, viewer *client, email, password stri
 	viewer.post(t, at+"/"+uuid.NewString()+"/remove", object{"password": password}).refused(t, 404, "not_found")
 }
 
-// checkAdministration does what an administrator does to users and to the app. The app's secret is replaced
-// only where the suite has started the service: a deployment keeps the one that the suite was given.
+// checkAdministration performs an administrator's operations on users and the app. The app's secret is replaced only
+// if the suite has started the service: a deployment keeps the secret in the suite's configuration.
 func checkAdministration(t *testing.T, s *target, c *client, user, email string) {
 	t.Helper()
 	const at = "/v1/console"
@@ -560,7 +560,8 @@ func checkAdministration(t *testing.T, s *target, c *client, user, email string)
 	admin.post(t, at+"/client-secrets/"+before+"/end", object{"password": password}).want(t, 204)
 }
 
-// checkNotifications sends an envelope as a console user, who is told that it was declined, and follows the link that ends such mails.
+// checkNotifications sends an envelope as a console user, who is notified that it was declined, and follows the link
+// that ends such emails.
 func checkNotifications(t *testing.T, s *target, user *client, email string) {
 	t.Helper()
 	const at = "/v1/console/me/notifications"
@@ -582,8 +583,7 @@ func checkNotifications(t *testing.T, s *target, user *client, email string) {
 	require.Equal(t, "never", user.get(t, at).want(t, 200).str("frequency"))
 }
 
-// checkAccount does all that console users do with their own account, and returns
-// the password that it has in the end.
+// checkAccount performs all operations of console users on their own account, and returns its final password.
 func checkAccount(t *testing.T, s *target, app, user *client, email, password string) (fresh string) {
 	t.Helper()
 	const at = "/v1/console"
@@ -634,7 +634,7 @@ func checkEmbedded(t *testing.T, s *target) {
 	checkBuilder(t, s)
 }
 
-// checkBuilder prepares a draft as the page of a builder session does.
+// checkBuilder prepares a draft like the page of a builder session.
 func checkBuilder(t *testing.T, s *target) {
 	t.Helper()
 	c, nobody := s.app(), &client{s: s}
@@ -676,7 +676,7 @@ func checkVerification(t *testing.T, s *target) {
 	nobody.send(t, http.MethodPost, "/v1/verify", "text/plain", []byte("x")).want(t, 400)
 }
 
-// showsPages gets the first page of a document as a picture and as text, and its lines where fields are placed.
+// showsPages gets the first page of a document as a picture and as text, and its lines if fields are placed.
 func showsPages(t *testing.T, c *client, document string) {
 	t.Helper()
 	picture := c.get(t, document+"/pages/1").want(t, 200)
@@ -706,7 +706,7 @@ type mail struct {
 	Links []string `json:"links"`
 }
 
-// mails are those to an address, newest first.
+// mails returns the emails to an address, newest first.
 func (s *target) mails(t *testing.T, to string) []mail {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.InboxURL+"/api/messages?to="+url.QueryEscape(to), nil)

@@ -3,8 +3,8 @@
 //
 //	BASE_URL=https://sign.example.com CLIENT_ID=… CLIENT_SECRET=… go test -count=1 ./test/conformance
 //
-// The app should be on the pro or enterprise plan. INBOX_URL, the address of the development inbox, adds the checks of
-// emails; SINK_HOST, a name under which the service reaches this machine, adds those of webhooks.
+// The app should be on the pro or enterprise plan. INBOX_URL, the address of the development inbox, adds the email
+// checks. SINK_HOST, a name under which the service reaches this machine, adds the webhook checks.
 package conformance_test
 
 import (
@@ -46,9 +46,9 @@ type target struct {
 	BaseURL      string `json:"baseUrl"`
 	ClientID     string `json:"clientId"`
 	ClientSecret string `json:"clientSecret"`
-	InboxURL     string `json:"inboxUrl"` // "": none
-	sinkHost     string // "": none
-	tenant       string // of this run only
+	InboxURL     string `json:"inboxUrl"` // "": no inbox
+	sinkHost     string // "": no sink
+	tenant       string // for this run only
 	doc          *openapi3.T
 	router       routers.Router
 	answers      *contractcheck.Answers
@@ -56,8 +56,8 @@ type target struct {
 	api          *countersign.Client // of the app
 
 	mu     sync.Mutex
-	seen   map[string]map[int]bool // the statuses that each operation answered
-	byApps map[string]bool         // the operations that the Go client had done
+	seen   map[string]map[int]bool // the statuses of the responses, by operation
+	byApps map[string]bool         // the operations that the Go client called
 }
 
 // targets runs the suite against the service that the environment names, or
@@ -90,7 +90,7 @@ func targets(t *testing.T, suite func(*testing.T, *target)) {
 	}
 }
 
-// dev starts the built program. Every sealed document is too large to be mailed.
+// dev starts the built program. Every sealed document is too large for an email.
 func dev(t *testing.T, env []string) *target {
 	t.Helper()
 	program, err := filepath.Abs(cmp.Or(os.Getenv("COUNTERSIGN_TEST_PROGRAM"), "../../bin/countersign"))
@@ -234,7 +234,7 @@ func (c *client) send(t *testing.T, method, path, contentType string, body []byt
 
 type answerKey struct{}
 
-// recorder keeps each answer for the request's sender, who finds it where the request's context says.
+// recorder stores each response for the request's sender, in the request's context.
 type recorder struct{}
 
 // RoundTrip implements http.RoundTripper.
@@ -253,8 +253,8 @@ func (recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// check holds an answer against the contract that the service serves. The Go client's types have to
-// read all of what an app was answered.
+// check validates a response against the contract that the service publishes. The types of the Go client must
+// represent every response to an app completely.
 func (s *target) check(t *testing.T, a *answer, byApp bool) {
 	t.Helper()
 	req, res, body := a.request, a.response, a.raw
@@ -262,7 +262,7 @@ func (s *target) check(t *testing.T, a *answer, byApp bool) {
 	known.URL, known.Host, known.Body = &url.URL{Path: req.URL.Path, RawQuery: req.URL.RawQuery}, "", http.NoBody
 	route, _, err := s.router.FindRoute(known)
 	if err != nil {
-		return // pages, and what does not exist
+		return // pages, and unknown paths
 	}
 	s.mu.Lock()
 	name := req.Method + " " + route.Path
@@ -286,7 +286,7 @@ func (s *target) check(t *testing.T, a *answer, byApp bool) {
 // complete returns the operations of the contract that have not returned a successful response.
 func (s *target) complete() (missing []string) {
 	for path, item := range s.doc.Paths.Map() {
-		if strings.HasPrefix(path, "/v1/console/provider/") || strings.HasPrefix(path, "/v1/console/passkeys") { // they need a person elsewhere: see checkProvider and checkPasskeys
+		if strings.HasPrefix(path, "/v1/console/provider/") || strings.HasPrefix(path, "/v1/console/passkeys") { // these require a user elsewhere: see checkProvider and checkPasskeys
 			continue
 		}
 		if strings.HasSuffix(path, "/restart") { // it needs a lost workflow: api's TestRestartWorkflow_QueuesOnce
@@ -295,7 +295,7 @@ func (s *target) complete() (missing []string) {
 		for method, op := range item.Operations() {
 			for status := range op.Responses.Map() {
 				code, err := strconv.Atoi(status)
-				done := err == nil && code < 300 && code != http.StatusPartialContent // a part of what 200 gives: api's TestDownload_RangesAndConditions
+				done := err == nil && code < 300 && code != http.StatusPartialContent // a part of a 200 response: see TestDownload_RangesAndConditions in api
 				if done && !s.seen[method+" "+path][code] {
 					missing = append(missing, method+" "+path+" "+status)
 				}

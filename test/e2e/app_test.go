@@ -29,7 +29,7 @@ func (s *service) app(t *testing.T) *app {
 	return &app{c}
 }
 
-// observer checks what every answer has, and remembers the access tokens.
+// observer checks the common parts of all responses, and records the access tokens.
 type observer struct {
 	t *testing.T
 	s *service
@@ -43,7 +43,7 @@ func (o *observer) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	for _, name := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
 		if res.StatusCode == http.StatusServiceUnavailable {
-			break // the database did not say what is left
+			break // the database did not return the remaining quota
 		}
 		assert.NotEmpty(o.t, res.Header.Get(name), "%s of %s %s", name, req.Method, req.URL.Path)
 	}
@@ -65,7 +65,7 @@ func (o *observer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// agreement is an envelope for one person, who needs no code and fills one field.
+// agreement returns an envelope for one signer, who needs no code and fills one field.
 func agreement(name, email string) countersign.EnvelopeRequest {
 	return countersign.EnvelopeRequest{
 		TenantID: "acme", Subject: countersign.Ptr("Contract"), Signers: []countersign.SignerRequest{person(name, email)},
@@ -73,12 +73,12 @@ func agreement(name, email string) countersign.EnvelopeRequest {
 	}
 }
 
-// person is a signer who needs no code.
+// person returns a signer who needs no code.
 func person(name, email string) countersign.SignerRequest {
 	return countersign.SignerRequest{Name: name, Email: email, AuthMethod: countersign.Ptr(api.SignerRequestAuthMethodNone)}
 }
 
-// draft makes an envelope of a document.
+// draft creates an envelope from a document.
 func (a *app) draft(t *testing.T, in countersign.EnvelopeRequest, pdf []byte) *countersign.Envelope {
 	t.Helper()
 	e, err := a.Create(t.Context(), in)
@@ -88,7 +88,7 @@ func (a *app) draft(t *testing.T, in countersign.EnvelopeRequest, pdf []byte) *c
 	return a.envelope(t, e.ID)
 }
 
-// send makes an envelope of one page and sends it.
+// send creates an envelope of one page and sends it.
 func (a *app) send(t *testing.T, in countersign.EnvelopeRequest) uuid.UUID {
 	t.Helper()
 	e := a.draft(t, in, kit.OnePage())

@@ -18,8 +18,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestBadInput: every refusal that the interface names for these endpoints, with
-// the one error body, and nothing half done.
+// TestBadInput: every error of the contract for these endpoints, with the common error body and without partial
+// effects.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	s, _ := dev(t, t.TempDir(), "COUNTERSIGN_RATE_LIMIT=100000")
@@ -33,7 +33,7 @@ func TestBadInput(t *testing.T) {
 	t.Run("webhooks", func(t *testing.T) { t.Parallel(); badWebhooks(t, c) })
 }
 
-// refused wants a status and the code of the error.
+// refused requires a status and an error code.
 func (c *client) refused(t *testing.T, status int, code, method, path string, body any) object {
 	t.Helper()
 	out := c.call(t, status, method, path, body)
@@ -119,11 +119,11 @@ func badCreates(t *testing.T, c *client) {
 	}
 }
 
-// list0 is the first object of a list made by a test.
+// list0 returns the first object of a list created by a test.
 func (o object) list0(name string) object { return o[name].([]object)[0] }
 
 func badFiles(t *testing.T, c *client) {
-	// The other two ways to create: flat form fields, and JSON with the file afterwards.
+	// The other two ways to create an envelope: flat form fields, and JSON followed by the file.
 	flat := c.multipart(t, http.StatusCreated, "/v1/envelopes", map[string]string{
 		"tenantId": "files", "subject": "Flat", "expiresInDays": "null", "signers": `[{"name":"A","email":"a@example.com"}]`,
 		"fields": `[{"signerId":"0","type":"text","page":1,"x":1,"y":1,"w":10,"h":10}]`,
@@ -239,7 +239,7 @@ func badStates(t *testing.T, s *service, c *client) {
 	signer.refused(t, 401, "signing_link_closed", http.MethodPost, "/v1/signing/"+token+"/sign", object{"fields": []object{}})
 }
 
-// otherApps: what belongs to another app is not found, on every route.
+// otherApps checks that objects of another app are not found, on every route.
 func otherApps(t *testing.T, s *service, c *client) {
 	e, _ := sentTo(t, s, c, "others@example.com", nil)
 	hook := c.call(t, http.StatusCreated, http.MethodPost, "/v1/webhooks", object{"url": "https://example.com/x", "events": []string{"envelope.sent"}})

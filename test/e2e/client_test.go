@@ -18,7 +18,7 @@ import (
 	"countersign/test/kit"
 )
 
-// object is a JSON object as a client without our types sees it.
+// object is a JSON object for a client without our types.
 type object map[string]any
 
 func (o object) str(name string) string { s, _ := o[name].(string); return s }
@@ -74,7 +74,7 @@ func (c *client) do(t *testing.T, method, path, contentType string, body io.Read
 	return res.StatusCode, b
 }
 
-// call sends JSON and wants a status; the answer is decoded if it is an object.
+// call sends JSON and requires a status. It decodes the response if it is an object.
 func (c *client) call(t *testing.T, want int, method, path string, body any) object {
 	t.Helper()
 	var r io.Reader
@@ -100,7 +100,7 @@ func (c *client) call(t *testing.T, want int, method, path string, body any) obj
 	return out
 }
 
-// create makes an envelope by multipart with a data part.
+// create creates an envelope by multipart with a data part.
 func (c *client) create(t *testing.T, want int, data object, pdf []byte) object {
 	t.Helper()
 	b, err := json.Marshal(data)
@@ -131,14 +131,14 @@ func (c *client) multipart(t *testing.T, want int, path string, text map[string]
 	return out
 }
 
-// message is what the inbox shows.
+// message is an email in the inbox.
 type message struct {
 	Kind, Subject, Text, HTML string
 	To, Links                 []string
 	Attachments               []struct{ Name, URL string }
 }
 
-// messages are those to a recipient, newest first.
+// messages returns the emails to a recipient, newest first.
 func (s *service) messages(t *testing.T, to string) []message {
 	t.Helper()
 	c := &http.Client{}
@@ -192,7 +192,7 @@ func (s *service) code(t *testing.T, to string) string {
 	return sixDigits.FindString(m.Text)
 }
 
-// sign goes the whole way of a signer who holds the link.
+// sign performs all steps of a signer with a link.
 func (s *service) sign(t *testing.T, token, codeTo string) object {
 	t.Helper()
 	c := &client{base: s.BaseURL}

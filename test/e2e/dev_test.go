@@ -15,7 +15,7 @@ import (
 	"countersign/clients/go/api"
 )
 
-// TestDevSurvivesARestart: envelopes from before Ctrl-C are there after a restart, and continue.
+// TestDevSurvivesARestart: envelopes from before Ctrl-C continue after a restart.
 func TestDevSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -83,8 +83,7 @@ func TestDevSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestTwoSideBySide: every port but the API's is free unless set, and a
-// directory belongs to one service at a time.
+// TestTwoSideBySide: every port except the API's is free unless set, and a directory belongs to one service at a time.
 func TestTwoSideBySide(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -43,7 +43,7 @@ func doctor(t *testing.T, env []string, flags ...string) (map[string]finding, er
 	return by, failed
 }
 
-// TestDoctor: a service that is well, and then one part after the other broken.
+// TestDoctor: a healthy service, and then one broken part after the other.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	s := production(t)
@@ -128,7 +128,7 @@ func expiredCertificate(t *testing.T) []string {
 	return []string{"COUNTERSIGN_SEAL_KEY=" + key, "COUNTERSIGN_SEAL_CERT=" + cert}
 }
 
-// bareNamespace is one without Countersign's search attributes.
+// bareNamespace creates a namespace without Countersign's search attributes.
 func bareNamespace(t *testing.T) string {
 	t.Helper()
 	opts := kit.Temporal(t)

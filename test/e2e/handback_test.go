@@ -35,7 +35,7 @@ func TestASealUnderWayIsHandedBack(t *testing.T) {
 			httputil.NewSingleHostReverseProxy(tsa).ServeHTTP(w, r)
 			return
 		}
-		_, _ = io.Copy(io.Discard, r.Body) // so that it is seen when the asker goes
+		_, _ = io.Copy(io.Discard, r.Body) // so that the client's disconnection is noticed
 		asked <- struct{}{}
 		<-r.Context().Done()
 	}))

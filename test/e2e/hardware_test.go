@@ -61,7 +61,7 @@ func TestHardwareKey(t *testing.T) {
 	assert.NotContains(t, by["seal_key"].Detail, "4321")
 }
 
-// makeKey makes a key pair on the token, and a certificate for it.
+// makeKey creates a key pair on the token, and a certificate for it.
 func makeKey(t *testing.T, module, cert string) {
 	t.Helper()
 	token, err := crypto11.Configure(&crypto11.Config{Path: module, TokenLabel: "The seal", Pin: "1234"})

@@ -31,12 +31,13 @@ import (
 )
 
 const (
-	hostileRequests = 500       // at the same time
+	hostileRequests = 500       // concurrent
 	hostileMemory   = 400 << 20 // bytes that the process may reach
 )
 
-// TestHostileBodies: 500 hostile bodies at the same time, on any route and with any credential, keep the API's process below
-// 400 MB. All bodies of a round arrive up to their last byte before any of them ends, so that the process holds all of them.
+// TestHostileBodies: 500 concurrent hostile bodies, on any route and with any credential, keep the API's process below
+// 400 MB. All bodies of a round arrive up to their last byte before any of them ends, so that the process holds all of
+// them.
 func TestHostileBodies(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -76,7 +77,7 @@ func TestHostileBodies(t *testing.T) {
 	ready(t, s.BaseURL)
 }
 
-// hostile is one request.
+// hostile is a hostile request.
 type hostile struct {
 	method, path, contentType, credential string
 	body                                  func() (io.Reader, int64)
@@ -87,9 +88,9 @@ type attack struct {
 	client   *http.Client
 	app      string // token of the app
 	envelope string // its id; its signer's link is signing
-	signing  string // path of a signer with one picture
-	few      string // path of another one, whose envelope nothing else concerns
-	many     string // path of a signer with many pictures, whose fields are
+	signing  string // path of a signer with one picture field
+	few      string // path of another one, whose envelope has no other requests
+	many     string // path of a signer with many picture fields
 	fields   []string
 }
 
@@ -118,8 +119,8 @@ func (a *attack) prepare(t *testing.T) {
 	_, a.many, a.fields = envelope(12)
 }
 
-// operations returns for each route of the contract the bodies that it takes in each hostile shape, with its credential and
-// without one.
+// operations returns, for each route of the contract, the bodies that it accepts in each hostile shape, with its
+// credential and without one.
 func (a *attack) operations(t *testing.T) (all [][]hostile) {
 	t.Helper()
 	c := &client{base: a.s.BaseURL}
@@ -232,8 +233,8 @@ func (a *attack) largest(t *testing.T) map[string][]hostile {
 	}
 }
 
-// round sends requests at the same time, each with its last byte when all others have arrived but for theirs. It returns how
-// many were answered with which status; 0 is a connection that was closed.
+// round sends requests concurrently, and sends their last bytes once all other bytes have arrived. It returns the
+// number of responses by status; 0 is a closed connection.
 func (a *attack) round(t *testing.T, requests []hostile) map[int]int {
 	t.Helper()
 	var waiting sync.WaitGroup
@@ -257,7 +258,7 @@ func (a *attack) round(t *testing.T, requests []hostile) map[int]int {
 	}
 	select {
 	case <-all:
-	case <-time.After(20 * time.Second): // some are still being read, and hold their memory
+	case <-time.After(20 * time.Second): // some are still being received, and hold their memory
 	}
 	close(release)
 	done.Wait()
@@ -279,7 +280,7 @@ func (a *attack) send(ctx context.Context, h hostile, arrived func(), release <-
 	if err != nil {
 		return 0
 	}
-	defer func() { _ = res.Body.Close() }() // it is read as far as it goes
+	defer func() { _ = res.Body.Close() }() // it is read as far as possible
 	_, _ = io.Copy(io.Discard, res.Body)
 	return res.StatusCode
 }
@@ -326,7 +327,7 @@ func (a *attack) resetPeak(t *testing.T) {
 	require.NoError(t, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", a.s.api.cmd.Process.Pid), []byte("5"), 0o600)) // proc(5)
 }
 
-// time prints what refusing a hostile body costs of the processors.
+// time prints the processor time for rejecting a hostile body.
 func (a *attack) time(t *testing.T) {
 	t.Helper()
 	ticks := func() int {
@@ -447,7 +448,7 @@ func shapesOf(kind string) []func() (io.Reader, int64) {
 	return []func() (io.Reader, int64){repeated("%PDF-1.7\n", "x", "", 1<<20), repeated("a", ",a", "\r\n", 1<<20)}
 }
 
-// blank is a picture that compresses well: black, with 8 or 16 bits a sample.
+// blank returns a picture that compresses well: black, with 8 or 16 bits per sample.
 func blank(t *testing.T, w, h int, wide bool) []byte {
 	t.Helper()
 	var img image.Image = image.NewGray(image.Rect(0, 0, w, h))

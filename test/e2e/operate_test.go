@@ -44,7 +44,7 @@ func show(t *testing.T, url string, want int) string {
 	return string(b)
 }
 
-// shows waits until a page says all of it.
+// shows waits until a page contains all texts.
 func shows(t *testing.T, url string, want ...string) {
 	t.Helper()
 	missing := ""
@@ -61,7 +61,7 @@ func shows(t *testing.T, url string, want ...string) {
 	}
 }
 
-// checkMetrics looks at what the processes have counted after the main job.
+// checkMetrics checks the metrics of the processes after the main job.
 func checkMetrics(t *testing.T, s *service) {
 	t.Helper()
 	api, worker := s.api.operators(t), s.worker.operators(t)
@@ -116,8 +116,7 @@ func checkAudit(t *testing.T, s *service) {
 	assert.Contains(t, out, "has no file")
 }
 
-// checkEncryption looks at the files that lie in the store, and replaces the
-// master key while the service runs on.
+// checkEncryption checks the files in the store, and replaces the master key while the service is running.
 func checkEncryption(t *testing.T, s *service) {
 	t.Helper()
 	dir := strings.TrimPrefix(s.setting("COUNTERSIGN_BLOB_URL"), "file://")

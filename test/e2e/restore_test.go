@@ -81,7 +81,7 @@ func TestRestore(t *testing.T) {
 	eventually(t, "nothing is unfinished", func() bool { return s.reconcile(t, "--dry-run") == reconcile.Count{} })
 }
 
-// setting is a setting of the service's processes; the last one counts.
+// setting is a setting of the service's processes; the last one takes effect.
 func (s *service) setting(name string) (value string) {
 	for _, v := range s.env {
 		if rest, ok := strings.CutPrefix(v, name+"="); ok {
@@ -103,7 +103,7 @@ func (s *service) reconcile(t *testing.T, flags ...string) reconcile.Count {
 	return reconcile.Count{Unfinished: open.Unfinished + closings.Unfinished, Missing: open.Missing + closings.Missing}
 }
 
-// postgresTool finds a program that Debian keeps out of $PATH.
+// postgresTool finds a program that Debian does not include in $PATH.
 func postgresTool(t *testing.T, name string) string {
 	t.Helper()
 	if path, err := exec.LookPath(name); err == nil {

@@ -1,5 +1,5 @@
-// Package e2e drives the built program as its users do: an application over
-// HTTP, signers through their mails, an operator with the commands.
+// Package e2e drives the built program as its users do: an application over HTTP, signers through their emails, an
+// operator with the commands.
 package e2e_test
 
 import (
@@ -27,7 +27,7 @@ import (
 	"countersign/test/kit"
 )
 
-// service is a running Countersign, seen from outside.
+// service is a running Countersign, as its clients see it.
 type service struct {
 	BaseURL      string `json:"baseUrl"`
 	ClientID     string `json:"clientId"`
@@ -37,7 +37,7 @@ type service struct {
 
 	dataDir string
 
-	tokens []string // access tokens that were given out
+	tokens []string // issued access tokens
 
 	// Of a service in separate processes.
 	env         []string
@@ -131,7 +131,7 @@ func eventually(t *testing.T, what string, check func() bool) {
 	require.Eventually(t, check, patience, 50*time.Millisecond, what)
 }
 
-// dev runs everything in one process on SQLite.
+// dev runs all parts in one process on SQLite.
 func dev(t *testing.T, dir string, env ...string) (*service, *process) {
 	t.Helper()
 	p := start(t, env, "dev", "--listen", "127.0.0.1:0", "--data-dir", dir)
@@ -177,7 +177,7 @@ func production(t *testing.T, settings ...string) *service {
 	page := httptest.NewServer(box.Handler())
 	t.Cleanup(page.Close)
 
-	// dev makes the keys of a data directory; production is given such files.
+	// dev creates the keys of a data directory. In production, the operator provides such files.
 	made, err := run(t, nil, "app", "create", "--data-dir", filepath.Join(dir, "keys"), "--name", "unused", "--plan", "free", "--json")
 	require.NoError(t, err, made)
 	keys := filepath.Join(dir, "keys", "keys")
@@ -205,7 +205,7 @@ func production(t *testing.T, settings ...string) *service {
 	return s
 }
 
-// newApp makes the app that s acts as.
+// newApp creates the app of s.
 func (s *service) newApp(t *testing.T, env []string, plan string, args ...string) {
 	t.Helper()
 	out, err := run(t, env, append([]string{"app", "create", "--name", "Acme", "--plan", plan, "--json"}, args...)...)

@@ -21,13 +21,13 @@ import (
 	"countersign/test/kit"
 )
 
-// TestGracefulShutdown: a process that is stopped accepts nothing new, and finishes what it has begun.
+// TestGracefulShutdown: a stopping process accepts no new work, and finishes its current work.
 func TestGracefulShutdown(t *testing.T) {
 	t.Parallel()
 	s := production(t)
 	c := s.app(t)
 
-	// A worker with a delivery under way.
+	// A worker during a delivery.
 	var attempts atomic.Int32
 	posted, release := make(chan struct{}, 10), make(chan struct{})
 	endpoint := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -37,7 +37,8 @@ func TestGracefulShutdown(t *testing.T) {
 	}))
 	t.Cleanup(endpoint.Close)
 	c.subscribe(t, endpoint.URL, "", api.WebhookEventNameEnvelopeCreated)
-	// Without an upload, which may take longer on a busy machine than an endpoint may: the attempt would fail.
+	// Without an upload, which on a busy machine may exceed the time limit of an endpoint, so that the attempt would
+	// fail.
 	_, err := c.Create(t.Context(), agreement("Ada Lovelace", "ada@example.com"))
 	require.NoError(t, err)
 	within(t, "a delivery", posted)
@@ -53,7 +54,7 @@ func TestGracefulShutdown(t *testing.T) {
 	})
 	assert.EqualValues(t, 1, attempts.Load(), "it was not begun again")
 
-	// An API with a request under way.
+	// An API during a request.
 	body, contentType := envelopeForm(t)
 	pipe, rest := io.Pipe()
 	begun := make(chan struct{})
@@ -89,7 +90,7 @@ func TestGracefulShutdown(t *testing.T) {
 	assert.True(t, s.api.cmd.ProcessState.Success(), "%s", s.api.out)
 }
 
-// within waits for what comes from a channel.
+// within waits for a value from a channel.
 func within[T any](t *testing.T, what string, from <-chan T) (got T) {
 	t.Helper()
 	select {
@@ -100,7 +101,7 @@ func within[T any](t *testing.T, what string, from <-chan T) (got T) {
 	return got
 }
 
-// envelopeForm is the body of a request that makes an envelope.
+// envelopeForm returns the body of a request that creates an envelope.
 func envelopeForm(t *testing.T) (body []byte, contentType string) {
 	t.Helper()
 	var b bytes.Buffer

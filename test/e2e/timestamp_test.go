@@ -16,8 +16,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestTimestamps: a document that was sealed while the time-stamping service was
-// down has its time-stamp as soon as that is back, and another one when it is due.
+// TestTimestamps: a document sealed while the time-stamping service was down gets its time-stamp once that is back,
+// and another one when it is due.
 func TestTimestamps(t *testing.T) {
 	t.Parallel()
 	tsa := kit.NewTSA(t)

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// collector takes traces as an OpenTelemetry collector does.
+// collector receives traces like an OpenTelemetry collector.
 type collector struct {
 	mu     sync.Mutex
 	spans  []*tracepb.Span
@@ -53,8 +53,7 @@ func (c *collector) settings() []string {
 	return []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.server.URL, "OTEL_BSP_SCHEDULE_DELAY=100", "COUNTERSIGN_LOG_LEVEL=debug"}
 }
 
-// trace finds a trace that holds spans of all names, and checks that each but
-// the first has its parent there.
+// trace finds a trace with spans of all names, and checks that the parent of each except the first is in it.
 func (c *collector) trace(names ...string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,8 +84,7 @@ next:
 	return false
 }
 
-// checkTraces: each step of an envelope is one trace, from the request to what
-// came of it.
+// checkTraces: each step of an envelope is one trace, from the request to its effects.
 func checkTraces(t *testing.T, c *collector) {
 	t.Helper()
 	for _, names := range [][]string{
@@ -100,8 +98,7 @@ func checkTraces(t *testing.T, c *collector) {
 	}
 }
 
-// checkRedaction looks for everything that is nobody else's business in the logs
-// and traces of the main job, at the most talkative level.
+// checkRedaction searches the logs and traces of the main job, at the most verbose level, for confidential data.
 func checkRedaction(t *testing.T, s *service, c *collector) {
 	t.Helper()
 	secret := []string{
@@ -130,7 +127,7 @@ func checkRedaction(t *testing.T, s *service, c *collector) {
 	for where, text := range map[string]string{"log of the API": s.api.out.String(), "log of the worker": s.worker.out.String(), "traces": c.text.String()} {
 		require.NotEmpty(t, text)
 		for _, v := range secret {
-			if strings.Contains(text, v) { // the text itself is too long to be shown
+			if strings.Contains(text, v) { // the text itself is too long to print
 				t.Errorf("%s: %s", where, v)
 			}
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKillWhileArchiving kills the process that moves an envelope to an archive, or back, at each step. The envelope
-// always has all of its events in one place, and leftovers are swept.
+// TestKillWhileArchiving kills the process that archives or restores an envelope at each step. The envelope always has
+// all of its events in one place, and the cleanup removes leftovers.
 func TestKillWhileArchiving(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {

@@ -20,7 +20,7 @@ import (
 	"countersign/workflows"
 )
 
-// rejected runs a command that has to fail, and returns its output.
+// rejected runs a command that must fail, and returns its output.
 func (w *scenario) rejected(env []string, args ...string) string {
 	w.t.Helper()
 	cmd := exec.CommandContext(w.t.Context(), built, args...)
@@ -30,8 +30,9 @@ func (w *scenario) rejected(env []string, args ...string) string {
 	return string(out)
 }
 
-// TestOlderBuildTakesOver: `doctor --replay` names the envelopes of a newer build that this build cannot continue, before it is rolled
-// out. If it is rolled out all the same, their workflows fail and nothing else does; terminated, they are started again and go on.
+// TestOlderBuildTakesOver: `doctor --replay` lists the envelopes of a newer build that this build cannot continue,
+// before it is rolled out. If it is rolled out anyway, only their workflows fail. After they are terminated, they are
+// restarted and continue.
 func TestOlderBuildTakesOver(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
@@ -68,7 +69,7 @@ func TestOlderBuildTakesOver(t *testing.T) {
 		eventually(t, func() bool { // once the list of running workflows is up to date
 			cmd := exec.CommandContext(t.Context(), built, "doctor", "--replay", "10")
 			cmd.Env = slices.Concat(os.Environ(), w.env)
-			out, _ := cmd.CombinedOutput() // it fails for other reasons, too: no worker runs
+			out, _ := cmd.CombinedOutput() // it also fails because no worker is running
 			said = string(out)
 			return strings.Contains(said, "this build cannot continue 1 of ")
 		}, "doctor does not find it")
@@ -88,8 +89,8 @@ func TestOlderBuildTakesOver(t *testing.T) {
 	})
 }
 
-// TestWrongMasterKey: no command writes with a master key that the database does not know, so that a later rotation finds nothing that it
-// cannot decrypt; and one damaged row does not keep the rotation from the others.
+// TestWrongMasterKey: no command writes with a master key that is unknown to the database, so that a later rotation
+// can decrypt everything; and one damaged row does not prevent the rotation of the others.
 func TestWrongMasterKey(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

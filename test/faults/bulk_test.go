@@ -18,7 +18,7 @@ import (
 
 var bulkSize = flag.Int("bulk", 120, "rows of a bulk send")
 
-// template makes a template of a draft that the service has taken.
+// template creates a template from a draft that the service accepted.
 func (w *scenario) template() uuid.UUID {
 	w.t.Helper()
 	e, err := w.draft(1)
@@ -61,8 +61,7 @@ func (w *scenario) sent(bulk uuid.UUID) int {
 	return w.count("SELECT count(*) FROM bulk_send_rows WHERE bulk_send_id = $1 AND status = 'sent'", bulk)
 }
 
-// awaitSent waits until n rows were sent. Many may take longer than anybody's patience, as
-// long as one after the other is sent.
+// awaitSent waits until n rows were sent. There is no limit for the total time, only for the time between two rows.
 func (w *scenario) awaitSent(bulk uuid.UUID, n int) {
 	w.t.Helper()
 	for sent := w.sent(bulk); sent < n; sent = w.sent(bulk) {
@@ -70,8 +69,8 @@ func (w *scenario) awaitSent(bulk uuid.UUID, n int) {
 	}
 }
 
-// checkBulk requires that every row was sent exactly once: as one envelope that was counted, sent once by its audit
-// trail, and invited; and that the end was reported once.
+// checkBulk requires that every row was sent exactly once: as one envelope that was counted, sent once according to
+// its audit trail, and invited; and that the end was reported once.
 func (w *scenario) checkBulk(bulk uuid.UUID, rows int) {
 	w.t.Helper()
 	w.awaitSent(bulk, rows)

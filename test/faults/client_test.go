@@ -32,9 +32,9 @@ type client struct {
 	http  *http.Client
 	mu    sync.Mutex
 	token string
-	next  int // the API that gets the next request
+	next  int // the API for the next request
 
-	retried int // requests sent again
+	retried int // retried requests
 }
 
 func newClient(w *scenario) *client {
@@ -61,7 +61,7 @@ func (c *client) once(ctx context.Context, method, url string, header http.Heade
 	return res.StatusCode, b, err
 }
 
-// answer is what came of a call in the end.
+// answer is the final result of a call.
 type answer struct {
 	status int
 	body   []byte
@@ -73,12 +73,12 @@ func (a answer) code() string {
 	return e.Error
 }
 
-// again reports whether a client repeats the request: its outcome is unknown, or the service requests a retry.
+// again reports whether a client retries the request: its outcome is unknown, or the service requests a retry.
 func again(status int, a answer, err error) bool {
 	return err != nil || status >= 500 || status == http.StatusTooManyRequests || a.code() == "idempotency_in_flight"
 }
 
-// base is the API to ask; after a failure it is the next one.
+// base returns the API to call; after a failure, the next one.
 func (c *client) base(failed bool) string {
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
@@ -91,7 +91,7 @@ func (c *client) base(failed bool) string {
 	return c.w.apis[c.next%len(c.w.apis)]
 }
 
-// do sends a request until it is answered, for as long as patience lasts.
+// do sends a request until it gets a response, at most for patience.
 func (c *client) do(method, path, contentType string, body []byte) (answer, error) {
 	return c.keyed(uuid.NewString(), method, path, contentType, body)
 }
@@ -125,7 +125,7 @@ func (c *client) keyed(key, method, path, contentType string, body []byte) (answ
 	}
 }
 
-// post sends JSON and decodes the answer into out, if it is the one wanted.
+// post sends JSON and decodes the response into out, if it has the expected status.
 func (c *client) post(path string, in any, want int, out any) error {
 	b, err := json.Marshal(in)
 	if err != nil {
@@ -158,7 +158,7 @@ func (w *scenario) login() {
 	w.client.token = tok.AccessToken
 }
 
-// subscribe makes the sink hear of events, all if none are named, at a path of it.
+// subscribe registers a path of the sink for events, or for all events if none are given.
 func (w *scenario) subscribe(path string, events ...models.EventName) {
 	w.t.Helper()
 	if len(events) == 0 {
@@ -167,12 +167,12 @@ func (w *scenario) subscribe(path string, events ...models.EventName) {
 	require.NoError(w.t, w.client.post("/v1/webhooks", object{"url": w.hooks.url + path, "events": events, "secret": "secret of the faults"}, http.StatusCreated, nil))
 }
 
-// envelope is an envelope as its client knows it, from responses only.
+// envelope is the state of an envelope that its client knows from responses only.
 type envelope struct {
 	w       *scenario
 	id      string
 	signers []signer
-	copyID  string // the recipient of copies; "": none
+	copyID  string // the recipient of copies; "": no such recipient
 
 	mu    sync.Mutex
 	acked []string                 // acknowledged actions: "sign 0", "decline 1", "void" …
@@ -211,7 +211,7 @@ var (
 	onePage = kit.OnePage()
 )
 
-// send makes an envelope of one page and sends it to n signers.
+// send creates an envelope of one page and sends it to n signers.
 func (w *scenario) send(n int) (*envelope, error) {
 	e, err := w.draft(n)
 	if err != nil {
@@ -220,8 +220,8 @@ func (w *scenario) send(n int) (*envelope, error) {
 	return e, w.sendDraft(e)
 }
 
-// sendDue is send of an envelope whose deadline is in a while: sooner than the
-// interface lets it be chosen. Sending sets the deadline, so the database changes it then.
+// sendDue is send for an envelope with an early deadline, sooner than the API allows. Sending sets the deadline, so
+// the database changes it then.
 func (w *scenario) sendDue(n int, in time.Duration) (*envelope, time.Time, error) {
 	at := time.Now().Add(in)
 	e, err := w.draft(n)
@@ -249,7 +249,7 @@ func (w *scenario) sendDraft(e *envelope) error {
 	return nil
 }
 
-// value is what a signer writes into the text field.
+// value returns the text that a signer enters into the text field.
 func value(signer string) string { return "Value " + signer[len(signer)-12:] }
 
 func (w *scenario) draft(n int) (*envelope, error) {
@@ -293,7 +293,7 @@ func (w *scenario) draft(n int) (*envelope, error) {
 	return e, nil
 }
 
-// links takes the signers' links from the answer to a send.
+// links reads the signers' links from the response to a send.
 func (e *envelope) links(t *testing.T, sent []byte) {
 	t.Helper()
 	var answer struct{ Signers []struct{ SigningURL string } }
@@ -334,7 +334,7 @@ func (e *envelope) void() (answer, error) {
 	return e.act("void", "/v1/envelopes/"+e.id+"/void", object{"reason": "over"})
 }
 
-// complete goes the whole way with every signer.
+// complete performs all steps of every signer.
 func (e *envelope) complete() error {
 	for i := range e.signers {
 		if err := e.consent(i); err != nil {

@@ -12,9 +12,9 @@ import (
 	"countersign/models"
 )
 
-// TestClockJumps moves the clock of the API and the worker by an hour, forth
-// and back, while envelopes are under way: the chain is in order by its
-// sequence, nothing waits for the clock to catch up, and links fail closed.
+// TestClockJumps moves the clock of the API and the worker by an hour, forward and back, while envelopes are in
+// progress: the chain is ordered by its sequence numbers, no operation waits for the clock to catch up, and links fail
+// closed.
 func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

@@ -25,20 +25,20 @@ type correction struct {
 	what     string // get, link, replace, delegate, consent, sign, extend or void
 	signer   int
 	link     string // delegate, consent and sign: the link that is used
-	deadline string // extend: the new one
+	deadline string // extend: the new deadline
 }
 
 type corrected struct {
 	code     int
-	status   string // of a get
-	deadline string // of a get
+	status   string // for a get
+	deadline string // for a get
 	link     string // of a link
 }
 
 const corrigible = 2 // signers
 
-// correctedState is the model of an envelope whose signers can be replaced. The place
-// of a signer outlives the persons: a link and a consent belong to one of them.
+// correctedState is the model of an envelope whose signers can be replaced. The place of a signer outlives the
+// persons: a link and a consent belong to one of them.
 type correctedState struct {
 	status    string
 	deadline  string
@@ -53,7 +53,7 @@ func (s *correctedState) open() bool {
 	return s.status == "in_progress" && s.signed != [corrigible]bool{true, true}
 }
 
-// succeed puts another person in the place of a signer.
+// succeed replaces the signer of a place by another person.
 func (s *correctedState) succeed(i int, delegated bool) {
 	if s.link[i] != "" {
 		s.ended[i] = s.link[i]
@@ -61,7 +61,7 @@ func (s *correctedState) succeed(i int, delegated bool) {
 	s.link[i], s.consent[i], s.delegated[i] = "", false, delegated
 }
 
-// authorize is the status that a link is refused with, or 0.
+// authorize returns the status that rejects a link, or 0.
 func (s *correctedState) authorize(c correction) int {
 	switch {
 	case c.link != s.link[c.signer]:
@@ -128,7 +128,7 @@ func stepCorrected(in, asked, out any) (bool, any) {
 		}
 	case "sign":
 		if want = s.authorize(c); want == 0 {
-			want = http.StatusUnauthorized // consent comes first
+			want = http.StatusUnauthorized // consent is required first
 			if s.consent[i] {
 				want, s.signed[i] = http.StatusOK, true
 			}
@@ -141,11 +141,11 @@ func correctedModel(first correctedState) porcupine.Model {
 	return porcupine.Model{Init: func() any { return first }, Step: stepCorrected}
 }
 
-// identity is what of a link says which one it is: its claims, and not the signature.
+// identity returns the identifying part of a link: its claims without the signature.
 func identity(token string) string { return strings.Split(token+"..", ".")[1] }
 
-// TestLinearizableCorrections replaces signers, moves deadlines and hands over while
-// signers sign and the envelope is voided, through two APIs of which one is killed.
+// TestLinearizableCorrections replaces signers, moves deadlines and delegates while signers sign and the envelope is
+// voided, through two APIs of which one is killed.
 func TestLinearizableCorrections(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -217,7 +217,7 @@ func TestLinearizableCorrections(t *testing.T) {
 	})
 }
 
-// sendDelegable is send of an envelope whose signers may hand over.
+// sendDelegable is send for an envelope whose signers may delegate.
 func (w *scenario) sendDelegable(n int) (*envelope, error) {
 	e, err := w.draft(n)
 	if err != nil {
@@ -232,7 +232,7 @@ func (w *scenario) sendDelegable(n int) (*envelope, error) {
 	return e, w.sendDraft(e)
 }
 
-// correct makes a call of the model; link is the one that the client knows, and learns.
+// correct makes a call of the model. link is the link that the client knows, and is updated.
 func (e *envelope) correct(in correction, link *string) (corrected, error) {
 	own := "/v1/envelopes/" + e.id
 	signer := own + "/signers/" + e.signers[in.signer].id
@@ -277,8 +277,8 @@ func (e *envelope) correct(in correction, link *string) (corrected, error) {
 	return out, err
 }
 
-// extendOnce moves the deadline with one request to the API that lives: a PATCH has no
-// key, so that another change could be between it and its repeat.
+// extendOnce moves the deadline with one request to the running API: a PATCH has no key, so that another change could
+// happen between it and its retry.
 func (e *envelope) extendOnce(deadline string) (corrected, error) {
 	e.w.mu.Lock()
 	base := e.w.apis[len(e.w.apis)-1]
@@ -347,7 +347,7 @@ func TestExtendExpire(t *testing.T) {
 			e, err := w.send(1)
 			require.NoError(t, err)
 			require.NoError(t, e.consent(0))
-			// Moved there and back before: a timer that was replaced must not fire.
+			// The deadline was moved there and back before: a replaced timer must not fire.
 			due := time.Now().Add(4 * time.Second).UTC().Truncate(time.Millisecond)
 			for _, d := range []time.Time{due.Add(-time.Second), due.Add(time.Hour), due} {
 				out, err := e.extendOnce(d.Format(time.RFC3339Nano))
@@ -445,7 +445,7 @@ func TestEditSend(t *testing.T) {
 	})
 }
 
-// edited is the answer to an edit, a send or a get.
+// edited is the response to an edit, a send or a get.
 type edited struct {
 	code            int
 	subject, status string

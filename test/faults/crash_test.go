@@ -24,7 +24,7 @@ func TestKillAPI(t *testing.T) {
 		w.subscribe("/all")
 		places := []string{"store.committed", "api.done"}
 		for range map[bool]int{true: 2, false: 1}[long()] {
-			// die makes the API end in the middle of a request, and sends it again.
+			// die ends the API in the middle of a request, and retries the request.
 			die := func(path string, body []byte, want int) answer {
 				t.Helper()
 				key, place := uuid.NewString(), places[rnd.IntN(2)]
@@ -85,8 +85,7 @@ func marshal(t *testing.T, v any) []byte {
 	return b
 }
 
-// TestTwoOfEach runs two APIs and two workers under load and kills one of each:
-// no client sees an error.
+// TestTwoOfEach runs two APIs and two workers under load and kills one of each: no client sees an error.
 func TestTwoOfEach(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

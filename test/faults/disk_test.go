@@ -19,7 +19,7 @@ import (
 	"countersign/models"
 )
 
-// smallDisk is a directory that can be full: a file system of its own if this process may mount one, otherwise any
+// smallDisk is a directory that can be full: a separate file system if this process may mount one, otherwise any
 // directory with a failpoint that reports a full disk.
 type smallDisk struct {
 	w    *scenario
@@ -38,7 +38,7 @@ func newSmallDisk(t *testing.T, size int) *smallDisk {
 	return d
 }
 
-// fill leaves no more than a few bytes; empty gives the room back.
+// fill leaves only a few bytes free; empty frees the space.
 func (d *smallDisk) fill(t *testing.T, leave int) {
 	t.Helper()
 	if !d.real {
@@ -65,8 +65,8 @@ func (d *smallDisk) empty(t *testing.T) {
 	}
 }
 
-// TestDiskFull fills the disk under the file store: sealing is tried until
-// there is room, and no truncated file is ever to be seen.
+// TestDiskFull fills the disk of the file store: sealing is retried until space is available, and no truncated file is
+// ever visible.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -113,8 +113,7 @@ func TestDiskFull(t *testing.T) {
 	})
 }
 
-// watch looks at every file that appears under dir, from its first moment, and
-// says which were not whole.
+// watch reads every file that appears under dir, from its first moment, and returns the incomplete ones.
 func watch(t *testing.T, dir string) (problems func() []error) {
 	t.Helper()
 	done, out := make(chan struct{}), make(chan []error)
@@ -129,7 +128,7 @@ func watch(t *testing.T, dir string) (problems func() []error) {
 			}
 			_ = filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
 				if err != nil || e.IsDir() || checked[path] {
-					return nil //nolint:nilerr // it is not there yet, or not any more
+					return nil //nolint:nilerr // it does not exist yet, or no longer
 				}
 				b, err := os.ReadFile(path)
 				if err != nil {

@@ -1,10 +1,7 @@
-// Package faults breaks Countersign on purpose: it kills the API, the worker,
-// PostgreSQL and Temporal, fails single statements, fills the disk, moves the
-// clock, and lets clients race, while it writes down every call that was
-// acknowledged. When the fault is over it checks that all of it holds.
-//
-// The processes under test are the real program, built with the tag
-// "failpoints"; see internal/failpoint and docs/learn/faults.md.
+// Package faults breaks Countersign deliberately: it kills the API, the worker, PostgreSQL and Temporal, fails single
+// statements, fills the disk, moves the clock, and races clients, and records every acknowledged call. When the fault
+// is over, it checks that all acknowledged calls hold. The processes under test are the real program, built with the
+// tag "failpoints"; see internal/failpoint and docs/learn/faults.md.
 package faults_test
 
 import (
@@ -27,8 +24,7 @@ var (
 	seed   = flag.Uint64("seed", 0, "seed of all choices; 0 draws one, which is printed")
 )
 
-// long reports whether this is more than the short run that goes with all
-// tests: a row then takes its time.
+// long reports whether this run is longer than the short run among all tests: a row then takes its full time.
 func long() bool { return *rounds > 1 }
 
 // built is the program under test, and keys the directory with its seal key.
@@ -67,7 +63,7 @@ func build(dir string) error {
 	built, failpointKeys = filepath.Join(dir, "countersign"), filepath.Join(dir, "keys")
 	for _, args := range [][]string{
 		{"go", "build", "-trimpath", "-tags", "nomsgpack,failpoints", "-ldflags", "-s -w", "-o", built, "countersign/cmd/countersign"},
-		// It makes the keys of a data directory.
+		// It creates the keys of a data directory.
 		{built, "app", "create", "--data-dir", dir, "--name", "unused", "--plan", "free"},
 	} {
 		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
@@ -91,7 +87,7 @@ func row(t *testing.T, round func(t *testing.T, rnd *rand.Rand)) {
 	}
 }
 
-// patience bounds every wait for the service to catch up.
+// patience limits every wait for the service to catch up.
 const patience = 3 * time.Minute
 
 // eventually polls until check is true, in the goroutine of the test.
@@ -107,7 +103,7 @@ func within(t *testing.T, limit time.Duration, check func() bool, what string, a
 	}
 }
 
-// noError is for goroutines, which must not end the test.
+// noError reports an error from a goroutine, which must not end the test.
 func noError(t *testing.T, err error) bool {
 	t.Helper()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"countersign/models"
 )
 
-// TestFailedInsert makes the database reject one INSERT of a change: nothing of the change is stored, and the same
+// TestFailedInsert causes the database to reject one INSERT of a change: no part of the change is stored, and the same
 // request succeeds when the fault is gone.
 func TestFailedInsert(t *testing.T) {
 	t.Parallel()
@@ -81,8 +81,7 @@ func TestFailedInsert(t *testing.T) {
 	})
 }
 
-// fails sends a request and wants it to fail on the service's side, without a
-// word of why.
+// fails sends a request that must fail with an internal error, without revealing the reason.
 func (w *scenario) fails(key, path string, body []byte) {
 	w.t.Helper()
 	h := http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": {key}, "Authorization": {"Bearer " + w.client.token}}
@@ -95,7 +94,7 @@ func (w *scenario) fails(key, path string, body []byte) {
 	assert.NotContains(w.t, string(b), "injected")
 }
 
-// whole is everything that the database holds of an envelope.
+// whole returns all rows of an envelope in the database.
 func (w *scenario) whole(e *envelope) map[string]string {
 	w.t.Helper()
 	out := map[string]string{}

@@ -26,14 +26,14 @@ const (
 type partCall struct {
 	what     string // get, link, replace, replaceCopy, delegate, consent, view, sign, decline, extend, edit or void
 	part     int
-	link     string // of those that are called with one
-	deadline string // extend: the new one
+	link     string // for calls with a link
+	deadline string // extend: the new deadline
 	copyTo   string // replaceCopy: the new address
 }
 
 type partSeen struct {
 	code     int
-	status   string // of a get, as are the next two
+	status   string // for a get, like the next two
 	deadline string
 	copyTo   string
 	link     string // of a link
@@ -57,7 +57,7 @@ func (s *partState) awaited(i int) bool {
 	return s.open() && !s.signed[i] && (i != aWitness || s.signed[aPrincipal])
 }
 
-// succeed puts another person in a place.
+// succeed replaces the recipient of a place by another person.
 func (s *partState) succeed(i int, delegated bool) {
 	if s.link[i] != "" {
 		s.ended[i] = s.link[i]
@@ -140,7 +140,7 @@ func stepParts(in, asked, out any) (bool, any) {
 		if want = s.authorize(c, http.StatusConflict); want == 0 {
 			switch {
 			case !s.consent[i]:
-				want = http.StatusUnauthorized // consent comes first
+				want = http.StatusUnauthorized // consent is required first
 			case i == aViewer && !s.opened[i]:
 				want = http.StatusConflict
 			default:

@@ -20,10 +20,10 @@ import (
 	"countersign/test/kit"
 )
 
-// partCaller makes a call of the model; link is the one that the client knows, and learns.
+// partCaller makes a call of the model. link is the link that the client knows, and is updated.
 type partCaller func(in partCall, link *string) (partSeen, error)
 
-// racesOfParts lets clients make random calls on one envelope, and returns their calls and responses.
+// racesOfParts runs clients that make random calls on one envelope, and returns their calls and responses.
 func racesOfParts(t *testing.T, rnd *rand.Rand, ask partCaller, known [parts]string, clients, calls int, wg *sync.WaitGroup) *[]porcupine.Operation {
 	t.Helper()
 	var mu sync.Mutex
@@ -76,7 +76,7 @@ func TestLinearizableKinds(t *testing.T) {
 			known := [parts]string{}
 			for p := range parts {
 				if p == aWitness {
-					continue // there is nothing to witness yet
+					continue // no signature to witness yet
 				}
 				require.NoError(t, e.consent(p))
 				known[p] = e.signers[p].token
@@ -98,7 +98,8 @@ func TestLinearizableKinds(t *testing.T) {
 	})
 }
 
-// sendParts sends an envelope to the recipients of the model, who may delegate, and returns it with its document's id.
+// sendParts sends an envelope to the recipients of the model, who may delegate. It returns the envelope with the id of
+// its document.
 func (w *scenario) sendParts() (*envelope, string, error) {
 	recipients := make([]object, parts, parts+1)
 	for i, more := range []object{
@@ -151,7 +152,7 @@ func (w *scenario) sendParts() (*envelope, string, error) {
 	return e, view.Documents[0].ID, w.sendDraft(e)
 }
 
-// askPart makes a call of the model by the API.
+// askPart makes a call of the model through the API.
 func (e *envelope) askPart(in partCall, link *string, document string) (partSeen, error) {
 	own := "/v1/envelopes/" + e.id
 	signer, signing := own+"/signers/"+e.signers[in.part].id, ""
@@ -211,8 +212,8 @@ func (e *envelope) askPart(in partCall, link *string, document string) (partSeen
 	return out, err
 }
 
-// TestLinearizableKindsInTheStore is TestLinearizableKinds without the API, on both
-// databases: the changes that a handler would make, at the same time.
+// TestLinearizableKindsInTheStore is TestLinearizableKinds without the API, on both databases: the changes of the
+// handlers, concurrently.
 func TestLinearizableKindsInTheStore(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -292,7 +293,7 @@ func (d *storedParts) send(t *testing.T) error {
 	return d.s.Create(t.Context(), e)
 }
 
-// ask makes a call of the model; an answer has the status that the API would give.
+// ask makes a call of the model. Its response has the API's status.
 func (d *storedParts) ask(t *testing.T, in partCall, link *string) (partSeen, error) {
 	t.Helper()
 	if in.what == "get" {

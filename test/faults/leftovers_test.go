@@ -49,8 +49,8 @@ func TestKillWhileUploading(t *testing.T) {
 	})
 }
 
-// TestKillWhileAnchoring kills the worker before or after an anchor's record is
-// written: another one makes it, and nothing looks as if it was tampered with.
+// TestKillWhileAnchoring kills the worker before or after an anchor's record is written: another worker creates it,
+// and no record appears tampered with.
 func TestKillWhileAnchoring(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -62,7 +62,7 @@ func TestKillWhileAnchoring(t *testing.T) {
 		place := []string{"anchor.kept", "anchor.recorded"}[rnd.IntN(2)]
 		records, left := 1, "1 file(s)" // a list without a record
 		if place == "anchor.recorded" {
-			records, left = 2, "0 file(s)" // it is not known that the first one was made
+			records, left = 2, "0 file(s)" // the first one is not recorded
 		}
 		w.set(place, "kill")
 		w.worker().waitDead()

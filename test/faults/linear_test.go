@@ -19,15 +19,15 @@ import (
 type call struct {
 	what   string // get, look, sign, agree, decline or void
 	signer int
-	shown  [signers]bool // agree: whose values the client names as shown
+	shown  [signers]bool // agree: the signers whose values the client declares as displayed
 }
 
 // response is the response to a call.
 type response struct {
 	code    int
-	status  string        // of a get
-	shown   [signers]bool // of a look: whose values there were
-	changed bool          // of an agree: rejected because somebody signed in the meantime
+	status  string        // for a get
+	shown   [signers]bool // for a look: the signers whose values were displayed
+	changed bool          // for an agree: rejected because another signer signed in the meantime
 }
 
 // state is the model of an envelope with four signers whose links are open.
@@ -112,7 +112,7 @@ func TestLinearizable(t *testing.T) {
 			for c := range clients {
 				mine := rand.New(rand.NewPCG(rnd.Uint64(), 0))
 				wg.Go(func() {
-					var known [signers][signers]bool // what each signer was shown last, in this client
+					var known [signers][signers]bool // the values last displayed to each signer, in this client
 					for range calls {
 						in := call{what: "get", signer: mine.IntN(signers)}
 						switch n := mine.IntN(100); {
@@ -181,7 +181,7 @@ func (e *envelope) ask(in call) (response, error) {
 	return response{code: a.status}, err
 }
 
-// describeCall writes a history down for people.
+// describeCall returns a readable description of a call.
 func describeCall(h []porcupine.Operation) string {
 	slices.SortFunc(h, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
 	var b strings.Builder

@@ -17,7 +17,7 @@ import (
 	"countersign/temporal"
 )
 
-// reconciled lets the schedule reconcile run, as it does every few minutes, until done reports true.
+// reconciled runs the schedule reconcile, as it runs every few minutes, until done reports true.
 func (w *scenario) reconciled(c sdkclient.Client, what string, done func() bool) {
 	w.t.Helper()
 	last := time.Time{}
@@ -30,8 +30,9 @@ func (w *scenario) reconciled(c sdkclient.Client, what string, done func() bool)
 	}, "%s", what)
 }
 
-// TestWorkflowsAreLost terminates, cancels and deletes workflows of envelopes that wait for signers, for their deadline, and for room to
-// be sealed. The schedule reconcile starts them again: nobody types a command, and nobody is emailed twice.
+// TestWorkflowsAreLost terminates, cancels and deletes workflows of envelopes that wait for signers, for their
+// deadline, and for space to be sealed. The schedule reconcile restarts them: no operator runs a command, and no
+// recipient is emailed twice.
 func TestWorkflowsAreLost(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -83,8 +84,8 @@ func TestWorkflowsAreLost(t *testing.T) {
 	})
 }
 
-// TestTemporalIsOfAnotherVersion starts the bundled Temporal on the database of another release, as an upgrade of `dev` does: the database
-// is moved aside, and the workflows of open envelopes are started again in a new one.
+// TestTemporalIsOfAnotherVersion starts the bundled Temporal on the database of another release, as an upgrade of
+// `dev` does: the database is moved aside, and the workflows of open envelopes are restarted in a new one.
 func TestTemporalIsOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {

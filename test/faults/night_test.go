@@ -40,17 +40,18 @@ const (
 	nightCalm    = 30 * time.Second // and the calm after it
 	nightStretch = 24
 
-	// nightPatience bounds the waits for the service to catch up: a busy machine takes longer than the faults that run alone.
+	// nightPatience limits the waits for the service to catch up. A busy machine takes longer than the individual
+	// fault tests.
 	nightPatience = 10 * time.Minute
 
 	nightDisk = 2048 // MB; an envelope takes less than 0.1
 )
 
-// nightly is something that goes wrong in a night. begin returns what ends it.
+// nightly is a fault of a night. begin returns the function that ends it.
 type nightly struct {
 	name  string
 	begin func(n *night) (end func())
-	// must are the alerts that have to fire, and may those that may.
+	// must contains the alerts that have to fire, and may the alerts that are allowed to fire.
 	must, may []string
 }
 
@@ -63,7 +64,7 @@ var nightlies = []nightly{
 	{"key", (*night).rotateKey, nil, nil},
 }
 
-// night is a service with two APIs and two workers, what watches it, and the load.
+// night is a service with two APIs and two workers, its monitoring, and the load.
 type night struct {
 	*scenario
 
@@ -72,8 +73,8 @@ type night struct {
 	temporal *temporalServer
 	disk     *smallDisk
 	broken   string // a build whose workflows panic
-	targets  string // the file that lists what is scraped
-	alerts   string // what alertwatch prints
+	targets  string // the file that lists the scraped targets
+	alerts   string // the output of alertwatch
 	apis     []*nightProcess
 	workers  []*nightProcess
 }
@@ -86,9 +87,9 @@ type nightProcess struct {
 	retired chan struct{}
 }
 
-// TestNight: two envelopes a second while one thing after another goes wrong, in random order. Afterwards nothing is lost, each alert that
-// should have fired has, no other has, and nobody typed a command to mend anything.
-func TestNight(t *testing.T) { //nolint:paralleltest // it takes the whole machine
+// TestNight: two envelopes a second during one fault after another, in random order. Afterwards no change is lost,
+// each alert that should have fired has, no other has, and no operator ran a repair command.
+func TestNight(t *testing.T) { //nolint:paralleltest // it uses the whole machine
 	rnd := rand.New(rand.NewPCG(*seed, 1))
 	n := newNight(t, rnd)
 	stop := n.nightLoad()
@@ -166,7 +167,8 @@ func (n *night) buildBroken() string {
 	return out
 }
 
-// start starts a process and waits until its metrics can be read. What ends is started again, as a service manager does.
+// start starts a process and waits until its metrics can be scraped. A process that ends is restarted, as by a service
+// manager.
 func (n *night) start(kind, program string) *nightProcess {
 	n.t.Helper()
 	p := &nightProcess{metrics: kit.FreeAddress(n.t)}
@@ -186,7 +188,7 @@ func (n *night) start(kind, program string) *nightProcess {
 	return p
 }
 
-// showTargets tells alertwatch what to scrape.
+// showTargets writes the targets that alertwatch scrapes.
 func (n *night) showTargets() {
 	n.t.Helper()
 	var lines []string
@@ -197,7 +199,7 @@ func (n *night) showTargets() {
 	require.NoError(n.t, os.Rename(n.targets+".new", n.targets))
 }
 
-// replace replaces processes one after another, each when its successor runs, as a rolling upgrade does.
+// replace replaces processes one after another, each once its successor is running, as a rolling upgrade does.
 func (n *night) replace(all []*nightProcess, program string) {
 	n.t.Helper()
 	for i, old := range all {
@@ -244,7 +246,7 @@ func (n *night) emptyTemporal() func() {
 		}
 		n.temporal.start()
 		n.say("Temporal is back, and empty")
-		// The workers find it out by themselves.
+		// The workers detect it automatically.
 		within(n.t, nightPatience, func() bool { return n.count("SELECT count(*) FROM reconcile_runs WHERE missing > 0") > 0 }, "no worker notices that Temporal is empty")
 	}
 }
@@ -263,7 +265,7 @@ func (n *night) stopPostgres() func() {
 }
 
 func (n *night) fillDisk() func() {
-	signed := n.waiting() // uploads are refused meanwhile, so the load brings nothing to seal
+	signed := n.waiting() // uploads are rejected in the meantime, so the load adds no documents to seal
 	n.disk.shrink(n.t)
 	for _, e := range signed {
 		require.NoError(n.t, e.complete(), "signing needs no room in the file store")
@@ -271,7 +273,8 @@ func (n *night) fillDisk() func() {
 	return func() { n.disk.grow(n.t) }
 }
 
-// rotateKey puts a new master key before the others, replaces the processes, and encrypts again what the old one encrypted.
+// rotateKey adds a new master key before the others, replaces the processes, and re-encrypts the data encrypted with
+// the old one.
 func (n *night) rotateKey() func() {
 	const setting = "COUNTERSIGN_MASTER_KEY="
 	key := make([]byte, 32)
@@ -294,7 +297,7 @@ func (n *night) rotateKey() func() {
 	return func() {}
 }
 
-// nightLoad sends envelopes at a steady rate, each signed by two people, until the returned function is called.
+// nightLoad sends envelopes at a steady rate, each signed by two signers, until the returned function is called.
 func (n *night) nightLoad() (stop func() (sent, failed int)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -323,7 +326,8 @@ func (n *night) nightLoad() (stop func() (sent, failed int)) {
 	return func() (int, int) { cancel(); wg.Wait(); return sent, failed }
 }
 
-// nightSample is how many envelopes are examined in full, beside what the database says of all.
+// nightSample is the number of envelopes that are examined in full, in addition to the database checks of all
+// envelopes.
 const nightSample = 40
 
 func (n *night) checkNothingIsLost() {
@@ -385,7 +389,7 @@ func (n *night) checkAlerts(done []nightly) {
 	}
 }
 
-// supervise starts the process again whenever it ends, until it is retired.
+// supervise restarts the process whenever it ends, until it is retired.
 func (p *nightProcess) supervise() {
 	p.retired = make(chan struct{})
 	go func() {
@@ -405,13 +409,13 @@ func (p *nightProcess) supervise() {
 	}()
 }
 
-// retire ends the process for good, in an orderly way.
+// retire ends the process permanently, with an orderly shutdown.
 func (p *nightProcess) retire() {
 	close(p.retired)
 	p.stop()
 }
 
-// shrink makes the disk as small as what is on it; grow gives the room back.
+// shrink reduces the disk to its used size; grow restores it.
 func (d *smallDisk) shrink(t *testing.T) {
 	t.Helper()
 	if !d.real {

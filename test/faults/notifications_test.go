@@ -16,7 +16,7 @@ import (
 	"countersign/temporal"
 )
 
-// sender creates a console user with settings of their own.
+// sender creates a console user with individual settings.
 func (w *scenario) sender(name string, choose func(*models.NotificationSettings)) *models.ConsoleUser {
 	w.t.Helper()
 	u, err := w.store.CreateUser(w.t.Context(), w.appID, name+"@staff.example", name, "correct horse battery", models.RoleSender)
@@ -69,7 +69,7 @@ func (w *scenario) notified() {
 	}, "a notification was not sent")
 }
 
-// digestsDue lets the cleanup run at 08:00 of a user.
+// digestsDue runs the cleanup at 08:00 of a user.
 func (w *scenario) digestsDue(c sdkclient.Client, u *models.ConsoleUser) {
 	w.t.Helper()
 	w.exec("UPDATE console_notifications SET digest_at = $1 WHERE user_id = $2", clock().Add(-time.Second), u.ID)
@@ -80,9 +80,9 @@ func (w *scenario) digestsDue(c sdkclient.Client, u *models.ConsoleUser) {
 	w.trigger(c, temporal.ScheduleCleanup)
 }
 
-// TestKillWhileNotifying kills the worker between sending a notification or a digest and recording it, and before it sends
-// those that wait: each sender gets what their settings say, and only an email that was cut off may arrive twice, under the
-// same Message-ID.
+// TestKillWhileNotifying kills the worker between sending a notification or a digest and recording it, and before it
+// sends waiting ones. Each sender gets the notifications of their settings, and only an email that was cut off may
+// arrive twice, under the same Message-ID.
 func TestKillWhileNotifying(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -146,9 +146,9 @@ func TestKillWhileNotifying(t *testing.T) {
 	})
 }
 
-// TestNotificationsAreLost deletes and terminates workflows of notifications that no worker has begun, and of one whose
-// email waits, as a Temporal that lost its data has none of them. The schedule reconcile starts them again, and a
-// summary that was lost comes with the next one.
+// TestNotificationsAreLost deletes and terminates workflows of notifications that no worker has started, and of one
+// whose email waits, as after a loss of Temporal's data. The schedule reconcile restarts them, and a lost summary is
+// part of the next one.
 func TestNotificationsAreLost(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

@@ -23,7 +23,7 @@ import (
 	"countersign/seal/verify"
 )
 
-// acknowledgements are the events that webhooks hear of.
+// acknowledgements are the events sent to webhooks.
 var acknowledgements = models.WebhookEvents
 
 // terminal are the events that close an envelope.
@@ -108,7 +108,7 @@ func (w *scenario) checkEnvelope(e *envelope, paths []string) {
 	}
 }
 
-// checkDelivered wants the event at least once, always in the same words.
+// checkDelivered requires that the event was delivered at least once, always with the same body.
 func (w *scenario) checkDelivered(path string, ev models.Event) {
 	w.t.Helper()
 	eventually(w.t, func() bool { return len(w.hooks.of(path, ev.ID.String())) > 0 }, "%s of %s is not delivered to %s", ev.Name, ev.EnvelopeID, path)
@@ -126,8 +126,8 @@ func (w *scenario) sealedFiles(e *envelope) []string {
 	return files
 }
 
-// checkSealed requires one sealed file per document, with the hash in database, audit chain and interface, and with
-// every signature.
+// checkSealed requires one sealed file per document, with the hash in database, audit chain and API, and with every
+// signature.
 func (w *scenario) checkSealed(e *envelope, env *models.Envelope, events []models.Event) {
 	w.t.Helper()
 	t := w.t
@@ -158,7 +158,7 @@ func (w *scenario) checkSealed(e *envelope, env *models.Envelope, events []model
 	})
 	require.NoError(t, err)
 	assert.True(t, report.OK(), "%s verifies: %+v", e.id, report.Findings)
-	// The record in it ends with the event before document.sealed.
+	// The record in the file ends with the event before document.sealed.
 	at := slices.IndexFunc(events, func(ev models.Event) bool { return ev.Name == models.EventDocumentSealed })
 	assert.Equal(t, at, report.Events, "the seal holds the whole trail")
 	assert.Equal(t, events[at].PrevHash, report.ChainHead)
@@ -172,7 +172,7 @@ func (w *scenario) checkSealed(e *envelope, env *models.Envelope, events []model
 	}
 }
 
-// mails are all mails that reached the inbox, by Message-ID.
+// mails returns all emails in the inbox, by Message-ID.
 func (w *scenario) mails() map[string][]inbox.Message {
 	out := map[string][]inbox.Message{}
 	for _, m := range w.inbox.List(inbox.Filter{Limit: 1000}) {
@@ -181,8 +181,8 @@ func (w *scenario) mails() map[string][]inbox.Message {
 	return out
 }
 
-// checkMails wants everyone who signed to have a copy, and no mail twice, but
-// for those whose sending was cut off by a fault.
+// checkMails requires that every signer received a copy, and no email twice, except emails whose sending was cut off
+// by a fault.
 func (w *scenario) checkMails() {
 	w.t.Helper()
 	for _, e := range w.envelopes {
@@ -208,7 +208,7 @@ func (w *scenario) checkMails() {
 	}
 }
 
-// text is what a reader sees of a PDF.
+// text returns the visible text of a PDF.
 func (w *scenario) text(pdf []byte) string {
 	w.t.Helper()
 	return strings.Join(strings.Fields(tool(w.t, pdf, "pdftotext", "-", "-")), " ")
@@ -237,7 +237,7 @@ func (w *scenario) sealedHash(e *envelope) (hash string) {
 	return hash
 }
 
-// downloadLink is the token of a link to the download portal in a mail; "" if there is none yet.
+// downloadLink returns the token of a link to the download portal in an email; "" if there is none yet.
 func (w *scenario) downloadLink() string {
 	for _, m := range w.inbox.List(inbox.Filter{}) {
 		full, err := w.inbox.Get(m.ID)

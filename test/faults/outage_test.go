@@ -12,7 +12,7 @@ import (
 	"countersign/temporal"
 )
 
-// asked sends one request to an API, without repeating it.
+// asked sends one request to an API, without retries.
 func (w *scenario) asked(method, path, contentType string, body []byte) *http.Response {
 	w.t.Helper()
 	req, err := http.NewRequestWithContext(w.t.Context(), method, w.apis[0]+path, bytes.NewReader(body))
@@ -25,7 +25,7 @@ func (w *scenario) asked(method, path, contentType string, body []byte) *http.Re
 	return res
 }
 
-// TestPostgresIsDown: while it is, every request gets 503 and when to repeat it, and none gets 500.
+// TestPostgresIsDown: during an outage, every request gets a 503 with the time to retry, and none gets a 500.
 func TestPostgresIsDown(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
@@ -37,7 +37,7 @@ func TestPostgresIsDown(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, server.Crash(t.Context()))
 		json, form := "application/json", "application/x-www-form-urlencoded"
-		for range 2 { // broken connections are found first, and then none can be made
+		for range 2 { // first broken connections are detected, and then new ones fail
 			for _, c := range []struct {
 				method, path, contentType, body string
 			}{

@@ -11,8 +11,8 @@ import (
 )
 
 // TestStandbyIsPromoted loses the machine of PostgreSQL under load, with two APIs and three workers behind a
-// PgBouncer, and promotes its synchronous standby: no acknowledged change is lost, clients that
-// repeat a request see no error, and nothing else has to be started again.
+// PgBouncer, and promotes its synchronous standby: no acknowledged change is lost, clients that retry a request see no
+// error, and no other process has to be restarted.
 func TestStandbyIsPromoted(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -42,7 +42,7 @@ func TestStandbyIsPromoted(t *testing.T) {
 		eventually(t, func() bool { return w.acknowledgedSignatures() > 0 }, "nobody signs before the promotion")
 		pause(rnd, 2*time.Second)
 		require.NoError(t, primary.Stop(ctx)) // with its data
-		w.cutOff += 24                        // mails that were sent when nobody could note it, by three workers
+		w.cutOff += 24                        // emails sent by three workers while sending could not be recorded
 		before := w.acknowledgedSignatures()
 		pause(rnd, 300*time.Millisecond)
 		began := time.Now()
@@ -59,7 +59,7 @@ func TestStandbyIsPromoted(t *testing.T) {
 	})
 }
 
-// acknowledgedSignatures returns the number of signatures that clients had acknowledged.
+// acknowledgedSignatures returns the number of signatures acknowledged to clients.
 func (w *scenario) acknowledgedSignatures() (n int) {
 	w.mu.Lock()
 	of := append([]*envelope(nil), w.envelopes...)

@@ -17,7 +17,7 @@ import (
 	"countersign/temporal"
 )
 
-// retain makes the database shorten the time that files are kept.
+// retain shortens the retention of files in the database.
 func (w *scenario) retain(retention time.Duration) {
 	w.t.Helper()
 	w.exec(fmt.Sprintf(`CREATE FUNCTION shorten_retention() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -36,7 +36,7 @@ func (w *scenario) retain(retention time.Duration) {
 	w.exec(`CREATE TRIGGER shorten BEFORE UPDATE ON envelopes FOR EACH ROW EXECUTE FUNCTION shorten_step()`)
 }
 
-// runTogether runs fns at the same time, each a little off by chance.
+// runTogether runs fns concurrently, each with a small random delay.
 func runTogether(rnd *rand.Rand, spread time.Duration, fns ...func()) {
 	var wg sync.WaitGroup
 	start := make(chan struct{})
@@ -57,8 +57,7 @@ var outcomes = map[string][]int{
 	"sign": {200, 401, 409}, "decline": {200, 401, 409}, "void": {200, 400},
 }
 
-// TestSignDeclineVoidExpire lets everything that can close an envelope happen
-// at once.
+// TestSignDeclineVoidExpire runs all actions that can close an envelope at once.
 func TestSignDeclineVoidExpire(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

@@ -22,13 +22,13 @@ func (w *scenario) temporalClient() sdkclient.Client {
 	return c
 }
 
-// trigger lets a schedule run now.
+// trigger runs a schedule now.
 func (w *scenario) trigger(c sdkclient.Client, schedule string) {
 	w.t.Helper()
 	noError(w.t, c.ScheduleClient().GetHandle(w.t.Context(), schedule).Trigger(w.t.Context(), sdkclient.ScheduleTriggerOptions{}))
 }
 
-// running counts the workflows of a type that run.
+// running returns the number of running workflows of a type.
 func (w *scenario) running(c sdkclient.Client, workflow string) int {
 	w.t.Helper()
 	counted, err := c.CountWorkflow(w.t.Context(), &workflowservice.CountWorkflowExecutionsRequest{
@@ -38,8 +38,8 @@ func (w *scenario) running(c sdkclient.Client, workflow string) int {
 	return int(counted.GetCount())
 }
 
-// TestRetentionNeedsNoWorkflow: nothing runs for an envelope that is completed, so Temporal may lose all of it until the files are
-// due. The cleanup purges them then.
+// TestRetentionNeedsNoWorkflow: a completed envelope has no running workflow, so Temporal may lose all data until the
+// files are due. The cleanup purges them then.
 func TestRetentionNeedsNoWorkflow(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
@@ -54,7 +54,7 @@ func TestRetentionNeedsNoWorkflow(t *testing.T) {
 		eventually(t, func() bool { return len(w.sealedFiles(e)) > 0 }, "the documents are sealed")
 		c := w.temporalClient()
 		eventually(t, func() bool { return w.running(c, temporal.WorkflowEnvelope) == 0 }, "the envelope's workflow ends with its work")
-		eventually(t, func() bool { // what is running is a schedule's
+		eventually(t, func() bool { // the running workflow belongs to a schedule
 			counted, err := c.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{
 				Namespace: w.namespace, Query: `ExecutionStatus = "Running" AND WorkflowType NOT IN ("Cleanup", "Reconcile", "temporal-sys-scheduler-workflow", "Delivery")`,
 			})

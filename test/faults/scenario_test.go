@@ -39,7 +39,7 @@ type setting struct {
 	env       []string // more settings
 }
 
-// scenario is a service in processes of its own with its surroundings.
+// scenario is a service in separate processes with its environment.
 type scenario struct {
 	t      *testing.T
 	env    []string
@@ -51,7 +51,7 @@ type scenario struct {
 	temporal, namespace string // host:port, and the namespace on it
 
 	db    *pgxpool.Pool
-	store *store.Store // reads what the service wrote
+	store *store.Store // reads the service's data
 	inbox *inbox.Inbox
 	smtp  *smtpRelay // between the service and the inbox
 	hooks *webhookSink
@@ -64,7 +64,7 @@ type scenario struct {
 	mu        sync.Mutex
 	log       strings.Builder // of all processes
 	envelopes []*envelope
-	cutOff    int // processes that were ended while they may have been sending a mail
+	cutOff    int // processes that were ended while they may have been sending an email
 }
 
 func newScenario(t *testing.T, s setting) *scenario {
@@ -136,7 +136,7 @@ func lastLines(text string, n int) string {
 
 func clock() time.Time { return time.Now().UTC() }
 
-// Write keeps what the processes log.
+// Write records the logs of the processes.
 func (w *scenario) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -164,7 +164,7 @@ type process struct {
 	ended   chan struct{}
 }
 
-// api starts an API and waits for it to answer.
+// api starts an API and waits until it responds.
 func (w *scenario) api() *process {
 	w.t.Helper()
 	address := kit.FreeAddress(w.t)
@@ -195,7 +195,7 @@ func (w *scenario) worker() *process {
 	return p
 }
 
-// start starts the process, or starts it again.
+// start starts or restarts the process.
 func (p *process) start() {
 	p.w.t.Helper()
 	cmd := exec.CommandContext(context.WithoutCancel(p.w.t.Context()), cmp.Or(p.program, built), p.args...)
@@ -216,20 +216,20 @@ func (p *process) start() {
 	p.w.t.Cleanup(p.kill)
 }
 
-// kill ends it as kill -9 does.
+// kill ends the process like kill -9.
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // it may have ended already
+	_ = p.cmd.Process.Kill() // the process may have ended already
 	<-p.ended
 }
 
-// stop ends it as an orderly shutdown does.
+// stop ends the process with an orderly shutdown.
 func (p *process) stop() {
 	p.w.t.Helper()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	p.waitDead()
 }
 
-// waitDead waits until it has ended, by a failpoint for example.
+// waitDead waits until the process has ended, for example at a failpoint.
 func (p *process) waitDead() {
 	p.w.t.Helper()
 	select {
@@ -239,7 +239,7 @@ func (p *process) waitDead() {
 	}
 }
 
-// set puts a fault at a place; "" removes it.
+// set enables a fault at a failpoint; "" removes it.
 func (w *scenario) set(place, fault string) {
 	w.t.Helper()
 	path := filepath.Join(w.faults, place)
@@ -260,7 +260,7 @@ func (w *scenario) exec(statement string, args ...any) {
 	require.NoError(w.t, err, statement)
 }
 
-// count runs a query for one number.
+// count runs a query for a number.
 func (w *scenario) count(query string, args ...any) (n int) {
 	w.t.Helper()
 	require.NoError(w.t, w.db.QueryRow(w.t.Context(), query, args...).Scan(&n), query)
@@ -276,10 +276,10 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// logged reports whether a process said something.
+// logged reports whether a process logged a text.
 func (w *scenario) logged(text string) bool { return w.times(text) > 0 }
 
-// times is how often the processes said it.
+// times returns how often the processes logged a text.
 func (w *scenario) times(text string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 // sealSteps are the places in a sealing at which the worker is killed.
 var sealSteps = []string{"seal.loaded", "seal.sealed", "seal.kept", "seal.stored", "store.committed", "seal.completed", "seal.swept"}
 
-// TestKillWhileSealing kills the worker at each step of a sealing: there is one
-// sealed file, and file, database and audit chain agree on its hash.
+// TestKillWhileSealing kills the worker at each step of a sealing: there is one sealed file, and file, database and
+// audit chain agree on its hash.
 func TestKillWhileSealing(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -23,7 +23,7 @@ func TestKillWhileSealing(t *testing.T) {
 		w.subscribe("/all")
 		for _, i := range rnd.Perm(len(sealSteps)) {
 			worker := w.worker()
-			for _, before := range w.envelopes { // each is cut off once: what two cuts leave behind is for "countersign files sweep"
+			for _, before := range w.envelopes { // each is cut off once; "countersign files sweep" removes the leftovers of two cuts
 				eventually(t, func() bool { return w.status(before) == models.StatusCompleted && len(w.sealedFiles(before)) == 1 }, "the worker does not end what was cut off")
 			}
 			e, err := w.send(2)
@@ -32,7 +32,7 @@ func TestKillWhileSealing(t *testing.T) {
 			require.NoError(t, e.consent(1))
 			_, err = e.sign(0)
 			require.NoError(t, err)
-			if sealSteps[i] == "store.committed" { // that of the sealing only
+			if sealSteps[i] == "store.committed" { // only in the sealing
 				w.set("seal.stored", "hang")
 				_, err = e.sign(1)
 				require.NoError(t, err)
@@ -64,7 +64,7 @@ func TestKillWhileMailing(t *testing.T) {
 		e, err := w.send(2)
 		require.NoError(t, err)
 		worker.waitDead()
-		w.cutOff = len(e.signers) // both invitations may have been on their way
+		w.cutOff = len(e.signers) // both invitations may have been in transit
 		w.worker()
 		eventually(t, func() bool {
 			return w.count("SELECT count(*) FROM mails WHERE kind = 'invitation' AND sent_at IS NOT NULL") == len(e.signers)
@@ -74,8 +74,8 @@ func TestKillWhileMailing(t *testing.T) {
 	})
 }
 
-// TestKillWhileDelivering kills the worker between posting an event and noting
-// that: the event arrives again, with the same id and body.
+// TestKillWhileDelivering kills the worker between posting an event and recording it: the event arrives again, with
+// the same id and body.
 func TestKillWhileDelivering(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {

@@ -19,8 +19,7 @@ import (
 	"countersign/test/kit"
 )
 
-// load keeps n clients busy, each with one envelope after the other, until the
-// returned function is called.
+// load runs n clients, each with one envelope after the other, until the returned function is called.
 func (w *scenario) load(n int) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
@@ -41,7 +40,7 @@ func (w *scenario) load(n int) (stop func()) {
 	return func() { close(done); wg.Wait() }
 }
 
-// pause waits for between one and two times d.
+// pause waits for a random time between d and 2d.
 func pause(rnd *rand.Rand, d time.Duration) { time.Sleep(d + time.Duration(rnd.Int64N(int64(d)))) }
 
 // startPostgres starts a PostgreSQL server for this test only, which can be crashed.
@@ -68,8 +67,8 @@ func stopAfter(t *testing.T, name string, server interface {
 	})
 }
 
-// TestPostgresStops ends PostgreSQL at once, under load, and starts it again:
-// no acknowledged change is lost, and nothing else has to be started again.
+// TestPostgresStops ends PostgreSQL at once, under load, and restarts it: no acknowledged change is lost, and no other
+// process has to be restarted.
 func TestPostgresStops(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -84,7 +83,7 @@ func TestPostgresStops(t *testing.T) {
 		for range map[bool]int{true: 3, false: 1}[long()] {
 			pause(rnd, 700*time.Millisecond)
 			require.NoError(t, server.Crash(t.Context()))
-			w.cutOff += 8 // mails that were sent when nobody could note it
+			w.cutOff += 8 // emails sent while sending could not be recorded
 			pause(rnd, 500*time.Millisecond)
 			require.NoError(t, server.Restart(t.Context()))
 		}
@@ -95,8 +94,7 @@ func TestPostgresStops(t *testing.T) {
 	})
 }
 
-// temporalServer is a private Temporal that can be killed and started again at
-// the same address.
+// temporalServer is a private Temporal that can be killed and restarted at the same address.
 type temporalServer struct {
 	t       *testing.T
 	flags   []string
@@ -120,7 +118,7 @@ func (s *temporalServer) start() {
 	require.NoError(s.t, err)
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
-	for { // while it was down another process may have been given its port for a moment
+	for { // while it was down another process may have used its port for a moment
 		running, err := bundled.Start(ctx, path, s.flags...)
 		if err == nil {
 			s.running = running
@@ -132,9 +130,8 @@ func (s *temporalServer) start() {
 	}
 }
 
-// TestTemporalStops kills Temporal and leaves it down while signers sign: each
-// is answered, an envelope whose deadline passes takes no more signatures, and
-// all catches up.
+// TestTemporalStops kills Temporal and keeps it down while signers sign: each gets a response, an envelope whose
+// deadline passes accepts no more signatures, and the service catches up.
 func TestTemporalStops(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -182,9 +179,8 @@ func TestTemporalStops(t *testing.T) {
 	})
 }
 
-// TestMailServerStops stops the mail server: mails go out later, each once. An
-// answer that was lost after DATA makes that one mail arrive twice, under the
-// same Message-ID.
+// TestMailServerStops stops the mail server: emails are sent later, each once. A lost response after DATA causes that
+// one email to arrive twice, under the same Message-ID.
 func TestMailServerStops(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -219,8 +215,8 @@ func TestMailServerStops(t *testing.T) {
 	})
 }
 
-// TestCodesAreNotSentLate requests one-time codes while the mail server is down, and while it hangs: no code is mailed
-// afterwards.
+// TestCodesAreNotSentLate requests one-time codes while the mail server is down, and while it hangs: no code is
+// emailed afterwards.
 func TestCodesAreNotSentLate(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

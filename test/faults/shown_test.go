@@ -17,7 +17,7 @@ import (
 	"countersign/models"
 )
 
-// look gets the signing context and returns whose values it contained.
+// look gets the signing context and returns the signers whose values it contained.
 func (e *envelope) look(i int) (response, error) {
 	a, err := e.w.client.do(http.MethodGet, e.path(i, ""), "", nil)
 	if err != nil || a.status != http.StatusOK {
@@ -50,8 +50,7 @@ func (e *envelope) look(i int) (response, error) {
 	return out, nil
 }
 
-// agree signs for the values of those in shown; if it never saw these it makes
-// the digest up.
+// agree signs based on the values of the signers in shown. If it never received these, it invents the digest.
 func (e *envelope) agree(i int, shown [signers]bool) (answer, error) {
 	e.mu.Lock()
 	digest, ok := e.shown[shown]
@@ -65,8 +64,7 @@ func (e *envelope) agree(i int, shown [signers]bool) (answer, error) {
 	return e.act(fmt.Sprintf("sign %d", i), e.path(i, "/sign"), object{"fields": e.signers[i].fields, "shown": digest})
 }
 
-// shownDigest is computed as the documentation says; values has the
-// valuesSha256 of signers.
+// shownDigest computes the digest as documented; values contains the valuesSha256 of signers.
 func shownDigest(envelope string, values map[string]string) string {
 	list := []object{}
 	for id, hash := range values {
@@ -84,8 +82,8 @@ func shownDigest(envelope string, values map[string]string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// checkShown requires every signature to be recorded with the values that the signer was shown: the digest covers the
-// values in the chain of those signers, who signed before; and of all of them, if the signer named it.
+// checkShown requires every signature to be recorded with the values that were displayed to the signer. The digest
+// covers the values, in the chain, of signers who signed before; and of all of them, if the signer sent it.
 func checkShown(t *testing.T, envelope string, events []models.Event) {
 	t.Helper()
 	before := map[string]string{}

@@ -13,8 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// webhookSink is the application's webhook endpoint. It takes everything, unless a
-// path was given another handler.
+// webhookSink is the application's webhook endpoint. It accepts all events, unless a path has another handler.
 type webhookSink struct {
 	url string
 
@@ -33,7 +32,7 @@ func newWebhookSink(t *testing.T) *webhookSink {
 	s := &webhookSink{taken: map[string]map[string][]delivery{}, handlers: map[string]http.HandlerFunc{}}
 	server := httptest.NewServer(http.HandlerFunc(s.take))
 	t.Cleanup(server.Close)
-	t.Cleanup(server.CloseClientConnections) // those that hang
+	t.Cleanup(server.CloseClientConnections) // hanging connections
 	s.url = server.URL
 	return s
 }
@@ -41,7 +40,7 @@ func newWebhookSink(t *testing.T) *webhookSink {
 func (s *webhookSink) take(w http.ResponseWriter, r *http.Request) {
 	b, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // cut off: not taken
+		return // cut off: not accepted
 	}
 	s.mu.Lock()
 	byID := s.taken[r.URL.Path]
@@ -58,7 +57,7 @@ func (s *webhookSink) take(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// on makes a path misbehave.
+// on sets the handler of a path.
 func (s *webhookSink) on(path string, h http.HandlerFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +82,7 @@ type smtpRelay struct {
 	// drop is the number of further emails that are accepted without a response: the connection ends after DATA.
 	drop    int
 	dropped int
-	hold    chan struct{} // closed when held responses continue; nil: none is held
+	hold    chan struct{} // closed when held responses continue; nil: no response is held
 }
 
 func newSMTPRelay(t *testing.T, to string) *smtpRelay {
@@ -135,11 +134,11 @@ func (r *smtpRelay) serve(c net.Conn) {
 	}
 }
 
-// cuts reports whether the answer that a mail was taken is to be lost.
+// cuts reports whether the response that accepts an email is to be dropped.
 func (r *smtpRelay) cuts(answer string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// go-smtp answers the end of DATA in these words, and nothing else.
+	// go-smtp responds to the end of DATA, and only to it, with this text.
 	if r.drop == 0 || len(answer) < 14 || answer[:14] != "250 2.0.0 OK: " {
 		return false
 	}
@@ -148,7 +147,7 @@ func (r *smtpRelay) cuts(answer string) bool {
 	return true
 }
 
-// filter forwards what the service sends, and waits while the relay holds it.
+// filter forwards the service's data, and waits while the relay holds it.
 type filter struct {
 	r    *smtpRelay
 	from net.Conn
@@ -166,7 +165,7 @@ func (f *filter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// stop ends all connections and takes no new ones; start takes them again.
+// stop ends all connections and accepts no new ones; start accepts them again.
 func (r *smtpRelay) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -183,14 +182,14 @@ func (r *smtpRelay) start() {
 	r.down = false
 }
 
-// dropNext loses the answers to the next n mails.
+// dropNext drops the responses to the next n emails.
 func (r *smtpRelay) dropNext(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.drop = n
 }
 
-// hang holds everything back until the returned function is called.
+// hang holds all data until the returned function is called.
 func (r *smtpRelay) hang(t *testing.T) (release func()) {
 	t.Helper()
 	hold := make(chan struct{})

@@ -13,10 +13,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestRollingRestart replaces worker and API one after the other, as an upgrade
-// does, under load: each ends in order when its successor runs, and no client
-// notices. That a new version takes over the workflows of an older one is shown
-// by the saved histories (workflows).
+// TestRollingRestart replaces worker and API one after the other, as an upgrade does, under load: each ends in order
+// once its successor is running, and no client is affected. The saved histories (workflows) show that a new version
+// continues the workflows of an older one.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -41,14 +40,14 @@ func TestRollingRestart(t *testing.T) {
 	})
 }
 
-// TestWorkerVersions upgrades with worker versioning: the old version keeps the workflows until the new one is made
+// TestWorkerVersions upgrades with worker versioning: the old version keeps the workflows until the new one becomes
 // current, and then each moves to it.
 func TestWorkerVersions(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
 		opts := kit.Temporal(t)
 		w := newScenario(t, setting{temporal: opts.HostPort, namespace: opts.Namespace, env: []string{"COUNTERSIGN_WORKER_DEPLOYMENT=countersign"}})
-		c, err := sdkclient.NewLazyClient(opts) // one that does not give up on a busy machine
+		c, err := sdkclient.NewLazyClient(opts) // a client that does not give up on a busy machine
 		require.NoError(t, err)
 		t.Cleanup(c.Close)
 		versioned := func(build string) *process {
@@ -60,7 +59,7 @@ func TestWorkerVersions(t *testing.T) {
 			deployment := c.WorkerDeploymentClient().GetHandle("countersign")
 			eventually(t, func() bool {
 				_, err := deployment.SetCurrentVersion(t.Context(), sdkclient.WorkerDeploymentSetCurrentVersionOptions{BuildID: build})
-				return err == nil // it is not known before its workers have polled
+				return err == nil // unknown before its workers have polled
 			}, "version %s cannot be made current", build)
 		}
 		w.api()

@@ -14,8 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// endpoints are those that nobody wants to have: what each does with an event,
-// and whether that takes until the attempt is given up.
+// endpoints are misbehaving endpoints: how each handles an event, and whether that takes until the attempt times out.
 var endpoints = map[string]struct {
 	slow bool
 	do   http.HandlerFunc
@@ -41,15 +40,14 @@ var endpoints = map[string]struct {
 			if _, err := w.Write([]byte(".")); err != nil {
 				return
 			}
-			_ = http.NewResponseController(w).Flush() // it fails when the service has gone
+			_ = http.NewResponseController(w).Flush() // it fails when the service has disconnected
 			time.Sleep(200 * time.Millisecond)
 		}
 	}},
 }
 
-// TestBadEndpoints delivers to endpoints that behave, and then misbehave in
-// every way: each gets five attempts on the schedule, the worker's memory stays
-// bounded, and a healthy endpoint gets its events as if they behaved.
+// TestBadEndpoints delivers to endpoints that behave, and then misbehave in every way: each gets five attempts on the
+// schedule, the worker's memory stays limited, and a healthy endpoint gets its events as if the others behaved.
 func TestBadEndpoints(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
@@ -89,13 +87,13 @@ func TestBadEndpoints(t *testing.T) {
 	})
 }
 
-// deliveries counts those to a path that stand so.
+// deliveries counts the deliveries to a path with a status.
 func (w *scenario) deliveries(path, status string) int {
 	return w.count(`SELECT count(*) FROM webhook_deliveries d JOIN webhooks h ON h.id = d.webhook_id WHERE h.url = $1 AND d.status = $2`, w.hooks.url+path, status)
 }
 
-// checkAttempts wants five attempts for the failed deliveries to a path, none
-// before its time. On a starved machine one may be cut off, and has no record.
+// checkAttempts requires five attempts for the failed deliveries to a path, none before its time. On an overloaded
+// machine one may be cut off, and has no record.
 func (w *scenario) checkAttempts(t *testing.T, path string) {
 	t.Helper()
 	rows, err := w.db.Query(t.Context(), `SELECT d.attempts, array_agg(a.at ORDER BY a.number) FROM webhook_deliveries d
@@ -116,7 +114,7 @@ func (w *scenario) checkAttempts(t *testing.T, path string) {
 	assert.Equal(t, 5, most, path)
 }
 
-// latencies are those from a void to its event at the healthy endpoint.
+// latencies returns the times from a void to its event at the healthy endpoint.
 func (w *scenario) latencies(t *testing.T, n int) (all []time.Duration) {
 	t.Helper()
 	for range n {
@@ -138,7 +136,7 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2].Round(time.Millisecond)
 }
 
-// memory is the most that a process ever had resident, in bytes.
+// memory returns the maximum resident memory of a process, in bytes.
 func memory(t *testing.T, p *process) int {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
