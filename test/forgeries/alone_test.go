@@ -20,17 +20,17 @@ import (
 	"countersign/seal/refusal"
 )
 
-// continuation is an original that one program reads in one way by itself, and in another with the seal's increment
-// appended: the signer sees another text than the readers of the sealed file in the same program.
+// continuation is an original that one program reads differently once the seal's increment is appended: the signer
+// sees another text than the readers of the sealed file in the same program.
 type continuation struct {
 	name  string
 	bytes func() []byte
-	alone []effect // of the upload, which shows honestText
-	later []effect // of the sealed file, which is VALID and shows forgedText
+	alone []effect // in the upload, which shows honestText
+	later []effect // in the sealed file, which is VALID and shows forgedText
 }
 
 func continuations() []continuation {
-	// twice lists an object 5, and holds another one that is not listed.
+	// twice lists an object 5, and contains another one that is not listed.
 	twice := func() *draft {
 		d := newDraft()
 		d.objects[objContent] = textStream(forgedText)
@@ -78,7 +78,7 @@ func continuations() []continuation {
 		// Sums are of 32 bits.
 		{"linearized-hints-wrap", func() []byte { return hinted(hintStream("", hintTables(1<<31, 0, 1<<31+7, 0))).bytes() }, inPoppler(honestText), inPoppler(forgedText)},
 		{"linearized-hints-damaged", func() []byte {
-			damaged := string(stored(forgedHints)) + "\x07" // a kind of block that does not exist
+			damaged := string(stored(forgedHints)) + "\x07" // an invalid block type
 			return hinted(hintStream("/Filter/FlateDecode", damaged)).bytes()
 		}, inPoppler(honestText), inPoppler(forgedText)},
 		{"linearized-hints-predictor", func() []byte {
@@ -108,7 +108,7 @@ func continuations() []continuation {
 			l.entries += "/P 1"
 			return l.bytes()
 		}, inPoppler(honestText), inPoppler(forgedText)},
-		// Its length may equal that of the sealed file: repeated sealing reaches it eventually.
+		// The length may equal that of the sealed file: repeated sealing eventually produces it.
 		{"linearized-for-more", func() []byte {
 			return linearized{objects: map[int]string{objContent: textStream(forgedText)}, entries: "/H[1 1]/O 4/E 1/N 2/T 1", hidden: textStream(honestText), second: true, length: 60_000}.bytes()
 		}, inPoppler(forgedText), nil},
@@ -120,8 +120,7 @@ func replaceLast(b []byte, from, to string) []byte {
 	return slices.Concat(b[:at], []byte(to), b[at+len(from):])
 }
 
-// TestContinuations: what a program reads in another way once it is sealed is
-// refused at upload.
+// TestContinuations: files that a program reads differently once they are sealed are rejected at upload.
 func TestContinuations(t *testing.T) {
 	t.Parallel()
 	genuineFiles()
@@ -147,15 +146,15 @@ func TestContinuations(t *testing.T) {
 	}
 }
 
-// hintHeader is how many bytes precede the counts in a page offset hint table (F.4.1).
+// hintHeader is the number of bytes before the counts in a page offset hint table (F.4.1).
 const hintHeader = 36
 
-// hintTables are a page offset hint table and a shared object hint table: of each page
-// they say how many objects more than the least it has. The first count is not used.
+// hintTables returns a page offset hint table and a shared object hint table. They contain, for each page, the number
+// of objects in excess of the least one. The first count is not used.
 func hintTables(least uint32, more ...uint32) string {
 	b := make([]byte, hintHeader)
 	binary.BigEndian.PutUint32(b, least)
-	b[9] = 32 // bits of a count
+	b[9] = 32 // bits per count
 	for _, n := range more {
 		b = binary.BigEndian.AppendUint32(b, n)
 	}
@@ -164,7 +163,7 @@ func hintTables(least uint32, more ...uint32) string {
 	return string(append(b, shared...))
 }
 
-// The pages of hinted but the first begin with object 1; the next one is 10, or 8.
+// All pages of hinted except the first begin with object 1; the next object is 10, or 8.
 var (
 	honestHints = hintTables(1, 0, 8, 0)
 	forgedHints = hintTables(1, 0, 6, 0)
@@ -174,7 +173,7 @@ func hintStream(entries, data string) string {
 	return streamOf(fmt.Sprintf("%s/S %d", entries, hintHeader+3*4), data)
 }
 
-// stored is zlib data without compression and without an end.
+// stored returns zlib data without compression and without an end.
 func stored(data string) []byte {
 	var b bytes.Buffer
 	z := must(zlib.NewWriterLevel(&b, zlib.NoCompression))
@@ -185,8 +184,8 @@ func stored(data string) []byte {
 	return b.Bytes()
 }
 
-// hinted has three pages, 4, 1 and 10; the last one has the forged text, and 8, which is
-// in no page tree, the honest one.
+// hinted has three pages, 4, 1 and 10. The last one has the forged text, and 8, which is in no page tree, the honest
+// one.
 func hinted(hints string) linearized {
 	return linearized{objects: map[int]string{
 		objPages: "<</Type/Pages/Kids[4 0 R 1 0 R 10 0 R]/Count 3>>", objContent: textStream("First page"), objCatalog: pageOf(objText2, ""),
@@ -244,7 +243,7 @@ func TestHintsOfQPDF(t *testing.T) {
 	admits(t, "at the second page", end.ReplaceAll(b, []byte("${1}/P 1 >>\nendobj\n   ")))
 }
 
-// admits: a file is admitted, and poppler shows the same of it once something follows.
+// admits checks that a file is admitted, and that poppler displays the same content of it once data follows.
 func admits(t *testing.T, name string, b []byte) {
 	t.Helper()
 	_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
@@ -298,18 +297,17 @@ func TestHintsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// linearized is the agreement, with a linearization dictionary before all else
-// (ISO 32000-2, Annex F).
+// linearized returns the agreement with a linearization dictionary before all other objects (ISO 32000-2, Annex F).
 type linearized struct {
 	objects map[int]string // added to, or in place of, the agreement's
 	entries string         // of the dictionary
-	// hints returns the array H, from a function that returns position and length of an object; nil: object 21, if
-	// there is one.
+	// hints returns the array H, from a function that returns position and length of an object; nil: object 21, if it
+	// exists.
 	hints  func(place func(n int) (at, length int)) string
 	length int    // the recorded length; 0: the file's
 	root   int    // the catalog's number, 0: 1
-	hidden string // another object 5, which the section behind the dictionary lists
-	second bool   // startxref names another section than that one
+	hidden string // another object 5, which the section after the dictionary lists
+	second bool   // startxref points to a different section
 }
 
 func (l linearized) bytes() []byte {
@@ -337,7 +335,7 @@ func (l linearized) bytes() []byte {
 		return out + fmt.Sprintf("trailer\n<</Size 30/Root %d 0 R>>\n", l.root)
 	}
 	var b []byte
-	for range 2 { // the second time all places are known
+	for range 2 { // the second pass knows all positions
 		length := cmp.Or(l.length, size)
 		entries := l.entries
 		if l.hints != nil {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// annotationForgeries are attacks on certified documents: evil annotations (EAA),
-// sneaky signatures (SSA), and permissions taken back.
+// annotationForgeries returns attacks on certified documents: evil annotations (EAA), sneaky signatures (SSA), and
+// revoked permissions.
 func annotationForgeries() []forgery {
 	const class = "certified document"
 	evil := func(name, annotation string) forgery {
@@ -65,7 +65,7 @@ func annotationForgeries() []forgery {
 	}
 }
 
-// annotated puts an annotation on the first page.
+// annotated adds an annotation to the first page.
 func annotated(b []byte, annotation string, more map[int]string) []byte {
 	objects := map[int]string{
 		objPage: with(objectOf(b, objPage), "Annots", "[5000 0 R]"),
@@ -84,8 +84,7 @@ func (g *genuine) sealField() int {
 	return takeApart(g.sealed, len(g.original)).find("/FT /Sig").number
 }
 
-// signedByAnother adds a signature as any program would, by a certificate that
-// it made itself.
+// signedByAnother adds a signature as any program would, with a self-made certificate.
 func signedByAnother(g *genuine, subFilter, look string) []byte {
 	form := entry(objectOf(g.bytes, objCatalog), "AcroForm")
 	fields := strings.Replace(entry(form, "Fields"), "]", " 5000 0 R]", 1)
@@ -106,7 +105,7 @@ func signedByAnother(g *genuine, subFilter, look string) []byte {
 	return h.put(out, s.encode())
 }
 
-// selfMade is a certificate that nobody issued.
+// selfMade returns a self-signed certificate.
 func selfMade(name string) *identity {
 	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	c := &x509.Certificate{

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// withArchive returns the file with at least one increment of validation data after the seal, which anybody can add to
-// a file without one.
+// withArchive returns the file with at least one increment of validation data after the seal. Any person can add one
+// to a file without it.
 func (g *genuine) withArchive() *genuine {
 	if len(g.later()) > 0 {
 		return g
@@ -43,13 +43,13 @@ var (
 	renewalsMu sync.Mutex
 )
 
-// rearchived changes the last increment of validation data and has an authority
-// stamp it, which anybody can.
+// rearchived changes the last increment of validation data and gets a stamp for it from an authority, as any person
+// can.
 func (g *genuine) rearchived(change func(inc *increment), stamp ...func(*token)) []byte {
 	return g.rewritten(change, func(b []byte, _ int) []byte { return b }, stamp...)
 }
 
-// rewritten is rearchived with a change of the increment's bytes as well, which begin at an offset.
+// rewritten is rearchived with an additional change of the increment's bytes, which begin at an offset.
 func (g *genuine) rewritten(change func(inc *increment), edit func(b []byte, from int) []byte, stamp ...func(*token)) []byte {
 	g = g.withArchive()
 	later := g.later()
@@ -71,7 +71,7 @@ func (g *genuine) stamped(b []byte) []byte {
 	inc := takeApart(g.bytes[:last.to], last.from)
 	base := after(b).b
 	inc.trailer = with(inc.trailer, "Prev", strconv.Itoa(lastXRef(b)))
-	// The forger's objects stay: only new ones and the catalog are written.
+	// The forger's objects remain: only new ones and the catalog are written.
 	h := newFakeIssuerLike(g.house)
 	h.now = secondTime
 	return h.stampDocument(inc.write(base), len(base))
@@ -92,8 +92,8 @@ func archiveForgeries() []forgery {
 		}
 		return inc.number(objCatalog)
 	}
-	// unlisted puts an object into the increment that its section does not list,
-	// and spoils the section so that programs rebuild it.
+	// unlisted adds an object to the increment that its section does not list, and damages the section so that
+	// programs rebuild it.
 	unlisted := func(name string, spoil func(b []byte, from int) []byte) forgery {
 		return forgery{name: "archive-unlisted-" + name, class: "stamped by a trusted authority", want: altered, shows: either(forgedText), make: func(g *genuine) []byte {
 			return g.rewritten(func(inc *increment) {
@@ -250,7 +250,7 @@ func archiveForgeries() []forgery {
 	return list
 }
 
-// restated exchanges the answer about the sealer's certificate for another one.
+// restated replaces the OCSP response about the sealer's certificate by another one.
 func (g *genuine) restated(der []byte) []byte {
 	return g.rearchived(func(inc *increment) {
 		p := inc.number(refNumber(referencesOf(entry(inc.find("/Certs").body, "OCSPs"))[0]))

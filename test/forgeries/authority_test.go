@@ -18,7 +18,7 @@ import (
 	"golang.org/x/crypto/ocsp"
 )
 
-// must turns an error, which in this package is a mistake in a test, into a panic.
+// must panics on an error, which in this package is a mistake in a test.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -32,7 +32,7 @@ func check(err error) {
 	}
 }
 
-// identity is a certificate with its key and what issued it.
+// identity is a certificate with its key and its issuer.
 type identity struct {
 	cert   *x509.Certificate
 	key    *ecdsa.PrivateKey
@@ -88,8 +88,7 @@ func newRoot(name string) *identity {
 	return &identity{cert: must(x509.ParseCertificate(der)), key: key}
 }
 
-// issue makes a certificate for five years around the time of sealing, which
-// change may alter.
+// issue issues a certificate for five years around the time of sealing, which change may alter.
 func (i *identity) issue(name string, change func(c *x509.Certificate)) *identity {
 	c := &x509.Certificate{
 		SerialNumber: nextSerial(), Subject: pkix.Name{CommonName: name, Organization: []string{name}},
@@ -112,7 +111,7 @@ func forStamping(c *x509.Certificate) {
 	c.ExtraExtensions = []pkix.Extension{extendedUsage(true, usageStamping)}
 }
 
-// withOCSP and withCRL make a certificate name the address of its status.
+// withOCSP and withCRL add the address of its status to a certificate.
 func withOCSP(i *identity, kind func(*x509.Certificate)) func(*x509.Certificate) {
 	return func(c *x509.Certificate) {
 		kind(c)
@@ -127,8 +126,7 @@ func withCRL(i *identity, kind func(*x509.Certificate)) func(*x509.Certificate) 
 	}
 }
 
-// network answers as a time-stamp authority and as responders for revocation,
-// without a socket.
+// network responds as a time-stamp authority and as revocation responders, without a socket.
 type network struct {
 	clock   func() time.Time
 	tsa     *identity
@@ -162,7 +160,7 @@ func (n *network) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// lowSigner makes the smaller of both ECDSA values, which the service demands.
+// lowSigner returns the smaller of the two ECDSA values, which the service requires.
 type lowSigner struct{ *ecdsa.PrivateKey }
 
 func (s lowSigner) Sign(r io.Reader, digest []byte, opts crypto.SignerOpts) ([]byte, error) {
@@ -177,7 +175,7 @@ func (n *network) status(issuer *identity, body []byte) []byte {
 	return n.statusOf(issuer, issuer, must(ocsp.ParseRequest(body)).SerialNumber)
 }
 
-// statusOf is the OCSP answer about a certificate, signed by responder.
+// statusOf returns the OCSP response about a certificate, signed by responder.
 func (n *network) statusOf(issuer, responder *identity, serial *big.Int) []byte {
 	answer := ocsp.Response{
 		Status: ocsp.Good, SerialNumber: serial, ThisUpdate: n.clock(), NextUpdate: n.clock().AddDate(0, 0, 7), IssuerHash: crypto.SHA256,

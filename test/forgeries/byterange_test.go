@@ -37,7 +37,7 @@ func holesOfSeal() []forgery {
 			return b
 		}}
 	}
-	// again signs the same bytes again, as only the service could.
+	// again re-signs the same bytes, as only the service could.
 	again := func(name string, change func(g *genuine, s *signature)) forgery {
 		return forgery{name: "hole-" + name, class: class, levels: []level{levelB, levelT}, want: broken, shows: openssl(0), make: func(g *genuine) []byte {
 			h := holes(g.bytes, len(g.original))[0]
@@ -205,7 +205,7 @@ func holesOfSeal() []forgery {
 	}
 }
 
-// newFakeIssuerLike is the same service at another time.
+// newFakeIssuerLike returns the same service at another time.
 func newFakeIssuerLike(h *fakeIssuer) *fakeIssuer {
 	n := *h
 	network := *h.network
@@ -249,7 +249,7 @@ func holesOfStamps() []forgery {
 			c.kids = c.kids[:1]
 		}),
 		edit("certificate-of-issuer-changed", func(_ *genuine, e *element) {
-			// The copy of the root that the token carries, which nobody needs in order to judge it.
+			// The token's copy of the root, which the verification does not need.
 			root := e.certificates().kids[1].kids[0]
 			root.kids[1].body = []byte{9}
 		}),

@@ -19,25 +19,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the verification of a hostile file may cost.
+// The limits for the verification of a hostile file.
 const (
 	maxProcessor = 10 * time.Second
 	maxMemory    = 256 << 20
 )
 
-// costlyFile is a file that should cost far more to verify than to make.
+// costlyFile is a file whose verification would cost far more than its creation.
 type costlyFile struct {
 	name string
 	make func() []byte
 }
 
 func costlyFiles() []costlyFile {
-	// behind is something behind a sealed file, where it takes a signature by
-	// nobody to be read.
+	// behind appends objects to a sealed file that are read only because of a signature by an unknown signer.
 	behind := func(name string, forge func(g *genuine) []byte) costlyFile {
 		return costlyFile{name, func() []byte { return forge(genuineFiles()[levelLTA]) }}
 	}
-	// inside is content of a file that a forger sealed with keys of their own.
+	// inside is content of a file that a forger sealed with self-made keys.
 	inside := func(name string, change func(inc *increment)) costlyFile {
 		return costlyFile{name, func() []byte { return newFakeIssuer().make(levelB, agreement()).resealed(change) }}
 	}
@@ -147,14 +146,15 @@ func costlyFiles() []costlyFile {
 		{"nothing-but-starts", func() []byte {
 			return append([]byte("%PDF-1.7\n"), bytes.Repeat([]byte("startxref\n9\n%%EOF\n"), 1_000_000)...)
 		}},
-		// Not hostile, but the most that a file can hold: each stamp covers all before it.
+		// Not hostile, but the maximum in a file: each stamp covers all bytes before it.
 		{"many-renewals", func() []byte { return renewedFile(20, 0) }},
 		// Evidence that is sound: lists of a busy authority, some 13 MB of them.
 		{"much-evidence", func() []byte { return renewedFile(8, 40_000) }},
 	}
 }
 
-// renewedFile returns a file that was renewed as often as times says, with lists that name others foreign certificates.
+// renewedFile returns a file that was renewed the given number of times, with lists that name others foreign
+// certificates.
 func renewedFile(times, others int) []byte {
 	h := newFakeIssuerLike(victim())
 	h.network.others = others
@@ -171,18 +171,17 @@ func renewedFile(times, others int) []byte {
 
 const maxHole = 16 << 10
 
-// rearchivedHole puts something else into the last time-stamp's place.
+// rearchivedHole replaces the last time-stamp.
 func (g *genuine) rearchivedHole(der []byte) []byte {
 	list := holes(g.bytes, len(g.original))
 	h := list[len(list)-1]
 	return h.put(g.bytes, der)
 }
 
-// nestedBER is sequences of indefinite length, as deep as there is room.
+// nestedBER returns nested sequences of indefinite length that fill the available space.
 func nestedBER(size int) []byte { return bytes.Repeat([]byte{0x30, 0x80}, size/2) }
 
-// zeros returns compressed zeros, a whole number of megabytes: the same block
-// again and again.
+// zeros returns compressed zeros, a whole number of megabytes: the same block repeated.
 func zeros(n int) string {
 	const block = 1 << 20
 	var b bytes.Buffer
@@ -219,7 +218,7 @@ func withSection(b []byte, entries, data string) []byte {
 
 const costFile = "COUNTERSIGN_TEST_COST_FILE"
 
-// TestCost verifies each bomb in a process of its own, and measures the process.
+// TestCost verifies each bomb in a separate process, and measures the process.
 func TestCost(t *testing.T) {
 	t.Parallel()
 	if file := os.Getenv(costFile); file != "" { // this is the process of its own
@@ -249,7 +248,7 @@ func TestCost(t *testing.T) {
 			t.Logf("%d bytes: %s, %v, %d MB", len(made), verdict, processor.Round(time.Millisecond), memory>>20)
 			assert.Less(t, processor, maxProcessor)
 			assert.Less(t, memory, maxMemory)
-			assert.NotEqual(t, string(valid), verdict) // also of sound ones: that process has another victim
+			assert.NotEqual(t, string(valid), verdict) // also for valid files: that process has another victim
 		})
 	}
 }

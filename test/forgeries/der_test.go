@@ -53,12 +53,12 @@ func integer(n *big.Int) []byte { return must(asn1.Marshal(n)) }
 
 func octets(b []byte) []byte { return tlv(tagOctets, b) }
 
-// attribute is one of SignerInfo.
+// attribute is an attribute of SignerInfo.
 func attribute(kind []byte, values ...[]byte) []byte {
 	return tlv(tagSequence, kind, tlv(tagSet, values...))
 }
 
-// signature is a CMS SignedData (RFC 5652) about to be made.
+// signature is a CMS SignedData (RFC 5652) before it is encoded.
 type signature struct {
 	content      []byte // nil: detached
 	contentType  []byte
@@ -69,7 +69,7 @@ type signature struct {
 	named        *x509.Certificate // in signing-certificate-v2; nil: the signer's
 	signed       [][]byte          // further signed attributes
 	unsigned     [][]byte
-	stamp        func(value []byte) []byte // gives a time-stamp of the signature
+	stamp        func(value []byte) []byte // returns a time-stamp of the signature
 }
 
 func essCertificate(c *x509.Certificate) []byte {
@@ -120,7 +120,7 @@ func (s *signature) encode() []byte {
 
 type ecdsaValue struct{ R, S *big.Int }
 
-// lowS and highS give the two values that an ECDSA signature can have.
+// lowS and highS return the two valid values of an ECDSA signature.
 func lowS(der []byte) []byte  { return withS(der, -1) }
 func highS(der []byte) []byte { return withS(der, 1) }
 
@@ -134,7 +134,7 @@ func withS(der []byte, want int) []byte {
 	return must(asn1.Marshal(v))
 }
 
-// token is a time-stamp (RFC 3161) about to be made.
+// token is a time-stamp (RFC 3161) before it is encoded.
 type token struct {
 	signature
 	imprint []byte
@@ -157,7 +157,7 @@ func (t *token) encode() []byte {
 	return t.signature.encode()
 }
 
-// newToken is what an honest authority answers.
+// newToken returns the token of an honest authority.
 func (n *network) newToken(digest []byte) *token {
 	t := &token{imprint: digest, time: n.clock()}
 	t.signer = n.tsa
@@ -167,7 +167,7 @@ func (n *network) newToken(digest []byte) *token {
 	return t
 }
 
-// stamp answers a request.
+// stamp responds to a request.
 func (n *network) stamp(body []byte) []byte {
 	var req struct {
 		Version int
@@ -187,11 +187,11 @@ func (n *network) stamp(body []byte) []byte {
 	return tlv(tagSequence, tlv(tagSequence, tlv(tagInteger, []byte{0})), t.encode())
 }
 
-// element is a node of a DER structure, for changing what others made.
+// element is a node of a DER structure, for changing existing structures.
 type element struct {
 	tag  byte
 	body []byte     // of a primitive element
-	kids []*element // of a constructed one
+	kids []*element // children of a constructed element
 }
 
 func parseDER(b []byte) *element {
@@ -236,8 +236,7 @@ func (e *element) encode() []byte {
 	return tlv(e.tag, kids...)
 }
 
-// indefinite encodes constructed elements with indefinite length, which BER
-// allows and DER does not.
+// indefinite encodes constructed elements with indefinite length, which BER allows and DER does not.
 func (e *element) indefinite(depth int) []byte {
 	if e.tag&0x20 == 0 || depth == 0 {
 		return e.encode()

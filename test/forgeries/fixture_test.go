@@ -26,7 +26,7 @@ import (
 	"countersign/seal/verify"
 )
 
-// When everything happens: sealed, given a later time-stamp twice, and judged.
+// The times of the seal, of its two later time-stamps, and of the verdict.
 var (
 	sealTime   = time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
 	renewTime  = sealTime.AddDate(0, 0, 1)
@@ -58,7 +58,7 @@ func newFakeIssuer() *fakeIssuer {
 	return h
 }
 
-// trust returns the trust options of a person who knows the service.
+// trust returns the trust options of a person with the service's certificates.
 func (h *fakeIssuer) trust() verify.Options {
 	return h.trusting(trust.IssuedBy(h.sealRoot.cert, ""))
 }
@@ -84,9 +84,8 @@ func (h *fakeIssuer) sealerOf(level level) *seal.Sealer {
 // level is how much a genuine file carries.
 type level string
 
-// The levels. The service never writes validation data without a time-stamp
-// over it, so that a file of level B-LT has one such increment and a file of
-// level B-LTA, whose time-stamp was renewed, two.
+// The levels. The service never writes validation data without a time-stamp over it, so that a file of level B-LT has
+// one such increment. A file of level B-LTA, whose time-stamp was renewed, has two.
 const (
 	levelB   level = "B-B"
 	levelT   level = "B-T"
@@ -96,7 +95,7 @@ const (
 
 var levels = []level{levelB, levelT, levelLT, levelLTA}
 
-// genuine is a file that a house made, with its revisions.
+// genuine is a file of an issuer, with its revisions.
 type genuine struct {
 	house    *fakeIssuer
 	level    level
@@ -106,7 +105,7 @@ type genuine struct {
 	job      seal.Job
 }
 
-// later returns the increments that follow the seal, as they begin and end.
+// later returns the ranges of the increments after the seal.
 func (g *genuine) later() []span {
 	var out []span
 	for at := len(g.sealed); at < len(g.bytes); {
@@ -119,7 +118,7 @@ func (g *genuine) later() []span {
 
 type span struct{ from, to int }
 
-// make seals an original in a house, up to a level.
+// make seals an original for an issuer, up to a level.
 func (h *fakeIssuer) make(level level, original []byte, change ...func(*seal.Job)) *genuine {
 	g, err := h.tryMake(level, original, change...)
 	check(err)
@@ -152,7 +151,7 @@ func (h *fakeIssuer) tryMake(level level, original []byte, change ...func(*seal.
 	return g, err
 }
 
-// intoFile returns what write wrote into a file.
+// intoFile returns the bytes that write wrote to a file.
 func intoFile(write func(out *os.File) error) ([]byte, error) {
 	out, err := os.CreateTemp("", "forgery-*.pdf")
 	if err != nil {
@@ -174,7 +173,7 @@ const (
 	adaID      = "b5a7a1de-6a53-4c1e-9f3b-0c8d2e4f6a10"
 )
 
-// auditChain returns events as package models makes them.
+// auditChain returns events in the format of package models.
 func auditChain(envelope string, events ...map[string]any) (list []json.RawMessage, head string) {
 	head = strings.Repeat("0", 64)
 	for i, e := range events {
@@ -190,7 +189,7 @@ func auditChain(envelope string, events ...map[string]any) (list []json.RawMessa
 
 func canonical(v any) []byte { return must(jcs.Transform(must(json.Marshal(v)))) }
 
-// eventsOf says how the documents were signed.
+// eventsOf returns the events of signing the documents.
 func eventsOf(documents []seal.Document) []map[string]any {
 	var list []map[string]any
 	for i, name := range []string{"envelope.created", "document.added", "envelope.sent", "signer.viewed", "consent.given", "signer.signed"} {
@@ -217,7 +216,7 @@ func hashOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// newJob is an envelope with one document and one signer.
+// newJob returns an envelope with one document and one signer.
 func newJob(original []byte) seal.Job {
 	hash := hashOf(original)
 	document := seal.Document{ID: documentID, Name: "agreement.pdf", SHA256: hash, Order: 1, PageCount: pagesOf(original)}
@@ -285,7 +284,7 @@ func explain(r verify.Report) string {
 	return b.String()
 }
 
-// victimless trusts nobody: enough to see what a verification costs.
+// victimless trusts no certificate, which is sufficient to measure the cost of a verification.
 func victimless() verify.Options {
 	return verify.Options{Now: func() time.Time { return judgeTime }}
 }

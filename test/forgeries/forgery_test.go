@@ -20,7 +20,7 @@ type forgery struct {
 	name   string
 	class  string // of the table in docs/learn/attacks.md
 	levels []level
-	// original is what the forger had sealed; nil: the agreement.
+	// original is the document that the forger had sealed; nil: the agreement.
 	original func() []byte
 	want     verify.Verdict
 	make     func(g *genuine) []byte
@@ -46,7 +46,7 @@ const (
 
 var archived = []level{levelLT, levelLTA}
 
-// refused says that there is no such file: the original is refused.
+// refused means that the original is rejected, so that no such file exists.
 const refused = verify.Verdict("refused")
 
 func all() []forgery {
@@ -73,7 +73,7 @@ func TestNamesAreUnique(t *testing.T) {
 	require.GreaterOrEqual(t, len(seen), 80)
 }
 
-// TestGenuine: what the forgeries start from is valid, at each level.
+// TestGenuine: the genuine files of the forgeries are valid, at each level.
 func TestGenuine(t *testing.T) {
 	t.Parallel()
 	for _, l := range levels {
@@ -84,7 +84,7 @@ func TestGenuine(t *testing.T) {
 	}
 }
 
-// TestForgeries makes every forgery at every level.
+// TestForgeries creates every forgery at every level.
 func TestForgeries(t *testing.T) {
 	t.Parallel()
 	genuineFiles()
@@ -128,13 +128,14 @@ func TestForgeries(t *testing.T) {
 	}
 }
 
-// recognized counts the forged files that the verifier took for files of this service, by how far it read them. A
-// forgery without the mark of today's format would be rejected for that alone, and would attack nothing.
+// recognized counts the forged files that the verifier recognized as files of this service, by how far it read them. A
+// forgery without the mark of the current format would be rejected for that reason only, and would not test the
+// attack.
 type recognized struct {
 	mu      sync.Mutex
 	files   int
-	opened  int                 // of them, those whose seal was found, so that the signature and what follows were examined
-	reasons map[verify.Code]int // what failed, or was not trusted, first
+	opened  int                 // recognized files whose seal was found, so that the signature and later parts were examined
+	reasons map[verify.Code]int // the first failed or untrusted check
 }
 
 func (c *recognized) count(t *testing.T, b []byte, r verify.Report) {
@@ -164,7 +165,7 @@ func (c *recognized) count(t *testing.T, b []byte, r verify.Report) {
 func (c *recognized) report(t *testing.T) {
 	t.Helper()
 	t.Logf("%d forged files were taken for files of this service; the seal of %d was opened and examined. First objections: %v", c.files, c.opened, c.reasons)
-	// Only those whose mark or byte range is the attack are rejected before.
+	// Only forgeries of the mark or the byte range are rejected earlier.
 	if !t.Failed() && c.opened < c.files*3/4 {
 		t.Errorf("only %d of %d were examined", c.opened, c.files)
 	}

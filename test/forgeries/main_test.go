@@ -1,6 +1,5 @@
-// Package forgeries attacks the verification of sealed documents: with named
-// forgeries of every published kind, with files that cost much to read, and
-// with whatever a generator comes up with. docs/learn/attacks.md lists the kinds.
+// Package forgeries attacks the verification of sealed documents: with named forgeries of every published kind, with
+// files that are expensive to read, and with generated files. docs/learn/attacks.md lists the kinds.
 package forgeries_test
 
 import (
@@ -9,7 +8,7 @@ import (
 	"testing"
 )
 
-// long makes the tests of this package exhaustive: make forgeries.
+// long enables the exhaustive tests of this package: make forgeries.
 var long = flag.Bool("long", false, "change every byte, and try more of everything")
 
 func TestMain(m *testing.M) {
@@ -23,6 +22,6 @@ func TestMain(m *testing.M) {
 	if !set["rapid.checks"] {
 		check(flag.Set("rapid.checks", checks))
 	}
-	check(flag.Set("rapid.nofailfile", "true")) // the test's output says all
+	check(flag.Set("rapid.nofailfile", "true")) // the test's output is sufficient
 	os.Exit(m.Run())
 }

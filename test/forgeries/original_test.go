@@ -17,13 +17,12 @@ import (
 	"countersign/seal/refusal"
 )
 
-// prepared is an original that its author made in order to deceive once it is
-// sealed; nothing is changed afterwards. It is refused, or its seal is valid
-// and the report speaks of the right envelope.
+// prepared is an original that its author designed to deceive once it is sealed, without later changes. It is
+// rejected, or its seal is valid and the report names the right envelope.
 type prepared struct {
 	name  string
 	bytes func() []byte
-	must  bool // be refused
+	must  bool // must be rejected
 }
 
 const fakeRecord = `{"payload":"e30","protected":"e30","signature":"e30"}`
@@ -112,7 +111,7 @@ func preparedOriginals() []prepared {
 			objPages: "<</Type/Pages/Kids[8 0 R 6 0 R]/Count 2>>", 8: "<</Type 9 0 R/Parent 2 0 R/Kids[4 0 R]/Count 1/MediaBox[0 0 612 792]/Contents 7 0 R>>", 9: "/Page",
 			objPage: strings.Replace(pageOf(objContent, ""), "/Parent 2 0 R", "/Parent 8 0 R", 1),
 		}),
-		tree("node-of-no-type", map[int]string{ // MuPDF takes it for a page
+		tree("node-of-no-type", map[int]string{ // MuPDF accepts it as a page
 			objPages: "<</Type/Pages/Kids[8 0 R 6 0 R]/Count 2>>", 8: "<</Parent 2 0 R/Kids[4 0 R]/Count 1/MediaBox[0 0 612 792]/Contents 7 0 R>>",
 			objPage: strings.Replace(pageOf(objContent, ""), "/Parent 2 0 R", "/Parent 8 0 R", 1),
 		}),
@@ -158,8 +157,7 @@ func preparedOriginals() []prepared {
 			return update(genuineFiles()[levelB].bytes, map[int]string{objContent: textStream(forgedText)})
 		}, false},
 		{"sealed-already-and-cut-loose", func() []byte {
-			// A sealed file whose update takes the signature out of sight: it is
-			// drawn on, and its own seal stands before ours.
+			// A sealed file whose update hides the signature: values are drawn on it, and its own seal precedes ours.
 			b := genuineFiles()[levelB].bytes
 			catalog := objectOf(b, objCatalog)
 			for _, key := range []string{"Perms", "AcroForm", "Names", "AF"} {
@@ -174,7 +172,7 @@ func preparedOriginals() []prepared {
 			return update(b, map[int]string{objCatalog: catalog})
 		}, false},
 		{"references-to-what-comes-later", func() []byte {
-			// To every number that seal and validation data may take.
+			// With every number that the objects of seal and validation data may have.
 			d := newDraft()
 			refs := "["
 			for n := 8; n < 200; n++ {
@@ -263,8 +261,8 @@ func preparedOriginals() []prepared {
 	}
 }
 
-// TestPreparedOriginals: a person who prepares an original cannot make the verifier read another record than the
-// seal's.
+// TestPreparedOriginals: a person who prepares an original cannot cause the verifier to read a different record from
+// the seal's.
 func TestPreparedOriginals(t *testing.T) {
 	t.Parallel()
 	genuineFiles()
@@ -298,7 +296,7 @@ func TestPreparedOriginals(t *testing.T) {
 	}
 }
 
-// sameAfterRenewal: what the service adds later changes nothing that is shown.
+// sameAfterRenewal: additions of the service do not change the displayed content.
 func sameAfterRenewal(t *testing.T, g *genuine) {
 	t.Helper()
 	if bytes.Equal(g.sealed, g.bytes) {

@@ -11,7 +11,7 @@ import (
 	"countersign/pdf"
 )
 
-// What the agreement says, and what forgers would have it say.
+// The text of the agreement, and the forged text.
 const (
 	honestText = "Ada pays 100 euros to Jomo"
 	forgedText = "Ada pays 900000 euros to Mallory"
@@ -116,7 +116,7 @@ type writer struct {
 	entries []place
 }
 
-// after begins an increment of a file.
+// after starts an increment of a file.
 func after(b []byte) *writer {
 	b = bytes.Clone(b)
 	if !bytes.HasSuffix(b, []byte("\n")) {
@@ -144,8 +144,7 @@ func lastXRef(b []byte) int {
 	return must(strconv.Atoi(string(all[len(all)-1][1])))
 }
 
-// newestTrailer returns the entries of the file's last trailer that an
-// increment keeps.
+// newestTrailer returns the entries of the file's last trailer that an increment keeps.
 func newestTrailer(b []byte) string {
 	f := must(pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.DefaultLimits()))
 	out := "/Root " + string(f.Trailer().Get("Root"))
@@ -155,8 +154,8 @@ func newestTrailer(b []byte) string {
 	return out
 }
 
-// table ends the increment as any program would: with a table, a trailer that
-// leads back to the section at prev, and startxref.
+// table ends the increment as any program would: with a table, a trailer that refers to the section at prev, and
+// startxref.
 func (w *writer) table(prev int, more string) []byte {
 	at := len(w.b)
 	w.text("xref\n0 0\n")
@@ -212,7 +211,7 @@ func refNumber(value string) int {
 
 // hole is a signature's place in a file.
 type hole struct {
-	object     int // where its object begins
+	object     int // the offset of its object
 	rangeFrom  int // the numbers in ByteRange
 	rangeTo    int
 	from, to   int // Contents, its brackets included
@@ -239,7 +238,7 @@ func holes(b []byte, from int) []hole {
 	return out
 }
 
-// coveredBySeal returns where the revision that the seal covers ends.
+// coveredBySeal returns the end of the revision that the seal covers.
 func coveredBySeal(b []byte, original int) int {
 	return holes(b, original)[0].end
 }

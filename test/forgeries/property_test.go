@@ -13,16 +13,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// knownRevisions are the genuine files: everything that the service has written for one document, revision by
-// revision, and increments that it has written for others.
+// knownRevisions contains the genuine files: all revisions that the service has written for one document, and
+// increments that it has written for others.
 type knownRevisions struct {
 	*genuine
-	revisions [][]byte // each a beginning of the next one
+	revisions [][]byte // each is a prefix of the next one
 	foreign   [][]byte // increments of other files
 }
 
-// Besides one file of each level there is one of the highest whose original has a
-// cross-reference stream.
+// In addition to one file of each level, it contains one of the highest level whose original has a cross-reference
+// stream.
 var written = sync.OnceValue(func() map[string]*knownRevisions {
 	out := map[string]*knownRevisions{}
 	other := newFakeIssuerLike(victim())
@@ -49,9 +49,8 @@ func (w *knownRevisions) genuineRevision(b []byte) bool {
 	return slices.ContainsFunc(w.revisions, func(r []byte) bool { return bytes.Equal(r, b) })
 }
 
-// appended draws bytes to append: increments such as programs write them, with
-// every part drawn: objects, sections, trailers, their order and spelling, and
-// pieces of what the service has written.
+// appended generates bytes to append: increments such as programs write them, with random parts: objects, sections,
+// trailers, their order and spelling, and pieces written by the service.
 func appended(t *rapid.T, w *knownRevisions) []byte {
 	pick := func(label string, list ...string) string { return rapid.SampledFrom(list).Draw(t, label) }
 	number := func(label string) int {
@@ -94,7 +93,7 @@ func appended(t *rapid.T, w *knownRevisions) []byte {
 			out = append(out, rapid.SliceOfN(rapid.Byte(), 1, 40).Draw(t, "bytes")...)
 		case 6:
 			out = append(out, w.foreign[rapid.IntRange(0, len(w.foreign)-1).Draw(t, "foreign")]...)
-		case 7: // what the service wrote behind another revision
+		case 7: // pieces that the service wrote after another revision
 			i := rapid.IntRange(0, len(w.revisions)-1).Draw(t, "revision")
 			from := 0
 			if i > 0 {
@@ -112,8 +111,7 @@ func appended(t *rapid.T, w *knownRevisions) []byte {
 	return out
 }
 
-// propertyAppended: a genuine file and any bytes behind it are valid only if
-// they are what the service has written.
+// propertyAppended: a genuine file with appended bytes is valid only if the service has written them.
 func propertyAppended(name string) func(t *rapid.T) {
 	return func(t *rapid.T) {
 		w := written()[name]
@@ -139,12 +137,12 @@ func TestPropertyAppended(t *testing.T) {
 	}
 }
 
-// FuzzAppended lets the fuzzing engine steer the same generator.
+// FuzzAppended runs the same generator with the fuzzing engine.
 func FuzzAppended(f *testing.F) {
 	f.Fuzz(rapid.MakeFuzz(propertyAppended(string(levelLTA))))
 }
 
-// FuzzBytesAppended appends bytes as they come.
+// FuzzBytesAppended appends arbitrary bytes.
 func FuzzBytesAppended(f *testing.F) {
 	f.Add([]byte("\n"))
 	f.Add([]byte("startxref\n0\n%%EOF\n"))
@@ -159,8 +157,8 @@ func FuzzBytesAppended(f *testing.F) {
 	})
 }
 
-// TestPropertyEdited: whatever is replaced, cut out, put in or moved, what
-// results is valid only if it is a genuine revision.
+// TestPropertyEdited: after any replacement, deletion, insertion or move, the result is valid only if it is a genuine
+// revision.
 func TestPropertyEdited(t *testing.T) {
 	t.Parallel()
 	for name := range written() {
@@ -214,9 +212,8 @@ func landmarks(b []byte) []int {
 	return out
 }
 
-// TestEveryByte: a file in which any one byte differs is not valid. The short
-// run takes a sample; the long one every byte of the smallest file, and every
-// 53rd of the others.
+// TestEveryByte: a file with any single byte changed is not valid. The short run takes a sample; the long one every
+// byte of the smallest file, and every 53rd of the others.
 func TestEveryByte(t *testing.T) {
 	t.Parallel()
 	for name, g := range written() {
@@ -245,8 +242,7 @@ func TestEveryByte(t *testing.T) {
 	}
 }
 
-// TestEveryBeginning: a beginning of a file is valid only if it is a genuine
-// revision.
+// TestEveryBeginning: a prefix of a file is valid only if it is a genuine revision.
 func TestEveryBeginning(t *testing.T) {
 	t.Parallel()
 	for name := range written() {
@@ -271,8 +267,7 @@ func TestEveryBeginning(t *testing.T) {
 	}
 }
 
-// TestPropertySignature: whatever is done to the structure of the seal's
-// signature value, the file is not valid.
+// TestPropertySignature: after any change of the structure of the seal's signature value, the file is not valid.
 func TestPropertySignature(t *testing.T) {
 	t.Parallel()
 	for name := range written() {

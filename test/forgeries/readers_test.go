@@ -13,15 +13,15 @@ import (
 	"strings"
 )
 
-// effect is what a victim, or a reader of evidence, makes of a forgery. It is
-// shown with a program that knows nothing of this service, so that a forgery
-// which attacks nothing is noticed.
+// effect is the effect of a forgery on a victim, or on a reader of evidence. A program without knowledge of this
+// service demonstrates it, so that an ineffective forgery is noticed.
 type effect struct {
 	reader string
 	shown  func(dir string, g *genuine, forged []byte) error
 }
 
-// run executes a program and returns its output. The exit code is ignored: readers show as much as they can.
+// run executes a program and returns its output. It ignores the exit code, because readers display as much as they
+// can.
 func run(dir, name string, args ...string) string {
 	cmd := exec.CommandContext(context.Background(), name, args...)
 	cmd.Dir = dir
@@ -67,7 +67,8 @@ func lacks(reader string, get func(dir, file string) string, unwanted, anchor st
 func popplerText(dir, file string) string { return run(dir, "pdftotext", file, "-") }
 func mupdfText(dir, file string) string   { return run(dir, "mutool", "draw", "-q", "-F", "txt", file) }
 
-// pdfjsText is the text that pdf.js shows, the reader of Firefox; before it the file's identifier, or why it shows nothing.
+// pdfjsText returns the text that pdf.js, the reader of Firefox, displays, after the file's identifier or the reason
+// why it displays nothing.
 func pdfjsText(dir, file string) string {
 	return run(dir, "node", must(filepath.Abs("pdftext.mjs")), must(filepath.Abs("../clients/node_modules/pdfjs-dist")), file)
 }
@@ -77,14 +78,14 @@ func pdfjs(want string) effect { return contains("pdf.js", pdfjsText, want) }
 func poppler(want string) effect { return contains("poppler", popplerText, want) }
 func mupdf(want string) effect   { return contains("mupdf", mupdfText, want) }
 
-// popplerLacks: the agreement's text is gone, the rest of the file is not.
+// popplerLacks: the agreement's text is missing, but the rest of the file is displayed.
 func popplerLacks(unwanted, anchor string) effect {
 	return lacks("poppler", popplerText, unwanted, anchor)
 }
 
 func mupdfLacks(unwanted, anchor string) effect { return lacks("mupdf", mupdfText, unwanted, anchor) }
 
-// either: at least one of two programs shows the forged text.
+// either: at least one of two programs displays the forged text.
 func either(want string) effect {
 	return effect{"poppler or mupdf", func(dir string, g *genuine, b []byte) error {
 		first := poppler(want).shown(dir, g, b)
@@ -98,7 +99,7 @@ func either(want string) effect {
 	}}
 }
 
-// picture: a page is painted differently by one of two programs.
+// picture: one of two programs renders a page differently.
 func picture(page int) effect {
 	return effect{"pdftoppm or mutool", func(dir string, g *genuine, b []byte) error {
 		poppler := func(b []byte) string {
@@ -114,12 +115,12 @@ func picture(page int) effect {
 	}}
 }
 
-// object: qpdf reads an object as the forger wants.
+// object: qpdf reads the forger's version of an object.
 func object(what, want string) effect {
 	return contains("qpdf", func(dir, file string) string { return run(dir, "qpdf", "--show-object="+what, file) }, want)
 }
 
-// stream: qpdf reads a page's content as the forger wants.
+// stream: qpdf reads the forger's version of a page's content.
 func stream(want string) effect {
 	return contains("qpdf", func(dir, file string) string {
 		return run(dir, "qpdf", "--show-object="+strconv.Itoa(objContent), "--raw-stream-data", file)
@@ -139,18 +140,17 @@ func attachment(name, want string) effect {
 	}, want)
 }
 
-// signatures: what pdfsig says.
+// signatures: the output of pdfsig.
 func signatures(want string) effect {
 	return contains("pdfsig", func(dir, file string) string { return run(dir, "pdfsig", "-nocert", file) }, want)
 }
 
-// nothing: an attack whose effect is not on the pages; why says on whom it is.
+// nothing: an attack whose effect is not on the pages; why names the effect.
 func nothing(why string) effect {
 	return effect{"none: " + why, func(string, *genuine, []byte) error { return nil }}
 }
 
-// openssl: the signature value of the n-th signature is accepted by openssl,
-// which sees a sound CMS where the service sees one that it would not write.
+// openssl: openssl accepts the signature value of the n-th signature, a valid CMS that the service would not write.
 func openssl(n int) effect {
 	return effect{"openssl cms", func(dir string, g *genuine, b []byte) error {
 		list := holes(b, len(g.original))

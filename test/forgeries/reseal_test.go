@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// increment is one of the service's own increments, taken apart.
+// increment is a parsed increment of the service.
 type increment struct {
 	lead    []byte // before the first object
 	parts   []part
@@ -24,8 +24,7 @@ type part struct {
 	body               string
 }
 
-// takeApart reads the increment that fills b from an offset on. It must end in
-// a cross-reference table.
+// takeApart parses the increment that fills b from an offset on. It must end in a cross-reference table.
 func takeApart(b []byte, from int) *increment {
 	at := lastXRef(b)
 	table, rest, _ := strings.Cut(string(b[at:]), "trailer\n")
@@ -59,7 +58,7 @@ func takeApart(b []byte, from int) *increment {
 	return inc
 }
 
-// find returns the one object that contains all the given texts; blanks do not count.
+// find returns the only object that contains all the given texts, ignoring white space.
 func (inc *increment) find(texts ...string) *part {
 	var found *part
 	for i := range inc.parts {
@@ -81,7 +80,7 @@ func (inc *increment) find(texts ...string) *part {
 	return found
 }
 
-// number returns the object of that number, nil if there is none.
+// number returns the object with a number; nil if it does not exist.
 func (inc *increment) number(number int) *part {
 	for i := range inc.parts {
 		if inc.parts[i].number == number {
@@ -107,8 +106,8 @@ func (inc *increment) add(body string) int {
 	return n
 }
 
-// write puts the increment together after base, with new offsets, the byte
-// range of its signature, and zeros for the signature.
+// write writes the increment after base, with new offsets, the byte range of its signature, and zeros for the
+// signature.
 func (inc *increment) write(base []byte) []byte {
 	w := &writer{b: slices.Concat(base, inc.lead)}
 	for _, p := range inc.parts {
@@ -135,7 +134,7 @@ func (inc *increment) write(base []byte) []byte {
 	return w.b
 }
 
-// fillRange writes a signature's byte range up to end and empties its contents.
+// fillRange writes a signature's byte range up to end and clears its contents.
 func fillRange(b []byte, h hole, end int) {
 	numbers := fmt.Sprintf("%d %d %d", h.from, h.to, end-h.to)
 	copy(b[h.rangeFrom:h.rangeTo], numbers+strings.Repeat(" ", h.rangeTo-h.rangeFrom-len(numbers)))
@@ -174,8 +173,8 @@ func (h hole) value(b []byte) []byte {
 	return parseDER(der).encode()
 }
 
-// seal signs the file that ends in an unsigned sealing increment, as the
-// service would, with a time-stamp at every level but the lowest.
+// seal signs the file that ends in an unsigned sealing increment, as the service would, with a time-stamp at every
+// level except the lowest.
 func (h *fakeIssuer) seal(b []byte, from int, l level) []byte {
 	place := holes(b, from)[0]
 	// The signature's dictionary names the certificates by their hash.

@@ -14,16 +14,16 @@ import (
 	"countersign/seal/refusal"
 )
 
-// rewritten is an original with an object that the seal rewrites or copies, crafted so that only then a program shows
-// some of it, or no longer shows it.
+// rewritten is an original with an object that the seal rewrites or copies, crafted so that only then a program
+// displays some of it, or no longer displays it.
 type rewritten struct {
 	name    string
 	bytes   func() []byte
-	readers []reader // which show the honest text, and not the forged one
-	refused bool     // at upload; else it is sealed, and they still do
+	readers []reader // which display the honest text, and not the forged one
+	refused bool     // at upload; otherwise it is sealed, and the readers still display it
 }
 
-// reader returns what a program shows of a file.
+// reader returns the content of a file that a program displays.
 type reader struct {
 	name string
 	text func(dir, file string) string
@@ -102,7 +102,7 @@ func rewrittenOriginals() []rewritten {
 	}
 }
 
-// TestRewritten: rewritten objects show exactly what they show in the original.
+// TestRewritten: rewritten objects are displayed exactly as in the original.
 func TestRewritten(t *testing.T) {
 	t.Parallel()
 	genuineFiles()
@@ -129,8 +129,8 @@ func TestRewritten(t *testing.T) {
 	}
 }
 
-// overObject1 is an original whose update frees object 1, a form with the honest text,
-// for some programs and not for others.
+// overObject1 returns an original whose update frees object 1, a form with the honest text, for some programs and not
+// for others.
 func overObject1() *draft {
 	d := newDraft()
 	d.objects[objPage] = strings.Replace(pageOf(objContent, ""), "/Font<<", "/XObject<</X 1 0 R>>/Font<<", 1)
@@ -167,7 +167,7 @@ func freeingContinuations() []continuation {
 			b := d.bytes()
 			return fmt.Appendf(b, "xref\n0 1\n0000000000 65535 f \n30 1\n0000000000 00001 f \ntrailer\n<</Size 32/Root 1 0 R/Prev %d>>\nstartxref\n%d\n%%%%EOF\n", lastXRef(b), len(b))
 		}, []effect{poppler(honestText)}, []effect{popplerLacks(honestText, forgedText)}},
-		// Poppler lacks an object, and takes the last one of each number in the file.
+		// Poppler misses an object, and uses the last one of each number in the file.
 		{"repaired", repaired("/Group 9 0 R"), []effect{poppler(honestText), pdfjs(forgedText)}, []effect{poppler(forgedText)}},
 		{"first-object-at-byte-0", func() []byte {
 			b := rooted(overObject1().withStream())
@@ -186,8 +186,8 @@ func freeingContinuations() []continuation {
 	}
 }
 
-// TestEntriesBeyondBounds: pdf.js folds numbers of cross-reference streams into 32
-// bits, and would find an object where others find none.
+// TestEntriesBeyondBounds: pdf.js truncates numbers of cross-reference streams to 32 bits, and would find an object
+// where other programs find none.
 func TestEntriesBeyondBounds(t *testing.T) {
 	t.Parallel()
 	for name, entry := range map[string]string{

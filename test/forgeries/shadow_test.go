@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// shadowForgeries are shadow attacks: the forger prepares the original, others sign the displayed text, and a small
-// update then shows another text.
+// shadowForgeries returns shadow attacks: the forger prepares the original, others sign the displayed text, and a
+// small update then reveals another text.
 func shadowForgeries() []forgery {
 	const class = "shadow"
 	return []forgery{
@@ -83,7 +83,7 @@ func shadowForgeries() []forgery {
 	}
 }
 
-// covered has the forged text under a cover that shows the honest one.
+// covered has the forged text under a cover with the honest one.
 func covered() []byte {
 	d := newDraft()
 	d.objects[objPage] = strings.Replace(pageOf(objContent, ""), "/Resources<<", "/Resources<</XObject<</Cover 10 0 R>>", 1)
@@ -97,7 +97,7 @@ func appearance(text string) string {
 	return streamOf("/Type/XObject/Subtype/Form/BBox[0 0 400 30]/Resources<</Font<</F1 3 0 R>>>>", "BT /F1 18 Tf 2 8 Td ("+text+") Tj ET")
 }
 
-// filledForm has a form field that shows the honest text.
+// filledForm has a form field with the honest text.
 func filledForm() []byte {
 	d := newDraft()
 	d.catalog = "/AcroForm<</Fields[10 0 R]/DA(/F1 12 Tf)/DR<</Font<</F1 3 0 R>>>>>>"
@@ -128,8 +128,8 @@ func hiddenCatalog() []byte {
 // a hidden page content.
 func hiddenSection() []byte { return withDormantSection(func(int) string { return "" }) }
 
-// withDormantSection has an object and a section that lists it inside a stream.
-// The section leads to the original's own, whose position it has to know.
+// withDormantSection has an object and a section that lists it inside a stream. The section refers to the original's
+// own section, whose position it must contain.
 func withDormantSection(more func(own int) string) []byte {
 	own := 0
 	for {

@@ -13,19 +13,19 @@ import (
 	"countersign/seal/refusal"
 )
 
-// disagreement is an original that programs show differently. It is rejected where programs find other objects, and a
-// warning reports it where they draw the same ones differently: signers see the pictures of this service.
+// disagreement is an original that programs display differently. It is rejected if programs find different objects. If
+// they render the same objects differently, a warning reports it, because signers see the pictures of this service.
 type disagreement struct {
 	name  string
 	bytes func() []byte
-	warns string   // "": it is refused
-	shows []effect // in programs that know nothing of this service
+	warns string   // "": it is rejected
+	shows []effect // in programs without knowledge of this service
 }
 
-// disagreements are originals that show forged beside honest, or instead of it,
-// in some programs.
+// disagreements returns originals that display the forged text next to the honest one, or instead of it, in some
+// programs.
 func disagreements() []disagreement {
-	// of makes an original from objects and entries of the catalog.
+	// of builds an original from objects and entries of the catalog.
 	of := func(catalog string, objects map[int]string) func() []byte {
 		return func() []byte {
 			d := newDraft()
@@ -78,7 +78,7 @@ func disagreements() []disagreement {
 	}
 }
 
-// TestDisagreements: what programs show differently is refused at upload, or warned of.
+// TestDisagreements: files that programs display differently are rejected at upload, or have a warning.
 func TestDisagreements(t *testing.T) {
 	t.Parallel()
 	for _, d := range disagreements() {

@@ -7,8 +7,7 @@ import (
 	"countersign/seal/verify"
 )
 
-// timestampForgeries are time-stamps by those who must not give them, or of times that
-// cannot be.
+// timestampForgeries returns time-stamps of unauthorized issuers, or of impossible times.
 func timestampForgeries() []forgery {
 	const class = "look-alike time-stamp authorities"
 	by := func(name string, want verify.Verdict, who func(h *fakeIssuer) *identity) forgery {

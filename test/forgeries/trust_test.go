@@ -12,10 +12,10 @@ import (
 	"countersign/seal/verify"
 )
 
-// sealerForgeries are seals by those who must not: everything about them is sound.
+// sealerForgeries returns seals of unauthorized sealers that are valid in every other respect.
 func sealerForgeries() []forgery {
 	const class = "look-alike sealers"
-	// sealedBy is a file sealed by a third party with this software and other keys, under the same names.
+	// sealedBy returns a file sealed by a third party with this software and other keys, under the same names.
 	sealedBy := func(name string, want verify.Verdict, who func(h *fakeIssuer) *identity) forgery {
 		return forgery{name: "sealer-" + name, class: class, want: want, shows: poppler(forgedText), make: func(g *genuine) []byte {
 			h := newFakeIssuerLike(g.house)
@@ -35,8 +35,8 @@ func sealerForgeries() []forgery {
 	}
 	sealRoot := func(h *fakeIssuer) *identity { return h.sealRoot }
 	tsaRoot := func(h *fakeIssuer) *identity { return h.tsaRoot }
-	// named is a certificate under the same root for a subject that looks like
-	// the service's; only one organisation under that root is trusted.
+	// named returns a certificate under the same root for a subject that resembles the service's; only one
+	// organization under that root is trusted.
 	named := func(name string, subject pkix.Name) forgery {
 		f := sealedBy("organisation-"+name, untrusted, under(sealRoot, func(c *x509.Certificate) {
 			forSealing(c)
@@ -58,7 +58,7 @@ func sealerForgeries() []forgery {
 		named("none", pkix.Name{CommonName: "Countersign"}),
 		named("of-another-case", pkix.Name{CommonName: "Countersign", Organization: []string{"countersign"}}),
 		named("with-blank", pkix.Name{CommonName: "Countersign", Organization: []string{"Countersign "}}),
-		named("with-other-letters", pkix.Name{CommonName: "Countersign", Organization: []string{"Сountersign"}}), // the first one is Cyrillic
+		named("with-other-letters", pkix.Name{CommonName: "Countersign", Organization: []string{"Сountersign"}}), // the first letter is Cyrillic
 		named("and-another", pkix.Name{CommonName: "Countersign", Organization: []string{"Countersign", "Mallory"}}),
 		named("as-unit", pkix.Name{CommonName: "Countersign", OrganizationalUnit: []string{"Countersign"}}),
 		{
@@ -122,8 +122,8 @@ func sealerForgeries() []forgery {
 		})),
 		{
 			name: "sealer-second-seal-over-a-genuine-one", class: class, want: broken, shows: poppler(forgedText), make: func(g *genuine) []byte {
-				// What was sealed, with a forged update that takes the seal out of
-				// sight, is the original of a file that the forger seals.
+				// The sealed file, with a forged update that hides the seal, is the original of a file that the forger
+				// seals.
 				b := g.bytes
 				catalog := objectOf(b, objCatalog)
 				for _, key := range []string{"Perms", "AcroForm", "Names", "AF", "DSS"} {
@@ -165,7 +165,7 @@ func sealerForgeries() []forgery {
 }
 
 // sealAsOurs seals the forger's agreement with any certificate of the issuer, even one with which the service would
-// not start: the signature and the increments are built here.
+// not start: this function builds the signature and the increments.
 func (h *fakeIssuer) sealAsOurs(l level) []byte {
 	d := newDraft()
 	d.objects[objContent] = textStream(forgedText)
@@ -176,15 +176,15 @@ func (h *fakeIssuer) sealAsOurs(l level) []byte {
 	return g.resealed(func(*increment) {})
 }
 
-// sealOver appends the sealing increment of a file of the house's own to
-// another file, signed for that: the service itself would refuse to.
+// sealOver appends the sealing increment of a genuine file to another file, re-signed for that file: the service
+// itself would reject it.
 func (h *fakeIssuer) sealOver(b []byte) []byte {
 	own := h.make(levelB, agreement())
 	inc := takeApart(own.sealed, len(own.original))
 	inc.trailer = with(inc.trailer, "Prev", fmt.Sprint(lastXRef(b)))
 	p := inc.find("/ByteRange")
 	p.body = strings.Replace(p.body, fmt.Sprintf("/Original[0 %d]", len(own.original)), fmt.Sprintf("/Original[0 %d]", len(b)), 1)
-	page := inc.number(objPage) // which would show the honest text
+	page := inc.number(objPage) // which would display the honest text
 	page.body = pageOf(objContent, "")
 	return h.seal(inc.write(b), len(b), levelB)
 }

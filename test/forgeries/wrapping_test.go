@@ -16,8 +16,8 @@ const (
 	forgedInside = "Ada pays 999 euros to Jomo"
 )
 
-// wrappingForgeries are signature wrapping attacks (SWA): the second part of what the
-// signature covers is moved, and something is put in its place.
+// wrappingForgeries returns signature wrapping attacks (SWA): the second part that the signature covers is moved, and
+// other bytes replace it.
 func wrappingForgeries() []forgery {
 	const class = "signature wrapping"
 	unarchived := []level{levelB, levelT}
@@ -39,8 +39,8 @@ func wrappingForgeries() []forgery {
 	}
 }
 
-// wrapped cuts off the padding of the signature and puts a byte range and a forged update in its place, so that the
-// sealed section is where the forger wants it.
+// wrapped cuts off the padding of the signature and inserts a byte range and a forged update there, so that the sealed
+// section is where the forger needs it.
 func wrapped(g *genuine, entry string) []byte {
 	b := g.sealed
 	h := holes(b, len(g.original))[0]
@@ -79,8 +79,7 @@ func wrapped(g *genuine, entry string) []byte {
 	}
 }
 
-// universal are universal signature forgeries (USF): a signature that says
-// nothing, in a file whose text was changed.
+// universal returns universal signature forgeries (USF): a signature without meaning, in a file with changed text.
 func universal() []forgery {
 	usf := func(name string, change func(b []byte, h hole)) forgery {
 		f := forgery{name: "usf-" + name, class: "universal signature forgery", want: broken, shows: poppler(forgedInside)}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// crossReferenceForgeries lead other programs to objects that no honest section lists.
+// crossReferenceForgeries returns files in which other programs find objects that no honest section lists.
 func crossReferenceForgeries() []forgery {
 	const class = "detour and unlisted objects"
 	unlisted := func(name string, shows effect, end func(b []byte, w *writer) []byte) forgery {
@@ -16,7 +16,7 @@ func crossReferenceForgeries() []forgery {
 			return end(g.bytes, w)
 		}}
 	}
-	// ending is an update that lists nothing.
+	// ending is an update without entries.
 	ending := func(b []byte, w *writer, before, table, size, behind string) []byte {
 		at := len(w.b)
 		return w.text(fmt.Sprintf("%sxref\n%strailer\n<</Size %s/Prev %d%s>>\nstartxref\n%d\n%%%%EOF\n%s", before, table, size, lastXRef(b), newestTrailer(b), at, behind)).b
@@ -108,7 +108,7 @@ func crossReferenceForgeries() []forgery {
 	}
 }
 
-// detourAt is where the dormant section of an original leads: beyond the seal.
+// detourAt is the target of an original's dormant section: beyond the seal.
 const detourAt = 400_000
 
 func withDormantPrev(at int) []byte {

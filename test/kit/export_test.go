@@ -3,5 +3,5 @@ package kit
 // PostgresTemplate returns the name of a server's migrated database.
 var PostgresTemplate = postgresTemplate
 
-// TemplatePrefix begins such names.
+// TemplatePrefix exports templatePrefix to the tests.
 const TemplatePrefix = templatePrefix

@@ -15,8 +15,7 @@ import (
 	"countersign/test/kit"
 )
 
-// holderVariable makes the test binary start both private servers, print where they are, and wait
-// to be killed.
+// holderVariable causes the test binary to start both private servers, print their addresses, and wait to be killed.
 const holderVariable = "TESTKIT_TEST_HOLDER"
 
 func TestMain(m *testing.M) {

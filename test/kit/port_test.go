@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestFreePort_SystemDoesNotAssignIt: the port is outside the range from which listeners on port 0 get theirs. Where it was
-// within, a service could not start since another process had taken its address.
+// TestFreePort_SystemDoesNotAssignIt: the port is outside the range for listeners on port 0. Inside the range, another
+// process could take the port of a service before it starts.
 func TestFreePort_SystemDoesNotAssignIt(t *testing.T) {
 	t.Parallel()
 	first, last := 32_768, 60_999

@@ -95,7 +95,7 @@ func TestStartPostgres(t *testing.T) {
 	}
 }
 
-// A crash loses nothing that was committed, and the same address answers again.
+// A crash loses no committed change, and the same address responds again.
 func TestCrashAndRestart(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

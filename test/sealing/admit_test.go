@@ -25,7 +25,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestMain lets the test binary be the validating process of Admit.
+// TestMain runs the test binary as the validating process of Admit, if requested.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "validate-pdf" {
 		os.Exit(sandbox.Serve(context.Background(), os.Stdin, os.Stdout, admission.Tasks()))
@@ -169,8 +169,7 @@ func TestAdmitIsolated(t *testing.T) {
 	require.NotErrorAs(t, err, &refused, "the service's own fault is no refusal")
 }
 
-// TestValidatorsAreKept: a process examines file after file; one that dies is
-// replaced.
+// TestValidatorsAreKept: a process examines one file after another; one that dies is replaced.
 func TestValidatorsAreKept(t *testing.T) {
 	t.Parallel()
 	starts := filepath.Join(t.TempDir(), "starts")
@@ -190,7 +189,7 @@ func TestValidatorsAreKept(t *testing.T) {
 	}
 	require.Len(t, started(), 1)
 
-	// The process that waits is ended from outside: nobody notices.
+	// The idle process is killed from outside, which no caller notices.
 	var pid int
 	_, err := fmt.Sscan(started()[0], &pid)
 	require.NoError(t, err)
@@ -200,8 +199,7 @@ func TestValidatorsAreKept(t *testing.T) {
 	require.Len(t, started(), 2)
 }
 
-// TestTimeOfTheProcessor: a file is judged by the time that examining it takes
-// of the processors, not by how long it has to wait for them.
+// TestTimeOfTheProcessor: the limit applies to the processor time of examining a file, not to the time it waits.
 func TestTimeOfTheProcessor(t *testing.T) {
 	t.Parallel()
 	b := locked(t)
@@ -226,7 +224,7 @@ func TestAdmitOldVersionNumber(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// bomb is a PDF whose object stream inflates to n bytes.
+// bomb returns a PDF whose object stream inflates to n bytes.
 func bomb(t *testing.T, n int) []byte {
 	t.Helper()
 	var z bytes.Buffer
@@ -281,8 +279,8 @@ func TestInheritedResources(t *testing.T) {
 	require.Less(t, len(b)-len(original), 5*large, "the tree, what the pages share, and the page that is drawn on")
 }
 
-// manyFields has pages that share one list of form fields. If a value covers the fields, each of them is rewritten: 3
-// MB a page.
+// manyFields returns a file whose pages share one list of form fields. If a value covers the fields, each of them is
+// rewritten: 3 MB per page.
 func manyFields(pages int) []byte {
 	l := sealkit.Layout{Objects: []string{
 		"[" + strings.Repeat("1001 0 R ", 20_000) + "]", "<</Type/Annot/Subtype/Widget/FT/Tx/T(a)/F 4/Rect[0 0 600 700]/AP<</N 1002 0 R>>>>",

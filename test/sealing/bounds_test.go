@@ -18,7 +18,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestLongestText: as many characters as fields hold.
+// TestLongestText: values with the maximum length of a field.
 func TestLongestText(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, seal.CheckText(strings.Repeat("ä", 4000)))
@@ -27,7 +27,7 @@ func TestLongestText(t *testing.T) {
 	require.Equal(t, refusal.TextTooLong, refused.Code)
 }
 
-// prepared describes the original as one that was prepared, but for one thing.
+// prepared describes the original as a prepared one, with one difference.
 func prepared(j *seal.Job, change func(p *seal.Prepared)) *seal.Prepared {
 	p := &seal.Prepared{UploadSize: j.Size}
 	p.SHA256, p.Size = j.OriginalSHA256, j.Size
@@ -35,7 +35,7 @@ func prepared(j *seal.Job, change func(p *seal.Prepared)) *seal.Prepared {
 	return p
 }
 
-// TestOriginalsThatAreAttached: one of a rewritten file may be as large as an upload.
+// TestOriginalsThatAreAttached: the attached original of a rewritten file may be as large as an upload.
 func TestOriginalsThatAreAttached(t *testing.T) {
 	t.Parallel()
 	original := sealkit.OpenEndedContents()
@@ -56,7 +56,7 @@ func TestOriginalsThatAreAttached(t *testing.T) {
 	}
 }
 
-// TestJobsThatCannotBeSealed are refused before anything is written.
+// TestJobsThatCannotBeSealed: such jobs are rejected before any bytes are written.
 func TestJobsThatCannotBeSealed(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)

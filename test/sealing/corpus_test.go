@@ -115,7 +115,7 @@ func TestTagged(t *testing.T) {
 	k := sealkit.NewFixture(t)
 	file, b := sealkit.Sealed(t, k.Sealer(t), sealkit.Job(t, original))
 	sealkit.CheckIndependently(t, k, file, b)
-	// The next key is above all used ones, for programs that add to the file (ISO 32000-2, table 354).
+	// The next key is higher than all used ones, for programs that add to the file (ISO 32000-2, table 354).
 	added := b[len(original):]
 	next := regexp.MustCompile(`/ParentTreeNextKey (\d+)`).FindSubmatch(added)
 	require.NotNil(t, next)

@@ -24,7 +24,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// zeroes makes names and numbers the same each time. No signature is compared.
+// zeroes makes names and numbers reproducible. No signature is compared.
 type zeroes struct{}
 
 func (zeroes) Read(b []byte) (int, error) {
@@ -33,7 +33,7 @@ func (zeroes) Read(b []byte) (int, error) {
 }
 
 // TestDrawings compares everything that the seal adds to a document, object by object and operator by operator, with
-// the reviewed golden files. After an intended change, look at the pages, run the test with -update and review the
+// the reviewed golden files. After an intended change, inspect the pages, run the test with -update and review the
 // difference.
 func TestDrawings(t *testing.T) {
 	t.Parallel()
@@ -70,7 +70,7 @@ func TestDrawings(t *testing.T) {
 	}
 }
 
-// unstable is what depends on keys, or on how well something was compressed.
+// unstable matches the parts that depend on keys, or on the compression.
 var unstable = regexp.MustCompile(`/Chain<[0-9A-F]+>|/ByteRange\[[0-9 ]+\]|/Contents<[0-9A-Fa-f]{200,}>|/Filter ?/FlateDecode\s*|/Length1? [0-9]+\s*|/Size [0-9]+/ModDate`)
 
 // dumpAdded writes the objects that a seal added or rewrote.
@@ -267,7 +267,7 @@ func taggedJob(t *testing.T) seal.Job {
 	}))
 }
 
-// groundsJob has values above form fields with every kind of background, and annotations that cover nothing.
+// groundsJob has values above form fields with every kind of background, and annotations that cover no value.
 func groundsJob(t *testing.T) seal.Job {
 	t.Helper()
 	var l sealkit.Layout
@@ -297,7 +297,7 @@ func groundsJob(t *testing.T) seal.Job {
 	return j
 }
 
-// textsJob has fields in which text stands on one line, is broken into lines, or shrinks.
+// textsJob has fields with text on one line, broken into lines, and reduced in size.
 func textsJob(t *testing.T) seal.Job {
 	t.Helper()
 	j := sealkit.Job(t, sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 612 792]" + sealkit.OwnResources, Content: "q"}, {Extra: "/MediaBox[0 0 605 792]" + sealkit.OwnResources}, {Extra: "/MediaBox[0 0 34 34]/UserUnit 2" + sealkit.OwnResources}}}))
@@ -330,7 +330,7 @@ func textsJob(t *testing.T) seal.Job {
 	return j
 }
 
-// picturesJob has pictures of each kind that is embedded in its own way, and more than are prepared ahead.
+// picturesJob has pictures of each kind with its own embedding, and more than are prepared in advance.
 func picturesJob(t *testing.T) seal.Job {
 	t.Helper()
 	j := sealkit.Job(t, sealkit.SimplePDF(1))

@@ -56,8 +56,7 @@ func FuzzSubmission(f *testing.F) {
 	})
 }
 
-// FuzzUpload: what our own examination admits can be sealed, and then refers to
-// nothing that does not exist.
+// FuzzUpload: a file that our own examination admits can be sealed, and then has no references to missing objects.
 func FuzzUpload(f *testing.F) {
 	k := sealkit.NewFixture(f)
 	s := k.Sealer(f)
@@ -85,8 +84,7 @@ func FuzzUpload(f *testing.F) {
 	})
 }
 
-// FuzzVerify: a changed file never verifies, and nothing makes Verify fail in
-// another way than by its report.
+// FuzzVerify: a changed file never verifies, and Verify fails only through its report.
 func FuzzVerify(f *testing.F) {
 	k := sealkit.NewFixture(f)
 	_, b := sealkit.Sealed(f, k.Sealer(f), sealkit.Job(f, sealkit.SimplePDF(1)))

@@ -21,7 +21,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// stampPNG is a dark picture on an opaque white ground.
+// stampPNG returns a dark picture on an opaque white background.
 func stampPNG(t testing.TB) []byte {
 	t.Helper()
 	img := image.NewNRGBA(image.Rect(0, 0, 60, 40))
@@ -39,8 +39,8 @@ func stampPNG(t testing.TB) []byte {
 	return b.Bytes()
 }
 
-// visibleValues are values of each kind that is drawn in its own way, on a page that is
-// at least 300 points wide and 240 high.
+// visibleValues returns values of each kind with its own drawing, on a page that is at least 300 points wide and 240
+// high.
 func visibleValues(t testing.TB) []seal.Value {
 	t.Helper()
 	values := []seal.Value{
@@ -57,7 +57,7 @@ func visibleValues(t testing.TB) []seal.Value {
 	return values
 }
 
-// newInk counts the pixels of a field that are other than before.
+// newInk counts the changed pixels of a field.
 func newInk(before, after image.Image, v seal.Value) int {
 	n := 0
 	for y := int(v.Y); y < int(v.Y+v.H); y++ {
@@ -73,8 +73,8 @@ func newInk(before, after image.Image, v seal.Value) int {
 	return n
 }
 
-// hiddenValues seals an original, and says which values a reader does not show. refused
-// is why it was not accepted.
+// hiddenValues seals an original, and returns the values that a reader does not display. refused is the reason for a
+// rejection.
 func hiddenValues(t testing.TB, s *seal.Sealer, original []byte) (hidden []string, refused string) {
 	t.Helper()
 	_, err := admission.Admit(t.Context(), bytes.NewReader(original), int64(len(original)), admission.DefaultLimits())
@@ -111,8 +111,8 @@ func hiddenValues(t testing.TB, s *seal.Sealer, original []byte) (hidden []strin
 	return hidden, ""
 }
 
-// TestValuesAreVisible: whatever the content and the annotations of an original do, each value
-// is seen at its place in four readers, and found as text, or the upload was refused.
+// TestValuesAreVisible: for any content and annotations of an original, each value is visible at its place in four
+// readers, and found as text, or the upload was rejected.
 func TestValuesAreVisible(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)
@@ -198,8 +198,8 @@ func TestWhatHidesValues(t *testing.T) {
 	}
 }
 
-// TestPicturesLeaveTextReadable: an opaque picture over a clause changes the page in no reader where the
-// picture is white, and the clause is seen through it where it is not.
+// TestPicturesLeaveTextReadable: an opaque picture over a clause changes the page in no reader where the picture is
+// white, and the clause remains visible where it is not.
 func TestPicturesLeaveTextReadable(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)
@@ -212,7 +212,7 @@ func TestPicturesLeaveTextReadable(t *testing.T) {
 		for i := range 280 * 200 {
 			img.SetNRGBA(i%280, i/280, c)
 		}
-		img.SetNRGBA(0, 0, color.NRGBA{0, 0, 0, 255}) // more than one colour
+		img.SetNRGBA(0, 0, color.NRGBA{0, 0, 0, 255}) // more than one color
 		var b bytes.Buffer
 		require.NoError(t, png.Encode(&b, img))
 		return b.Bytes()
@@ -231,7 +231,7 @@ func TestPicturesLeaveTextReadable(t *testing.T) {
 						if was[reader].RGBAAt(x, y).R > 40 {
 							continue
 						}
-						// Beside a letter's stem is what the picture makes of paper.
+						// The reference for a letter's stem is plain paper under the same picture.
 						letters++
 						if paper := img.RGBAAt(x, 50).R; paper > img.RGBAAt(x, y).R+80 {
 							plainly++

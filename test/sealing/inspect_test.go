@@ -12,7 +12,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestFontsThatAreReplaced: each kind that has its outlines in the file needs them there; others have none.
+// TestFontsThatAreReplaced: a font of a type with embedded outlines must contain them; the other types have none.
 func TestFontsThatAreReplaced(t *testing.T) {
 	t.Parallel()
 	for font, warned := range map[string]bool{
@@ -49,7 +49,7 @@ func warning(t *testing.T, pdf []byte, code string) admission.Warning {
 	return admission.Warning{}
 }
 
-// TestAppearances: annotations that bring none, are shown and are more than a place on the page.
+// TestAppearances: annotations without an appearance that are displayed and are more than a place on the page.
 func TestAppearances(t *testing.T) {
 	t.Parallel()
 	for annotation, want := range map[string]int{
@@ -81,7 +81,7 @@ func TestAppearances(t *testing.T) {
 	require.GreaterOrEqual(t, len(codes), 4)
 }
 
-// TestMessagesQuoteFilesSafely: what a file calls things is shown in printable ASCII, and not at any length.
+// TestMessagesQuoteFilesSafely: names in a file are quoted in printable ASCII, and with a maximum length.
 func TestMessagesQuoteFilesSafely(t *testing.T) {
 	t.Parallel()
 	detail := func(name string) string {

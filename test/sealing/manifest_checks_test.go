@@ -104,7 +104,7 @@ func TestChecksOfTheChain(t *testing.T) {
 	}
 }
 
-// TestFormOfTheRecord: a record is accepted only as Sign writes it, with a key that can be its own.
+// TestFormOfTheRecord: a record is accepted only in the format of Sign, with a key that can belong to it.
 func TestFormOfTheRecord(t *testing.T) {
 	t.Parallel()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestReferenceScanInPieces: what a file refers to is the same whether it is given in
-// pieces of any size or read, and so is the error of one that is damaged.
+// TestReferenceScanInPieces: the references of a file are the same whether it is scanned in pieces of any size or
+// read, and so is the error of a damaged file.
 func TestReferenceScanInPieces(t *testing.T) {
 	t.Parallel()
 	mentions := func(b []byte, piece int) string {
@@ -44,7 +44,7 @@ func TestReferenceScanInPieces(t *testing.T) {
 	for _, original := range [][]byte{sealkit.OpenEndedContents(), sealkit.HybridPDF(), sealkit.SimplePDF(3), unlisted} {
 		for round := range 300 {
 			b := bytes.Clone(original)
-			for range round % 4 { // the first one stays unchanged
+			for range round % 4 { // the first one remains unchanged
 				b[rng.IntN(len(b))] = "0123456789 R()<>[]/obj\n"[rng.IntN(23)]
 			}
 			want := mentions(b, 0)

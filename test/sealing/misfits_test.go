@@ -16,8 +16,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestSealsThatDoNotFit: signature dictionaries and their surroundings that do not match those of a seal, one for each
-// reason.
+// TestSealsThatDoNotFit: signature dictionaries and their surroundings that do not match a seal, one for each reason.
 func TestSealsThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
@@ -59,8 +58,8 @@ func TestSealsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// TestNamesOfOurRecord: an attachment whose name a person or a file system would take for the record's is refused, in
-// each encoding and under each key; similar names are not.
+// TestNamesOfOurRecord: an attachment whose name a person or a file system would mistake for the record's is rejected,
+// in each encoding and under each key; similar names are not.
 func TestNamesOfOurRecord(t *testing.T) {
 	t.Parallel()
 	admit := func(key, spec string) error {
@@ -111,7 +110,7 @@ func TestNamesOfOurRecord(t *testing.T) {
 	require.NoError(t, admit("(a)", "/X(seal.json)"), "a key that names no file")
 }
 
-// TestLayersAndActions: each use in which a layer is shown otherwise, and each action that shows or hides.
+// TestLayersAndActions: each use for which a layer is displayed differently, and each action that shows or hides.
 func TestLayersAndActions(t *testing.T) {
 	t.Parallel()
 	const bare = "/MediaBox[0 0 612 792]/Resources<<>>/Contents null"
@@ -160,7 +159,7 @@ func TestLayersAndActions(t *testing.T) {
 	require.Zero(t, count(admission.WarnActions, "", "", "<</Type/StructElem/S/Hide>>"))
 }
 
-// TestNullsInThePageTree: what could be inherited must not be null, in a node or in a page.
+// TestNullsInThePageTree: inheritable entries must not be null, in a node or in a page.
 func TestNullsInThePageTree(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"MediaBox", "CropBox", "Resources", "Rotate"} {

@@ -50,7 +50,7 @@ func hexOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// preparedJob is an envelope whose document was prepared: the file that is sealed instead of the original.
+// preparedJob returns an envelope whose document was prepared, with the file that is sealed instead of the original.
 func preparedJob(t testing.TB, original, file []byte, p manifest.Prepared) seal.Job {
 	t.Helper()
 	p.SHA256, p.Size = hexOf(file), int64(len(file))
@@ -74,8 +74,8 @@ func appended(t testing.TB, original []byte) ([]byte, manifest.Prepared) {
 	return append(bytes.Clone(original), rev.Appended...), manifest.Prepared{As: manifest.Appended, Writer: rev.Writer, Options: opt, Changes: rev.Changes, Plan: &rev.Plan}
 }
 
-// TestSealPrepared: the sealed file begins with the prepared one, which begins with
-// the original; verification writes it again; one other byte in it is not valid.
+// TestSealPrepared: the sealed file begins with the prepared one, which begins with the original. Verification writes
+// the prepared file again; with one other byte in it, the sealed file is not valid.
 func TestSealPrepared(t *testing.T) {
 	t.Parallel()
 	original := tagged()
@@ -105,7 +105,7 @@ func TestSealPrepared(t *testing.T) {
 	require.NoError(t, err, out)
 }
 
-// TestSealPreparedDeclines: what the record would say of the preparation must be so.
+// TestSealPreparedDeclines: the record's statements about the preparation must be true.
 func TestSealPreparedDeclines(t *testing.T) {
 	t.Parallel()
 	original := tagged()
@@ -210,7 +210,7 @@ func sealRewritten(t *testing.T, tree string) {
 	require.NoError(t, to.Close())
 }
 
-// TestSealedFileIsUploadedAgain: a sealed document of ours is a signed one, which is refused.
+// TestSealedFileIsUploadedAgain: a sealed document of this service is a signed one, which is rejected.
 func TestSealedFileIsUploadedAgain(t *testing.T) {
 	t.Parallel()
 	original := tagged()

@@ -55,8 +55,8 @@ func TestSealPreparedCorpus(t *testing.T) {
 	}
 }
 
-// sharedForm has a form of which one page shows the end of a tag, and another page does not; a note with a tag; and a
-// structure element within another that reads it aloud.
+// sharedForm returns a file with a form XObject that continues a tag on one page but not on another, a note with a tag, and a
+// structure element with a tag in its alternative text.
 func sharedForm() []byte {
 	stream := func(entries, s string) string {
 		return fmt.Sprintf("<<%s/Length %d>>\nstream\n%s\nendstream", entries, len(s), s)
@@ -74,8 +74,8 @@ func sharedForm() []byte {
 	)
 }
 
-// TestAdmitWhatOtherReadersPassOver: what other programs read without complaint is no reason to refuse a file: each fault
-// is put into a file of another program, admitted, sealed and verified.
+// TestAdmitWhatOtherReadersPassOver: faults that other programs accept without complaint are not a reason to reject a
+// file. Each fault is added to a file of another program, which is admitted, sealed and verified.
 func TestAdmitWhatOtherReadersPassOver(t *testing.T) {
 	t.Parallel()
 	classic := func(t *testing.T, name string) []byte {
@@ -86,7 +86,7 @@ func TestAdmitWhatOtherReadersPassOver(t *testing.T) {
 		require.NoError(t, err)
 		return b
 	}
-	// replaced puts a text in place of another one of the same length, padded by spaces, so that all offsets stay.
+	// replaced replaces a text by another one of the same length, padded by spaces, so that all offsets remain.
 	replaced := func(t *testing.T, b []byte, old, now string) []byte {
 		require.LessOrEqual(t, len(now), len(old))
 		require.Contains(t, string(b), old)
@@ -167,7 +167,7 @@ func appendFaulty(t *testing.T, b []byte, entries string) []byte {
 	return append(out, fmt.Sprintf("xref\n%strailer\n<</Size %d/Root %d 0 R/Prev %d>>\nstartxref\n%d\n%%%%EOF\n", section, size+2, root, at, own)...)
 }
 
-// inCatalog appends the catalog with one more entry.
+// inCatalog appends the catalog with one additional entry.
 func inCatalog(t *testing.T, b []byte, key, value string) []byte {
 	t.Helper()
 	return changedPDF(t, b, func(_ *pdf.Increment, catalog *pdf.Dict, _ *pdf.Page, _ *pdf.File) {

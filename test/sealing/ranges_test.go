@@ -15,7 +15,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// largePDF has one page and more than n bytes, which the page does not show.
+// largePDF has one page and more than n bytes, which the page does not use.
 func largePDF(n int) []byte {
 	data := bytes.Repeat([]byte("0123456789abcdef"), n/16+1)
 	return sealkit.ClassicPDF(sealkit.Layout{Pages: sealkit.LetterPage(""), Objects: []string{
@@ -48,8 +48,8 @@ func TestLargeFiles(t *testing.T) {
 	require.Equal(t, verify.VerdictAltered, examined(append(b, "more"...)).Verdict)
 }
 
-// TestPartsAreOfTheFile: a compromised process gets nothing by requesting parts outside of the file, and is
-// distinguished from a file that cannot be read.
+// TestPartsAreOfTheFile: a compromised process gets no data by requesting parts outside of the file, and is
+// distinguished from an unreadable file.
 func TestPartsAreOfTheFile(t *testing.T) {
 	t.Parallel()
 	const size = 65 << 20

@@ -19,7 +19,7 @@ func TestCompareRecorded(t *testing.T) {
 		verdict verify.Verdict
 		before  verify.Finding
 		rec     *verify.Recorded
-		code    verify.Code // "": none
+		code    verify.Code // "": no finding
 		after   verify.Verdict
 	}{
 		"the same file":            {verify.VerdictValid, sound, &same, "recorded.same", verify.VerdictValid},

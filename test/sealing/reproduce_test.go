@@ -23,7 +23,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestExaminedInAnotherProcess: the findings of a separate process are judged as those of this one.
+// TestExaminedInAnotherProcess: the findings of a separate process have the same verdict as the findings of this one.
 func TestExaminedInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	validators := sandbox.New(os.Args[0], "validate-pdf")
@@ -59,8 +59,7 @@ func TestExaminedInAnotherProcess(t *testing.T) {
 	}
 }
 
-// TestExaminingIsBounded: a file that takes more than it may ends the process
-// that examines it, and is refused.
+// TestExaminingIsBounded: a file that exceeds a limit ends the process that examines it, and is rejected.
 func TestExaminingIsBounded(t *testing.T) {
 	t.Parallel()
 	validators := sandbox.New("/bin/sh", "-c", `COUNTERSIGN_ADMIT_MEMORY=8000000 exec "$0" validate-pdf`, os.Args[0])
@@ -79,7 +78,7 @@ func TestExaminingIsBounded(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// TestAdditionsByOthers: additions of other programs make a document altered, not broken, and are reported by their
+// TestAdditionsByOthers: additions of other programs cause the verdict altered, not broken, and are reported by their
 // kind; the bytes before them are still valid.
 func TestAdditionsByOthers(t *testing.T) {
 	t.Parallel()
@@ -146,8 +145,7 @@ func TestSignaturesByOthers(t *testing.T) {
 	require.Contains(t, r.Summary, "contains other signatures")
 }
 
-// TestContradictions seals records that contradict themselves: the seal refuses
-// to be made.
+// TestContradictions: records that contradict themselves are not sealed.
 func TestContradictions(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
@@ -180,9 +178,8 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
-// TestTextOfTheMark: an original that quotes a seal's signature is sealed and
-// verified, wherever in it the text stands; one that could be mistaken is
-// refused at the upload.
+// TestTextOfTheMark: an original that quotes a seal's signature is sealed and verified, wherever the text occurs in
+// it; an ambiguous one is rejected at the upload.
 func TestTextOfTheMark(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
@@ -204,14 +201,14 @@ func TestTextOfTheMark(t *testing.T) {
 	require.Equal(t, refusal.DocumentSigned, refused.Code)
 
 	_, file := sealkit.Sealed(t, s, sealkit.Job(t, sealkit.SimplePDF(1)))
-	hidden := increment(t, file, map[int]string{1: "<</Type/Catalog/Pages 2 0 R>>"}) // its form is gone, its seal is not
+	hidden := increment(t, file, map[int]string{1: "<</Type/Catalog/Pages 2 0 R>>"}) // its form is missing, its seal is not
 	_, err = admission.Admit(t.Context(), bytes.NewReader(hidden), int64(len(hidden)), admission.DefaultLimits())
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, refusal.DocumentSigned, refused.Code)
 }
 
-// TestEnteredTextOfTheMark: what people enter, and their names, are never taken
-// for a part of the file, wherever the seal writes them.
+// TestEnteredTextOfTheMark: entered values and names are never mistaken for a part of the file, wherever the seal
+// writes them.
 func TestEnteredTextOfTheMark(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

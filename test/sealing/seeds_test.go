@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata anew") //nolint:gochecknoglobals // a flag
 
-// TestSeeds keeps small files of each structure for the fuzz tests.
+// TestSeeds stores small files of each structure for the fuzz tests.
 func TestSeeds(t *testing.T) {
 	t.Parallel()
 	names := map[string]string{"classic": "classic", "xref stream": "xref-stream", "linearized streams": "linearized", "hybrid": "hybrid", "form": "form"}

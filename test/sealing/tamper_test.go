@@ -20,7 +20,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestTampering changes a sealed file in every relevant way: each change is found, with its own finding.
+// TestTampering changes a sealed file in every relevant way: each change has its own finding.
 func TestTampering(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
@@ -118,7 +118,7 @@ func hidePage(t *testing.T, b []byte) []byte {
 	return out
 }
 
-// changeForm lets the form have one field more.
+// changeForm adds a field to the form.
 func changeForm(t *testing.T, b []byte) []byte {
 	t.Helper()
 	m := regexp.MustCompile(`/AcroForm <</Fields (\d+) 0 R`).FindSubmatch(b)
@@ -138,13 +138,13 @@ func TestForeignManifestKeyIsFound(t *testing.T) {
 	k, other := sealkit.NewFixture(t), sealkit.NewFixture(t)
 	_, b := sealkit.Sealed(t, k.Sealer(t), sealkit.Job(t, sealkit.SimplePDF(1)))
 	trust := k.Trust()
-	trust.Trust.RecordKeys = other.Trust().Trust.RecordKeys // the same kid, another key
+	trust.Trust.RecordKeys = other.Trust().Trust.RecordKeys // the same kid with another key
 	r := sealkit.Verified(t, b, trust)
 	require.Equal(t, verify.Failed, r.Status(verify.CheckManifestKey))
 	require.Equal(t, verify.VerdictBroken, r.Verdict)
 }
 
-// forgeLast changes the last event and all hashes, as an attacker who knows their computation would.
+// forgeLast changes the last event and all hashes, like an attacker who can compute them.
 func forgeLast(t *testing.T, j *seal.Job, member string, value any) {
 	t.Helper()
 	last := len(j.Events) - 1
@@ -165,8 +165,7 @@ func forgeLast(t *testing.T, j *seal.Job, member string, value any) {
 	j.Events[last] = write()
 }
 
-// TestChainTampering seals records whose audit chain is not sound: the seal
-// refuses to be made.
+// TestChainTampering: records whose audit chain is invalid are not sealed.
 func TestChainTampering(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

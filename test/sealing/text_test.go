@@ -74,7 +74,7 @@ func TestTextFits(t *testing.T) {
 			defer func() { require.NoError(t, f.Close()) }()
 			img, err := png.Decode(f)
 			require.NoError(t, err)
-			img = img.(interface { //nolint:forcetypeassert // what image/png returns
+			img = img.(interface { //nolint:forcetypeassert // the interface of pictures from image/png
 				SubImage(r image.Rectangle) image.Image
 			}).SubImage(image.Rect(0, 0, 800, 570)) // without the line at the foot
 			box := sealkit.InkBounds(img, func(r, g, b uint32) bool { return r < 160 && g < 160 && b < 160 })

@@ -54,8 +54,8 @@ func TestUndefinedReferencesAreDefined(t *testing.T) {
 	}
 }
 
-// TestNewNumbersAreHigher: what the seal adds takes no number that stands
-// anywhere in the file, be it in bytes that no cross-reference section lists.
+// TestNewNumbersAreHigher: the objects of the seal use no number that occurs anywhere in the file, not even in bytes
+// that no cross-reference section lists.
 func TestNewNumbersAreHigher(t *testing.T) {
 	t.Parallel()
 	original := bytes.Replace(sealkit.OpenEndedContents(), []byte("\nxref\n"), []byte("\n7000 3 obj\n<<>>\nendobj\nxref\n"), 1)
@@ -75,7 +75,7 @@ func TestNewNumbersAreHigher(t *testing.T) {
 	require.Greater(t, seen, 10)
 }
 
-// TestAPageNamesTheNodeThatListsIt: not another one, though there is such an object.
+// TestAPageNamesTheNodeThatListsIt: the parent of a page is not another existing node.
 func TestAPageNamesTheNodeThatListsIt(t *testing.T) {
 	t.Parallel()
 	admit := func(b []byte) error {
@@ -223,7 +223,7 @@ func formOf(entries, content string) string {
 	return fmt.Sprintf("<</Type/XObject/Subtype/Form/BBox[0 0 99 99]%s/Length %d>>\nstream\n%s\nendstream", entries, len(content), content)
 }
 
-// manyKeys begins a dictionary of n keys.
+// manyKeys starts a dictionary of n keys.
 func manyKeys(n int) string {
 	out := "<<"
 	for i := range n {
@@ -292,7 +292,7 @@ func oneByteReader(b []byte) []byte {
 	return fmt.Appendf(out, "trailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", highest+1, start)
 }
 
-// counted counts the bytes that are read.
+// counted counts the bytes read.
 type counted struct {
 	r io.ReaderAt
 	n int64
@@ -336,8 +336,8 @@ func TestRepeatedPartsCostOnce(t *testing.T) {
 	require.Contains(t, refused.Message, "object 1000 occurs twice")
 	require.Less(t, sixty, once*3/2)
 
-	// 40 trailers lead to one hidden section of 100,000 entries; 40 names of one
-	// section differ in the white space before it.
+	// 40 trailers refer to one hidden section of 100,000 entries; 40 names of one section differ in the white space
+	// before it.
 	once, err = work(t, repeatedSections(1, false))
 	require.NoError(t, err)
 	forty, err := work(t, repeatedSections(40, false))
@@ -348,8 +348,7 @@ func TestRepeatedPartsCostOnce(t *testing.T) {
 	require.Contains(t, refused.Message, "circle")
 }
 
-// repeatedSections has n tables, each of which names one stream of 100,000
-// entries, or, with blanks, leads back to itself.
+// repeatedSections has n tables, each of which names one stream of 100,000 entries, or, with blanks, refers to itself.
 func repeatedSections(n int, blanks bool) []byte {
 	b := sealkit.SimplePDF(1)
 	data := make([]byte, 3*100_000)
@@ -369,7 +368,7 @@ func repeatedSections(n int, blanks bool) []byte {
 	return b
 }
 
-// TestContentBombs: content that no program can show is refused, wherever it is.
+// TestContentBombs: content that no program can display is rejected, wherever it is.
 func TestContentBombs(t *testing.T) {
 	t.Parallel()
 	inner := sealkit.Deflated(make([]byte, 100<<20))
@@ -393,7 +392,7 @@ func TestContentBombs(t *testing.T) {
 	}
 }
 
-// TestContentThatTakesLong: content that is small to send takes no more time than reading it.
+// TestContentThatTakesLong: small content takes no more time than reading it.
 func TestContentThatTakesLong(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20

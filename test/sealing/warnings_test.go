@@ -10,8 +10,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestWarnings: what programs may show differently is named, with where it is met
-// first and how often; a file without any has none.
+// TestWarnings: content that programs may display differently has a warning with its first occurrence and its
+// frequency; a file without any has no warnings.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	const bare = "/MediaBox[0 0 612 792]/Resources<<>>"

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// make runs tools/dev as "make dev" does, with a make whose targets are the lines of a shell's case, and returns the
+// make runs tools/dev like "make dev", with a make whose targets are the lines of a shell's case, and returns the
 // output.
 func (m *machine) make(t *testing.T, targets string) (string, error) {
 	t.Helper()
@@ -29,7 +29,7 @@ func (m *machine) make(t *testing.T, targets string) (string, error) {
 	return string(out), err
 }
 
-// TestDev_StartsTheServiceWhileTemporalIsCompiled: and says how long each step took.
+// TestDev_StartsTheServiceWhileTemporalIsCompiled: and prints the duration of each step.
 func TestDev_StartsTheServiceWhileTemporalIsCompiled(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -49,7 +49,7 @@ func TestDev_ShowsWhyAStepFailed(t *testing.T) {
 	require.NotContains(t, out, "--listen")
 }
 
-// TestDev_ChecksFirst: nothing is built on a machine that lacks something.
+// TestDev_ChecksFirst: nothing is built on a machine without a required program.
 func TestDev_ChecksFirst(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

@@ -1,4 +1,4 @@
-// Package start_test checks what a person meets who builds and starts the service for the first time.
+// Package start_test checks the experience of a person who builds and starts the service for the first time.
 package start_test
 
 import (
@@ -19,7 +19,7 @@ type machine struct {
 	meminfo string
 }
 
-// newMachine returns a machine that has everything, and has not built the service.
+// newMachine returns a machine with all requirements, on which the service has not been built.
 func newMachine(t *testing.T) *machine {
 	t.Helper()
 	m := &machine{root: t.TempDir()}
@@ -44,7 +44,7 @@ func newMachine(t *testing.T) *machine {
 	return m
 }
 
-// install makes a program of a script.
+// install creates a program from a script.
 func (m *machine) install(t *testing.T, name, script string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(filepath.Join(m.root, "path", name), []byte("#!/bin/sh\n"+script+"\n"), 0o700))
@@ -68,7 +68,7 @@ func (m *machine) memory(t *testing.T, kb int) {
 	require.NoError(t, os.WriteFile(m.meminfo, fmt.Appendf(nil, "MemTotal: 99999999 kB\nMemAvailable: %d kB\nSwapFree: 1000 kB\n", kb), 0o600))
 }
 
-// preflight returns what the check prints; "" if all is well.
+// preflight returns the output of the check; "" if all requirements are met.
 func (m *machine) preflight(t *testing.T, address string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(m.root, "path/bash"), filepath.Join(m.root, "tools/preflight"), address)
@@ -78,7 +78,7 @@ func (m *machine) preflight(t *testing.T, address string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// freeAddress is one on which nobody listens.
+// freeAddress returns an address without a listener.
 const freeAddress = "127.0.0.1:1"
 
 func TestPreflight_SaysWhatToDo(t *testing.T) {

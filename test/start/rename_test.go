@@ -44,6 +44,6 @@ func TestRename_TheCopyBuilds(t *testing.T) {
 	require.Contains(t, run(filepath.Join(copied, "clients", "go"), "go", "list", "."), "example.org/countersign/clients/go")
 	left := exec.CommandContext(t.Context(), "grep", "-rlE", `"countersign/(api|store|models|clients)`, "--include=*.go", ".")
 	left.Dir = copied
-	out, _ := left.Output() // grep's status 1: none
+	out, _ := left.Output() // grep's status 1: no match
 	require.Empty(t, string(out))
 }
