@@ -112,7 +112,7 @@ func (s *service) asked(t *testing.T, email string) *answer {
 	return (&client{t: t, s: s}).post(passkeysPath+"/challenge", object{"email": email, "password": password}).want(200)
 }
 
-// askedAgain is a challenge for the proof before a change, in a session.
+// askedAgain returns a challenge for the proof before a change, in a session.
 func (c *client) askedAgain() *answer {
 	c.t.Helper()
 	return c.post(passkeysPath+"/proof", nil).want(200)

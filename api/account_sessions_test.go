@@ -244,7 +244,7 @@ func TestLargeBodiesOfOwnRoutes(t *testing.T) {
 	}
 }
 
-// list is the items of a list, which is an array or has them in data.
+// list returns the items of a list, which is an array or has them in data.
 func list(a *answer) (out []any) {
 	a.t.Helper()
 	if data, ok := a.body["data"].([]any); ok {
@@ -254,7 +254,7 @@ func list(a *answer) (out []any) {
 	return out
 }
 
-// databaseFiles are the bytes of the database and of its log.
+// databaseFiles returns the bytes of the database and of its log.
 func databaseFiles(t *testing.T, s *service) (out []string) {
 	t.Helper()
 	for _, suffix := range []string{"", "-wal"} {

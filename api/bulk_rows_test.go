@@ -85,7 +85,7 @@ func inPersonTemplate(c *client) string {
 	return c.template(data).str("id")
 }
 
-// madeFrom is the envelope of the first row of an accepted bulk send.
+// madeFrom returns the envelope of the first row of an accepted bulk send.
 func (s *service) madeFrom(t *testing.T, accepted *answer) *models.Envelope {
 	t.Helper()
 	work, err := s.store.BulkWork(t.Context(), s.app.ID, uuid.MustParse(accepted.want(http.StatusAccepted).str("id")), 1, 1)

@@ -18,7 +18,7 @@ import (
 	"countersign/store"
 )
 
-// bulkTemplate is a template with the roles tenant and landlord, a field "flat" of the tenant,
+// bulkTemplate returns a template with the roles tenant and landlord, a field "flat" of the tenant,
 // and the variable street in its subject.
 func bulkTemplate(t *testing.T, s *service, c *client, tenant string) string {
 	t.Helper()
@@ -48,7 +48,7 @@ func bulkTemplate(t *testing.T, s *service, c *client, tenant string) string {
 	return made.ID.String()
 }
 
-// bulkRow is a row for a tenant.
+// bulkRow returns a row for a tenant.
 func bulkRow(id, name string) object {
 	return object{
 		"externalId": id, "values": object{"flat": "7"}, "variables": object{"street": "High Street"},

@@ -14,7 +14,7 @@ import (
 	"countersign/models"
 )
 
-// tokenOf is the token in a signing link.
+// tokenOf returns the token in a signing link.
 func tokenOf(link any) string {
 	return strings.TrimPrefix(link.(string), "https://sign.example.com/sign/")
 }

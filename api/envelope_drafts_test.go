@@ -26,7 +26,7 @@ func (c *client) patch(path string, body any) *answer {
 
 func (a *answer) original(i int) object { return a.body["documents"].([]any)[i].(object) }
 
-// eventNames are the names of the events in an envelope's audit log.
+// eventNames returns the names of the events in an envelope's audit log.
 func (a *answer) eventNames() (out []string) {
 	for _, ev := range a.body["auditLog"].([]any) {
 		out = append(out, ev.(object)["event"].(string))
@@ -34,7 +34,7 @@ func (a *answer) eventNames() (out []string) {
 	return out
 }
 
-// twoOfAll is a request for an envelope with two signers and a field for each.
+// twoOfAll returns a request for an envelope with two signers and a field for each.
 func twoOfAll() object {
 	return object{
 		"tenantId": "acme",

@@ -15,7 +15,7 @@ import (
 	"countersign/test/kit"
 )
 
-// placed is a field request of a role at some place of page 1.
+// placed returns a field request of a role at some place of page 1.
 func placed(role, typ string, y int, more object) object {
 	f := object{"role": role, "type": typ, "page": 1, "x": 50, "y": y, "w": 200, "h": 20, "required": false}
 	maps.Copy(f, more)

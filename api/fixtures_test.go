@@ -35,7 +35,7 @@ func named(t *testing.T, items []any, member string, value any) object {
 	return nil
 }
 
-// rowsOf are the rows of a page.
+// rowsOf returns the rows of a page.
 func rowsOf(a *answer) []any { return a.body["data"].([]any) }
 
 // part is one part of a multipart body.

@@ -206,7 +206,7 @@ func (s *service) client(t *testing.T) *client {
 	return &client{t: t, s: s, token: token}
 }
 
-// other is a client of another app.
+// other returns a client of another app.
 func (s *service) other(t *testing.T, tenants ...string) *client {
 	t.Helper()
 	app, _, err := s.store.CreateApp(t.Context(), "Other", models.PlanEnterprise, tenants)

@@ -104,7 +104,7 @@ func TestReceipt_RequiresASignature(t *testing.T) {
 	nobody.get(receipt(e)).refused(401, "receipt_invalid")
 }
 
-// signerLinkOf is the link of an envelope's first signer.
+// signerLinkOf returns the link of an envelope's first signer.
 func signerLinkOf(s *service, e *answer) credential.SigningLink {
 	return credential.SigningLink{App: s.app.ID, Link: models.Link{EnvelopeID: id(e), SignerID: uuid.MustParse(e.signer(0)["id"].(string))}}
 }

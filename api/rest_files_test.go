@@ -344,7 +344,7 @@ func TestDamagedArchive_Is503(t *testing.T) {
 	}
 }
 
-// file is the content of a file of the file store.
+// file returns the content of a file of the file store.
 func (s *service) file(t *testing.T, key string) []byte {
 	t.Helper()
 	f, err := s.cfg.Blobs.Open(t.Context(), key)

@@ -63,7 +63,7 @@ func (c *client) attach(token string, field any, name string, file []byte) *answ
 	return c.send(http.MethodPost, "/v1/signing/"+token+"/attachments", w.FormDataContentType(), b.Bytes())
 }
 
-// linkOf is the token of a signer's link.
+// linkOf returns the token of a signer's link.
 func (s *service) linkOf(t *testing.T, envelope string, signer int) string {
 	t.Helper()
 	e, err := s.store.Envelope(t.Context(), s.app.ID, uuid.MustParse(envelope))

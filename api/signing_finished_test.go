@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// signedEvent is the detail of the event of a signature.
+// signedEvent returns the detail of the event of a signature.
 func signedEvent(c *client, e *answer, signer string) object {
 	c.t.Helper()
 	for _, ev := range c.get("/v1/envelopes/" + e.str("id")).want(200).body["auditLog"].([]any) {

@@ -36,7 +36,7 @@ func twoSigners() object {
 	}
 }
 
-// link is the path of a signer's current link.
+// link returns the path of a signer's current link.
 func (s *service) link(t *testing.T, envelope *answer, i int) string {
 	t.Helper()
 	e, err := s.store.Envelope(t.Context(), s.app.ID, id(envelope))

@@ -105,7 +105,7 @@ func TestSubjects(t *testing.T) {
 	}
 }
 
-// subjectOf is the subject of a file; "" if it belongs to the composition.
+// subjectOf returns the subject of a file; "" if it belongs to the composition.
 func subjectOf(file string) string {
 	begin, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".go"), "_")
 	if _, ok := subjects[begin]; ok {

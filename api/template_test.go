@@ -18,7 +18,7 @@ import (
 	"countersign/test/kit"
 )
 
-// leaseTemplate is a request for a template with two roles.
+// leaseTemplate returns a request for a template with two roles.
 func leaseTemplate() object {
 	return object{
 		"tenantId": "acme", "name": "Lease", "subject": "Lease of {{place}}", "message": "Dear {{name}}", "expiresInDays": 9, "metadata": object{"kind": "lease"},
@@ -30,7 +30,7 @@ func leaseTemplate() object {
 	}
 }
 
-// leaseUse is a request for an envelope of leaseTemplate.
+// leaseUse returns a request for an envelope of leaseTemplate.
 func leaseUse(template *answer) object {
 	return object{
 		"tenantId": "acme", "templateId": template.str("id"), "variables": object{"place": "the mill", "name": "Ada"},
@@ -52,7 +52,7 @@ func (c *client) template(data object) *answer {
 	return c.upload(http.MethodPost, "/v1/templates", data, kit.OnePage()).want(201)
 }
 
-// files are the names of the files of templates and envelopes.
+// files returns the names of the files of templates and envelopes.
 func (s *service) files(t *testing.T) (keys []string) {
 	t.Helper()
 	for _, folder := range []string{"templates/", "envelopes/"} {
@@ -372,7 +372,7 @@ func TestTemplate_TextTags(t *testing.T) {
 	})
 }
 
-// threePages is a PDF of three pages.
+// threePages returns a PDF of three pages.
 func threePages() []byte {
 	b, table := []byte("%PDF-1.7\n"), "xref\n0 6\n0000000000 65535 f \n"
 	const page = "<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<<>>>>"

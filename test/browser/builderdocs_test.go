@@ -115,7 +115,7 @@ func differs(a, b interface{ RGBA() (r, g, b, a uint32) }) bool {
 	return math.Abs(float64(r)-float64(r2))+math.Abs(float64(g)-float64(g2))+math.Abs(float64(bl)-float64(bl2)) > 0x6000
 }
 
-// drawn are the pages of a file as Poppler draws them.
+// drawn returns the pages of a file as Poppler draws them.
 func drawn(t *testing.T, file []byte, unit float64) []image.Image {
 	t.Helper()
 	dir := t.TempDir()

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// printed is a page of HTML as Chromium prints it.
+// printed returns a page of HTML as Chromium prints it.
 func printed(t *testing.T, html string) []byte {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
@@ -78,7 +78,7 @@ func turned(t *testing.T) []byte {
 	return rotated(t, printed(t, lying+`<div style="position:absolute;left:0;top:0;width:475pt;transform-origin:0 0;transform:translate(782pt,60pt) rotate(90deg)">`+declaration+`</div>`), "+270")
 }
 
-// rightToLeft is a lease in Arabic and Hebrew.
+// rightToLeft returns a lease in Arabic and Hebrew.
 func rightToLeft(t *testing.T) []byte {
 	t.Helper()
 	return printed(t, sheetStyle+`<div dir="rtl" style="font-family:'Noto Sans Arabic','Noto Naskh Arabic','Noto Sans Hebrew','Noto Sans',sans-serif"><h1>عقد إيجار</h1>
@@ -86,7 +86,7 @@ func rightToLeft(t *testing.T) []byte {
 		<p style="margin-top:50pt">التوقيع: <span class="line"></span></p><p style="margin-top:40pt">חתימה: <span class="line"></span></p></div>`)
 }
 
-// landscape is a table on wide pages.
+// landscape returns a table on wide pages.
 func landscape(t *testing.T) []byte {
 	t.Helper()
 	return printed(t, strings.Replace(sheetStyle, "595pt 842pt", "842pt 595pt", 1)+`<h1>Schedule of works</h1><table><tr><td>Roof</td><td>June</td></tr><tr><td>Floor</td><td>July</td></tr></table>
@@ -126,7 +126,7 @@ type word struct {
 	Page int     `xml:"-"`
 }
 
-// wordsOf are the words of a file.
+// wordsOf returns the words of a file.
 func wordsOf(t *testing.T, file []byte) []word {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "pdftotext", "-bbox", "-cropbox", filed(t, "sealed.pdf", file), "-").Output()

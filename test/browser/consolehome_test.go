@@ -184,7 +184,7 @@ func TestTheMorningAfter(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// appName is the name of the application that the tests use.
+// appName returns the name of the application that the tests use.
 func (s *service) appName(t *testing.T) string {
 	t.Helper()
 	var app struct{ Name string }

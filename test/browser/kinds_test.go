@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// kinds are fields of every type on the lease's second page; a second signer follows.
+// kinds returns fields of every type on the lease's second page; a second signer follows.
 func kinds() []object {
 	at := func(kind, name string, row int, more object) object {
 		f := object{"signerId": "0", "type": kind, "name": name, "label": strings.ReplaceAll(name, "_", " "), "page": 1, "x": 60, "y": 40 + 44*row, "w": 200, "h": 22}

@@ -49,7 +49,7 @@ func (s *service) declinedFor(t *testing.T, email, subject string) {
 	s.signerPosts(t, path+"/decline", object{"reason": "The rent is too high."})
 }
 
-// option is the radio button or check box with a label.
+// option returns the radio button or check box with a label.
 func option(label string) string {
 	return `[...document.querySelectorAll("label")].find((l) => l.textContent.trim() === ` + quoteJS(label) + `)?.querySelector("input")`
 }

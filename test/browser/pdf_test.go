@@ -65,7 +65,7 @@ func pdfOf(leaves ...leaf) []byte {
 	return b.Bytes()
 }
 
-// leaseDocument is a realistic contract of two pages.
+// leaseDocument returns a realistic contract of two pages.
 func leaseDocument() []byte {
 	return pdfOf(leaf{title: "Workshop lease", lines: []string{
 		"between Harbour Yard Ltd, 14 Quay Street, as landlord, and the tenant named below.",

@@ -91,7 +91,7 @@ func TestFieldsLieWhereTheyAreSealed(t *testing.T) {
 	}
 }
 
-// inkOf is the extent of dark pixels around a place.
+// inkOf returns the extent of dark pixels around a place.
 func inkOf(img image.Image, around rect, unit float64) rect {
 	const margin = 14
 	left, top, right, bottom := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// signingPath is the API's path of a signing link.
+// signingPath returns the API's path of a signing link.
 func signingPath(link string) string {
 	return "/v1/signing/" + link[strings.LastIndex(link, "/")+1:]
 }

@@ -58,7 +58,7 @@ func TestTooManyCodes(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// paper is a photo of a signature: a dark line on not quite white paper.
+// paper returns a photo of a signature: a dark line on not quite white paper.
 func paper(line bool) []byte {
 	img := image.NewRGBA(image.Rect(0, 0, 600, 240))
 	for y := range 240 {

@@ -719,7 +719,7 @@ func (s *target) mails(t *testing.T, to string) []mail {
 	return out
 }
 
-// mailedLink is the token of the newest link of a kind that was mailed to an address.
+// mailedLink returns the token of the newest link of a kind that was mailed to an address.
 func (s *target) mailedLink(t *testing.T, to, kind string) string {
 	t.Helper()
 	token := ""

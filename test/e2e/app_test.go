@@ -124,7 +124,7 @@ func (a *app) download(t *testing.T, id uuid.UUID, o countersign.DownloadOptions
 	return b
 }
 
-// sealed is the sealed file of an envelope's first document.
+// sealed returns the sealed file of an envelope's first document.
 func (a *app) sealed(t *testing.T, id uuid.UUID) []byte {
 	t.Helper()
 	return a.download(t, id, countersign.DownloadOptions{Kind: countersign.Ptr(countersign.Sealed)})

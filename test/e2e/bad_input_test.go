@@ -179,7 +179,7 @@ func badFiles(t *testing.T, c *client) {
 	c.refused(t, 400, "validation_error", http.MethodGet, at+"/document?kind=draft", nil)
 }
 
-// encrypted is a PDF that needs a password to be read.
+// encrypted returns a PDF that needs a password to be read.
 func encrypted(t *testing.T) []byte {
 	t.Helper()
 	dir := t.TempDir()

@@ -359,7 +359,7 @@ func fixed(b []byte) func() (io.Reader, int64) {
 	return func() (io.Reader, int64) { return bytes.NewReader(b), int64(len(b)) }
 }
 
-// repeated is a body of about size bytes.
+// repeated returns a body of about size bytes.
 func repeated(begin, middle, end string, size int) func() (io.Reader, int64) {
 	return func() (io.Reader, int64) {
 		n := max(1, (size-len(begin)-len(end))/len(middle))
@@ -401,7 +401,7 @@ func numbered(begin, format, end string, size int) func() (io.Reader, int64) {
 	}
 }
 
-// jsonShapes are JSON texts of about size bytes that are costly to parse or to read.
+// jsonShapes returns JSON texts of about size bytes that are costly to parse or to read.
 func jsonShapes(size int) []func() (io.Reader, int64) {
 	under := min(size, 270_000) // below the limit of values
 	return []func() (io.Reader, int64){
@@ -420,7 +420,7 @@ func jsonShapes(size int) []func() (io.Reader, int64) {
 	}
 }
 
-// shapesOf are bodies of other types.
+// shapesOf returns bodies of other types.
 func shapesOf(kind string) []func() (io.Reader, int64) {
 	head := func(name string) string {
 		return "--b\r\nContent-Disposition: form-data; name=\"" + name + "\"\r\n\r\n"

@@ -84,7 +84,7 @@ func TestKillWhileAnchoring(t *testing.T) {
 	})
 }
 
-// stored are the files in a folder of the file store.
+// stored returns the files in a folder of the file store.
 func (w *scenario) stored(folder string) (files []string) {
 	w.t.Helper()
 	err := filepath.WalkDir(filepath.Join(w.files, folder), func(path string, d fs.DirEntry, err error) error {

@@ -118,7 +118,7 @@ func (w *scenario) checkDelivered(path string, ev models.Event) {
 	}
 }
 
-// sealedFiles are the sealed files of an envelope in the store.
+// sealedFiles returns the sealed files of an envelope in the store.
 func (w *scenario) sealedFiles(e *envelope) []string {
 	w.t.Helper()
 	files, err := filepath.Glob(filepath.Join(w.files, "envelopes", e.id, "sealed", "*"))
@@ -230,7 +230,7 @@ func digest(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// sealedHash is the hash that the database has of the sealed document.
+// sealedHash returns the hash that the database has of the sealed document.
 func (w *scenario) sealedHash(e *envelope) (hash string) {
 	w.t.Helper()
 	require.NoError(w.t, w.db.QueryRow(w.t.Context(), "SELECT sha256 FROM documents WHERE envelope_id = $1 AND kind = 'sealed'", e.id).Scan(&hash))

@@ -64,7 +64,7 @@ func (s *webhookSink) on(path string, h http.HandlerFunc) {
 	s.handlers[path] = h
 }
 
-// of are the deliveries of an event to a path.
+// of returns the deliveries of an event to a path.
 func (s *webhookSink) of(path, event string) []delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()

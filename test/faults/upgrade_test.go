@@ -86,7 +86,7 @@ func TestWorkerVersions(t *testing.T) {
 	})
 }
 
-// builds are the versions that worked on a workflow, in order.
+// builds returns the versions that worked on a workflow, in order.
 func builds(t *testing.T, c sdkclient.Client, workflow string) (out []string) {
 	t.Helper()
 	it := c.GetWorkflowHistory(t.Context(), workflow, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

@@ -79,7 +79,7 @@ func annotated(b []byte, annotation string, more map[int]string) []byte {
 	return update(b, objects)
 }
 
-// sealField is the number of the seal's signature field.
+// sealField returns the number of the seal's signature field.
 func (g *genuine) sealField() int {
 	return takeApart(g.sealed, len(g.original)).find("/FT /Sig").number
 }

@@ -54,7 +54,7 @@ func all() []forgery {
 		sealerForgeries(), timestampForgeries(), recordForgeries())
 }
 
-// base is the genuine file that a forgery starts from.
+// base returns the genuine file that a forgery starts from.
 func (f forgery) base(l level) (*genuine, error) {
 	if f.original == nil {
 		return genuineFiles()[l], nil

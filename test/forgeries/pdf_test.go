@@ -79,7 +79,7 @@ func (d *draft) bytes() []byte {
 	return w.b
 }
 
-// withStream is the draft with a cross-reference stream instead of a table.
+// withStream returns the draft with a cross-reference stream instead of a table.
 func (d *draft) withStream() []byte {
 	b := d.bytes()
 	w := &writer{b: b[:lastXRef(b)]}
@@ -200,7 +200,7 @@ func with(dict, key, value string) string {
 
 func entry(dict, key string) string { return string(must(pdf.Value(dict).Dict()).Get(key)) }
 
-// refNumber is the number of the object that a value refers to.
+// refNumber returns the number of the object that a value refers to.
 func refNumber(value string) int {
 	r, ok := pdf.Value(value).Ref()
 	if !ok {

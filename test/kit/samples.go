@@ -8,7 +8,7 @@ import (
 	"image/png"
 )
 
-// OnePage is a small valid PDF of one A4 page (595 × 842 points) with the word Contract on it.
+// OnePage returns a small valid PDF of one A4 page (595 × 842 points) with the word Contract on it.
 func OnePage() []byte { return OnePageWith("Contract") }
 
 // OnePageWith returns a page with a text that must not contain parentheses.

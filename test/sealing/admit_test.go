@@ -128,7 +128,7 @@ func TestAdmitRefuses(t *testing.T) {
 	}
 }
 
-// locked is a file that opens without a password and has an owner's.
+// locked returns a file that opens without a password and has an owner's.
 func locked(t *testing.T) []byte {
 	t.Helper()
 	dir := t.TempDir()

@@ -11,7 +11,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// archivable is a PDF that claims to conform to PDF/A, with a title and a producer in Info and in XMP.
+// archivable returns a PDF that claims to conform to PDF/A, with a title and a producer in Info and in XMP.
 func archivable(properties string) []byte {
 	xmp := `<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?><x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">` +
 		`<rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title><rdf:Alt><rdf:li xml:lang="x-default">Lease of flat 7</rdf:li></rdf:Alt></dc:title></rdf:Description>` +

@@ -21,7 +21,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// tagged is a PDF with a tag on each page and a script.
+// tagged returns a PDF with a tag on each page and a script.
 func tagged() []byte {
 	content := "BT /F1 12 Tf 72 700 Td (Sign {{signature}} here) Tj ET"
 	return assembled(
