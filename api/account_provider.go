@@ -32,7 +32,7 @@ const (
 // ProviderConfig configures sign-in at an OpenID provider in addition to passwords.
 type ProviderConfig struct {
 	Client *openid.Client
-	Name   string    // as the console shows it
+	Name   string    // displayed by the console
 	App    uuid.UUID // client ID of the app for new users; zero: the only app that exists
 }
 

@@ -244,7 +244,7 @@ func TestLargeBodiesOfOwnRoutes(t *testing.T) {
 	}
 }
 
-// list returns the items of a list, which is an array or has them in data.
+// list returns the items of a list, which is an array or an object with the member data.
 func list(a *answer) (out []any) {
 	a.t.Helper()
 	if data, ok := a.body["data"].([]any); ok {

@@ -9,7 +9,7 @@ import (
 	"countersign/models"
 )
 
-// embeddedHandler serves embedded sessions and the pages that show them.
+// embeddedHandler serves embedded sessions and their pages.
 type embeddedHandler struct {
 	subject[embeddedStore]
 

@@ -28,7 +28,7 @@ const (
 // lookPatience is the time limit for looking up all workflows of a list.
 const lookPatience = 3 * time.Second
 
-// The states of a workflow as lists of problems show them.
+// The states of a workflow in lists of problems.
 const (
 	workflowRunning = "running"
 	workflowMissing = "missing"

@@ -264,7 +264,7 @@ func TestReplaceCopyRecipient(t *testing.T) {
 }
 
 // TestReplaceSigner_SuccessorInheritsNothing checks that attachments, consent, verification, adopted signature, draft
-// key and embedded sessions end with the former signer, and that both links show it.
+// key and embedded sessions end with the former signer, and that both links reflect it.
 func TestReplaceSigner_SuccessorInheritsNothing(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

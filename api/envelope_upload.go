@@ -58,7 +58,7 @@ func (s *uploads) admitUpload(c *gin.Context, u *upload) error {
 	return nil
 }
 
-// convertPicture replaces a received PNG or JPEG by a PDF with one page that shows it.
+// convertPicture replaces a received PNG or JPEG by a PDF with one page that contains it.
 func (s *uploads) convertPicture(ctx context.Context, u *upload) error {
 	head := make([]byte, 8)
 	if _, err := u.file.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {

@@ -200,7 +200,7 @@ func TestDownload_MissingFile(t *testing.T) {
 	require.NotContains(t, log.String(), token)
 }
 
-// heavyPicture is small to send and long to decode.
+// heavyPicture returns a small picture whose decoding takes long.
 func heavyPicture(t *testing.T) string {
 	t.Helper()
 	img := image.NewNRGBA(image.Rect(0, 0, 2000, 2000))

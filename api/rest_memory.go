@@ -56,9 +56,10 @@ func (s *shared) pictureBounds() sandbox.Bounds {
 	return sandbox.Bounds{Memory: s.admission.MaxMemory, CPU: s.admission.Timeout}
 }
 
-// requestBody holds the memory and the temporary files of a request's body until the request ends. A body is received
-// completely before memory is acquired for it, so that a slow client holds only a small buffer or a file, and nothing
-// that other requests wait for.
+// requestBody holds the memory and the temporary files of a request's body until the request ends.
+//
+// A body is received completely before memory is acquired for it, so that a slow client holds only a small buffer or a
+// file, and nothing that other requests wait for.
 type requestBody struct {
 	shared   *shared
 	maxJSON  int64 // bytes of a JSON body

@@ -33,7 +33,7 @@ func (l *logLines) Write(b []byte) (int, error) {
 	return l.text.Write(b)
 }
 
-// with returns the lines that contain all of some texts.
+// with returns the lines that contain all texts.
 func (l *logLines) with(texts ...string) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

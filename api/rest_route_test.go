@@ -331,7 +331,7 @@ func TestPost_CanBeRepeated(t *testing.T) {
 	}
 	all := repeatableRequests(t, s, p)
 	for _, r := range s.api.Routes() {
-		// A page of a sealed file needs a sealed file (test/conformance); the response is like that of /v1/verify.
+		// A page of a sealed file needs a sealed file (test/conformance); its response is replayed like the response of /v1/verify.
 		if path, ok := strings.CutPrefix(r, "POST "); ok && path != "/v1/verify/pages/{page}" {
 			require.Contains(t, all, path, "how is a repeated POST %s answered?", path)
 		}

@@ -112,7 +112,7 @@ func (w *benchEnv) measureBacklog(ctx context.Context) error {
 	return nil
 }
 
-// told waits until the outbox is empty, so that Temporal has received every signal.
+// told waits until the outbox is empty, so that Temporal has received all rows.
 func (w *benchEnv) told(ctx context.Context) error {
 	db, err := sql.Open("pgx", w.pg)
 	if err != nil {

@@ -135,7 +135,7 @@ func TestConsoleSecondFactor(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// A required second factor comes before everything else.
+// A required second factor must be enrolled before anything else.
 func TestConsoleMustEnrol(t *testing.T) {
 	t.Parallel()
 	b := open(t, phone)

@@ -15,7 +15,7 @@ import (
 	"countersign/models"
 )
 
-// row is the table row that has the text in it.
+// row returns the table row that contains a text.
 func row(text string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll("tbody tr")].find((r) => r.textContent.includes(%q))`, text)
 }

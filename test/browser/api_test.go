@@ -108,7 +108,7 @@ func (s *service) completed(t *testing.T, id string) []byte {
 	return file.Base64
 }
 
-// leaseFields are all kinds of fields, for signer "0" of the lease.
+// leaseFields returns fields of all kinds, for signer "0" of the lease.
 func leaseFields() []object {
 	return []object{
 		{"signerId": "0", "type": "initial", "page": 1, "x": 260, "y": 434, "w": 60, "h": 26},

@@ -112,7 +112,7 @@ func (b *tab) tabsTo(find string, back bool) {
 	require.FailNow(b.t, "the keyboard does not get to "+find)
 }
 
-// TestBuilderManyByKeyboard: 70 fields for four people are placed, narrowed, moved and duplicated by keyboard only;
+// TestBuilderManyByKeyboard: 70 fields for four signers are placed, narrowed, moved and duplicated by keyboard only;
 // everything is undone and redone.
 func TestBuilderManyByKeyboard(t *testing.T) {
 	t.Parallel()

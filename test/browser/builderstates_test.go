@@ -138,7 +138,7 @@ func TestBuilderTakesTypedSizes(t *testing.T) {
 	b.click(`[...document.querySelectorAll("summary")].find((s) => s.textContent === "Position")`)
 	shows := func(box, value string) { b.until(fmt.Sprintf(`document.querySelector(%q)?.value === %q`, box, value)) }
 	b.fill("#pw", "200")
-	shows("#pw", "200") // not bounded while it is typed
+	shows("#pw", "200") // not limited while it is typed
 	b.keys("\r")
 	b.saved()
 	got := svc.fields(t, e.ID)[0]

@@ -74,7 +74,7 @@ func TestConsoleCorrections(t *testing.T) {
 	// The actions of the previous signer remain recorded under that name, although the place has another name now.
 	b.until(`[...document.querySelectorAll(".timeline li")].some((l) => l.textContent.includes("Ada Lovelace opened it"))`)
 
-	// A signer who is not invited yet is also replaced, and invited in routing order.
+	// A signer without an invitation can also be replaced; the successor is invited in routing order.
 	b.click(named("Reassign Hedy Lamarr"))
 	b.fill("#rname", "Hedy Kiesler")
 	b.fill("#rmail", "second@example.com")

@@ -59,7 +59,7 @@ func (b *tab) told(e envelope, event string) {
 	b.until(fmt.Sprintf(`told.some((m) => m.event === "service.signer.%s" && m.envelopeId === %q && m.signerId === %q)`, event, e.ID, e.Signers[0].ID))
 }
 
-// accessibleInFrame runs axe over the framed page, with the application's colours.
+// accessibleInFrame runs axe over the framed page, with the application's colors.
 func (b *tab) accessibleInFrame() {
 	b.t.Helper()
 	_, err := inFrame[bool](b, axeScript(b.t))

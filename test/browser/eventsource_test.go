@@ -66,7 +66,7 @@ func (p *eventProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// connections is how often the page connected.
+// connections returns the number of connections of the page.
 func (p *eventProxy) connections() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

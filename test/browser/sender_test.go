@@ -177,7 +177,7 @@ func stateOf(name, state string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll(".steps .people li")].some((x) => x.textContent.includes(%q) && x.textContent.includes(%q))`, name, state)
 }
 
-// mailsTo returns the subjects of the mails to an address.
+// mailsTo returns the subjects of the emails to an address.
 func (s *service) mailsTo(t *testing.T, email string) (subjects []string) {
 	t.Helper()
 	var list []struct{ Subject string }

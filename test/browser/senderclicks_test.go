@@ -16,7 +16,8 @@ func (b *tab) countsClicks() {
 	eval[bool](b, `(window.clicked = 0, addEventListener("click", (e) => { if (e.isTrusted && e.detail > 0) window.clicked++; }, true), true)`)
 }
 
-// threePages returns a contract with eleven blanks: six of the tenant on the first pages, and five of the landlord on the last.
+// threePages returns a contract with eleven blanks: six for the tenant on the first pages, and five for the landlord
+// on the last.
 func threePages() []byte {
 	blank := func(labels ...string) (lines []string) {
 		for _, l := range labels {

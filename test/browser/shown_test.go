@@ -39,7 +39,7 @@ func (s *service) signByAPI(t *testing.T, link, text string) {
 	s.signerPosts(t, signingPath(link)+"/sign", object{"fields": fields})
 }
 
-// invited waits for the mail that brings a signer's link.
+// invited waits for the email with a signer's link.
 func (s *service) invited(t *testing.T, email string) string {
 	t.Helper()
 	_, links := s.mail(t, email, "/sign/")

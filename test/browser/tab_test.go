@@ -185,7 +185,7 @@ func (b *tab) size(width, height int64) {
 	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: density, Mobile: b.look.touch})
 }
 
-// scheme prefers dark or light colours.
+// scheme prefers dark or light colors.
 func (b *tab) scheme(dark bool) {
 	b.t.Helper()
 	value := map[bool]string{false: "light", true: "dark"}[dark]

@@ -560,8 +560,8 @@ func checkAdministration(t *testing.T, s *target, c *client, user, email string)
 	admin.post(t, at+"/client-secrets/"+before+"/end", object{"password": password}).want(t, 204)
 }
 
-// checkNotifications sends an envelope as a console user, who is notified that it was declined, and follows the link
-// that ends such emails.
+// checkNotifications sends an envelope as a console user, who receives a notification of its decline, and follows the
+// link that ends such emails.
 func checkNotifications(t *testing.T, s *target, user *client, email string) {
 	t.Helper()
 	const at = "/v1/console/me/notifications"

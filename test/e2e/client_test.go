@@ -152,7 +152,7 @@ func (s *service) messages(t *testing.T, to string) []message {
 	return out
 }
 
-// awaitMail waits for a mail that match accepts.
+// awaitMail waits for an email that match accepts.
 func (s *service) awaitMail(t *testing.T, to string, match func(message) bool) message {
 	t.Helper()
 	var found message
@@ -185,7 +185,7 @@ func (s *service) signingLink(t *testing.T, to string) string {
 
 var sixDigits = regexp.MustCompile(`\b\d{6}\b`)
 
-// code waits for the newest one-time code to a mail address or phone.
+// code waits for the newest one-time code to an email address or phone.
 func (s *service) code(t *testing.T, to string) string {
 	t.Helper()
 	m := s.awaitMail(t, to, func(m message) bool { return len(m.Links) == 0 && sixDigits.MatchString(m.Text) })

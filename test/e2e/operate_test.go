@@ -20,7 +20,7 @@ import (
 
 var metricsAddress = regexp.MustCompile(`"serving metrics","address":"([^"]+)"`)
 
-// operators returns the base of a process's own address for operators.
+// operators returns the base URL of a process for operators.
 func (p *process) operators(t *testing.T) string {
 	t.Helper()
 	var at []string

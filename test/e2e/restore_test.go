@@ -20,7 +20,7 @@ import (
 )
 
 // TestRestore: a dump of the database and a copy of the files, taken while the service runs, are sufficient to
-// continue elsewhere with an empty Temporal. Links mailed before still work.
+// continue elsewhere with an empty Temporal. Links emailed before still work.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	s := production(t)

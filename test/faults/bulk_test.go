@@ -55,7 +55,7 @@ func (w *scenario) bulk(rows int) uuid.UUID {
 	return made.ID
 }
 
-// sent is how many rows of a bulk send were sent.
+// sent returns the number of sent rows of a bulk send.
 func (w *scenario) sent(bulk uuid.UUID) int {
 	w.t.Helper()
 	return w.count("SELECT count(*) FROM bulk_send_rows WHERE bulk_send_id = $1 AND status = 'sent'", bulk)

@@ -347,7 +347,7 @@ func (e *envelope) complete() error {
 	return nil
 }
 
-// sendAndComplete is the whole life of an envelope.
+// sendAndComplete sends an envelope and completes it.
 func (w *scenario) sendAndComplete(n int) error {
 	e, err := w.send(n)
 	if err != nil {

@@ -60,7 +60,7 @@ func TestClockJumps(t *testing.T) {
 		assert.Equal(t, http.StatusOK, a.status, "its deadline has not passed after all: %s", a.body)
 		w.check("/all")
 
-		// The recorded times go back and forth; the order is that of the sequence numbers.
+		// The recorded times jump back and forth; the sequence numbers determine the order.
 		_, events, err := w.store.EnvelopeWithEvents(t.Context(), w.appID, idOf(first))
 		require.NoError(t, err)
 		back := false

@@ -1,7 +1,9 @@
 // Package faults breaks Countersign deliberately: it kills the API, the worker, PostgreSQL and Temporal, fails single
 // statements, fills the disk, moves the clock, and races clients, and records every acknowledged call. When the fault
-// is over, it checks that all acknowledged calls hold. The processes under test are the real program, built with the
-// tag "failpoints"; see internal/failpoint and docs/learn/faults.md.
+// is over, it checks that all acknowledged calls hold.
+//
+// The processes under test are the real program, built with the tag "failpoints"; see internal/failpoint and
+// docs/learn/faults.md.
 package faults_test
 
 import (

@@ -230,7 +230,7 @@ func digest(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// sealedHash returns the hash that the database has of the sealed document.
+// sealedHash returns the hash of the sealed document in the database.
 func (w *scenario) sealedHash(e *envelope) (hash string) {
 	w.t.Helper()
 	require.NoError(w.t, w.db.QueryRow(w.t.Context(), "SELECT sha256 FROM documents WHERE envelope_id = $1 AND kind = 'sealed'", e.id).Scan(&hash))

@@ -137,8 +137,7 @@ func (e *envelope) race(t *testing.T, rnd *rand.Rand, kind int) {
 	}
 }
 
-// TestLastTwoSigners lets the last two of several signers sign at once: the
-// documents are sealed once.
+// TestLastTwoSigners runs the last two signatures of an envelope at once: the documents are sealed once.
 func TestLastTwoSigners(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

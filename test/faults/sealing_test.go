@@ -51,8 +51,8 @@ func TestKillWhileSealing(t *testing.T) {
 	})
 }
 
-// TestKillWhileMailing kills the worker between sending a mail and noting that
-// it was sent: that mail, and no other, may arrive twice.
+// TestKillWhileMailing kills the worker between sending an email and recording it: that email, and no other, may
+// arrive twice.
 func TestKillWhileMailing(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {

@@ -221,7 +221,7 @@ const costFile = "COUNTERSIGN_TEST_COST_FILE"
 // TestCost verifies each bomb in a separate process, and measures the process.
 func TestCost(t *testing.T) {
 	t.Parallel()
-	if file := os.Getenv(costFile); file != "" { // this is the process of its own
+	if file := os.Getenv(costFile); file != "" { // this is the separate process
 		verdict := verifyFile(file)
 		peak := regexp.MustCompile(`VmHWM:\s*(\d+) kB`).FindSubmatch(must(os.ReadFile("/proc/self/status")))
 		fmt.Printf("verdict %s\n%s kB\n", verdict, peak[1])

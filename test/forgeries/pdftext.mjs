@@ -1,6 +1,5 @@
-// Prints what pdf.js says of a PDF: its first identifier, then a line of text for
-// each page, with what annotations and form fields show. Where it shows nothing,
-// it prints why.
+// Prints the content of a PDF according to pdf.js: its first identifier, then a line of text for each page, with the
+// texts of annotations and form fields. If pdf.js displays nothing, it prints the reason.
 //
 //	node pdftext.mjs MODULE FILE
 //
@@ -24,7 +23,7 @@ try {
     const page = await document.getPage(n)
     const { items } = await page.getTextContent()
     const annotations = await page.getAnnotations()
-    // Of those that are hidden, pdf.js lists form fields: a script might show them.
+    // pdf.js also lists hidden form fields, because a script might show them.
     const shown = annotations.filter((a) => !a.hidden).map((a) => a.textContent?.join(' ') ?? a.fieldValue ?? '')
     console.log([...items.map((i) => i.str), ...shown].join(' '))
   }

@@ -196,7 +196,7 @@ func TestPropertyEdited(t *testing.T) {
 	}
 }
 
-// landmarks returns positions at which parsers decide.
+// landmarks returns the positions at which parsers make decisions.
 func landmarks(b []byte) []int {
 	var out []int
 	for _, mark := range []string{"obj", "endobj", "stream", "xref", "trailer", "startxref", "%%EOF", "/ByteRange", "/Contents", "/DSS", "/Perms", "/Root", "/Prev", "/ID"} {

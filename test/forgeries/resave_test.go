@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// resaveForgeries are incremental saving attacks (ISA): the sealed file with an appended update.
+// resaveForgeries returns incremental saving attacks (ISA): the sealed file with an appended update.
 func resaveForgeries() []forgery {
 	const class = "incremental saving"
 	isa := func(name string, shows effect, forge func(b []byte) []byte) forgery {

@@ -221,8 +221,8 @@ func (h *fakeIssuer) stampDocument(b []byte, from int, change ...func(*token)) [
 	return place.put(b, made(digest[:]).encode())
 }
 
-// resealed changes the increment that the seal covers, signs it with the key of the service and adds what the level
-// requires. A forger who can do this has the keys.
+// resealed changes the increment that the seal covers, signs it with the key of the service and adds the data that the
+// level requires. A forger needs the keys for that.
 func (g *genuine) resealed(change func(inc *increment)) []byte {
 	inc := takeApart(g.sealed, len(g.original))
 	change(inc)

@@ -210,8 +210,8 @@ func TestEntriesBeyondBounds(t *testing.T) {
 	}
 }
 
-// listingObject1 is overObject1 with an update that lists object 1 by an entry in
-// hexadecimal, of a byte, eight and two.
+// listingObject1 returns overObject1 with an update that lists object 1 by an entry in hexadecimal, of a byte, eight
+// and two.
 func listingObject1(entry string) []byte {
 	b := rooted(overObject1().withStream())
 	at := len(b)

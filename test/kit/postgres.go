@@ -3,7 +3,7 @@
 //
 // Each comes from a server that the environment names (COUNTERSIGN_TEST_POSTGRES, COUNTERSIGN_TEST_TEMPORAL), or from
 // a private one that the first test of a test binary starts and that ends with the binary, however it ends. If a
-// server is not available, the test fails. The test is skipped only if the environment has NoServer in place of a
+// server is not available, the test fails. The test is skipped only if the environment contains NoServer instead of a
 // server ("make quick").
 package kit
 

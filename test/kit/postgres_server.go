@@ -224,7 +224,7 @@ func unprivileged() (*syscall.Credential, error) {
 	return nil, errors.New("PostgreSQL refuses to run as root, and there is no account postgres or nobody")
 }
 
-// handOver makes the server's account the owner of a file or directory.
+// handOver changes the owner of a file or directory to the server's account.
 func handOver(path string, credential *syscall.Credential) error {
 	if credential == nil {
 		return nil

@@ -130,7 +130,7 @@ func withoutEvents(t *testing.T, jws []byte) []byte {
 	return out
 }
 
-// drawnJobs are jobs that together draw all that the seal can draw.
+// drawnJobs returns jobs that together cover everything that the seal can draw.
 func drawnJobs(t *testing.T) map[string]seal.Job {
 	t.Helper()
 	return map[string]seal.Job{
@@ -148,7 +148,8 @@ func drawnJobs(t *testing.T) map[string]seal.Job {
 	}
 }
 
-// severalDocuments is of an envelope with two documents and much that is missing, in a language written from right to left.
+// severalDocuments returns a job of an envelope with two documents and many missing members, in a language written
+// from right to left.
 func severalDocuments(t *testing.T) seal.Job {
 	t.Helper()
 	j := sealkit.Job(t, sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 842 595]/Rotate 90" + sealkit.OwnResources}}, Tree: "/Resources<<>>"}))

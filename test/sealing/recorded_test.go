@@ -8,7 +8,7 @@ import (
 	"countersign/seal/verify"
 )
 
-// TestCompareRecorded: the service's own record is a separate finding, and a differing record makes the document
+// TestCompareRecorded: the service's own record is a separate finding, and a differing record causes the verdict
 // broken.
 func TestCompareRecorded(t *testing.T) {
 	t.Parallel()

@@ -239,7 +239,7 @@ func twiceInStream() []byte {
 	return bytes.Replace(b, []byte("6 0 <</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"), []byte("6 0 6 21 <</Type/Font/A 1>>  <</Type/Font/A 2>>    "), 1)
 }
 
-// TestFaultsThatAllReadersPassOver are admitted and sealed.
+// TestFaultsThatAllReadersPassOver: files with faults that all readers accept are admitted and sealed.
 func TestFaultsThatAllReadersPassOver(t *testing.T) {
 	t.Parallel()
 	simple := sealkit.SimplePDF(2)

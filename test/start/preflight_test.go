@@ -1,4 +1,4 @@
-// Package start_test checks the experience of a person who builds and starts the service for the first time.
+// Package start_test checks the first build and start of the service by a new developer.
 package start_test
 
 import (

@@ -24,8 +24,8 @@ import (
 	"countersign/test/kit"
 )
 
-// Authority is a certificate authority that answers for its certificates, and
-// a time-stamp authority run by openssl.
+// Authority is a certificate authority that serves the status of its certificates, and a time-stamp authority run by
+// openssl.
 type Authority struct {
 	Key   *ecdsa.PrivateKey
 	Cert  *x509.Certificate

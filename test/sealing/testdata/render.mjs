@@ -1,6 +1,6 @@
-// Draws pages with pdf.js. Each line of the input is JSON: the file, the page, from 1, and
-// the PNG to write, one pixel per point. Each line of the output is empty, or says why
-// the page could not be drawn to its end.
+// Renders pages with pdf.js. Each line of the input is JSON: the file, the page, from 1, and
+// the PNG to write, one pixel per point. Each line of the output is empty, or
+// contains the reason why the page could not be rendered completely.
 //
 //	node render.mjs MODULE
 //
@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 
 const [module] = process.argv.slice(2)
-console.log = console.warn = console.error // what it complains about is no answer
+console.log = console.warn = console.error // keep its complaints out of the output
 const { getDocument, VerbosityLevel } = await import(pathToFileURL(join(module, 'legacy/build/pdf.mjs')))
 for await (const line of createInterface({ input: process.stdin })) {
   const { file, page, out } = JSON.parse(line)
@@ -33,7 +33,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   } catch (error) {
     answer = `${error.name} ${error.stack}`.replaceAll('\n', ' ')
   } finally {
-    if (canvas) await writeFile(out, canvas.toBuffer('image/png')) // in a browser, what was drawn before an error is seen
+    if (canvas) await writeFile(out, canvas.toBuffer('image/png')) // a browser also displays a page up to an error
     await task.destroy()
   }
   process.stdout.write(answer + '\n')
