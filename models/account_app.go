@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Plan is what an app has paid for.
+// Plan is the subscription plan of an app.
 type Plan string
 
 // The plans.
@@ -28,7 +28,7 @@ type App struct {
 	CreatedAt time.Time
 }
 
-// CheckTenant refuses a tenant that the app is not allowed to act for.
+// CheckTenant returns an error unless the app is authorized for the tenant.
 func (a *App) CheckTenant(tenant string) error {
 	if allowsTenant(a.Tenants, tenant) {
 		return nil
@@ -36,7 +36,7 @@ func (a *App) CheckTenant(tenant string) error {
 	return Refuse(KindForbidden, "tenant_forbidden", "This client is not authorized for this tenant.")
 }
 
-// allowsTenant reports whether an app of some tenants (none: of all) may act for one.
+// allowsTenant reports whether tenants, the list of an app, includes tenant. An empty list allows every tenant.
 func allowsTenant(tenants []string, tenant string) bool {
 	return len(tenants) == 0 || slices.Contains(tenants, tenant)
 }
@@ -52,7 +52,7 @@ type ClientSecret struct {
 	ExpiresAt *time.Time // nil: until it is removed
 }
 
-// MailKind says what a mail is for.
+// MailKind is the purpose of an email.
 type MailKind string
 
 // The kinds of mail that the envelope workflow sends.
@@ -64,14 +64,14 @@ const (
 	MailClosed     MailKind = "closed"
 	MailDeletion   MailKind = "deletion"
 	MailHook       MailKind = "webhook_disabled"
-	MailNotice     MailKind = "notice" // to the tenant's contact, of what went wrong
+	MailNotice     MailKind = "notice" // to the tenant's contact, about a problem
 	// MailNotification notifies the console user who sent the envelope, and MailDigest of a day.
 	MailNotification MailKind = "notification"
 	MailDigest       MailKind = "digest"
 )
 
-// Mail remembers that a mail is to go out, so that it goes out once. ID is the
-// left part of its Message-ID.
+// Mail is the record of an email of an envelope, which prevents sending it twice. ID is the local part of its
+// Message-ID.
 type Mail struct {
 	ID         string `gorm:"primaryKey"`
 	EnvelopeID uuid.UUID
@@ -89,22 +89,21 @@ type Mail struct {
 // SigningKey is a key of the service for tokens or manifests.
 type SigningKey struct {
 	ID        string     `gorm:"primaryKey"` // the JWK key id
-	Purpose   KeyPurpose // what it signs
+	Purpose   KeyPurpose // use of the key
 	Private   []byte     // vault, PKCS #8
 	Public    []byte     // PKIX
 	CreatedAt time.Time
-	RetiredAt *time.Time // still verifies, signs no more
+	RetiredAt *time.Time // the key verifies but no longer signs
 }
 
-// SealCertificate is a certificate that seals here, or once did.
+// SealCertificate is a current or former sealing certificate of this service.
 type SealCertificate struct {
 	ID        string `gorm:"primaryKey"` // SHA-256 of DER
 	DER       []byte `gorm:"column:der"`
 	CreatedAt time.Time
 }
 
-// KeyRevocation says from when on a key that signs records, or a sealing
-// certificate, is not to be believed any more.
+// KeyRevocation records the time from which a manifest key or sealing certificate is no longer trusted.
 type KeyRevocation struct {
 	Seq        int64  `gorm:"->;primaryKey;autoIncrement:false"` // the database counts
 	KeyID      string // of a SigningKey or SealCertificate
@@ -113,7 +112,7 @@ type KeyRevocation struct {
 	RecordedAt time.Time
 }
 
-// KeyPurpose says what a key signs.
+// KeyPurpose is the use of a signing key.
 type KeyPurpose string
 
 // The purposes.

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// NotificationKind is what a console user may be notified of about the envelopes that they sent.
+// NotificationKind is a kind of notification that console users can receive about the envelopes they sent.
 type NotificationKind string
 
 // The kinds of notifications.
@@ -23,7 +23,7 @@ const (
 	NotifySigned         NotificationKind = "signed"
 )
 
-// NotificationKinds lists all kinds, those that are on by default first.
+// NotificationKinds lists all kinds, beginning with the kinds that are on by default.
 var NotificationKinds = []NotificationKind{
 	NotifyCompleted, NotifyDeclined, NotifyExpired, NotifyBounced, NotifySealingProblem, NotifyOpened, NotifySigned,
 }
@@ -31,14 +31,14 @@ var NotificationKinds = []NotificationKind{
 // Default reports whether users get the notification by default.
 func (k NotificationKind) Default() bool { return k != NotifyOpened && k != NotifySigned }
 
-// Problem reports whether the sender has to act.
+// Problem reports whether the notification requires the sender to act.
 func (k NotificationKind) Problem() bool {
 	return k == NotifyDeclined || k == NotifyBounced || k == NotifySealingProblem
 }
 
-// NotificationOf returns the kind of notification of an event; "" if nobody is notified of it.
+// NotificationOf returns the kind of notification for an event; "" if the event causes no notification.
 func NotificationOf(name EventName) NotificationKind {
-	switch name { //nolint:exhaustive // nobody is notified of the others
+	switch name { //nolint:exhaustive // other events cause no notification
 	case EventEnvelopeCompleted:
 		return NotifyCompleted
 	case EventSignerDeclined:
@@ -86,7 +86,7 @@ type NotificationSettings struct {
 	Signed         bool
 	Language       *string // BCP 47; nil: the workspace's
 	TimeZone       string  // IANA name
-	// DigestAt is when the next digest is due; nil: none.
+	// DigestAt is the due time of the next digest; nil: no digest is due.
 	DigestAt *time.Time
 }
 
@@ -123,7 +123,7 @@ func (n *NotificationSettings) Choice(k NotificationKind) *bool {
 	return nil
 }
 
-// Wants reports whether the user is notified of a kind at a frequency.
+// Wants reports whether the user receives notifications of kind k at frequency f.
 func (n *NotificationSettings) Wants(k NotificationKind, f NotificationFrequency) bool {
 	chosen := n.Choice(k)
 	return n.Frequency == f && chosen != nil && *chosen
@@ -149,7 +149,7 @@ func (n *NotificationSettings) location() (*time.Location, error) {
 	return time.LoadLocation(n.TimeZone)
 }
 
-// Location returns the time zone of the user; UTC if this machine does not know it.
+// Location returns the user's time zone, or UTC if this machine does not know it.
 func (n *NotificationSettings) Location() *time.Location {
 	if l, err := n.location(); err == nil {
 		return l
@@ -157,7 +157,7 @@ func (n *NotificationSettings) Location() *time.Location {
 	return time.UTC
 }
 
-// DigestHour is the hour of the day, in the time zone of the user, at which a digest is due.
+// DigestHour is the hour at which digests are due, in the user's time zone.
 const DigestHour = 8
 
 // NextDigest returns the time of the first digest after now.

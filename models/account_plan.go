@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// PlanLimits is what a plan allows. EnvelopesPerMonth 0 means without limit.
+// PlanLimits are the limits of a plan. EnvelopesPerMonth 0 means unlimited.
 type PlanLimits struct {
 	Documents         int
 	EnvelopesPerMonth int
@@ -17,7 +17,7 @@ type PlanLimits struct {
 // Plans holds the limits of every plan.
 type Plans struct{ Free, Pro, Enterprise PlanLimits }
 
-// DefaultPlans is what the plans allow unless settings say otherwise.
+// DefaultPlans returns the limits of the plans unless the configuration overrides them.
 func DefaultPlans() Plans {
 	return Plans{
 		Free:       PlanLimits{Documents: 1, EnvelopesPerMonth: 5},
@@ -26,7 +26,7 @@ func DefaultPlans() Plans {
 	}
 }
 
-// Limits returns a plan's limits. A plan that does not exist allows nothing.
+// Limits returns a plan's limits. The limits of an unknown plan allow nothing.
 func (p Plans) Limits(plan Plan) PlanLimits {
 	switch plan {
 	case PlanFree:
@@ -39,7 +39,7 @@ func (p Plans) Limits(plan Plan) PlanLimits {
 	return PlanLimits{}
 }
 
-// Valid reports whether there is such a plan.
+// Valid reports whether the plan exists.
 func (p Plan) Valid() bool { return p == PlanFree || p == PlanPro || p == PlanEnterprise }
 
 // UnmarshalText reads limits as "documents=1,envelopes=5,overage=no": documents

@@ -2,8 +2,9 @@ package models
 
 import "slices"
 
-// Role is what a console user may do. Each role may do what those before it may. Which operation needs which role is stated
-// where its route is, in the tables api/<subject>_routes.go; in which state an envelope permits it, in envelope_transitions.go.
+// Role is the set of permissions of a console user. Each role includes the permissions of all roles before it. The
+// route tables, api/<subject>_routes.go, define the role that each operation requires; envelope_transitions.go defines
+// the states that permit it.
 type Role string
 
 // The roles, from the least to the most.
@@ -20,7 +21,7 @@ var Roles = []Role{RoleViewer, RoleSupport, RoleSender, RoleAdmin}
 // Valid reports whether r is one of Roles.
 func (r Role) Valid() bool { return slices.Contains(Roles, r) }
 
-// Allows reports whether r may do what needs the role least.
+// Allows reports whether r includes the permissions of the role least.
 func (r Role) Allows(least Role) bool {
 	return slices.Index(Roles, r) >= slices.Index(Roles, least) && r.Valid()
 }

@@ -6,40 +6,40 @@ import (
 	"github.com/google/uuid"
 )
 
-// ConsoleSession is a console user's being signed in, on one device.
+// ConsoleSession is the session of a console user on one device.
 type ConsoleSession struct {
 	ID        uuid.UUID `gorm:"primaryKey"` // of its token
 	UserID    uuid.UUID
 	Device    []byte // sealed
 	CreatedAt time.Time
-	SeenAt    time.Time // when the person last did something, to a minute
+	SeenAt    time.Time // time of the last request, to the minute
 	ExpiresAt time.Time
 	ProvedAt  *time.Time // when the person last signed in at the provider; nil: unknown, or a password was used
 }
 
 // ConsoleChallenge is the challenge of a sign-in. It accepts one response.
 type ConsoleChallenge struct {
-	ID        string `gorm:"primaryKey"` // SHA-256, in hexadecimal digits, of what comes back
+	ID        string `gorm:"primaryKey"` // SHA-256, in hexadecimal digits, of the secret that the response returns
 	Kind      ChallengeKind
-	Holder    []byte     // SHA-256 of what only the asked browser or session has
+	Holder    []byte     // SHA-256 of a secret that only the challenged browser or session has
 	UserID    *uuid.UUID // nil: not known yet
 	Data      []byte     // sealed
 	ExpiresAt time.Time
 }
 
-// ChallengeKind says what a challenge is for.
+// ChallengeKind is the purpose of a challenge.
 type ChallengeKind string
 
 // The kinds.
 const (
 	ChallengeProviderSignIn ChallengeKind = "provider-sign-in"
 	ChallengeProviderLink   ChallengeKind = "provider-link" // of an account that has a password
-	ChallengePasskey        ChallengeKind = "passkey"       // a new one
+	ChallengePasskey        ChallengeKind = "passkey"       // registers a new passkey
 	ChallengePasskeySignIn  ChallengeKind = "passkey-sign-in"
 	ChallengePasskeyProof   ChallengeKind = "passkey-proof" // before a change, in a session
 )
 
-// ConsoleFactor is a console user's second factor: one-time passwords (RFC 6238).
+// ConsoleFactor is the second factor of a console user: one-time passwords (RFC 6238).
 type ConsoleFactor struct {
 	UserID      uuid.UUID `gorm:"column:id;primaryKey"`
 	Secret      []byte    // sealed
@@ -59,18 +59,18 @@ type ConsolePasskey struct {
 	UsedAt       *time.Time
 }
 
-// ConsoleRecoveryCode replaces a lost second factor, once.
+// ConsoleRecoveryCode replaces a lost second factor. It works once.
 type ConsoleRecoveryCode struct {
 	UserID uuid.UUID `gorm:"primaryKey"`
 	Hash   []byte    `gorm:"primaryKey"` // SHA-256
 }
 
-// SecondFactor says which console users must have a second factor.
+// SecondFactor is the rule for which console users must have a second factor.
 type SecondFactor string
 
 // The choices.
 const (
-	SecondFactorOptional SecondFactor = "optional" // for users who want one
+	SecondFactorOptional SecondFactor = "optional" // for users who enable it
 	SecondFactorAdmins   SecondFactor = "admins"
 	SecondFactorRequired SecondFactor = "required" // everybody
 )
@@ -80,13 +80,12 @@ func (f SecondFactor) Valid() bool {
 	return f == SecondFactorOptional || f == SecondFactorAdmins || f == SecondFactorRequired
 }
 
-// Requires reports whether users of role r must have one.
+// Requires reports whether users of role r must have a second factor.
 func (f SecondFactor) Requires(r Role) bool {
 	return f == SecondFactorRequired || f == SecondFactorAdmins && r == RoleAdmin
 }
 
-// PageSession lets somebody work inside a page of one origin: what embedded and builder
-// sessions have in common.
+// PageSession is the common part of embedded and builder sessions. It permits work inside a page of one origin.
 type PageSession struct {
 	ID            uuid.UUID `gorm:"primaryKey"`
 	AppID         uuid.UUID
@@ -101,7 +100,7 @@ type PageSession struct {
 	RevokedAt     *time.Time
 }
 
-// EmbeddedSession lets one signer sign.
+// EmbeddedSession permits one signer to sign in an embedded page.
 type EmbeddedSession struct {
 	PageSession
 
@@ -109,7 +108,7 @@ type EmbeddedSession struct {
 	SignerID   uuid.UUID
 }
 
-// Live refuses a session that has expired or was revoked.
+// Live returns an error if the session has expired or was revoked.
 func (s *PageSession) Live(at time.Time) error {
 	switch {
 	case s.RevokedAt != nil:
@@ -120,13 +119,13 @@ func (s *PageSession) Live(at time.Time) error {
 	return nil
 }
 
-// ErrSessionInvalid is the answer to a token that is no session's, or was revoked.
+// ErrSessionInvalid is returned for a token that belongs to no session, or to a revoked one.
 var ErrSessionInvalid = Refuse(KindUnauthorized, "session_invalid", "This embedded session is not valid.")
 
-// ErrSignerChanged is returned if a signer was replaced while an embedded session was being created.
+// ErrSignerChanged is returned if a signer was replaced during the creation of an embedded session.
 var ErrSignerChanged = Refuse(KindConflict, "signer_changed", "The signer has changed. Reload the envelope and try again.")
 
-// CheckEmbed refuses a signer who cannot be asked to sign in an embedded page now.
+// CheckEmbed returns the signer, or an error if the signer cannot currently sign in an embedded page.
 func (e *Envelope) CheckEmbed(signer uuid.UUID, at time.Time) (*Signer, error) {
 	s := e.Signer(signer)
 	switch {

@@ -13,8 +13,8 @@ import (
 	"countersign/locales"
 )
 
-// Settings are what a tenant has chosen; nil leaves the choice to the app, and
-// then to the service. TenantID "" holds the app's choices.
+// Settings are the settings of a tenant. The app's setting applies where a member is nil, then the service's. TenantID
+// "" is the row of the app's settings.
 type Settings struct {
 	AppID                 uuid.UUID `gorm:"primaryKey"`
 	TenantID              string    `gorm:"primaryKey"`
@@ -23,21 +23,21 @@ type Settings struct {
 	RetentionDays         *int // 0: keep for ever
 	FieldOrigin           *Origin
 	SenderName            *string // in mails, instead of the app's name
-	Language              *string // of mails and text messages, one of Languages
-	ReplyTo               *string // e-mail address that answers to mails go to
+	Language              *string // of emails and text messages, one of SupportedLanguages
+	ReplyTo               *string // email address for replies
 	NotifyEmail           *string // e-mail address notified of declines, failed invitations and stuck sealing
-	// What mails, pages and certificates look like, see Branding.
+	// The look of emails, pages and certificates, see Branding.
 	PrimaryColor *string // #rrggbb
 	Footer       *string
 	SupportURL   *string `gorm:"column:support_url"`
-	LogoSHA256   *string `gorm:"column:logo_sha256"` // of the PNG that is kept
+	LogoSHA256   *string `gorm:"column:logo_sha256"` // of the stored PNG
 	UpdatedAt    time.Time
 }
 
 // TableName is the table of settings.
 func (Settings) TableName() string { return "tenant_settings" }
 
-// WithDefaults is s with the choices of lower where s makes none.
+// WithDefaults returns s with the values of lower where s has none.
 func (s Settings) WithDefaults(lower Settings) Settings {
 	s.DefaultExpiryDays = firstNonNil(s.DefaultExpiryDays, lower.DefaultExpiryDays)
 	s.ReminderIntervalHours = firstNonNil(s.ReminderIntervalHours, lower.ReminderIntervalHours)
@@ -99,15 +99,15 @@ func (s *Settings) Check(p Problems) {
 // SupportedLanguages are the languages of emails, text messages and signing pages.
 var SupportedLanguages = locales.Tags()
 
-// LanguageOrDefault is the language of mails, English where nothing is chosen.
+// LanguageOrDefault returns the language of emails; English by default.
 func (s *Settings) LanguageOrDefault() string { return Deref(s.Language, "en") }
 
-// ReminderInterval is the time between reminders, fallback where nothing is chosen.
+// ReminderInterval returns the time between reminders; fallback if the setting is absent.
 func (s *Settings) ReminderInterval(fallback time.Duration) time.Duration {
 	return hoursOr(s.ReminderIntervalHours, fallback)
 }
 
-// hoursOr is a number of hours, or fallback where there is none.
+// hoursOr returns a number of hours as a duration, or fallback if hours is nil.
 func hoursOr(hours *int, fallback time.Duration) time.Duration {
 	if hours == nil {
 		return fallback
@@ -115,22 +115,22 @@ func hoursOr(hours *int, fallback time.Duration) time.Duration {
 	return time.Duration(*hours) * time.Hour
 }
 
-// SenderOrDefault is the name in mails, fallback where nothing is chosen.
+// SenderOrDefault returns the sender name in emails; fallback if the setting is absent.
 func (s *Settings) SenderOrDefault(fallback string) string { return Deref(s.SenderName, fallback) }
 
-// Bounds of a tenant's branding.
+// Limits of a tenant's branding.
 const (
 	MaxLogo       = 512 << 10 // bytes of the file that is uploaded
 	maxFooter     = 500       // characters
 	maxSupportURL = 500
 )
 
-// Branding is the look of a tenant's emails, pages and certificates: settings, of which nil means the default, and the
+// Branding is the look of a tenant's emails, pages and certificates: the settings, where nil means the default, and the
 // logo.
 type Branding struct {
 	Settings
 
-	Logo []byte // PNG, as Logo of package seal makes it; nil: none
+	Logo []byte // PNG from seal.Logo; nil: no logo
 }
 
 // TenantLogo is the logo of a tenant's branding. It has a separate table because settings are read often.
@@ -141,7 +141,7 @@ type TenantLogo struct {
 	PNG      []byte    `gorm:"column:png"`
 }
 
-// Branded reports whether anything looks other than it does for everybody.
+// Branded reports whether any part of the look differs from the default.
 func (s *Settings) Branded() bool {
 	return s.PrimaryColor != nil || s.Footer != nil || s.SupportURL != nil || s.LogoSHA256 != nil
 }

@@ -12,7 +12,7 @@ type ConsoleUser struct {
 	ID           uuid.UUID `gorm:"primaryKey"`
 	AppID        uuid.UUID
 	Email        string
-	EmailKey     string // keyed hash of Email, which is unique in the service
+	EmailKey     string // keyed hash of Email, unique in the service
 	Name         string
 	PasswordHash []byte // bcrypt
 	Role         Role
@@ -28,7 +28,7 @@ func (u *ConsoleUser) AtProvider() bool { return u.OIDCSubject != nil }
 // UserActor names a console user as an event's actor.
 func UserActor(id uuid.UUID) string { return "user:" + id.String() }
 
-// User returns the console user who acts; nil: an application, a signer or the service does.
+// User returns the acting console user; nil if an application, a signer or the service acts.
 func (act ActionContext) User() *uuid.UUID {
 	text, ok := strings.CutPrefix(act.Actor, "user:")
 	if id, err := uuid.Parse(text); ok && err == nil {
@@ -40,13 +40,13 @@ func (act ActionContext) User() *uuid.UUID {
 // EmailKey is the form in which e-mail addresses are compared.
 func EmailKey(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
-// Contact is a person whom an app often asks to sign.
+// Contact is an entry of an app's address book.
 type Contact struct {
 	ID        uuid.UUID `gorm:"primaryKey"`
 	AppID     uuid.UUID
 	Name      string
 	Email     string
-	EmailKey  string // keyed hash of Email, which is unique in the app
+	EmailKey  string // keyed hash of Email, unique in the app
 	Phone     *string
 	CreatedAt time.Time
 }

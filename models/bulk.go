@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Bounds of a bulk send.
+// Limits of a bulk send.
 const (
 	MaxBulkRows      = 10_000
 	MaxBulkName      = 200   // characters
@@ -28,7 +28,7 @@ const (
 	BulkCancelled BulkStatus = "cancelled"
 )
 
-// BulkAction is something that may be done to a bulk send.
+// BulkAction is an action on a bulk send.
 type BulkAction string
 
 // The actions. BulkStart and BulkFinish are the workflow's own.
@@ -41,8 +41,8 @@ const (
 	BulkFinish BulkAction = "finish"
 )
 
-// bulkTransitions is the life of a bulk send: state × action → next state. Actions that are absent are rejected.
-// Repeating an action changes nothing.
+// bulkTransitions maps each state and action to the next state. Actions that are absent are rejected. Repeating an
+// action changes nothing.
 var bulkTransitions = map[BulkStatus]map[BulkAction]BulkStatus{
 	BulkQueued: {
 		BulkStart: BulkRunning, BulkPause: BulkPaused, BulkResume: BulkQueued, BulkCancel: BulkCancelled,
@@ -57,7 +57,7 @@ var bulkTransitions = map[BulkStatus]map[BulkAction]BulkStatus{
 	BulkCancelled: {BulkCancel: BulkCancelled},
 }
 
-// Next is the state that the action leads to from s, or the refusal.
+// Next returns the state after the action, or an error if s does not permit it.
 func (s BulkStatus) Next(action BulkAction) (BulkStatus, error) {
 	if to, ok := bulkTransitions[s][action]; ok {
 		return to, nil
@@ -85,7 +85,7 @@ var BulkRowStatuses = []BulkRowStatus{BulkRowPending, BulkRowSent, BulkRowFailed
 // Valid reports whether s is one of BulkRowStatuses.
 func (s BulkRowStatus) Valid() bool { return slices.Contains(BulkRowStatuses, s) }
 
-// BulkSend is one request to send many envelopes from one version of a template.
+// BulkSend is a request to send many envelopes from one version of a template.
 type BulkSend struct {
 	ID              uuid.UUID `gorm:"primaryKey"`
 	AppID           uuid.UUID
@@ -96,7 +96,7 @@ type BulkSend struct {
 	Status          BulkStatus
 	PerMinute       int    // rows; 0: no limit
 	Total           int    // rows
-	Actor           string // who asked for it, see ActionContext
+	Actor           string // of the request, see ActionContext
 	CreatedBy       string // of the envelopes
 	CreatedAt       time.Time
 	CompletedAt     *time.Time // of the newest completion or cancellation
@@ -105,7 +105,7 @@ type BulkSend struct {
 // TableName is the table of bulk sends.
 func (BulkSend) TableName() string { return "bulk_sends" }
 
-// Apply does something to the bulk send. It reports whether the state has changed.
+// Apply applies an action to the bulk send and reports whether the state has changed.
 func (b *BulkSend) Apply(action BulkAction, at time.Time) (changed bool, err error) {
 	to, err := b.Status.Next(action)
 	if err != nil {
@@ -142,22 +142,22 @@ type BulkRow struct {
 	Data string
 	// EnvelopeID is the envelope that the row was sent as; nil before.
 	EnvelopeID *uuid.UUID
-	// ErrorCode and Error say why the row failed, as the request for one envelope would have been refused.
+	// ErrorCode and Error are the error of a failed row, as a request for one envelope would have returned it.
 	ErrorCode, Error string
 	SettledAt        *time.Time // when it was sent, failed or was cancelled
-	// ReservedIn is the usage period in which the envelope is reserved; "": in none.
+	// ReservedIn is the usage period that holds the envelope's reservation; "": nothing is reserved.
 	ReservedIn string
 }
 
 // TableName is the table of the rows of bulk sends.
 func (BulkRow) TableName() string { return "bulk_send_rows" }
 
-// BulkRowData is what a row adds to the template of its envelope.
+// BulkRowData is the data that a row adds to the template of its envelope.
 type BulkRowData struct {
 	Signers   []SignerInput
 	Values    map[string]string `json:",omitempty"`
 	Variables map[string]string `json:",omitempty"`
-	// DefaultExpiryDays is the tenant's when the bulk send was accepted, for a template that says nothing.
+	// DefaultExpiryDays is the tenant's setting at acceptance of the bulk send, for a template without its own.
 	DefaultExpiryDays *int `json:",omitempty"`
 }
 
@@ -171,8 +171,7 @@ func (r *BulkRow) SetData(d BulkRowData) error {
 	return nil
 }
 
-// Envelope makes the envelope of a row from the template's version, and sends it. It is
-// not stored yet.
+// Envelope creates the envelope of a row from the template's version and sends it, without storing it.
 func (b *BulkSend) Envelope(act ActionContext, of *LoadedTemplate, r *BulkRow, maxDocuments int) (*Envelope, error) {
 	var d BulkRowData
 	if err := json.Unmarshal([]byte(r.Data), &d); err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// BuilderSession lets somebody prepare one draft, or one template.
+// BuilderSession permits the preparation of one draft or one template.
 type BuilderSession struct {
 	PageSession
 
@@ -15,7 +15,7 @@ type BuilderSession struct {
 	Features   BuilderFeatures `gorm:"serializer:json"`
 }
 
-// BuilderFeatures lists what a builder session allows beyond placing fields.
+// BuilderFeatures are the permissions of a builder session beyond placing fields.
 type BuilderFeatures struct {
 	Recipients bool        `json:"recipients"` // add, change and remove them
 	Documents  bool        `json:"documents"`  // add, order, prepare and remove them
@@ -23,10 +23,10 @@ type BuilderFeatures struct {
 	FieldTypes []FieldType `json:"fieldTypes"` // of the fields that are added or edited
 }
 
-// BuilderFeature is one of the features that a call may need.
+// BuilderFeature is a feature that a request can require.
 type BuilderFeature int
 
-// The features. BuilderNever is for calls that no builder session may make.
+// The features. No builder session permits requests that require BuilderNever.
 const (
 	BuilderNever BuilderFeature = iota
 	BuilderAlways
@@ -35,7 +35,7 @@ const (
 	BuilderSend
 )
 
-// Allow refuses what the session's features do not let its holder do.
+// Allow returns an error unless the session has the feature.
 func (s *BuilderSession) Allow(f BuilderFeature) error {
 	allowed := map[BuilderFeature]bool{
 		BuilderAlways: true, BuilderRecipients: s.Features.Recipients, BuilderDocuments: s.Features.Documents, BuilderSend: s.Features.Send,
@@ -46,7 +46,7 @@ func (s *BuilderSession) Allow(f BuilderFeature) error {
 	return nil
 }
 
-// AllowField refuses a type of field that the session does not offer.
+// AllowField returns an error unless the session offers the type of field.
 func (s *BuilderSession) AllowField(t FieldType) error {
 	if t.Valid() && !slices.Contains(s.Features.FieldTypes, t) {
 		return Refuse(KindForbidden, "feature_forbidden", "This builder session does not allow fields of type %s.", string(t))
@@ -57,7 +57,7 @@ func (s *BuilderSession) AllowField(t FieldType) error {
 // BuilderActor names a builder session as an event's actor.
 func BuilderActor(id uuid.UUID) string { return "builder:" + id.String() }
 
-// CheckBuild refuses an envelope that cannot be prepared any more.
+// CheckBuild returns an error if the envelope is no longer a draft.
 func (e *Envelope) CheckBuild() error {
 	if e.Status != StatusDraft {
 		return Refuse(KindConflict, "envelope_not_draft", "The envelope is %s; only a draft can be prepared.", e.Status.Public())

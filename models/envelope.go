@@ -1,4 +1,4 @@
-// Package models holds the rules of Countersign: what an envelope is, which transitions it allows, and what each
+// Package models holds the rules of Countersign: the parts of an envelope, its transitions, and the events that each
 // transition records.
 //
 // An Envelope is a pure aggregate. Its methods check the table of transitions, change values in memory and record
@@ -17,14 +17,14 @@ import (
 	"countersign/seal/limits"
 )
 
-// What one envelope may hold. They bound every request that builds one.
+// Limits of an envelope. They apply to every request that creates one.
 const (
 	MaxSigners   = 100
 	MaxFields    = 2000
 	MaxDocuments = 50
 )
 
-// Envelope is a set of documents to be signed: the aggregate that every change goes through.
+// Envelope is a set of documents to be signed: the aggregate that every change passes through.
 type Envelope struct {
 	ID            uuid.UUID `gorm:"primaryKey"`
 	AppID         uuid.UUID
@@ -37,21 +37,22 @@ type Envelope struct {
 	ExpiresAt     *time.Time
 	HashOriginal  *string // lowercase hex, see CombineHashes
 	HashFinal     *string
-	// FirstDocumentID is the id that the first document will have. It is known
-	// before the document is, so that fields can be placed on it beforehand.
+	// FirstDocumentID is the id reserved for the first document, so that fields can be placed before the document
+	// exists.
 	FirstDocumentID uuid.UUID
-	FieldOrigin     Origin // of the fields that name none
-	// ExternalID is what the sender calls the envelope; nil: nothing.
+	FieldOrigin     Origin // of fields without an origin
+	// ExternalID is the sender's identifier of the envelope; nil: none.
 	ExternalID *string
 	// Metadata are pairs that the sender keeps with the envelope.
 	Metadata map[string]string `gorm:"serializer:json"`
-	// Labels are what people file the envelope under. They are no part of its record.
+	// Labels are the sender's categories of the envelope. They are not part of its audit record.
 	Labels []string `gorm:"serializer:json"`
-	// OwnerID is the console user who created or sent it, and whom notifications go to; nil: an application did.
+	// OwnerID is the console user who created or sent the envelope and receives its notifications; nil: an application
+	// did.
 	OwnerID *uuid.UUID
-	// ReminderHours is the time between reminders; nil: the tenant's, 0: none.
+	// ReminderHours is the time between reminders; nil: the tenant's setting; 0: no reminders.
 	ReminderHours *int
-	// TemplateID is the template that the envelope was created from, TemplateVersion its version; nil and 0: none.
+	// TemplateID and TemplateVersion identify the template that the envelope was created from; nil and 0: none.
 	TemplateID      *uuid.UUID
 	TemplateVersion int
 	// Editors are the actors who have edited the draft, see edited.
@@ -61,19 +62,22 @@ type Envelope struct {
 	SentAt      *time.Time
 	CompletedAt *time.Time
 	VoidedAt    *time.Time
-	// RetentionDueAt is when the next step of the retention is due: a reminder of the deletion, or the purge; nil: none is.
+	// RetentionDueAt is the due time of the next step of the retention: a reminder of the deletion, or the purge; nil:
+	// no step is due.
 	RetentionDueAt *time.Time
-	// SealingProblem says why the documents cannot be sealed, since SealingProblemAt; nil: no reason is known.
+	// SealingProblem is the reason that the documents cannot be sealed, since SealingProblemAt; nil: no problem is
+	// known.
 	SealingProblem   *SealingProblem
 	SealingProblemAt *time.Time
 	AuditSeq         int64  // Seq of the newest event
 	AuditHead        string // its Hash
 	Version          int64  // raised by every saved change
-	// Used is how much of what its sealed documents can hold is used up.
+	// Used is the used part of the sealed documents' capacity.
 	Used SealUse `gorm:"serializer:json"`
-	// AppearanceProfile is the profile of the appearance of its pages, from sending to its end; 0: the present one.
+	// AppearanceProfile is the version of the pages' appearance, fixed from sending to completion; 0: the current
+	// version.
 	AppearanceProfile int
-	// Archived says that its audit events and values are in a file, see store.Archive.
+	// Archived reports whether audit events and values are in a file, see store.Archive.
 	Archived bool
 
 	Signers   []*Signer   `gorm:"-"`
@@ -81,24 +85,24 @@ type Envelope struct {
 	Fields    []*Field    `gorm:"-"`
 	Documents []*Document `gorm:"-"`
 
-	// What the change in hand recorded; store saves and clears it.
+	// The records of the current change. The store saves and clears them.
 	Events   []Event         `gorm:"-"`
 	Values   []FieldValue    `gorm:"-"`
 	Adopted  *SavedSignature `gorm:"-"`
-	Attached []*Attachment   `gorm:"-"` // new ones, and those that were signed with
+	Attached []*Attachment   `gorm:"-"` // new files and the files of signed attachment fields
 }
 
-// ActionContext is who does something, when and from where.
+// ActionContext is the actor, time and origin of an action.
 type ActionContext struct {
 	At        time.Time // UTC, microseconds
 	Actor     string
 	IP        string
 	UserAgent string
-	Session   []byte // SHA-256 of the signer's session token that came with the request; nil: none
+	Session   []byte // SHA-256 of the session token in the signer's request; nil: no token
 	NewID     func() uuid.UUID
 }
 
-// ActorSystem is the actor of what the service does on its own.
+// ActorSystem is the actor of actions that the service performs on its own.
 const ActorSystem = "system"
 
 // AppActor names an app as an event's actor.
@@ -124,8 +128,8 @@ func (e *Envelope) Check(p Problems) {
 	checkLabels(p, e.Labels)
 }
 
-// NewEnvelope makes a draft of what the sender says of it. Its ID is a new one unless it is
-// given, its field origin top-left.
+// NewEnvelope creates a draft with the values of e. By default it generates the id and sets the field origin to
+// top-left.
 func NewEnvelope(act ActionContext, e Envelope) (*Envelope, error) {
 	p := Problems{}
 	e.Check(p)
@@ -155,7 +159,7 @@ func (e *Envelope) resetDeadline(at time.Time) {
 	}
 }
 
-// record notes that something happened.
+// record appends an event to the current change.
 func (e *Envelope) record(act ActionContext, name EventName, signer uuid.UUID, detail Detail) *Event {
 	e.Events = append(e.Events, Event{
 		ID: act.NewID(), EnvelopeID: e.ID, Name: name, Timestamp: act.At, Actor: act.Actor,
@@ -164,8 +168,8 @@ func (e *Envelope) record(act ActionContext, name EventName, signer uuid.UUID, d
 	return &e.Events[len(e.Events)-1]
 }
 
-// Chain gives the recorded events their place in the audit chain and moves the
-// head. The store calls it once, inside the transaction that saves them. It refuses what the seal record has no room for.
+// Chain links the recorded events to the audit chain and moves the head. The store calls it once, inside the
+// transaction that saves the events. It returns an error if the seal record has no capacity for them.
 func (e *Envelope) Chain() error {
 	for i := range e.Events {
 		ev := &e.Events[i]
@@ -182,17 +186,17 @@ func (e *Envelope) Chain() error {
 	return e.checkRoom()
 }
 
-// hashMember is what the hash takes in an event's JSON, and the comma behind the event.
+// hashMember is the length of the hash member in an event's JSON, plus the comma after the event.
 const hashMember = len(`"hash":"",`) + 64 + 1
 
-// check rejects an action that the state does not allow. Methods check first and change the state last, so that a
-// rejected action changes nothing.
+// check returns an error if the state does not permit the action. Methods check first and change the state last, so
+// that a rejected action changes nothing.
 func (e *Envelope) check(action Action) error {
 	_, err := e.Status.Next(action)
 	return err
 }
 
-// transition takes the envelope to the state that an allowed action leads to.
+// transition moves the envelope to the state after a permitted action.
 func (e *Envelope) transition(action Action) {
 	if to, err := e.Status.Next(action); err == nil {
 		e.Status = to
@@ -233,7 +237,7 @@ func (e *Envelope) Document(id uuid.UUID) *Document {
 	return find(e.Documents, func(d *Document) bool { return d.ID == id })
 }
 
-// Title is how people call the envelope: its subject, or a plain word.
+// Title returns the display name of the envelope: its subject, or a generic word.
 func (e *Envelope) Title() string {
 	if e.Subject != nil && strings.TrimSpace(*e.Subject) != "" {
 		return *e.Subject
@@ -244,9 +248,8 @@ func (e *Envelope) Title() string {
 	return "Document"
 }
 
-// CombineHashes is the hash of several documents: SHA-256 over the concatenation
-// of their lowercase hex hashes in document order; one document's own hash
-// if there is only one, and nil if there is none.
+// CombineHashes returns the hash over several documents: SHA-256 of the concatenated lowercase hex hashes in document
+// order. One document has its own hash as the result, and no document nil.
 func CombineHashes(docs []*Document) *string {
 	switch len(docs) {
 	case 0:

@@ -13,15 +13,15 @@ const (
 	ResendLimit  = 5 // invitations again, for each signer and ResendWindow
 	CopyLimit    = 5 // copies again, for each signer and ResendWindow
 	ResendWindow = time.Hour
-	// RemindWindow is the time in which the sender can have a signer reminded once.
+	// RemindWindow is the period in which the sender can request one reminder per signer.
 	RemindWindow = time.Hour
-	// MaxReplacements bounds how often another person takes a signer's place.
+	// MaxReplacements is the maximum number of times that a signer can be replaced.
 	MaxReplacements = 20
 	// maxDeadline is how far ahead a deadline may be.
 	maxDeadline = 3650 * 24 * time.Hour
 )
 
-// PreviousSigner is a person who was the signer before being replaced.
+// PreviousSigner is a former signer, replaced by another person.
 type PreviousSigner struct {
 	Name   string    `json:"name"`
 	Email  string    `json:"email"`
@@ -38,7 +38,7 @@ func (s *Signer) Previous() []PreviousSigner {
 	return out
 }
 
-// Predecessor is the last of Previous; zero where nobody was to sign before.
+// Predecessor returns the last of Previous; the zero value if the signer was never replaced.
 func (s *Signer) Predecessor() PreviousSigner {
 	if previous := s.Previous(); len(previous) > 0 {
 		return previous[len(previous)-1]
@@ -46,17 +46,17 @@ func (s *Signer) Predecessor() PreviousSigner {
 	return PreviousSigner{}
 }
 
-// Replacement is who takes a signer's place.
+// Replacement is the person who replaces a signer.
 type Replacement struct {
 	Name       string
 	Email      string
 	Phone      *string
-	AuthMethod AuthMethod // "": as it was
+	AuthMethod AuthMethod // "": unchanged
 	Reason     *string
 }
 
-// Replace puts another person in a recipient's place. The link, the code and the consent
-// of the one before end at once; the new one gets a link, or the notice of a copy, if it is their turn.
+// Replace replaces a recipient by another person. The former recipient's link, code and consent end at once. If the
+// turn has come, the new recipient gets a link, or the notice of a copy.
 func (e *Envelope) Replace(act ActionContext, recipient uuid.UUID, in Replacement) (*Signer, error) {
 	s := e.Recipient(recipient)
 	if s == nil {
@@ -81,7 +81,7 @@ func (e *Envelope) Replace(act ActionContext, recipient uuid.UUID, in Replacemen
 	return s, nil
 }
 
-// Delegate lets a signer hand over to another person, once, where the sender allowed it.
+// Delegate assigns the envelope from a signer to another person, once, if the sender allowed it.
 func (e *Envelope) Delegate(act ActionContext, l Link, in Replacement) (*Signer, error) {
 	s, err := e.authorizeConfirmed(l, act, ActionDelegate, Refuse(KindConflict, "already_signed_or_declined", "This signer has already signed or declined."))
 	if err != nil {
@@ -108,7 +108,7 @@ func (e *Envelope) Delegate(act ActionContext, l Link, in Replacement) (*Signer,
 	return s, nil
 }
 
-// succeed puts another person in a signer's place and resets what the one before did.
+// succeed replaces a signer by another person and resets the state of the former signer.
 func (e *Envelope) succeed(act ActionContext, s *Signer, in Replacement) error {
 	if in.AuthMethod == "" {
 		in.AuthMethod = s.AuthMethod
@@ -149,14 +149,13 @@ func (e *Envelope) succeed(act ActionContext, s *Signer, in Replacement) error {
 	return nil
 }
 
-// recordSuccession records that another person is to sign: the chain counts them, and
-// names nobody.
+// recordSuccession records the change of signer. The audit chain counts the persons without naming them.
 func (e *Envelope) recordSuccession(act ActionContext, name EventName, s *Signer, in Replacement) {
 	e.record(act, name, s.ID, addReason(Detail{"signerId": s.ID.String(), "person": len(s.Previous()) + 1}, in.Reason))
 }
 
-// Resend gives an awaited signer a new link, which the service sends: ResendLimit
-// times in ResendWindow. The old link ends.
+// Resend issues a new link to an awaited signer, up to ResendLimit times in ResendWindow, and the service sends it. The
+// old link ends.
 func (e *Envelope) Resend(act ActionContext, signer uuid.UUID) (*Signer, error) {
 	s, err := e.awaitedSigner(ActionResend, signer)
 	if err != nil {
@@ -207,7 +206,7 @@ func within(times []time.Time, at time.Time, window time.Duration) []time.Time {
 	return slices.DeleteFunc(slices.Clone(times), func(t time.Time) bool { return at.Sub(t) >= window })
 }
 
-// awaitedSigner finds a signer whose turn it is.
+// awaitedSigner returns the signer if the signer can currently act.
 func (e *Envelope) awaitedSigner(action Action, signer uuid.UUID) (*Signer, error) {
 	s := e.Signer(signer)
 	if s == nil {
@@ -223,7 +222,7 @@ func (e *Envelope) awaitedSigner(action Action, signer uuid.UUID) (*Signer, erro
 }
 
 // IssueLink returns the signing link of an awaited signer for the sender: the current one, or a new one if it has
-// expired or rotate is set. What the signer did with the current link stays.
+// expired or rotate is set. The signer's progress with the current link is kept.
 func (e *Envelope) IssueLink(act ActionContext, signer uuid.UUID, rotate bool) (*Signer, error) {
 	s, err := e.awaitedSigner(ActionIssueLink, signer)
 	if err != nil {
@@ -240,8 +239,8 @@ func (e *Envelope) IssueLink(act ActionContext, signer uuid.UUID, rotate bool) (
 	return s, nil
 }
 
-// LinkUntil is for the embedded page of an awaited signer, as the caller has seen them: it gives a
-// new link, as IssueLink does, unless the present one is good until then.
+// LinkUntil prepares the link for the embedded page of an awaited signer, in the state that the caller loaded. Like
+// IssueLink, it issues a new link unless the current one is valid until then.
 func (e *Envelope) LinkUntil(act ActionContext, seen *Signer, until time.Time) error {
 	s, err := e.CheckEmbed(seen.ID, act.At)
 	switch {

@@ -21,7 +21,7 @@ const (
 	DocumentSealed   DocumentKind = "sealed"
 )
 
-// PurgeStatus says whether a document's file is still kept.
+// PurgeStatus is the state of a document's file under the retention policy.
 type PurgeStatus string
 
 // The purge states.
@@ -30,9 +30,8 @@ const (
 	PurgePurged PurgeStatus = "purged"
 )
 
-// PageRun is a run of pages of one size: from page From (1-based) on, until the
-// next run. Width and Height are points of the page as a reader shows it,
-// after CropBox, Rotate and UserUnit.
+// PageRun is a run of pages of one size, from page From (1-based) to the next run. Width and Height are the displayed
+// size of the page in points, after CropBox, Rotate and UserUnit.
 type PageRun struct {
 	From   int     `json:"from"`
 	Width  float64 `json:"width"`
@@ -44,8 +43,8 @@ type Document struct {
 	ID             uuid.UUID `gorm:"primaryKey"`
 	EnvelopeID     uuid.UUID
 	Kind           DocumentKind
-	OriginalID     *uuid.UUID // of a sealed document: the one it was made from
-	Name           string     // file name, for people
+	OriginalID     *uuid.UUID // of a sealed document: its original
+	Name           string     // display file name
 	MimeType       string
 	SHA256         string `gorm:"column:sha256"` // lowercase hex
 	Size           int64  // bytes
@@ -56,32 +55,32 @@ type Document struct {
 	RetentionUntil *time.Time
 	PurgeStatus    PurgeStatus
 	CreatedAt      time.Time
-	// TimestampedUntil is when the certificate of a sealed document's last
-	// document time-stamp ends; nil: it has none.
+	// TimestampedUntil is the expiry of the certificate of a sealed document's last document time-stamp; nil: there is
+	// no time-stamp.
 	TimestampedUntil *time.Time
-	// TimestampPending says that the time-stamp authority did not answer when
-	// the document was sealed, so that a time-stamp is to be added.
+	// TimestampPending reports whether a time-stamp is still to be added because the time-stamp authority was
+	// unavailable at sealing.
 	TimestampPending bool
-	// Encrypted says that the file was encrypted when it was kept.
+	// Encrypted reports whether the file is stored encrypted.
 	Encrypted bool
-	// SealFacts is what examining an original found out for sealing it, as package
-	// seal writes it; empty: it is found out again.
+	// SealFacts are the results of examining an original for sealing, as encoded by package seal; empty: sealing
+	// examines it again.
 	SealFacts string
-	// The prepared file, which people read and sign instead of the original: the original without the removed parts.
-	// Empty: the original.
+	// The prepared file, which recipients read and sign instead of the original: the original without the removed
+	// parts. Empty: the original.
 	PreparedSHA256    string `gorm:"column:prepared_sha256"`
 	PreparedSize      int64
 	PreparedKey       string
 	PreparedEncrypted bool
 	PreparedChanges   []PreparedChange `gorm:"serializer:json"`
-	Preparation       string           // how the file was made, as the seal record says it
-	// Notes are the codes of what programs may show differently.
+	Preparation       string           // of the file, as the seal record describes it
+	// Notes are the codes of content that other programs may display differently.
 	Notes []string `gorm:"serializer:json"`
 	// Shared reports that the files belong to a template or another envelope too: they stay while a row names them.
 	Shared bool
 }
 
-// PageSize is the size of page n (1-based) in points, false if there is none.
+// PageSize returns the size of page n (1-based) in points; ok is false if the page does not exist.
 func (d *Document) PageSize(n int) (w, h float64, ok bool) {
 	if n < 1 || n > d.PageCount {
 		return 0, 0, false
@@ -112,11 +111,11 @@ func PageRuns(sizes [][2]float64) []PageRun {
 type DocumentInput struct {
 	Document
 
-	Warnings []string // codes of what programs may show differently
+	Warnings []string // codes of content that other programs may display differently
 }
 
-// NextDocumentID is the id that the next document will have, so that its file
-// can be stored under that name before the envelope is changed.
+// NextDocumentID returns the id of the next document, so that its file can be stored under that name before the
+// envelope changes.
 func (e *Envelope) NextDocumentID(newID func() uuid.UUID) uuid.UUID {
 	if len(e.Originals()) == 0 {
 		return e.FirstDocumentID
@@ -124,7 +123,7 @@ func (e *Envelope) NextDocumentID(newID func() uuid.UUID) uuid.UUID {
 	return newID()
 }
 
-// CheckAddDocument refuses a document that could not be added whatever it holds.
+// CheckAddDocument returns an error if no further document can be added, whatever its content.
 func (e *Envelope) CheckAddDocument(maxDocuments int) error {
 	if err := e.check(ActionAddDocument); err != nil {
 		return err
@@ -174,9 +173,8 @@ func (e *Envelope) AddDocument(act ActionContext, in DocumentInput, maxDocuments
 // finite reports whether v is a number that can be a coordinate, which NaN is not.
 func finite(v float64) bool { return math.Abs(v) <= 1e6 }
 
-// FileName is the name of the file that people get: the envelope's subject where
-// there is one, numbered and with the document's own name behind it where there are
-// several documents ("Lease (2) floor plan.pdf"). It is safe for any file system.
+// FileName returns the file name for downloads: the envelope's subject, if any. With several documents, the name also
+// has the document's number and own name ("Lease (2) floor plan.pdf"). It is safe for any file system.
 func (e *Envelope) FileName(d *Document) string {
 	if strings.TrimSpace(Deref(e.Subject, "")) == "" {
 		return e.DocumentName(d)
@@ -191,8 +189,8 @@ func (e *Envelope) FileName(d *Document) string {
 	return cmp.Or(name, unnamedDocument) + ".pdf"
 }
 
-// DocumentName is what people call the document: the name of the file that was
-// uploaded, numbered if another document of the envelope has the same.
+// DocumentName returns the display name of the document: the name of the uploaded file, with a number if another
+// document of the envelope has the same name.
 func (e *Envelope) DocumentName(d *Document) string {
 	name := cmp.Or(fileStem(d.Name, 100), unnamedDocument)
 	for _, other := range e.Originals() {
@@ -203,7 +201,7 @@ func (e *Envelope) DocumentName(d *Document) string {
 	return name + ".pdf"
 }
 
-// unnamedDocument is the name of a file that was uploaded without one.
+// unnamedDocument is the name of a file uploaded without one.
 const unnamedDocument = "document"
 
 // fileStem returns a file name without extension from a text, up to most characters long; empty if no character of

@@ -9,20 +9,20 @@ import (
 	"github.com/google/uuid"
 )
 
-// Bounds of what the sender says of an envelope.
+// Limits of the sender's texts and settings.
 const (
 	MaxExternalID     = 200 // characters
 	MaxMetadata       = 20  // pairs
 	MaxMetadataLength = 500 // characters of a name or a value
 )
 
-// Change is a member of an edit: nothing is changed unless it is Given.
+// Change is a member of an edit. It changes the value only if it is Given.
 type Change[T any] struct {
 	Given bool
 	Value T
 }
 
-// Apply makes the change.
+// Apply applies the change.
 func (c Change[T]) Apply(to *T) {
 	if c.Given {
 		*to = c.Value
@@ -68,7 +68,7 @@ func (e *Envelope) Edit(act ActionContext, in EnvelopeEdit) error {
 	return nil
 }
 
-// EditSigner replaces what a signer of a draft was made from.
+// EditSigner replaces the input of a signer of a draft.
 func (e *Envelope) EditSigner(act ActionContext, id uuid.UUID, in SignerInput) (*Signer, error) {
 	s := e.Recipient(id)
 	if s == nil {
@@ -95,7 +95,7 @@ func (e *Envelope) EditSigner(act ActionContext, id uuid.UUID, in SignerInput) (
 	return s, nil
 }
 
-// RemoveSigner takes a signer and the signer's fields out of a draft.
+// RemoveSigner removes a signer and the signer's fields from a draft.
 func (e *Envelope) RemoveSigner(act ActionContext, id uuid.UUID) error {
 	if e.Recipient(id) == nil {
 		return ErrNotFound
@@ -122,7 +122,7 @@ func (e *Envelope) renumberSigners() {
 	e.alignWitnesses()
 }
 
-// EditField replaces what a field of a draft was made from.
+// EditField replaces the input of a field of a draft.
 func (e *Envelope) EditField(act ActionContext, id uuid.UUID, in FieldInput) (*Field, error) {
 	i := slices.IndexFunc(e.Fields, func(f *Field) bool { return f.ID == id })
 	if i < 0 {
@@ -156,7 +156,7 @@ func (e *Envelope) Field(id uuid.UUID) *Field {
 	return find(e.Fields, func(f *Field) bool { return f.ID == id })
 }
 
-// RemoveField takes a field out of a draft.
+// RemoveField removes a field from a draft.
 func (e *Envelope) RemoveField(act ActionContext, id uuid.UUID) error {
 	if e.Field(id) == nil {
 		return ErrNotFound
@@ -183,7 +183,7 @@ type DocumentEdit struct {
 	Order Change[int] // from 1; the others move
 }
 
-// EditDocument renames a document of a draft, or gives it another place.
+// EditDocument renames or reorders a document of a draft.
 func (e *Envelope) EditDocument(act ActionContext, id uuid.UUID, in DocumentEdit) (*Document, error) {
 	d := e.Document(id)
 	if d == nil {
@@ -212,8 +212,8 @@ func (e *Envelope) EditDocument(act ActionContext, id uuid.UUID, in DocumentEdit
 	return d, nil
 }
 
-// RemoveDocument takes a document and the fields on it out of a draft. It returns
-// the keys of its files, which nothing names any more.
+// RemoveDocument removes a document and its fields from a draft. It returns the keys of the files that are no longer
+// referenced.
 func (e *Envelope) RemoveDocument(act ActionContext, id uuid.UUID) (blobKeys []string, err error) {
 	d := e.Document(id)
 	if d == nil {
@@ -229,7 +229,7 @@ func (e *Envelope) RemoveDocument(act ActionContext, id uuid.UUID) (blobKeys []s
 	return d.BlobKeys(), nil
 }
 
-// renumberDocuments counts the documents of a draft from 1, as they stand.
+// renumberDocuments numbers the documents of a draft from 1 in their current order.
 func (e *Envelope) renumberDocuments(act ActionContext) {
 	for i, d := range e.Documents {
 		d.Order = i + 1
@@ -242,8 +242,7 @@ func (e *Envelope) renumberDocuments(act ActionContext) {
 	}
 }
 
-// Delete removes a draft: only its id, whose it was, and its audit chain stay. It
-// returns the keys of its files.
+// Delete removes a draft. Only its id, its owner and its audit chain remain. Delete returns the keys of its files.
 func (e *Envelope) Delete(act ActionContext) (blobKeys []string, err error) {
 	if err := e.check(ActionDelete); err != nil {
 		return nil, err
@@ -281,9 +280,9 @@ func (e *Envelope) recordPreparation(act ActionContext) error {
 	return nil
 }
 
-// FieldsDigest is SHA-256, in lowercase hex, over the RFC 8785 canonical JSON of the
-// list of fields: id, document, signer, type, page, place and whether it is required;
-// of an envelope that uses more, also name, default value and attributes.
+// FieldsDigest returns the SHA-256, in lowercase hex, of the RFC 8785 canonical JSON of the list of fields: id,
+// document, signer, type, page, position and whether the field is required. If the envelope uses more properties, the
+// list also has name, default value and attributes.
 func (e *Envelope) FieldsDigest() (string, error) {
 	list := make([]map[string]any, 0, len(e.Fields))
 	for _, f := range e.Fields {

@@ -32,7 +32,7 @@ func (e *Envelope) Duplicate(act ActionContext, createdBy string, maxDocuments i
 	for _, f := range e.Fields {
 		in := TemplateField{Field: *f}.input()
 		in.SignerRef = signers[f.SignerID].ID.String()
-		if in.DocumentID = nil; documents[f.DocumentID] != uuid.Nil { // else it waits for the first document
+		if in.DocumentID = nil; documents[f.DocumentID] != uuid.Nil { // otherwise the field waits for the first document
 			in.DocumentID = new(documents[f.DocumentID])
 		}
 		fields = append(fields, in)
@@ -41,7 +41,7 @@ func (e *Envelope) Duplicate(act ActionContext, createdBy string, maxDocuments i
 	return own, err
 }
 
-// sharedInput returns the input for a document of another envelope with the same files, which are not examined again.
+// sharedInput returns the input for a document of another envelope with the same files. They are not examined again.
 func (d *Document) sharedInput() DocumentInput {
 	in := DocumentInput{Document: *d, Warnings: d.Notes}
 	in.Shared, in.OriginalID, in.RetentionUntil = true, nil, nil

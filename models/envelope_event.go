@@ -11,7 +11,7 @@ import (
 // EventName names an audit event.
 type EventName string
 
-// The audit events. Those that WebhookEvents lists are also posted to webhooks.
+// The audit events. Webhooks also receive the events that WebhookEvents lists.
 const (
 	EventEnvelopeCreated    EventName = "envelope.created"
 	EventDocumentAdded      EventName = "document.added"
@@ -59,8 +59,8 @@ const (
 // cannot be subscribed to.
 const EventPing EventName = "ping"
 
-// EventBulkCompleted says that every row of a bulk send was sent or has failed. It
-// belongs to no envelope, and is in no audit trail.
+// EventBulkCompleted reports that every row of a bulk send was sent or has failed. It belongs to no envelope and is in
+// no audit trail.
 const EventBulkCompleted EventName = "bulk.completed"
 
 // WebhookEvents are the events an endpoint can subscribe to.
@@ -71,9 +71,8 @@ var WebhookEvents = []EventName{
 	EventDocumentStamped, EventDocumentPurged, EventBulkCompleted,
 }
 
-// Detail is what an event adds to its name: ids, hashes, counts and reasons.
-// Values are strings, integers and booleans, so that the canonical form has
-// one reading everywhere. Names, addresses and codes do not belong here.
+// Detail is the data of an event: ids, hashes, counts and reasons. Values are strings, integers and booleans, so that
+// the canonical form is unambiguous. Names, addresses and codes do not belong here.
 type Detail map[string]any
 
 // Event is one link of an envelope's audit chain.
@@ -92,7 +91,7 @@ type Event struct {
 
 	// SignerID is the signer the event is about, for routing it to webhooks and workflows.
 	SignerID uuid.UUID `gorm:"-"`
-	// MailID is the mail that the event reports as sent or, if MailRefused gives a reason, as permanently rejected; ""
+	// MailID is the email that the event reports as sent or, if MailRefused has a reason, as permanently rejected; ""
 	// for all other events.
 	MailID      string `gorm:"-"`
 	MailRefused string `gorm:"-"`
@@ -107,7 +106,7 @@ var ChainStart = strings.Repeat("0", 64)
 // timeFormat is RFC 3339 in UTC with exactly six decimals.
 const timeFormat = "2006-01-02T15:04:05.000000Z"
 
-// FormatTime renders t as the audit chain does.
+// FormatTime formats t as in the audit chain.
 func FormatTime(t time.Time) string { return t.UTC().Format(timeFormat) }
 
 // Canonical is the event as RFC 8785 canonical JSON, Hash included.
@@ -138,10 +137,8 @@ func (e *Event) canonical(withHash bool) ([]byte, error) {
 	return b, nil
 }
 
-// VerifyChain checks a whole chain: sequence without a gap from 1, each link to
-// the one before, each hash. The chain must end in head at length n, which is
-// how a truncated one is found. It returns nil or an error that names the first
-// event that does not hold.
+// VerifyChain verifies a whole chain: a sequence without a gap from 1, each link to the previous event, and each hash.
+// The chain must end in head at length n, which detects truncation. The error names the first invalid event.
 func VerifyChain(events []Event, n int64, head string) error {
 	prev := ChainStart
 	for i := range events {

@@ -2,7 +2,7 @@ package models
 
 import "slices"
 
-// Bounds of labels.
+// Limits of labels.
 const (
 	MaxLabels      = 20
 	MaxLabelLength = 50 // characters
@@ -21,7 +21,8 @@ func checkLabels(p Problems, labels []string) {
 	}
 }
 
-// label replaces the labels of an envelope in any state. Nothing is recorded: labels are for finding it again.
+// label replaces the labels of an envelope in any state. It records no event, because labels only serve to find the
+// envelope.
 func (e *Envelope) label(labels []string) error {
 	p := Problems{}
 	checkLabels(p, labels)

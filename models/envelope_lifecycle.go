@@ -49,7 +49,7 @@ func (e *Envelope) Send(act ActionContext, message *string) error {
 	return nil
 }
 
-// Void closes the envelope on the sender's behalf; all links end at once.
+// Void closes the envelope on the sender's behalf. All links end at once.
 func (e *Envelope) Void(act ActionContext, reason *string) error {
 	if err := e.check(ActionVoid); err != nil {
 		return err
@@ -83,11 +83,11 @@ type SealedFile struct {
 	Size       int64  // bytes
 	PageCount  int
 	BlobKey    string
-	// TimestampedUntil is when its document time-stamp ends; zero: it has none.
+	// TimestampedUntil is the expiry of the document time-stamp; zero: there is none.
 	TimestampedUntil time.Time
-	// TimestampPending says that the time-stamp authority did not answer.
+	// TimestampPending reports whether the time-stamp authority was unavailable.
 	TimestampPending bool
-	Encrypted        bool // it was encrypted when it was kept
+	Encrypted        bool // the file is stored encrypted
 }
 
 // Complete ends a sealing: files holds the sealed file of every original.
@@ -135,8 +135,8 @@ func (f *SealedFile) timestampEnd() *time.Time {
 	return new(f.TimestampedUntil.UTC())
 }
 
-// Timestamped replaces a sealed document's file, which had the hash was, by the
-// same with a document time-stamp added.
+// Timestamped replaces the file of a sealed document, with the hash was, by the same file with an added document
+// time-stamp.
 func (e *Envelope) Timestamped(act ActionContext, document uuid.UUID, was string, f SealedFile) error {
 	d := e.Document(document)
 	switch {
@@ -182,7 +182,7 @@ func (e *Envelope) InvitationFailed(act ActionContext, signer uuid.UUID, why, ma
 	return nil
 }
 
-// RenewLink gives a signer whose turn it is a new link; the old one ends.
+// RenewLink issues a new link to an awaited signer. The old link ends.
 func (e *Envelope) RenewLink(act ActionContext, signer uuid.UUID) error {
 	s, err := e.awaitedSigner(ActionInvite, signer)
 	if err != nil {
@@ -218,8 +218,8 @@ func (e *Envelope) SetRetention(days int) {
 // are reminded.
 var deletionReminders = []int{14, 7, 1}
 
-// RetentionStepAfter returns the time of the first step after a time, for files that are kept until another: a reminder, or
-// the purge.
+// RetentionStepAfter returns the time of the first step after a time, for files with the retention end until: a
+// reminder, or the purge.
 func RetentionStepAfter(until, after time.Time) time.Time {
 	for _, days := range deletionReminders {
 		if at := until.AddDate(0, 0, -days); at.After(after) {
@@ -237,9 +237,8 @@ func (e *Envelope) RetainedUntil() *time.Time {
 	return nil
 }
 
-// Purge notes that the files are not kept any more, nor the values that the sender
-// prefilled; those that signers entered go with the change. The envelope's record
-// and audit chain stay. Purging again changes nothing.
+// Purge records the removal of the files and of the prefilled values. The store removes the values that signers entered
+// with the same change. The envelope's record and audit chain stay. Purging again changes nothing.
 func (e *Envelope) Purge(act ActionContext) error {
 	until := e.RetainedUntil()
 	if until == nil || act.At.Before(*until) {
@@ -266,8 +265,8 @@ func (e *Envelope) Purged() bool {
 // ErrPurged is returned for a document that was purged.
 var ErrPurged = Refuse(KindGone, "document_purged", "The document was deleted at the end of its retention.")
 
-// DownloadWindow is how long after a recorded download of the same document by
-// the same recipient another one is not recorded.
+// DownloadWindow is the period after a recorded download in which further downloads of the same document by the same
+// recipient are not recorded.
 const DownloadWindow = time.Hour
 
 // Downloaded records that a recipient fetches a sealed document.
@@ -283,7 +282,7 @@ func (e *Envelope) Downloaded(act ActionContext, recipient, document uuid.UUID) 
 		if act.At.Sub(s.Downloads[document]).Abs() < DownloadWindow {
 			return nil
 		}
-		s.Downloads = maps.Clone(s.Downloads) // the loaded one is what the row is compared with
+		s.Downloads = maps.Clone(s.Downloads) // the store compares the row with the loaded map
 		if s.Downloads == nil {
 			s.Downloads = make(map[uuid.UUID]time.Time)
 		}
@@ -304,7 +303,7 @@ func checkReason(reason *string) error {
 	return p.Err()
 }
 
-// addReason adds a reason, if one was given, to an event's detail, which may be nil.
+// addReason adds a reason, if present, to an event's detail, which can be nil.
 func addReason(d Detail, reason *string) Detail {
 	if Deref(reason, "") == "" {
 		return d
@@ -316,7 +315,7 @@ func addReason(d Detail, reason *string) Detail {
 	return d
 }
 
-// CanRestart refuses to restart the workflow of an envelope that has none: a draft, or an envelope that has ended.
+// CanRestart returns an error if the envelope has no workflow to restart: a draft, or an envelope that has ended.
 func (e *Envelope) CanRestart() error {
 	switch {
 	case e.Status == StatusDraft:

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// PreparedChange is something that was taken out, in numbers.
+// PreparedChange is a kind of removed content and its count.
 type PreparedChange struct {
 	Kind   string `json:"kind"`
 	Page   int    `json:"page,omitempty"` // from 1; 0: no page
@@ -14,11 +14,10 @@ type PreparedChange struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// IsPrepared reports whether people read another file than the one that was uploaded.
+// IsPrepared reports whether recipients read a prepared file instead of the uploaded one.
 func (d *Document) IsPrepared() bool { return d.PreparedSHA256 != "" }
 
-// Presented is the document with the file that people read: the prepared one if
-// there is one.
+// Presented returns the document with the file that recipients read: the prepared one if it exists.
 func (d *Document) Presented() *Document {
 	if !d.IsPrepared() {
 		return d
@@ -36,7 +35,7 @@ func (d *Document) BlobKeys() []string {
 	return []string{d.BlobKey, d.PreparedKey}
 }
 
-// recordPrepared records which file people read.
+// recordPrepared records the file that recipients read.
 func (e *Envelope) recordPrepared(act ActionContext, d *Document) {
 	shown, changes := d.Presented(), []any{}
 	for _, c := range d.PreparedChanges {
@@ -54,8 +53,8 @@ func (e *Envelope) recordPrepared(act ActionContext, d *Document) {
 	})
 }
 
-// Prepare replaces the prepared file of a draft's original by the one of in, if any, and the fields found in it by the
-// newly found ones.
+// Prepare replaces the prepared file of a draft's original by the file of in, if any, and the detected fields by the
+// newly detected ones.
 func (e *Envelope) Prepare(act ActionContext, id uuid.UUID, in DocumentInput, found func(*Document) ([]FieldInput, error), path func(int) string) (*Document, error) {
 	if err := e.check(ActionEditDocument); err != nil {
 		return nil, err

@@ -6,20 +6,20 @@ import (
 	"github.com/google/uuid"
 )
 
-// ReminderInterval is the time between reminders: the envelope's own, or else the
-// tenant's.
+// ReminderInterval returns the time between reminders: the envelope's setting, or else the tenant's.
 func (e *Envelope) ReminderInterval(tenant time.Duration) time.Duration {
 	return hoursOr(e.ReminderHours, tenant)
 }
 
-// ReminderAt returns when an awaited signer is reminded: one interval after the last invitation or reminder. It is nil
-// for a signer who gets no reminder, and if the audit trail has no room for one. mails are the envelope's.
+// ReminderAt returns the due time of an awaited signer's reminder: one interval after the last invitation or reminder.
+// It is nil for a signer without reminders, and if the audit trail has no capacity for one. mails are the emails of the
+// envelope.
 func (e *Envelope) ReminderAt(s *Signer, mails []Mail, interval time.Duration) *time.Time {
 	if interval <= 0 || !e.Status.Open() || !s.Awaited() || s.Silent || s.LinkIssuedAt == nil || !e.roomFor(2) {
 		return nil
 	}
 	var last time.Time
-	since := s.Predecessor().Until // the mails before went to somebody else
+	since := s.Predecessor().Until // earlier emails went to the former signer
 	for i := range mails {
 		m := &mails[i]
 		if m.SignerID != s.ID || m.Kind != MailInvitation && m.Kind != MailReminder {
@@ -35,13 +35,12 @@ func (e *Envelope) ReminderAt(s *Signer, mails []Mail, interval time.Duration) *
 	return new(last.Add(interval).UTC())
 }
 
-// NextReminder is when the first of the awaited signers is to be reminded; nil if
-// no one is.
+// NextReminder returns the due time of the first reminder to an awaited signer; nil if none is due.
 func (e *Envelope) NextReminder(mails []Mail, interval time.Duration) *time.Time {
 	return e.firstTime(func(s *Signer) *time.Time { return e.ReminderAt(s, mails, interval) })
 }
 
-// RemindersSettled counts the reminders to a signer that nobody requested and that went out or were given up.
+// RemindersSettled counts the automatic reminders to a signer that were sent or have permanently failed.
 func RemindersSettled(mails []Mail, signer uuid.UUID) (n int) {
 	for i := range mails {
 		if m := &mails[i]; m.SignerID == signer && m.Kind == MailReminder && m.RequestID == nil && m.settledAt() != nil {
@@ -51,10 +50,10 @@ func RemindersSettled(mails []Mail, signer uuid.UUID) (n int) {
 	return n
 }
 
-// Settled reports whether the mail went out or was given up.
+// Settled reports whether the email was sent or has permanently failed.
 func (m *Mail) Settled() bool { return m.settledAt() != nil }
 
-// settledAt is when the mail went out or was given up; nil while neither is so.
+// settledAt returns the time at which the email was sent or permanently failed; nil before.
 func (m *Mail) settledAt() *time.Time {
 	return firstNonNil(m.SentAt, m.FailedAt)
 }

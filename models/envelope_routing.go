@@ -11,7 +11,7 @@ type Place struct {
 	ID     uuid.UUID `json:"id"`
 	Group  int       `json:"group"`
 	Signed bool      `json:"signed,omitempty"`
-	// After is the signer of the same group whose signature this signer witnesses; nil for no witness.
+	// After is the signer of the same group whose signature this signer witnesses; nil: not a witness.
 	After *uuid.UUID `json:"after,omitempty"`
 }
 
@@ -29,8 +29,8 @@ func (r Routing) OpenGroup() int {
 	return group
 }
 
-// Awaited returns the signers who can act now: those of the open group who have not signed. A witness acts after the
-// witnessed signer.
+// Awaited returns the signers who can currently act: the signers of the open group who have not signed. A witness acts
+// after the witnessed signer.
 func (r Routing) Awaited() []uuid.UUID {
 	ids, group := []uuid.UUID{}, r.OpenGroup()
 	for _, p := range r {
@@ -41,7 +41,7 @@ func (r Routing) Awaited() []uuid.UUID {
 	return ids
 }
 
-// Reached returns the recipients up to a routing group; group 0 is after the last one.
+// Reached returns the recipients up to a routing group; group 0 follows the last one.
 func (r Routing) Reached(group int) []uuid.UUID {
 	ids := []uuid.UUID{}
 	for _, p := range r {
@@ -62,7 +62,7 @@ func (r Routing) SignedCount() (n int) {
 	return n
 }
 
-// Sign notes the signature of a signer.
+// Sign marks a signer as signed.
 func (r Routing) Sign(signer uuid.UUID) {
 	for i := range r {
 		if r[i].ID == signer {
@@ -90,7 +90,7 @@ func (e *Envelope) Routing() (signers, copies Routing) {
 	return signers, copies
 }
 
-// openGroup issues links to the awaited signers who have none, and marks the recipients of copies who are reached.
+// openGroup issues links to the awaited signers without a link, and marks the recipients of copies whose turn has come.
 func (e *Envelope) openGroup(act ActionContext) {
 	signers, copies := e.Routing()
 	awaited, reached := signers.Awaited(), copies.Reached(signers.OpenGroup())

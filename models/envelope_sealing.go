@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// SealingProblem says why the documents of an envelope cannot be sealed.
+// SealingProblem is the reason that the documents of an envelope cannot be sealed.
 type SealingProblem string
 
 // The sealing problems. All but the last are permanent until someone acts.
@@ -18,8 +18,8 @@ const (
 	SealingFailing         SealingProblem = "sealing_failing"
 )
 
-// SealingGracePeriod is how long sealing may fail for whatever reason before it
-// counts as a problem: a server that is restarted is none.
+// SealingGracePeriod is the time for which sealing can fail before the failure counts as a problem. The restart of a
+// server does not.
 const SealingGracePeriod = 15 * time.Minute
 
 // Message explains the problem to the sender.
@@ -42,8 +42,7 @@ func (p SealingProblem) Message() string {
 // Permanent reports whether trying again cannot help before an operator has fixed the cause.
 func (p SealingProblem) Permanent() bool { return p != SealingFailing }
 
-// SealingFailed records that the documents cannot be sealed. The same problem is
-// recorded once.
+// SealingFailed records that the documents cannot be sealed. It records the same problem only once.
 func (e *Envelope) SealingFailed(act ActionContext, problem SealingProblem) error {
 	if err := e.check(ActionFailSealing); err != nil {
 		return err
@@ -59,7 +58,7 @@ func (e *Envelope) SealingFailed(act ActionContext, problem SealingProblem) erro
 	return nil
 }
 
-// AllSignedAt is when the last signature was given; zero if one is missing.
+// AllSignedAt returns the time of the last signature; zero if a signature is missing.
 func (e *Envelope) AllSignedAt() time.Time {
 	var last time.Time
 	for _, s := range e.Signers {
@@ -73,9 +72,8 @@ func (e *Envelope) AllSignedAt() time.Time {
 	return last
 }
 
-// VoidStuck closes, on an operator's behalf, an envelope that all have signed and
-// whose documents cannot be sealed. While sealing has no recorded problem it may
-// still succeed, and no action closes the envelope.
+// VoidStuck closes, on an operator's behalf, a fully signed envelope whose documents cannot be sealed. Without a
+// recorded problem sealing may still succeed, and no action closes the envelope.
 func (e *Envelope) VoidStuck(act ActionContext, reason string) error {
 	if err := e.check(ActionVoidStuck); err != nil {
 		return err

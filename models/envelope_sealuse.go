@@ -6,26 +6,26 @@ import (
 	"countersign/seal/limits"
 )
 
-// SealUse is how much of a sealed document's capacity an envelope has used. Every entry must fit, together with what
-// the awaited signers need in order to sign, so that sealing never finds anything too large.
+// SealUse is the used part of a sealed document's capacity. Every entry must fit together with the reserve for the
+// awaited signers, so that sealing never finds anything too large.
 type SealUse struct {
-	Trail    int `json:"trail,omitempty"`    // the audit trail and what the record lists of attachments, in bytes of JSON
-	Texts    int `json:"texts,omitempty"`    // what signers entered, in bytes of JSON
-	Pictures int `json:"pictures,omitempty"` // what signers entered, in bytes of compressed samples
+	Trail    int `json:"trail,omitempty"`    // the audit trail and the attachments listed in the record, in bytes of JSON
+	Texts    int `json:"texts,omitempty"`    // entered values, in bytes of JSON
+	Pictures int `json:"pictures,omitempty"` // entered values, in bytes of compressed samples
 }
 
-// Reserved space for each signer who has not acted.
+// The reserve for each signer who has not acted.
 const (
-	keptCodes    = 5 // codes of a link that can be requested whatever else is recorded
+	keptCodes    = 5 // guaranteed codes per link, whatever else is recorded
 	keptEvents   = 26
 	keptText     = 64         // bytes of JSON of each field
 	keptPictures = 128 << 10  // bytes of compressed samples
 	maxFileName  = 6 * 105    // bytes of JSON of the name of an attachment
-	listedField  = 420        // bytes of JSON of a value beside its texts
+	listedField  = 420        // bytes of JSON of a value without its texts
 	listedFile   = 420        // … of an attachment
 	listedSigner = 1200       // … of a signer
 	listedID     = 40         // … of an id in a list
-	listedRest   = 16 << 10   // … of all that an envelope has once
+	listedRest   = 16 << 10   // … of the members that an envelope has once
 	maxCodes     = 200        // codes of a link
 	maxPageLog   = 2400       // first views of pages that are recorded, of all signers together
 	minPageLog   = 20         // … of each signer
@@ -54,7 +54,7 @@ func (e *Envelope) trailRoom() int {
 // roomFor reports whether the seal record has room for this number of events without entered texts.
 func (e *Envelope) roomFor(events int) bool { return e.trailRoom() >= events*limits.Event }
 
-// awaitedTrail returns what the record needs for the acts of those who are still awaited.
+// awaitedTrail returns the reserve in the record for the actions of the awaited signers.
 func (e *Envelope) awaitedTrail() int {
 	kept := len(e.Copies) * keptEvents * limits.Event
 	acted := e.acted()
@@ -112,7 +112,7 @@ var optional = map[EventName]string{
 	EventEnvelopeUpdated: "", EventSignerReplaced: "", EventCopyReplaced: "", EventSignerDelegated: "", EventLinkIssued: "", EventLinkRenewed: "",
 }
 
-// checkRoom refuses recorded events for which the seal record has no room.
+// checkRoom returns an error if the seal record has no capacity for the recorded events.
 func (e *Envelope) checkRoom() error {
 	member, found := "", false
 	for i := range e.Events {
@@ -142,8 +142,8 @@ func tooLarge(member, format string, args ...any) error {
 	return &Error{Kind: KindInvalid, Code: "envelope_too_large", Message: member + ": " + p[member][0], Fields: p}
 }
 
-// useValues adds a signer's values to the use of the sealed documents, and rejects what does not fit. sizes maps
-// hashes of pictures to their sizes.
+// useValues adds a signer's values to the use of the sealed documents, and rejects values that do not fit. sizes maps
+// the hashes of pictures to their sizes.
 func (e *Envelope) useValues(s *Signer, values []FieldValue, sizes map[string]int) error {
 	p, use, files := Problems{}, e.Used, make(map[uuid.UUID]bool)
 	for _, a := range e.Attached {

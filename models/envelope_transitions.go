@@ -5,8 +5,8 @@ import "slices"
 // Status is the state of an envelope.
 type Status string
 
-// The states. Sealing is shown to clients as in_progress: all have signed, and
-// neither void, decline nor expiry can win any more.
+// The states. Clients see sealing as in_progress: all have signed, and neither void, decline nor expiry is possible any
+// longer.
 const (
 	StatusDraft      Status = "draft"
 	StatusSent       Status = "sent"
@@ -34,7 +34,8 @@ func (s Status) Public() Status {
 	return s
 }
 
-// Terminal reports whether no transition leads out of the state. Workflows ask, which must not walk a map.
+// Terminal reports whether the state has no transitions. It is also called in workflows, which must not iterate over a
+// map.
 func (s Status) Terminal() bool {
 	return slices.Contains([]Status{StatusCompleted, StatusDeclined, StatusVoided, StatusExpired, StatusDeleted}, s)
 }
@@ -45,7 +46,7 @@ func (s Status) Valid() bool { return slices.Contains(Statuses, s) }
 // Open reports whether signers may act.
 func (s Status) Open() bool { return s == StatusSent || s == StatusInProgress }
 
-// Action is something that may be done to an envelope.
+// Action is an action on an envelope.
 type Action string
 
 // The actions. SignLast is the Sign after which no signer is awaited.
@@ -70,7 +71,7 @@ const (
 	ActionFailSealing Action = "fail_sealing"
 	ActionVoidStuck   Action = "void_stuck"
 
-	// What can be done to a draft beside adding to it.
+	// Actions on a draft, except adding to it.
 	ActionEditEnvelope   Action = "edit_envelope"
 	ActionEditSigner     Action = "edit_signer"
 	ActionRemoveSigner   Action = "remove_signer"
@@ -80,7 +81,7 @@ const (
 	ActionRemoveDocument Action = "remove_document"
 	ActionDelete         Action = "delete"
 
-	// What can be mended after sending.
+	// Corrections after sending.
 	ActionReplace    Action = "replace"
 	ActionResend     Action = "resend"
 	ActionRemind     Action = "remind"
@@ -90,8 +91,8 @@ const (
 	ActionSendCopies Action = "send_copies"
 )
 
-// transitions is the whole life of an envelope: state × action → next state. What is
-// not in it is refused.
+// transitions is the complete life cycle of an envelope: state × action → next state. Actions that are absent are
+// rejected.
 var transitions = map[Status]map[Action]Status{
 	StatusDraft: {
 		ActionAddDocument: StatusDraft,
@@ -125,8 +126,8 @@ var transitions = map[Status]map[Action]Status{
 	StatusDeleted:  {},
 }
 
-// openTransitions returns the transitions of the two states in which signers may act: a signer's action leads to
-// in_progress, a sender's correction keeps the state.
+// openTransitions returns the transitions of the two states in which signers can act. A signer's action moves the
+// envelope to in_progress; a sender's correction keeps the state.
 func openTransitions(state Status) map[Action]Status {
 	return map[Action]Status{
 		ActionOpen:        StatusInProgress,
@@ -151,7 +152,7 @@ func openTransitions(state Status) map[Action]Status {
 	}
 }
 
-// Next is the state that action leads to from s, or the refusal.
+// Next returns the state after the action, or an error if s does not permit it.
 func (s Status) Next(action Action) (Status, error) {
 	if to, ok := transitions[s][action]; ok {
 		return to, nil
@@ -159,8 +160,8 @@ func (s Status) Next(action Action) (Status, error) {
 	return s, refusal(s, action)
 }
 
-// refusal says why action is not allowed in state s. Each answers with the
-// status that the action's own endpoint documents.
+// refusal returns the error for an action that state s does not permit, with the status that the action's endpoint
+// documents.
 func refusal(s Status, action Action) *Error {
 	switch action {
 	case ActionAddDocument, ActionAddSigner, ActionAddField, ActionSend:
@@ -188,7 +189,7 @@ func refusal(s Status, action Action) *Error {
 		return Refuse(KindConflict, "envelope_not_sealing", "The envelope is %s; there is nothing to complete.", s.Public())
 	case ActionOpen, ActionRequestCode, ActionVerifyCode, ActionConsent, ActionViewPage, ActionRead,
 		ActionSign, ActionSignLast, ActionDecline, ActionDelegate:
-		// The link is not valid any more: 401.
+		// The link is no longer valid: 401.
 		return Refuse(KindUnauthorized, "signing_link_closed", "This signing link is no longer valid: the envelope is %s.", s.Public())
 	}
 	return Refuse(KindInvalid, "unknown_action", "Unknown action %q.", string(action))

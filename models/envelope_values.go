@@ -8,8 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// EnteredValue is what a field holds, as answers show it: a text, the hash of a
-// picture, or nothing.
+// EnteredValue is the value of a field in responses: a text, the hash of a picture, or null.
 type EnteredValue struct {
 	Text    *string
 	Picture string // SHA-256, lower-case hex
@@ -23,8 +22,8 @@ func (v EnteredValue) MarshalJSON() ([]byte, error) {
 	return json.Marshal(v.Text)
 }
 
-// EnteredValues are, by field, the values of those who have signed. A date without a format, which the document shows as the
-// signer wrote it, is in ISO 8601.
+// EnteredValues returns the values of all signers who have signed, by field. A date without a format, which the
+// document shows as entered, is in ISO 8601.
 func (e *Envelope) EnteredValues(values []FieldValue) map[uuid.UUID]EnteredValue {
 	signed, dates := make(map[uuid.UUID]bool), make(map[uuid.UUID]string) // dates: the languages in which they were written
 	for _, s := range e.Signers {
@@ -54,13 +53,13 @@ func (e *Envelope) EnteredValues(values []FieldValue) map[uuid.UUID]EnteredValue
 	return out
 }
 
-// NamedValue is what the fields of a name, or the choices of a group, hold.
+// NamedValue is the value of the fields with a name, or of a group of choices.
 type NamedValue struct {
 	Name string
 	EnteredValue
 }
 
-// NamedValues is an object in JSON whose members stand in the order of the fields.
+// NamedValues is a JSON object with its members in the order of the fields.
 type NamedValues []NamedValue
 
 // MarshalJSON writes {name: value}.
@@ -76,9 +75,8 @@ func (n NamedValues) MarshalJSON() ([]byte, error) {
 	return slices.Concat([]byte("{"), bytes.Join(members, []byte(",")), []byte("}")), nil
 }
 
-// NamedValues are the values of all fields by name. A group of radio fields stands
-// for its fields, with the option that is chosen; several fields of one name stand
-// once.
+// NamedValues returns the values of all fields by name. A group of radio fields is one member with the chosen option,
+// and several fields with one name are one member.
 func (e *Envelope) NamedValues(values []FieldValue) NamedValues {
 	entered := e.EnteredValues(values)
 	at := make(map[string]int)
@@ -103,8 +101,8 @@ func (e *Envelope) NamedValues(values []FieldValue) NamedValues {
 	return out
 }
 
-// writtenLanguage returns the language in which the signer read the page: that of the disclosure, or else the signer's
-// own.
+// writtenLanguage returns the language in which the signer read the page: the language of the disclosure, or else the
+// signer's own.
 func (s *Signer) writtenLanguage() string {
 	if d, ok := DisclosureOf(s.ConsentVersion); ok {
 		return d.Language

@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// Kind says what sort of refusal an Error is. The API maps each kind to one
-// HTTP status, in one place.
+// Kind is the category of an Error. The API maps each kind to one HTTP status, in one place.
 type Kind int
 
-// The kinds, each with the status that the API answers.
+// The kinds, each with its HTTP status.
 const (
 	KindInvalid       Kind = iota + 1 // 400 Bad Request
 	KindUnauthorized                  // 401 Unauthorized
@@ -29,17 +28,17 @@ const (
 	KindUnavailable                   // 503 Service Unavailable
 )
 
-// Error is a refusal: something the caller asked for that the rules do not
-// allow. Code is stable and machine readable; Message is safe to show.
+// Error is the rejection of a request that the rules do not permit. Code is stable and machine readable; Message is
+// safe to show.
 type Error struct {
 	Kind    Kind
 	Code    string
 	Message string
 	// Fields maps JSON paths to problems: {"signers[0].email": ["must be an e-mail address"]}.
 	Fields map[string][]string
-	// RetryAfter is how long to wait before trying again; zero if waiting does not help.
+	// RetryAfter is the time to wait before a retry; zero if waiting does not help.
 	RetryAfter time.Duration
-	// Details is what else a client can use, as JSON.
+	// Details are further data for clients, as JSON.
 	Details map[string]any
 }
 
@@ -52,20 +51,20 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s (%s)", e.Code, e.Message, strings.Join(names, ", "))
 }
 
-// Is reports whether target is an *Error of the same code, so that
-// errors.Is(err, models.ErrNotFound) holds for every 404 of that code.
+// Is reports whether target is an *Error with the same code, so that errors.Is(err, models.ErrNotFound) holds for every
+// 404 with that code.
 func (e *Error) Is(target error) bool {
 	t, ok := errors.AsType[*Error](target)
 	return ok && t.Code == e.Code
 }
 
-// Refuse makes an Error without field messages.
+// Refuse returns an Error without field messages.
 func Refuse(kind Kind, code, format string, args ...any) *Error {
 	return &Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// IsRefusal reports whether err is a refusal: trying again the same way
-// cannot succeed, except where the kind says so.
+// IsRefusal reports whether err is an *Error. Retrying the same request cannot succeed, except where the kind says
+// otherwise.
 func IsRefusal(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Kind != KindUnavailable
@@ -74,11 +73,11 @@ func IsRefusal(err error) bool {
 // Problems collects the problems of a request by field, so that the caller receives all of them at once.
 type Problems map[string][]string
 
-// maxProblems bounds the paths in Problems, and the messages for one path: a small request can have something wrong in
-// thousands of places.
+// maxProblems limits the paths in Problems and the messages per path, because a small request can have thousands of
+// errors.
 const maxProblems = 200
 
-// Add notes that the value at path is wrong.
+// Add records that the value at path is invalid.
 func (p Problems) Add(path, format string, args ...any) {
 	if known := p[path]; len(known) >= maxProblems || known == nil && len(p) >= maxProblems {
 		return
@@ -86,14 +85,14 @@ func (p Problems) Add(path, format string, args ...any) {
 	p[path] = append(p[path], fmt.Sprintf(format, args...))
 }
 
-// addFirst is Add for a value of which nothing was noted yet.
+// addFirst is Add for a value without a recorded problem.
 func (p Problems) addFirst(path, message string) {
 	if len(p[path]) == 0 {
 		p.Add(path, "%s", message)
 	}
 }
 
-// Err returns nil if nothing was noted, else a validation_error with all of it.
+// Err returns nil if no problem is recorded, else a validation_error with all problems.
 func (p Problems) Err() error {
 	if len(p) == 0 {
 		return nil
@@ -106,13 +105,12 @@ func (p Problems) Err() error {
 	return &Error{Kind: KindInvalid, Code: "validation_error", Message: msg, Fields: p}
 }
 
-// InvalidField is the validation_error of a request of which one value is wrong.
+// InvalidField returns the validation_error of a request with one invalid value.
 func InvalidField(path, format string, args ...any) error {
 	p := Problems{}
 	p.Add(path, format, args...)
 	return p.Err()
 }
 
-// ErrNotFound is the one answer for what does not exist and for what belongs
-// to somebody else.
+// ErrNotFound is returned both for resources that do not exist and for resources of another owner.
 var ErrNotFound = Refuse(KindNotFound, "not_found", "Not found, or not accessible with this credential.")

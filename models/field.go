@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Origin says from which corner of the page y is counted.
+// Origin is the corner of the page from which y is measured.
 type Origin string
 
 // The origins. Stored fields are top-left.
@@ -22,7 +22,7 @@ const (
 // its left and top edge from the left and top edge of the page as a reader
 // shows it, W and H its size, all in points (1/72 inch).
 type Field struct {
-	ID         uuid.UUID `gorm:"primaryKey" json:"-"` // JSON is that of a template's content
+	ID         uuid.UUID `gorm:"primaryKey" json:"-"` // JSON is the format of a template's content
 	EnvelopeID uuid.UUID `json:"-"`
 	DocumentID uuid.UUID `json:"documentId"`
 	SignerID   uuid.UUID `json:"-"`
@@ -36,10 +36,10 @@ type Field struct {
 	Required   bool      `json:"required"`
 	// Origin is bottom-left only while the field waits for its document.
 	Origin Origin `json:"origin,omitempty"`
-	// Name is how the sender, conditions and answers call the field. Fields of one
-	// signer that share a name hold one value in several places.
+	// Name identifies the field for the sender, in conditions and in responses. Fields of one signer with the same name
+	// hold one value in several places.
 	Name string `json:"name"`
-	// DefaultValue is what the sender has prefilled; "": nothing.
+	// DefaultValue is the value prefilled by the sender; "": none.
 	DefaultValue string          `json:"defaultValue,omitempty"`
 	Attributes   FieldAttributes `gorm:"serializer:json" json:"attributes"`
 	// Source states how the field was created.
@@ -80,8 +80,8 @@ type FieldInput struct {
 // clients round page sizes.
 const edgeTolerance = 0.5
 
-// AddFields adds fields to a draft, all or none. path maps the index of an
-// input to the prefix of its problems ("" or "fields[0].").
+// AddFields adds all fields to a draft, or none. path maps the index of an input to the prefix of its problems ("" or
+// "fields[0].").
 func (e *Envelope) AddFields(act ActionContext, ins []FieldInput, path func(int) string) ([]*Field, error) {
 	if err := e.check(ActionAddField); err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (in FieldInput) check(p Problems, path string) bool {
 		p.addFirst(path+"origin", "must be top-left or bottom-left")
 	}
 	if in.Anchor != nil {
-		return false // its text says where it stands
+		return false // the anchor determines the position
 	}
 	ok := in.Page >= 1
 	if !ok {
@@ -163,8 +163,8 @@ func (in FieldInput) check(p Problems, path string) bool {
 
 const noSuchDocument = "must be the id of a document of this envelope"
 
-// Check records under path the problems of a field of a future envelope, as far as they are known before its document
-// is examined. If signers is nil, the recipient is not checked.
+// Check records under path the problems of a field of a future envelope that can be detected before its document is
+// examined. If signers is nil, the recipient is not checked.
 func (in FieldInput) Check(p Problems, path string, signers []SignerInput) {
 	in.check(p, path)
 	if signers != nil {
@@ -210,8 +210,7 @@ func (e *Envelope) newField(act ActionContext, in FieldInput, p Problems, path s
 	return f
 }
 
-// normalize checks the field against its page and turns a bottom-left field into a
-// top-left one.
+// normalize checks the field against its page and converts a bottom-left position to a top-left one.
 func (f *Field) normalize(p Problems, path string, d *Document) {
 	pw, ph, ok := d.PageSize(f.Page)
 	if !ok {
@@ -235,8 +234,8 @@ const (
 	noSuchRole   = "is the role of no signer of this envelope"
 )
 
-// checkSigner records a problem if the field names no recipient (kind nil), or one who has no fields. shared reports
-// that several recipients have the address that the reference names.
+// checkSigner records a problem if the field refers to no recipient (kind nil), or to one who cannot have fields.
+// shared reports whether several recipients have the referenced address.
 func (in FieldInput) checkSigner(p Problems, path string, kind *RecipientKind, shared bool) {
 	member, missing := "signerId", noSuchSigner
 	if shared {
@@ -252,7 +251,7 @@ func (in FieldInput) checkSigner(p Problems, path string, kind *RecipientKind, s
 	}
 }
 
-// resolveSigner finds the signer whom a field is for; nil if there is none.
+// resolveSigner returns the signer of a field; nil if none matches.
 func (e *Envelope) resolveSigner(in FieldInput) *Signer {
 	if id, err := uuid.Parse(in.SignerRef); err == nil && in.Role == "" {
 		return e.Recipient(id)
@@ -268,12 +267,12 @@ func (e *Envelope) signerIndex(in FieldInput) int {
 	return in.signerIndex(len(all), func(i int) (role, email string) { return all[i].Role, all[i].Email })
 }
 
-// sharedIndex is the index of nobody because several signers have the address.
+// sharedIndex is the result for an address that several signers share.
 const sharedIndex = -2
 
-// signerIndex returns the index, among n signers, of the one with the field's role or, without a role, of the one that
-// its reference names: by index, or by an address that only one signer has. It is negative if there is none. of
-// returns role and address of a signer.
+// signerIndex returns the index, among n signers, of the signer with the field's role. Without a role, it resolves the
+// reference: an index, or an address that only one signer has. The result is negative if none matches. of returns role
+// and address of a signer.
 func (in FieldInput) signerIndex(n int, of func(i int) (role, email string)) int {
 	if in.Role != "" {
 		for i := range n {
@@ -301,7 +300,7 @@ func (in FieldInput) signerIndex(n int, of func(i int) (role, email string)) int
 	return found
 }
 
-// Anchor is the text of a document at which a field stands.
+// Anchor is the text of a document that positions a field.
 type Anchor struct {
 	Text       string  `json:"text"`
 	Match      string  `json:"match,omitempty"` // first, last, all or a number; "": first
@@ -316,7 +315,7 @@ type Anchor struct {
 
 const anchorNeedsDocument = "needs a document: upload it before its fields"
 
-// ErrAnchorNeedsDocument is the answer to an anchor where there is no document yet.
+// ErrAnchorNeedsDocument is returned for an anchor without a document.
 func ErrAnchorNeedsDocument(path string) error {
 	return &Error{
 		Kind: KindInvalid, Code: "anchor_needs_document", Message: "A field with an anchor needs a document, which is looked through for its text: upload the document first.",

@@ -8,16 +8,16 @@ import (
 	"strconv"
 )
 
-// FieldAttributes are the properties of a field beyond position and type. The zero value is that of a field without
-// further properties.
+// FieldAttributes are the properties of a field beyond position and type. A field without further properties has the
+// zero value.
 type FieldAttributes struct {
 	Named       bool             `json:"named,omitempty"` // the sender chose the name
 	Label       string           `json:"label,omitempty"`
 	Placeholder string           `json:"placeholder,omitempty"`
 	ReadOnly    bool             `json:"readOnly,omitempty"`
-	FontSize    float64          `json:"fontSize,omitempty"` // points; 0: what fits
+	FontSize    float64          `json:"fontSize,omitempty"` // points; 0: the largest size that fits
 	Align       Align            `json:"align,omitempty"`
-	MaxLength   int              `json:"maxLength,omitempty"` // characters; 0: the type's own bound
+	MaxLength   int              `json:"maxLength,omitempty"` // characters; 0: the limit of the type
 	Comb        bool             `json:"comb,omitempty"`      // MaxLength cells of one character each
 	Multiline   bool             `json:"multiline,omitempty"`
 	Format      string           `json:"format,omitempty"` // date pattern; number of decimals
@@ -25,19 +25,18 @@ type FieldAttributes struct {
 	Validation  *FieldValidation `json:"validation,omitempty"`
 	Condition   *Condition       `json:"condition,omitempty"`
 	Group       string           `json:"group,omitempty"`  // of a radio field
-	Option      string           `json:"option,omitempty"` // of a radio field: what the group holds if this one is chosen
+	Option      string           `json:"option,omitempty"` // of a radio field: the value of the group if this field is chosen
 }
 
-// FieldValidation is what a value has to obey. Min and Max are decimal numbers, or
-// dates as in 2026-01-31.
+// FieldValidation is the rules for a value. Min and Max are decimal numbers, or dates such as 2026-01-31.
 type FieldValidation struct {
 	Pattern string `json:"pattern,omitempty"` // RE2, for the whole value
 	Min     string `json:"min,omitempty"`
 	Max     string `json:"max,omitempty"`
-	Message string `json:"message,omitempty"` // for people
+	Message string `json:"message,omitempty"` // shown to the signer
 }
 
-// Align says at which side of its field a text stands.
+// Align is the alignment of a text within its field.
 type Align string
 
 // The sides. "" is AlignLeft.
@@ -141,7 +140,7 @@ func (a FieldAttributes) checkFormat(p Problems, path string, t FieldType) {
 	if a.Format == "" {
 		return
 	}
-	switch t { //nolint:exhaustive // of others there is nothing to check
+	switch t { //nolint:exhaustive // other types need no check
 	case FieldNumber:
 		if n, err := strconv.Atoi(a.Format); err != nil || n < 0 || n > maxDecimals || strconv.Itoa(n) != a.Format {
 			p.addFirst(path+"format", "of a number field must be its maximum number of decimals, 0 to 10")
@@ -154,7 +153,7 @@ func (a FieldAttributes) checkFormat(p Problems, path string, t FieldType) {
 }
 
 func (a FieldAttributes) checkChoices(p Problems, path string, t FieldType) {
-	switch t { //nolint:exhaustive // of others there is nothing to check
+	switch t { //nolint:exhaustive // other types need no check
 	case FieldSelect:
 		switch {
 		case len(a.Options) == 0:
@@ -193,12 +192,12 @@ func (v FieldValidation) check(p Problems, path string, t FieldType) {
 	}
 }
 
-// bound reads a bound of a number or date field as a number that can be compared.
+// bound parses a bound of a number or date field into a comparable number.
 func (v FieldValidation) bound(p Problems, path, text string, t FieldType) (*big.Rat, bool) {
 	if text == "" {
 		return nil, false
 	}
-	switch t { //nolint:exhaustive // of others there is nothing to check
+	switch t { //nolint:exhaustive // other types need no check
 	case FieldNumber:
 		if n, ok := parseNumber(text); ok {
 			return n, true
@@ -215,10 +214,10 @@ func (v FieldValidation) bound(p Problems, path, text string, t FieldType) (*big
 	return nil, false
 }
 
-// compilePattern is a pattern that matches whole values. Its size is bounded, so
-// that matching a value takes no more than a few milliseconds.
+// compilePattern compiles a pattern that matches whole values. It limits the size of the pattern, so that matching a
+// value takes at most a few milliseconds.
 func compilePattern(pattern string) (*regexp.Regexp, error) {
-	if _, err := regexp.Compile(pattern); err != nil { // so that no ")" ends the group below
+	if _, err := regexp.Compile(pattern); err != nil { // prevents that a ")" ends the group below
 		return nil, err
 	}
 	whole := `^(?:` + pattern + `)$`
@@ -236,7 +235,7 @@ func compilePattern(pattern string) (*regexp.Regexp, error) {
 	return regexp.Compile(whole)
 }
 
-// Extended reports whether the field has anything that the interface does not know.
+// Extended reports whether the field has properties that the interface does not support.
 func (f *Field) Extended() bool {
 	a := f.Attributes
 	return f.Type.beyondInterface() || f.DefaultValue != "" || a.Named || a.Label != "" || a.Placeholder != "" || a.ReadOnly ||

@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// Condition says when a field is shown: if all, or any, of its clauses hold. One of
-// the two lists has clauses.
+// Condition shows a field if all, or any, of its clauses hold. One of the two lists has clauses.
 type Condition struct {
 	All []Clause `json:"all,omitempty"`
 	Any []Clause `json:"any,omitempty"`
 }
 
-// Clause compares the value of a field, or of a group of radio fields, which Field
-// names. One of the others is not nil.
+// Clause compares the value of the field, or group of radio fields, with the name Field. One of the other members is
+// not nil.
 type Clause struct {
 	Field  string  `json:"field"`
 	Is     *string `json:"is,omitempty"`
@@ -64,7 +63,7 @@ func (c *Condition) check(p Problems, path string) {
 	}
 }
 
-// ConditionField is what conditions see of a field. ID is any key of the caller's.
+// ConditionField is the part of a field that conditions use. ID is any key that the caller chooses.
 type ConditionField struct {
 	ID        string     `json:"id"`
 	Name      string     `json:"name"`
@@ -75,10 +74,10 @@ type ConditionField struct {
 }
 
 // VisibleFields returns the ids of the visible fields of one signer. entered maps field ids to their content: text,
-// "true" for a checked box or option, anything but "" for a picture or file. earlier maps field names to the values of
-// earlier signers.
+// "true" for a checked box or option, any text except "" for a picture or file. earlier maps field names to the values
+// of earlier signers.
 //
-// A hidden field counts as empty. The value of a radio group is the chosen option; that of a checkbox is "true" or
+// A hidden field counts as empty. The value of a radio group is the chosen option; the value of a checkbox is "true" or
 // "false". The signing page has the same function, and both run testdata/conditions.json.
 func VisibleFields(fields []ConditionField, entered, earlier map[string]string) map[string]bool {
 	v := visibility{entered: entered, earlier: earlier, byName: make(map[string][]int), fields: fields, known: make([]bool, len(fields)), shown: make([]bool, len(fields))}
@@ -141,7 +140,7 @@ func (v *visibility) compare(c Clause) bool {
 	return false
 }
 
-// value is what a field or group of a name holds, and whether that is something.
+// value returns the value of the field or group with a name, and whether it is not empty.
 func (v *visibility) value(name string) (string, bool) {
 	own := v.byName[name]
 	if len(own) == 0 {

@@ -10,13 +10,13 @@ import (
 
 // Dates as fields hold and show them.
 
-// isoDate is the layout of bounds, and of dates that have a bound and no format.
+// isoDate is the layout of bounds, and of dates with a bound but no format.
 const isoDate = time.DateOnly
 
-// signedDateFormat is the pattern of a signed_date field that has none.
+// signedDateFormat is the default pattern of signed_date fields.
 const signedDateFormat = "yyyy-MM-dd HH:mm"
 
-// maxDateFormat bounds a date pattern, in characters.
+// maxDateFormat limits a date pattern, in characters.
 const maxDateFormat = 40
 
 // dateTokens are the tokens of a date pattern, longer ones first.
@@ -84,8 +84,8 @@ var dateLayouts = []string{
 	"02-01-2006", "January 2, 2006", "Jan 2, 2006", "2 January 2006", "2 Jan 2006", "2006年1月2日",
 }
 
-// isoDay returns a date in one of dateLayouts as yyyy-MM-dd. An ambiguous date such as 03/04/2026 is read as in the
-// language. If that does not decide, or the text is no date, the text is returned.
+// isoDay returns a date in one of dateLayouts as yyyy-MM-dd. The language decides ambiguous dates such as 03/04/2026.
+// If the date stays ambiguous, or the text is not a date, isoDay returns the text.
 func isoDay(text, language string) string {
 	var days []string
 	for _, layout := range dateLayouts {
@@ -112,8 +112,7 @@ var dayFirst = map[string]bool{
 	"ar": true, "cs": true, "de": true, "es": true, "fr": true, "he": true, "it": true, "nl": true, "pl": true, "pt": true, "tr": true,
 }
 
-// dateLayout is the one layout of a date field's value; "" if it may be written in
-// any of dateLayouts.
+// dateLayout returns the only permitted layout of a date field's value; "" if all of dateLayouts are permitted.
 func (f *Field) dateLayout() string {
 	a := f.Attributes
 	if layout, err := DateLayout(a.Format, false); err == nil {
@@ -135,10 +134,10 @@ func (f *Field) signedDate(at time.Time, zone *time.Location) string {
 	return at.In(zone).Format(layout + " (UTC-07:00)")
 }
 
-// maxTimeZone bounds the name of a time zone, in bytes.
+// maxTimeZone limits the name of a time zone, in bytes.
 const maxTimeZone = 64
 
-// timeZone is the zone of a name such as Europe/Berlin; nil: UTC.
+// timeZone returns the time zone with a name such as Europe/Berlin; UTC if name is nil.
 func timeZone(p Problems, path string, name *string) *time.Location {
 	text := Deref(name, "")
 	if len(text) <= maxTimeZone && text != "Local" {

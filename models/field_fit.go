@@ -6,11 +6,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// maxMisfits bounds for how many texts it is found out how much of them fits.
+// maxMisfits limits the number of texts whose fitting length is computed.
 const maxMisfits = 10
 
-// checkFit refuses a text that could be drawn into its field only too small to be read. What the signer did not write is
-// the sender's to mend.
+// checkFit rejects a text that fits its field only at an illegible size. For prefilled text, the sender has to correct
+// it.
 func (c *valueCheck) checkFit(v *entry) {
 	if c.fit == nil || c.misfits == maxMisfits || !v.field.judgesFit() || v.text == v.field.Prefilled(c.signer) {
 		return
@@ -26,8 +26,8 @@ func (f *Field) judgesFit() bool {
 	return !f.Attributes.ReadOnly && (f.Type.written() || f.Type == FieldNumber || f.Type == FieldDate)
 }
 
-// CheckFit looks at texts that a signer is about to enter, by field. It returns those that do not fit, with how many of
-// their characters do.
+// CheckFit checks texts that a signer is about to enter, by field. It returns the texts that do not fit, with the
+// number of characters that do.
 func (e *Envelope) CheckFit(s *Signer, texts map[uuid.UUID]string, fit func(f *Field, text string) (int, bool)) map[uuid.UUID]int {
 	misfits := make(map[uuid.UUID]int)
 	for _, f := range e.Fields {

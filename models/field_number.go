@@ -16,7 +16,7 @@ func parseNumber(text string) (*big.Rat, bool) {
 	return new(big.Rat).SetString(text)
 }
 
-// decimals is how many digits stand after the point of a number.
+// decimals returns the number of digits after the decimal point.
 func decimals(text string) int {
 	_, after, _ := strings.Cut(text, ".")
 	return len(after)

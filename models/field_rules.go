@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// checkText says which rules a text breaks that is not empty.
+// checkText returns the rules that a non-empty text violates.
 func (f *Field) checkText(text string) []ruleProblem {
 	p := Problems{}
 	var out []ruleProblem
@@ -15,7 +15,7 @@ func (f *Field) checkText(text string) []ruleProblem {
 		out = append(out, ruleProblem{rule, fmt.Sprintf(format, args...)})
 	}
 	most := maxLineValue
-	switch f.Type { //nolint:exhaustive // the others have the bound of a line
+	switch f.Type { //nolint:exhaustive // other types have the limit of a line
 	case FieldText:
 		most = MaxTextValue
 	case FieldDate, FieldNumber, FieldSignedDate:
@@ -33,7 +33,7 @@ func (f *Field) checkText(text string) []ruleProblem {
 	if n := len([]rune(text)); a.MaxLength > 0 && n > a.MaxLength && n <= most {
 		add(ruleMaxLength, "must have at most %d characters", a.MaxLength)
 	}
-	switch f.Type { //nolint:exhaustive // of others there is nothing to check
+	switch f.Type { //nolint:exhaustive // other types need no check
 	case FieldCheckbox, FieldRadio:
 		if _, ok := parseCheckbox(text); !ok {
 			add(ruleType, "must be true or false")

@@ -11,10 +11,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// The names of an envelope's fields, and what conditions may refer to.
+// Names of an envelope's fields, and the references of conditions.
 
-// newFieldNames are the names that new fields of a draft get: the ones that were
-// given, and otherwise the type and a number, such as text_2.
+// newFieldNames returns the names of new fields of a draft: the requested names, or else the type with a number, such
+// as text_2.
 func (e *Envelope) newFieldNames(ins []FieldInput) []string {
 	taken := make(map[string]bool)
 	for _, f := range e.Fields {
@@ -38,7 +38,7 @@ func (e *Envelope) newFieldNames(ins []FieldInput) []string {
 	return names
 }
 
-// nextFieldPosition is behind all fields that there are.
+// nextFieldPosition returns the position after the last field.
 func (e *Envelope) nextFieldPosition() int {
 	next := 0
 	for _, f := range e.Fields {
@@ -58,7 +58,7 @@ func (e *Envelope) CheckFields(p Problems) {
 	e.checkFixedGroups(p)
 }
 
-// checkFixedGroups notes groups of radio fields of which one is required and none can be chosen.
+// checkFixedGroups records required groups of radio fields in which no option can be chosen.
 func (e *Envelope) checkFixedGroups(p Problems) {
 	required, open := make(map[string]bool), make(map[string]bool)
 	for _, f := range e.Fields {
@@ -79,7 +79,7 @@ func (e *Envelope) checkFixedGroups(p Problems) {
 	}
 }
 
-// fieldSet is all fields of an envelope, by what names them.
+// fieldSet indexes all fields of an envelope by name.
 type fieldSet struct {
 	p      Problems
 	path   func(*Field) string
@@ -241,8 +241,7 @@ func (s *fieldSet) checkCycles() {
 	}
 }
 
-// Extended reports whether the envelope has anything in its fields that the interface
-// does not know.
+// Extended reports whether the fields of the envelope have properties that the interface does not support.
 func (e *Envelope) Extended() bool { return slices.ContainsFunc(e.Fields, (*Field).Extended) }
 
 // EarlierNames are the fields of other signers, by name or group, that the conditions
@@ -269,7 +268,7 @@ func (e *Envelope) EarlierNames(signer uuid.UUID) []string {
 	return names
 }
 
-// ConditionValues are what conditions see, by name, of values that were signed for.
+// ConditionValues returns the signed values that conditions use, by name.
 func (e *Envelope) ConditionValues(names []string, values []FieldValue) map[string]string {
 	byField := make(map[uuid.UUID]FieldValue, len(values))
 	for _, v := range values {

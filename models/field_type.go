@@ -2,7 +2,7 @@ package models
 
 import "slices"
 
-// FieldType says what a signer puts into a field.
+// FieldType is the kind of entry that a field holds.
 type FieldType string
 
 // The types.
@@ -21,7 +21,7 @@ const (
 	FieldSelect     FieldType = "select"      // one of the field's options
 	FieldRadio      FieldType = "radio"       // one choice of a group of fields
 	FieldAttachment FieldType = "attachment"  // a file
-	FieldStamp      FieldType = "stamp"       // a picture, as of a company's stamp
+	FieldStamp      FieldType = "stamp"       // a picture, such as a company's stamp
 )
 
 // FieldTypes lists every type.
@@ -44,15 +44,15 @@ func (t FieldType) File() bool { return t.Image() || t == FieldAttachment }
 // choice reports whether the field is a mark that is set or not.
 func (t FieldType) choice() bool { return t == FieldCheckbox || t == FieldRadio }
 
-// written reports whether the field holds a text that people write.
+// written reports whether signers type the field's text.
 func (t FieldType) written() bool {
 	return t == FieldText || t == FieldName || t == FieldEmail || t == FieldCompany || t == FieldTitle
 }
 
-// beyondInterface reports a type that came after the first five.
+// beyondInterface reports whether the type is not one of the first five.
 func (t FieldType) beyondInterface() bool { return slices.Index(FieldTypes, t) > 4 }
 
-// DefaultSize is the width and height, in points, of a field that names none.
+// DefaultSize returns the default width and height of a field, in points.
 func (t FieldType) DefaultSize() (w, h float64) {
 	switch t { //nolint:exhaustive // all others are as wide as a line of text
 	case FieldSignature:

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// MaxTextValue bounds the text of a field, in characters.
+// MaxTextValue limits the text of a field, in characters.
 const MaxTextValue = 2000
 
 const (
@@ -38,18 +38,18 @@ const (
 // ruleProblem is a rule that a value breaks.
 type ruleProblem struct{ rule, text string }
 
-// entry is what a signer's field is to hold.
+// entry is the submitted value of a signer's field.
 type entry struct {
 	field *Field
-	at    int // index in the submission, -1: it was not given
+	at    int // index in the submission; -1: absent
 	text  string
 	image []byte
-	// attachmentID names a file, attachment is that file, nil if there is none of that id.
+	// attachmentID identifies a file; attachment is that file, or nil if it does not exist.
 	attachmentID *uuid.UUID
 	attachment   *Attachment
 }
 
-// empty reports whether nothing is in the entry; a box that is not checked is nothing.
+// empty reports whether the entry has no value; an unchecked box has none.
 func (v *entry) empty() bool {
 	if v.field.Type.Image() {
 		return len(v.image) == 0
@@ -139,7 +139,7 @@ func (c *valueCheck) read(fields []FieldSubmission) {
 	}
 }
 
-// shareNames copies the value submitted for one field to the other fields of the same name.
+// shareNames copies the value submitted for one field to the other fields with the same name.
 func (c *valueCheck) shareNames() {
 	byName := make(map[string]*entry)
 	for _, v := range c.entries {
@@ -163,8 +163,8 @@ func (c *valueCheck) shareNames() {
 	}
 }
 
-// fill puts in what the service knows: prefilled values of fields that were not given,
-// read-only values, and the time of signing.
+// fill adds the values that the service knows: prefilled values of absent fields, read-only values, and the time of
+// signing.
 func (c *valueCheck) fill(s *Signer, at time.Time, zone *time.Location) {
 	for _, v := range c.entries {
 		f := v.field
@@ -190,7 +190,7 @@ func (v *entry) holds(text string) bool {
 	return v.field.Type != FieldSignedDate && v.text == text
 }
 
-// Prefilled is what stands in the field before the signer enters anything.
+// Prefilled returns the content of the field before the signer enters a value.
 func (f *Field) Prefilled(s *Signer) string {
 	switch {
 	case f.DefaultValue != "":
@@ -210,7 +210,7 @@ func (f *Field) Prefilled(s *Signer) string {
 	return ""
 }
 
-// visible are the ids of the fields whose conditions are met.
+// visible returns the ids of the fields whose conditions hold.
 func (c *valueCheck) visible(earlier map[string]string) map[string]bool {
 	fields, entered := make([]ConditionField, 0, len(c.entries)), make(map[string]string, len(c.entries))
 	for _, v := range c.entries {
@@ -223,7 +223,7 @@ func (c *valueCheck) visible(earlier map[string]string) map[string]bool {
 		case f.Type.choice():
 			entered[id] = "true"
 		case f.Type.File():
-			entered[id] = "picture" // or a file: filled is all that can be asked
+			entered[id] = "picture" // or a file: conditions only distinguish filled from empty
 		default:
 			entered[id] = v.text
 		}
@@ -288,7 +288,7 @@ func (c *valueCheck) value(v *entry) (string, bool) {
 	return v.text, true
 }
 
-// checkGroups requires that one choice of each group is chosen, or at most one.
+// checkGroups checks that each required group has one choice, and every other group at most one.
 func (c *valueCheck) checkGroups(visible map[string]bool) {
 	type group struct {
 		first    *entry
@@ -323,7 +323,7 @@ func (c *valueCheck) checkGroups(visible map[string]bool) {
 	}
 }
 
-// add notes that the text of an entry breaks a rule.
+// add records that the text of an entry violates a rule.
 func (c *valueCheck) add(v *entry, rule, format string, args ...any) {
 	member := "textValue"
 	if v.field.Type.Image() && rule != ruleType {
@@ -344,7 +344,7 @@ func (c *valueCheck) addAt(v *entry, member, rule, text string) {
 	c.p.Add(path, "%s", text)
 }
 
-// require notes that a field has no value and needs one.
+// require records that a field needs a value and has none.
 func (c *valueCheck) require(v *entry, member, text string) {
 	if v.at >= 0 {
 		c.addAt(v, member, ruleRequired, text)
@@ -385,7 +385,7 @@ func parseCheckbox(s string) (checked, ok bool) {
 // Checked reports whether a value is the mark of a checkbox or a radio field.
 func (f *Field) Checked(value string) bool { return f.Type.choice() && value == "true" }
 
-// ChosenName is the name that the sender gave the field; "" if none.
+// ChosenName returns the name that the sender assigned to the field; "" if none.
 func (f *Field) ChosenName() string {
 	if !f.Attributes.Named {
 		return ""
@@ -393,7 +393,7 @@ func (f *Field) ChosenName() string {
 	return f.Name
 }
 
-// Cells is how many cells of one character each the field has; 0: it has none.
+// Cells returns the number of one-character cells of the field; 0: the field has no cells.
 func (f *Field) Cells() int {
 	if !f.Attributes.Comb {
 		return 0

@@ -1,23 +1,23 @@
 package models
 
-// FieldWarning is something about a field of a draft that its sender should look at before sending.
+// FieldWarning is an aspect of a draft's field that its sender should review before sending.
 type FieldWarning string
 
 // The warnings.
 const (
 	FieldTooSmall FieldWarning = "field_too_small" // the longest allowed entry does not fit legibly
 	FieldTooLarge FieldWarning = "field_too_large" // it covers more than a quarter of its page
-	// FieldCoversText says that its picture would cover text of the page.
+	// FieldCoversText reports that the field's picture would cover text of the page.
 	FieldCoversText FieldWarning = "field_covers_text"
 )
 
-// expectedText is what a field should have room for, in characters, where the sender does not say how much.
+// expectedText is the length, in characters, that a field should have space for unless the sender sets one.
 const expectedText = 10
 
 // sampleText is repeated to see how much fits.
 const sampleText = "average length of words "
 
-// Warnings returns the warnings about a field as the sender placed it. fit reports how many characters of a text fit
+// Warnings returns the warnings about a field in its current position. fit reports how many characters of a text fit
 // legibly, and whether all do. covers reports whether the field is for a picture that would cover text of its page.
 func (e *Envelope) Warnings(f *Field, fit func(f *Field, text string) (int, bool), covers bool) (out []FieldWarning) {
 	if d := e.Document(f.DocumentID); d != nil {

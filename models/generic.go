@@ -2,7 +2,7 @@ package models
 
 import "strings"
 
-// Deref is what p points to, or fallback where p is nil.
+// Deref returns the value that p points to, or fallback if p is nil.
 func Deref[T any](p *T, fallback T) T {
 	if p == nil {
 		return fallback
@@ -24,7 +24,7 @@ func nilIfEmpty(s string) *string {
 	return &s
 }
 
-// mapSlice has what to makes of each member of a list.
+// mapSlice applies to to each element of a list and returns the results.
 func mapSlice[T, U any](list []T, to func(T) U) []U {
 	out := make([]U, 0, len(list))
 	for _, v := range list {
@@ -33,7 +33,7 @@ func mapSlice[T, U any](list []T, to func(T) U) []U {
 	return out
 }
 
-// alternatives names what a member may be: "a, b or c".
+// alternatives lists the permitted values of a member: "a, b or c".
 func alternatives[T ~string](list []T) string {
 	var out strings.Builder
 	for i, v := range list {

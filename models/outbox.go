@@ -9,7 +9,7 @@ import (
 // OutboxKind names the workflow or signal of an outbox row.
 type OutboxKind string
 
-// The kinds of outbox rows. Those with an envelope's id reach its workflow.
+// The kinds of outbox rows. Rows with an envelope's id go to its workflow.
 const (
 	OutboxStart         OutboxKind = "start"           // start the envelope's workflow
 	OutboxSigned        OutboxKind = "signer-signed"   // signal
@@ -23,15 +23,14 @@ const (
 	OutboxCopies        OutboxKind = "copies"          // send the sealed files again to a recipient who lost them
 	OutboxTimestamp     OutboxKind = "timestamp"       // start the adding of time-stamps that are awaited
 	OutboxBulk          OutboxKind = "bulk"            // start or signal a bulk send: its state was changed
-	OutboxNotify        OutboxKind = "notify"          // notify the sender of an event, whose id is the row's
-	OutboxDigest        OutboxKind = "digest"          // send a console user, who is the key, what happened until the row was created
+	OutboxNotify        OutboxKind = "notify"          // notify the sender of an event; the row has the event's id
+	OutboxDigest        OutboxKind = "digest"          // send a console user, whose id is the key, the digest of events up to the row's creation
 )
 
-// OutboxRow is a fact that was not delivered to Temporal yet. Rows of one Key are
-// delivered in order.
+// OutboxRow is a fact that has not yet been delivered to Temporal. Rows with one Key are delivered in order.
 type OutboxRow struct {
 	Seq int64     `gorm:"->;primaryKey;autoIncrement:false"` // the database counts
-	ID  uuid.UUID // the request id that lets Temporal drop repeats
+	ID  uuid.UUID // request id, by which Temporal drops repeats
 	Key uuid.UUID // envelope or delivery
 	// FairnessKey shares the claims: see OutboxRefs.FairnessKey.
 	FairnessKey uuid.UUID `gorm:"column:lane"`
@@ -62,26 +61,26 @@ type OutboxRefs struct {
 	WebhookID *uuid.UUID `json:"webhookId,omitempty"`
 	// EnvelopeID is the envelope of a delivery; nil for a ping.
 	EnvelopeID *uuid.UUID `json:"envelopeId,omitempty"`
-	// Bulk says that the envelope was sent by a bulk send.
+	// Bulk reports whether a bulk send sent the envelope.
 	Bulk bool `json:"bulk,omitempty"`
 	// LinkID is the signer's renewed link, for OutboxReinvite; for a copy recipient, the event that requests the
 	// notice.
 	LinkID *uuid.UUID `json:"linkId,omitempty"`
 	// Resend is the number of a delivery's resend; 0 for the first delivery.
 	Resend int `json:"resend,omitempty"`
-	// Reminder says that OutboxReinvite sends a reminder with the present link.
+	// Reminder makes OutboxReinvite send a reminder with the current link.
 	Reminder bool `json:"reminder,omitempty"`
-	// Days are those that are left before the deletion, for OutboxDeletion.
+	// Days is the number of days left before the deletion, for OutboxDeletion.
 	Days int `json:"days,omitempty"`
-	// Restart says that the workflow is to run again although it has ended well before.
+	// Restart starts the workflow again even if it completed successfully before.
 	Restart bool `json:"restart,omitempty"`
 	// Trace is the W3C traceparent of the step that wrote the row; "" without tracing.
 	Trace string `json:"trace,omitempty"`
 }
 
-// FairnessKey names whose work the row is: the endpoint of a delivery, an app's bulk
-// sends for the envelopes that they send, and the app for everything else. Claims from the outbox and Temporal's task queues are shared
-// equally between the keys, so that none waits for another's backlog.
+// FairnessKey returns the owner of the row's work: the endpoint of a delivery, an app's bulk sends for the envelopes
+// they send, and the app for all other work. Claims from the outbox and Temporal's task queues are shared equally
+// between the keys, so that no key waits for another's backlog.
 func (r OutboxRefs) FairnessKey() uuid.UUID {
 	if r.WebhookID != nil {
 		return *r.WebhookID

@@ -11,7 +11,7 @@ import (
 	"countersign/locales"
 )
 
-// RecipientKind says what part a recipient plays.
+// RecipientKind is the part that a recipient plays.
 type RecipientKind string
 
 // The kinds. All but RecipientCopy are signers of the envelope: it is completed when
@@ -27,12 +27,12 @@ const (
 // RecipientKindNames names the kinds in messages.
 var RecipientKindNames = alternatives([]RecipientKind{RecipientSigner, RecipientApprover, RecipientViewer, RecipientCopy, RecipientInPerson})
 
-// recipientRules are what follows from a kind.
+// recipientRules are the rules of a kind.
 type recipientRules struct {
 	counts        bool // completion waits for the recipient
-	signs         bool // an envelope that has such a recipient needs fields, and they can have witnesses
+	signs         bool // the envelope needs fields for the recipient, who can have witnesses
 	takesFields   bool // fields can be for the recipient
-	readsAll      bool // every document has to be opened before the end
+	readsAll      bool // the recipient must open every document before finishing
 	hosted        bool // a host gets the link and hands the device over
 	mailsCodes    bool // a one-time code can go to the recipient's address
 	keepsDrawings bool // a signature can be kept for the recipient's next envelope
@@ -64,7 +64,7 @@ func (s *Signer) rules() recipientRules {
 	return r
 }
 
-// DefaultAuthMethod returns the authentication method of a recipient for whom none is requested.
+// DefaultAuthMethod returns the authentication method of a recipient without a requested one.
 func (k RecipientKind) DefaultAuthMethod() AuthMethod {
 	if r, ok := k.rules(); ok && !r.mailsCodes {
 		return AuthNone
@@ -72,7 +72,7 @@ func (k RecipientKind) DefaultAuthMethod() AuthMethod {
 	return AuthEmailOTP
 }
 
-// ShownKind is the kind as answers have it: "" of an ordinary signer.
+// ShownKind returns the kind as responses show it: "" for an ordinary signer.
 func (s *Signer) ShownKind() RecipientKind {
 	if s.Kind == RecipientSigner {
 		return ""
@@ -99,25 +99,23 @@ func (s *Signer) Invitee() (name, email string) {
 	return s.Name, s.Email
 }
 
-// InvitedByMail reports whether the service sends the signer's present link: not
-// where the sender does, unless the sender asked for that link to be sent.
+// InvitedByMail reports whether the service sends the signer's current link. It does not if the sender delivers links,
+// unless the sender requested that this link be sent.
 func (s *Signer) InvitedByMail() bool { return !s.Silent || s.resent() }
 
-// resent reports whether the sender asked for the present link to be sent.
+// resent reports whether the sender requested that the current link be sent.
 func (s *Signer) resent() bool {
 	n := len(s.Resends)
 	return n > 0 && s.LinkIssuedAt != nil && s.Resends[n-1].Equal(*s.LinkIssuedAt)
 }
 
-// InvitedAnew reports whether what the recipient has now is sent by the change that
-// gave it: the sender asked for a new link, or another person took the place. The
-// invitation of the routing group waits for that, so that it is sent once.
+// InvitedAnew reports whether the invitation belongs to the change that issued the current link: a resend, or a
+// replacement. The invitation of the routing group waits for that change, so that it is sent once.
 func (s *Signer) InvitedAnew() bool {
 	return s.resent() || s.LinkIssuedAt != nil && s.Predecessor().Until.Equal(*s.LinkIssuedAt)
 }
 
-// KeepsSignature reports whether a signature is kept for the signer's next envelope,
-// and one that was kept is offered.
+// KeepsSignature reports whether the service saves the signer's signature and offers a saved one.
 func (s *Signer) KeepsSignature() bool { return s.rules().keepsDrawings && s.NeedsCode() }
 
 // Recipients returns all recipients in the order of creation: signers and copy recipients.
@@ -138,7 +136,7 @@ func (e *Envelope) Recipient(id uuid.UUID) *Signer {
 	return e.Signer(id)
 }
 
-// Place puts a recipient behind the envelope's others of the same sort.
+// Place appends a recipient to the envelope's recipients of the same category.
 func (e *Envelope) Place(s *Signer) {
 	if s.rules().counts {
 		e.Signers = append(e.Signers, s)
@@ -147,12 +145,12 @@ func (e *Envelope) Place(s *Signer) {
 	}
 }
 
-// Principal is the person whose signature s witnesses; nil: s is no witness.
+// Principal returns the signer whose signature s witnesses; nil if s is not a witness.
 func (e *Envelope) Principal(s *Signer) *Signer {
 	return find(e.Signers, func(p *Signer) bool { return s.WitnessFor != "" && p.Role == s.WitnessFor })
 }
 
-// alignWitnesses gives witnesses the routing order of the persons whom they witness.
+// alignWitnesses sets the routing order of witnesses to the order of their principals.
 func (e *Envelope) alignWitnesses() {
 	for _, s := range e.Signers {
 		if p := e.Principal(s); p != nil {
@@ -209,8 +207,8 @@ func Speaks(tag string) bool {
 	return locales.Match(tag) == base
 }
 
-// ResolveWitnesses gives the witnesses of a request the routing order of whom they
-// witness, and notes which cannot be witnessed. path gives the prefix of a signer's problems.
+// ResolveWitnesses sets the routing order of a request's witnesses to the order of their principals, and records the
+// principals who cannot be witnessed. path returns the prefix of a signer's problems.
 func ResolveWitnesses(p Problems, signers []SignerInput, path func(i int) string) {
 	for i, in := range signers {
 		if in.WitnessFor == "" {
@@ -231,9 +229,8 @@ func ResolveWitnesses(p Problems, signers []SignerInput, path func(i int) string
 	}
 }
 
-// witnessProblem is what keeps one recipient from witnessing another, and the member
-// of the request that it is about; "": nothing. order is the witness's own routing
-// order, 0 where none was asked for.
+// witnessProblem returns the reason that one recipient cannot witness another, and the affected member of the request;
+// "" if there is no problem. order is the witness's own routing order, 0 if absent.
 func witnessProblem(witness, principal *Signer, order int) (member, text string) {
 	switch {
 	case !principal.rules().signs || principal.WitnessFor != "":
@@ -261,8 +258,7 @@ func (e *Envelope) checkWitnesses(p Problems) {
 	}
 }
 
-// checkOwnWitness is checkWitnesses for one recipient who is added or changed. The witnessed signer may be added
-// later.
+// checkOwnWitness is checkWitnesses for one added or changed recipient. The witnessed signer can be added later.
 func (e *Envelope) checkOwnWitness(p Problems, in SignerInput) {
 	witness := &Signer{}
 	in.apply(witness)
@@ -281,7 +277,7 @@ func (s *Signer) kindDetail(d Detail) Detail {
 	return d
 }
 
-// witnessedAddress reports whether an address belongs to the signer whom s witnesses, or to a witness of s: they must
+// witnessedAddress reports whether an address belongs to the signer whom s witnesses, or to a witness of s. These must
 // be different people.
 func (e *Envelope) witnessedAddress(s *Signer, email string) bool {
 	return slices.ContainsFunc(e.Signers, func(other *Signer) bool {
@@ -297,7 +293,7 @@ func (e *Envelope) Asked(s *Signer) string {
 	return string(s.ShownKind())
 }
 
-// AskedInPerson is Asked for the recipient's own action where a host receives the request.
+// AskedInPerson is Asked for the recipient's own action if a host receives the request.
 func (e *Envelope) AskedInPerson(s *Signer) string {
 	if s.rules().hosted {
 		return ""
@@ -305,15 +301,15 @@ func (e *Envelope) AskedInPerson(s *Signer) string {
 	return e.Asked(s)
 }
 
-// AllSign reports whether every awaited recipient signs, so that none only approves or reads.
+// AllSign reports whether every awaited recipient signs, rather than only approves or reads.
 func (e *Envelope) AllSign() bool {
 	return !slices.ContainsFunc(e.Signers, func(s *Signer) bool { return !s.rules().signs })
 }
 
-// ReadsAll reports whether the signer has to open every document.
+// ReadsAll reports whether the signer must open every document.
 func (s *Signer) ReadsAll() bool { return s.rules().readsAll }
 
-// Unopened returns the documents that a signer who must open all of them has not opened yet.
+// Unopened returns the documents that a signer must open and has not opened yet.
 func (e *Envelope) Unopened(s *Signer) []uuid.UUID {
 	if !s.ReadsAll() {
 		return nil

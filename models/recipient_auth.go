@@ -1,6 +1,6 @@
 package models
 
-// AuthMethod says how a signer proves who they are, beyond holding the link.
+// AuthMethod is the way in which a signer authenticates, in addition to holding the link.
 type AuthMethod string
 
 // The methods.
@@ -10,10 +10,10 @@ const (
 	AuthNone     AuthMethod = "none"
 )
 
-// authRules are what follows from a method.
+// authRules are the rules of a method.
 type authRules struct {
 	method    AuthMethod
-	needsCode bool // a one-time code has to be verified
+	needsCode bool // the signer must verify a one-time code
 	byPhone   bool // the code goes to the signer's phone, which is required
 }
 
@@ -24,10 +24,10 @@ var authMethods = []authRules{
 	{method: AuthNone},
 }
 
-// AuthMethodNames names the methods in messages: "email_otp, sms_otp or none".
+// AuthMethodNames lists the methods for messages: "email_otp, sms_otp or none".
 var AuthMethodNames = alternatives(mapSlice(authMethods, func(r authRules) AuthMethod { return r.method }))
 
-// rules returns the rules of a method. A code is needed for one that does not exist.
+// rules returns the rules of a method. An unknown method requires a code.
 func (m AuthMethod) rules() authRules {
 	for _, r := range authMethods {
 		if r.method == m {

@@ -16,8 +16,8 @@ import (
 // SignerStatus is the state of a signer.
 type SignerStatus string
 
-// The states of a signer: pending until the routing group opens, sent once a
-// link was issued, viewed once it was opened.
+// The states of a signer: pending until the routing group opens, sent after a link is issued, viewed after the link is
+// opened.
 const (
 	SignerPending  SignerStatus = "pending"
 	SignerSent     SignerStatus = "sent"
@@ -36,11 +36,11 @@ type Signer struct {
 	Phone        *string // E.164
 	Mailbox      int     // position of the first signer with the same address
 	RoutingOrder int     // from 1; signers sharing a value form one routing group
-	Role         string  // what the sender calls the part that they play; "": nothing
+	Role         string  // the sender's name for the signer's part; "": none
 	Kind         RecipientKind
-	Language     string // BCP 47, of what they read; "": the tenant's
-	Silent       bool   // the sender delivers the link: mails go out only where asked for, see InvitedByMail
-	WitnessFor   string // the role of the person whose signature this one witnesses; "": no witness
+	Language     string // BCP 47, of pages and messages; "": the tenant's
+	Silent       bool   // the sender delivers the link; for emails see InvitedByMail
+	WitnessFor   string // role of the signer whose signature this signer witnesses; "": not a witness
 	Status       SignerStatus
 	AuthMethod   AuthMethod
 	HostName     string  // see Host
@@ -51,7 +51,7 @@ type Signer struct {
 	LinkIssuedAt  *time.Time
 	LinkExpiresAt *time.Time
 
-	// The one live code of that link, kept as a keyed hash.
+	// The only valid code of the current link, stored as a keyed hash.
 	OTPHash       []byte      `gorm:"column:otp_hash"`
 	OTPExpiresAt  *time.Time  `gorm:"column:otp_expires_at"`
 	OTPFailures   int         `gorm:"column:otp_failures"`                 // wrong tries at the live code
@@ -68,29 +68,29 @@ type Signer struct {
 	ConsentVersion string
 	SignedAt       *time.Time
 	DeclinedAt     *time.Time
-	IP             string // from where they signed
+	IP             string // address at signing
 	UserAgent      string
 	PageViews      int
 	LastViewed     string  // "<document id>/<page>" of the newest page view
 	Pages          PageLog `gorm:"serializer:json"`
-	// Opened are the documents that a recipient who must open all of them has opened.
+	// Opened lists the opened documents of a recipient who must open all of them.
 	Opened []uuid.UUID `gorm:"serializer:json"`
 
-	// PreviousJSON lists the persons who were the signer before, see Previous; nil: none.
+	// PreviousJSON lists the former signers, see Previous; nil: none.
 	PreviousJSON *string `gorm:"column:previous"`
-	// AllowDelegation lets the signer hand over to somebody else; Delegated: that was done.
+	// AllowDelegation permits the signer to delegate; Delegated reports that this has happened.
 	AllowDelegation bool
 	Delegated       bool
-	// Resends and Copies are when an invitation and the sealed files were asked for again, lately.
+	// Resends and Copies are the times of recent requests for a new invitation and for the sealed files.
 	Resends []time.Time `gorm:"serializer:json"`
 	Copies  []time.Time `gorm:"serializer:json"`
-	// RemindedAt is when the sender last had the signer reminded.
+	// RemindedAt is the time of the sender's last reminder request.
 	RemindedAt *time.Time
 
-	// ValuesHash is valuesSha256 of what the signer signed with; "" before.
+	// ValuesHash is valuesSha256 of the signer's signed values; "" before signing.
 	ValuesHash string
-	// What the link was given of others' values: the newest digest, and whose
-	// values it covers. Once signed, it is what the signature is recorded with.
+	// Values of other signers delivered to the link: the newest digest, and the signers it covers. After signing, the
+	// values recorded with the signature.
 	Shown          string
 	ShownSigners   []uuid.UUID `gorm:"serializer:json"`
 	ShownConfirmed bool        // the request to sign named the digest
@@ -106,19 +106,19 @@ type SignerInput struct {
 	RoutingOrder int
 	AuthMethod   AuthMethod
 	Role         string // unique in its envelope; "": none
-	// AllowDelegation lets the signer hand over to somebody else.
+	// AllowDelegation permits the signer to delegate.
 	AllowDelegation bool
 	Kind            RecipientKind // "": signer
 	Language        string        // BCP 47; "": the tenant's
 	Silent          bool          // the sender delivers the link; the service sends no email
 	Host            *Host         // of an in-person signer
-	WitnessFor      string        // the role of whom is witnessed, whose routing order holds where RoutingOrder is 0
+	WitnessFor      string        // role of the witnessed signer, whose routing order applies if RoutingOrder is 0
 }
 
-// maxRole bounds the name of a role, in characters.
+// maxRole limits the name of a role, in characters.
 const maxRole = 64
 
-// languageTag is a tag of BCP 47 in form: a language, and what narrows it.
+// languageTag matches a well-formed BCP 47 tag: a language and its subtags.
 var languageTag = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,4}$`)
 
 var e164 = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
@@ -155,7 +155,7 @@ func (in SignerInput) apply(s *Signer) {
 	}
 }
 
-// input is what the signer could be made from again.
+// input returns the input that would create the signer again.
 func (s *Signer) input() SignerInput {
 	return SignerInput{
 		Name: s.Name, Email: s.Email, Phone: s.Phone, RoutingOrder: s.RoutingOrder, AuthMethod: s.AuthMethod, Role: s.Role,
@@ -193,8 +193,8 @@ func (e *Envelope) AddSigner(act ActionContext, in SignerInput) (*Signer, error)
 	return s, nil
 }
 
-// mailbox is the position of the first signer with an address, or position if
-// no signer has it yet: people are counted without reading addresses.
+// mailbox returns the position of the first signer with an address, or position if no signer has it yet. It permits
+// counting people without reading addresses.
 func (e *Envelope) mailbox(email string, position int) int {
 	if s := find(e.Recipients(), func(s *Signer) bool { return EmailKey(s.Email) == EmailKey(email) }); s != nil {
 		return s.Mailbox

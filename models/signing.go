@@ -15,26 +15,26 @@ const (
 	OTPTries         = 3 // wrong tries that burn a code
 	OTPRequestLimit  = 5 // codes per OTPRequestWindow and link
 	OTPRequestWindow = 10 * time.Minute
-	// OTPWrongLimit bounds the wrong tries over all codes of a link: beyond it,
-	// guessing on and on is ended until the sender issues a new link.
+	// OTPWrongLimit is the maximum number of wrong codes per link. It ends continued guessing until the sender issues a
+	// new link.
 	OTPWrongLimit = 30
 	maxDwell      = 24 * 60 * 60 * 1000
 )
 
-// Link is what a signer token says: whose link it is, and which.
+// Link is the content of a signer token: the signer and the link's number.
 type Link struct {
 	EnvelopeID, SignerID, ID uuid.UUID
 }
 
 var (
-	// ErrLinkInvalid is the answer to a token that is no link, or none any more.
+	// ErrLinkInvalid is returned for a token that is not a link, or is no longer one.
 	ErrLinkInvalid = Refuse(KindUnauthorized, "signing_link_invalid", "This signing link is not valid.")
 	errLinkExpired = Refuse(KindUnauthorized, "signing_link_expired", "This signing link has expired.")
 	errNeedsCode   = Refuse(KindUnauthorized, "otp_required", "Please verify the one-time code first.")
 )
 
 // authorizeLink returns the signer of a link after checking that the link is current and the envelope accepts
-// signatures. It returns spent for a signer who has signed or declined.
+// signatures. For a signer who has signed or declined, it returns the error spent.
 func (e *Envelope) authorizeLink(l Link, at time.Time, action Action, spent *Error) (*Signer, error) {
 	s := e.Signer(l.SignerID)
 	if s == nil || s.LinkID == nil || *s.LinkID != l.ID {
@@ -74,7 +74,7 @@ func (e *Envelope) Reader(l Link, at time.Time, context bool) (*Signer, error) {
 	return e.authorizeLink(l, at, ActionRead, spent)
 }
 
-// PreviewSigner returns a signer of a draft, whose signing page the sender looks at before sending.
+// PreviewSigner returns a signer of a draft, for the sender's preview of the signing page.
 func (e *Envelope) PreviewSigner(id uuid.UUID) (*Signer, error) {
 	s := e.Signer(id)
 	if s == nil {
@@ -101,7 +101,7 @@ func (e *Envelope) Open(act ActionContext, l Link) (*Signer, error) {
 	return s, nil
 }
 
-// RequestCode makes hash the one live code of the link.
+// RequestCode makes hash the only valid code of the link.
 func (e *Envelope) RequestCode(act ActionContext, l Link, hash []byte) (*Signer, error) {
 	s, err := e.authorizeLink(l, act.At, ActionRequestCode, ErrLinkInvalid)
 	if err != nil {
@@ -128,10 +128,9 @@ func (e *Envelope) RequestCode(act ActionContext, l Link, hash []byte) (*Signer,
 	return s, nil
 }
 
-// VerifyCode compares hash with the live code's. A wrong try is counted, so it
-// is a change that must be saved: it is reported as false, not as an error.
-// The confirmation holds for the session whose token has the hash session; with nil,
-// for a client of the same address and user agent.
+// VerifyCode compares hash with the current code. It counts a wrong code, which is a change to save, and therefore
+// reports it as false rather than as an error. The confirmation holds for the session whose token has the hash session;
+// if session is nil, for a client with the same address and user agent.
 func (e *Envelope) VerifyCode(act ActionContext, l Link, hash, session []byte) (bool, error) {
 	s, err := e.authorizeLink(l, act.At, ActionVerifyCode, ErrLinkInvalid)
 	if err != nil {
