@@ -24,7 +24,7 @@ const (
 	OutboxTimestamp     OutboxKind = "timestamp"       // start the adding of time-stamps that are awaited
 	OutboxBulk          OutboxKind = "bulk"            // start or signal a bulk send: its state was changed
 	OutboxNotify        OutboxKind = "notify"          // notify the sender of an event; the row has the event's id
-	OutboxDigest        OutboxKind = "digest"          // send a console user, whose id is the key, the digest of events up to the row's creation
+	OutboxDigest        OutboxKind = "digest"          // send a console user, the key, the digest of events up to the row's creation
 )
 
 // OutboxRow is a fact that has not yet been delivered to Temporal. Rows with one Key are delivered in order.

@@ -86,7 +86,7 @@ func (e *Envelope) PreviewSigner(id uuid.UUID) (*Signer, error) {
 	return s, nil
 }
 
-// Open records that a signer has opened the link. Opening it again changes nothing.
+// Open records that a signer has opened the link. Repeating it changes nothing.
 func (e *Envelope) Open(act ActionContext, l Link) (*Signer, error) {
 	s, err := e.Reader(l, act.At, true)
 	if err != nil {
@@ -178,9 +178,9 @@ func (e *Envelope) Consent(act ActionContext, l Link, shown Disclosure) (*Signer
 	return s, nil
 }
 
-// ViewPage records that the signer looked at a page for dwellMs milliseconds: the first view of a page as an event, others
-// in the signer's PageLog.
-// delivered is the best picture of the page that was delivered to the signer; nil: none was.
+// ViewPage records that the signer viewed a page for dwellMs milliseconds: the first view of a page as an event, others
+// in the signer's PageLog. delivered is the best picture of the page that was delivered to the signer; nil: no picture
+// was.
 func (e *Envelope) ViewPage(act ActionContext, l Link, document uuid.UUID, page int, dwellMs int64, delivered *Appearance) error {
 	s, err := e.authorizeLink(l, act.At, ActionViewPage, ErrLinkInvalid)
 	if err != nil {
@@ -220,8 +220,8 @@ func (e *Envelope) ViewPage(act ActionContext, l Link, document uuid.UUID, page 
 	return nil
 }
 
-// Sign records a signer's values and signature. When the routing group is
-// complete the next one opens; when no signer is left, sealing begins.
+// Sign records a signer's values and signature. When the routing group is complete the next one opens; when all signers
+// have signed, sealing begins.
 func (e *Envelope) Sign(act ActionContext, l Link, sub Submission) (*Signer, error) {
 	s, err := e.authorizeSign(act, l)
 	if err != nil {

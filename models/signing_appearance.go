@@ -22,7 +22,8 @@ type Appearance struct {
 // TextLevel is the level under which the text of a page is stored.
 const TextLevel = 0
 
-// DeliveredLevel returns the highest level in which a page was delivered to a signer; TextLevel if no picture was.
+// DeliveredLevel returns the highest level in which a page was delivered to a signer; TextLevel if no picture was
+// delivered.
 func (s *Signer) DeliveredLevel(document uuid.UUID, page int) int {
 	highest := TextLevel
 	for level, ranges := range s.Pages.Delivered[document] {
@@ -33,13 +34,13 @@ func (s *Signer) DeliveredLevel(document uuid.UUID, page int) int {
 	return highest
 }
 
-// HasDelivered reports whether it is recorded that a page was delivered to a signer in a level.
+// HasDelivered reports whether the delivery of a page to a signer in a level is recorded.
 func (s *Signer) HasDelivered(document uuid.UUID, page, level int) bool {
 	return hasPage(s.Pages.Delivered[document][level], page)
 }
 
-// RecordDelivery notes that a page was delivered to the holder of a link, for the record: in a level, or its text. What the
-// record has no room for is not noted.
+// RecordDelivery records that a page was delivered to the holder of a link: in a level, or its text. It omits
+// deliveries that exceed the record's capacity.
 func (e *Envelope) RecordDelivery(l Link, now time.Time, document uuid.UUID, page, level int) error {
 	s, err := e.Reader(l, now, false)
 	if err != nil {
@@ -48,7 +49,7 @@ func (e *Envelope) RecordDelivery(l Link, now time.Time, document uuid.UUID, pag
 	if s.HasDelivered(document, page, level) {
 		return nil
 	}
-	levels := maps.Clone(s.Pages.Delivered[document]) // the loaded one is what the row is compared with
+	levels := maps.Clone(s.Pages.Delivered[document]) // the store compares the row with the loaded map
 	if levels == nil {
 		levels = make(map[int][][2]int)
 	}
@@ -104,7 +105,8 @@ func (s *Signer) DeliveredLevels(document uuid.UUID) []int {
 	return slices.Sorted(maps.Keys(s.Pages.Delivered[document]))
 }
 
-// deliveredCount returns an upper bound of the number of pages in Delivered, which is exact if it is above limits.Hashes.
+// deliveredCount returns an upper bound of the number of pages in Delivered. The bound is exact if it exceeds
+// limits.Hashes.
 func (e *Envelope) deliveredCount() int {
 	pages := 0
 	for _, d := range e.Originals() {

@@ -8,31 +8,31 @@ import (
 	"github.com/google/uuid"
 )
 
-// The bounds of attachments.
+// The limits of attachments.
 const (
-	MaxAttachmentSize      = 10 << 20 // bytes of one
+	MaxAttachmentSize      = 10 << 20 // bytes per file
 	MaxAttachmentsPerField = 3
-	MaxSignerAttachments   = 20 << 20 // bytes of all of one signer
-	// MaxEnvelopeAttachments bounds, in bytes, what all signers together attach: a
-	// sealed document holds all of it.
+	MaxSignerAttachments   = 20 << 20 // bytes per signer
+	// MaxEnvelopeAttachments limits, in bytes, the attachments of all signers together, because a sealed document
+	// contains all of them.
 	MaxEnvelopeAttachments = 60 << 20
 	// UnusedAttachmentAge is how long an attachment waits for its signer to sign.
 	UnusedAttachmentAge = 24 * time.Hour
 )
 
-// Attachment is a file that a signer uploaded: a PDF or a re-encoded picture. It counts once its signer has signed
-// with it.
+// Attachment is a file that a signer uploaded: a PDF or a re-encoded picture. It becomes part of the envelope when its
+// signer signs with it.
 type Attachment struct {
 	ID         uuid.UUID `gorm:"primaryKey"`
 	EnvelopeID uuid.UUID
 	FieldID    uuid.UUID
 	SignerID   uuid.UUID
-	Name       string // of the file, as the signer had it
+	Name       string // of the uploaded file
 	MimeType   string
 	SHA256     string `gorm:"column:sha256"` // lower-case hex, of the stored file
 	Size       int64  // bytes
 	BlobKey    string
-	Encrypted  bool // the file was encrypted when it was kept
+	Encrypted  bool // the file is stored encrypted
 	Used       bool // the signer has signed with it
 	Withdrawn  bool // another person took the signer's place before it was used
 	CreatedAt  time.Time
@@ -95,8 +95,8 @@ func FindAttachment(all []*Attachment, id uuid.UUID) *Attachment {
 //nolint:gochecknoglobals // a constant table
 var attachmentExtensions = map[string]string{"application/pdf": ".pdf", "image/jpeg": ".jpg", "image/png": ".png"}
 
-// AttachmentName makes the name of an attachment of what the signer called the
-// file: safe for any file system, and with the ending of its type.
+// AttachmentName returns the name of an attachment for the name that the signer's file had: safe for any file system,
+// and with the extension of its type.
 func AttachmentName(given, mimeType string) string {
 	stem := given
 	for _, ending := range []string{".pdf", ".jpg", ".jpeg", ".png"} {
@@ -111,7 +111,7 @@ func AttachmentName(given, mimeType string) string {
 	return stem + attachmentExtensions[mimeType]
 }
 
-// attachment checks the file that was submitted for a field, and reports whether there is one.
+// attachment checks the file submitted for a field, and reports whether the entry has one.
 func (c *valueCheck) attachment(v *entry) bool {
 	a := v.attachment
 	switch {

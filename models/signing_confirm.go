@@ -21,14 +21,14 @@ func (act *ActionContext) client() []byte {
 	return sum[:]
 }
 
-// confirm records that the client that acts has proved to be the signer. session
-// is the hash of the session that the proof is bound to; nil: none.
+// confirm records that the acting client has proved to be the signer. session is the hash of the session to which the
+// proof is bound; nil: none.
 func (s *Signer) confirm(act ActionContext, session []byte) {
 	s.OTPVerifiedAt, s.SessionHash, s.ConfirmedBy = new(act.At), bytes.Clone(session), act.client()
 }
 
-// Confirmed reports whether the client that acts has proved to be the signer, on
-// the current link. Where no code is needed, the link itself is the proof.
+// Confirmed reports whether the acting client has proved to be the signer, on the current link. If no code is required,
+// the link itself is the proof.
 func (s *Signer) Confirmed(act ActionContext) bool {
 	if !s.NeedsCode() {
 		return true
@@ -53,24 +53,24 @@ func (s *Signer) SessionEnds(at time.Time) time.Time {
 	return end
 }
 
-// ConfirmedReader is Reader for what only a confirmed client may read.
+// ConfirmedReader is Reader for data that only a confirmed client can read.
 func (e *Envelope) ConfirmedReader(act ActionContext, l Link) (*Signer, error) {
 	return e.authorizeConfirmed(l, act, ActionRead, ErrLinkInvalid)
 }
 
-// CodeResendDelay is the pause that pages suggest before a signer requests another code. OTPRequestLimit decides what
-// is rejected.
+// CodeResendDelay is the pause that pages suggest before a signer requests another code. OTPRequestLimit is the limit
+// that the service enforces.
 const CodeResendDelay = 30 * time.Second
 
-// CodeState is what a signer may know of the one-time codes of the link.
+// CodeState is the state of the link's one-time codes, as visible to the signer.
 type CodeState struct {
-	LiveUntil     *time.Time // of the code that was sent and still counts; nil: there is none
-	TriesLeft     *int       // at that code; nil: there is none
-	RequestableAt *time.Time // when asking for another makes sense; nil: now
+	LiveUntil     *time.Time // of the current code; nil: no code is valid
+	TriesLeft     *int       // for the current code; nil: no code is valid
+	RequestableAt *time.Time // earliest useful time of another request; nil: now
 	Locked        bool       // only a new link helps
 }
 
-// CodeState is the state of the codes of the signer's link; nil where none is needed.
+// CodeState returns the state of the codes of the signer's link; nil if the signer needs no code.
 func (s *Signer) CodeState(at time.Time) *CodeState {
 	if !s.NeedsCode() {
 		return nil

@@ -10,19 +10,19 @@ import (
 // locales). A change of any of them is a new edition.
 const disclosureEdition = "2026-11"
 
-// answerMark stands in the version of the text for those who approve or read.
+// answerMark is the prefix of the text's version for recipients who approve or read.
 const answerMark = "answer-"
 
-// Disclosure is what a signer is shown, and agrees to, before signing.
+// Disclosure is the text that a signer reads and accepts before signing.
 type Disclosure struct {
 	Language string // ISO 639-1
-	Version  string // edition, "answer" for those who approve or read, and language: what the record keeps
+	Version  string // as recorded: edition, "answer" for recipients who approve or read, and language
 	Text     string // paragraphs, separated by empty lines
-	answers  bool   // for those who approve or read
+	answers  bool   // for recipients who approve or read
 }
 
-// Disclosure is what the signer is shown in a language, which may be any tag of BCP 47: of
-// signing, or of approving and reading. What there is no text in is shown in English.
+// Disclosure returns the disclosure in a language: of signing, or of approving and reading. tag is any BCP 47 tag; a
+// language without a translation results in English.
 func (s *Signer) Disclosure(tag string) Disclosure {
 	d, _ := disclosure(locales.Match(tag), !s.rules().signs)
 	return d

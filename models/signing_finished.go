@@ -17,7 +17,7 @@ type FinishedPages struct {
 	Pages  []FinishedPage `json:"pages"`
 }
 
-// FinishedPage is a page in a level as it looks with values.
+// FinishedPage is a page in a level, rendered with values.
 type FinishedPage struct {
 	Document   uuid.UUID `json:"document"`
 	Page       int       `json:"page"`
@@ -37,7 +37,7 @@ func (p FinishedPage) compare(o FinishedPage) int {
 }
 
 // Preview returns the values with which a submission would sign, and the values of the signer's fields that Sign would
-// derive. It makes the same checks as Sign and changes nothing.
+// derive. It performs the same checks as Sign and changes nothing.
 func (e *Envelope) Preview(act ActionContext, l Link, sub Submission) (values []FieldValue, shown string, err error) {
 	s, err := e.authorizeSign(act, l)
 	if err != nil {
@@ -56,8 +56,8 @@ func (e *Envelope) Preview(act ActionContext, l Link, sub Submission) (values []
 	return values, now.Digest, err
 }
 
-// RecordFinished notes that a page was delivered to the holder of a link as it looks with values. What the record has no
-// room for is not noted. Pages with other values than the last ones are forgotten.
+// RecordFinished records that a page, rendered with values, was delivered to the holder of a link. It omits pages that
+// exceed the record's capacity, and discards pages with values other than the last ones.
 func (e *Envelope) RecordFinished(act ActionContext, l Link, values []FieldValue, shown string, p FinishedPage) error {
 	s, err := e.authorizeSign(act, l)
 	if err != nil {
@@ -71,7 +71,7 @@ func (e *Envelope) RecordFinished(act ActionContext, l Link, values []FieldValue
 	if known || len(next.Pages) >= limits.Finished/len(e.Signers) {
 		return nil
 	}
-	next.Pages = slices.Insert(slices.Clone(next.Pages), at, p) // the loaded ones are what the row is compared with
+	next.Pages = slices.Insert(slices.Clone(next.Pages), at, p) // the store compares the row with the loaded pages
 	s.Pages.Finished = &next
 	return nil
 }

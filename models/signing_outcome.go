@@ -5,7 +5,7 @@ import "time"
 // Outcome is the state of a signer's link after its use.
 type Outcome string
 
-// The outcomes. Closed: no one can sign any more, and this signer did not.
+// The outcomes. Closed: the envelope no longer accepts signatures, and this signer did not sign.
 const (
 	OutcomeOpen     Outcome = "open"
 	OutcomeSigned   Outcome = "signed"
@@ -13,7 +13,7 @@ const (
 	OutcomeClosed   Outcome = "closed"
 )
 
-// LinkOutcome is what the holder of a link may know of its end.
+// LinkOutcome is the outcome of a link, as visible to its holder.
 type LinkOutcome struct {
 	Outcome         Outcome
 	At              *time.Time // nil while it is open
@@ -54,9 +54,8 @@ func (e *Envelope) OutcomeOf(l Link, at time.Time) (LinkOutcome, error) {
 	return end, nil
 }
 
-// IsSameClient reports whether the client that acts is the one that signed or
-// declined, or proved to be the signer: what the receipt shows is for it. A
-// signer who needs no code is known by address and user agent for a while.
+// IsSameClient reports whether the acting client is the one that signed, declined, or proved to be the signer. Only
+// that client sees the receipt. A signer without a code is recognized by address and user agent for a limited time.
 func (s *Signer) IsSameClient(act ActionContext) bool {
 	if s.NeedsCode() {
 		return s.Confirmed(act)

@@ -8,10 +8,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// PageLog is what a signer looked at. The first view of a page is an event of the audit trail; further ones are counted here,
-// and are one event when the signer signs or declines. It is bounded by the pages whose first view is recorded.
+// PageLog is the record of a signer's page views. The first view of a page is an event of the audit trail. Further
+// views are counted here, and become one event when the signer signs or declines. Its size is limited by the number of
+// pages with a recorded first view.
 type PageLog struct {
-	// Seen are the pages whose first view is recorded, by document: ranges in order, both ends included.
+	// Seen lists the pages with a recorded first view, by document: sorted ranges, both ends included.
 	Seen    map[uuid.UUID][][2]int `json:"seen,omitempty"`
 	Repeats int                    `json:"repeats,omitempty"` // views that are no events
 	DwellMs int64                  `json:"dwellMs,omitempty"` // of these
@@ -19,13 +20,14 @@ type PageLog struct {
 	Codes   int                    `json:"codes,omitempty"`   // requested with the present link
 	// Delivered are the pages that the service has delivered, by document and by level; of level 0, their texts.
 	Delivered map[uuid.UUID]map[int][][2]int `json:"delivered,omitempty"`
-	// Finished are the pages that were delivered with all values, nil: none were, or the signer has other values since.
+	// Finished lists the pages that were delivered with all values; nil: none, or the signer's values have changed
+	// since.
 	Finished *FinishedPages `json:"finished,omitempty"`
 }
 
 // note returns the log with one more first view.
 func (l PageLog) note(document uuid.UUID, page int) PageLog {
-	l.Seen = maps.Clone(l.Seen) // the loaded one is what the row is compared with
+	l.Seen = maps.Clone(l.Seen) // the store compares the row with the loaded map
 	if l.Seen == nil {
 		l.Seen = make(map[uuid.UUID][][2]int)
 	}
@@ -67,8 +69,8 @@ func (l PageLog) count() int {
 	return n
 }
 
-// logsPage reports whether a view is recorded as the first one of its page: it is, unless the signer's share of such events is
-// used up, or the audit trail has no room.
+// logsPage reports whether a view is recorded as the first one of its page. It is not if the signer's share of such
+// events is used up, or the audit trail is full.
 func (e *Envelope) logsPage(s *Signer, document uuid.UUID, page int) bool {
 	return !s.Pages.has(document, page) && s.Pages.count() < max(minPageLog, maxPageLog/len(e.Signers)) && e.roomFor(1)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Shown is what a signer sees of those who signed before.
+// Shown is the part of earlier signers' values that a signer has seen.
 type Shown struct {
 	// Digest is SHA-256, in lower-case hex, over the RFC 8785 form of
 	//
@@ -16,7 +16,7 @@ type Shown struct {
 	//
 	// with every signer who has signed, ordered by signerId, and valuesSha256 as in the signer.signed event.
 	Digest string
-	// Signers are those whose values it covers, ordered by id.
+	// Signers are the signers whose values the digest covers, ordered by id.
 	Signers []uuid.UUID
 }
 
@@ -26,7 +26,7 @@ type signedValues struct {
 	Values string    `json:"valuesSha256"`
 }
 
-// Shown returns the digest over the values of every signer who has signed so far.
+// Shown returns the digest over the values of all signers who have signed.
 func (e *Envelope) Shown() (Shown, error) {
 	entries := []signedValues{}
 	for _, s := range e.Signers {
@@ -50,8 +50,8 @@ func newShown(envelope uuid.UUID, entries []signedValues) (Shown, error) {
 	return out, nil
 }
 
-// RecordShown notes, for the record, that the link's holder is given the values of all
-// who have signed so far. A client that is not confirmed is given nothing.
+// RecordShown records that the link's holder receives the values of all signers who have signed. An unconfirmed client
+// receives none.
 func (e *Envelope) RecordShown(act ActionContext, l Link) (*Signer, error) {
 	s, err := e.ConfirmedReader(act, l)
 	if err != nil {
@@ -65,13 +65,13 @@ func (e *Envelope) RecordShown(act ActionContext, l Link) (*Signer, error) {
 	return s, nil
 }
 
-// ErrValuesChanged is the answer to a signature for values that are not all by
-// now: another signer has signed since they were shown.
+// ErrValuesChanged is returned for a signature over an incomplete set of values: another signer has signed since they
+// were shown.
 var ErrValuesChanged = Refuse(KindConflict, "values_changed",
 	"Somebody else has signed since the document was shown; look at what they entered and sign again.")
 
-// recordShown notes what s was shown when signing: what the request names, which
-// must be all that there is, or what the link was given last.
+// recordShown records the values shown to s at signing: the digest in the request, which must cover all current values,
+// or else the digest last delivered to the link.
 func (e *Envelope) recordShown(s *Signer, named *string) error {
 	if named == nil {
 		return nil
@@ -87,9 +87,8 @@ func (e *Envelope) recordShown(s *Signer, named *string) error {
 	return nil
 }
 
-// shownDetail adds to a signer.signed event what the signer was shown: the
-// digest, or null if nothing is known; whose values it covers; and whether the
-// request itself named it.
+// shownDetail adds to a signer.signed event the digest shown to the signer, or null if it is unknown; the signers whose
+// values it covers; and whether the request named it.
 func (s *Signer) shownDetail(d Detail) Detail {
 	d["shown"] = nil
 	if s.Shown != "" {
@@ -103,9 +102,9 @@ func (s Shown) names() string {
 	return strings.Join(mapSlice(s.Signers, uuid.UUID.String), ",")
 }
 
-// CheckShown compares what each signature of a chain is recorded to have been shown with the signatures before it. The
-// digest must cover the values of the named signers, all of whom signed before; if the signer named the digest, it
-// must cover everyone who had signed.
+// CheckShown compares the digest recorded with each signature of a chain with the signatures before it. The digest must
+// cover the values of the named signers, all of whom signed before. If the signer named the digest, it must cover every
+// earlier signer.
 func CheckShown(events []Event) error {
 	var before []signedValues
 	for i := range events {

@@ -8,32 +8,31 @@ import (
 	"github.com/google/uuid"
 )
 
-// Submission is what a signer sends when signing. Images are PNG, already
-// checked and re-encoded.
+// Submission is the input of a signer's signature. Images are PNG, already checked and re-encoded.
 type Submission struct {
 	Fields    []FieldSubmission
 	FontLabel *string
 	Shown     *string // the digest of the other signers' values that were shown; nil: not named
-	TimeZone  *string // of the signer, such as Europe/Berlin; nil: UTC
+	TimeZone  *string // such as Europe/Berlin; nil: UTC
 	// Earlier maps the names that EarlierNames returns to values.
 	Earlier map[string]string
 	// Fit returns how many characters of a text fit legibly into a field, and whether all do; nil: any text fits.
 	Fit func(f *Field, text string) (length int, fits bool)
 }
 
-// FieldSubmission is the value of one field. Nil means that nothing was given.
+// FieldSubmission is the value of one field. Nil members are absent from the request.
 type FieldSubmission struct {
 	FieldID uuid.UUID
 	Image   []byte
-	// ImageSize is what the picture takes in a sealed document, in bytes of its compressed samples.
+	// ImageSize is the picture's size in a sealed document, in bytes of compressed samples.
 	ImageSize int
 	Text      *string
-	// AttachmentID names a file that was uploaded before; Attachment is that file, nil if there is none of that id.
+	// AttachmentID identifies an uploaded file; Attachment is that file, or nil if it does not exist.
 	AttachmentID *uuid.UUID
 	Attachment   *Attachment
 }
 
-// FindAttachments finds the files that the values name among those that were uploaded.
+// FindAttachments sets the Attachment of each value from the uploaded files.
 func (sub *Submission) FindAttachments(uploaded []*Attachment) {
 	for i := range sub.Fields {
 		if id := sub.Fields[i].AttachmentID; id != nil {
@@ -42,7 +41,7 @@ func (sub *Submission) FindAttachments(uploaded []*Attachment) {
 	}
 }
 
-// pictureSizes returns what the pictures take, by their hash.
+// pictureSizes returns the sizes of the pictures in a sealed document, by hash.
 func (sub *Submission) pictureSizes() map[string]int {
 	sizes := make(map[string]int)
 	for _, f := range sub.Fields {
@@ -53,24 +52,23 @@ func (sub *Submission) pictureSizes() map[string]int {
 	return sizes
 }
 
-// FieldValue is a value that was signed for. It is written once, with the
-// signature, and never changed.
+// FieldValue is a signed value. It is written once, with the signature, and never changed.
 type FieldValue struct {
 	FieldID    uuid.UUID `gorm:"primaryKey"`
 	EnvelopeID uuid.UUID
 	SignerID   uuid.UUID
 	Text       string
-	Image      []byte // PNG; nil for all that is no picture
-	// ImageSHA256 is the hash of Image, which names it where the picture itself is not loaded, or of an
-	// attachment's file, whose name is Text; "" for all else.
+	Image      []byte // PNG; nil if the value is not a picture
+	// ImageSHA256 is the hash of Image, which identifies the picture even if it is not loaded, or the hash of an
+	// attachment's file, whose name is Text; "" for all other values.
 	ImageSHA256 string `gorm:"column:image_sha256"`
 	CreatedAt   time.Time
 }
 
-// SavedSignature is the signature a person last adopted, offered to them again.
+// SavedSignature is a person's last adopted signature, offered for reuse.
 //
-// It belongs to one tenant and one authentication method: who proves
-// it in another way is not offered it.
+// It belongs to one tenant and one authentication method. It is not offered to a signer who authenticates by another
+// method.
 type SavedSignature struct {
 	AppID      uuid.UUID `gorm:"primaryKey"`
 	EmailKey   string    `gorm:"primaryKey"` // keyed hash of TenantID, AuthMethod and Email

@@ -35,7 +35,7 @@ type TemplateVersion struct {
 	CreatedAt  time.Time
 }
 
-// TemplateContent is what a version of a template holds beside its files.
+// TemplateContent is the content of a template's version, except its files.
 type TemplateContent struct {
 	Subject       *string           `json:"subject,omitempty"` // this and the message may have {{variables}}
 	Message       *string           `json:"message,omitempty"`
@@ -52,7 +52,7 @@ type TemplateRole struct {
 	Role         string     `json:"role"`
 	RoutingOrder int        `json:"routingOrder"`
 	AuthMethod   AuthMethod `json:"authMethod"`
-	// AllowDelegation lets the signer hand over to somebody else.
+	// AllowDelegation permits the signer to delegate.
 	AllowDelegation bool          `json:"allowDelegation,omitempty"`
 	Kind            RecipientKind `json:"kind,omitempty"`       // "": signer
 	Language        string        `json:"language,omitempty"`   // BCP 47; "": the tenant's
@@ -63,7 +63,7 @@ type TemplateRole struct {
 // TemplateField describes a field of an envelope.
 type TemplateField struct {
 	Role string `json:"role"`
-	// Field has the DocumentID of a TemplateDocument, or uuid.Nil while there is none.
+	// Field has the DocumentID of a TemplateDocument, or uuid.Nil if the template has no document yet.
 	Field
 }
 
@@ -76,11 +76,11 @@ type TemplateDocument struct {
 	// version that has it: fields name it.
 	Document
 
-	Warnings []string // codes of what programs may show differently
-	Released bool     // the template is archived, and keeps the files no more
+	Warnings []string // codes of content that other programs may display differently
+	Released bool     // the template is archived and no longer holds the files
 }
 
-// SameContent reports whether two fields ask for the same at the same place, wherever each came from.
+// SameContent reports whether two fields have the same properties and position, regardless of their origin.
 func (f TemplateField) SameContent(other TemplateField) bool {
 	f.Source, f.Origin, f.Attributes.Named = other.Source, other.Origin, other.Attributes.Named
 	return reflect.DeepEqual(f, other)
@@ -93,12 +93,11 @@ type LoadedTemplate struct {
 	Of        TemplateVersion // which version the rest is of
 	Content   TemplateContent
 	Documents []*TemplateDocument
-	// Versions are the newest versions, newest first, without their content; nil if they
-	// were not asked for.
+	// Versions are the newest versions, newest first, without their content; nil if not requested.
 	Versions []*TemplateVersion
 }
 
-// Bounds of a template.
+// Limits of a template.
 const (
 	MaxTemplateName = 200 // characters
 	// maxTemplateText limits a text with variables, in characters. The resulting text has separate limits.
@@ -114,7 +113,7 @@ func (t *Template) Check(p Problems) {
 	checkLabels(p, t.Labels)
 }
 
-// ErrTemplateArchived refuses a change of a template that is archived.
+// ErrTemplateArchived is returned for a change to an archived template.
 var ErrTemplateArchived = Refuse(KindConflict, "template_archived", "The template is archived and can no longer be changed.")
 
 // Check records the problems of a template's texts and roles. Witness roles get the routing order of the witnessed
@@ -171,7 +170,7 @@ func (r TemplateRole) placeholder(i int) SignerInput {
 // signer returns the input for a signer of the role: the request's members, completed by the role.
 func (r TemplateRole) signer(in SignerInput) SignerInput {
 	in.Role, in.Kind, in.WitnessFor = r.Role, cmp.Or(r.Kind, RecipientSigner), r.WitnessFor
-	if r.WitnessFor == "" { // else that of the witnessed signer
+	if r.WitnessFor == "" { // otherwise the order of the witnessed signer
 		in.RoutingOrder = cmp.Or(in.RoutingOrder, r.RoutingOrder)
 	}
 	in.AuthMethod = cmp.Or(in.AuthMethod, r.AuthMethod)
@@ -181,8 +180,8 @@ func (r TemplateRole) signer(in SignerInput) SignerInput {
 	return in
 }
 
-// Draft returns an envelope without recipients' addresses, with a signer for each role and the template's documents:
-// files and fields are checked like those of an envelope.
+// Draft returns an envelope without recipients' addresses, with a signer for each role and the template's documents. It
+// serves to check files and fields like those of an envelope.
 func (c *TemplateContent) Draft(act ActionContext, t *Template, documents []*TemplateDocument) (*Envelope, error) {
 	e, err := NewEnvelope(act, Envelope{AppID: t.AppID, TenantID: "-", CreatedBy: "-", FieldOrigin: c.FieldOrigin})
 	if err != nil {
@@ -229,8 +228,8 @@ func (c *TemplateContent) KeptFields(documents []*TemplateDocument) []FieldInput
 	return out
 }
 
-// FromEnvelope takes over what an envelope says, without the persons. A signer without a role
-// gets one by number.
+// FromEnvelope copies the settings, roles and fields of an envelope, without its recipients' names and addresses. A
+// signer without a role gets a numbered one.
 func (c *TemplateContent) FromEnvelope(e *Envelope) {
 	c.Subject, c.Message, c.ReminderHours, c.FieldOrigin = e.Subject, e.Message, e.ReminderHours, e.FieldOrigin
 	c.ExpiresInDays = new(Deref(e.ExpiresInDays, 0))
@@ -259,7 +258,7 @@ func (c *TemplateContent) FromEnvelope(e *Envelope) {
 	}
 }
 
-// FieldsOf takes over the fields of an envelope.
+// FieldsOf copies the fields of an envelope.
 func (c *TemplateContent) FieldsOf(e *Envelope) {
 	c.Fields = make([]TemplateField, 0, len(e.Fields))
 	for _, f := range e.Fields {
@@ -277,8 +276,7 @@ func TemplateDocuments(e *Envelope) []*TemplateDocument {
 	return mapSlice(e.Originals(), func(d *Document) *TemplateDocument { return &TemplateDocument{Document: *d} })
 }
 
-// ShareFiles makes documents name the files that the template has already, where these
-// are the same.
+// ShareFiles replaces the files of documents by identical files that the template already has.
 func (t *LoadedTemplate) ShareFiles(documents []*TemplateDocument) {
 	for _, d := range documents {
 		for _, was := range t.Documents {
@@ -290,7 +288,7 @@ func (t *LoadedTemplate) ShareFiles(documents []*TemplateDocument) {
 	}
 }
 
-// NewVersion gives the template another version; the one before stays.
+// NewVersion adds a version to the template. The previous version stays.
 func (t *LoadedTemplate) NewVersion(act ActionContext, by string, c TemplateContent, documents []*TemplateDocument) {
 	t.Version++
 	t.Of = TemplateVersion{ID: act.NewID(), TemplateID: t.ID, Number: t.Version, CreatedBy: by, CreatedAt: act.At}
@@ -305,7 +303,7 @@ func (t *LoadedTemplate) NewVersion(act ActionContext, by string, c TemplateCont
 	}
 }
 
-// NewTemplate is a template without a version yet; by is who makes it.
+// NewTemplate returns a template without a version. by is its creator.
 func NewTemplate(act ActionContext, t Template) *LoadedTemplate {
 	t.ID, t.Version, t.CreatedAt, t.UpdatedAt, t.ArchivedAt = act.NewID(), 0, act.At, act.At, nil
 	return &LoadedTemplate{Template: t}

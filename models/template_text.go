@@ -9,19 +9,18 @@ import (
 	"countersign/internal/plaintext"
 )
 
-// A variable stands in a text of a template as {{name}}, with or without spaces inside
-// the braces.
+// A variable is written {{name}} in a text of a template, with or without spaces inside the braces.
 var variable = regexp.MustCompile(`\{\{ *([A-Za-z0-9_.-]{1,64}) *\}\}`)
 
-// maxVariable bounds the value of a variable, in characters.
+// maxVariable limits the value of a variable, in characters.
 const maxVariable = 2000
 
-// variablesIn are the names of the variables of a text, as they stand.
+// variablesIn returns the names of the variables of a text, in order and with repeats.
 func variablesIn(text *string) []string {
 	return mapSlice(variable.FindAllStringSubmatch(Deref(text, ""), -1), func(found []string) string { return found[1] })
 }
 
-// Variables are the names that the texts of a template use, each once.
+// Variables returns the distinct names of the variables in the texts of a template.
 func (c *TemplateContent) Variables() []string {
 	names := []string{}
 	for _, name := range append(variablesIn(c.Subject), variablesIn(c.Message)...) {
@@ -47,14 +46,14 @@ func checkTemplateText(p Problems, path string, text *string, check func(Problem
 
 func hasBraces(text string) bool { return strings.Contains(text, "{{") || strings.Contains(text, "}}") }
 
-// substitution puts the values of variables into texts, and notes which have none.
+// substitution replaces variables in texts by their values, and collects the variables without a value.
 type substitution struct {
 	p      Problems
 	values map[string]string
 }
 
-// text is a text of the template with the values in the places of its variables. What
-// stands in a value is not looked at again.
+// text returns a text of the template with its variables replaced by their values. Braces within a value are not
+// replaced.
 func (s substitution) text(of string, text *string) *string {
 	if text == nil {
 		return nil

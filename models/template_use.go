@@ -12,19 +12,19 @@ import (
 // TemplateUse is the input for an envelope in addition to its template.
 type TemplateUse struct {
 	Envelope Envelope // nil members come from the template
-	// Expiry is ExpiresInDays where it is given: nil is no deadline then.
+	// Expiry replaces ExpiresInDays if it is Given; nil then means no deadline.
 	Expiry Change[*int]
-	// DefaultExpiryDays is the tenant's, for a template that says nothing.
+	// DefaultExpiryDays is the tenant's setting, for a template without its own.
 	DefaultExpiryDays *int
-	// Signers are the persons, one for each role. What is zero of RoutingOrder, AuthMethod, Kind,
-	// Language and WitnessFor, the role says; Kind and WitnessFor can be nothing else.
+	// Signers are the persons, one for each role. The role determines RoutingOrder, AuthMethod, Kind, Language and
+	// WitnessFor if these are zero; Kind and WitnessFor cannot differ from the role.
 	Signers   []SignerInput
 	Values    map[string]string // by the names of fields, or of groups of radio fields
 	Variables map[string]string
 }
 
-// NewEnvelope makes a draft of the loaded version. maxDocuments is what the app's plan
-// allows. What is wrong with the use is refused with all of it.
+// NewEnvelope creates a draft from the loaded version. maxDocuments is the limit of the app's plan. The error lists all
+// problems of the input.
 func (t *LoadedTemplate) NewEnvelope(act ActionContext, in TemplateUse, maxDocuments int) (*Envelope, error) {
 	p := Problems{}
 	if t.TenantID != "" && t.TenantID != in.Envelope.TenantID {
@@ -99,7 +99,7 @@ func (t *LoadedTemplate) input(p Problems, in TemplateUse) Envelope {
 
 // signers are the persons in the order of the roles.
 func (t *LoadedTemplate) signers(p Problems, given []SignerInput) []SignerInput {
-	at := make(map[string]int, len(given)) // where the person of a role stands
+	at := make(map[string]int, len(given)) // index of the person of each role
 	path := func(i int) string { return fmt.Sprintf("signers[%d].", i) }
 	for i, s := range given {
 		role := t.Content.role(s.Role)
@@ -132,7 +132,7 @@ func (t *LoadedTemplate) signers(p Problems, given []SignerInput) []SignerInput 
 	return out
 }
 
-// checkSame notes what a request says of a signer that the role says otherwise.
+// checkSame records the members of a request's signer that contradict the role.
 func (r TemplateRole) checkSame(p Problems, path string, in SignerInput) {
 	if kind := cmp.Or(r.Kind, RecipientSigner); in.Kind != "" && in.Kind != kind {
 		p.addFirst(path+"kind", fmt.Sprintf("is %s for the role %s of the template", kind, r.Role))
@@ -146,7 +146,7 @@ func (t *LoadedTemplate) roleNames() string {
 	return strings.Join(mapSlice(t.Content.Roles, func(r TemplateRole) string { return r.Role }), ", ")
 }
 
-// fields returns the template's fields with the given values.
+// fields returns the template's fields with the prefilled values of the request.
 func (t *LoadedTemplate) fields(p Problems, values map[string]string) []FieldInput {
 	out := make([]FieldInput, 0, len(t.Content.Fields))
 	used := make(map[string]bool, len(values))
@@ -186,8 +186,7 @@ func (f TemplateField) input() FieldInput {
 	return in
 }
 
-// given is the prefilled value of a field for a value that was given under its name, "" if it
-// cannot be.
+// given returns the prefilled value of a field for a value of the request; "" if the value is invalid.
 func (f TemplateField) given(p Problems, path, value string, all []TemplateField) string {
 	switch {
 	case f.Type.File() || f.Type == FieldSignedDate:

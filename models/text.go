@@ -7,9 +7,8 @@ import (
 	"countersign/internal/plaintext"
 )
 
-// CheckText notes at path if s is shorter than min or longer than max
-// characters, is not UTF-8, or holds control or invisible characters (which can
-// make a text read as something it is not).
+// CheckText records a problem at path if s is shorter than minLen or longer than maxLen characters, is not UTF-8, or
+// contains control or invisible characters, which can disguise a text.
 func CheckText(p Problems, path, s string, minLen, maxLen int) {
 	checkText(p, path, s, minLen, maxLen, plaintext.Hidden)
 }

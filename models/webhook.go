@@ -10,11 +10,10 @@ import (
 // MaxWebhooks is how many endpoints an app may register.
 const MaxWebhooks = 100
 
-// DisableAfter is how long an endpoint may fail without one success before it
-// is switched off.
+// DisableAfter is the time without a successful delivery after which a failing endpoint is disabled.
 const DisableAfter = 5 * 24 * time.Hour
 
-// RoomForWebhook refuses one more endpoint for an app that has n.
+// RoomForWebhook returns an error if an app with n endpoints cannot have another one.
 func RoomForWebhook(n int64) error {
 	if n >= MaxWebhooks {
 		return Refuse(KindConflict, "too_many_webhooks", "An app can register at most %d endpoints. Delete one first.", MaxWebhooks)
@@ -33,8 +32,8 @@ type Webhook struct {
 	Active    bool
 	CreatedAt time.Time
 
-	PreviousSecret []byte     // vault; signs beside Secret until PreviousUntil
-	PreviousUntil  *time.Time // nil: there is none
+	PreviousSecret []byte     // vault; signs together with Secret until PreviousUntil
+	PreviousUntil  *time.Time // nil: no previous secret
 	FailingSince   *time.Time // the first failure of an unbroken run; nil: the last attempt went well
 	LastError      string     // why the last attempt failed, in safe words
 	DisabledAt     *time.Time // when the service switched it off
@@ -46,8 +45,8 @@ type Webhook struct {
 
 // Reasons why the service switches an endpoint off.
 const (
-	DisabledGone    = "gone"    // it answered 410
-	DisabledFailing = "failing" // nothing reached it for days
+	DisabledGone    = "gone"    // the endpoint returned 410
+	DisabledFailing = "failing" // no delivery succeeded for days
 )
 
 // SubscribesTo reports whether the endpoint subscribes to the event, of a tenant that its app may act for.
@@ -55,7 +54,7 @@ func (w *Webhook) SubscribesTo(n EventName, tenant string) bool {
 	return w.Active && slices.Contains(w.Events, n) && allowsTenant(w.Tenants, tenant)
 }
 
-// WebhookInclude is what an endpoint can ask for beyond the ordinary body.
+// WebhookInclude is optional data in the body of an endpoint's deliveries.
 type WebhookInclude string
 
 // IncludeValues requests data.values in the events that have values.
@@ -69,7 +68,7 @@ func (w *Webhook) GetsValues(n EventName) bool {
 	return (n == EventSignerSigned || n == EventEnvelopeCompleted) && slices.Contains(w.Include, IncludeValues)
 }
 
-// WebhookEvent is an event as it is delivered to the app's endpoints and listed in its feed.
+// WebhookEvent is an event as delivered to the app's endpoints and listed in its feed.
 type WebhookEvent struct {
 	ID         uuid.UUID `gorm:"primaryKey"` // of the audit event; consumers deduplicate by it
 	AppID      uuid.UUID
@@ -77,7 +76,7 @@ type WebhookEvent struct {
 	TenantID   string
 	Name       EventName
 	Body       []byte
-	ValuesBody []byte // Body with data.values; nil where no endpoint asked for it
+	ValuesBody []byte // Body with data.values; nil if no endpoint includes them
 	CreatedAt  time.Time
 }
 
@@ -89,7 +88,7 @@ func (ev *WebhookEvent) BodyFor(w *Webhook) []byte {
 	return ev.Body
 }
 
-// CanDeliver refuses to send to an endpoint that is switched off.
+// CanDeliver returns an error if the endpoint is disabled.
 func (w *Webhook) CanDeliver() error {
 	if !w.Active {
 		return Refuse(KindConflict, "webhook_inactive", "The endpoint is inactive. Resume it first.")
@@ -97,8 +96,7 @@ func (w *Webhook) CanDeliver() error {
 	return nil
 }
 
-// SetActive pauses or resumes the endpoint. Resuming forgives one that the
-// service switched off.
+// SetActive pauses or resumes the endpoint. Resuming also enables an endpoint that the service disabled.
 func (w *Webhook) SetActive(active bool) {
 	w.Active = active
 	if active {
@@ -118,7 +116,7 @@ type WebhookChange struct {
 	Include []WebhookInclude
 }
 
-// Change changes the endpoint. A new address resets the recorded failures, which belong to the old one.
+// Change changes the endpoint. A new address resets the recorded failures, which belong to the previous one.
 func (w *Webhook) Change(c WebhookChange) {
 	if c.URL != nil && *c.URL != w.URL {
 		w.URL = *c.URL
@@ -132,8 +130,7 @@ func (w *Webhook) Change(c WebhookChange) {
 	}
 }
 
-// RotateSecret replaces the secret (nil: the client secret signs); the previous
-// one signs beside it until then.
+// RotateSecret replaces the secret; nil means the client secret. The previous secret also signs until then.
 func (w *Webhook) RotateSecret(secret, previous []byte, until time.Time) {
 	w.Secret, w.PreviousSecret, w.PreviousUntil = secret, previous, &until
 }

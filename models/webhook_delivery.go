@@ -17,7 +17,7 @@ const (
 	DeliveryFailed    DeliveryStatus = "failed"
 )
 
-// Delivery is one event on its way to one endpoint.
+// Delivery is the delivery of one event to one endpoint.
 type Delivery struct {
 	ID          uuid.UUID `gorm:"primaryKey"`
 	AppID       uuid.UUID
@@ -45,21 +45,21 @@ func (d *Delivery) SettledBefore(at time.Time) bool {
 	return Deref(firstNonNil(d.DeliveredAt, d.FailedAt), d.CreatedAt).Before(at)
 }
 
-// DeliveryAttempt is one try at a delivery.
+// DeliveryAttempt is one attempt of a delivery.
 type DeliveryAttempt struct {
 	ID         uuid.UUID `gorm:"primaryKey"`
 	DeliveryID uuid.UUID
 	Number     int // from 1, over all runs of the delivery
 	At         time.Time
-	Status     int    // HTTP status; 0 if there was no answer
+	Status     int    // HTTP status; 0 without a response
 	LatencyMS  int64  `gorm:"column:latency_ms"`
-	Error      string // why there was no answer, in safe words
-	Body       []byte // the first 4 KiB of the answer
-	// NextAt is when the next attempt is due; nil if none follows.
+	Error      string // reason for the missing response, without sensitive text
+	Body       []byte // the first 4 KiB of the response
+	// NextAt is the due time of the next attempt; nil if none follows.
 	NextAt *time.Time
 }
 
-// Failure says in safe words why an attempt failed.
+// Failure returns the reason that an attempt failed, without sensitive text.
 func (a *DeliveryAttempt) Failure() string {
 	if a.Error != "" {
 		return a.Error
@@ -67,16 +67,16 @@ func (a *DeliveryAttempt) Failure() string {
 	return fmt.Sprintf("HTTP status %d", a.Status)
 }
 
-// DeliveryOutcome is what an attempt at a delivery means.
+// DeliveryOutcome is the outcome of an attempt of a delivery.
 type DeliveryOutcome struct {
 	WebhookID uuid.UUID
 	Run       int // the run of the delivery that the attempt belongs to
 	Delivered bool
 	Last      bool // there will be no other
-	Gone      bool // the endpoint wants no more deliveries
+	Gone      bool // the endpoint no longer exists
 }
 
-// MaxRuns bounds how often one delivery can be sent again.
+// MaxRuns limits the number of times that one delivery can be sent again.
 const MaxRuns = 100
 
 // Record numbers an attempt and settles the delivery: delivered on success, failed if it was the last attempt of its
@@ -96,8 +96,8 @@ func (d *Delivery) Record(a *DeliveryAttempt, o DeliveryOutcome) {
 	}
 }
 
-// Resend delivers again to the endpoint w; nil means that the endpoint was deleted. A pending delivery is attempted now: the
-// run that waits for its next attempt ends without one.
+// Resend sends the delivery to the endpoint w again; a nil w means that the endpoint was deleted. A pending delivery is
+// attempted at once: the run waiting for the next attempt ends without it.
 func (d *Delivery) Resend(w *Webhook) error {
 	if w == nil {
 		return Refuse(KindConflict, "webhook_deleted", "The endpoint was deleted.")

@@ -9,8 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// WebhookPayload is the body of a webhook request: one body that serves the nested and the
-// flat reading of the interface.
+// WebhookPayload is the body of a webhook request. One body serves both the nested and the flat form of the interface.
 type WebhookPayload struct {
 	Event       EventName   `json:"event"`
 	ID          uuid.UUID   `json:"id"` // of the event; consumers deduplicate by it
@@ -37,11 +36,11 @@ type WebhookData struct {
 	// ExternalID and Metadata are present if the sender set them.
 	ExternalID *string           `json:"externalId,omitempty"`
 	Metadata   map[string]string `json:"metadata,omitempty"`
-	// Signer is the one the event is about, for signer events and envelope.declined.
+	// Signer is the subject of signer events and of envelope.declined.
 	Signer *WebhookSigner `json:"signer,omitempty"`
 	// Reason is why the envelope was voided or declined.
 	Reason *string `json:"reason,omitempty"`
-	// Values are what the fields hold, by name, for endpoints that asked for it.
+	// Values are the values of the fields, by name, for endpoints that include them.
 	Values *NamedValues `json:"values,omitempty"`
 }
 
@@ -57,7 +56,7 @@ type WebhookSigner struct {
 	Kind RecipientKind `json:"kind,omitempty"`
 }
 
-// IsWebhookEvent reports whether webhooks hear of the event.
+// IsWebhookEvent reports whether webhooks receive the event.
 func (n EventName) IsWebhookEvent() bool { return slices.Contains(WebhookEvents, n) }
 
 // WebhookPayload is the webhook body for ev, with data.values unless values is nil.
