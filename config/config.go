@@ -70,7 +70,7 @@ type Config struct {
 	// WebhookSchedule holds the delays before each of the five attempts:
 	// quickstart, detailed, or five durations separated by commas.
 	WebhookSchedule webhook.Schedule `env:"WEBHOOK_SCHEDULE"`
-	// WebhookAllowPrivate lets webhooks reach private addresses and plain http.
+	// WebhookAllowPrivate permits webhooks to private addresses and over plain http.
 	WebhookAllowPrivate bool `env:"WEBHOOK_ALLOW_PRIVATE"`
 	// RateLimit is the number of requests per minute and app (or address).
 	RateLimit int `env:"RATE_LIMIT"`
@@ -113,9 +113,9 @@ type Config struct {
 	OIDCApp string `env:"OIDC_APP"`
 	// DeclineNeedsCode requires the one-time code before declining, for signers who have one.
 	DeclineNeedsCode bool `env:"DECLINE_NEEDS_CODE"`
-	// ReadBeforeCode lets anyone with a signing link read its documents before the one-time code is verified.
+	// ReadBeforeCode permits the holder of a signing link to read the documents before verifying the one-time code.
 	ReadBeforeCode bool `env:"READ_BEFORE_CODE"`
-	// LeakedPasswords is a file of passwords that no console user may choose: sorted SHA-1 hashes in the format of
+	// LeakedPasswords is a file of passwords that console users cannot choose: sorted SHA-1 hashes in the format of
 	// Have I Been Pwned; empty: none.
 	LeakedPasswords string `env:"LEAKED_PASSWORDS"`
 	// BulkInFlight is how many envelopes may await their invitations before a bulk send sends the next (while only bulk sends send, six times as many); 0: half the processors.
@@ -153,7 +153,7 @@ type Config struct {
 	TrustSealers []string `env:"TRUST_SEALERS" envSeparator:";"`
 	// TrustTSA are PEM files, separated by semicolons, with the authorities for time-stamps; empty: no time is confirmed.
 	TrustTSA []string `env:"TRUST_TSA" envSeparator:";"`
-	// TrustKeys are the JWK sets of other installations whose records are trusted, separated by semicolons.
+	// TrustKeys are the JWK sets of other installations with trusted records, separated by semicolons.
 	TrustKeys []string `env:"TRUST_KEYS" envSeparator:";"`
 	// FirstApp, FirstUser and FirstPassword are the app and the administrator that migrate creates in a database without
 	// console users.
@@ -234,7 +234,7 @@ func Load(environ []string, defaults Config) (Config, error) {
 	return c, nil
 }
 
-// parseProblems makes the library's errors name the setting and hide its value.
+// parseProblems rewrites the library's errors so that they name the setting and hide its value.
 func parseProblems(err error) error {
 	all, ok := errors.AsType[env.AggregateError](err)
 	if !ok {

@@ -17,7 +17,7 @@ const fileSuffix = "_FILE"
 // maxSecretFile limits the size of such a file, in bytes.
 const maxSecretFile = 64 << 10
 
-// secretNames returns the names, without the prefix, of the settings that may come from a file.
+// secretNames returns the names, without the prefix, of the settings that can come from a file.
 func secretNames() []string {
 	var names []string
 	for f := range reflect.TypeFor[Config]().Fields() {
@@ -29,7 +29,7 @@ func secretNames() []string {
 	return names
 }
 
-// readSecretFiles sets each secret whose variable with the suffix _FILE names a file, and returns the problems.
+// readSecretFiles sets each secret whose variable with the suffix _FILE names a file. It returns the problems.
 func readSecretFiles(vars map[string]string) []error {
 	var problems []error
 	for _, name := range secretNames() {
@@ -63,7 +63,7 @@ func readSecretFile(file string) (string, error) {
 	case err != nil:
 		return "", errors.New("cannot be opened")
 	}
-	defer func() { _ = f.Close() }() // nothing was written
+	defer func() { _ = f.Close() }() // a file opened for reading has no data to lose
 	content, err := io.ReadAll(io.LimitReader(f, maxSecretFile+1))
 	switch {
 	case err != nil:

@@ -44,7 +44,7 @@ func TestReplaceSigner_StartsFromTheInvitation(t *testing.T) {
 	require.Equal(t, models.EventSignerReplaced, newest(e).Name)
 	require.Equal(t, models.Detail{"signerId": s.ID.String(), "person": 2, "reason": "left the firm"}, newest(e).Detail)
 
-	// Without reason and method, the method does not change. A signer who is not awaited gets no link yet.
+	// Without reason and method, the method does not change. A signer who is not awaited does not get a link yet.
 	s, err = e.Replace(act(later), e.Signers[2].ID, models.Replacement{Name: "Alan", Email: "alan@example.com", Reason: ptr("")})
 	require.NoError(t, err)
 	require.Equal(t, models.AuthNone, s.AuthMethod)

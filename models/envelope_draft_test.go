@@ -294,7 +294,7 @@ func TestSend_RecordsTheEdits(t *testing.T) {
 		"editors": []string{"app:1"}, "fieldsSha256": before, "counts": map[string]any{"documents": 1, "signers": 2, "fields": 1},
 	}, e.Events[i].Detail)
 
-	// The digest covers every property of fields that affects what is signed and where.
+	// The digest covers every property that affects the content or position of a signature.
 	for name, edit := range map[string]func(*models.Field){
 		"place": func(f *models.Field) { f.X++ }, "required": func(f *models.Field) { f.Required = false }, "type": func(f *models.Field) { f.Type = models.FieldDate },
 		"signer": func(f *models.Field) { f.SignerID = e.Signers[0].ID }, "default": func(f *models.Field) { f.DefaultValue = "x" },

@@ -40,7 +40,7 @@ func TestVerifyChain_DetectsTampering(t *testing.T) {
 		"reordering": func(ev []models.Event) []models.Event { ev[2], ev[3] = ev[3], ev[2]; return ev },
 		"truncation": func(ev []models.Event) []models.Event { return ev[:len(ev)-1] },
 		"emptying":   func([]models.Event) []models.Event { return nil },
-		"rewriting": func(ev []models.Event) []models.Event { // with hashes made anew
+		"rewriting": func(ev []models.Event) []models.Event { // with recomputed hashes
 			ev[3].Actor = "somebody else"
 			prev := models.ChainStart
 			for i := range ev {

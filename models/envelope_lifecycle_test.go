@@ -13,7 +13,7 @@ import (
 	"countersign/models"
 )
 
-// sealing makes an envelope that all have signed.
+// sealing returns an envelope that all signers have signed.
 func sealing(t *testing.T) *models.Envelope {
 	t.Helper()
 	e := sent(t, nil, models.AuthNone, 1)

@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// TestNextReminder_AfterTheInterval checks that a reminder is due one interval after the last email that asked the
-// signer to sign, sent or given up.
+// TestNextReminder_AfterTheInterval checks that a reminder is due one interval after the last sent or permanently
+// failed email with a request to sign.
 func TestNextReminder_AfterTheInterval(t *testing.T) {
 	t.Parallel()
 	const interval = 48 * time.Hour
@@ -54,7 +54,7 @@ func TestNextReminder_AfterTheInterval(t *testing.T) {
 	assert.Equal(t, hour(20).Add(interval), *e.NextReminder(later, interval))
 	assert.Nil(t, e.NextReminder(later, 0))
 
-	// Who is not awaited gets none.
+	// A signer who is not awaited is not reminded.
 	signs(t, e, 0, start)
 	assert.Nil(t, e.ReminderAt(s, nil, interval))
 	assert.NotNil(t, e.ReminderAt(other, nil, interval))
@@ -65,7 +65,7 @@ func TestNextReminder_AfterTheInterval(t *testing.T) {
 	assert.Nil(t, e.ReminderAt(other, nil, interval), "the envelope is closed")
 }
 
-// TestReminders_AreCounted checks that it counts the reminders to the signer that were sent or given up.
+// TestReminders_AreCounted checks that the count includes the signer's sent and permanently failed reminders.
 func TestReminders_AreCounted(t *testing.T) {
 	t.Parallel()
 	id, at := uuid.New(), start

@@ -104,7 +104,8 @@ func TestSigners_LeaveRoomForOthers(t *testing.T) {
 	require.NoError(t, sign(2, 128<<10, 10))
 }
 
-// TestSign_TextsBeyondTheRoom_AreRejected: what fits exactly is accepted.
+// TestSign_TextsBeyondTheRoom_AreRejected checks that texts up to the exact capacity are accepted and longer ones
+// rejected.
 func TestSign_TextsBeyondTheRoom_AreRejected(t *testing.T) {
 	t.Parallel()
 	for over, ok := range map[int]bool{0: true, 1: false} {

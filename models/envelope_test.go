@@ -31,8 +31,7 @@ func field(ref string, typ models.FieldType) models.FieldInput {
 	return models.FieldInput{SignerRef: ref, Type: typ, Page: 1, X: 10, Y: 20, W: 100, H: 30, Required: true, Origin: models.OriginTopLeft}
 }
 
-// draft makes an envelope with a signer for each routing group given, and a
-// text field each.
+// draft returns an envelope with one signer per routing group in groups, and a text field for each.
 func draft(t require.TestingT, days *int, method models.AuthMethod, groups ...int) *models.Envelope {
 	e, err := models.NewEnvelope(act(start), models.Envelope{AppID: uuid.New(), TenantID: "t1", CreatedBy: "me", ExpiresInDays: days})
 	require.NoError(t, err)

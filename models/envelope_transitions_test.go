@@ -39,7 +39,7 @@ var pathTo = map[models.Status]map[models.Action]models.Status{
 	"sealing":   {"complete": "completed", "fail_sealing": "sealing", "void_stuck": "voided"},
 }
 
-// actions are the constants of that type, read from their source, so that none is forgotten.
+// actions returns the constants of type Action, parsed from their source, so that the list is complete.
 func actions(t *testing.T) []models.Action {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "envelope_transitions.go", nil, 0)
@@ -180,8 +180,8 @@ func TestErrors_AreComparedByCode(t *testing.T) {
 	assert.False(t, models.IsRefusal(models.Refuse(models.KindUnavailable, "later", "")), "what may go away is retried")
 }
 
-// TestClosedEnvelope_RejectsByAudience checks that actions of signers on a closed envelope are rejected as a closed
-// link, and those of senders as a closed envelope.
+// TestClosedEnvelope_RejectsByAudience checks the error of actions on a closed envelope: a closed link for signers, a
+// closed envelope for senders.
 func TestClosedEnvelope_RejectsByAudience(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthEmailOTP, 1)

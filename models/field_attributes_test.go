@@ -130,7 +130,7 @@ func TestFieldLimits_AtTheirEdges(t *testing.T) {
 		{of("A", models.FieldText, "f", validated(models.FieldValidation{Pattern: "a{1000}b{1000}c{1000}d{997}"})), "validation.pattern"},
 		{of("A", models.FieldNumber, "f", formatted("-1")), "format"},
 		{of("A", models.FieldNumber, "f", formatted("0")), ""},
-		{of("A", models.FieldNumber, "f", formatted("11"), prefilled("many")), "format"}, // and nothing of the value, which depends on it
+		{of("A", models.FieldNumber, "f", formatted("11"), prefilled("many")), "format"}, // no problem for the value, which depends on the number format
 		{of("A", models.FieldDate, "f", formatted("dd.MM.yyyy"+strings.Repeat(" ", 30))), ""},
 		{of("A", models.FieldDate, "f", formatted("dd.MM.yyyy"+strings.Repeat(" ", 31))), "format"},
 		{of("A", models.FieldDate, "f", formatted("MM/yyyy")), "format"},
@@ -287,7 +287,7 @@ func TestSubmission_ErrorsNameFieldAndRule(t *testing.T) {
 	require.NoError(t, err, "a box that is not required can be left out")
 }
 
-// brokenRules are those that a refusal names for programs; nil if it names none.
+// brokenRules returns the rules that an error names for programs; nil if it names none.
 func brokenRules(t *testing.T, err error) []string {
 	t.Helper()
 	var refusal *models.Error
@@ -311,7 +311,7 @@ func TestFieldAppearance_IsBounded(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		a    models.FieldAttributes
-		want string // the value that is refused; "" for none
+		want string // the rejected value; "" for none
 	}{
 		{models.FieldAttributes{FontSize: 4}, ""},
 		{models.FieldAttributes{FontSize: 72}, ""},

@@ -49,8 +49,7 @@ func TestVisibleFields(t *testing.T) {
 	}
 }
 
-// conditionSet is a set of fields that refer backwards only, so that it has no
-// cycle, and what stands in them.
+// conditionSet is a set of fields and their values. The conditions refer backwards only, so that the set has no cycle.
 type conditionSet struct {
 	fields  []models.ConditionField
 	entered map[string]string
@@ -128,13 +127,13 @@ func (s conditionSet) evaluate() []string {
 	return shown
 }
 
-// TestVisibleFields_DoNotDependOnOrder checks that the result equals that of an evaluation from the first field to the
-// last, for any order of fields.
+// TestVisibleFields_DoNotDependOnOrder checks that any order of fields yields the same result as evaluation from the
+// first field to the last.
 func TestVisibleFields_DoNotDependOnOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawConditions(t)
-		for _, f := range s.fields { // a text field that holds "false" is filled; the second way takes it for a box
+		for _, f := range s.fields { // a text field with the text "false" is filled; the second implementation treats it as a checkbox
 			if f.Type == models.FieldText && s.entered[f.ID] == "false" {
 				s.entered[f.ID] = "no"
 			}

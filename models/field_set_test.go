@@ -269,7 +269,8 @@ func TestFieldSets_NamesAndGroups(t *testing.T) {
 		require.ElementsMatch(t, c.paths, problemsOf(t, err), name)
 	}
 
-	// A name that the service made is given to no other field, and a condition that an edit of the signers breaks is found when the draft is sent.
+	// A generated name is not used for another field. Sending a draft detects a condition that an edit of the signers
+	// has broken.
 	e := unfilled(t)
 	made, err := e.AddFields(act(start), []models.FieldInput{
 		of("A", models.FieldText, "a"), of("A", models.FieldText, ""), of("C", models.FieldText, "c", when(filled("a"))), of("C", models.FieldRadio, "", radio("g", "x"), required, with(func(a *models.FieldAttributes) { a.ReadOnly = true }), prefilled("true")),
@@ -366,7 +367,7 @@ func TestConditionValues_ByFieldType(t *testing.T) {
 	circle := []models.ConditionField{{ID: "a", Name: "a", Type: models.FieldText, Condition: ptr(filled("b"))}, {ID: "b", Name: "b", Type: models.FieldText, Condition: ptr(filled("a"))}}
 	require.Empty(t, models.VisibleFields(circle, map[string]string{"a": "x", "b": "x"}, nil))
 
-	// A picture stands under its name as a hash, wherever it was drawn.
+	// Under its name, a picture appears as a hash, whether drawn or uploaded.
 	s := &models.Signer{ID: uuid.New(), Status: models.SignerSigned}
 	e = &models.Envelope{Signers: []*models.Signer{s}, Fields: []*models.Field{field(models.FieldSignature, "s", "", ""), field(models.FieldSignature, "s", "", ""), field(models.FieldText, "t", "", "")}}
 	text, err := e.NamedValues([]models.FieldValue{{FieldID: e.Fields[0].ID, SignerID: s.ID, ImageSHA256: "ab"}, {FieldID: e.Fields[2].ID, SignerID: s.ID, Text: "x"}}).MarshalJSON()

@@ -254,7 +254,7 @@ func TestAddFields(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			for _, before := range []bool{false, true} { // the document may come before or after the field
+			for _, before := range []bool{false, true} { // the document can precede or follow the field
 				e := draft(t, nil, models.AuthNone, 1)
 				if before {
 					fresh, err := models.NewEnvelope(act(start), models.Envelope{AppID: uuid.New(), TenantID: "t", CreatedBy: "me"})

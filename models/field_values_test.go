@@ -15,8 +15,7 @@ import (
 	"countersign/models"
 )
 
-// given is what a test submits: texts by the name of the field; "*" before a name
-// gives a picture.
+// given is the submission of a test: texts by the name of the field; "*" before a name submits a picture.
 type given map[string]string
 
 func submit(e *models.Envelope, values given) models.Submission {
@@ -39,8 +38,8 @@ func submit(e *models.Envelope, values given) models.Submission {
 	return sub
 }
 
-// signing sends an envelope with the fields, lets the signers before number i sign without values, and returns the
-// next signer.
+// signing sends an envelope with the fields, signs for the signers before number i without values, and returns the next
+// signer.
 func signing(t require.TestingT, i int, ins ...models.FieldInput) *models.Envelope {
 	e := unfilled(t)
 	_, err := e.AddFields(act(start), ins, models.IndexedPath)

@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// TestRoutingOrder_IsBounded checks that the order is 1 to 1000, or absent for a witness, who shares that of the
-// signer.
+// TestRoutingOrder_IsBounded checks that the order is 1 to 1000, or absent for a witness, who shares the signer's
+// order.
 func TestRoutingOrder_IsBounded(t *testing.T) {
 	t.Parallel()
 	for order, want := range map[int][2]bool{-1: {}, 0: {false, true}, 1: {true, true}, 1000: {true, true}, 1001: {}} {

@@ -23,8 +23,7 @@ func kind(k models.RecipientKind) func(*models.SignerInput) {
 
 func host(email string) *models.Host { return &models.Host{Name: "Hal", Email: email} }
 
-// withRecipients returns a draft with one document and those recipients, and a field for each of them who can have
-// one.
+// withRecipients returns a draft with one document, the recipients, and a field for each recipient who can have fields.
 func withRecipients(t require.TestingT, ins ...models.SignerInput) *models.Envelope {
 	e := draft(t, nil, models.AuthNone)
 	for _, in := range ins {
@@ -240,8 +239,8 @@ func TestWitnesses_FollowTheirSigner(t *testing.T) {
 	require.ErrorContains(t, d.Send(act(start), nil), "the role Tenant, which no signer has")
 }
 
-// TestInvitee_IsHostOrNobody checks that the host of an in-person signer gets the email, and nobody if the sender
-// delivers the links, except on request.
+// TestInvitee_IsHostOrNobody checks that the host of an in-person signer gets the email. If the sender delivers the
+// links, no email is sent except on request.
 func TestInvitee_IsHostOrNobody(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t, recipient(0, func(in *models.SignerInput) { in.Kind, in.Host = models.RecipientInPerson, host("h@example.com") }),
@@ -270,7 +269,7 @@ func TestInvitee_IsHostOrNobody(t *testing.T) {
 	require.False(t, silent.InvitedByMail(), "that link was not asked for by mail")
 }
 
-// TestSavedSignature_NotOnAnotherDevice checks that no signature is saved for a person who signs on a host's device.
+// TestSavedSignature_NotOnAnotherDevice checks that a signature drawn on a host's device is not saved.
 func TestSavedSignature_NotOnAnotherDevice(t *testing.T) {
 	t.Parallel()
 	for _, k := range []models.RecipientKind{models.RecipientSigner, models.RecipientInPerson} {

@@ -12,8 +12,7 @@ import (
 	"countersign/models"
 )
 
-// confirmed makes an envelope whose first signer confirmed a code at start, in
-// the session given.
+// confirmed returns an envelope whose first signer confirmed a code at start, in the session.
 func confirmed(t *testing.T, session []byte, groups ...int) *models.Envelope {
 	t.Helper()
 	e := sent(t, nil, models.AuthEmailOTP, groups...)
@@ -109,7 +108,7 @@ func TestWhoMayDecline(t *testing.T) {
 	for name, c := range map[string]struct {
 		envelope      *models.Envelope
 		act           models.ActionContext
-		plain, strict string // what Decline refuses with, and where it asks for a confirmed client
+		plain, strict string // the error of Decline, without and with a required confirmation
 	}{
 		"nobody confirmed":     {sent(t, nil, models.AuthEmailOTP, 1), act(start), "", "otp_required"},
 		"somebody else did":    {confirmed(t, []byte("session"), 1), act(start), "otp_required", "otp_required"},
@@ -264,7 +263,7 @@ func TestSession_EndsAfterADayOrWithTheLink(t *testing.T) {
 	}
 }
 
-// TestCodeResendDelay_IsHalfAMinute checks that pages are asked to wait half a minute before another code.
+// TestCodeResendDelay_IsHalfAMinute checks that the suggested pause before another code is half a minute.
 func TestCodeResendDelay_IsHalfAMinute(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthEmailOTP, 1)

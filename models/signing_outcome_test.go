@@ -10,7 +10,7 @@ import (
 	"countersign/models"
 )
 
-// TestOutcome_ForNewestLink checks what the holder of the newest link is shown after it ended.
+// TestOutcome_ForNewestLink checks the outcome shown to the holder of the newest link after the link has ended.
 func TestOutcome_ForNewestLink(t *testing.T) {
 	t.Parallel()
 	later := start.Add(time.Hour)

@@ -37,7 +37,8 @@ func TestRecordDelivery_OfAPageOnceMore_ChangesNothing(t *testing.T) {
 	require.Equal(t, reflect.ValueOf(before).Pointer(), reflect.ValueOf(s.Pages.Delivered).Pointer(), "the row need not be written")
 }
 
-// TestRecordDelivery_FullRecord_TakesNoMore: of documents with more pages than the record names, those delivered are counted.
+// TestRecordDelivery_FullRecord_TakesNoMore checks that, in documents with more pages than the record can list, the
+// delivered pages are counted.
 func TestRecordDelivery_FullRecord_TakesNoMore(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)

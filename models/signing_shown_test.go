@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// TestShown_IsOrderedByID checks that the order does not depend on the signers' order, and that a signer who was shown
-// a part without naming it was not shown everything.
+// TestShown_IsOrderedByID checks that the order does not depend on the signers' order, and that values shown in part,
+// without a digest in the request, do not count as shown completely.
 func TestShown_IsOrderedByID(t *testing.T) {
 	t.Parallel()
 	last := byte(255)

@@ -13,7 +13,7 @@ import (
 	"countersign/models"
 )
 
-// signature is an envelope whose one signer is to draw a signature.
+// signature returns an envelope whose only signer must draw a signature.
 func signature(t *testing.T, method models.AuthMethod) (*models.Envelope, models.Submission) {
 	t.Helper()
 	e := draft(t, nil, method)
@@ -70,8 +70,7 @@ func TestAuditTrail_CoversPictures(t *testing.T) {
 	assert.Equal(t, s.ValuesHash, last.Detail["valuesSha256"])
 }
 
-// consented is an envelope whose one signer is to fill fields of these types, none
-// of them required, and has consented.
+// consented returns an envelope whose only signer has optional fields of these types and has consented.
 func consented(t *testing.T, types ...models.FieldType) *models.Envelope {
 	t.Helper()
 	e := draft(t, nil, models.AuthEmailOTP)
@@ -197,8 +196,8 @@ func TestSubmittedValues(t *testing.T) {
 		typ      models.FieldType
 		optional bool
 		in       *models.FieldSubmission
-		want     string // the value kept; "-" for none
-		problem  string // part of the path that is refused
+		want     string // the stored value; "-" for none
+		problem  string // part of the rejected path
 	}{
 		{"text", models.FieldText, false, &models.FieldSubmission{Text: str("Ada")}, "Ada", ""},
 		{"text of two lines", models.FieldText, false, &models.FieldSubmission{Text: str("a\nb")}, "a\nb", ""},

@@ -39,7 +39,7 @@ func TestUsedLink_RejectsActions(t *testing.T) {
 	t.Parallel()
 	spend := map[string]func(*models.Envelope){
 		"signed": func(e *models.Envelope) { signs(t, e, 0, start) },
-		"declined": func(e *models.Envelope) { // which closes the envelope; here it is as if it had not
+		"declined": func(e *models.Envelope) { // undoes the decline, which closes the envelope
 			_, err := e.Decline(act(start), link(e, 0), nil, false)
 			require.NoError(t, err)
 			e.Status = models.StatusInProgress
@@ -182,7 +182,7 @@ func TestNewLink_ResetsState(t *testing.T) {
 	require.NoError(t, err, "the window is the link's")
 }
 
-// TestLink_RequiresAnAwaitedSigner checks that no link is issued for a later group or a signer who has acted.
+// TestLink_RequiresAnAwaitedSigner checks that signers of a later group and signers who have acted get no link.
 func TestLink_RequiresAnAwaitedSigner(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 2)

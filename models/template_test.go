@@ -92,7 +92,7 @@ func TestEnvelopeOfTemplate_HasValues(t *testing.T) {
 	}, got)
 	require.NoError(t, e.Send(act(start), nil))
 
-	// What the request says of itself holds instead of the template's.
+	// Values of the request take precedence over the template's.
 	use = leaseUse()
 	use.Envelope.Subject, use.Envelope.Message, use.Expiry, use.Variables = ptr("Own"), ptr("{{words}}"), models.Change[*int]{Given: true}, nil
 	e, err = template.NewEnvelope(act(start), use, 1)
@@ -100,7 +100,7 @@ func TestEnvelopeOfTemplate_HasValues(t *testing.T) {
 	assert.Equal(t, []any{"Own", "{{words}}"}, []any{*e.Subject, *e.Message})
 	assert.Nil(t, e.ExpiresAt)
 
-	// The template's own deadline, and none.
+	// With the template's own deadline, and without one.
 	for days, want := range map[int]*int{5: ptr(5), 0: nil} {
 		template.Content.ExpiresInDays = &days
 		e, err = template.NewEnvelope(act(start), leaseUse(), 1)

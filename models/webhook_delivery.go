@@ -72,7 +72,7 @@ type DeliveryOutcome struct {
 	WebhookID uuid.UUID
 	Run       int // the run of the delivery that the attempt belongs to
 	Delivered bool
-	Last      bool // there will be no other
+	Last      bool // no further attempt follows
 	Gone      bool // the endpoint no longer exists
 }
 

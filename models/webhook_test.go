@@ -120,7 +120,7 @@ func TestGetsValues_OnRequest(t *testing.T) {
 		ev := &models.WebhookEvent{Name: name, Body: []byte("plain"), ValuesBody: []byte("values")}
 		assert.Equal(t, map[bool]string{true: "values", false: "plain"}[want], string(ev.BodyFor(asked)), name)
 		assert.Equal(t, "plain", string(ev.BodyFor(plain)), name)
-		ev.ValuesBody = nil // it was made before the endpoint asked
+		ev.ValuesBody = nil // created before the endpoint included values
 		assert.Equal(t, "plain", string(ev.BodyFor(asked)), name)
 	}
 }

@@ -24,8 +24,8 @@ type Authority interface {
 	Stamp(ctx context.Context, digest []byte) ([]byte, error)
 }
 
-// Anchorer has the heads of audit chains time-stamped. What is in such a list can
-// no longer be changed by anyone without being found out, sealed or not.
+// Anchorer has lists of the heads of audit chains time-stamped. Any later change to a listed chain, sealed or not, can
+// be detected.
 type Anchorer struct {
 	Store     *store.Store
 	Blobs     blob.Store
@@ -45,13 +45,12 @@ const (
 	listEntry  = "%s %d %s\n"
 )
 
-// listOverlap is how much of the time before the former anchor a list looks at again:
-// more than clocks differ and than a transaction takes to be committed.
+// listOverlap is the overlap of a list with the time before the previous anchor. It is longer than clocks differ and
+// than a transaction takes to commit.
 const listOverlap = 2 * time.Hour
 
-// Run makes the next anchor: of every chain that has a new event since the last
-// one. It may be cut off anywhere and run again, and twice at once too: a list
-// counts when its row is written.
+// Run creates the next anchor, over every chain with a new event since the last one. It can be interrupted at any
+// point, repeated, and run concurrently: a list counts when its row is written.
 func (a Anchorer) Run(ctx context.Context) (*store.Anchor, error) {
 	last, err := a.Store.LastAnchor(ctx)
 	if err != nil {
@@ -113,8 +112,8 @@ func (a Anchorer) write(ctx context.Context, list io.Writer, next *store.Anchor,
 	return h.Sum(nil), nil
 }
 
-// keepToken puts the token of a recorded anchor beside its list: a list with a
-// token had a row once. One that a run without a row left has none.
+// keepToken stores the token of a recorded anchor next to its list. A list with a token therefore once had a row; the
+// list of an interrupted run has none.
 func (a Anchorer) keepToken(ctx context.Context, anchor *store.Anchor) error {
 	key := anchor.BlobKey + blob.TokenSuffix
 	have, err := a.Blobs.List(ctx, key)

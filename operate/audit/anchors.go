@@ -20,19 +20,19 @@ import (
 	"countersign/store/blob"
 )
 
-// AnchorReport is what an anchor's token says.
+// AnchorReport is the content of an anchor's token and its verification.
 type AnchorReport struct {
 	Number  int64 `json:"number"`
 	Entries int64 `json:"entries"`
 	// StampedAt is the time that the authority has confirmed; nil if its token does not hold.
 	StampedAt *time.Time `json:"stampedAt"`
 	Authority string     `json:"authority,omitempty"`
-	// Trusted is whether the authority was one that was named, and could be believed
-	// when the next anchor was made, which has the digest of this one's list.
+	// Trusted reports whether the authority is a configured one, and was trustworthy when the next anchor was created,
+	// which has the digest of this one's list.
 	Trusted bool `json:"trusted"`
 }
 
-// anchorIndex is what anchors say of envelopes.
+// anchorIndex indexes the entries of anchors by envelope.
 type anchorIndex struct {
 	number int64     // of the last anchor
 	before time.Time // events that are older are in one
@@ -43,13 +43,13 @@ type anchorIndex struct {
 const (
 	// linkBatch is how many entries of a list are looked up at once.
 	linkBatch = 500
-	// maxProblems bounds what learns of one list.
+	// maxProblems limits the problems reported per list.
 	maxProblems = 1000
 	// maxLine is longer than any line of a list.
 	maxLine = 256
 )
 
-// anchors verifies every anchor that can list the given envelope (uuid.Nil: all of them), and emits the findings.
+// anchors verifies every anchor that can list the envelope only (uuid.Nil: all anchors), and emits the findings.
 func (v Verifier) anchors(ctx context.Context, only uuid.UUID, emit func(*Report) error) (*anchorIndex, error) {
 	// Before the rows, so that a list created in the meantime is not reported as missing a row.
 	keys, err := v.Blobs.List(ctx, blob.Anchors)
@@ -133,7 +133,7 @@ func (v Verifier) list(ctx context.Context, r *Report, a *store.Anchor, former s
 	}
 	if hex.EncodeToString(h.Sum(nil)) != a.Digest {
 		r.add("its list was changed")
-		all.gaps = true // its content proves nothing now
+		all.gaps = true // its content no longer proves anything
 		return nil
 	}
 	in := bufio.NewScanner(io.NewSectionReader(f, 0, f.Size))
@@ -147,7 +147,7 @@ func (v Verifier) list(ctx context.Context, r *Report, a *store.Anchor, former s
 	return v.entries(ctx, r, a, in, only, all.seq)
 }
 
-// entries looks for every event that the list names.
+// entries verifies that every event in the list exists.
 func (v Verifier) entries(ctx context.Context, r *Report, a *store.Anchor, in *bufio.Scanner, only uuid.UUID, seq map[uuid.UUID]int64) error {
 	var batch []store.ChainHead
 	look := func() error {
@@ -225,8 +225,7 @@ func (r *Report) addOneOf(format string, args ...any) {
 	}
 }
 
-// checkAge finds events that were made up afterwards: those older than the last
-// anchor must be in one.
+// checkAge finds backdated events: any event older than the last anchor must be in an anchor.
 func (a *anchorIndex) checkAge(r *Report, events []models.Event) {
 	if a.gaps {
 		return

@@ -13,7 +13,7 @@ import (
 	"countersign/store"
 )
 
-// anchorStamp is what an anchor's token says, and whether it is to be believed.
+// anchorStamp is the content of an anchor's token, and whether it is trusted.
 type anchorStamp struct {
 	err     error // it does not hold
 	stamp   trust.Stamp
@@ -26,7 +26,7 @@ type anchorStamp struct {
 // that the next trusted one proves.
 func (v Verifier) stamps(ctx context.Context) (map[int64]*anchorStamp, error) {
 	all := make(map[int64]*anchorStamp)
-	var order []*anchorStamp // those that hold, the newest last
+	var order []*anchorStamp // the valid ones, newest last
 	same := make(map[[sha256.Size]byte][]*x509.Certificate)
 	for last := int64(0); ; {
 		rows, err := v.Store.Anchors(ctx, last, pageSize)

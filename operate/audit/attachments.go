@@ -10,8 +10,8 @@ import (
 	"countersign/store/blob"
 )
 
-// attachments compares the files that signers gave with their records and with the
-// chain: each signed file has one event, and no event is without its file's record.
+// attachments compares the files uploaded by signers with their records and with the chain: each signed file has one
+// event, and each event has a file's record.
 func (v Verifier) attachments(ctx context.Context, r *Report, e *models.Envelope, events []models.Event) error {
 	known, err := v.Store.Attachments(ctx, e.ID)
 	if err != nil {

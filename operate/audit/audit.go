@@ -1,7 +1,6 @@
-// Package audit proves that the audit trail is unchanged: it recomputes every chain, and compares it with the sealed
-// files. A person who can change the database at will can create a chain that agrees with itself, but not one that
-// agrees with files signed by keys that the database does not reveal, or with lists that a time-stamp authority has
-// confirmed (anchors).
+// Package audit verifies that the audit trail is unchanged: it recomputes every chain, and compares it with the sealed
+// files. An attacker with full control of the database can create a self-consistent chain. That chain cannot match
+// files signed by keys that the database does not reveal, or lists confirmed by a time-stamp authority (anchors).
 package audit
 
 import (
@@ -28,7 +27,7 @@ type Verifier struct {
 	Store *store.Store
 	Blobs blob.Store
 	Now   func() time.Time
-	// TSARoots are the authorities whose anchors are trusted; nil: signers of anchors are not checked.
+	// TSARoots are the trusted roots for signers of anchors; nil: these signers are not checked.
 	TSARoots *x509.CertPool
 	// Revocation is the revocation data of time-stamp authorities, which tokens do not contain.
 	Revocation trust.Evidence
@@ -48,7 +47,7 @@ type Report struct {
 	Problems    []string `json:"problems"`
 }
 
-// OK reports whether nothing is wrong.
+// OK reports whether no problem was found.
 func (r *Report) OK() bool { return len(r.Problems) == 0 }
 
 func (r *Report) add(format string, args ...any) {
@@ -106,8 +105,8 @@ func (v Verifier) One(ctx context.Context, id uuid.UUID, emit func(*Report) erro
 	return v.envelope(ctx, ref, keys, anchors, emit)
 }
 
-// keys returns the keys that sign manifests. Their private keys are encrypted with the master key, so that the
-// database alone cannot create another one.
+// keys returns the keys that sign manifests. Their private keys are encrypted with the master key, so that access to
+// the database does not suffice to create another one.
 func (v Verifier) keys(ctx context.Context) (map[string]trust.RecordKey, error) {
 	all, err := v.Store.Keys(ctx, models.KeyManifests)
 	if err != nil {
@@ -197,8 +196,8 @@ func checkStatus(r *Report, e *models.Envelope, events []models.Event) {
 	}
 }
 
-// checkPrepared compares a draft that was edited, and so has other parts than were
-// added one by one, with what the chain says was sent.
+// checkPrepared compares a draft with the envelope recorded as sent. An edited draft has parts other than its
+// individually added ones.
 func checkPrepared(r *Report, e *models.Envelope, events []models.Event) {
 	fields, err := e.FieldsDigest()
 	if err != nil {
@@ -249,7 +248,7 @@ func (v Verifier) original(ctx context.Context, r *Report, e *models.Envelope, e
 	return nil
 }
 
-// prepared compares the file that people read with its record and with the chain.
+// prepared compares the file that recipients read with its record and with the chain.
 func (v Verifier) prepared(ctx context.Context, r *Report, e *models.Envelope, events []models.Event, d *models.Document) error {
 	shown, last := d.Presented(), d.SHA256
 	for i := range events {
@@ -273,8 +272,7 @@ func (v Verifier) prepared(ctx context.Context, r *Report, e *models.Envelope, e
 	return f.Close()
 }
 
-// addUnreadable adds the problem of a recorded file from the error of opening it. It returns an error that says
-// nothing about the file.
+// addUnreadable adds a problem for an error that concerns a recorded file. It returns all other errors.
 func (r *Report) addUnreadable(err error, what string, id uuid.UUID) error {
 	switch {
 	case errors.Is(err, blob.ErrAltered):
@@ -307,7 +305,7 @@ func (v Verifier) file(ctx context.Context, r *Report, e *models.Envelope, event
 	f, err := blob.OpenRecorded(ctx, v.Blobs, store.FileRecord(d))
 	if errors.Is(err, blob.ErrAltered) {
 		_ = r.addUnreadable(err, "sealed document", d.ID)
-		f, err = v.Blobs.Open(ctx, d.BlobKey) // what else is wrong with it
+		f, err = v.Blobs.Open(ctx, d.BlobKey) // reports its other problems as well
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return v.missing(ctx, r, e, d, "sealed document")

@@ -1,5 +1,5 @@
-// Package reconcile compares the work that the database lists as unfinished with the workflows that Temporal
-// runs, and starts those that are missing: after a workflow was terminated, Temporal was lost, or the database was restored.
+// Package reconcile compares the unfinished work listed in the database with the workflows that Temporal runs. It
+// starts the missing workflows after a workflow was terminated, Temporal was lost, or the database was restored.
 package reconcile
 
 import (
@@ -122,7 +122,7 @@ func (r *Reconciler) stillUnfinished(ctx context.Context, at Position, rows []mo
 	}), err
 }
 
-// withoutWorkflow returns the rows whose workflow does not run.
+// withoutWorkflow returns the rows without a running workflow.
 func (r *Reconciler) withoutWorkflow(ctx context.Context, rows []models.OutboxRow) ([]models.OutboxRow, error) {
 	var calls errgroup.Group
 	calls.SetLimit(concurrency)
@@ -147,7 +147,7 @@ func (r *Reconciler) withoutWorkflow(ctx context.Context, rows []models.OutboxRo
 
 func (r *Reconciler) running(ctx context.Context, row models.OutboxRow) (bool, error) {
 	id := temporal.EnvelopeWorkflowID(row.Key)
-	switch row.Kind { //nolint:exhaustive // those that are looked at
+	switch row.Kind { //nolint:exhaustive // the kinds with a workflow of their own
 	case models.OutboxTimestamp:
 		id = temporal.TimestampWorkflowID(row.Key)
 	case models.OutboxDeliver:

@@ -1,7 +1,6 @@
-// Package renewal adds document time-stamps to sealed files that are stored:
-// those whose last one ends before long, and those that have none. Each proves
-// all that precedes it, so that a seal can still be verified when the
-// certificates of its time have ended.
+// Package renewal adds document time-stamps to stored sealed files: to files whose last time-stamp ends soon, and to
+// files without one. Each time-stamp covers the file and all earlier ones, so that a seal can still be verified after
+// its certificates have expired.
 package renewal
 
 import (
@@ -35,7 +34,7 @@ type Renewer struct {
 	Sealer Sealer
 	Now    func() time.Time
 	NewID  func() uuid.UUID
-	// DryRun only says what would be done.
+	// DryRun only reports the renewals and changes nothing.
 	DryRun bool
 }
 
@@ -43,20 +42,19 @@ type Renewer struct {
 type Report struct {
 	EnvelopeID uuid.UUID `json:"envelopeId"`
 	DocumentID uuid.UUID `json:"documentId"`
-	// Before is when its document time-stamp ended until now; nil: it had none.
+	// Before is the expiry of the document time-stamp before the renewal; nil: there was none.
 	Before *time.Time `json:"timestampedUntilBefore"`
 	// Until is when the time-stamp of the new file expires, nil if there is no new file.
 	Until *time.Time `json:"timestampedUntil"`
-	// Problem says why it could not be renewed.
+	// Problem is the reason that the document could not be renewed.
 	Problem string `json:"problem,omitempty"`
 }
 
 // pageSize is how many envelopes are listed at once.
 const pageSize = 200
 
-// All renews the sealed documents of every app whose time-stamp ends before the
-// given time, or that have none. It continues after a document that cannot be
-// renewed; the error is about what keeps it from going on.
+// All renews the sealed documents of every app whose time-stamp ends before the given time or is missing. It continues
+// after a document that cannot be renewed; the returned error is the one that stopped it.
 func (r Renewer) All(ctx context.Context, before time.Time, emit func(Report) error) error {
 	for after := uuid.Nil; ; {
 		refs, err := r.Store.EnvelopesDueForTimestamp(ctx, before, after, pageSize)

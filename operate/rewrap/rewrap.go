@@ -27,9 +27,8 @@ type Result struct {
 	Unreadable []string
 }
 
-// Run changes the key of everything. What was done up to an error stays done, and
-// it can be run again at any time. The service may be running, if it has been
-// started with both keys.
+// Run re-encrypts everything with the current master key. After an error, the completed part remains, and Run can be
+// repeated at any time. The service can run meanwhile if it was started with both keys.
 func (r Rewrapper) Run(ctx context.Context) (Result, error) {
 	rows, err := r.Store.Rewrap(ctx)
 	if err != nil {
@@ -58,9 +57,9 @@ func (r Rewrapper) Run(ctx context.Context) (Result, error) {
 	return out, nil
 }
 
-// file changes the key of one file, unless that was removed since it was listed. The record
-// of a document whose file is encrypted by now says so afterwards; mark says that there are
-// records which do not, perhaps because a run was cut off between the two.
+// file re-encrypts one file, unless the file was removed after it was listed. It updates the record of a document whose
+// file is now encrypted. mark reports whether records without that update exist, for example because a run was
+// interrupted between the two steps.
 func (r Rewrapper) file(ctx context.Context, key string, mark bool) (there, changed bool, err error) {
 	changed, encrypted, err := r.Blobs.Rewrap(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {

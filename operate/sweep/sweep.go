@@ -1,5 +1,5 @@
-// Package sweep finds files in the file store to which nothing in the database refers: an upload, or another
-// operation, was interrupted after its file was written and before its transaction was committed.
+// Package sweep finds unreferenced files in the file store, which remain if an upload or another operation was
+// interrupted between writing the file and committing its transaction.
 package sweep
 
 import (
@@ -32,7 +32,7 @@ const (
 	ReasonUnreferenced = "of no template any more, nor of an envelope that was made of one"
 )
 
-// Orphan is a file to which nothing refers.
+// Orphan is a file without a reference in the database.
 type Orphan struct {
 	Key      string    `json:"key"`
 	Size     int64     `json:"size"` // bytes, as stored
@@ -41,9 +41,8 @@ type Orphan struct {
 	Deleted  bool      `json:"deleted"`
 }
 
-// Sweeper looks through a file store. Sealed files without a record, and lists of
-// anchors that were time-stamped, are evidence: `audit verify` names them, and
-// nothing here touches them.
+// Sweeper searches a file store. Sealed files without a record, and time-stamped lists of anchors, are evidence: `audit
+// verify` reports them, and a Sweeper never changes them.
 type Sweeper struct {
 	Store *store.Store
 	Blobs blob.Store
@@ -54,7 +53,7 @@ type Sweeper struct {
 // batchSize is how many files are looked up at once.
 const batchSize = 500
 
-// Run reports every orphan. What was done up to an error stays done.
+// Run reports every orphan. After an error, the completed part remains.
 func (s Sweeper) Run(ctx context.Context, emit func(Orphan) error) error {
 	now, err := s.clock(ctx)
 	if err != nil {
@@ -232,8 +231,7 @@ func splitKey(key string) (envelope uuid.UUID, kind string, ok bool) {
 	return envelope, p[1], err == nil
 }
 
-// lists judges lists of anchors: one without a token was never recorded, unless
-// its row says otherwise.
+// lists returns the orphaned lists of anchors: a list without a token was never recorded, unless it has a row.
 func (s Sweeper) lists(ctx context.Context, files []blob.Entry) ([]Orphan, error) {
 	var keys []string
 	for _, f := range files {
@@ -263,8 +261,8 @@ func expiredChecks(_ context.Context, files []blob.Entry) ([]Orphan, error) {
 	return newOrphans(files, ReasonCheck), nil
 }
 
-// archives judges archives/<envelope>/<archive>.csa: one that is not recorded was never
-// committed, and nobody has its key.
+// archives returns the orphans among archives/<envelope>/<archive>.csa: an unrecorded archive was never committed, and
+// its key is lost.
 func (s Sweeper) archives(ctx context.Context, files []blob.Entry) ([]Orphan, error) {
 	ids := make(map[string]uuid.UUID, len(files))
 	all := make([]uuid.UUID, 0, len(files))
@@ -290,8 +288,8 @@ func (s Sweeper) archives(ctx context.Context, files []blob.Entry) ([]Orphan, er
 	return out, nil
 }
 
-// Unused removes the attachments that nobody has signed with for a day, row first: one
-// that is signed with in that moment stays. What was done up to an error stays done.
+// Unused removes the attachments that remained unsigned for a day, each row before its file, so that an attachment
+// signed at the same moment stays. After an error, the completed part remains.
 func Unused(ctx context.Context, s *store.Store, blobs blob.Store, now time.Time) (n int, err error) {
 	for {
 		rows, err := s.UnusedAttachments(ctx, now.Add(-models.UnusedAttachmentAge), batchSize)

@@ -1,5 +1,5 @@
-// Package watch lists what an operator watches. The alert rules of deploy/prometheus are written from it, and tests compare
-// the dashboard, the lines of `countersign doctor` and the page on troubleshooting with it.
+// Package watch lists the conditions that operators monitor. The alert rules of deploy/prometheus are generated from
+// it, and tests compare the dashboard, the lines of `countersign doctor` and the page on troubleshooting with it.
 package watch
 
 import (
@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Severity says how soon somebody has to act.
+// Severity is the urgency of a condition.
 type Severity string
 
 // The severities of alerts.
 const (
-	Critical Severity = "critical" // now: people notice it
+	Critical Severity = "critical" // now: users are affected
 	Warning  Severity = "warning"  // on the next working day
 )
 
@@ -28,12 +28,12 @@ type Condition struct {
 	Expr string
 	// For is how long the expression must hold before the alert fires, and Keep how long the alert lasts afterwards.
 	For, Keep time.Duration
-	// Note explains the expression; most need no explanation.
+	// Note explains the expression; most expressions need no explanation.
 	Note string
 	// Panel is the title of the dashboard's panel that shows the figures of the expression.
 	Panel string
-	// Check is the line of `countersign doctor` that shows the condition. It is empty where NotChecked says why doctor
-	// cannot see it.
+	// Check is the line of `countersign doctor` that shows the condition. It is empty if NotChecked has the reason that
+	// doctor cannot detect it.
 	Check      string
 	NotChecked string
 }
