@@ -217,7 +217,7 @@ func (v FieldValidation) bound(p Problems, path, text string, t FieldType) (*big
 // compilePattern compiles a pattern that matches whole values. It limits the size of the pattern, so that matching a
 // value takes at most a few milliseconds.
 func compilePattern(pattern string) (*regexp.Regexp, error) {
-	if _, err := regexp.Compile(pattern); err != nil { // prevents that a ")" ends the group below
+	if _, err := regexp.Compile(pattern); err != nil { // a ")" must not end the group below
 		return nil, err
 	}
 	whole := `^(?:` + pattern + `)$`

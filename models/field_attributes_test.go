@@ -130,7 +130,7 @@ func TestFieldLimits_AtTheirEdges(t *testing.T) {
 		{of("A", models.FieldText, "f", validated(models.FieldValidation{Pattern: "a{1000}b{1000}c{1000}d{997}"})), "validation.pattern"},
 		{of("A", models.FieldNumber, "f", formatted("-1")), "format"},
 		{of("A", models.FieldNumber, "f", formatted("0")), ""},
-		{of("A", models.FieldNumber, "f", formatted("11"), prefilled("many")), "format"}, // no problem for the value, which depends on the number format
+		{of("A", models.FieldNumber, "f", formatted("11"), prefilled("many")), "format"}, // the prefilled value is not checked
 		{of("A", models.FieldDate, "f", formatted("dd.MM.yyyy"+strings.Repeat(" ", 30))), ""},
 		{of("A", models.FieldDate, "f", formatted("dd.MM.yyyy"+strings.Repeat(" ", 31))), "format"},
 		{of("A", models.FieldDate, "f", formatted("MM/yyyy")), "format"},

@@ -17,8 +17,8 @@ import (
 
 // Errors name no person, so addresses are removed from a server's responses (RFC 5321 §4.2, RFC 3463).
 
-// ServerError is a response of the mail server, or a missing one, that does not concern this one message. Use
-// errors.As to find it.
+// ServerError is a response of the mail server, or a missing one, that is not specific to this message. Use errors.As
+// to find it.
 type ServerError struct{ Err error }
 
 // Error returns the cause. It names no address and no person.
@@ -29,8 +29,8 @@ func (s *ServerError) Unwrap() error { return s.Err }
 
 var enhancedCode = regexp.MustCompile(`\b[245]\.\d{1,3}\.\d{1,3}\b`)
 
-// connectFailure describes why no authenticated connection was established. It is never permanent: the configuration
-// or the server can be fixed. The result does not contain login and password.
+// connectFailure returns the reason that no authenticated connection was established. It is never permanent: the
+// configuration or the server can be fixed. The result does not contain login and password.
 func connectFailure(ctx context.Context, err error, login, password string) error {
 	if err = describeConnection(ctx, err, login, password); ctx.Err() != nil {
 		return err
@@ -69,7 +69,8 @@ func describeConnection(ctx context.Context, err error, private ...string) error
 	return fmt.Errorf("mail server: %w", err) // the library's own words: no TLS or no AUTH on offer
 }
 
-// sendFailure describes why the server did not take the mail to an address, which may have attachments.
+// sendFailure returns the reason that the server did not accept the email to an address. The email can have
+// attachments.
 func sendFailure(ctx context.Context, err error, recipient string, attached bool) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("mail: %w", ctx.Err())
@@ -106,7 +107,7 @@ func sendFailure(ctx context.Context, err error, recipient string, attached bool
 func refusal(err error, step string, code int, enhanced string) error {
 	switch {
 	case step == stepSender, code == 421, strings.HasPrefix(enhanced, "4.3."):
-		return &ServerError{err} // the server accepts none of the service's emails, or none at the moment
+		return &ServerError{err} // the server accepts none of the service's emails, permanently or currently
 	case final(step, code, enhanced):
 		return &PermanentError{err}
 	}
@@ -133,7 +134,7 @@ func final(step string, code int, enhanced string) bool {
 	switch enhanced {
 	case "5.1.7", "5.1.8", "5.2.252": // the sender's address; Microsoft's SendAsDenied
 		return false
-	case "5.1.0", "5.2.0", "5.6.0": // the response does not say of what kind
+	case "5.1.0", "5.2.0", "5.6.0": // the response does not specify the kind of failure
 		return step == stepRecipient
 	}
 	subject := enhanced[:strings.LastIndexByte(enhanced, '.')]
@@ -162,8 +163,8 @@ var (
 	codesInLine   = regexp.MustCompile(`(?m)^[2-5]\d\d[ -]?|\b[245]\.\d{1,3}\.\d{1,3}\b ?`)
 )
 
-// smtpAnswer returns the codes of a response and its text, on one line, without addresses: neither texts that look
-// like one, nor the local parts of those in private, nor a login or password.
+// smtpAnswer returns the codes and the text of a response on one line. It removes texts that look like an address, the
+// local parts of addresses in private, and logins and passwords in private.
 func smtpAnswer(code int, enhanced, line string, private ...string) string {
 	codes := strings.TrimSpace(fmt.Sprintf("%d %s", code, enhanced))
 	line = codesInLine.ReplaceAllString(addressInLine.ReplaceAllString(line, "[address]"), "")

@@ -1,4 +1,4 @@
-// Package notify sends email over SMTP and text messages over a Twilio-compatible HTTP API. It knows nothing of
+// Package notify sends email over SMTP and text messages over a Twilio-compatible HTTP API. It has no knowledge of
 // envelopes: package notify/templates writes the texts, and the callers decide about recipients and times.
 package notify
 
@@ -10,9 +10,8 @@ import (
 // Address is a mailbox: an optional display name, and an addr-spec (RFC 5322 §3.4.1).
 type Address struct{ Name, Email string }
 
-// Attachment is a file of a mail. Open is called once per attempt to send and
-// its reader is closed by the sender, so that a large file is streamed rather
-// than held in memory.
+// Attachment is a file of an email. Open is called once per attempt to send and its reader is closed by the sender, so
+// that a large file is streamed rather than held in memory.
 type Attachment struct {
 	Name        string
 	ContentType string
@@ -28,7 +27,7 @@ type Inline struct {
 	Content     []byte
 }
 
-// Logo returns a PNG as the only picture of an email; none if png is nil.
+// Logo returns a PNG as the only picture of an email; no picture if png is nil.
 func Logo(id string, png []byte) []Inline {
 	if png == nil {
 		return nil
@@ -36,11 +35,11 @@ func Logo(id string, png []byte) []Inline {
 	return []Inline{{ID: id, Name: "logo.png", ContentType: "image/png", Content: png}}
 }
 
-// Mail is one message to one recipient. Control characters in names and the
-// subject become spaces, so that no header can be injected.
+// Mail is one email to one recipient. Control characters in names and the subject become spaces, so that no header can
+// be injected.
 type Mail struct {
 	To Address
-	// Kind is the purpose of the email, such as invitation. It is for metrics, and not sent.
+	// Kind is the purpose of the email, such as invitation. It is a label for metrics, and not sent.
 	Kind string
 	// LastAttempt reports that the email has been rejected for days, and is abandoned if it is rejected again. It is
 	// for metrics, and not sent.
@@ -65,7 +64,7 @@ type Mail struct {
 	Inline []Inline
 }
 
-// RefusedError is a response by which the server rejected this one message, for a reason that may pass or be fixed. A
+// RefusedError is a response by which the server rejected this message, for a reason that can pass or be fixed. A
 // message rejected for days is abandoned. Use errors.As to find it.
 type RefusedError struct{ Err error }
 

@@ -101,12 +101,12 @@ func (s *SMTP) compose(ctx context.Context, m Mail) (*outgoing, error) {
 	return out, nil
 }
 
-// listAddress are addresses that need no escaping in List-Unsubscribe (RFC 2369 §2), so short that the line is none that
-// servers reject.
+// listAddress matches addresses that need no escaping in List-Unsubscribe (RFC 2369 §2) and are short enough for a line
+// that servers accept.
 var listAddress = regexp.MustCompile(`^https?://[A-Za-z0-9._~:/?#@!$&'*+;=%\[\]-]{1,900}$`)
 
-// setThread sets the headers by which mail programs show emails as one thread (RFC 5322 §3.6.4), and offer to end them (RFC
-// 2369, RFC 8058).
+// setThread sets the headers by which email programs group emails into a thread (RFC 5322 §3.6.4), and offer to
+// unsubscribe (RFC 2369, RFC 8058).
 func setThread(msg *gomail.Msg, m Mail) error {
 	if m.Thread != "" {
 		if !messageID.MatchString(m.Thread) {
@@ -148,8 +148,8 @@ func file(name, contentType, disposition string) *gomail.File {
 	}}
 }
 
-// setSubject writes the subject so that its first word is on the header's own line: some readers take a fold right
-// after the colon for a leading space.
+// setSubject writes the subject so that its first word is on the header's own line: some readers interpret a fold right
+// after the colon as a leading space.
 func setSubject(msg *gomail.Msg, subject string) {
 	first, _, _ := strings.Cut(subject, " ")
 	if ascii(subject) && len(first) < encodedSize {
@@ -168,8 +168,7 @@ func setSubject(msg *gomail.Msg, subject string) {
 	msg.SetGenHeaderPreformatted(gomail.HeaderSubject, strings.Join(words, "\r\n "))
 }
 
-// attach opens all files before the server is spoken to: one that cannot be
-// opened costs no connection.
+// attach opens all files before the connection, so that a file that cannot be opened costs no connection.
 func (o *outgoing) attach(ctx context.Context, attachments []Attachment) error {
 	if len(attachments) > maxAttachments {
 		return &PermanentError{fmt.Errorf("more than %d attachments", maxAttachments)}
@@ -228,7 +227,7 @@ func headerText(s string) string {
 	return plaintext.Cut(strings.ReplaceAll(plaintext.Line(s), "=?", "= ?"), maxHeaderText)
 }
 
-// fileName returns a name that is safe for saving, with the extension of the given one.
+// fileName returns a name that is safe for saving, with the extension of the original name.
 func fileName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>|`, r) {

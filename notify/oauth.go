@@ -70,7 +70,7 @@ func newTokens(cfg OAuthConfig, user string, now func() time.Time) (*tokens, err
 	}
 	t := &tokens{now: now, turn: make(chan struct{}, 1), client: &http.Client{
 		Timeout:       tokenTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the secret goes only to the named endpoint
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // only the configured endpoint receives the secret
 	}}
 	if cfg.ServiceAccount != "" {
 		if cfg.TokenURL+cfg.ClientID+cfg.ClientSecret != "" {
@@ -188,7 +188,7 @@ func (t *tokens) fetch(ctx context.Context) (token string, life time.Duration, e
 		}
 		return "", 0, fmt.Errorf("token endpoint %s: no response", req.URL.Host)
 	}
-	defer func() { _ = res.Body.Close() }() // read as far as it counts
+	defer func() { _ = res.Body.Close() }() // the relevant part has been read
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxTokenAnswer))
 	if err != nil {
 		return "", 0, fmt.Errorf("token endpoint %s: incomplete response", req.URL.Host)

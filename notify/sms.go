@@ -84,7 +84,7 @@ func NewTwilio(rawURL string) (*Twilio, error) {
 // String names the server, without the credentials.
 func (t *Twilio) String() string { return "sms " + t.endpoint }
 
-// Send posts one message; nil means that the server took it for sending.
+// Send posts one message; nil means that the server accepted it for sending.
 func (t *Twilio) Send(ctx context.Context, to, text string) error {
 	switch {
 	case !e164.MatchString(to):
@@ -124,8 +124,8 @@ func (t *Twilio) Send(ctx context.Context, to, text string) error {
 	return err
 }
 
-// recipientErrorCodes reports whether one of Twilio's error codes concerns this number or text. Other codes concern
-// the account or the sender, which can be fixed.
+// recipientErrorCodes reports whether one of Twilio's error codes concerns this number or text. Other codes concern the
+// account or the sender, and can be fixed.
 func recipientErrorCodes(code int) bool {
 	switch code {
 	case 21211, 21214, 21217, 21604, 21610, 21612, 21614, 21617, 21635:

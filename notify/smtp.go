@@ -34,7 +34,7 @@ type SMTPConfig struct {
 	OAuth OAuthConfig
 	// From is the sender, as "Name <address>" or a bare address.
 	From string
-	// Timeout limits one exchange with the server; 0 means one minute.
+	// Timeout limits each exchange with the server; 0 means one minute.
 	Timeout time.Duration
 	// RootCAs are trusted for the server's certificate; nil means the system's.
 	RootCAs *x509.CertPool
@@ -57,8 +57,7 @@ var tlsModes = map[string]struct {
 	tlsStart: {587, gomail.TLSMandatory}, tlsNone: {25, gomail.NoTLS}, tlsImplicit: {465, gomail.TLSOpportunistic},
 }
 
-// SMTP sends mails through one mail server, with a connection for each. It is
-// safe for concurrent use.
+// SMTP sends emails through one mail server, with a connection for each. It is safe for concurrent use.
 type SMTP struct {
 	host, user, password string
 	oauth                *tokens // in place of the password; nil: not used
@@ -71,8 +70,7 @@ type SMTP struct {
 	now                  func() time.Time
 }
 
-// NewSMTP checks the configuration; it does not connect. Its errors do not
-// quote the URL, which holds a password.
+// NewSMTP checks the configuration; it does not connect. Its errors do not quote the URL, which contains a password.
 func NewSMTP(cfg SMTPConfig) (*SMTP, error) {
 	s := &SMTP{timeout: cfg.Timeout, roots: cfg.RootCAs, now: cfg.Now}
 	if s.timeout <= 0 {
@@ -175,7 +173,7 @@ func (s *SMTP) Send(ctx context.Context, m Mail) error {
 	return err
 }
 
-// Deliver is Send, and also returns the server's response on success, on one line.
+// Deliver is Send, but also returns the server's response on success, on one line.
 func (s *SMTP) Deliver(ctx context.Context, m Mail) (answer string, err error) {
 	out, err := s.compose(ctx, m)
 	if err != nil {
@@ -202,8 +200,8 @@ func (s *SMTP) Deliver(ctx context.Context, m Mail) (answer string, err error) {
 	return oneLine(out.msg.ServerResponse()), err
 }
 
-// fits compares the encoded size of files with the size limit that the server announces (RFC 1870). A limit of "", 0
-// or no number means none.
+// fits compares the encoded size of files with the size limit that the server announces (RFC 1870). A limit of "" or 0,
+// or one that is not a number, means no limit.
 func fits(limit string, files []Attachment) error {
 	most, err := strconv.ParseInt(limit, 10, 64)
 	if err != nil || most <= 0 {
@@ -219,17 +217,16 @@ func fits(limit string, files []Attachment) error {
 	return nil
 }
 
-// Check connects, greets, authenticates and quits: it shows that mails could
-// be sent now, without sending one.
+// Check connects, greets, authenticates and quits. It verifies that emails can be sent now, without sending one.
 func (s *SMTP) Check(ctx context.Context) error {
 	return s.exchange(ctx, false, func(context.Context, *gomail.Client, *smtp.Client) error { return nil })
 }
 
 type step func(context.Context, *gomail.Client, *smtp.Client) error
 
-// exchange runs do on an authenticated connection. The connection is held here
-// rather than by the library, so that it ends with ctx and is cut, not ended
-// politely, when do fails: a QUIT in the middle of DATA would be taken as text.
+// exchange runs do on an authenticated connection. The connection is held here rather than by the library, so that it
+// ends with ctx, and is closed without QUIT when do fails: a QUIT in the middle of DATA would become part of the
+// message.
 func (s *SMTP) exchange(ctx context.Context, utf8 bool, do step) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -253,13 +250,13 @@ func (s *SMTP) exchange(ctx context.Context, utf8 bool, do step) error {
 	}
 	defer func() {
 		if conn != nil {
-			_ = conn.Close() // closing twice is harmless, and there is nothing left to lose
+			_ = conn.Close() // closing twice is harmless, and no data can be lost
 		}
 	}()
 	sc, err := client.DialToSMTPClientWithContext(ctx)
 	if err != nil {
 		if s.oauth != nil && rejected(err) {
-			s.oauth.drop(password) // it may have been revoked: the next attempt fetches a new one
+			s.oauth.drop(password) // the token may have been revoked: the next attempt fetches a new one
 		}
 		return connectFailure(ctx, err, s.user, password)
 	}

@@ -21,14 +21,13 @@ import (
 	"countersign/config"
 )
 
-// Observer is who sees what the client and its workers do.
+// Observer observes the operations of the client and its workers.
 type Observer struct {
 	Metrics      client.MetricsHandler           // nil: not measured
 	Interceptors []interceptor.ClientInterceptor // also of the workers
 }
 
-// Dial returns a client that connects when it is first used, so that the API
-// starts and signers can sign while Temporal is down.
+// Dial returns a client that connects on first use, so that the API starts and signers can sign while Temporal is down.
 func Dial(cfg config.Config, log *slog.Logger, o Observer) (client.Client, error) {
 	opts := client.Options{
 		HostPort: cfg.TemporalAddress, Namespace: cfg.TemporalNamespace, Logger: sdklog.NewStructuredLogger(log),
@@ -52,7 +51,7 @@ func Dial(cfg config.Config, log *slog.Logger, o Observer) (client.Client, error
 	return c, nil
 }
 
-// Check reports whether Temporal answers.
+// Check reports whether Temporal responds.
 func Check(ctx context.Context, c client.Client) error {
 	if _, err := c.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
 		return fmt.Errorf("temporal does not respond: %w", err)
@@ -60,8 +59,8 @@ func Check(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-// Retryable reports whether a request that Temporal answered with err may succeed when it is
-// sent again. One that is invalid, not permitted, or about something that is not there does not.
+// Retryable reports whether a request that failed with err can succeed if it is repeated. A request that is invalid,
+// not permitted, or about a missing object cannot.
 func Retryable(err error) bool {
 	switch serviceerror.ToStatus(err).Code() {
 	case codes.InvalidArgument, codes.NotFound, codes.PermissionDenied, codes.Unauthenticated, codes.Unimplemented, codes.FailedPrecondition:
@@ -71,11 +70,11 @@ func Retryable(err error) bool {
 	}
 }
 
-// Workflows asks running workflows.
+// Workflows queries running workflows.
 type Workflows struct{ Client client.Client }
 
-// Progress is how far an envelope's workflow is; ErrNoWorkflow where there is none, or one
-// that has not ended well, which would answer as if it lived.
+// Progress returns the progress of an envelope's workflow; ErrNoWorkflow if there is none, or if it has not completed
+// successfully, because such a workflow would answer as if it were running.
 func (w Workflows) Progress(ctx context.Context, envelope uuid.UUID) (Progress, error) {
 	var p Progress
 	res, err := w.Client.QueryWorkflowWithOptions(ctx, &client.QueryWorkflowWithOptionsRequest{
@@ -111,7 +110,7 @@ func Running(ctx context.Context, c client.Client, id string) (bool, error) {
 	return d.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }
 
-// Check reports whether Temporal answers.
+// Check reports whether Temporal responds.
 func (w Workflows) Check(ctx context.Context) error { return Check(ctx, w.Client) }
 
 // CheckNamespace returns an error unless the namespace exists and is in use.
@@ -126,8 +125,8 @@ func CheckNamespace(ctx context.Context, c client.Client, namespace string) erro
 	return nil
 }
 
-// ErrAttributesNotReadable says that these credentials may not ask for search attributes,
-// as in Temporal Cloud.
+// ErrAttributesNotReadable reports that these credentials do not permit listing search attributes, as in Temporal
+// Cloud.
 var ErrAttributesNotReadable = errors.New("these credentials do not permit reading search attributes")
 
 // MissingAttributes names the search attributes that the namespace lacks or has
@@ -166,7 +165,7 @@ func EnsureSearchAttributes(ctx context.Context, c client.Client, namespace stri
 	}
 	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: add})
 	if _, denied := errors.AsType[*serviceerror.PermissionDenied](err); denied {
-		return nil // doctor names the missing one
+		return nil // doctor reports the missing attribute
 	}
 	if err != nil {
 		return fmt.Errorf("add search attributes %v: %w", missing, err)
@@ -174,11 +173,11 @@ func EnsureSearchAttributes(ctx context.Context, c client.Client, namespace stri
 	return nil
 }
 
-// failingTasks finds the running workflows whose workflow tasks fail or time out: code that panics, or that does not replay the
-// history. Nothing else of such a workflow shows that it stands still.
+// failingTasks selects the running workflows whose workflow tasks fail or time out: the code panics, or does not replay
+// the history. No other sign shows that such a workflow is blocked.
 const failingTasks = `ExecutionStatus = "Running" AND TemporalReportedProblems IN ("category=WorkflowTaskFailed", "category=WorkflowTaskTimedOut")`
 
-// FailingWorkflowTasks returns the number of running workflows whose workflow tasks fail, and the id of one of them.
+// FailingWorkflowTasks returns the number of running workflows with failing workflow tasks, and the id of one of them.
 func FailingWorkflowTasks(ctx context.Context, c client.Client, namespace string) (n int64, example string, err error) {
 	counted, err := c.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Namespace: namespace, Query: failingTasks})
 	if err != nil || counted.GetCount() == 0 {
@@ -198,7 +197,7 @@ func wrapQuery(err error) error {
 	return nil
 }
 
-// QueuesWithoutWorkers names the task queues that no worker has asked for work lately.
+// QueuesWithoutWorkers returns the task queues that no worker has polled recently.
 func QueuesWithoutWorkers(ctx context.Context, c client.Client, namespace string) ([]string, error) {
 	var out []string
 	for _, queue := range Queues {

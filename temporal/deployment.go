@@ -11,8 +11,9 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// DeploymentProblem returns why worker versioning gives no workflow tasks to workers of a deployment, and what to do; "" if it
-// does. The name "" stands for workers without versioning. Such workers poll, so nothing else shows that they get no task.
+// DeploymentProblem returns the reason that workers of a deployment get no workflow tasks from worker versioning, and
+// the remedy; "" if they get tasks. The name "" is for workers without versioning. Such workers poll, so no other sign
+// shows that they get no tasks.
 func DeploymentProblem(ctx context.Context, c client.Client, namespace, name string) (problem, advice string, err error) {
 	res, err := c.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
 		Namespace: namespace, TaskQueue: &taskqueue.TaskQueue{Name: QueueMain}, TaskQueueType: enums.TASK_QUEUE_TYPE_WORKFLOW,

@@ -31,8 +31,8 @@ type Outbox interface {
 	RetryOutbox(ctx context.Context, seq int64, wait time.Duration) error
 }
 
-// Dispatcher delivers the rows of the outbox to Temporal. Any number may run: each
-// row is leased to one of them, and delivering a row twice does no harm.
+// Dispatcher delivers the rows of the outbox to Temporal. Several can run at the same time: each row is leased to one
+// of them, and delivering a row twice is harmless.
 type Dispatcher struct {
 	Outbox    Outbox
 	Client    client.Client
@@ -40,7 +40,7 @@ type Dispatcher struct {
 	// Plan returns the plan with which an envelope's workflow is started. If it is nil, or an error, the workflow
 	// reads it itself.
 	Plan func(ctx context.Context, in EnvelopeInput) (Plan, error)
-	// Delays are those before each attempt at a webhook delivery.
+	// Delays are the delays before each attempt of a webhook delivery.
 	Delays []time.Duration
 	Log    *slog.Logger
 	Tracer trace.Tracer // nil: no tracing
@@ -55,8 +55,8 @@ const (
 	maxWait       = 30 * time.Second
 )
 
-// Run dispatches until ctx ends: at once when a commit in this process wakes it, and every second for the rows of other
-// processes. It claims a row for each slot that is free: a call that hangs holds one slot, and no other row.
+// Run dispatches until ctx ends: at once after a commit in this process, and every second for the rows of other
+// processes. It claims one row for each free slot, so that a hanging call blocks only its own slot and row.
 func (d *Dispatcher) Run(ctx context.Context) {
 	slots := make(chan struct{}, concurrency)
 	pause := pollInterval
@@ -78,7 +78,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 		case <-timer.C:
 			pause = min(2*pause, pollInterval)
 		case <-d.Outbox.Wake():
-			// A claim can come back empty because another process looks at the same rows. So it is repeated soon.
+			// A claim can be empty because another process has locked the same rows. It is therefore repeated soon.
 			pause = lookAgain
 		}
 		timer.Stop()
@@ -139,7 +139,7 @@ func (d *Dispatcher) dispatch(ctx context.Context, row models.OutboxRow) {
 	}
 }
 
-// span takes up the trace of the step that wrote the row.
+// span continues the trace of the step that wrote the row.
 func (d *Dispatcher) span(ctx context.Context, row models.OutboxRow) (context.Context, trace.Span) {
 	if d.Tracer == nil {
 		return ctx, trace.SpanFromContext(ctx)
@@ -168,11 +168,11 @@ func (d *Dispatcher) deliverRow(ctx context.Context, row models.OutboxRow) error
 		return d.signal(ctx, row, SignalRescheduled)
 	case models.OutboxDeliver:
 		opts := options(row, DeliveryWorkflowID(row.Key, row.Refs.Resend), "Delivery to webhook "+webhook.String())
-		// A resend runs again under the same id; a settled delivery does nothing.
+		// A resend runs again under the same id; a settled delivery has no effect.
 		opts.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 		return d.start(ctx, opts, WorkflowDelivery, DeliveryInput{DeliveryID: row.Key, WebhookID: webhook, Delays: d.Delays, Resend: row.Refs.Resend})
 	case models.OutboxBulk:
-		// A workflow that runs looks at the database: a signal too many does no harm.
+		// A running workflow reads the database: a superfluous signal is harmless.
 		opts := options(row, BulkWorkflowID(row.Key), "Bulk send "+row.Key.String())
 		opts.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 		in := BulkInput{AppID: row.Refs.AppID, BulkSendID: row.Key}
@@ -228,14 +228,14 @@ func (d *Dispatcher) envelopeOptions(row models.OutboxRow, start EnvelopeStart) 
 	if start.Plan != nil {
 		status = start.Plan.Status
 	}
-	opts := options(row, EnvelopeWorkflowID(row.Key), "") // the id says what a summary would
+	opts := options(row, EnvelopeWorkflowID(row.Key), "") // the id already contains the summary
 	opts.TypedSearchAttributes = sdktemporal.NewSearchAttributes(opts.TypedSearchAttributes.Copy(), AttrEnvelopeStatus.ValueSet(ShownStatus(status)))
 	return opts
 }
 
-// options returns the options of a workflow that runs once. It is not started again after it has completed, unless the
-// row requests it, but always after it was lost or terminated. It has the row's fairness key, so that nothing waits
-// for the backlog of another app or endpoint on the task queues. Its activities inherit the key.
+// options returns the options of a workflow that runs once. After it has completed, it starts again only if the row
+// requests it; after it was lost or terminated, always. It has the row's fairness key, so that no workflow waits for
+// the backlog of another app or endpoint on the task queues. Its activities inherit the key.
 func options(row models.OutboxRow, id, summary string) client.StartWorkflowOptions {
 	reuse := enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
 	if row.Refs.Restart {
@@ -261,9 +261,8 @@ func options(row models.OutboxRow, id, summary string) client.StartWorkflowOptio
 	}
 }
 
-// signal sends the fact to the envelope's workflow. The row's id is the request
-// id, by which the server drops repeats. A workflow that is not there is
-// started with the signal; one that has ended has no use for it.
+// signal sends the fact to the envelope's workflow. The row's id is the request id, by which the server drops repeats.
+// A missing workflow is started with the signal; an ended one does not need it.
 func (d *Dispatcher) signal(ctx context.Context, row models.OutboxRow, name string) error {
 	fact := SignerSignal{SignerID: models.Deref(row.Refs.SignerID, uuid.Nil), Trace: tracing.Traceparent(ctx)}
 	payloads, err := converter.GetDefaultDataConverter().ToPayloads(fact)
@@ -283,13 +282,13 @@ func (d *Dispatcher) signal(ctx context.Context, row models.OutboxRow, name stri
 	return ignoreStarted(err)
 }
 
-// start starts a workflow. One that runs or has run already needs nothing more.
+// start starts a workflow, unless it is running or has already run.
 func (d *Dispatcher) start(ctx context.Context, opts client.StartWorkflowOptions, workflow string, in any) error {
 	_, err := d.Client.ExecuteWorkflow(ctx, opts, workflow, in)
 	return ignoreStarted(err)
 }
 
-// ignoreStarted: a workflow that runs or has run already needs nothing more.
+// ignoreStarted returns err, or nil if the workflow is running or has already run.
 func ignoreStarted(err error) error {
 	if _, started := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); started {
 		return nil

@@ -13,9 +13,9 @@ import (
 	"countersign/models"
 )
 
-// Task queues. Sealing has its own because it is bound by the processor,
-// webhooks theirs because one slow endpoint must not hold up anything else, bulk sends theirs because
-// few of their batches may run at a time, and mail its own because a mail server that hangs must not hold up anything else.
+// Task queues. Each of these has its own: sealing, because the processor limits it; webhooks, because a slow endpoint
+// must not delay other work; bulk sends, because few of their batches can run at a time; and mail, because a hanging
+// mail server must not delay other work.
 const (
 	QueueMain     = "countersign"
 	QueueSeal     = "countersign-seal"
@@ -53,8 +53,8 @@ const (
 	QueryProgress        = "progress"
 )
 
-// Signals of a bulk send's workflow. The first says that the database has changed; the
-// others are for operators, who have it changed by them.
+// Signals of a bulk send's workflow. The first reports a change of the database. Operators send the others, which make
+// the workflow change the database.
 const (
 	SignalChanged = "changed"
 	SignalPause   = "pause"
@@ -69,13 +69,13 @@ var (
 	// AttrEnvelopeID is the envelope of a delivery, a renewed link or copies that are sent again; the id of an envelope's own
 	// workflow holds it.
 	AttrEnvelopeID = sdktemporal.NewSearchAttributeKeyKeyword("EnvelopeId")
-	// AttrEnvelopeStatus is what ShownStatus returns, or sealing_failed.
+	// AttrEnvelopeStatus is the result of ShownStatus, or sealing_failed.
 	AttrEnvelopeStatus = sdktemporal.NewSearchAttributeKeyKeyword("EnvelopeStatus")
-	// AttrStuck names what a workflow has tried in vain for minutes; it is not set where all goes well.
+	// AttrStuck names the task that a workflow has retried for minutes; it is not set if all tasks succeed.
 	AttrStuck = sdktemporal.NewSearchAttributeKeyKeyword("Stuck")
 )
 
-// SearchAttributes are those that the namespace must have.
+// SearchAttributes are the attributes that the namespace must have.
 var SearchAttributes = []sdktemporal.SearchAttributeKeyKeyword{AttrAppID, AttrTenantID, AttrEnvelopeID, AttrEnvelopeStatus, AttrStuck}
 
 // EnvelopeWorkflowID is the id of an envelope's workflow.
@@ -89,21 +89,20 @@ func DeliveryWorkflowID(delivery uuid.UUID, resend int) string {
 	return "delivery/" + delivery.String() + "/" + strconv.Itoa(resend)
 }
 
-// ReinviteWorkflowID is the id of the workflow that sends a renewed link. row is
-// the outbox row that asked for it.
+// ReinviteWorkflowID is the id of the workflow that sends a renewed link. row is the outbox row with the request.
 func ReinviteWorkflowID(row uuid.UUID) string { return "reinvite/" + row.String() }
 
-// CopiesWorkflowID is the id of the workflow that sends sealed files again. row is the
-// outbox row that asked for it.
+// CopiesWorkflowID is the id of the workflow that sends sealed files again. row is the outbox row with the request.
 func CopiesWorkflowID(row uuid.UUID) string { return "copies/" + row.String() }
 
 // NotificationWorkflowID is the id of the workflow that notifies the sender of an envelope of an event.
 func NotificationWorkflowID(event uuid.UUID) string { return "notification/" + event.String() }
 
-// DigestWorkflowID is the id of the workflow that sends a console user the daily digest: one runs at a time.
+// DigestWorkflowID is the id of the workflow that sends a console user the daily digest. One per user runs at a time.
 func DigestWorkflowID(user uuid.UUID) string { return "digest/" + user.String() }
 
-// DeletionWorkflowID is the id of the workflow that reminds the recipients of an envelope when so many days are left.
+// DeletionWorkflowID is the id of the workflow that reminds the recipients of an envelope of the deletion in a number
+// of days.
 func DeletionWorkflowID(envelope uuid.UUID, days int) string {
 	return "deletion-reminder/" + envelope.String() + "/" + strconv.Itoa(days)
 }
@@ -136,27 +135,26 @@ type EnvelopeInput struct {
 type EnvelopeStart struct {
 	EnvelopeInput
 
-	// Plan is the state of the database when the workflow was started; nil: the workflow reads it, which costs one
-	// more action.
+	// Plan is the state of the database at the start of the workflow; nil: the workflow reads it, which costs one more
+	// action.
 	Plan *Plan `json:"plan,omitempty"`
 }
 
-// Plan is what an envelope's workflow needs to know of the envelope: ids and times
-// only.
+// Plan is the part of an envelope that its workflow needs: ids and times only.
 type Plan struct {
 	Status models.Status `json:"status"`
 	// Problem is why the documents cannot be sealed; "" if no reason is known.
 	Problem models.SealingProblem `json:"problem,omitempty"`
 	Signers models.Routing        `json:"signers"`
 	// Copies are the recipients who receive only the completed copies. They are notified when their routing group is
-	// reached; nothing waits for them.
+	// reached; the workflow does not wait for them.
 	Copies models.Routing `json:"copies,omitempty"`
 	// Since is when the routing group that is awaited began to be.
 	Since    time.Time  `json:"since"`
 	Deadline *time.Time `json:"deadline"`
 	// ReminderEvery is the tenant's interval; 0: no reminders.
 	ReminderEvery time.Duration `json:"reminderEvery"`
-	// RemindAt is when the next reminder is due; nil: none is.
+	// RemindAt is the due time of the next reminder; nil: no reminder is due.
 	RemindAt *time.Time `json:"remindAt,omitempty"`
 	// RenewAt is when the first link is to be replaced; nil where the deadline ends them all.
 	RenewAt *time.Time `json:"renewAt,omitempty"`
@@ -171,15 +169,14 @@ func ShownStatus(s models.Status) string {
 	return string(s)
 }
 
-// SignerSignal is what signals carry: whom the fact is about, by id.
+// SignerSignal is the content of signals: the id of the signer whom the fact concerns.
 type SignerSignal struct {
 	SignerID uuid.UUID `json:"signerId,omitzero"`
 	// Trace is the traceparent of the step that made the fact; "" without tracing.
 	Trace string `json:"trace,omitempty"`
 }
 
-// DeliveryInput starts a delivery's workflow. Delays are those before each of
-// the attempts.
+// DeliveryInput starts a delivery's workflow. Delays are the delays before each attempt.
 type DeliveryInput struct {
 	DeliveryID uuid.UUID       `json:"deliveryId"`
 	WebhookID  uuid.UUID       `json:"webhookId"`
@@ -197,11 +194,11 @@ type InviteInput struct {
 	// LinkID is the link to send, unless another has replaced it, or identifies a repeated notice of a copy; nil: the
 	// invitation of a routing group, with the signer's current link.
 	LinkID *uuid.UUID `json:"linkId,omitempty"`
-	// Reminder is the request for a reminder with the present link, which is sent instead; nil: none.
+	// Reminder is the request for a reminder, which is sent with the current link instead of an invitation; nil: none.
 	Reminder *uuid.UUID `json:"reminder,omitempty"`
 }
 
-// CopiesInput starts the sending of sealed files to a signer who asked for them again.
+// CopiesInput starts the sending of sealed files to a signer who requested them again.
 type CopiesInput struct {
 	EnvelopeInput
 
@@ -226,18 +223,19 @@ type DigestInput struct {
 	Until time.Time `json:"until"`
 }
 
-// DeletionInput starts the reminder that the files of an envelope are deleted in so many days.
+// DeletionInput starts the reminder that the files of an envelope will be deleted in a number of days.
 type DeletionInput struct {
 	EnvelopeInput
 
 	Days int `json:"days"`
 }
 
-// Progress answers QueryProgress.
+// Progress is the result of QueryProgress.
 type Progress struct {
-	// Step is what the workflow is doing: waiting, expiring, sealing, sealing_failed, sending_copies, closing or done.
+	// Step is the current step of the workflow: waiting, expiring, sealing, sealing_failed, sending_copies, closing or
+	// done.
 	Step string `json:"step"`
-	// OpenGroup is the routing order whose signers are awaited; 0 for none.
+	// OpenGroup is the routing order of the awaited signers; 0 for none.
 	OpenGroup int `json:"openGroup"`
 	// Awaiting are the signers who are to act now.
 	Awaiting []uuid.UUID `json:"awaiting"`
@@ -253,7 +251,7 @@ type BulkInput struct {
 	BulkSendID uuid.UUID `json:"bulkSendId"`
 }
 
-// BulkProgress answers QueryProgress of a bulk send's workflow.
+// BulkProgress is the result of QueryProgress of a bulk send's workflow.
 type BulkProgress struct {
 	// Status is empty until the first batch.
 	Status models.BulkStatus `json:"status"`

@@ -21,8 +21,8 @@ const (
 	StepDone          = "done"
 )
 
-// ErrNoWorkflow says that an envelope has no workflow that could be asked: it was not started
-// yet, is removed some time after its end, or has failed or was ended by an operator.
+// ErrNoWorkflow reports that an envelope has no workflow to query: it has not started yet, was removed some time after
+// its end, has failed, or was ended by an operator.
 var ErrNoWorkflow = errors.New("no workflow runs for the envelope")
 
 // ProgressOf returns the progress of a sent envelope according to the database, for one without a workflow.

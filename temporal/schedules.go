@@ -14,8 +14,7 @@ import (
 )
 
 // EnsureAnchorSchedule anchors the audit trail once, and then every day at 03:00 UTC, with a schedule that it creates
-// or updates. Missed runs are made up for by one run. An anchor that is unfinished when the next one is due is
-// replaced by it.
+// or updates. One run replaces all missed ones. A new anchor replaces one that is still unfinished.
 func EnsureAnchorSchedule(ctx context.Context, c client.Client) error {
 	every := client.ScheduleIntervalSpec{Every: 24 * time.Hour, Offset: 3 * time.Hour}
 	if err := ensureSchedule(ctx, c, ScheduleAnchor, WorkflowAnchor, every, 0, "Heads of audit chains, time-stamped", "COUNTERSIGN_TSA_ANCHOR"); err != nil {
@@ -24,9 +23,9 @@ func EnsureAnchorSchedule(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-// DeleteAnchorSchedule cancels the running anchor, which would retry for ever if no worker has a time-stamp authority,
-// and removes the schedule; a missing one is no error. The schedule is removed last, so that another call completes an
-// interrupted one.
+// DeleteAnchorSchedule cancels the running anchor, which would retry forever without a worker with a time-stamp
+// authority, and removes the schedule. A missing schedule is not an error. The schedule is removed last, so that a
+// repeated call completes an interrupted one.
 func DeleteAnchorSchedule(ctx context.Context, c client.Client) error {
 	schedule := c.ScheduleClient().GetHandle(ctx, ScheduleAnchor)
 	d, err := schedule.Describe(ctx)
@@ -52,9 +51,8 @@ func unlessMissing(err error) error {
 	return err
 }
 
-// EnsureCleanupSchedule has old rows removed at once and then every ten minutes, by a
-// schedule that it makes or brings up to date. A run that takes longer is not joined by
-// another.
+// EnsureCleanupSchedule removes old rows at once and then every ten minutes, with a schedule that it creates or
+// updates. Runs do not overlap.
 func EnsureCleanupSchedule(ctx context.Context, c client.Client) error {
 	every := client.ScheduleIntervalSpec{Every: 10 * time.Minute}
 	if err := ensureSchedule(ctx, c, ScheduleCleanup, WorkflowCleanup, every, 6*time.Hour, "What is older than it is to be kept", "COUNTERSIGN_HISTORY_DAYS"); err != nil {
@@ -73,7 +71,7 @@ func EnsureReconcileSchedule(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-// ScheduleState reports whether a schedule exists, and whether somebody has paused it.
+// ScheduleState reports whether a schedule exists, and whether it is paused.
 func ScheduleState(ctx context.Context, c client.Client, id string) (exists, paused bool, err error) {
 	d, err := c.ScheduleClient().GetHandle(ctx, id).Describe(ctx)
 	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
@@ -86,9 +84,9 @@ func ScheduleState(ctx context.Context, c client.Client, id string) (exists, pau
 }
 
 // ensureSchedule creates a schedule that runs a workflow immediately and then in intervals, one run at a time. It
-// updates an existing one to this version of the program, and leaves it paused if an operator has paused it. note
-// names the setting on which it depends. limit ends a run that hangs, for example because no worker of its version is left,
-// so that the next one can begin; 0: no limit.
+// updates an existing schedule to this version of the program, and leaves a paused one paused. note names the setting
+// on which the schedule depends. limit ends a run that hangs, for example because no worker of its version is left, so
+// that the next one can start; 0: no limit.
 func ensureSchedule(ctx context.Context, c client.Client, id, workflow string, every client.ScheduleIntervalSpec, limit time.Duration, summary, note string) error {
 	spec := client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{every}}
 	action := &client.ScheduleWorkflowAction{ID: id, Workflow: workflow, TaskQueue: QueueMain, StaticSummary: summary, WorkflowRunTimeout: limit}

@@ -19,10 +19,9 @@ import (
 // traceHeader is the header of workflows and activities that carries the trace.
 const traceHeader = "traceparent"
 
-// TracingInterceptor follows a trace from the start of a workflow, or from a signal that
-// names one, to the activities. A workflow itself has no span: it lives for
-// weeks and in many processes. Each activity that it schedules has one of the
-// moment, and one of its run.
+// TracingInterceptor follows a trace from the start of a workflow, or from a signal with a trace, to the activities. A
+// workflow itself has no span, because it lives for weeks and in many processes. Each activity that it schedules has
+// one span for the scheduling and one for the run.
 func TracingInterceptor(t trace.Tracer) interceptor.ClientInterceptor {
 	return &tracingInterceptor{tracer: t}
 }
@@ -44,7 +43,7 @@ func WithTrace(ctx workflow.Context, traceparent string) workflow.Context {
 	return workflow.WithValue(ctx, traceKey{}, traceparent)
 }
 
-// WithoutTrace leaves the trace: for what a timer starts rather than a request.
+// WithoutTrace leaves the trace, for work started by a timer rather than a request.
 func WithoutTrace(ctx workflow.Context) workflow.Context {
 	return workflow.WithValue(ctx, traceKey{}, "")
 }
@@ -60,7 +59,7 @@ func injectTrace(header map[string]*commonpb.Payload, traceparent string) {
 
 func extractTrace(header map[string]*commonpb.Payload) (traceparent string) {
 	if p, ok := header[traceHeader]; ok {
-		_ = converter.GetDefaultDataConverter().FromPayload(p, &traceparent) // what cannot be read is no trace
+		_ = converter.GetDefaultDataConverter().FromPayload(p, &traceparent) // an unreadable header counts as no trace
 	}
 	return traceparent
 }

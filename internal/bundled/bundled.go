@@ -19,8 +19,8 @@ import (
 // Binary is the name of the server's program.
 const Binary = "countersign-temporal"
 
-// Server is a running server. It ends with Stop, or with this process however
-// that ends: it watches its standard input.
+// Server is a running server. It ends with Stop, or with this process, even after a crash, because it watches its
+// standard input.
 type Server struct {
 	Address string // host:port of the frontend
 	UI      string // address of the Web UI; "" without one
@@ -31,7 +31,7 @@ type Server struct {
 	ended  chan struct{}
 }
 
-// startAttempts limits the starts after another process took one of the free ports that the server had chosen.
+// startAttempts limits the attempts to start when another process takes one of the server's chosen ports.
 const startAttempts = 3
 
 // Start runs the program at path with flags of its start-dev command, and
@@ -50,9 +50,9 @@ func Start(ctx context.Context, path string, flags ...string) (*Server, error) {
 
 func startOnce(ctx context.Context, path string, flags []string) (*Server, error) {
 	args := append([]string{"server", "start-dev", "--watch-stdin", "--log-level", "error"}, flags...)
-	// Not bound to ctx: the server has to outlive the start.
+	// Not bound to ctx: the server must outlive the start.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, args...) //nolint:gosec // our own program
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}                 // Ctrl-C is for us; this one follows
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}                 // Ctrl-C only reaches this process, which then stops the server
 	s := &Server{cmd: cmd, ended: make(chan struct{})}
 	cmd.Stderr = &s.stderr
 	stdout, err1 := cmd.StdoutPipe()
@@ -123,7 +123,7 @@ func (s *Server) Stop() error {
 	}
 }
 
-// Kill ends the server as a crash does and waits for it.
+// Kill ends the server abruptly, as in a crash, and waits for it.
 func (s *Server) Kill() error {
 	err := s.cmd.Process.Kill()
 	<-s.ended

@@ -16,7 +16,7 @@ import (
 const (
 	chunk    = 64 << 10 // bytes
 	maxReply = 4 << 10
-	// timeout is how long one question may take; a file may wait for others.
+	// timeout limits one request; concurrent scans can delay it.
 	timeout = 2 * time.Minute
 )
 

@@ -63,7 +63,7 @@ func Ratio(a, b Colour) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// On returns the colour, mixed with black or white as far as text in it needs to be read on a ground.
+// On returns the color, mixed with as much black or white as legible text in it needs on a ground.
 func (c Colour) On(ground Colour) Colour {
 	with := Black
 	if ground.Luminance() < 0.18 {

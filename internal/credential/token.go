@@ -16,7 +16,7 @@ import (
 	"countersign/store"
 )
 
-// The audiences keep tokens apart: one is never good for another's purpose.
+// The audiences separate the kinds of tokens: a token of one kind is never valid as another.
 const (
 	audienceAPI         = "countersign:api"
 	audienceSigning     = "countersign:signing"
@@ -29,10 +29,10 @@ const (
 // DownloadLifetime is the lifetime of a download link. If retention ends earlier, there is nothing left to download.
 const DownloadLifetime = 365 * 24 * time.Hour
 
-// ReceiptLifetime is the time for which a signer who has signed can get the envelope's state.
+// ReceiptLifetime is the time for which a signer can get the envelope's state after signing.
 const ReceiptLifetime = 24 * time.Hour
 
-// UnsubscribeLifetime is the lifetime of the link in an email by which a console user ends such emails.
+// UnsubscribeLifetime is the lifetime of the link in a notification email by which a console user ends such emails.
 const UnsubscribeLifetime = 90 * 24 * time.Hour
 
 // AccessLifetime is how long an access token is good.
@@ -48,8 +48,8 @@ type Tokens struct {
 	verified *tokenCache
 }
 
-// NewTokens returns Tokens with the keys, the first of which signs. Tokens name no issuer: the keys are the service's
-// own, and links must outlive a change of its address.
+// NewTokens returns Tokens with the keys, the first of which signs. Tokens have no issuer: the keys belong to the
+// service, and links must outlive a change of its address.
 func NewTokens(keys []store.Key, now func() time.Time) (*Tokens, error) {
 	r, err := newKeyRing(keys, now())
 	if err != nil {
@@ -58,8 +58,8 @@ func NewTokens(keys []store.Key, now func() time.Time) (*Tokens, error) {
 	return &Tokens{ring: r, now: now, verified: &tokenCache{}}, nil
 }
 
-// ReloadFrom makes the tokens load new keys when needed: load is called when the keys are older than the cache time,
-// and when a token names an unknown key. If it fails, the keys stay. Call ReloadFrom before using the tokens.
+// ReloadFrom makes the tokens reload their keys with load when the cached keys expire, and when a token names an
+// unknown key. If load fails, the keys stay. Call ReloadFrom before using the tokens.
 func (t *Tokens) ReloadFrom(load func() ([]store.Key, error)) { t.ring.load = load }
 
 type claims struct {
@@ -83,9 +83,8 @@ func (t *Tokens) IssueAccess(app uuid.UUID) (string, error) {
 	return t.sign(claims{RegisteredClaims: registered(audienceAPI, app, uuid.NewString(), now, now.Add(AccessLifetime))})
 }
 
-// VerifyAccess returns the app that an access token belongs to. A token that was found
-// good is remembered until it expires: a client shows the same one for an hour,
-// and checking its signature costs as much as a query.
+// VerifyAccess returns the app of an access token. It caches a valid token until the token expires: a client sends the
+// same token for an hour, and verifying its signature costs as much as a query.
 func (t *Tokens) VerifyAccess(token string) (uuid.UUID, error) {
 	key := sha256.Sum256([]byte(token))
 	if app, ok := t.verified.get(key, t.now()); ok {
@@ -185,7 +184,7 @@ type SigningLink struct {
 	models.Link
 
 	App     uuid.UUID
-	Session uuid.UUID // the embedded session for which it was issued; zero if none
+	Session uuid.UUID // the embedded session of the token; zero if none
 }
 
 // VerifySigning verifies a signing token. The envelope decides whether the link is still valid, and the session
@@ -276,7 +275,7 @@ func (t *Tokens) VerifyUnsubscribe(token string) (app, user uuid.UUID, err error
 	return c.App, user, err
 }
 
-// IsExpired reports whether err means that a token was valid once.
+// IsExpired reports whether err means that a token has expired.
 func IsExpired(err error) bool { return errors.Is(err, jwt.ErrTokenExpired) }
 
 func (t *Tokens) sign(c claims) (string, error) {

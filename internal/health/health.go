@@ -18,7 +18,7 @@ const timeout = 3 * time.Second
 type Checks map[string]func(context.Context) error
 
 // Report runs all checks concurrently and reports "ok" or "down" for each; the reason is only logged. The status is
-// 200, or 503 if a required one is down; without names, all are required.
+// 200, or 503 if a required check fails. Without names, all checks are required.
 func (cs Checks) Report(ctx context.Context, log *slog.Logger, required ...string) (status int, parts map[string]string) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -1,4 +1,4 @@
-// Package hostguard keeps web pages of other hosts from a server for one machine: with DNS rebinding, the name of a
+// Package hostguard protects a server for one machine from web pages of other hosts: with DNS rebinding, the name of a
 // page can resolve to this server, and the browser then lets the page read the responses.
 package hostguard
 

@@ -20,8 +20,8 @@ import (
 
 const (
 	maxMessages = 1000
-	maxMessage  = 40 << 20 // octets of one mail as received
-	maxTotal    = 1 << 30  // octets of all mails kept
+	maxMessage  = 40 << 20 // octets of one email as received
+	maxTotal    = 1 << 30  // octets of all stored emails
 
 	maxBeginning = 120 // characters of a text message in the list
 )
@@ -237,7 +237,7 @@ func (b *Inbox) List(f Filter) []Message {
 	return out
 }
 
-// Get returns a complete message. The error wraps fs.ErrNotExist if there is no such message.
+// Get returns a complete message. The error wraps fs.ErrNotExist if the message does not exist.
 func (b *Inbox) Get(id string) (Message, error) {
 	if !validID(id) {
 		return Message{}, fs.ErrNotExist
@@ -245,7 +245,7 @@ func (b *Inbox) Get(id string) (Message, error) {
 	return b.read(id)
 }
 
-// Source opens an email as it was received. The error wraps fs.ErrNotExist if there is no such email.
+// Source opens an email as it was received. The error wraps fs.ErrNotExist if the email does not exist.
 func (b *Inbox) Source(id string) (io.ReadCloser, error) {
 	if !validID(id) {
 		return nil, fs.ErrNotExist

@@ -17,8 +17,8 @@ import (
 
 const (
 	maxDepth = 8       // multiparts within multiparts
-	maxParts = 200     // leaves of one mail
-	maxText  = 2 << 20 // octets kept of the text and of the HTML
+	maxParts = 200     // leaves of one email
+	maxText  = 2 << 20 // octets stored of the text and of the HTML
 	maxLinks = 200
 )
 

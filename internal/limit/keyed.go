@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Keyed is a concurrency limit for each key, such as an endpoint or an app: one whose work hangs leaves the capacity to the
-// others. It never blocks. Work over the limit gets a time to come back: waiting work is spread over the time that the key needs
-// for it, so that it neither comes all at once nor again and again.
+// Keyed is a concurrency limit per key, such as an endpoint or an app: a key whose work hangs leaves capacity for the
+// others. It never blocks. Work over the limit gets a time for its retry. Retries are spread over the time that the key
+// needs for its waiting work, so that they come neither all at once nor again and again.
 type Keyed struct {
-	// MaxWait is the longest time after which work comes back; the shortest is a second.
+	// MaxWait is the longest time before a retry; the shortest is a second.
 	MaxWait time.Duration
-	// Now measures how long work takes.
+	// Now is the clock for measuring the duration of work.
 	Now func() time.Time
 
 	mu   sync.Mutex
@@ -27,8 +27,8 @@ const (
 type keyState struct {
 	active    int
 	pace      time.Duration // smoothed duration of work
-	progress  time.Time     // when work last ended, or began where none was active
-	nextStart time.Time     // when the last waiting work comes back
+	progress  time.Time     // when work last ended, or started with no other work active
+	nextStart time.Time     // latest time assigned to a retry
 }
 
 // TryAcquire counts work of a key against limit; release ends it. If the limit is reached, release is nil and wait is the time
@@ -54,7 +54,7 @@ func (l *Keyed) TryAcquire(key string, limit int) (release func(), wait time.Dur
 	}
 	step := max(k.pace, now.Sub(k.progress)) / time.Duration(limit) // work that hangs is noticed before it ends
 	if k.nextStart.Before(now) || k.nextStart.Sub(now) > l.MaxWait-step {
-		k.nextStart = now // or the round is full, and the next one begins
+		k.nextStart = now // or the round is full, and the next one starts
 	}
 	k.nextStart = k.nextStart.Add(step)
 	return nil, min(max(k.nextStart.Sub(now), minWait), l.MaxWait)

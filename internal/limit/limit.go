@@ -1,4 +1,5 @@
-// Package limit has the concurrency limit that all parts of the service use: work takes units of it while it runs.
+// Package limit implements the concurrency limit for all parts of the service. Work holds units of the limit while it
+// runs.
 package limit
 
 import (
@@ -15,7 +16,7 @@ type Limit struct {
 	size  int64
 }
 
-// atMost returns the units that work takes which needs n. A limit of size 0 never has one.
+// atMost returns the number of units for work that needs n. It is 1 or more, even for a limit of size 0.
 func (l *Limit) atMost(n int64) int64 { return min(n, max(l.size, 1)) }
 
 // ErrBusy reports that the units were not free in time.
@@ -24,8 +25,8 @@ var ErrBusy = errors.New("limit: busy")
 // New returns a limit of size units.
 func New(size int64) *Limit { return &Limit{semaphore.NewWeighted(size), size} }
 
-// Acquire takes n units, and returns the function that releases them. Work that needs more units than there are has all of
-// them. Acquire waits until ctx ends, and not longer than wait, if that is positive; then it returns ErrBusy.
+// Acquire acquires n units, or all units if n exceeds the size, and returns the function that releases them. It waits
+// until ctx ends or, if wait is positive, at most for wait; then it returns ErrBusy.
 func (l *Limit) Acquire(ctx context.Context, n int64, wait time.Duration) (release func(), err error) {
 	if release, ok := l.TryAcquire(n); ok {
 		return release, nil
@@ -46,7 +47,7 @@ func (l *Limit) Acquire(ctx context.Context, n int64, wait time.Duration) (relea
 	return func() { l.units.Release(n) }, nil
 }
 
-// TryAcquire is Acquire that does not wait. It reports whether the units were free.
+// TryAcquire is Acquire without waiting. It reports whether the units were free.
 func (l *Limit) TryAcquire(n int64) (release func(), ok bool) {
 	if l == nil {
 		return func() {}, true

@@ -10,8 +10,8 @@ import (
 // askLimit limits the time of the database query.
 const askLimit = 3 * time.Second
 
-// askedGauges are gauges whose values are queried at each scrape. If the query fails they are absent, which an alert
-// can detect, rather than zero.
+// askedGauges are gauges whose values are queried at each scrape. If the query fails they are absent rather than zero,
+// which an alert can detect.
 type askedGauges struct {
 	gauges []*prometheus.Desc
 	ask    func(context.Context) ([]float64, error) // a value for each

@@ -19,8 +19,8 @@ func (m *Metrics) Temporal() client.MetricsHandler {
 	return temporalHandler{all: m.temporal}
 }
 
-// temporalMetrics holds the SDK's metrics. The SDK uses one name with different sets of tags, so there is a vector for
-// each name and set, and they are described only when collected.
+// temporalMetrics holds the SDK's metrics. The SDK uses one name with different sets of tags. There is therefore a
+// vector for each name and set, and the vectors are described only when collected.
 type temporalMetrics struct {
 	mu         sync.RWMutex
 	counters   map[string]*prometheus.CounterVec

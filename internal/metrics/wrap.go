@@ -36,7 +36,7 @@ func (m *Metrics) Mailer(next Mailer) Mailer {
 	if m == nil {
 		return next
 	}
-	for _, kind := range mailKinds { // Prometheus does not see the first failure of a counter that begins with it
+	for _, kind := range mailKinds { // Prometheus does not count the first failure of a counter that begins with it
 		m.mails.WithLabelValues(string(kind), resultFailed)
 		m.mails.WithLabelValues(string(kind), resultRefused)
 	}

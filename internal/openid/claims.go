@@ -33,7 +33,7 @@ func readClaims(from claimant) (claims, error) {
 	return out, nil
 }
 
-// and adds the claims of the userinfo endpoint, which take precedence over those in the token.
+// and merges the claims of the userinfo endpoint into the token's. They take precedence.
 func (c claims) and(info *oidc.UserInfo) (claims, error) {
 	out, err := readClaims(info)
 	if err != nil {

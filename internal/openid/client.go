@@ -1,5 +1,5 @@
-// Package openid signs people in at an OpenID provider: the authorization code flow (OpenID Connect Core 1.0 §3.1)
-// with PKCE (RFC 7636). It has no storage: the caller keeps the values that must come back.
+// Package openid signs people in at an OpenID provider: the authorization code flow (OpenID Connect Core 1.0 §3.1) with
+// PKCE (RFC 7636). It has no storage: the caller stores the values that the provider's response must repeat.
 package openid
 
 import (
@@ -78,7 +78,7 @@ type Request struct {
 	Fresh    bool   `json:"fresh"` // the provider must authenticate the person again
 }
 
-// Prompt states what the provider must ask the person even if it knows them.
+// Prompt is the interaction that the provider must require even from a person with a session.
 type Prompt struct {
 	Fresh        bool // for a sign-in of this moment
 	OtherAccount bool // which account it is to be
@@ -176,7 +176,7 @@ func (c *Client) provider(ctx context.Context) (*provider, error) {
 	case c.failed != nil && age < discoveryPause:
 		return nil, c.failed
 	}
-	// Whoever waits for it next needs it as well: it does not end with this request.
+	// The next caller needs the result as well, so that it does not end with this request.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
 	defer cancel()
 	p, err := c.discover(oidc.ClientContext(ctx, c.http))

@@ -13,11 +13,11 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// ErrUnreachable reports that the provider did not respond, or not as a provider does.
+// ErrUnreachable reports that the provider did not respond, or that its response is not from an OpenID provider.
 var ErrUnreachable = errors.New("the OpenID provider does not answer as it should")
 
-// Refusal states why a provider's response does not sign anybody in. The reason names no person and contains nothing
-// of the response.
+// Refusal is the reason that a provider's response does not sign a person in. The reason names no person and contains
+// no part of the response.
 type Refusal struct{ Reason string }
 
 // Error implements error.
@@ -57,7 +57,7 @@ func exchangeError(err error) error {
 	return unreachable(err)
 }
 
-// tokenError describes what is wrong with a token. It passes on only errors that contain no content.
+// tokenError describes the defect of a token. It passes on only errors without content of the token.
 func tokenError(err error) error {
 	var expired *oidc.TokenExpiredError
 	var address *url.Error

@@ -24,8 +24,9 @@ var common string
 
 var commonLines = sync.OnceValue(func() []string { return strings.Split(strings.TrimSuffix(common, "\n"), "\n") })
 
-// Common reports whether a password is one of the most common ones, in any letter case: on its own, repeated, or with
-// digits and signs before or after it; or whether it is a repeated short text, or a run of the alphabet or of digits.
+// Common reports whether a password is one of the most common ones, in any letter case: unchanged, repeated, or with
+// digits and signs before or after it. It also reports repeated short texts, and sequences of the alphabet or of
+// digits.
 func Common(password string) bool {
 	p := strings.ToLower(strings.TrimSpace(password))
 	core := strings.TrimFunc(p, func(r rune) bool { return !unicode.IsLetter(r) })
@@ -37,7 +38,7 @@ func isCommon(p string) bool {
 	return ok
 }
 
-// isSequence reports whether each character follows the one before it, or precedes it.
+// isSequence reports whether each character is the successor of the previous one, or each its predecessor.
 func isSequence(p string) bool {
 	r := []rune(p)
 	if len(r) < 2 {

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Hidden reports whether a reader does not see the character and it can make a text read differently: control
-// characters, line and paragraph separators, the bidirectional overrides and isolates (UAX #9 §2), and the invisible
-// ones.
+// Hidden reports whether the character is invisible and can change the meaning of a text: control characters, line and
+// paragraph separators, the bidirectional overrides and isolates (UAX #9 §2), and the characters that Invisible
+// reports.
 func Hidden(r rune) bool { return breaks(r) || directs(r) || Invisible(r) }
 
 // breaks reports whether r is a control character or ends a line.
@@ -18,9 +18,9 @@ func breaks(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == 
 // directs reports whether r changes the direction of the text around it.
 func directs(r rune) bool { return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' }
 
-// Invisible reports whether r is invisible and can make two different texts look the same: zero-width spaces,
-// direction marks, fillers, tags and the like. It excludes the zero-width joiner and non-joiner, because Persian,
-// Indic names and emoji need them, and variation selectors, which choose between forms of CJK characters and emoji.
+// Invisible reports whether r is invisible and can make two different texts look the same: zero-width spaces, direction
+// marks, fillers, tags and similar characters. It excludes the zero-width joiner and non-joiner, because Persian, Indic
+// names and emoji need them, and variation selectors, which choose between forms of CJK characters and emoji.
 func Invisible(r rune) bool { return unicode.Is(invisibles, r) }
 
 // invisibles are in Unicode's Default_Ignorable_Code_Point, or are format
@@ -50,7 +50,7 @@ var invisibles = &unicode.RangeTable{
 	},
 }
 
-// Visible returns s without invisible characters, which people paste without knowing.
+// Visible returns s without invisible characters, which people paste without noticing.
 func Visible(s string) string { return without(s, Invisible) }
 
 // Strip is s as valid UTF-8 without hidden characters, for records and log lines.

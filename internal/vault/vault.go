@@ -1,5 +1,5 @@
-// Package vault encrypts the secret parts of the database: secrets, private keys, and addresses, phone numbers and
-// signed values of people. It holds the master keys, and derives from them the keys that other parts need.
+// Package vault encrypts the secret parts of the database: secrets, private keys, and people's addresses, phone numbers
+// and signed values. It holds the master keys, and derives from them the keys for other parts of the service.
 package vault
 
 import (
@@ -27,8 +27,8 @@ type key struct {
 	aead   cipher.AEAD
 }
 
-// New reads master keys: base64 of 32 bytes each, separated by commas. The
-// first encrypts; the others only decrypt, so that a key can be replaced.
+// New parses master keys: base64 of 32 bytes each, separated by commas. The first encrypts; the others only decrypt, so
+// that a key can be replaced.
 func New(masterKeys string) (*Vault, error) {
 	v := &Vault{}
 	for i, s := range strings.Split(masterKeys, ",") {
@@ -58,11 +58,10 @@ func New(masterKeys string) (*Vault, error) {
 // with the same label.
 func (v *Vault) Encrypt(plain []byte, label string) []byte {
 	k := v.keys[0]
-	return k.aead.Seal(append([]byte(nil), k.id[:]...), nil, plain, []byte(label)) //nolint:gosec // this AEAD makes its own nonce
+	return k.aead.Seal(append([]byte(nil), k.id[:]...), nil, plain, []byte(label)) //nolint:gosec // this AEAD generates its own nonce
 }
 
-// NeedsRewrap reports whether ciphertext was made with another key than the one that
-// encrypts now.
+// NeedsRewrap reports whether ciphertext was encrypted with a key other than the current one.
 func (v *Vault) NeedsRewrap(ciphertext []byte) bool {
 	return len(ciphertext) < idSize || [idSize]byte(ciphertext[:idSize]) != v.keys[0].id
 }
@@ -70,7 +69,7 @@ func (v *Vault) NeedsRewrap(ciphertext []byte) bool {
 // ErrUnknownKey reports that a value was encrypted with a master key that is not configured.
 var ErrUnknownKey = errors.New("vault: encrypted with an unknown master key")
 
-// ErrDamaged is returned for a value that is not what its master key has encrypted.
+// ErrDamaged is returned for a value that its master key did not encrypt.
 var ErrDamaged = errors.New("value is damaged")
 
 // Decrypt decrypts a result of Encrypt for label.
@@ -104,7 +103,7 @@ func (v *Vault) Derive(purpose string) ([][]byte, error) {
 	return out, nil
 }
 
-// EncryptText encrypts a value for a column of texts. An empty one stays empty.
+// EncryptText encrypts a value for a text column. An empty value stays empty.
 func (v *Vault) EncryptText(plain, label string) string {
 	if plain == "" {
 		return ""
@@ -125,13 +124,12 @@ func (v *Vault) DecryptText(value, label string) (string, error) {
 	return string(plain), err
 }
 
-// TextNeedsRewrap reports whether a value was encrypted with another key than the one
-// that encrypts now.
+// TextNeedsRewrap reports whether a value was encrypted with a key other than the current one.
 func (v *Vault) TextNeedsRewrap(value string) bool {
 	if value == "" {
 		return false
 	}
-	id, err := base64.RawStdEncoding.DecodeString(value[:min(len(value), 8)]) // six bytes, of which four are the key's id
+	id, err := base64.RawStdEncoding.DecodeString(value[:min(len(value), 8)]) // six bytes, the first four of which are the key's id
 	return err != nil || v.NeedsRewrap(id)
 }
 

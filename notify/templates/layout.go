@@ -14,7 +14,7 @@ import (
 //go:embed letter.html letter.txt
 var files embed.FS
 
-// letter is an email before it is rendered as HTML and plain text, so that both have the same content.
+// letter is an email before rendering as HTML and plain text, so that both have the same content.
 type letter struct {
 	Words       *phrases
 	Look        Look
@@ -28,12 +28,12 @@ type letter struct {
 	FooterLinks []button
 }
 
-// letter begins a letter from a sender to a recipient, both of whose names are optional.
+// letter starts a letter from a sender to a recipient. Both names are optional.
 func (p *phrases) letter(look Look, sender, recipient string) letter {
 	return letter{Words: p, Look: look, Brand: brand(sender), Greeting: p.greeting(recipient), Footer: p.sentBy(sender)}
 }
 
-// block is one element of a letter: at most one of its fields is set. An empty one is not rendered.
+// block is one element of a letter: at most one of its fields is set. An empty block is not rendered.
 type block struct {
 	Paragraph []span
 	Note      []span // smaller, at the end
@@ -82,7 +82,7 @@ func link(url string) span          { return span{Text: url, URL: url} }
 func paragraph(spans ...span) block { return block{Paragraph: spans} }
 func note(spans ...span) block      { return block{Note: spans} }
 
-// quoted returns a block with a person's text, if there is one.
+// quoted returns a block with a person's text; an empty block without text.
 func quoted(from, text string) block {
 	if words := lines(text); len(words) > 0 {
 		return block{Quote: &quote{from, words}}
@@ -90,8 +90,7 @@ func quoted(from, text string) block {
 	return block{}
 }
 
-// maxShown is the longest address that is shown below a button: a longer one
-// fills a third of a phone.
+// maxShown is the longest address shown below a button. A longer one fills a third of a phone's screen.
 const maxShown = 100
 
 func action(label, url string) block {
@@ -120,8 +119,7 @@ func outlookClose() htmltemplate.HTML {
 	return `<!--[if mso]></td></tr></table><![endif]-->`
 }
 
-// The templates are parsed when first needed. They are part of the program: one that cannot be parsed panics, which
-// tests find.
+// The templates are parsed on first use. They are part of the program: an invalid template panics, which tests detect.
 var (
 	htmlLetter = sync.OnceValue(func() *htmltemplate.Template {
 		outlook := htmltemplate.FuncMap{"outlookOpen": outlookOpen, "outlookClose": outlookClose}

@@ -140,7 +140,7 @@ func fill(phrase string, values ...value) []span {
 	return out
 }
 
-// fill fills in a phrase and returns it as one text, for subjects and previews.
+// fill replaces the placeholders of a phrase and returns one text, for subjects and previews.
 func (p *phrases) fill(phrase string, values ...value) string { return p.text(fill(phrase, values...)) }
 
 // text returns the text of spans.

@@ -9,7 +9,7 @@ import (
 	"countersign/locales"
 )
 
-// NotificationKind is what a notification is about.
+// NotificationKind is the subject of a notification.
 type NotificationKind string
 
 // The kinds of notifications.
@@ -23,7 +23,7 @@ const (
 	NotificationSigned    NotificationKind = "signed"
 )
 
-// To is the console user to whom an email about sent envelopes goes.
+// To is the console user who receives an email about sent envelopes.
 type To struct {
 	Language       string // BCP 47; English for unsupported languages
 	Look           Look
@@ -34,8 +34,8 @@ type To struct {
 	UnsubscribeURL string
 }
 
-// Notification notifies a console user of an event of an envelope that they sent. All notifications of an envelope have the
-// same subject: mail programs show them as one thread.
+// Notification notifies a console user of an event of a sent envelope. All notifications of an envelope have the same
+// subject, so that email programs show them as one thread.
 type Notification struct {
 	To
 
@@ -46,12 +46,12 @@ type Notification struct {
 	ByAsk        Ask    // the request to them
 	ReasonText   string // the signer's words, or the mail server's (optional)
 	At           time.Time
-	NotAllSigned bool     // completed: some people approved or read
-	Waiting      []string // names of those who have not acted
+	NotAllSigned bool     // completed: some recipients approved or read
+	Waiting      []string // names of the recipients who have not acted
 	EnvelopeURL  string
 }
 
-// Digest reports to a console user what happened to envelopes that they sent.
+// Digest reports the events of sent envelopes to a console user.
 type Digest struct {
 	To
 
@@ -197,7 +197,7 @@ func (p *phrases) digestPhrase(k NotificationKind) string {
 	return ""
 }
 
-// momentIn is a time in a zone, whose name follows it.
+// momentIn returns a time in a zone, followed by the zone's name.
 func (p *phrases) momentIn(t time.Time, zone *time.Location) string {
 	if zone == nil {
 		zone = time.UTC

@@ -27,7 +27,7 @@ func (d Invitation) sender() string { return line(d.SenderName, maxName) }
 
 func (d Invitation) named() string { return line(d.Subject, maxSubject) }
 
-// asking are the texts of an invitation to a recipient who does not give an ordinary signature.
+// asking has the texts of an invitation to a recipient who does not give an ordinary signature.
 type asking struct{ sentence, subject, heading string }
 
 // other is empty of an ordinary signer.

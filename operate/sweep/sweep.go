@@ -17,8 +17,8 @@ import (
 	"countersign/store/blob"
 )
 
-// Age is how old a file is at least, by the file store's clock, to be taken for
-// one that will never be recorded: far longer than any request.
+// Age is the minimum age, by the file store's clock, of a file that counts as never recorded. It is far longer than any
+// request takes.
 const Age = 24 * time.Hour
 
 // checkPrefix is the folder that the check of a file store writes to.

@@ -13,9 +13,8 @@ import (
 	"time"
 )
 
-// allowedHost reports whether a request for the Web UI may be for the host: an
-// address, which no name can be rebound to; localhost and names below it; or one
-// of names.
+// allowedHost reports whether the Web UI accepts a request for the host: an address, which no name can be rebound to;
+// localhost and names below it; or one of names.
 func allowedHost(host string, names []string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
@@ -27,9 +26,8 @@ func allowedHost(host string, names []string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, host) })
 }
 
-// serveUI answers on l for the Web UI at target. Other hosts get 421 Misdirected
-// Request: a page whose name was rebound to this machine must not read
-// workflows, or end them.
+// serveUI serves the Web UI at target on l. Other hosts get 421 Misdirected Request: a page whose name was rebound to
+// this machine must not read or end workflows.
 func serveUI(l net.Listener, target *url.URL, names []string) *http.Server {
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	srv := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -36,7 +36,7 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run executes one command and returns the exit status: 0 done, 1 failed, 2 wrong usage.
+// run executes one command and returns the exit status: 0 success, 1 failure, 2 wrong usage.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	switch {
 	case len(args) == 1 && args[0] == "version":
@@ -71,7 +71,7 @@ func serve(opts options, stdin io.Reader, stdout io.Writer) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if opts.watchStdin {
-		// The kernel closes the pipe when the parent ends, however it ends.
+		// The kernel closes the pipe when the parent ends, even after a crash.
 		go func() {
 			_, _ = io.Copy(io.Discard, stdin)
 			stop()

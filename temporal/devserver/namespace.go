@@ -28,8 +28,8 @@ import (
 // retention is how long a new namespace keeps closed workflows.
 const retention = 30 * 24 * time.Hour
 
-// ensureNamespaces creates the namespaces that are missing and registers the search attributes that
-// are missing in any of them. It must run before the server starts: a running one caches both.
+// ensureNamespaces creates the missing namespaces and registers their missing search attributes. It must run before the
+// server starts: a running server caches both.
 func ensureNamespaces(ctx context.Context, cfg *config.SQL, names []string, attributes searchAttributes) (err error) {
 	db, err := temporalsql.NewSQLDB(sqlplugin.DbKindUnknown, cfg,
 		resolver.NewNoopResolver(), log.NewNoopLogger(), metrics.NoopMetricsHandler)
@@ -109,8 +109,8 @@ func updateNamespace(ctx context.Context, db sqlplugin.DB, row *sqlplugin.Namesp
 	return nil
 }
 
-// addAttributes gives every attribute that the namespace lacks one of the preallocated columns of
-// its type, in a fixed order, and reports whether it changed anything.
+// addAttributes assigns one of the preallocated columns of its type to every missing attribute, in a fixed order. It
+// reports whether it changed the configuration.
 func addAttributes(cfg *persistencespb.NamespaceConfig, attributes searchAttributes) (bool, error) {
 	columns := sadefs.GetDBIndexSearchAttributes(nil).GetCustomSearchAttributes()
 	aliases := maps.Clone(cfg.GetCustomSearchAttributeAliases()) // column → attribute

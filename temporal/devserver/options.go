@@ -14,7 +14,7 @@ import (
 	"go.temporal.io/api/enums/v1"
 )
 
-// Limits of what the command line may ask for.
+// Limits of the command line's values.
 const (
 	maxNamespaces = 256
 	maxPort       = 65535
@@ -25,7 +25,7 @@ type options struct {
 	ip         netip.Addr // address of the frontend and the UI
 	port       int        // frontend port; 0 chooses a free one
 	uiPort     int        // Web UI port; 0 chooses a free one
-	uiHosts    []string   // names under which it may be asked for
+	uiHosts    []string   // names under which browsers can reach it
 	headless   bool       // no Web UI
 	dbFilename string     // SQLite file; empty keeps everything in memory
 	postgres   string     // address of a PostgreSQL database instead
@@ -81,8 +81,8 @@ func flagSet(opts *options, stderr io.Writer) *flag.FlagSet {
 	return fs
 }
 
-// parseOptions reads the flags of "server start-dev". Help and flag errors are printed on stderr by
-// the flag package; the returned error is flag.ErrHelp or one line that names the fault.
+// parseOptions parses the flags of "server start-dev". Package flag prints help and flag errors on stderr; the returned
+// error is flag.ErrHelp or one line that names the fault.
 func parseOptions(args []string, stderr io.Writer) (options, error) {
 	opts := options{searchAttributes: countersignAttributes(), dynamicConfig: map[string]any{}, pragmas: map[string]string{}}
 	fs := flagSet(&opts, io.Discard)
@@ -160,7 +160,7 @@ func (o *options) addDynamicConfig(s string) error {
 		return errors.New("want key=JSON")
 	}
 	dec := json.NewDecoder(bytes.NewBufferString(text))
-	dec.UseNumber() // the server takes ints and floats apart
+	dec.UseNumber() // the server distinguishes ints from floats
 	var value any
 	if err := dec.Decode(&value); err != nil || dec.More() {
 		return fmt.Errorf("the value of %s is not JSON", key)
@@ -176,7 +176,7 @@ func plainNumbers(value any) any {
 		if i, err := v.Int64(); err == nil {
 			return int(i)
 		}
-		f, _ := v.Float64() // out of range gives ±Inf, which the server refuses by name
+		f, _ := v.Float64() // out of range yields ±Inf, which the server rejects by name
 		return f
 	case []any:
 		for i := range v {

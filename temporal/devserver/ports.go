@@ -12,8 +12,8 @@ import (
 	"go.temporal.io/server/temporal"
 )
 
-// ports are the TCP ports of one server, held open until release so that no two are the same and
-// a taken one is noticed before anything is started.
+// ports are the TCP ports of one server. They stay open until release, so that no two are the same and a port in use is
+// detected before the start.
 type ports struct {
 	frontend int
 	ui       int            // 0 when headless

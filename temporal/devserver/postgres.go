@@ -28,9 +28,9 @@ const (
 	visibilitySuffix = "_visibility"
 )
 
-// openPostgres takes two databases on a PostgreSQL server, the one that address names and one for
-// visibility with "_visibility" after its name, and sets Temporal's schema up in those that are
-// empty. Both must exist: postgres://user:password@host:port/name.
+// openPostgres opens two databases on a PostgreSQL server: the one that address names, and one for visibility with
+// "_visibility" after its name. It creates Temporal's schema in empty ones. Both databases must exist:
+// postgres://user:password@host:port/name.
 func openPostgres(ctx context.Context, address string) (*database, error) {
 	u, err := url.Parse(address)
 	if err != nil {

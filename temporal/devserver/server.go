@@ -51,8 +51,8 @@ type server struct {
 	guard    *http.Server // before the Web UI
 }
 
-// startServer starts Temporal and its Web UI and returns once both answer. On an error, or when ctx
-// ends first (context.Canceled), everything that was started has been stopped again.
+// startServer starts Temporal and its Web UI and returns when both respond. On an error, or when ctx ends first
+// (context.Canceled), it stops everything it has started.
 func startServer(ctx context.Context, opts options) (_ *server, err error) {
 	db, err := opts.database(ctx)
 	if err != nil {
@@ -98,8 +98,8 @@ func (o *options) database(ctx context.Context) (*database, error) {
 	return openDatabase(ctx, o.dbFilename, o.pragmas)
 }
 
-// stop ends the Web UI, then Temporal, then releases the database file. It gives up after
-// stopTimeout: the state is safe in SQLite's log at every moment.
+// stop ends the Web UI, then Temporal, then releases the database file. It stops waiting after stopTimeout: the state
+// is safe in SQLite's log at every moment.
 func (s *server) stop() error {
 	s.silence()
 	if s.guard != nil {
@@ -149,7 +149,7 @@ func (s *server) startUI(ctx context.Context, p *ports) error {
 	return nil
 }
 
-// waitReady polls until every namespace and the Web UI answer.
+// waitReady polls until every namespace and the Web UI respond.
 func (s *server) waitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -178,8 +178,8 @@ func (s *server) waitReady(ctx context.Context) error {
 	return nil
 }
 
-// serverOptions is the whole configuration of Temporal: one cluster, all four services in
-// this process, no archival.
+// serverOptions returns the whole configuration of Temporal: one cluster, all four services in this process, no
+// archival.
 func (s *server) serverOptions(ports *ports) []temporal.ServerOption {
 	c := &config.Config{}
 	c.Global.Membership = config.Membership{MaxJoinDuration: readyTimeout, BroadcastAddress: "127.0.0.1"}
@@ -229,7 +229,7 @@ func dynamicConfig(overrides map[string]any) dynamicconfig.StaticClient {
 		// The default is 20 per shard: with one shard that is 50 ms for every step of a workflow.
 		dynamicconfig.TransferProcessorMaxPollRPS.Key(): 1000,
 		dynamicconfig.MatchingEnableFairness.Key():      true,
-		// Attributes that a client adds can be used at once.
+		// Clients can use their new attributes at once.
 		dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key(): true,
 		// A development server makes no outgoing calls.
 		dynamicconfig.EnableServerVersionCheck.Key(): false,
@@ -240,7 +240,7 @@ func dynamicConfig(overrides map[string]any) dynamicconfig.StaticClient {
 	return values
 }
 
-// poll calls ready until it succeeds or ctx ends; then its last error says why.
+// poll calls ready until it succeeds or ctx ends. It then returns ready's last error.
 func poll(ctx context.Context, ready func() error) error {
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()

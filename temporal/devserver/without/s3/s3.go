@@ -1,5 +1,5 @@
-// Package s3 stands in for the client of S3, where the bundled Temporal could archive
-// histories and never does: archival is disabled. Every request fails.
+// Package s3 replaces the client of S3, with which the bundled Temporal could archive histories: archival is disabled.
+// Every request fails.
 package s3
 
 import (
@@ -13,7 +13,7 @@ import (
 
 var errNone = errors.New("this server does not archive to S3")
 
-// Options are those that the server sets.
+// Options are the options that the server sets.
 type Options struct {
 	BaseEndpoint *string
 	UsePathStyle bool
@@ -48,7 +48,7 @@ type (
 // Client fails at everything.
 type Client struct{}
 
-// NewFromConfig makes one.
+// NewFromConfig returns a Client.
 func NewFromConfig(aws.Config, ...func(*Options)) *Client { return &Client{} }
 
 func (*Client) HeadBucket(context.Context, *HeadBucketInput, ...func(*Options)) (*HeadBucketOutput, error) {

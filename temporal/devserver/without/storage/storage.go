@@ -1,5 +1,5 @@
-// Package storage stands in for the client of Google Cloud Storage, where the bundled
-// Temporal could archive histories and never does: archival is disabled. No client can be made.
+// Package storage replaces the client of Google Cloud Storage, with which the bundled Temporal could archive histories:
+// archival is disabled. No client can be created.
 package storage
 
 import (
@@ -12,7 +12,7 @@ import (
 // ScopeFullControl is the scope for creating a client.
 const ScopeFullControl = "https://www.googleapis.com/auth/devstorage.full_control"
 
-// What fails, and that there is no such bucket or object.
+// The error of every request, and the errors for a missing bucket or object.
 var (
 	ErrBucketNotExist = errors.New("storage: bucket doesn't exist")
 	ErrObjectNotExist = errors.New("storage: object doesn't exist")

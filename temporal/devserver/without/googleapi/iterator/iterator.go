@@ -3,5 +3,5 @@ package iterator
 
 import "errors"
 
-// Done is that end.
+// Done marks the end of an iteration.
 var Done = errors.New("no more items in iterator")

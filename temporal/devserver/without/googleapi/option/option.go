@@ -10,5 +10,5 @@ type none struct{}
 
 func (none) option() {}
 
-// WithTokenSource takes a source of tokens.
+// WithTokenSource ignores a source of tokens.
 func WithTokenSource(oauth2.TokenSource) ClientOption { return none{} }

@@ -1,4 +1,4 @@
-// Package types names what listings of S3 hold and how requests fail.
+// Package types defines the contents of S3's listings and the errors of its requests.
 package types
 
 // Of a listing.
@@ -7,7 +7,7 @@ type (
 	Object       struct{ Key *string }
 )
 
-// There is no such bucket or object.
+// Errors for a missing bucket or object.
 type (
 	NoSuchBucket struct{}
 	NoSuchKey    struct{}

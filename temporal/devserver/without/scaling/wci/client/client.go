@@ -1,6 +1,5 @@
-// Package client stands in for the part of Temporal that starts workers at cloud
-// providers. The service runs its workers itself: nothing is ever found here, and what
-// would need a provider is refused.
+// Package client replaces the part of Temporal that starts workers at cloud providers. The service runs its own
+// workers: lookups find nothing, and requests that need a provider are rejected.
 package client
 
 import (
@@ -13,7 +12,7 @@ import (
 	"go.uber.org/fx"
 )
 
-// Client is what the server calls.
+// Client is the interface that the server uses.
 type Client interface {
 	DescribeWorkerControllerInstance(context.Context, *namespace.Namespace, *deploymentpb.WorkerDeploymentVersion) (
 		*iface.QueryDescribeWorkerControllerInstanceResponse, []byte, error)
@@ -52,7 +51,7 @@ func (none) ValidateWorkerControllerInstanceSpec(context.Context, *namespace.Nam
 	return serviceerror.NewUnimplemented(refusal)
 }
 
-// DeleteWorkerControllerInstance implements Client. There is none, so it is gone.
+// DeleteWorkerControllerInstance implements Client. No instance exists, so the deletion succeeds.
 func (none) DeleteWorkerControllerInstance(context.Context, *namespace.Namespace, *deploymentpb.WorkerDeploymentVersion, string) error {
 	return nil
 }

@@ -1,4 +1,4 @@
-// Package workercomponent replaces the workers that start workers: there are none.
+// Package workercomponent replaces the workers that start workers with an empty module.
 package workercomponent
 
 import "go.uber.org/fx"

@@ -50,18 +50,18 @@ type WorkerControllerInstanceSpec struct {
 	ScalingGroupSpecs map[string]ScalingGroupSpec `json:"scaling_group_specs"`
 }
 
-// QueryDescribeWorkerControllerInstanceResponse is what a description would hold.
+// QueryDescribeWorkerControllerInstanceResponse is the response to a description request.
 type QueryDescribeWorkerControllerInstanceResponse struct {
 	Spec             *WorkerControllerInstanceSpec
 	ValidationStatus *ValidationStatus
 }
 
-// UpdateWorkerControllerInstanceResponse is what an update would return.
+// UpdateWorkerControllerInstanceResponse is the response to an update request.
 type UpdateWorkerControllerInstanceResponse struct {
 	Spec *WorkerControllerInstanceSpec
 }
 
-// ValidationStatus is what came of the last look at a provider.
+// ValidationStatus is the result of the last validation at a provider.
 type ValidationStatus struct {
 	LastValidationTime time.Time        `json:"last_validation_time"`
 	Status             ValidationResult `json:"status"`
