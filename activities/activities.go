@@ -65,7 +65,7 @@ type Activities struct {
 	BaseURL, SigningURL string
 	// AttachmentLimit is the size in bytes up to which sealed PDFs are attached.
 	AttachmentLimit int64
-	// ReminderInterval is the time between reminders; 0: none.
+	// ReminderInterval is the time between reminders; 0: no reminders.
 	ReminderInterval time.Duration
 	// ArchiveAfter is how long after its last change an ended envelope is moved to an archive; 0: never.
 	ArchiveAfter time.Duration

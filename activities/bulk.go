@@ -47,9 +47,9 @@ func (a *Activities) ChangeBulk(ctx context.Context, in ChangeBulkInput) error {
 	return err
 }
 
-// SendBulkRows sends the next rows of a bulk send, and completes one that has none left. A row that cannot be sent
-// fails and delays no other. Each row is sent in the transaction that creates its envelope, so that a retry of the
-// activity does not send it again.
+// SendBulkRows sends the next rows of a bulk send, and completes a bulk send without pending rows. A row that cannot be
+// sent fails and does not delay the others. Each row is sent in the transaction that creates its envelope, so that a
+// retry of the activity does not send it again.
 func (a *Activities) SendBulkRows(ctx context.Context, in temporal.BulkInput) (BulkStep, error) {
 	began := a.Now()
 	work, err := a.Store.BulkWork(ctx, in.AppID, in.BulkSendID, bulkBatch, bulkBacklog)

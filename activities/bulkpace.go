@@ -23,7 +23,7 @@ const (
 	roomRest = 75 * time.Millisecond
 )
 
-// BulkPace decides when a bulk send may send its next row: when few envelopes of any sender await their invitations.
+// BulkPace decides when a bulk send can send its next row: when few envelopes of any sender await their invitations.
 // Then the row neither waits in a queue nor delays others. While others send, it also pauses after each row.
 //
 // It reads the database, so that the envelopes of all processes count. The state in memory only makes a bulk send
@@ -39,7 +39,7 @@ type BulkPace struct {
 	row     time.Time // when a row was last admitted
 }
 
-// admit reports whether a row may be sent now, given the recently sent envelopes.
+// admit reports whether a row can be sent now, given the recently sent envelopes.
 func (p *BulkPace) admit(now time.Time, lately store.Awaiting) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

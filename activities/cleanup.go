@@ -37,10 +37,10 @@ func (r *CleanupRound) count(kind string, n int) {
 // roundBatches limits the batches of each kind in one round, so that no kind waits long for the others.
 const roundBatches = 20
 
-// Cleanup creates the partitions of the coming months, drops expired ones, and removes data after its retention
-// period, in small transactions: a limited number of rows of each kind, and files that nobody has signed with. It also
-// sums the counts of envelopes, requests the due digests, takes the due steps of retentions, and moves ended envelopes to archives. If it fails, the completed steps stay. A file that
-// cannot be deleted delays no archiving.
+// Cleanup creates the partitions of the coming months, drops expired ones, and removes data after its retention period,
+// in small transactions: a limited number of rows of each kind, and files that no signature uses. It also sums the
+// counts of envelopes, requests the due digests, performs the due steps of retentions, and moves ended envelopes to
+// archives. If it fails, the completed steps stay. A file that cannot be deleted does not delay archiving.
 func (a *Activities) Cleanup(ctx context.Context) (CleanupRound, error) {
 	var out CleanupRound
 	var err error
@@ -71,8 +71,8 @@ func (a *Activities) Cleanup(ctx context.Context) (CleanupRound, error) {
 	return out, err
 }
 
-// archiveBatch bounds the envelopes that one round of the cleanup moves to archives, and
-// the files of former archives that it removes.
+// archiveBatch limits the envelopes that one round of the cleanup moves to archives, and the files of former archives
+// that it removes.
 const archiveBatch = 100
 
 // removeReleased deletes files of former archives that are no longer needed. A file that cannot be deleted delays no

@@ -29,7 +29,8 @@ type DeliverInput struct {
 
 // DeliverResult reports how an attempt that did not fail ended.
 type DeliverResult struct {
-	// Delivered reports that the endpoint accepted the event. If it is false and Wait is zero, nothing was left to do.
+	// Delivered reports that the endpoint accepted the event. If it is false and Wait is zero, no delivery was
+	// necessary.
 	Delivered bool `json:"delivered,omitempty"`
 	// Wait is the delay before the next try if the endpoint is at its concurrency limit. No attempt was made.
 	Wait time.Duration `json:"wait,omitempty"`

@@ -20,8 +20,8 @@ const (
 	// HeartbeatTimeout is the time without heartbeats after which the worker is considered dead and another one
 	// restarts the activity.
 	HeartbeatTimeout = 3 * HeartbeatInterval
-	// StallTimeout is how long an activity may make no progress (see package pulse) before another worker restarts it,
-	// so that a hung task does not delay its envelope until the activity's timeout.
+	// StallTimeout is the time without progress (see package pulse) after which another worker restarts an activity, so
+	// that a hung task does not delay its envelope until the activity's timeout.
 	StallTimeout = 5 * time.Minute
 )
 
@@ -30,11 +30,10 @@ const (
 type KeepAlive struct {
 	interceptor.WorkerInterceptorBase
 
-	// Grace is the time in which an activity may finish after the worker is stopped, so that an email being sent is
-	// not sent again. It must be shorter than the worker's WorkerStopTimeout, after which nothing is reported to
-	// Temporal.
+	// Grace is the time in which an activity can finish after the worker is stopped, so that an email being sent is not
+	// sent again. It must be shorter than the worker's WorkerStopTimeout, after which nothing is reported to Temporal.
 	Grace time.Duration
-	// Stall is how long an activity may make no progress; 0: StallTimeout.
+	// Stall is the time without progress after which an activity is restarted; 0: StallTimeout.
 	Stall time.Duration
 }
 

@@ -24,7 +24,7 @@ type InviteInput struct {
 	SignerIDs []uuid.UUID `json:"signers"`
 	// LinkID is the renewed link to send; nil for the invitation of a routing group, which sends each signer's current link.
 	LinkID *uuid.UUID `json:"linkId,omitempty"`
-	// Reminder is the request for a reminder, which is sent instead of an invitation; nil: none.
+	// Reminder is the request for a reminder, which is sent instead of an invitation; nil: no reminder.
 	Reminder *uuid.UUID `json:"reminder,omitempty"`
 }
 
@@ -61,7 +61,7 @@ func (a *Activities) Invite(ctx context.Context, in InviteInput) error {
 			return nil
 		})
 	}
-	_ = mails.Wait() // each has an error of its own
+	_ = mails.Wait() // each reports its own error
 	err = errors.Join(failed...)
 	if len(failed) == 1 {
 		err = failed[0]

@@ -62,7 +62,7 @@ func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *mod
 	wentOut := err == nil
 	err = a.reportBounce(ctx, e, s, v, s.LinkID.String(), err, rejected)
 	var text error
-	if wentOut || textHasLink(s) { // the other text says to look for the mail
+	if wentOut || textHasLink(s) { // the other text refers to the email
 		text = a.textInvitation(ctx, e, s, msg)
 	}
 	return errors.Join(err, a.noticeDelegation(ctx, e, s, v), text) // they are sent independently
@@ -327,7 +327,7 @@ func tryLater(err error) error {
 
 // waitOfRefused returns the shortest wait of the rejected emails; 0 if err contains another error.
 func waitOfRefused(err error) time.Duration {
-	switch e := err.(type) { //nolint:errorlint // each error of those that are joined is looked at
+	switch e := err.(type) { //nolint:errorlint // each of several joined errors is checked
 	case *refusedError:
 		return e.wait
 	case interface{ Unwrap() []error }:

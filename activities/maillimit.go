@@ -13,14 +13,14 @@ const (
 	// firstMailTimeout limits the first attempt to send an email, so that a hanging server soon frees the slot for
 	// another email.
 	firstMailTimeout = 10 * time.Second
-	// mailTimeout limits later attempts. RFC 5321 section 4.5.3.2 asks clients for patience.
+	// mailTimeout limits later attempts. RFC 5321 section 4.5.3.2 recommends long timeouts for clients.
 	mailTimeout = time.Minute
 	// maxMailWait is the longest delay before an activity without a slot tries again.
 	maxMailWait = time.Minute
 )
 
-// MailLimit limits how many activities of one app send email at the same time in this process, so that an app whose
-// emails hang does not delay other apps.
+// MailLimit limits the number of activities of one app that send email at the same time in this process, so that an app
+// with hanging emails does not delay other apps.
 type MailLimit struct {
 	perApp int
 	slots  limit.Keyed
@@ -31,7 +31,7 @@ func NewMailLimit(perApp int, now func() time.Time) *MailLimit {
 	return &MailLimit{perApp: perApp, slots: limit.Keyed{MaxWait: maxMailWait, Now: now}}
 }
 
-// errTypeMailBusy is the type of the error of an activity whose app has no mail slot left.
+// errTypeMailBusy is the type of the error of an activity whose app has no free mail slot.
 const errTypeMailBusy = "MailBusy"
 
 // takeMailSlot acquires a mail slot of the app. Instead of waiting it returns an error that runs the activity again

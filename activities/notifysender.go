@@ -18,8 +18,8 @@ import (
 	"countersign/temporal"
 )
 
-// NotifySender notifies the console user who sent an envelope of an event, once, if the user still wants it and may still
-// see the envelope.
+// NotifySender notifies the console user who sent an envelope of an event, once, if the user's settings still request
+// it and the user can still see the envelope.
 func (a *Activities) NotifySender(ctx context.Context, in temporal.NotificationInput) error {
 	release, err := a.takeMailSlot(in.AppID)
 	if err != nil {
@@ -79,7 +79,8 @@ func (a *Activities) notificationMail(ctx context.Context, in temporal.Notificat
 	return begun, &sent, nil
 }
 
-// viewingOwner returns the console user who sent an envelope; nil if there is none, or the user may no longer see it.
+// viewingOwner returns the console user who sent an envelope; nil if an application did, or the user can no longer see
+// it.
 func (a *Activities) viewingOwner(ctx context.Context, e *models.Envelope) (*models.ConsoleUser, error) {
 	if e.OwnerID == nil {
 		return nil, nil //nolint:nilnil // an application sent it
@@ -210,9 +211,9 @@ func (a *Activities) digestRound(ctx context.Context, round *CleanupRound) error
 	return err
 }
 
-// SendDigest sends a console user the pending events of the envelopes that they sent, and then deletes the pending
-// events. If the process ends in between, the digest is sent again under the same Message-ID. It sends nothing if the
-// user may see none of the events.
+// SendDigest sends a console user the pending events of their sent envelopes, and then deletes the pending events. If
+// the process ends in between, the digest is sent again under the same Message-ID. It sends nothing if the user cannot
+// see any of the events.
 func (a *Activities) SendDigest(ctx context.Context, in temporal.DigestInput) error {
 	release, err := a.takeMailSlot(in.AppID)
 	if err != nil {
@@ -272,9 +273,10 @@ func (a *Activities) sendDigest(ctx context.Context, user *models.ConsoleUser, c
 	return nil
 }
 
-// digestOf returns the items by envelope, in the order of the first event, and the number of omitted envelopes beyond
-// the limit. It excludes envelopes that the user may not see, and the user's own actions as a signer. tenant is that of
-// all listed envelopes; "" if they belong to several: the digest then has the name and branding of the app.
+// digestOf returns the items by envelope, in the order of the first event, and the number of envelopes omitted because
+// of the limit. It excludes envelopes that the user cannot see, and the user's own actions as a signer. tenant is the
+// common tenant of the listed envelopes; "" if they belong to several: the digest then has the name and branding of the
+// app.
 func (a *Activities) digestOf(ctx context.Context, user *models.ConsoleUser, items []models.DigestItem) (out []templates.DigestEnvelope, more int, tenant string, err error) {
 	var order []uuid.UUID
 	byEnvelope := make(map[uuid.UUID][]models.DigestItem)

@@ -101,8 +101,8 @@ func (a *Activities) copyNoticeID(s *models.Signer) string {
 	return a.Mail.MessageID(of...)
 }
 
-// toldOfCopies returns the recipients who were notified that a copy would come: those whose newest notice was begun,
-// and not rejected.
+// toldOfCopies returns the recipients who were notified that a copy would come: the recipients whose newest notice was
+// begun, and not rejected.
 func (a *Activities) toldOfCopies(ctx context.Context, e *models.Envelope) ([]*models.Signer, error) {
 	if len(e.Copies) == 0 {
 		return nil, nil

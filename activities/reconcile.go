@@ -18,7 +18,7 @@ type ReconcileRound struct {
 	Next reconcile.Position `json:"next,omitzero"`
 }
 
-// reconcilePages bounds one round, and so the calls to Temporal: 200 for each page.
+// reconcilePages limits the pages of one round, and thereby the calls to Temporal: 200 per page.
 const reconcilePages = 20
 
 // Reconcile starts the workflows that the database needs and Temporal does not run, for a bounded part of the unfinished

@@ -12,8 +12,8 @@ import (
 )
 
 // Remind reminds the awaited signers whose last invitation or reminder is an interval of the tenant ago. It replaces a
-// link that is about to expire, unless a text message contains it as well: RenewLinks sends both again. It returns
-// when the next reminder is due; nil if none is.
+// link that is about to expire, unless a text message contains it as well: RenewLinks sends both again. It returns the
+// due time of the next reminder; nil if none is due.
 func (a *Activities) Remind(ctx context.Context, in temporal.EnvelopeInput) (*time.Time, error) {
 	release, err := a.takeMailSlot(in.AppID)
 	if err != nil {

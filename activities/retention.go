@@ -29,8 +29,8 @@ const (
 // retentionRetry is how long after a failure a step of a retention is tried again.
 const retentionRetry = time.Hour
 
-// retentionRound takes the due retention steps: it requests deletion reminders, and purges. A failed step is retried
-// later, and delays no other.
+// retentionRound performs the due retention steps: it requests deletion reminders, and purges. A failed step is retried
+// later, and does not delay the others.
 func (a *Activities) retentionRound(ctx context.Context, round *CleanupRound) error {
 	steps, err := a.Store.RetentionSteps(ctx, retentionBatch)
 	if err != nil {
@@ -74,9 +74,9 @@ const (
 	retentionPurged
 )
 
-// retentionStep purges an envelope whose retention has ended. Before that it requests a reminder, if the files were too large
-// for email: recipients who have the files need none. Whether a mail server finds the files too large is known only when
-// they are sent, so it is checked each time.
+// retentionStep purges an envelope whose retention has ended. Before that it requests a reminder, if the files were too
+// large for email: recipients who have the files need none. Only sending shows whether a mail server finds the files
+// too large, so it is checked each time.
 func (a *Activities) retentionStep(ctx context.Context, step store.RetentionStep) (done int, err error) {
 	e, err := a.Store.Envelope(ctx, step.AppID, step.ID)
 	if err != nil {
@@ -104,10 +104,10 @@ func (a *Activities) retentionStep(ctx context.Context, step store.RetentionStep
 	return done, a.Store.SetRetentionStep(ctx, step, new(models.RetentionStepAfter(*until, now)), days)
 }
 
-// linksWereSent reports whether anybody may have only links to the files: either they are not attached, or links were
-// sent although they would be attached now, because the limit was different at that time or a mail server found the
-// email too large. There is no other record of it. If the archive with the audit trail is damaged, it returns true:
-// one unnecessary reminder is better than a retention that waits for ever, and the purge reports the damage.
+// linksWereSent reports whether a recipient may have only links to the files: either they are not attached, or links
+// were sent although they would be attached now, because the limit was different at that time or a mail server found
+// the email too large. There is no other record of it. If the archive with the audit trail is damaged, it returns true:
+// one unnecessary reminder is better than a retention that waits forever, and the purge reports the damage.
 func (a *Activities) linksWereSent(ctx context.Context, e *models.Envelope) (bool, error) {
 	if !a.attachmentsFit(e) {
 		return true, nil
@@ -172,7 +172,7 @@ type downloadKey struct {
 	email, document string
 }
 
-// downloads returns, from the audit trail, who has downloaded which files.
+// downloads returns the recipients and their downloaded files, from the audit trail.
 func (a *Activities) downloads(ctx context.Context, e *models.Envelope) (map[downloadKey]bool, error) {
 	events, err := a.Store.AuditEvents(ctx, e)
 	if err != nil {

@@ -34,8 +34,7 @@ func (s *AppRepository) register() {
 	rewrapRows[models.Settings](s.engine, "app_id, tenant_id", nil)
 }
 
-// CreateApp stores a new app and returns it with its first secret, which is
-// shown only now.
+// CreateApp stores a new app and returns it with its first secret, which cannot be retrieved later.
 func (s *AppRepository) CreateApp(ctx context.Context, name string, plan models.Plan, tenants []string) (*models.App, string, error) {
 	p := models.Problems{}
 	models.CheckText(p, "name", name, 1, 255)

@@ -69,8 +69,8 @@ func (s *UserRepository) EnrolFactor(ctx context.Context, u *models.ConsoleUser)
 	return secret, nil
 }
 
-// ConfirmFactor activates the second factor with its first correct code. It returns recovery codes, which are shown
-// only now, and ends all other sessions.
+// ConfirmFactor activates the second factor with its first correct code. It returns recovery codes, which cannot be
+// retrieved later, and ends all other sessions.
 func (s *UserRepository) ConfirmFactor(ctx context.Context, user uuid.UUID, code string, keep uuid.UUID) (recovery []string, err error) {
 	err = s.tx(ctx, func(tx *gorm.DB) error {
 		if err := s.consumeTimeStep(tx, user, code, false); err != nil {

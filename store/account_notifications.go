@@ -109,7 +109,8 @@ func (s *NotificationRepository) addNotification(t *transaction, e *models.Envel
 		"EXISTS (SELECT 1 FROM console_notifications WHERE user_id = ? AND frequency = 'daily' AND "+column+")", *e.OwnerID)
 }
 
-// DropNotification removes the record of a notification that is not sent: its sender does not want it any more, for example.
+// DropNotification removes the record of a notification that is not sent, for example because its sender has turned it
+// off.
 func (s *NotificationRepository) DropNotification(ctx context.Context, event uuid.UUID) error {
 	err := s.db.WithContext(ctx).Where("id = ? AND sent_at IS NULL AND failed_at IS NULL", models.NotificationMailID(event)).Delete(&models.Mail{}).Error
 	return wrap(err, "drop notification of %s", event)

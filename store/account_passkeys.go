@@ -25,8 +25,8 @@ func (s *UserRepository) Passkeys(ctx context.Context, user uuid.UUID) ([]models
 	return rows, wrap(err, "list passkeys")
 }
 
-// AddPasskey adds a passkey and ends all sessions except keep. It returns recovery codes if the user has none yet;
-// they are shown only now.
+// AddPasskey adds a passkey and ends all sessions except keep. It returns recovery codes if the user has none yet; they
+// cannot be retrieved later.
 func (s *UserRepository) AddPasskey(ctx context.Context, p *models.ConsolePasskey, keep uuid.UUID) (recovery []string, err error) {
 	p.ID, p.CreatedAt = s.newID(), s.now()
 	err = s.tx(ctx, func(tx *gorm.DB) error {

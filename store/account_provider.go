@@ -14,7 +14,7 @@ import (
 
 // ProviderIdentity is whom the OpenID provider vouches for.
 type ProviderIdentity struct {
-	App             uuid.UUID // the app of a person who signs in for the first time
+	App             uuid.UUID // app of new users
 	Issuer, Subject string
 	Email           string
 	EmailVerified   bool

@@ -41,7 +41,7 @@ const (
 	archiveFormat = 1
 	// ArchiveSuffix ends the names of archives' files.
 	ArchiveSuffix = ".csa"
-	// maxArchive bounds the JSON of an archive.
+	// maxArchive limits the JSON of an archive.
 	maxArchive = 64 << 20
 	// labelArchiveKey is the encryption label of archive keys.
 	labelArchiveKey = "archive-key"
@@ -166,7 +166,7 @@ func (c *archiveContent) encode(key, binding []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return aead.Seal([]byte(archiveMagic), nil, packed.Bytes(), binding), nil //nolint:gosec // this AEAD makes its own nonce
+	return aead.Seal([]byte(archiveMagic), nil, packed.Bytes(), binding), nil //nolint:gosec // this AEAD generates its own nonce
 }
 
 func archiveCipher(key []byte) (cipher.AEAD, error) {
@@ -312,8 +312,8 @@ func (s *ArchiveRepository) openArchive(ctx context.Context, a *Archive) (*archi
 // the two reads.
 const archiveAttempts = 4
 
-// rowsOrArchive returns the result of rows or, for an ended envelope without rows, that of its archive. Because an
-// envelope may be archived and restored at any time, it returns nothing only if one snapshot has neither rows nor an
+// rowsOrArchive returns the result of rows or, for an ended envelope without rows, the content of its archive. An
+// envelope can be archived and restored at any time, so it returns nothing only if one snapshot has neither rows nor an
 // archive.
 func rowsOrArchive[T any](ctx context.Context, s *ArchiveRepository, e *models.Envelope, rows func(*gorm.DB) ([]T, error), archived func(*archiveContent) []T) ([]T, error) {
 	out, err := rows(s.db.WithContext(ctx))
@@ -329,7 +329,7 @@ func rowsOrArchive[T any](ctx context.Context, s *ArchiveRepository, e *models.E
 			return mapNotFound(err)
 		})
 		if err != nil || !now.Archived {
-			return append([]T(nil), out...), err // nil where there is nothing
+			return append([]T(nil), out...), err // nil without elements
 		}
 		c, err := s.readArchive(ctx, e.ID)
 		if err == nil {

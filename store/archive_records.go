@@ -24,8 +24,8 @@ func (s *ArchiveRepository) storeFile(ctx context.Context, key string, content [
 	return s.archiveFiles.Keep(ctx, f, key)
 }
 
-// EnvelopesToArchive lists up to n envelopes of all apps that ended and were last changed
-// before a time, the oldest first, without those that could not be archived a short while ago.
+// EnvelopesToArchive lists up to n envelopes of all apps that ended and were last changed before a time, the oldest
+// first, without envelopes whose archiving failed recently.
 func (s *ArchiveRepository) EnvelopesToArchive(ctx context.Context, before time.Time, n int) ([]EnvelopeRef, error) {
 	var out []EnvelopeRef
 	err := s.db.WithContext(ctx).Model(&models.Envelope{}).
@@ -95,7 +95,7 @@ const archivable = "NOT archived AND status IN ('completed', 'declined', 'voided
 const (
 	// archiveRetry is when it is tried again to archive an envelope that could not be.
 	archiveRetry = 7 * 24 * time.Hour
-	// archiveCommitLimit bounds the time from storing an archive's file to recording it. It is far shorter than the
+	// archiveCommitLimit limits the time from storing an archive's file to recording it. It is far shorter than the
 	// time after which a sweep deletes an unrecorded file.
 	archiveCommitLimit = time.Hour
 	// ReleasedArchivesKept is how long an archive's file is kept after its rows were restored, since an earlier backup

@@ -131,7 +131,7 @@ func countBulkRows(db *gorm.DB, ids ...uuid.UUID) (map[uuid.UUID]models.BulkCoun
 }
 
 // BulkSends lists up to limit of an app's bulk sends of one tenant or of all (""), newest first, with the counts of
-// their rows. It lists those older than after; uuid.Nil begins with the newest.
+// their rows. The list contains bulk sends older than after; with uuid.Nil it begins with the newest.
 func (s *BulkRepository) BulkSends(ctx context.Context, app uuid.UUID, tenant string, after uuid.UUID, limit int) (list []*BulkSendWithCounts, err error) {
 	err = s.fromReplica(ctx, func(s *engine) error {
 		return s.read(ctx, func(tx *gorm.DB) error {

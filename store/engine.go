@@ -23,7 +23,7 @@ import (
 type engine struct {
 	cfg          Config // with its defaults
 	db           *gorm.DB
-	replica      *replica // nil: none
+	replica      *replica // nil: no replica
 	primary      *engine  // of an engine that reads from the replica: the one that writes; else nil
 	postgres     bool
 	writers      *limit.Limit // of SQLite; nil: the database queues writers
@@ -106,11 +106,12 @@ type Config struct {
 	ReadURL string
 	// BaseURL is the service's public address, for the links in webhook bodies.
 	BaseURL string
-	// MaxConns bounds the connections to PostgreSQL; 0 means 20.
+	// MaxConns limits the connections to PostgreSQL; 0 means 20.
 	MaxConns int
 	// PasswordCost is bcrypt's for new passwords and client secrets; 0 means its default. Tests need not be slow.
 	PasswordCost int
-	// LeakedPasswords names a file of passwords that no console user may choose, see password.Leaked; empty: none.
+	// LeakedPasswords is the name of a file of passwords that console users cannot choose, see password.Leaked; empty:
+	// none.
 	LeakedPasswords string
 	// Plans are the limits of the apps' plans; the zero value is models.DefaultPlans.
 	Plans models.Plans

@@ -77,7 +77,7 @@ func sendTogether(ctx context.Context, c *pgx.Conn, statements []statement) erro
 				}
 			}
 			rows.Close()
-			if st.sql == "COMMIT" && rows.CommandTag().String() == "ROLLBACK" { // a statement had failed, and its error was ignored
+			if st.sql == "COMMIT" && rows.CommandTag().String() == "ROLLBACK" { // an ignored error of an earlier statement
 				return pgx.ErrTxCommitRollback
 			}
 			return rows.Err()

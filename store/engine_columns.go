@@ -12,8 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// column is a column of a row, and the place of its value in the model: a
-// pointer, where a SELECT puts the value and from where a statement takes it.
+// column is a column of a row and a pointer to its value in the model, which a SELECT writes and other statements read.
 type column struct {
 	name  string
 	value any

@@ -50,8 +50,8 @@ type idempotencyKey struct {
 	ExpiresAt   time.Time
 }
 
-// inFlightTimeout is the time without a response after which a request's process is considered dead and a repeat takes
-// over. The superseded request can commit nothing.
+// inFlightTimeout is the time without a response after which a request's process is considered dead and a repeat
+// replaces the request. The replaced request can no longer commit.
 const inFlightTimeout = 30 * time.Second
 
 const labelIdempotency = "idempotency"
@@ -103,7 +103,7 @@ func (s *IdempotencyRepository) ClaimKey(ctx context.Context, r IdempotentReques
 			id = old.ID
 			answer, err = s.decryptResponse(old)
 			return err
-		case now.Sub(old.CreatedAt).Abs() < inFlightTimeout: // a clock set back blocks nothing
+		case now.Sub(old.CreatedAt).Abs() < inFlightTimeout: // a clock that was set back does not block requests
 			return errInFlight
 		case old.Committed:
 			return errInterrupted

@@ -48,7 +48,7 @@ const (
 		ORDER BY seq LIMIT @n`
 )
 
-// ClaimOutbox claims up to n due rows, at most one per key and always the oldest of it, and hides them from other
+// ClaimOutbox claims up to n due rows, at most one per key and always the oldest of the key, and hides them from other
 // processes for the duration lease. If several lanes wait, it may return fewer rows although more are due; it returns
 // none only if none is due.
 func (s *engine) ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([]models.OutboxRow, error) {
@@ -74,7 +74,7 @@ func (s *engine) RetryOutbox(ctx context.Context, seq int64, wait time.Duration)
 	return wrap(err, "give back outbox row %d", seq)
 }
 
-// notQueued is the condition, behind a column, that no outbox row has its value as key.
+// notQueued is the condition on a preceding column that no outbox row has its value as key.
 const notQueued = " NOT IN (SELECT key FROM outbox)"
 
 // OutboxDepth is the number of rows waiting and the age of the oldest.

@@ -31,7 +31,7 @@ func findDecrypted[T any](s *engine, q *gorm.DB) ([]*T, error) {
 	return rows, decryptAll(s, rows)
 }
 
-// first returns the first row of a query; nil if it has none.
+// first returns the first row of a query; nil if the query has no rows.
 func first[T any](q *gorm.DB) (*T, error) {
 	rows, err := find[T](q.Limit(1))
 	if err != nil || len(rows) == 0 {
@@ -74,7 +74,7 @@ func count(q *gorm.DB) (int64, error) {
 	return n, err
 }
 
-// unlessNone returns the error of a statement, or none if it changed no row.
+// unlessNone returns the error of a statement, or the error none if it changed no row.
 func unlessNone(done *gorm.DB, none error) error {
 	if done.Error == nil && done.RowsAffected == 0 {
 		return none

@@ -21,7 +21,7 @@ import (
 	"countersign/internal/limit"
 )
 
-// sqliteConns bounds the connections: one writes, the others read.
+// sqliteConns limits the connections: one writes, the others read.
 const sqliteConns = 8
 
 func openSQLite(cfg Config, gc *gorm.Config, writers *limit.Limit) (*gorm.DB, error) {
@@ -57,8 +57,7 @@ func openSQLite(cfg Config, gc *gorm.Config, writers *limit.Limit) (*gorm.DB, er
 	return db, nil
 }
 
-// dialect is the minimum that GORM needs to read and write rows in SQLite. It creates no tables, which is goose's
-// task.
+// dialect implements the minimum that GORM needs to read and write rows in SQLite. It creates no tables; goose does.
 type dialect struct{ conn *sql.DB }
 
 // Name implements gorm.Dialector.

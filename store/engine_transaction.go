@@ -34,7 +34,7 @@ type transaction struct {
 	reservedIn string
 	bulk       bool // the envelope is sent by a bulk send
 
-	conn        *sql.Conn // nil: nothing sent yet
+	conn        *sql.Conn // nil: no statement sent yet
 	release     func()    // of the lock of writers
 	failed      error     // of a step: the transaction is not committed
 	committed   bool
@@ -113,7 +113,7 @@ func (t *transaction) run(ctx context.Context, fn func(*transaction) error) (err
 	if t.failed != nil {
 		return t.failed
 	}
-	if t.conn == nil && len(t.statements) == 1 { // nothing was read or changed
+	if t.conn == nil && len(t.statements) == 1 { // no statement has been sent
 		return nil
 	}
 	t.exec("COMMIT")
@@ -154,7 +154,7 @@ func (t *transaction) close(ctx context.Context) (err error) {
 	return err
 }
 
-// rollbackLimit bounds the wait for the response to ROLLBACK.
+// rollbackLimit limits the wait for the response to ROLLBACK.
 const rollbackLimit = 5 * time.Second
 
 // rollback ends the transaction. If that fails, it closes the connection, which also ends the transaction.
@@ -220,7 +220,7 @@ func (t *transaction) sendOne(st statement) error {
 	return nil
 }
 
-// gorm returns a GORM session in the transaction. Its statements follow what the batch contains.
+// gorm returns a GORM session in the transaction. Its statements follow the statements of the batch.
 func (t *transaction) gorm() *gorm.DB {
 	tx := t.engine.db.Session(&gorm.Session{NewDB: true, Context: t.ctx})
 	tx.Statement.ConnPool = gormConn{t}

@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// uuidCodec sends and reads a uuid.UUID as PostgreSQL's 16 bytes. Without it pgx goes
-// through the text of each, as the type implements driver.Valuer and sql.Scanner.
+// uuidCodec sends and reads a uuid.UUID as PostgreSQL's 16 bytes. Without it pgx converts each to text, because the
+// type implements driver.Valuer and sql.Scanner.
 type uuidCodec struct{ pgtype.UUIDCodec }
 
 // PlanEncode implements pgtype.Codec.
@@ -47,8 +47,7 @@ func (uuidPlan) Encode(value any, buf []byte) ([]byte, error) {
 	return nil, fmt.Errorf("%T is not a UUID", value)
 }
 
-// Scan implements pgtype.ScanPlan. As uuid.UUID's own Scan does, it leaves the target as
-// it is if the column is NULL.
+// Scan implements pgtype.ScanPlan. Like uuid.UUID's own Scan, it leaves the target unchanged if the column is NULL.
 func (uuidPlan) Scan(src []byte, target any) error {
 	id, ok := target.(*uuid.UUID)
 	switch {

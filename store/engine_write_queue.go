@@ -14,7 +14,7 @@ import (
 // SQLite has one writer at a time and no queue: writers retry after pauses, and the lock goes to the first retry after
 // its release. Therefore the writers of a process have a concurrency limit of one; on PostgreSQL they have none.
 
-// writeQueueLimit bounds the wait for the lock, like busy_timeout for other processes.
+// writeQueueLimit limits the wait for the lock, like busy_timeout for other processes.
 const writeQueueLimit = 10 * time.Second
 
 var errWriteQueue = errors.New("store: timed out waiting to write to the database")

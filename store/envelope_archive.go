@@ -19,7 +19,7 @@ import (
 // errMeanwhile reports that an envelope changed during archiving.
 var errMeanwhile = fmt.Errorf("%w: it has changed in the meantime", ErrNotArchivable)
 
-// ErrNotArchivable reports that an envelope cannot be archived in its state; the message gives the reason.
+// ErrNotArchivable reports that an envelope cannot be archived in its state; the message has the reason.
 var ErrNotArchivable = errors.New("the envelope cannot be archived")
 
 // Archive moves the audit events and the values of an ended envelope to a file, and does nothing if the envelope is

@@ -50,9 +50,10 @@ func (s *EnvelopeRepository) register() {
 	})
 }
 
-// Change locks the envelope, loads it, runs fn on it and saves what fn changed and recorded, in one transaction. If fn
-// returns an error, nothing changes and that error is returned. Another app's envelope is models.ErrNotFound. Changes
-// are found by comparison with the loaded values: fn may assign members or change their contents in place.
+// Change locks the envelope, loads it, runs fn on it and saves its changes and events, in one transaction. If fn
+// returns an error, nothing changes and Change returns that error. For another app's envelope it returns
+// models.ErrNotFound. Changes are found by comparison with the loaded values: fn may assign members or change their
+// contents in place.
 func (s *EnvelopeRepository) Change(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*models.Envelope, error) {
 	return s.changeWith(ctx, app, id, loadOptions{}, func(l *loaded) error { return fn(l.envelopes[0]) })
 }
@@ -103,7 +104,7 @@ func (s *EnvelopeRepository) change(t *transaction, app, id uuid.UUID, o loadOpt
 	if err := s.changeLoaded(t, e, l.webhooks, func(*models.Envelope) error { return fn(l) }); err != nil {
 		return nil, err
 	}
-	if o.events && e.Archived { // nothing changed
+	if o.events && e.Archived { // no change
 		return l, s.addArchivedEvents(t, l)
 	}
 	return l, nil

@@ -86,7 +86,7 @@ func (s *EnvelopeListRepository) Tenants(ctx context.Context, app uuid.UUID) (te
 	return tenants, wrap(err, "list tenants")
 }
 
-// compactBatch bounds one transaction of CompactCounts.
+// compactBatch limits one transaction of CompactCounts.
 const compactBatch = 5000
 
 // CompactCounts adds a batch of changes to the counts. It returns their number. Several processes may compact at once,

@@ -25,7 +25,7 @@ type EnvelopeFilter struct {
 	Search string        // an id, part of the subject or of a signer's name, a signer's address or its domain; "": all
 	// CreatedAfter (inclusive) and CreatedBefore (exclusive) limit the time of creation; zero: no limit.
 	CreatedAfter, CreatedBefore time.Time
-	Undelivered                 bool // the last email to a recipient was given up
+	Undelivered                 bool // the last email to a recipient has permanently failed
 	UpdatedSince                time.Time
 	SignerEmail                 string    // a signer's whole address, or its domain; "": all
 	ExternalID                  string    // "": all

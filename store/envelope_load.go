@@ -160,8 +160,8 @@ func (l *loaded) queueParts(b *batch, ids ...uuid.UUID) {
 	selectRows(b, &l.documents, documentRows, "envelope_id "+in+" ORDER BY kind, document_order", args...)
 }
 
-// assemble builds the envelopes from their parts after the batch was sent. It returns models.ErrNotFound if there are
-// none.
+// assemble builds the envelopes from their parts after the batch was sent. It returns models.ErrNotFound if no envelope
+// was found.
 func (l *loaded) assemble(s *engine) error {
 	if len(l.envelopes) == 0 {
 		return models.ErrNotFound

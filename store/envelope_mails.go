@@ -16,7 +16,7 @@ import (
 type MailRepository struct{ *engine }
 
 // BeginMail records that an email is about to be sent. It returns the email's record, with the time of the first
-// rejection and whether it was sent or given up.
+// rejection and whether it was sent or has permanently failed.
 func (s *MailRepository) BeginMail(ctx context.Context, m models.Mail) (models.Mail, error) {
 	m.CreatedAt = s.now()
 	m.Attempts = 1
@@ -119,7 +119,7 @@ func (s *MailRepository) Undelivered(ctx context.Context, envelopes []uuid.UUID)
 type Awaiting struct {
 	// All counts the envelopes of which no invitation has begun.
 	All int
-	// Singles counts those that were not sent by a bulk send, whether or not their invitations have begun.
+	// Singles counts the envelopes not sent by a bulk send, whether or not their invitations have begun.
 	Singles int
 }
 

@@ -39,7 +39,7 @@ func (p *PageFile) Record() blob.Record {
 	return blob.Record{Key: p.Key(), SHA256: p.SHA256, Encrypted: p.Encrypted}
 }
 
-// PageFile returns the record of a page of a stored file; nil if there is none.
+// PageFile returns the record of a page of a stored file; nil if the page has no record.
 func (s *FileRepository) PageFile(ctx context.Context, blobKey string, profile, page, level int) (*PageFile, error) {
 	p, err := first[PageFile](s.db.WithContext(ctx).Where("blob_key = ? AND profile = ? AND page = ? AND level = ?", blobKey, profile, page, level))
 	return p, wrap(err, "find page %d of %s", page, blobKey)
@@ -72,7 +72,7 @@ func (s *FileRepository) ReplacePageFile(ctx context.Context, p PageFile) error 
 	return wrap(result.Error, "record page %d of %s", p.Page, p.BlobKey)
 }
 
-// markPageEncrypted notes that the file of a page, under key, is encrypted.
+// markPageEncrypted records that the file of a page, under key, is encrypted.
 func (s *FileRepository) markPageEncrypted(ctx context.Context, key string) error {
 	p := PageFile{BlobKey: blob.SourceOfPages(key)}
 	if _, err := fmt.Sscanf(path.Base(key), "%d-%d-%d", &p.Profile, &p.Page, &p.Level); err != nil {

@@ -117,8 +117,8 @@ type MailProblem struct {
 // mailProblemDays is how long a rejected email counts as a problem that can be solved.
 const mailProblemDays = 30
 
-// MailProblems returns rejected emails, newest first: those being retried, and those given up. An email stops being a
-// problem once a later one to the same recipient was sent.
+// MailProblems returns rejected emails, newest first, both retried and permanently failed ones. An email stops being a
+// problem when a later one to the same recipient is sent.
 func (s *MailRepository) MailProblems(ctx context.Context, of OwnProblems) ([]MailProblem, error) {
 	db := s.db.WithContext(ctx)
 	mails, err := find[models.Mail](db.Where("error <> '' AND sent_at IS NULL AND created_at >= ?", s.now().AddDate(0, 0, -mailProblemDays)).

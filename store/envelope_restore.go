@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// Restore restores the rows of an archived envelope, and does nothing for one that is not archived. The archive's key
-// is removed with it, and its file later.
+// Restore restores the rows of an archived envelope. It has no effect on an envelope that is not archived. It removes
+// the archive's key; the cleanup removes the file later.
 func (s *EnvelopeRepository) Restore(ctx context.Context, envelope uuid.UUID) error {
 	if err := s.restore(ctx, envelope); err != nil && !errors.Is(err, errNotArchived) {
 		return fmt.Errorf("restore envelope %s: %w", envelope, err)

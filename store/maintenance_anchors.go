@@ -38,7 +38,7 @@ func (s *MaintenanceRepository) LastAnchor(ctx context.Context) (*Anchor, error)
 	return a, wrap(err, "find the last anchor")
 }
 
-// Anchors lists anchors by number, n at a time after the given one.
+// Anchors lists up to n anchors with a number above after, by number.
 func (s *MaintenanceRepository) Anchors(ctx context.Context, after int64, n int) ([]Anchor, error) {
 	rows, err := find[Anchor](s.db.WithContext(ctx).Where("number > ?", after).Order("number").Limit(n))
 	return rows, wrap(err, "list anchors")
@@ -116,8 +116,8 @@ func (s *MaintenanceRepository) addLinks(ctx context.Context, places []ChainHead
 	return nil
 }
 
-// addArchivedLinks adds the places whose events are in archives; a damaged archive has none. It returns the places
-// without archive: an envelope may have been restored since its rows were read.
+// addArchivedLinks adds the places whose events are in archives; a damaged archive contributes none. It returns the
+// places without archive: an envelope may have been restored after its rows were read.
 func (s *MaintenanceRepository) addArchivedLinks(ctx context.Context, places []ChainHead, found map[ChainHead]bool) (again []ChainHead, err error) {
 	missing := make(map[uuid.UUID][]ChainHead)
 	for _, p := range places {

@@ -132,5 +132,5 @@ func (s *MaintenanceRepository) removeOldBulkData(db *gorm.DB) (int64, error) {
 	return result.RowsAffected, result.Error
 }
 
-// endedStatuses are the statuses in which no email asks anyone to act.
+// endedStatuses are the statuses in which no email requests an action.
 var endedStatuses = []models.Status{models.StatusCompleted, models.StatusDeclined, models.StatusVoided, models.StatusExpired, models.StatusDeleted}

@@ -27,7 +27,7 @@ type Lag struct {
 	Purges int64
 	// Lost is the number of workflows that the last round of the schedule reconcile found missing, and started.
 	Lost int64
-	// Reconciled is the end of the last run; zero if there was none.
+	// Reconciled is the end of the last run; zero before the first run.
 	Reconciled time.Time
 }
 

@@ -21,9 +21,8 @@ type MaintenanceRepository struct {
 	bulk     *BulkRepository
 }
 
-// AllEnvelopes lists the envelopes of all apps by id, n at a time: those after
-// the given one, of the given statuses or, without any, of all. It is for
-// operators; no request of an app may use it.
+// AllEnvelopes lists the envelopes of all apps by id, n at a time, after the given id, with the given statuses (none:
+// any). It is for operators; no request of an app may use it.
 func (s *MaintenanceRepository) AllEnvelopes(ctx context.Context, after uuid.UUID, n int, statuses ...models.Status) ([]EnvelopeRef, error) {
 	q := s.db.WithContext(ctx).Model(&models.Envelope{}).Where("id > ?", after)
 	if len(statuses) > 0 {
@@ -33,9 +32,8 @@ func (s *MaintenanceRepository) AllEnvelopes(ctx context.Context, after uuid.UUI
 	return out, wrap(err, "list all envelopes")
 }
 
-// EnvelopesDueForTimestamp lists the envelopes of all apps whose sealed documents have no
-// document time-stamp, or one that ends before the given time, by id and n at a
-// time after the given one. It is for operators.
+// EnvelopesDueForTimestamp lists the envelopes of all apps whose sealed documents have no document time-stamp, or one
+// that ends before the given time, by id and n at a time after the given id. It is for operators.
 func (s *MaintenanceRepository) EnvelopesDueForTimestamp(ctx context.Context, before time.Time, after uuid.UUID, n int) ([]EnvelopeRef, error) {
 	out, err := find[EnvelopeRef](s.db.WithContext(ctx).Model(&models.Envelope{}).Where(`id > ? AND status = ? AND EXISTS (SELECT 1 FROM documents AS d
 		WHERE d.envelope_id = envelopes.id AND d.kind = ? AND d.purge_status = ? AND (d.timestamped_until IS NULL OR d.timestamped_until < ?))`,
@@ -85,7 +83,7 @@ type Due struct {
 	ExpiresAt time.Time
 }
 
-// DueEnvelopes lists the open envelopes of all apps whose deadline is before a time, the earliest deadline first, up to n.
+// DueEnvelopes lists up to n open envelopes of all apps whose deadline is before a time, the earliest deadline first.
 func (s *MaintenanceRepository) DueEnvelopes(ctx context.Context, before time.Time, n int) ([]Due, error) {
 	var rows []Due
 	err := s.db.WithContext(ctx).Model(&models.Envelope{}).Where("status IN ('sent', 'in_progress') AND expires_at < ?", before.UTC()).
@@ -110,8 +108,8 @@ func (s *MaintenanceRepository) WeakDurability(ctx context.Context) ([]string, e
 	return weak, wrap(err, "read the server's settings")
 }
 
-// ClockSkew returns how far the database's clock is ahead of this process's clock, and the duration of the query,
-// which is the error of the result. SQLite has no clock.
+// ClockSkew returns the offset of the database's clock from this process's clock, and the duration of the query, which
+// bounds the error of the offset. SQLite has no clock.
 func (s *MaintenanceRepository) ClockSkew(ctx context.Context) (ahead, within time.Duration, err error) {
 	if !s.postgres {
 		return 0, 0, nil

@@ -111,7 +111,8 @@ func unfinished[T any](q *gorm.DB, after uuid.UUID, n int, row func(*T) models.O
 }
 
 // unsentRequests returns the outbox rows of requests for copies, reminders or notifications whose emails are recorded,
-// and neither sent nor given up. It omits reminders to signers who are no longer awaited, which would not be sent.
+// and neither sent nor permanently failed. It omits reminders to signers who are no longer awaited, which would not be
+// sent.
 func (s *MaintenanceRepository) unsentRequests(db *gorm.DB, after uuid.UUID, n int) ([]models.OutboxRow, error) {
 	type request struct {
 		RequestID, EnvelopeID, SignerID, AppID uuid.UUID

@@ -25,8 +25,8 @@ func (s *MaintenanceRepository) RetentionSteps(ctx context.Context, n int) ([]Re
 }
 
 // SetRetentionStep sets the time of an envelope's next step; nil: none follows. Unless days is 0, it also requests a
-// reminder with the number of days left, in the same transaction. A step that another process has taken does not
-// change.
+// reminder with the number of days left, in the same transaction. If another process has already performed the step, it
+// changes nothing.
 func (s *MaintenanceRepository) SetRetentionStep(ctx context.Context, step RetentionStep, next *time.Time, days int) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		result := t.gorm().Table("envelopes").Where("id = ? AND retention_due_at = ?", step.ID, step.RetentionDueAt).UpdateColumn("retention_due_at", next)

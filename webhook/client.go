@@ -28,10 +28,10 @@ const (
 
 // ClientConfig configures a Client.
 type ClientConfig struct {
-	// AllowPrivate lets deliveries reach private, loopback and link-local addresses, and use plain http: for
+	// AllowPrivate permits deliveries to private, loopback and link-local addresses and over plain http, for
 	// development only.
 	AllowPrivate bool
-	// Timeout limits one exchange, from name resolution to the last byte read of the response; 0 means 10 s.
+	// Timeout limits one exchange, from name resolution to the last byte of the response; 0 means 10 s.
 	Timeout time.Duration
 	// Resolver looks up endpoint names; nil means the system's.
 	Resolver *net.Resolver
@@ -43,20 +43,18 @@ type ClientConfig struct {
 	Now func() time.Time
 }
 
-// Request is one attempt to deliver one event to one endpoint.
+// Request is one attempt to deliver an event to an endpoint.
 type Request struct {
 	URL string
-	// Endpoint identifies the deliveries that share a concurrency limit, such as by the webhook's id; "": no limit.
+	// Endpoint identifies the deliveries that share a concurrency limit, for example by the webhook's id; "": no limit.
 	Endpoint string
 	// Failing reports that the last delivery to the endpoint failed: its concurrency limit is lower.
 	Failing bool
 	EventID string
 	Body    []byte
-	// Secrets sign it, the newest first; there is one at least. While a secret is
-	// replaced there are several: X-Service-Signature has room for one signature
-	// and keeps the oldest secret's, so that receivers need not change before the
-	// rotation ends, and X-Service-Signature-Next carries the newest's.
-	// webhook-signature carries all.
+	// Secrets sign the request, the newest first; at least one is required. There are several during the rotation of a
+	// secret. X-Service-Signature has space for one signature and uses the oldest secret, so that receivers need not
+	// change before the rotation ends. X-Service-Signature-Next uses the newest secret, and webhook-signature all.
 	Secrets [][]byte
 	// At is the moment of the attempt; it becomes webhook-timestamp.
 	At time.Time
@@ -68,10 +66,10 @@ type Result struct {
 	Latency    time.Duration
 	Body       []byte        // the first 4 KiB of the response
 	RetryAfter time.Duration // 0 if the response requests no delay; at most 24 h
-	Gone       bool          // 410: the endpoint wants no more deliveries
+	Gone       bool          // 410: the endpoint no longer exists
 	Err        error         // why there was no usable response; the text is safe to store and show
-	// Wait is positive if nothing was sent because the endpoint's concurrency limit was reached. After that time there
-	// should be capacity.
+	// Wait is positive if nothing was sent because the endpoint's concurrency limit was reached. It is the time until
+	// capacity is expected.
 	Wait time.Duration
 }
 
@@ -123,7 +121,7 @@ func NewClient(cfg ClientConfig) *Client {
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Deliver posts the event once, unless the endpoint's concurrency limit is reached. If ctx ended the attempt,
-// Result.Err wraps ctx's error and the attempt does not reflect on the endpoint.
+// Result.Err wraps ctx's error and the attempt does not count against the endpoint.
 func (c *Client) Deliver(ctx context.Context, req Request) Result {
 	if req.Endpoint != "" {
 		atMost := maxInFlight
@@ -170,7 +168,7 @@ func (c *Client) exchange(outer context.Context, req Request) Result {
 	if err != nil {
 		return Result{Err: classify(outer, err)}
 	}
-	defer func() { _ = res.Body.Close() }() // does not wait for the rest after 4 KiB
+	defer func() { _ = res.Body.Close() }() // does not wait for the response after its first 4 KiB
 	result := Result{
 		Status:     res.StatusCode,
 		Gone:       res.StatusCode == http.StatusGone,

@@ -2,12 +2,12 @@ package webhook
 
 import "time"
 
-// How many deliveries are under way to one endpoint at a time, in one process: few to one that fails, so that a hundred that hang
-// leave room for all others.
+// Concurrent deliveries to one endpoint in one process. A failing endpoint has a low limit, so that a hundred hanging
+// endpoints leave capacity for all others.
 const (
 	maxInFlight        = 20
 	maxInFlightFailing = 2
 )
 
-// maxWait is the longest time after which a delivery over the concurrency limit comes back.
+// maxWait is the longest wait of a delivery over the concurrency limit.
 const maxWait = 10 * time.Minute

@@ -10,7 +10,7 @@ import (
 	"countersign/internal/netfail"
 )
 
-// Reasons why an attempt had no usable response. Their texts name no address and may be stored and shown.
+// Reasons that an attempt had no usable response. Their texts contain no address and can be stored and shown.
 var (
 	ErrURL               = errors.New("the URL cannot be used")
 	ErrNoSecret          = errors.New("no secret to sign with")
@@ -24,7 +24,7 @@ var (
 	ErrBadResponse       = errors.New("not a valid HTTP answer")
 )
 
-// classify maps an error to one of the reasons above. outer is the caller's context: its end is no fault of the
+// classify maps an error to one of the reasons above. outer is the caller's context: its end is not a failure of the
 // endpoint.
 func classify(outer context.Context, err error) error {
 	if outer.Err() != nil {

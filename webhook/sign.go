@@ -1,5 +1,5 @@
 // Package webhook delivers events to the endpoints of apps: it signs event bodies, guards the addresses of endpoints,
-// sends deliveries and defines the delays between attempts. It stores nothing.
+// sends deliveries and defines the delays between attempts. It has no storage.
 package webhook
 
 import (
@@ -33,10 +33,10 @@ func Sign(secret, body []byte) string {
 	return "sha256=" + hex.EncodeToString(mac(secret, body))
 }
 
-// StandardHeaders returns webhook-id, webhook-timestamp (Unix seconds) and webhook-signature as Standard Webhooks 1.0
-// defines them: for each secret "v1," and the base64 HMAC-SHA256 over "id.timestamp.body", separated by spaces, so
-// that a receiver that knows any one of the secrets accepts. The key of a secret of the form whsec_<base64> is the
-// decoded base64, as that specification's libraries expect. Any other secret is the key itself.
+// StandardHeaders returns webhook-id, webhook-timestamp (Unix seconds) and webhook-signature as defined by Standard
+// Webhooks 1.0: for each secret "v1," and the base64 HMAC-SHA256 over "id.timestamp.body", separated by spaces, so that
+// a receiver with any one of the secrets accepts. The key of a secret of the form whsec_<base64> is the decoded base64,
+// as that specification's libraries expect. Any other secret is the key itself.
 func StandardHeaders(id string, at time.Time, body []byte, secrets ...[]byte) http.Header {
 	ts := strconv.FormatInt(at.Unix(), 10)
 	sigs := make([]string, 0, len(secrets))

@@ -16,9 +16,9 @@ import (
 
 const maxURL = 2048 // octets
 
-// CheckURL returns an error if raw cannot be registered as an endpoint. It resolves no names: each delivery does that,
-// guarded. An endpoint is an absolute https URL to a public name or address; allowPrivate, for development, also
-// accepts http and private hosts. The errors do not quote the URL, whose path or query may contain a credential.
+// CheckURL returns an error if raw cannot be registered as an endpoint. It resolves no names; each delivery resolves
+// and checks them. An endpoint is an absolute https URL to a public name or address; allowPrivate, for development,
+// also accepts http and private hosts. The errors do not quote the URL, whose path or query can contain a credential.
 func CheckURL(raw string, allowPrivate bool) error {
 	if len(raw) > maxURL {
 		return fmt.Errorf("longer than %d characters", maxURL)
@@ -52,8 +52,8 @@ func checkHost(host string, bracketed, allowPrivate bool) error {
 		}
 		return checkLiteral(addr, allowPrivate)
 	}
-	// The same mapping as for deliveries: it turns full-width digits and dots into ASCII ones, so that they cannot
-	// disguise an address.
+	// The mapping that deliveries use: it converts full-width digits and dots to ASCII, so that they cannot disguise an
+	// address.
 	name := host
 	if strings.ContainsFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		var err error
@@ -85,9 +85,9 @@ func checkHost(host string, bracketed, allowPrivate bool) error {
 	return nil
 }
 
-// privateSuffixes are top-level names that resolve only on one machine or in one network (RFC 6761, RFC 6762, RFC
-// 9476, ICANN's "internal" and names that it keeps out of the root because so many use them privately). Metadata
-// services of clouds are among them, such as metadata.google.internal.
+// privateSuffixes are top-level names that resolve only on one machine or in one network (RFC 6761, RFC 6762, RFC 9476,
+// ICANN's "internal", and names that ICANN excludes from the root because of their wide private use). They include
+// metadata services of clouds, such as metadata.google.internal.
 var privateSuffixes = []string{
 	"internal", "local", "localhost", "localdomain", "invalid", "onion", "alt", "home", "corp", "mail", "lan", "intranet", "private",
 }

@@ -26,8 +26,8 @@ type ReplayFailure struct {
 // MaxReplays is the greatest number of workflows of each type that Replay accepts.
 const MaxReplays = 1000
 
-// Replay replays the histories of up to n running workflows of each type with the code of this build. It returns how many it
-// has replayed, and those that this build cannot continue.
+// Replay replays the histories of up to n running workflows of each type with the code of this build. It returns the
+// number of replayed histories, and the histories that this build cannot continue.
 func Replay(ctx context.Context, c client.Client, namespace string, n int) (replayed int, failures []ReplayFailure, err error) {
 	known := &replayRegistry{WorkflowReplayer: sdkworker.NewWorkflowReplayer()}
 	Register(known, &activities.Activities{})

@@ -1,5 +1,4 @@
-// Package worker registers workflows and activities with Temporal and tunes
-// how many run at once; nothing else.
+// Package worker registers workflows and activities with Temporal and sets their concurrency limits.
 package worker
 
 import (
@@ -26,8 +25,8 @@ type Workers []sdkworker.Worker
 // some 50 KB each; others are replayed from their short histories.
 const workflowCacheSize = 2000
 
-// When a worker is stopped, running activities may finish for a while: activities that talk to a mail server get
-// longer than those that can be repeated without harm. Then they are handed back. After the limit the process ends.
+// Grace periods for running activities when a worker is stopped. Activities that send email get a longer period than
+// activities that can be repeated without harm. Then they are returned to the queue. After the limit the process ends.
 const (
 	stopLimit = 20 * time.Second
 	mainGrace = 10 * time.Second
@@ -35,27 +34,26 @@ const (
 	bulkGrace = 2 * time.Second
 )
 
-// sealingPerCore is how many activities of the sealing queue a process takes for each that seals: the others send copies,
-// of which copyLimit may wait for the mail server.
+// sealingPerCore is the number of activities of the sealing queue per activity that seals. The others send copies, up
+// to copyLimit of which can wait for the mail server.
 const (
 	sealingPerCore = 16
 	copyLimit      = 8
 )
 
-// A process sends the mails of mailSlots activities at the same time, and mailSlotsPerApp of one app: several apps whose mails
-// hang leave slots to the others.
+// A process sends the emails of mailSlots activities at the same time, and of mailSlotsPerApp activities of one app, so
+// that several apps with hanging emails leave slots to the others.
 const (
 	mailSlots       = 100
 	mailSlotsPerApp = 16
 )
 
 // bulkBatches is the number of batches of bulk sends that a process handles concurrently. The rest of the processor
-// and of the database connections is for everything else.
+// time and of the database connections is reserved for other work.
 const bulkBatches = 2
 
-// Deployment names the workers of one version to Temporal's worker versioning,
-// which gives workflow tasks to the version that was made current. Register says which workflows move on to it; the saved
-// histories show that they can.
+// Deployment identifies the workers of one version for Temporal's worker versioning, which gives workflow tasks to the
+// current version. Register defines the workflows that move to it; the saved histories prove that they can.
 type Deployment struct {
 	Name    string // "": no versioning
 	BuildID string
@@ -70,12 +68,12 @@ func (d Deployment) options() sdkworker.DeploymentOptions {
 	}
 }
 
-// New returns the workers without starting them. gaveUp, if not nil, is called when one of them stops polling, as the
-// SDK's workers do after Temporal has rejected polls for two minutes, for example because the namespace is gone. The
-// caller should end the process then.
+// New returns the workers without starting them. gaveUp, if not nil, is called when one of them stops polling. The
+// SDK's workers stop after Temporal has rejected polls for two minutes, for example because the namespace is missing.
+// The caller should then end the process.
 func New(c client.Client, a *activities.Activities, d Deployment, gaveUp func(error)) Workers {
 	sdkworker.SetStickyWorkflowCacheSize(workflowCacheSize)
-	if d.BuildID != "" { // each task of a history names the build that did it; the SDK's default is a longer checksum
+	if d.BuildID != "" { // each task of a history names its build; the SDK's default is a longer checksum
 		sdkworker.SetBinaryChecksum(d.BuildID)
 	}
 	// options returns options for a worker limited to concurrent activities. With a zero grace period it sends no
@@ -116,7 +114,7 @@ func New(c client.Client, a *activities.Activities, d Deployment, gaveUp func(er
 	webhooks := sdkworker.New(c, temporal.QueueWebhooks, options(400, 0))
 	webhooks.RegisterActivity(a.Deliver)
 	forBulk := options(bulkBatches, bulkGrace)
-	forBulk.ActivityTaskPollerBehavior = nil // two activities need no more pollers than the SDK has
+	forBulk.ActivityTaskPollerBehavior = nil // two activities need only the SDK's default number of pollers
 	bulk := sdkworker.New(c, temporal.QueueBulk, forBulk)
 	bulk.RegisterActivity(a.SendBulkRows)
 	mail := sdkworker.New(c, temporal.QueueMail, options(mailSlots, mainGrace))
@@ -132,9 +130,9 @@ func autoscalingPollers() sdkworker.PollerBehavior {
 	return sdkworker.NewPollerBehaviorAutoscaling(sdkworker.PollerBehaviorAutoscalingOptions{})
 }
 
-// Register makes all workflows and activities known to r. With worker versioning, workflows move on to the current version
-// with their next task: an envelope lives for weeks, and a mail server that is down lets others live for days. Only those that
-// end within a bounded time and whose loss mends itself stay with the version that they began under.
+// Register registers all workflows and activities with r. With worker versioning, workflows move to the current version
+// with their next task: an envelope lives for weeks, and the failure of a mail server prolongs other workflows by days.
+// Only workflows with a limited duration, whose loss is repaired automatically, stay with their original version.
 func Register(r sdkworker.Registry, a *activities.Activities) {
 	register := func(name string, fn any, behavior workflow.VersioningBehavior) {
 		r.RegisterWorkflowWithOptions(fn, workflow.RegisterOptions{Name: name, VersioningBehavior: behavior})
@@ -154,7 +152,7 @@ func Register(r sdkworker.Registry, a *activities.Activities) {
 	r.RegisterActivity(a)
 }
 
-// Start starts all workers, or none.
+// Start starts all workers, or none if one fails.
 func (ws Workers) Start() error {
 	for i, w := range ws {
 		if err := w.Start(); err != nil {

@@ -13,19 +13,20 @@ import (
 	"countersign/temporal"
 )
 
-// backgroundTasks are the tasks that run beside the wait for the signers. None of them delays a signal: a mail server or a
-// database that is down keeps nobody from voiding the envelope.
+// backgroundTasks are the tasks that run concurrently with the wait for the signers. None of them delays a signal: an
+// envelope can be voided even if a mail server or database is down.
 type backgroundTasks struct {
 	ctx     workflow.Context // ends with the wait
 	cancel  workflow.CancelFunc
 	running int
 
 	expiring, renewing, reminding bool
-	behind                        int // how often in a row the database has said that a time has not come yet
+	behind                        int // consecutive responses of the database that a time has not come yet
 	reads                         int // how often the times were read from the database again
 }
 
-// startBackground runs a task beside the wait. It calls done with the task's error, unless the wait has ended.
+// startBackground runs a task concurrently with the wait. It calls done with the task's error, unless the wait has
+// ended.
 func (w *envelope) startBackground(ctx workflow.Context, t task, result any, done func(workflow.Context, error)) {
 	w.background.running++
 	workflow.Go(ctx, func(ctx workflow.Context) {
@@ -42,8 +43,8 @@ func (w *envelope) startBackground(ctx workflow.Context, t task, result any, don
 	})
 }
 
-// inviteAwaited invites the awaited signers who were not invited yet, and notifies the reached recipients of copies
-// that one will come.
+// inviteAwaited invites the awaited signers who have no invitation yet, and notifies the reached recipients of copies
+// that a copy will come.
 func (w *envelope) inviteAwaited(ctx workflow.Context) {
 	first := len(w.invited) == 0
 	ids := w.notInvited(w.plan.Signers.Awaited())
@@ -56,12 +57,12 @@ func (w *envelope) inviteAwaited(ctx workflow.Context) {
 		return
 	}
 	w.startBackground(temporal.WithTrace(w.background.ctx, w.trace), task{
-		stuck: stuckInvitation, activity: acts.Invite, options: mailOptions(""), // the type says all
+		stuck: stuckInvitation, activity: acts.Invite, options: mailOptions(""), // the type of the error is sufficient
 		in: activities.InviteInput{EnvelopeInput: w.EnvelopeInput, SignerIDs: ids},
 	}, nil, func(_ workflow.Context, err error) { w.rejection = rejection(err) })
 }
 
-// rejection returns what an invitation says of addresses that the mail server permanently rejected; "" if it says nothing.
+// rejection returns the text of an invitation's error about permanently rejected addresses; "" for other errors.
 func rejection(err error) string {
 	if app, ok := errors.AsType[*sdktemporal.ApplicationError](err); ok && app.Type() == activities.ErrTypeRejected {
 		return app.Message()
@@ -121,8 +122,8 @@ func (w *envelope) reschedule(ctx workflow.Context) error {
 	return nil
 }
 
-// startDueTask starts the task whose time has come. An envelope past its deadline is only closed. A link is renewed
-// before a reminder is sent, which then carries the new one.
+// startDueTask starts the due task. An envelope past its deadline is only closed. A link is renewed before a reminder,
+// which then contains the new link.
 func (w *envelope) startDueTask(ctx workflow.Context) {
 	if !w.timer.fired() {
 		return
@@ -157,7 +158,7 @@ func (w *envelope) expire(workflow.Context) {
 	})
 }
 
-// renewLinks replaces the links that end soon, and learns when the next one is due.
+// renewLinks replaces the links that end soon, and gets the time of the next renewal.
 func (w *envelope) renewLinks(workflow.Context) {
 	w.background.renewing, w.plan.RenewAt = true, nil
 	var next *time.Time
@@ -171,8 +172,8 @@ func (w *envelope) renewLinks(workflow.Context) {
 	})
 }
 
-// remind reminds the awaited signers, and learns when the next reminder is due. Reminders that cannot be sent for a whole
-// interval are not joined by further ones.
+// remind reminds the awaited signers, and gets the due time of the next reminder. If reminders cannot be sent for a
+// whole interval, no further ones are added.
 func (w *envelope) remind(ctx workflow.Context) {
 	w.background.reminding, w.plan.RemindAt = true, w.afterInterval(ctx)
 	reads := w.background.reads
@@ -183,13 +184,13 @@ func (w *envelope) remind(ctx workflow.Context) {
 		w.background.reminding = false
 		if err == nil {
 			w.plan.RemindAt = w.compareClocks(ctx, next)
-			w.reload = w.reload || reads != w.background.reads // the answer may be about the former interval
+			w.reload = w.reload || reads != w.background.reads // the result can concern the previous interval
 		}
 	})
 }
 
-// compareClocks returns the next due time according to the database. A time that is over means that the database's clock is
-// behind, and makes the timer wait longer.
+// compareClocks takes the next due time according to the database. A time in the past means that the database's clock
+// is behind, and makes the timer wait longer.
 func (w *envelope) compareClocks(ctx workflow.Context, next *time.Time) *time.Time {
 	if next != nil && !next.After(workflow.Now(ctx)) {
 		w.background.behind++

@@ -11,9 +11,8 @@ import (
 	"countersign/temporal"
 )
 
-// BulkSend sends the rows of a bulk send, batch by batch, until none is pending. It has no state of its own: each
-// batch reads from the database what to do next, so a workflow that was lost, or is started twice, continues where the
-// rows are.
+// BulkSend sends the rows of a bulk send, batch by batch, until none is pending. It is stateless: each batch reads its
+// work from the database, so that a workflow that was lost, or started twice, continues with the pending rows.
 func BulkSend(ctx workflow.Context, in temporal.BulkInput) error {
 	w := &bulkSend{BulkInput: in}
 	err := workflow.SetQueryHandlerWithOptions(ctx, temporal.QueryProgress, w.progress, workflow.QueryHandlerOptions{
@@ -66,7 +65,7 @@ func (w *bulkSend) await(ctx workflow.Context) error {
 type bulkSend struct {
 	temporal.BulkInput
 
-	step    activities.BulkStep // how far the last batch came
+	step    activities.BulkStep // the result of the last batch
 	orders  []models.BulkAction // of operators, not obeyed yet
 	changed bool                // a signal has arrived since the last batch began
 
@@ -91,9 +90,9 @@ func (w *bulkSend) signals(ctx workflow.Context) workflow.Selector {
 	return sel
 }
 
-// listen handles the signals in the order of their arrival, also while a batch is sent: the last order of an operator wins. It waits
-// outside of the selector: one that waits in Select takes a signal at once and handles it when its coroutine runs, which at the end
-// of a run is never.
+// listen handles the signals in the order of their arrival, also during a batch: an operator's last command wins. It
+// receives outside of the selector. A receiver in Select would consume a signal at once and handle it when its
+// coroutine runs, which never happens at the end of a run.
 func (w *bulkSend) listen(ctx workflow.Context) {
 	sel := w.signals(ctx)
 	for workflow.Await(ctx, sel.HasPending) == nil {
@@ -141,7 +140,7 @@ func (w *bulkSend) details() string {
 	return text
 }
 
-// progress answers the query of that name.
+// progress handles the query of that name.
 func (w *bulkSend) progress() (temporal.BulkProgress, error) {
 	return temporal.BulkProgress{Status: w.step.Status, Counts: w.step.Counts}, nil
 }

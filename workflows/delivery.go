@@ -12,9 +12,8 @@ import (
 	"countersign/temporal"
 )
 
-// Delivery brings one event to one endpoint: one activity, tried on the
-// schedule. It fails when the last attempt has failed, so that operators find
-// failed deliveries by their status.
+// Delivery delivers one event to one endpoint: one activity, retried on the schedule. It fails when the last attempt
+// has failed, so that operators find failed deliveries by their status.
 func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
 	var total time.Duration
 	for _, d := range in.Delays {
@@ -56,7 +55,8 @@ func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
 	return abandon(ctx, failed)
 }
 
-// deliver makes up to a number of attempts. The activity names the delay before each, and says that the last one was the last.
+// deliver makes up to a number of attempts. The activity returns the delay before each, and the error of the last
+// attempt is final.
 func deliver(ctx workflow.Context, in temporal.DeliveryInput, attempts int, end time.Time) (result activities.DeliverResult, err error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: temporal.QueueWebhooks, Summary: "Post the event",
@@ -71,18 +71,18 @@ func deliver(ctx workflow.Context, in temporal.DeliveryInput, attempts int, end 
 	return result, err
 }
 
-// cutOffDelay is the time before the next attempt when the last one was cut off.
+// cutOffDelay is the delay before the next attempt after an interrupted one.
 const cutOffDelay = 5 * time.Second
 
 // retryAfter returns the time after which a delivery continues; 0 if it has ended. It continues if the endpoint's
-// concurrency limit was reached, and if Temporal counted attempts that the database did not: interrupted ones are not
-// attempts at the endpoint.
+// concurrency limit was reached, and if Temporal counted attempts that the database did not: interrupted ones do not
+// count as attempts.
 func retryAfter(result activities.DeliverResult, err error) time.Duration {
 	if err == nil {
 		return result.Wait
 	}
 	if !retryable(err) {
-		return 0 // the last attempt says that it is the last
+		return 0 // the last attempt reports that it is the last
 	}
 	if app, ok := errors.AsType[*sdktemporal.ApplicationError](err); ok {
 		return max(app.NextRetryDelay(), cutOffDelay)
@@ -90,8 +90,7 @@ func retryAfter(result activities.DeliverResult, err error) time.Duration {
 	return cutOffDelay
 }
 
-// abandon is how the workflow fails: by the endpoint's answer to the last
-// attempt, so that it heads what operators see.
+// abandon fails the workflow with the endpoint's response to the last attempt, so that operators see it first.
 func abandon(ctx workflow.Context, failed error) error {
 	why := "the last attempt was cut off"
 	if app, ok := errors.AsType[*sdktemporal.ApplicationError](failed); ok && app.Type() == activities.ErrTypeNotDelivered {

@@ -11,7 +11,7 @@ import (
 	"countersign/temporal"
 )
 
-// describe sets the description of what the workflow waits for, in plain words, for operators in the Temporal UI.
+// describe sets the description of the workflow's current wait, in plain words, for operators in the Temporal UI.
 func (w *envelope) describe(ctx workflow.Context) {
 	var text string
 	switch {
@@ -58,7 +58,7 @@ func (w *envelope) waitingDetails() string {
 // formatTime writes a time for operators.
 func formatTime(t time.Time) string { return t.UTC().Format("2 January 2006 15:04 UTC") }
 
-// progress answers the query of that name.
+// progress handles the query of that name.
 func (w *envelope) progress() (temporal.Progress, error) {
 	p := temporal.Progress{Step: w.phase, Awaiting: []uuid.UUID{}}
 	switch {

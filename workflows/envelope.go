@@ -1,5 +1,5 @@
-// Package workflows drives the work that takes time: inviting, reminding, expiring, sealing and delivering. A workflow
-// decides nothing about an envelope: it learns facts from signals, and requests changes through activities.
+// Package workflows drives the long-running work: inviting, reminding, expiring, sealing and delivering. A workflow
+// makes no decision about an envelope: it receives facts as signals, and requests changes through activities.
 package workflows
 
 import (
@@ -18,8 +18,8 @@ import (
 // acts names the activities; it is never called through.
 var acts *activities.Activities
 
-// Envelope drives one envelope from sent to its end. Its state can be read from the database again, so a run that was
-// lost is replaced by a new one.
+// Envelope drives one envelope from sending to its end. It can read its state from the database again, so that a new
+// run replaces a lost one.
 func Envelope(ctx workflow.Context, in temporal.EnvelopeStart) error { return drive(ctx, in, "") }
 
 // LinkedEnvelope returns the workflow Envelope with details that link to the envelope in the console at an address. The
@@ -63,8 +63,8 @@ type envelope struct {
 
 	link  string        // to the console, in Markdown; "" for none
 	phase string        // one of the steps in package temporal
-	plan  temporal.Plan // status, routing and times, as the database and the signals have said
-	timer *timer        // runs until the next time in the plan; nil if there is none
+	plan  temporal.Plan // status, routing and times, from the database and the signals
+	timer *timer        // runs until the next time in the plan; nil: no timer
 
 	group      int  // the routing group that was invited last
 	changed    bool // a signal arrived or a task ended since the last look
@@ -74,7 +74,7 @@ type envelope struct {
 	invited    map[uuid.UUID]bool
 	background backgroundTasks
 	trouble    trouble
-	rejection  string // what the mail server has said of addresses that it permanently rejected
+	rejection  string // the mail server's response to permanently rejected addresses
 	shown      string // the search attribute EnvelopeStatus; "" if it is not known
 }
 
@@ -122,7 +122,7 @@ func (w *envelope) nextPhase() string {
 	return temporal.StepClosing
 }
 
-// load takes the plan from the start of the workflow, or reads it from the database.
+// load sets the plan from the start of the workflow, or reads it from the database.
 func (w *envelope) load(ctx workflow.Context, plan *temporal.Plan) error {
 	err := workflow.SetQueryHandlerWithOptions(ctx, temporal.QueryProgress, w.progress, workflow.QueryHandlerOptions{
 		Description: "The awaited signers, the deadline, and the current step",
@@ -149,14 +149,14 @@ func (w *envelope) readPlan(ctx workflow.Context) (plan temporal.Plan, err error
 	return plan, err
 }
 
-// close notes how the envelope ended. The first end counts; all later signals are about an envelope that is closed.
+// close records the final status of the envelope. The first one counts; all later signals concern a closed envelope.
 func (w *envelope) close(status models.Status) {
 	if !w.plan.Status.Terminal() {
 		w.plan.Status = status
 	}
 }
 
-// awaitSigners starts the tasks that are due, and sleeps until a signal arrives, a task ends or a time comes.
+// awaitSigners starts the due tasks, and sleeps until a signal arrives, a task ends or the timer fires.
 func (w *envelope) awaitSigners(ctx workflow.Context) error {
 	if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && w.background.running == 0 {
 		return workflow.NewContinueAsNewError(ctx, temporal.WorkflowEnvelope, temporal.EnvelopeStart{EnvelopeInput: w.EnvelopeInput})
@@ -172,7 +172,7 @@ func (w *envelope) awaitSigners(ctx workflow.Context) error {
 	// A cancelled workflow cancels its timer, which counts as fired then.
 	err := workflow.Await(ctx, func() bool { return ctx.Err() == nil && (w.changed || w.timer.fired()) })
 	if w.nextPhase() != temporal.StepWaiting {
-		w.background.cancel() // an invitation or reminder has nobody to reach any more
+		w.background.cancel() // invitations and reminders no longer have a recipient
 	}
 	return err
 }
@@ -181,7 +181,8 @@ func (w *envelope) awaitSigners(ctx workflow.Context) error {
 // shows it. An envelope that is sealed within this time costs no action for that.
 const sealQuietly = time.Minute
 
-// seal seals the documents: quietly at first, then visibly for as long as it takes, unless an operator voids the envelope.
+// seal seals the documents: silently at first, then visibly for as long as it takes, unless an operator voids the
+// envelope.
 func (w *envelope) seal(ctx workflow.Context) error {
 	quiet := sealOptions("")
 	quiet.ScheduleToCloseTimeout = sealQuietly
@@ -268,7 +269,7 @@ func (w *envelope) showSealing(ctx workflow.Context) error {
 }
 
 // showStatus sets the search attribute EnvelopeStatus, and others with it in the same action, if it differs. A workflow
-// with a new status is not stuck any more.
+// with a new status is no longer stuck.
 func (w *envelope) showStatus(ctx workflow.Context, status string, others ...sdktemporal.SearchAttributeUpdate) error {
 	if status == w.shown {
 		return nil

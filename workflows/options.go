@@ -26,20 +26,20 @@ func localOptions(summary string) workflow.LocalActivityOptions {
 	}
 }
 
-// mailOptions returns the options of an activity that sends emails. Email has its own task queue: a server that hangs
-// delays nothing else. The limit is for the emails of all recipients; each has a shorter one.
+// mailOptions returns the options of an activity that sends emails. Email has a separate task queue, so that a hanging
+// server does not delay other work. The limit is for the emails of all recipients; each email has a shorter one.
 func mailOptions(summary string) workflow.ActivityOptions {
 	opts := activityOptions(summary, 10*time.Minute)
 	opts.TaskQueue = temporal.QueueMail
 	return opts
 }
 
-// retryForever never gives up: a signature that was given must not be lost because
-// a server is down for a night. longest bounds the delay between two attempts.
+// retryForever returns a policy without a limit: a signature must not be lost because a server is down overnight.
+// longest limits the delay between two attempts.
 func retryForever(longest time.Duration) *sdktemporal.RetryPolicy {
 	return &sdktemporal.RetryPolicy{
 		InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: longest,
-		MaximumAttempts: math.MaxInt32, // the SDK's test environment takes 0, which means no limit, for 10
+		MaximumAttempts: math.MaxInt32, // the SDK's test environment interprets 0, which means no limit, as 10
 	}
 }
 

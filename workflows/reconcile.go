@@ -11,9 +11,9 @@ import (
 	"countersign/operate/reconcile"
 )
 
-// Reconcile starts workflows that were lost: the database lists unfinished work without a workflow. A Temporal
-// Schedule runs it every few minutes. One run examines a limited part of the work; its result is the position at which
-// the next run continues.
+// Reconcile starts lost workflows, for unfinished work in the database without a workflow. A Temporal Schedule runs it
+// every few minutes. One run examines a limited part of the work; its result is the position at which the next run
+// continues.
 func Reconcile(ctx workflow.Context) (reconcile.Position, error) {
 	var from reconcile.Position
 	if workflow.HasLastCompletionResult(ctx) {
@@ -32,7 +32,7 @@ func Reconcile(ctx workflow.Context) (reconcile.Position, error) {
 	return round.Next, nil
 }
 
-// describeReconciled says what a round found, for operators.
+// describeReconciled returns a round's results for operators.
 func describeReconciled(round activities.ReconcileRound) string {
 	var parts []string
 	for _, work := range reconcile.Order {

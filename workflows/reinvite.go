@@ -29,8 +29,8 @@ func Reinvite(ctx workflow.Context, in temporal.InviteInput) error {
 	return err
 }
 
-// DeletionReminder reminds recipients who have only links to the sealed files that these will be deleted. It gives up after
-// half a day: the cleanup requests the next reminder, and the purge waits for none.
+// DeletionReminder reminds recipients who have only links to the sealed files of their deletion. It gives up after half
+// a day: the cleanup requests the next reminder, and the purge waits for none.
 func DeletionReminder(ctx workflow.Context, in temporal.DeletionInput) error {
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("Reminding recipients that %d day(s) are left; if this stays, see the pending activity's last failure.", in.Days))
 	opts := mailOptions("Remind the recipients")

@@ -25,8 +25,8 @@ const (
 	stuckNotification = "notification"
 )
 
-// stuckAfterAttempts is how many failed attempts at an activity make its workflow stuck:
-// with the delays of retryForever they take some four minutes.
+// stuckAfterAttempts is the number of failed attempts at an activity after which its workflow is stuck: with the delays
+// of retryForever, about four minutes.
 const stuckAfterAttempts = 10
 
 // task is an activity that is run until it succeeds.
@@ -42,11 +42,11 @@ type trouble struct {
 	failing []string // tasks, the longest first
 	words   string   // the newest failure, which operators read
 	shown   bool     // Stuck is set
-	changed func()   // is called when a task begins to fail or succeeds after all; nil: nothing is
+	changed func()   // is called when a task starts to fail or recovers; nil: no call
 }
 
-// run runs a task until it succeeds or is refused. After stuckAfterAttempts failed attempts the search attribute Stuck
-// names the task, until it succeeds after all.
+// run runs a task until it succeeds or fails permanently. After stuckAfterAttempts failed attempts the search attribute
+// Stuck names the task, until it succeeds.
 func (t *trouble) run(ctx workflow.Context, task task, result any) error {
 	first, further := *task.options.RetryPolicy, *task.options.RetryPolicy
 	first.MaximumAttempts = stuckAfterAttempts
@@ -63,7 +63,7 @@ func (t *trouble) run(ctx workflow.Context, task task, result any) error {
 	task.options.RetryPolicy = &further
 	err = execute(ctx, task.options, task.activity, task.in).Get(ctx, result)
 	if sdktemporal.IsCanceledError(err) {
-		return err // the next status says that nothing is stuck
+		return err // the next status clears the attribute
 	}
 	if i := slices.Index(t.failing, task.stuck); i >= 0 {
 		err = errors.Join(err, t.update(ctx, slices.Delete(slices.Clone(t.failing), i, i+1)))
@@ -71,7 +71,7 @@ func (t *trouble) run(ctx workflow.Context, task task, result any) error {
 	return err
 }
 
-// update notes the failing tasks, and sets Stuck to the first of them.
+// update stores the failing tasks, and sets Stuck to the first of them.
 func (t *trouble) update(ctx workflow.Context, failing []string) error {
 	was := t.failing
 	t.failing = failing
@@ -96,7 +96,7 @@ func (t *trouble) update(ctx workflow.Context, failing []string) error {
 	return nil
 }
 
-// words returns the innermost message of a failure: what the mail server, the database or the authority answered.
+// words returns the innermost message of a failure: the response of the mail server, the database or the authority.
 func words(err error) string {
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
 		err = inner
@@ -107,7 +107,7 @@ func words(err error) string {
 	return err.Error()
 }
 
-// retryable reports whether an activity failed for a reason that may pass: it was neither cancelled nor refused.
+// retryable reports whether an activity failed for a temporary reason: it was neither canceled nor rejected.
 func retryable(err error) bool {
 	if err == nil || sdktemporal.IsCanceledError(err) {
 		return false

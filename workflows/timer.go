@@ -6,7 +6,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// timer is the one timer of a workflow.
+// timer is the only timer of a workflow.
 type timer struct {
 	at     time.Time
 	future workflow.Future
@@ -21,14 +21,14 @@ func (t *timer) stop() {
 	}
 }
 
-// plannedTime is a time of the plan with the task that is due then.
+// plannedTime is a time of the plan with its due task.
 type plannedTime struct {
 	at      *time.Time
 	summary string
 	start   func(workflow.Context)
 }
 
-// times returns the times that can come next, the most important first. A task that runs has no next time yet.
+// times returns the possible next times, the most important first. A running task has no next time yet.
 func (w *envelope) times() (times []plannedTime) {
 	if w.background.expiring {
 		return nil
@@ -43,8 +43,8 @@ func (w *envelope) times() (times []plannedTime) {
 	return times
 }
 
-// setTimer starts the timer for the next time. A running timer is kept unless it would end too late, so that no signal
-// costs a further timer.
+// setTimer starts the timer for the next time. It keeps a running timer that ends early enough, so that a signal does
+// not cost another timer.
 func (w *envelope) setTimer(ctx workflow.Context) {
 	var next plannedTime
 	for _, t := range w.times() {
@@ -56,7 +56,7 @@ func (w *envelope) setTimer(ctx workflow.Context) {
 		return
 	}
 	w.timer.stop()
-	// At least a second, should the database's clock be behind Temporal's, and more if it is far behind.
+	// At least a second, in case the database's clock is behind Temporal's, and more if it is far behind.
 	wait := max(next.at.Sub(workflow.Now(ctx)), time.Second<<min(w.background.behind, 6))
 	timerCtx, cancel := workflow.WithCancel(ctx)
 	w.timer = &timer{at: *next.at, cancel: cancel, future: workflow.NewTimerWithOptions(timerCtx, wait, workflow.TimerOptions{Summary: next.summary})}

@@ -74,8 +74,8 @@ type Store interface {
 	Delete(ctx context.Context, key string) error
 	// List returns the keys that begin with prefix.
 	List(ctx context.Context, prefix string) ([]string, error)
-	// Walk visits every file whose key begins with prefix, one at a time. Files that are created or removed in the
-	// meantime may be visited or not.
+	// Walk visits every file whose key begins with prefix, one at a time. It may omit files that are created or removed
+	// in the meantime.
 	Walk(ctx context.Context, prefix string, tell func(Entry) error) error
 	// Check writes, reads and deletes a small file.
 	Check(ctx context.Context) error

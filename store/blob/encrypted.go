@@ -35,9 +35,9 @@ const (
 // ErrDamaged reports that an encrypted file differs from the stored one, or uses an unknown master key.
 var ErrDamaged = errors.New("the encrypted file is damaged or belongs to another master key")
 
-// NewEncrypted returns a store that encrypts files and keeps them in next. Each file has its own data key, encrypted
-// with the master key. Sizes and hashes refer to the plain content. Earlier plain files are read unchanged. If write
-// is false, nothing new is encrypted, and encrypted files are still read. Anchors are never encrypted.
+// NewEncrypted returns a store that encrypts files and stores them in next. Each file has its own data key, encrypted
+// with the master key. Sizes and hashes refer to the plain content. Earlier plain files are read unchanged. If write is
+// false, new files are not encrypted, and encrypted files can still be read. Anchors are never encrypted.
 func NewEncrypted(next Store, v Vault, write bool) *Encrypted {
 	return &Encrypted{Store: next, vault: v, write: write}
 }
@@ -50,7 +50,7 @@ type Encrypted struct {
 	write bool
 }
 
-// Temp returns an unnamed file, which a crash cannot leave behind, because its content is not encrypted yet.
+// Temp returns an unnamed file, which disappears in a crash, because its content is not encrypted yet.
 func (s *Encrypted) Temp() (*os.File, error) {
 	if !s.write {
 		return s.Store.Temp()

@@ -147,7 +147,7 @@ func (r *Reader) remember(rec Record, s *sharedFile) {
 	})
 }
 
-// release drops a reference to a file, which is closed with the last one. The caller holds mu.
+// release drops a reference to a file. It closes the file with the last reference. The caller holds mu.
 func (r *Reader) release(rec Record) {
 	s := r.kept[rec]
 	delete(r.kept, rec)
