@@ -70,7 +70,7 @@ func newTokens(cfg OAuthConfig, user string, now func() time.Time) (*tokens, err
 	}
 	t := &tokens{now: now, turn: make(chan struct{}, 1), client: &http.Client{
 		Timeout:       tokenTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // sends the secret only to the configured endpoint
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // keeps the secret at this endpoint
 	}}
 	if cfg.ServiceAccount != "" {
 		if cfg.TokenURL+cfg.ClientID+cfg.ClientSecret != "" {

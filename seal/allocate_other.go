@@ -4,5 +4,5 @@ package seal
 
 import "os"
 
-// allocate does nothing here: the file system allocates while writing.
+// allocate has no effect here: the file system allocates while writing.
 func allocate(*os.File, int64) error { return nil }

@@ -15,11 +15,9 @@ import (
 	"countersign/seal/verify"
 )
 
-// Renew copies a sealed document into out, an empty file, and adds validation
-// data (DSS, ISO 32000-2, 12.8.4.3) and a document time-stamp (12.8.5) that
-// covers all before it: PAdES B-LTA. Done again before the last time-stamp's
-// certificate ends, it keeps the seal verifiable for decades. What does not
-// verify is not renewed.
+// Renew copies a sealed document into out, an empty file, and adds validation data (DSS, ISO 32000-2, 12.8.4.3) and a
+// document time-stamp (12.8.5) that covers all preceding content: PAdES B-LTA. Repeated before the last time-stamp's
+// certificate expires, it keeps the seal verifiable for decades. It does not renew a document that fails verification.
 func (s *Sealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.File) (Result, error) {
 	if s.tsa == nil {
 		return Result{}, errors.New("seal: no time-stamp authority is configured")

@@ -42,9 +42,9 @@ type assembly struct {
 	sig signaturePlace
 }
 
-// signaturePlace says where in the file the signature's placeholders are.
+// signaturePlace is the position of the signature's placeholders in the file.
 type signaturePlace struct {
-	byteRange   int64 // where its second number goes
+	byteRange   int64 // position of its second number
 	contents    int64 // of "<"
 	contentsEnd int64 // after ">"
 }

@@ -44,7 +44,7 @@ func attachmentNames(all []AttachedFile) []string {
 	return names
 }
 
-// originalName is the name of an upload that is attached because it had a password.
+// originalName is the name of an attached upload that had a password.
 const originalName = "original.pdf"
 
 // embedAttachments embeds the files that signers attached.

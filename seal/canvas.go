@@ -19,7 +19,7 @@ var (
 	accent = colour{0.05, 0.35, 0.45}
 )
 
-// typesetter is what drawing shares across one sealed document.
+// typesetter is the state that drawing shares across one sealed document.
 type typesetter struct {
 	lib   *text.Library
 	fonts *text.Embedder
@@ -95,7 +95,7 @@ func (c *canvas) rect(x, y, w, h float64, col colour) {
 // signature line of the form is still seen.
 const backingAlpha = "0.75"
 
-// backing draws white under the next drawing where it would be illegible on the content of the page.
+// backing draws white beneath the next drawing if it would be illegible on the content of the page.
 func (c *canvas) backing(x, y, w, h float64) {
 	c.backed = true
 	c.b = append(c.b, "q /B gs\n"...)
@@ -119,8 +119,8 @@ type face struct {
 	col   colour
 }
 
-// line draws a line of text with its baseline at y. What no font can draw is
-// written as its code point.
+// line draws a line of text with its baseline at y. Characters without a glyph in any font are written as their code
+// points.
 func (c *canvas) line(f face, x, y float64, s string) { c.show(f, x, y, c.set(f, s)) }
 
 // lineRight draws a line of text that ends at x.

@@ -257,7 +257,7 @@ func (c *certificate) drawSigners() {
 	c.y += 26
 }
 
-// shown returns what a signer was shown of what others entered.
+// shown returns a description of the others' values that a signer was shown.
 func (c *certificate) shown(s Signer) string {
 	if s.Shown == nil {
 		return c.say.ShownUnknown
@@ -357,7 +357,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// splitHash breaks a hash in two, so that it takes two short lines.
+// splitHash breaks a hash in two, so that it fits two short lines.
 func splitHash(s string) string {
 	if len(s) != 64 {
 		return s
@@ -380,7 +380,7 @@ func accentOf(s string) colour {
 // bold returns a face in the certificate's colour.
 func (c *certificate) bold(size float64) face { return face{text.Bold, size, c.accent} }
 
-// drawLogo draws the sender's logo above the title, and leaves the room that it takes.
+// drawLogo draws the sender's logo above the title, and reserves its space.
 func (c *certificate) drawLogo() {
 	const w, h = 180.0, 36.0
 	p := c.page()

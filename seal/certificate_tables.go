@@ -14,7 +14,7 @@ import (
 // the only content of that page.
 const minLastEvents = 3
 
-// drawEvents draws the audit chain as a table that flows over pages. What follows it takes closing points.
+// drawEvents draws the audit chain as a table that flows over pages. The content after it is closing points high.
 func (c *certificate) drawEvents(closing float64) {
 	const seqW, timeW, whoW, ipW = 24.0, 104.0, 118.0, 92.0
 	eventW := c.inner() - seqW - timeW - whoW - ipW
@@ -33,7 +33,7 @@ func (c *certificate) drawEvents(closing float64) {
 		h     float64
 	}
 	rows := make([]row, len(c.events))
-	last := closing // what the last rows take, with what follows them
+	last := closing // height of the last rows and the content after them
 	who := newPersons(c.job.Signers)
 	for i, e := range c.events {
 		p := c.page()
@@ -79,10 +79,10 @@ func (c *certificate) actor(actor string) string {
 	return actor
 }
 
-// howToHeight is what the section on verification takes at least.
+// howToHeight is the minimum height of the section on verification.
 const howToHeight = 114.0
 
-// closingHeight is what follows the table of events, as far as it must stay with it.
+// closingHeight returns the height of the content that must stay with the end of the table of events.
 func (c *certificate) closingHeight() float64 {
 	if len(c.job.Documents) > 1 {
 		return 28 + 3*rowHeight
@@ -90,7 +90,7 @@ func (c *certificate) closingHeight() float64 {
 	return 28 + c.howToHeight()
 }
 
-// howToHeight is what the section on verification takes.
+// howToHeight returns the height of the section on verification.
 func (c *certificate) howToHeight() float64 {
 	if c.showed() {
 		return howToHeight + 24
@@ -172,7 +172,7 @@ func (c *certificate) rewritten() string {
 	return strings.Join(out, " ")
 }
 
-// What is listed of the signatures of an original.
+// Limits of the list of an original's signatures.
 const (
 	maxUploadSignatures = 16
 	maxUploadSigner     = 80 // characters

@@ -24,18 +24,18 @@ type copier struct {
 	endings chan sealTail
 	done    verify.Prefix // when hash has returned
 	marks   verify.Marks  // in the written bytes
-	// mentions, if not nil, is given the original while it is copied.
+	// mentions, if not nil, scans the original during the copy.
 	mentions *pdf.ReferenceScan
 	// marksByHash says which of the two threads searches for marks.
 	marksByHash bool
 }
 
-// Concat returns a reader of a file and what follows it, and the size of both.
+// Concat returns a reader of a file followed by tail, and the size of both.
 func Concat(file io.ReaderAt, size int64, tail []byte) (io.ReaderAt, int64) {
 	return concatReader{file, size, tail}, size + int64(len(tail))
 }
 
-// concatReader reads the original and what will follow it as one file.
+// concatReader reads the original and the additions after it as one file.
 type concatReader struct {
 	original io.ReaderAt
 	size     int64
@@ -58,10 +58,10 @@ func (j concatReader) ReadAt(b []byte, at int64) (int, error) {
 	return n, nil
 }
 
-// sealTail is what follows the original.
+// sealTail is the content after the original.
 type sealTail struct {
 	bytes     []byte
-	signature int64 // where in it the signature goes
+	signature int64 // position of the signature in it
 }
 
 // newCopier returns a copier of the job's original. mentions, if not nil, receives the copied bytes.
@@ -110,8 +110,7 @@ func (c *copier) copy(ctx context.Context) error {
 	return nil
 }
 
-// hash hashes what the file holds of the pieces, until copy ends, and what
-// follows as far as the signature.
+// hash hashes the file's bytes in the pieces, until copy ends, and then the content up to the signature.
 func (c *copier) hash(ctx context.Context) error {
 	file := sha256.New()
 	buf := verify.NewBuffer()
@@ -143,7 +142,7 @@ func (c *copier) hash(ctx context.Context) error {
 	}
 }
 
-// end writes what follows the original.
+// end writes the content after the original.
 func (c *copier) end(e sealTail) error {
 	c.endings <- e
 	return writeBack(c.out, e.bytes, c.size)

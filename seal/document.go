@@ -147,10 +147,10 @@ func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.R
 	if err != nil {
 		return err
 	}
-	if claim != nil { // what the seal adds breaks the rules of most parts: ADR 17
+	if claim != nil { // the seal's additions violate the rules of most parts: ADR 17
 		claim.Withdraw(a.w, &catalog)
 	}
-	catalog.Delete("DSS") // validation data is what later increments add, and nothing else
+	catalog.Delete("DSS") // only later increments add validation data
 	a.w.PutDict(root, catalog)
 	return nil
 }
@@ -233,9 +233,8 @@ func (a *assembly) mergeForm(catalog *pdf.Dict, field pdf.Ref) error {
 	return nil
 }
 
-// writeSignature writes the signature dictionary (12.8.1) with room for byte
-// range and contents, and records where they are: looking for them in the file
-// would find what an uploaded document put there.
+// writeSignature writes the signature dictionary (12.8.1) with space for byte range and contents, and records their
+// positions. Searching for them in the file could find content of the uploaded document.
 func (a *assembly) writeSignature(ref pdf.Ref) {
 	mark := verify.SealMark{Record: a.recordRef, To: a.job.Size, Chain: a.sealer.chain, Stamp: a.stamp, Issuers: a.issuers}
 	begin := mark.Begin(pdf.AppendText(nil, a.sealer.name), pdf.AppendText(nil, "Sealed by "+a.sealer.cfg.ServiceName), pdfDate(a.sealer.cfg.Now()))

@@ -30,7 +30,7 @@ func drawValue(c *canvas, v Value, signer string) error {
 	return c.err
 }
 
-// empty reports whether there is nothing to draw.
+// empty reports whether the value draws nothing.
 func (v *Value) empty() bool {
 	switch v.Kind {
 	case Signature, Initial, Stamp:
@@ -41,8 +41,8 @@ func (v *Value) empty() bool {
 	return v.Text == "" && len(v.PNG) == 0 // a value of unknown kind is rejected, not omitted
 }
 
-// maxMark is the side of the largest box that a mark fills, in points: in a larger field it
-// stands in the middle, and covers no text.
+// maxMark is the side of the largest box that a mark fills, in points. In a larger field the mark is centered, and
+// covers no text.
 const maxMark = 36
 
 // drawCheck draws a check mark as a path, with the mark as hidden text.
@@ -71,8 +71,8 @@ func drawRadio(c *canvas, v Value) {
 	c.op("q")
 	c.fill(ink)
 	c.op("m", x+r, y)
-	for _, q := range [4][2]float64{{0, 1}, {-1, 0}, {0, -1}, {1, 0}} { // where the quarters end
-		fx, fy := q[1], -q[0] // where they begin
+	for _, q := range [4][2]float64{{0, 1}, {-1, 0}, {0, -1}, {1, 0}} { // end points of the quarters
+		fx, fy := q[1], -q[0] // start points of the quarters
 		c.op("c", x+r*(fx+kappa*q[0]), y+r*(fy+kappa*q[1]), x+r*(q[0]+kappa*fx), y+r*(q[1]+kappa*fy), x+r*q[0], y+r*q[1])
 	}
 	c.op("f")
@@ -83,7 +83,7 @@ func drawRadio(c *canvas, v Value) {
 // drawText draws text as fitText lays it out.
 func drawText(c *canvas, v Value) error {
 	wrap := c.t.lib.Wrap
-	if v.Kind == Name || v.Kind == Email { // what the service put in was not tried before
+	if v.Kind == Name || v.Kind == Email { // values from the service were not checked earlier
 		wrap = c.t.lib.WrapOf
 	}
 	lines, size, err := fitText(wrap, v.Text, v.W-2*textInset, v.H, v.FontSize)
@@ -142,7 +142,7 @@ func drawComb(c *canvas, v Value) error {
 	return c.err
 }
 
-// graphemes returns the characters of a text as people count them.
+// graphemes returns the user-perceived characters of a text.
 func graphemes(s string) []string {
 	var seg segmenter.Segmenter
 	seg.Init([]rune(s))

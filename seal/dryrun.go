@@ -14,9 +14,8 @@ import (
 	"countersign/seal/refusal"
 )
 
-// DryRun builds what sealing will add to a file, and reads the result: what
-// cannot be continued is noticed at the upload and not when all have signed.
-// Nothing of it is kept but the facts.
+// DryRun builds the additions of a future seal to a file, and reads the result, so that a file that cannot be extended
+// is rejected at the upload rather than after all have signed. It returns only the facts.
 func DryRun(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages int) (*Facts, error) {
 	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), append(make([]byte, 31), 1)) // its signatures are discarded
 	if err != nil {
@@ -67,7 +66,7 @@ func DryRun(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages i
 // result.
 type Facts struct {
 	mentioned pdf.Mentioned
-	lineless  pageSet // the pages whose foot is not free for the line
+	lineless  pageSet // the pages without free space for the line at the foot
 }
 
 // wireFacts is the stored form of facts.
@@ -81,8 +80,7 @@ type wireFacts struct {
 const (
 	// factsVersion changes with the content of the facts: facts of another version are determined again.
 	factsVersion = 2
-	// maxFacts bounds the form in which facts are kept, in bytes. Files whose facts
-	// would take more are rare: they are read again when they are sealed.
+	// maxFacts limits the encoded facts, in bytes. Files with larger facts are rare: they are read again for sealing.
 	maxFacts = 4 << 10
 )
 
@@ -118,7 +116,7 @@ func DecodeFacts(s string) *Facts {
 // pageSet is a set of pages: their first and last indexes, in order.
 type pageSet [][2]int
 
-// add adds a page behind all others.
+// add adds a page after all others.
 func (s *pageSet) add(page int) {
 	if n := len(*s); n > 0 && (*s)[n-1][1] == page-1 {
 		(*s)[n-1][1] = page

@@ -68,8 +68,8 @@ func (c *certificate) describe(e auditEvent, who persons) string {
 	return s
 }
 
-// persons maps signers to the persons whose acts their events are: after each event that names a successor they are
-// the next person's. Events must be passed in order.
+// persons maps signers to the persons whose actions their events record. After each event that names a successor,
+// events belong to the next person. Events must be passed in order.
 type persons map[string][]string // by signer, in the order in which they were to sign
 
 func newPersons(signers []Signer) persons {

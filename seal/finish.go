@@ -94,7 +94,7 @@ func (s *Sealer) sign(ctx context.Context, digest [sha256.Size]byte, a *assembly
 	return der, false, nil
 }
 
-// errNoStamp reports that the time-stamp authority did not give a time-stamp.
+// errNoStamp reports that the time-stamp authority did not return a time-stamp.
 var errNoStamp = errors.New("no time-stamp")
 
 // stampDigest requests a time-stamp of a digest whose additional certificates have the given hash.
@@ -109,10 +109,9 @@ func (s *Sealer) stampDigest(ctx context.Context, digest []byte, issuers string)
 	return der, nil
 }
 
-// verifyOwn verifies the sealed file: what cannot be verified is never stored.
-// A time-stamp authority need not be trusted here to be asked; a document that
-// was sealed before, perhaps with other keys (just is false), need only be
-// sound. The beginning may have been read back and hashed already.
+// verifyOwn verifies the sealed file: an unverifiable file is never stored. A time-stamp authority need not be trusted
+// here. A document sealed earlier, perhaps with other keys (just is false), must only be sound. done is the part of the
+// file that has already been read back and hashed.
 func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, size int64, done *verify.Prefix, just bool) (verify.Report, error) {
 	x, err := verify.ExamineFrom(ctx, out, size, done)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 const (
 	maxTextSize = 12.0
 	minOneLine  = 8.0 // below it, a text is broken into lines
-	minTextSize = 5.0 // below it, nothing that a signer enters is drawn
+	minTextSize = 5.0 // minimum size of a signer's entry
 	lineFactor  = 1.2
 	textInset   = 1.0 // from the left and right edges of the field
 )
@@ -58,7 +58,7 @@ func fitText(wrap wrapper, s string, w, h, wanted float64) ([]text.Line, float64
 	return one, size, nil
 }
 
-// tolerance is what sizes may differ by from rounding, in points.
+// tolerance is the permitted difference between sizes because of rounding, in points.
 const tolerance = 1e-6
 
 // nextSize returns the next smaller size that is tried; the last one is
@@ -82,7 +82,7 @@ func sizeOf(lines []text.Line, w, h float64) float64 {
 // TextBox is a field that holds text, as the seal draws it.
 type TextBox struct {
 	W, H  float64 // points
-	Cells int     // of one character each; 0: none
+	Cells int     // of one character each; 0: no cells
 }
 
 // Fits reports whether a text that the bundled fonts can draw fits into the field at minTextSize or more.

@@ -34,8 +34,7 @@ func (p *painter) flatten(o *stamps, at int, d pdf.Dict, flags int64, rect pdf.B
 	return nil
 }
 
-// normalAppearance returns the stream of an annotation's normal appearance (12.5.5), nil
-// if it has none in its state.
+// normalAppearance returns the stream of an annotation's normal appearance (12.5.5); nil if its state has none.
 func (p *painter) normalAppearance(d pdf.Dict) (pdf.Value, error) {
 	look := &pdf.Lookup{File: p.file}
 	normal := look.Dict(d.Get("AP")).Get("N")
@@ -56,7 +55,7 @@ func (p *painter) fieldLook(d pdf.Dict, rect pdf.Box) (pdf.Value, error) {
 	w, h := rect.X1-rect.X0, rect.Y1-rect.Y0
 	look := &pdf.Lookup{File: p.file}
 	if d.Get("AP") != nil || math.IsInf(w, 0) || w <= 2 || h <= 2 {
-		return nil, nil // it shows nothing in its state
+		return nil, nil // invisible in its state
 	}
 	c := p.t.canvas(w, h)
 	drawn := look.Dict(d.Get("MK"))
@@ -101,8 +100,8 @@ func fieldValue(look *pdf.Lookup, d pdf.Dict) pdf.Value {
 	return nil
 }
 
-// setColour selects a colour that an annotation names (12.5.6.19), by the operator for as many
-// components as it has. It returns false if there is none.
+// setColour selects the color of an annotation (12.5.6.19), with the operator for its number of components. It returns
+// false if the annotation has no color.
 func (c *canvas) setColour(look *pdf.Lookup, v pdf.Value, grey, rgb, cmyk string) bool {
 	v = look.Value(v)
 	if !v.IsArray() {

@@ -13,12 +13,12 @@ import (
 
 // authority is a time-stamp authority, with the hash of the certificates that it last sent in addition to its own. No
 // signature in a time-stamp covers these certificates. To protect them from changes, the time-stamp covers their hash,
-// which has to be known before.
+// which must be known in advance.
 type authority struct {
 	cms.Authority
 
 	now  func() time.Time
-	hung atomic.Pointer[time.Time]         // when it was last found to hang; nil: it has answered since
+	hung atomic.Pointer[time.Time]         // time of its last timeout; nil: it has responded since
 	last atomic.Pointer[[sha256.Size]byte] // nil: not known
 }
 

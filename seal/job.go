@@ -36,7 +36,7 @@ type Job struct {
 	Original       io.ReaderAt // the uploaded PDF, or the prepared one
 	Size           int64       // its length in bytes
 	OriginalSHA256 string      // of the uploaded PDF, lower-case hex; checked while streaming
-	Prepared       *Prepared   // nil: people read the uploaded file
+	Prepared       *Prepared   // nil: recipients read the uploaded file
 	Facts          *Facts      // of Original, as Admit found them; nil: Seal finds them out
 	Envelope       Envelope
 	Document       Document       // the one that Original holds
@@ -44,22 +44,22 @@ type Job struct {
 	Values         []Value        // of this document
 	Attachments    []AttachedFile // of this document
 	Signers        []Signer
-	// Appearance records what this document looked like to its signers; nil if unknown. Seal sets its file.
+	// Appearance records the appearance of this document for its signers; nil if unknown. Seal sets its file.
 	Appearance *manifest.Appearance
 	// Events is the audit chain in order: each one the RFC 8785 form of an
 	// event, its seq, prevHash and hash included.
 	Events    []json.RawMessage
 	ChainHead string // hash of the last event
-	VerifyURL string // page on which anyone may verify the document
-	Language  string // of the certificate, any tag of BCP 47; English where it is empty or unknown
+	VerifyURL string // public page for verifying the document
+	Language  string // of the certificate, any BCP 47 tag; English if it is empty or unknown
 	SealedAt  time.Time
 	// Logo and Color are the sender's, for the certificate.
-	Logo  []byte // PNG, as Logo makes it; nil: none
+	Logo  []byte // PNG from Logo; nil: no logo
 	Color string // #rrggbb that can be read on white; "": the service's
 }
 
-// Prepared records that content was removed from the uploaded PDF before anyone read it. Job.Original is then the file
-// without that content.
+// Prepared records that content was removed from the uploaded PDF before the first recipient read it. Job.Original is
+// then the file without that content.
 type Prepared struct {
 	manifest.Prepared
 
@@ -78,7 +78,7 @@ func (j *Job) sha256() string {
 // Envelope is the envelope of the document.
 type Envelope struct {
 	ID, TenantID, Subject string
-	Sender                string // on whose behalf it was sent, as mails name it
+	Sender                string // sender's name, as in emails
 	CreatedAt, SentAt     time.Time
 	OriginalHash          string // over all originals, lower-case hex
 }
@@ -97,9 +97,9 @@ type Value struct {
 	PNG               []byte  // of a signature, initial or stamp
 	// Name is the sender's name of the field; Group and Option identify the choice of a radio field. Empty if unknown.
 	Name, Group, Option string
-	FontSize            float64 // of text, in points; 0: what fits
+	FontSize            float64 // of text, in points; 0: the largest size that fits
 	Align               string  // of text: left, center or right; "": left
-	Cells               int     // of text: how many cells of one character each the field has; 0: none
+	Cells               int     // of text: the number of one-character cells of the field; 0: no cells
 }
 
 // Signer is a person who signed. A zero time means that the event did not occur.
@@ -128,5 +128,5 @@ type Host = manifest.Host
 // PreviousSigner is a replaced signer.
 type PreviousSigner = manifest.PreviousSigner
 
-// Shown records whose values a signer was shown.
+// Shown records the values of other signers that a signer was shown.
 type Shown = manifest.Shown

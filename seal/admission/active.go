@@ -59,7 +59,7 @@ func errXFA() *refusal.Error {
 	return refusal.New(refusal.PDFXFA, "The PDF contains an XFA form. Print it into a new PDF first.")
 }
 
-// checkCatalog rejects XFA forms whose content is not in the pages. It fails with *activeError if the catalog contains
+// checkCatalog rejects XFA forms whose content is not in the pages. It returns *activeError if the catalog contains
 // active content. An attachment keeps its usage rights.
 func checkCatalog(ctx context.Context, f *pdf.File, finder *revision1.Finder, attached bool) error {
 	cat, _, err := f.Catalog()

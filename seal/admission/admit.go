@@ -1,5 +1,5 @@
-// Package admission decides which uploaded PDFs are accepted: those that can be
-// sealed, and that programs read in one way.
+// Package admission decides which uploaded PDFs are accepted: files that can be sealed, and that all programs interpret
+// in the same way.
 package admission
 
 import (
@@ -40,7 +40,7 @@ type Limits struct {
 // processes use much of that time.
 const wallClockFactor = 6
 
-// Reading returns a context for reading a file in the calling goroutine. A file that takes more processor time than
+// Reading returns a context for reading a file in the calling goroutine. A file that needs more processor time than
 // Timeout is too complex. If the machine is too busy to read it within a multiple of that, the error is
 // context.DeadlineExceeded, which is not a refusal: retry later.
 func (l Limits) Reading(ctx context.Context) (_ context.Context, release func()) {
@@ -184,7 +184,7 @@ func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attache
 		return Info{}, err
 	}
 	info := Info{Pages: pages, Warnings: n.warningList()}
-	if attached { // nothing is drawn on it
+	if attached { // the seal draws nothing on it
 		return info, nil
 	}
 	info.Facts, err = seal.DryRun(ctx, f, r, size, len(pages))

@@ -21,7 +21,7 @@ func reserved(name string) *refusal.Error {
 		"Remove or rename the attachment.", name))
 }
 
-// isReserved reports whether a name equals a reserved name for people or file systems: it ignores letter case,
+// isReserved reports whether a name equals a reserved name for people or file systems. It ignores letter case,
 // look-alike widths, invisible characters, folders, and blanks at the ends.
 func isReserved(name string) bool {
 	name = norm.NFKC.String(strings.Map(func(r rune) rune {
@@ -75,7 +75,7 @@ func textOfString(v pdf.Value) ([]string, bool) {
 	if !ok {
 		return nil, false
 	}
-	plain := make([]rune, 0, len(b)) // PDFDocEncoding and Latin-1 agree on what our names consist of
+	plain := make([]rune, 0, len(b)) // PDFDocEncoding and Latin-1 agree on the characters of reserved names
 	for _, c := range b {
 		plain = append(plain, rune(c))
 	}

@@ -117,7 +117,8 @@ func decryptWithPDFCPU(ctx context.Context, r io.ReaderAt, size int64, lim Limit
 	conf.WriteObjectStream, conf.WriteXRefStream = false, false
 	conf.Cmd = model.DECRYPT
 	var out bytes.Buffer
-	// api.Decrypt would refuse what the validator objects to; our own reader decides about the result.
+	// api.Decrypt would reject every file with a validator's objection; this package's own reader decides about the
+	// result.
 	c, err := pdfcpu.ReadWithContext(ctx, io.NewSectionReader(r, 0, size), conf)
 	if err == nil {
 		err = readObjectStreams(ctx, c)

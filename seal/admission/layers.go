@@ -19,7 +19,7 @@ func (n *inspector) optionalContent(ctx context.Context, catalog pdf.Dict) error
 	}
 	config := look.Dict(props.Get("D"))
 	off := layersOff(look, config)
-	var all, asked groups // asked depend on the reader or on the magnification
+	var all, asked groups // the state of asked depends on the reader or the magnification
 	all.add(look, look.Array(props.Get("OCGs")))
 	read := map[pdf.Ref]bool{}
 	for _, u := range look.Array(config.Get("AS")) {

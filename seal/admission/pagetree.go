@@ -8,13 +8,13 @@ import (
 	"countersign/seal/refusal"
 )
 
-// inheritable returns the entries that a page takes over from the nodes above it (7.7.3.4).
+// inheritable returns the entries that a page inherits from the nodes above it (7.7.3.4).
 func inheritable() []string { return []string{"MediaBox", "CropBox", "Resources", "Rotate"} }
 
-// checkPageTree rejects a page tree that programs read differently, so that signers would see other pages than the
-// sealed ones. It rejects a wrong count, since some programs show that many pages and the seal has to write the true
-// count; a page whose parent is not the node that lists it, since programs inherit through the one or the other; and a
-// null where something could be inherited. It returns the number of pages below a node, whose tree has been walked.
+// checkPageTree rejects a page tree that programs interpret differently, so that signers cannot see other pages than
+// the sealed ones. It rejects a wrong count, since some programs show that many pages and the seal has to write the
+// true count; a page whose parent is not the node that lists it, since programs inherit through either of them; and a
+// null in place of an inheritable entry. It returns the number of pages below a node, whose tree has been walked.
 func (n *inspector) checkPageTree(ctx context.Context, ref pdf.Ref, parent *pdf.Ref) (pages int, err error) {
 	if ctx.Err() != nil {
 		return 0, ctx.Err()

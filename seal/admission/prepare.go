@@ -87,7 +87,7 @@ func admitReadable(ctx context.Context, u Upload, lim Limits, opt prepare.Option
 	}
 	opening, cancel := context.WithTimeout(ctx, wallClockFactor*lim.Timeout)
 	defer cancel()
-	// The seal holds the upload, byte for byte, beside its own signature.
+	// The seal contains the upload, byte for byte, in addition to its own signature.
 	if marked, err := verify.HoldsMark(opening, u.File, u.Size); err != nil || marked {
 		return Info{}, nil, RefusalOf(cmp.Or(err, error(errResemblesSeal())))
 	}
@@ -116,9 +116,9 @@ func admitRewritten(ctx context.Context, b []byte, p *Prepared, changes []prepar
 	return info, p, nil
 }
 
-// AdmitPrepared examines an uploaded PDF whose SHA-256 is hash, prepared with the options. The revision is nil if
-// nothing has to change; otherwise the PDF with the revision's bytes appended is examined. Problems of the file,
-// including an invalid tag, are returned as a *refusal.Error.
+// AdmitPrepared examines an uploaded PDF whose SHA-256 is hash, prepared with the options. The revision is nil if no
+// change is necessary; otherwise AdmitPrepared examines the PDF with the revision's bytes appended. Problems of the
+// file, including an invalid tag, are returned as a *refusal.Error.
 func AdmitPrepared(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.Size]byte, lim Limits, opt prepare.Options) (Info, *prepare.Revision, error) {
 	if size > lim.MaxBytes || !opt.ReadsPages() {
 		info, err := admit(ctx, r, size, lim, false)

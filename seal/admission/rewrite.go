@@ -42,7 +42,7 @@ func isRepairable(r *refusal.Error) bool {
 func rewrite(ctx context.Context, u Upload, lim Limits, opt prepare.Options, cause *refusal.Error) (Info, *Prepared, error) {
 	rewriting, cancel := context.WithTimeout(ctx, wallClockFactor*lim.Timeout)
 	defer cancel()
-	// The seal holds the upload, byte for byte, beside its own signature.
+	// The seal contains the upload, byte for byte, in addition to its own signature.
 	if marked, err := verify.HoldsMark(rewriting, u.File, u.Size); err != nil || marked {
 		return Info{}, nil, RefusalOf(cmp.Or(err, error(errResemblesSeal())))
 	}

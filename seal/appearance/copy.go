@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// MaxCopiedPages bounds the pages of a document that is saved again: each is rendered twice.
+	// MaxCopiedPages limits the pages of a document that is saved again: each is rendered twice.
 	MaxCopiedPages = 2000
-	// comparedPages bounds the pages that one task compares.
+	// comparedPages limits the pages that one task compares.
 	comparedPages = 200
-	// maxCopy bounds a saved document, in bytes.
+	// maxCopy limits a saved document, in bytes.
 	maxCopy = 32 << 20
-	// pagesPerInstance bounds the pages that one instance renders, because its memory never shrinks.
+	// pagesPerInstance limits the pages that one instance renders, because its memory never shrinks.
 	pagesPerInstance = 20
 
 	withoutSecurity = 3 // FPDF_REMOVE_SECURITY (fpdf_save.h)

@@ -20,10 +20,10 @@ var ErrNoPage = errors.New("appearance: the document has no such page")
 // errStopped reports a call of PDFium that trapped.
 var errStopped = errors.New("appearance: PDFium stopped")
 
-// maxFile bounds a document, in bytes: PDFium's offsets have 32 bits.
+// maxFile limits a document, in bytes: PDFium's offsets have 32 bits.
 const maxFile = math.MaxInt32
 
-// Document is a PDF in a separate instance of the module, so that a hostile file cannot alter the picture of another
+// Document is a PDF in a separate instance of the module, so that a hostile file cannot alter the pictures of another
 // one.
 type Document struct {
 	ctx    context.Context //nolint:containedctx // it carries the document's file to the host function
@@ -81,7 +81,7 @@ func (d *Document) Close() error {
 	return d.module.Close(d.ctx)
 }
 
-// call calls a function of PDFium. After an error it does nothing.
+// call calls a function of PDFium. After an error it has no effect.
 func (d *Document) call(name string, args ...uint64) uint64 {
 	if d.err != nil {
 		return 0
@@ -141,8 +141,8 @@ func (d *Document) size(handle uint64, number int) (width, height float64) {
 
 var errFound = errors.New("found")
 
-// userUnit returns the points per unit of user space of a page (7.7.3.3), which PDFium does not apply; 1 if it has none, or
-// the structure cannot be read.
+// userUnit returns the points per unit of user space of a page (7.7.3.3), which PDFium does not apply; 1 if the page
+// has no UserUnit, or the structure cannot be read.
 func userUnit(file io.ReaderAt, size int64, number int) float64 {
 	unit := 1.0
 	f, err := pdf.Open(file, size, pdf.DefaultLimits())

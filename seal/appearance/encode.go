@@ -15,7 +15,7 @@ import (
 const (
 	// losslessBytes is the size up to which a picture is lossless. A larger one becomes JPEG if that is smaller.
 	losslessBytes = 300_000
-	// maxLossless bounds a lossless picture in any case.
+	// maxLossless limits a lossless picture in any case.
 	maxLossless = 2 * losslessBytes
 	jpegQuality = 90
 )
@@ -50,7 +50,7 @@ func maxContent(pixels int) int64 { return maxLossless + int64(pixels)*3/2 }
 // Memory returns the memory for receiving a picture, in bytes: the response of a process, in base64 and decoded.
 func Memory(pixels int) int64 { return maxContent(pixels) * 5 / 2 }
 
-// The media types of pictures.
+// Media types of pictures.
 const (
 	mediaPNG  = "image/png"
 	mediaJPEG = "image/jpeg"
@@ -83,8 +83,8 @@ func reduced(img *image.NRGBA) image.Image {
 			even++
 		}
 	}
-	// Text on plain paper has a palette also if it is gray: such pictures are not filtered, which makes a page of text a
-	// quarter smaller, and a photograph larger.
+	// Text on plain paper gets a palette even if it is gray: such pictures are not filtered, which makes a page of text
+	// a quarter smaller, and a photograph larger.
 	if gray && even < len(pix)/4*3/4 {
 		out := image.NewGray(img.Rect)
 		for i := range out.Pix {
@@ -124,7 +124,7 @@ func paletted(img *image.NRGBA) *image.Paletted {
 	return out
 }
 
-// opaque is a picture without transparency, which encoders need not look for.
+// opaque is a picture without transparency, so that encoders need not search for it.
 type opaque struct{ *image.NRGBA }
 
 // Opaque implements an optional interface of image/png.

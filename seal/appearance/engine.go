@@ -36,8 +36,8 @@ type Engine struct {
 
 // EngineOptions configure how the module is compiled. They do not change the rendering.
 type EngineOptions struct {
-	// CacheDir is the directory for the compiled module, which is executable code: nobody else may write there. Empty:
-	// the module is compiled for this engine only, which takes seconds.
+	// CacheDir is the directory for the compiled module, which is executable code: no other user may have write access.
+	// Empty: the module is compiled for this engine only, which takes seconds.
 	CacheDir string
 	// Interpret executes the module without compiling it.
 	Interpret bool
@@ -88,7 +88,7 @@ func NewEngine(ctx context.Context, opt EngineOptions) (_ *Engine, err error) {
 	return e, nil
 }
 
-// fontFolder is where PDFium looks for fonts.
+// fontFolder is the directory in which PDFium searches for fonts.
 const fontFolder = "usr/share/fonts"
 
 // Close ends the engine and its documents.
@@ -124,8 +124,8 @@ func openCache(dir string) (wazero.CompilationCache, error) {
 	return cache, nil
 }
 
-// exportHost gives the module the functions that it imports from its host. All but those that read and save the document
-// do nothing: there are no timers, no clock, no dialogs and no navigation.
+// exportHost provides the functions that the module imports from its host. Only the functions that read and save the
+// document have an effect: there are no timers, no clock, no dialogs and no navigation.
 func (e *Engine) exportHost(ctx context.Context) error {
 	b := e.runtime.NewHostModuleBuilder("env")
 	for _, f := range e.compiled.ImportedFunctions() {

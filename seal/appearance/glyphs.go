@@ -6,11 +6,11 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// MissingGlyph is a character that the page's text has and its picture lacks: its font is not embedded, and no bundled font
-// draws it.
+// MissingGlyph is a character of the page's text that is missing in its picture: its font is not embedded, and no
+// bundled font has a glyph for it.
 type MissingGlyph struct {
 	Page      int  `json:"page"`
-	Character rune `json:"character"` // 0: the document does not say which it is
+	Character rune `json:"character"` // 0: the document does not identify the character
 	// Font is the name of the font.
 	Font string `json:"font"`
 }
@@ -21,8 +21,8 @@ const (
 	renderClip      = 7
 )
 
-// MissingGlyphs returns the characters of a page, each once, that a font which is not embedded would have to draw and that
-// its replacement does not.
+// MissingGlyphs returns the distinct characters of a page that need a font which is not embedded, and that the
+// replacement font lacks.
 func (d *Document) MissingGlyphs(number int) ([]MissingGlyph, error) {
 	var out []MissingGlyph
 	err := d.characters(number, func(r *textReader) {
@@ -68,7 +68,7 @@ func (r *textReader) draws(font uint64, code rune) bool {
 	return path != 0 && int32(r.d.call("FPDFGlyphPath_CountGlyphSegments", path)) > 0        //nolint:gosec // an int
 }
 
-// maxFontName bounds the name of a font, in bytes.
+// maxFontName limits the name of a font, in bytes.
 const maxFontName = 128
 
 // fontName returns the base name of a font.

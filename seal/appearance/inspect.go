@@ -12,20 +12,20 @@ import (
 type Inspection struct {
 	// Pages are the sizes of the displayed pages in units of user space.
 	Pages [][2]float64 `json:"pages"`
-	// Glyphs are the first characters that a font which is not embedded would have to draw and that no bundled font
-	// draws. Signers would not see them.
+	// Glyphs are the first characters that need a font which is not embedded and that all bundled fonts lack. Signers
+	// would not see them.
 	Glyphs []MissingGlyph `json:"glyphs,omitempty"`
 }
 
 const (
-	// maxMissingGlyphs bounds the glyphs of an Inspection.
+	// maxMissingGlyphs limits the glyphs of an Inspection.
 	maxMissingGlyphs = 20
-	// inspectedPages bounds the pages whose text one task reads.
+	// inspectedPages limits the pages whose text one task reads.
 	inspectedPages = 250
 )
 
-// Inspect inspects a document. If text is true, it reads the text of some pages from a number on; the sizes of the pages
-// come with page 1.
+// Inspect inspects a document. If text is true, it reads the text of some pages from a number on; it returns the sizes
+// of the pages with page 1.
 func (d *Document) Inspect(from int, text bool) (Inspection, error) {
 	var in Inspection
 	if from == 1 {

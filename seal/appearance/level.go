@@ -16,11 +16,11 @@ var Levels = []Level{1, 2, 4}
 func (l Level) Valid() bool { return l == 1 || l == 2 || l == 4 }
 
 const (
-	// MaxPixels bounds a picture: a page with more is scaled down.
+	// MaxPixels limits a picture: a larger page is scaled down.
 	MaxPixels = 12_000_000
-	// minScale is the least resolution of a picture, in pixels per point: 36 dpi. What is smaller cannot be read.
+	// minScale is the minimum resolution of a picture, in pixels per point: 36 dpi. A lower resolution is illegible.
 	minScale = 0.5
-	// maxSide bounds a side of a page, in points. It is far beyond what readers show.
+	// maxSide limits a side of a page, in points. It is far larger than any page that readers show.
 	maxSide = 1e6
 )
 
@@ -43,5 +43,6 @@ func (l Level) Pixels(width, height float64) (w, h int, err error) {
 	return w, h, nil
 }
 
-// pixels rounds up. PDFium computes in single precision: what exceeds a whole number by its error does not count.
+// pixels rounds up. PDFium computes in single precision: the result ignores an excess over a whole number within its
+// error.
 func pixels(side float64) int { return max(1, int(math.Ceil(side-1e-4))) }

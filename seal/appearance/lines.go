@@ -36,11 +36,11 @@ type Box struct {
 }
 
 const (
-	// maxSegments bounds the segments of a page, and the objects of which it may have drawn them.
+	// maxSegments limits the segments of a page, and the objects that may have drawn them.
 	maxSegments = 20_000
-	// maxDepth bounds form XObjects in form XObjects.
+	// maxDepth limits the nesting of form XObjects.
 	maxDepth = 8
-	// maxImages bounds the images that are listed.
+	// maxImages limits the listed images.
 	maxImages = 1000
 
 	thickest   = 2.5 // points: a filled rectangle that is thinner is a line
@@ -220,7 +220,7 @@ func (r *lineReader) lay(a, b point) {
 	}
 }
 
-// maxFilled bounds the parts of a filled path, which are compared with each other.
+// maxFilled limits the parts of a filled path, which are compared with each other.
 const maxFilled = 200
 
 // fill adds the lines that are drawn as thin filled rectangles, and frames that are drawn as one rectangle in another.

@@ -11,8 +11,8 @@ var ErrMemory = errors.New("appearance: rendering takes too much memory")
 // linearMemory is the memory of one instance. It is reserved at once and never moves; the system provides its pages on
 // first use.
 //
-// PDFium continues without memory that it could not allocate, and renders a blank page. So a failed growth is
-// recorded, and the picture is an error.
+// After a failed allocation, PDFium continues and renders a blank page. A failed growth is therefore recorded, and
+// rendering returns an error.
 type linearMemory struct {
 	limit   uint64 // bytes
 	mapping []byte

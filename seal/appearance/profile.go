@@ -6,7 +6,7 @@ type Profile struct {
 	Number int
 	// Module is SHA-256 of PDFium's WebAssembly module, in hexadecimal.
 	Module string
-	// PDFium and Runtime are the versions of the module's source and of what executes it.
+	// PDFium and Runtime are the versions of the module's source and of its runtime.
 	PDFium, Runtime string
 	// Fonts is SHA-256 over the lines "name hash\n" of the bundled fonts, sorted by name, in hexadecimal.
 	Fonts string

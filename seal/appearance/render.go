@@ -18,8 +18,8 @@ type Picture struct {
 	Width, Height float64
 }
 
-// Hash is SHA-256 over the width and the height of a picture in pixels, each as four bytes, big endian, and its pixels, row by
-// row, each as red, green, blue and alpha.
+// Hash is the SHA-256 of a picture: its width and height in pixels, each as four bytes, big endian, and its pixels, row
+// by row, each as red, green, blue and alpha.
 type Hash [sha256.Size]byte
 
 // Hash returns the hash of the appearance.

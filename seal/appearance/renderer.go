@@ -20,13 +20,13 @@ const (
 	pageTime = 20 * time.Second
 )
 
-// keep returns how processes wait for the next page: loading the compiled module takes as long as rendering several
-// pages. Files leave nothing behind: the memory of an instance is returned with it.
+// keep returns the retention of idle processes: loading the compiled module takes as long as rendering several pages.
+// Files leave no traces, because the memory of an instance is released with it.
 func keep() sandbox.Keep {
 	return sandbox.Keep{Idle: runtime.NumCPU(), Time: 20 * time.Second, Files: 500, Size: maxFile}
 }
 
-// maxAnswer bounds the answer of a process, in bytes: a picture of MaxPixels in base64.
+// maxAnswer limits the response of a process, in bytes: a picture of MaxPixels in base64.
 const maxAnswer = 32 << 20
 
 // Renderer renders pages in separate processes, one for each core at a time.
@@ -80,8 +80,8 @@ func (r *Renderer) onPage(ctx context.Context, task byte, file io.ReaderAt, size
 	return r.run(ctx, r.bounds, task, newRequest(file, page, level), size+requestSize, answer, maxAnswer)
 }
 
-// Page renders a page, by its number from 1. It returns ErrNoPage if there is none, and a refusal.Error if the page cannot
-// be rendered within the bounds.
+// Page renders a page, by its number from 1. It returns ErrNoPage if the page does not exist, and a refusal.Error if it
+// cannot be rendered within the limits.
 func (r *Renderer) Page(ctx context.Context, file io.ReaderAt, size int64, page int, level Level) (*Encoded, error) {
 	var a pictureAnswer
 	if err := r.onPage(ctx, taskPicture, file, size, page, level, &a); err != nil {

@@ -89,7 +89,7 @@ type (
 
 // Encoded is a rendered picture in the format for delivery.
 type Encoded struct {
-	// Pixels of the picture.
+	// Dimensions of the picture.
 	PixelWidth  int `json:"pixelWidth"`
 	PixelHeight int `json:"pixelHeight"`
 	// The size of the displayed page, in points.

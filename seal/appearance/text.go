@@ -40,7 +40,7 @@ type Word struct {
 	Line int `json:"line"`
 }
 
-// maxCharacters bounds the text of a page that is read.
+// maxCharacters limits the characters read from a page.
 const maxCharacters = 200_000
 
 // Encode returns the text as JSON, and the hash of that: SHA-256.
@@ -124,10 +124,10 @@ type character struct {
 	code           rune
 	x0, y0, x1, y1 float64 // upright, on the displayed page
 	angle          float64 // degrees clockwise
-	divides        bool    // a hyphen behind which the word goes on in the next line
+	divides        bool    // a hyphen that divides a word at the end of a line
 }
 
-// lineHyphen is what PDFium makes of the hyphen of a word that is divided at the end of a line.
+// lineHyphen is PDFium's code for the hyphen of a word that is divided at the end of a line.
 const lineHyphen = 2
 
 // code returns a character.
@@ -182,7 +182,8 @@ type wordBuilder struct {
 	last character
 	high rune // the first half of a surrogate pair
 	line int  // complete ones
-	// broken: PDFium saw the end of a line. It sees one behind each character of turned text and of vertical writing.
+	// broken reports that PDFium found the end of a line. It finds one after each character of turned text and of
+	// vertical writing.
 	broken bool
 }
 
@@ -241,7 +242,7 @@ func (a character) extent(sin, cos float64) float64 {
 	return math.Abs((a.x1-a.x0)*cos) + math.Abs((a.y1-a.y0)*sin)
 }
 
-// isStacked reports whether a character is one of those that are written below each other.
+// isStacked reports whether a character belongs to a script with vertical writing.
 func isStacked(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo) || r >= 0x3000 && r <= 0x303F || r >= 0xFF00 && r <= 0xFFEF || r == 0x30FC
 }
@@ -295,8 +296,8 @@ func (w *wordBuilder) end() {
 	w.word = w.word[:0]
 }
 
-// logical returns the characters of a word in the order in which they are read. PDFium returns some right-to-left words, or
-// their punctuation, in the order in which they stand on the page.
+// logical returns the characters of a word in reading order. PDFium returns some right-to-left words, or their
+// punctuation, in the order of their positions on the page.
 func logical(word []character) []character {
 	rightToLeft, leftToRight := 0, 0
 	for _, c := range word {

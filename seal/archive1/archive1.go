@@ -25,8 +25,8 @@ type Revision struct {
 	Info    string // of the trailer, as written; empty: none
 	ID      string // the first half of the file's identifier, as written
 	Fields  Object // the array of the form's fields
-	Listed  string // what that array holds, as written
-	DSS     int    // object number of the validation data; 0: none so far
+	Listed  string // content of that array, as written
+	DSS     int    // object number of the validation data; 0: none
 	Certs   []int  // object numbers of the listed certificates
 	OCSPs   []int
 	CRLs    []int
@@ -41,7 +41,7 @@ type Evidence struct {
 	Statements []Statement // about certificates, in the order of these
 }
 
-// Statement is an OCSP answer or a revocation list.
+// Statement is an OCSP response or a revocation list.
 type Statement struct {
 	CRL bool
 	DER []byte
@@ -56,14 +56,14 @@ const HashSize = 32
 // NonceSize is the length of the random part of an increment.
 const NonceSize = 16
 
-// Increment is what follows a revision. Positions are those in Bytes.
+// Increment is the content that follows a revision. Positions are offsets in Bytes.
 type Increment struct {
 	Bytes    []byte
-	Contents int      // where "<" of the time-stamp stands; its digits are zeros
+	Contents int      // position of "<" of the time-stamp, whose digits are zeros
 	End      int      // after its ">"
 	Nonce    int      // position of the nonce in the trailer, in hexadecimal
-	Issuers  int      // where the hash of the authority's issuers stands, likewise
-	Revision Revision // what results
+	Issuers  int      // position of the hash of the authority's issuers, likewise
+	Revision Revision // the resulting revision
 }
 
 const limit = 9_999_999_999 // a larger offset has no place in a table

@@ -36,8 +36,8 @@ func (w *writer) begin(o Object) {
 
 func (w *writer) end() { w.add("\nendobj\n") }
 
-// stream writes DER in hexadecimal: nothing in it can be mistaken for PDF by a
-// program that looks for objects, and no compression has to be repeated.
+// stream writes DER in hexadecimal: a program that searches for objects cannot mistake any of it for PDF, and no
+// compression has to be reproduced.
 func (w *writer) stream(der []byte) int {
 	n := w.take()
 	w.begin(Object{n, 0})
@@ -54,7 +54,7 @@ func streamHead(size int) string {
 
 const streamTail = ">\nendstream"
 
-// finish writes the cross-reference section, and returns where the nonce stands.
+// finish writes the cross-reference section, and returns the position of the nonce.
 func (w *writer) finish(r Revision, nonce [NonceSize]byte) int {
 	self := 0
 	start := w.base + int64(len(w.b))

@@ -1,6 +1,6 @@
-// Command bench compares sealing with the floor, which is copying the file while hashing it and one P-256 signature,
-// and with other programs that write or sign PDFs, if they are installed. All run in one process, and the result is
-// the median of several runs. Peak memory is measured in a separate process, above its use before sealing.
+// Command bench compares sealing with its lower limit, which is copying the file while hashing it and one P-256
+// signature, and with other programs that write or sign PDFs, if they are installed. All run in one process, and the
+// result is the median of several runs. Peak memory is measured in a separate process, above its use before sealing.
 package main
 
 import (
@@ -322,7 +322,7 @@ func median(d []time.Duration) time.Duration {
 
 func ms(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// cpuTime is what the process has used on all CPUs.
+// cpuTime returns the time that the process has used on all CPUs.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -18,8 +18,7 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 )
 
-// peer is another way to write something into a PDF or to sign it. None of
-// them does all that a seal does.
+// peer is another program that writes or signs PDFs. No peer performs all steps of a seal.
 type peer struct {
 	name string
 	run  func(ctx context.Context, in, out string) error
@@ -35,7 +34,7 @@ var errNotInstalled = errors.New("not installed")
 func newPeers(ctx context.Context, dir string) (*peers, error) {
 	model.ConfigPath = "disable"
 	file := func(name string) string { return filepath.Join(dir, name) }
-	// Without these tools the others have no key, and then say so.
+	// Without these tools the others have no key, and report that.
 	_ = exec.CommandContext(ctx, "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", //nolint:gosec // files of ours
 		"-keyout", file("key.pem"), "-out", file("cert.pem"), "-subj", "/CN=Countersign", "-days", "30").Run()
 	_ = exec.CommandContext(ctx, "openssl", "pkcs12", "-export", "-inkey", file("key.pem"), "-in", file("cert.pem"), //nolint:gosec // likewise
@@ -67,8 +66,7 @@ func newPeers(ctx context.Context, dir string) (*peers, error) {
 
 func (p *peers) median(ctx context.Context, one peer, in string, rounds int) (time.Duration, error) {
 	var all []time.Duration
-	// pdfsig fails now and then: it reserves what its trial signature took, and
-	// ECDSA signatures differ in length.
+	// pdfsig fails occasionally: it reserves the length of its trial signature, and ECDSA signatures differ in length.
 	for tries := 0; len(all) < rounds; tries++ {
 		out := filepath.Join(p.dir, "peer.pdf")
 		start := time.Now()

@@ -127,6 +127,6 @@ func signaturePNG(waves float64) []byte {
 		}
 	}
 	var b bytes.Buffer
-	_ = png.Encode(&b, img) // a bytes.Buffer takes everything
+	_ = png.Encode(&b, img) // a bytes.Buffer never fails
 	return b.Bytes()
 }

@@ -32,7 +32,7 @@ func measureVerify(ctx context.Context, w io.Writer, dir string, s *sealer, job 
 		}},
 		{name: "Countersign verify", run: func(*os.File) error {
 			report, err := verify.File(ctx, out, res.Size, verify.Options{Now: time.Now})
-			if err == nil && report.Verdict != verify.VerdictUntrusted { // nobody is trusted here
+			if err == nil && report.Verdict != verify.VerdictUntrusted { // this check trusts no sealer
 				err = fmt.Errorf("the sealed file is %s", report.Verdict)
 			}
 			return err

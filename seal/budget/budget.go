@@ -1,4 +1,4 @@
-// Package budget bounds the processor time that a goroutine spends on an untrusted input.
+// Package budget limits the processor time that a goroutine spends on an untrusted input.
 package budget
 
 import (
@@ -11,10 +11,11 @@ import (
 // ErrSpent reports that a goroutine has used all of its processor time.
 var ErrSpent = errors.New("the processor time is spent")
 
-// WithProcessorTime returns a context for the calling goroutine alone. Its Err method returns ErrSpent once the goroutine
-// has used that much processor time, and context.DeadlineExceeded after the time by the clock, which also closes its Done
-// channel: on a busy machine, waiting for a processor is not the input's fault. The goroutine stays on its thread until it
-// calls release. Where the system does not measure the time of a thread, only the clock counts.
+// WithProcessorTime returns a context for use in the calling goroutine only. Its Err method returns ErrSpent when the
+// goroutine has used that much processor time. It returns context.DeadlineExceeded after the time by the clock, which
+// also closes its Done channel: on a busy machine, waiting for a processor is not the input's fault. The goroutine
+// stays on its thread until it calls release. If the system does not measure the time of a thread, only the clock
+// counts.
 func WithProcessorTime(ctx context.Context, processor, clock time.Duration) (_ context.Context, release func()) {
 	runtime.LockOSThread()
 	ctx, cancel := context.WithTimeout(ctx, clock)

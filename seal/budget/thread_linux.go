@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// rusageThread asks for the usage of the calling thread; package syscall does not name it.
+// rusageThread requests the usage of the calling thread; package syscall has no constant for it.
 const rusageThread = 1
 
 // threadTime returns the calling thread and its processor time.

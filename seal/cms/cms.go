@@ -1,6 +1,5 @@
-// Package cms makes and checks the CMS signatures of PAdES (ETSI EN 319 142-1,
-// EN 319 122-1; RFC 5652) over a digest that was computed while streaming, with
-// any crypto.Signer, and RFC 3161 time-stamps.
+// Package cms creates and verifies the CMS signatures of PAdES (ETSI EN 319 142-1, EN 319 122-1; RFC 5652) over a
+// digest that was computed while streaming, with any crypto.Signer, and RFC 3161 time-stamps.
 package cms
 
 import (
@@ -96,9 +95,8 @@ func (s *Signer) Certificate() *x509.Certificate { return s.chain[0] }
 // StampFunc returns a time-stamp token over a digest.
 type StampFunc func(ctx context.Context, digest []byte) ([]byte, error)
 
-// Sign returns a detached CMS signature of the content whose SHA-256 is given,
-// with signing-certificate-v2 and without signing-time, as PAdES demands
-// (EN 319 142-1, 6.3). A stamp, if not nil, adds a signature time-stamp.
+// Sign returns a detached CMS signature of the content with the given SHA-256, with signing-certificate-v2 and without
+// signing-time, as PAdES requires (EN 319 142-1, 6.3). A stamp, if not nil, adds a signature time-stamp.
 func (s *Signer) Sign(ctx context.Context, digest [sha256.Size]byte, stamp StampFunc) ([]byte, error) {
 	sd, err := pkcs7.NewSignedData(nil)
 	if err != nil {

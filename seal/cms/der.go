@@ -33,7 +33,7 @@ func sortedSet(tag cbasn1.Tag, elements [][]byte) []byte {
 	return element(tag, slices.SortedFunc(slices.Values(elements), bytes.Compare)...)
 }
 
-// objectID returns the DER of an identifier that was read from DER, or is one of those named here.
+// objectID returns the DER of an identifier that was read from DER, or is one of the variables here.
 func objectID(id asn1.ObjectIdentifier) []byte {
 	var b cryptobyte.Builder
 	b.AddASN1ObjectIdentifier(id)
@@ -48,8 +48,8 @@ func integer(n *big.Int) []byte {
 
 func bitString(b []byte) []byte { return element(cbasn1.BIT_STRING, []byte{0}, b) }
 
-// normalizeSignature returns, of the ECDSA signatures (r, s) and (r, n-s), the one with the smaller s. Both are valid,
-// so that anybody could change one into the other. A signature of another kind of key is returned unchanged.
+// normalizeSignature returns the ECDSA signature with the smaller s of (r, s) and (r, n-s). Both are valid, so that
+// anyone could change one into the other. A signature of another kind of key is returned unchanged.
 func normalizeSignature(key crypto.PublicKey, signature []byte) ([]byte, error) {
 	pub, ok := key.(*ecdsa.PublicKey)
 	if !ok {

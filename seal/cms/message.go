@@ -29,7 +29,7 @@ type message struct {
 	hash       crypto.Hash
 	attributes []attribute // signed
 	signature  []byte
-	token      []byte // signature time-stamp, DER; nil if none
+	token      []byte // signature time-stamp, DER; nil: no time-stamp
 }
 
 // attribute is one signed attribute with a single value.
@@ -39,9 +39,8 @@ type attribute struct {
 	raw   []byte // the attribute
 }
 
-// readMessage reads a message of any DER form. What has no use here is left
-// out: other certificates than X.509's, revocation lists, unsigned attributes
-// but one time-stamp.
+// readMessage reads a message of any DER form. It omits parts without a use here: certificates other than X.509,
+// revocation lists, and unsigned attributes except one time-stamp.
 func readMessage(der []byte) (*message, error) {
 	in := cryptobyte.String(der)
 	var outer, wrapped, sd cryptobyte.String
@@ -118,7 +117,7 @@ func (m *message) readCertificates(list cryptobyte.String) error {
 	return nil
 }
 
-// endsWithSignature reports whether nothing stands behind a certificate's signature, which x509 lets through.
+// endsWithSignature reports whether a certificate ends with its signature. x509 accepts trailing data.
 func endsWithSignature(der cryptobyte.String) bool {
 	var c cryptobyte.String
 	return der.ReadASN1(&c, cbasn1.SEQUENCE) && c.SkipASN1(cbasn1.SEQUENCE) && c.SkipASN1(cbasn1.SEQUENCE) &&

@@ -5,7 +5,7 @@ import (
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/rsa"
-	_ "crypto/sha1"   //nolint:gosec // RFC 2634; it names a certificate whose own signature is checked
+	_ "crypto/sha1"   //nolint:gosec // RFC 2634; it identifies a certificate whose own signature is checked
 	_ "crypto/sha512" // for hashOf
 	"crypto/x509"
 	"encoding/asn1"
@@ -23,7 +23,7 @@ import (
 type Signed struct {
 	Certificate  *x509.Certificate   // the signer's
 	Certificates []*x509.Certificate // all that it carries
-	Token        []byte              // the signature time-stamp, DER; nil if none
+	Token        []byte              // the signature time-stamp, DER; nil: no time-stamp
 	Signature    []byte              // the raw signature value
 
 	message     *message
@@ -47,9 +47,8 @@ var ErrStructure = errors.New("cms: malformed signature")
 
 func malformed(what string) error { return fmt.Errorf("%w: %s", ErrStructure, what) }
 
-// Parse reads a CMS SignedData in DER with exactly one signer. Zero bytes after
-// it are allowed, as padding of /Contents. What else it carries than is of use
-// here is left out: ParseStrict refuses that.
+// Parse reads a CMS SignedData in DER with exactly one signer. It permits zero bytes after it, as padding of /Contents.
+// It omits parts without a use here, which ParseStrict rejects.
 func Parse(der []byte) (*Signed, error) {
 	s, _, err := parse(der)
 	return s, err
@@ -226,7 +225,7 @@ func (s *Signed) Verify(digest []byte) error {
 			return ErrSignature
 		}
 	case *rsa.PublicKey:
-		if n := pub.N.BitLen(); n < 2048 { // Parse refused larger keys than trust.MaxRSABits
+		if n := pub.N.BitLen(); n < 2048 { // Parse rejects keys larger than trust.MaxRSABits
 			return fmt.Errorf("%w: RSA key of %d bits", ErrSignature, n)
 		}
 		if rsa.VerifyPKCS1v15(pub, s.hash, sum, s.Signature) != nil {
@@ -256,8 +255,8 @@ func hashSum(algorithm crypto.Hash, b []byte) []byte {
 	return h.Sum(nil)
 }
 
-// Chain orders the carried certificates from the signer's upwards, as far as
-// they go. A root that did not sign itself is none: anybody could have changed it.
+// Chain returns the contained certificates from the signer's upwards, as far as they form a chain. It excludes a root
+// that did not sign itself, because anyone could have changed it.
 func (s *Signed) Chain() []*x509.Certificate {
 	chain := trust.Chain(s.Certificate, s.Certificates)
 	top := chain[len(chain)-1]

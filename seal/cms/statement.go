@@ -20,8 +20,8 @@ import (
 	"countersign/seal/trust"
 )
 
-// Statement is what an authority says about the revocation of one certificate.
-// At most one of OCSP and CRL is set, in DER.
+// Statement is an authority's statement about the revocation of one certificate. At most one of OCSP and CRL is set, in
+// DER.
 type Statement struct{ OCSP, CRL []byte }
 
 // RevocationSources reports how the authority of a certificate publishes revocations: by OCSP, by list, or not at all.
@@ -30,9 +30,8 @@ func RevocationSources(c *x509.Certificate) (byOCSP, byCRL bool) {
 	return len(c.OCSPServer) > 0, len(c.OCSPServer) == 0 && len(c.CRLDistributionPoints) > 0
 }
 
-// FetchStatement asks the authority about a certificate. One that names neither an OCSP
-// responder nor a list gives an empty statement. What the authority's signature
-// does not cover is left out of the answer.
+// FetchStatement requests a statement about a certificate from its authority. For a certificate without OCSP responder
+// and revocation list, the statement is empty. Parts of the response outside the authority's signature are removed.
 func FetchStatement(ctx context.Context, client *http.Client, c, issuer *x509.Certificate) (Statement, error) {
 	var s Statement
 	var b []byte
@@ -50,9 +49,8 @@ func FetchStatement(ctx context.Context, client *http.Client, c, issuer *x509.Ce
 	return s, err
 }
 
-// CheckSound checks that a statement is about a certificate, signed by its issuer or
-// whom that delegated, and holds nothing that this signature does not cover.
-// What it says, and when, is not looked at.
+// CheckSound checks that a statement is about a certificate, signed by its issuer or the issuer's delegate, and
+// contains nothing outside that signature. It does not check the content or the time of the statement.
 func (s Statement) CheckSound(c, issuer *x509.Certificate) error {
 	switch {
 	case s.OCSP != nil && s.CRL == nil:
@@ -112,7 +110,7 @@ func normalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 	if len(der) > trust.MaxOCSP {
 		return bad("it is too large")
 	}
-	// Read before ParseResponseForCert, which checks a signature by the key of the certificate that the answer carries.
+	// Read before ParseResponseForCert, which checks a signature with the key of the certificate in the response.
 	in := cryptobyte.String(der)
 	var response, wrapped, bytesOf, octets, basic, data, algorithm, sum, carriers, list cryptobyte.String
 	var carries bool
@@ -169,7 +167,7 @@ func normalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 	), nil
 }
 
-// maxEvidence bounds one OCSP answer or revocation list.
+// maxEvidence limits one OCSP response or revocation list.
 const maxEvidence = 4 << 20
 
 func askOCSP(ctx context.Context, client *http.Client, c, issuer *x509.Certificate) ([]byte, error) {

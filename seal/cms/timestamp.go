@@ -55,7 +55,7 @@ type tstInfo struct {
 	TSA      asn1.RawValue `asn1:"optional,explicit,tag:0"`
 }
 
-// maxToken bounds a time-stamp answer. Real ones have 2 to 7 KiB.
+// maxToken limits a time-stamp response. Real ones have 2 to 7 KiB.
 const maxToken = 64 << 10
 
 // Authority is an RFC 3161 time-stamp authority over HTTP.
@@ -108,8 +108,7 @@ func readResponse(body, digest []byte, nonce *big.Int) ([]byte, error) {
 	if r.Status.Status > 1 { // 0 granted, 1 grantedWithMods
 		return nil, fmt.Errorf("the time-stamp authority rejected the request with status %d", r.Status.Status)
 	}
-	// What the authority's signature does not cover is left out or put in order:
-	// it must not be possible to change it later.
+	// Parts outside the authority's signature are removed or normalized, so that they cannot be changed later.
 	token, err := normalize(r.Token.FullBytes)
 	if err != nil {
 		return nil, fmt.Errorf("time-stamp: %w", err)

@@ -20,7 +20,7 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// renderArgument makes this program a process that renders pages, with the folder of the compiled module.
+// renderArgument turns this program into a process that renders pages, with the directory of the compiled module.
 const renderArgument = "render-pages"
 
 // serveRenderer renders pages for another process of this program.
@@ -34,7 +34,7 @@ func serveRenderer(cache string) int {
 	return sandbox.Serve(ctx, os.Stdin, os.Stdout, appearance.Tasks(e))
 }
 
-// newRenderer starts processes of this program, and compiles the module where it is not compiled.
+// newRenderer starts processes of this program, and compiles the module unless it is already compiled.
 func newRenderer(ctx context.Context) (*appearance.Renderer, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -66,7 +66,8 @@ func renderAll(ctx context.Context, renderer *appearance.Renderer, b []byte, pag
 	return n, nil
 }
 
-// admitAll admits files as uploads with the default options, renders their pages, and prints those that are refused, and how many.
+// admitAll admits files as uploads with the default options, renders their pages, and prints the rejected files and
+// their number.
 func admitAll(ctx context.Context, names []string) int {
 	renderer, err := newRenderer(ctx)
 	if err != nil {

@@ -33,7 +33,7 @@ import (
 	"countersign/seal/verify"
 )
 
-// checker has what every file is sealed and verified with.
+// checker seals and verifies every file.
 type checker struct {
 	sealer *seal.Sealer
 	verify verify.Options
@@ -44,7 +44,7 @@ type checker struct {
 	keep   string // where files that fail are kept; empty: nowhere
 }
 
-// toolTime bounds one run of another program.
+// toolTime limits one run of another program.
 const toolTime = 90 * time.Second
 
 func newChecker() (*checker, error) {
@@ -146,8 +146,8 @@ func (c *checker) check(ctx context.Context, in input) (r result) {
 	return r
 }
 
-// refused compares with what other programs say: a file that all three read
-// without complaint is not damaged.
+// refused compares a rejection with the results of other programs: a file that all three read without complaint is not
+// damaged.
 func (c *checker) refused(ctx context.Context, r *result, original string, refused *refusal.Error) {
 	switch refused.Code {
 	case refusal.PDFNeedsRepair, refusal.PDFTruncated, refusal.NotAPDF, refusal.PDFTooComplex:
@@ -159,7 +159,7 @@ func (c *checker) refused(ctx context.Context, r *result, original string, refus
 	}
 }
 
-// complaint returns what another program says against a file, "" if none does.
+// complaint returns the complaint of another program about a file, "" without one.
 func (c *checker) complaint(ctx context.Context, file string) string {
 	for _, args := range [][]string{{"qpdf", "--check", file}, {"pdfinfo", file}, {"mutool", "draw", "-q", "-F", "trace", "-o", "/dev/null", file, "1"}} {
 		out, err := tool(ctx, args...)
@@ -369,6 +369,6 @@ func signaturePNG() []byte {
 		}
 	}
 	var b bytes.Buffer
-	_ = png.Encode(&b, img) // a bytes.Buffer takes everything
+	_ = png.Encode(&b, img) // a bytes.Buffer never fails
 	return b.Bytes()
 }

@@ -1,8 +1,7 @@
-// Command corpus admits, seals and verifies many PDFs that were made elsewhere,
-// and prints the outcome of each. What is sealed must be verified by five
-// programs, and outside the fields and the line at the foot no pixel may differ in
-// two renderers; what qpdf, MuPDF and poppler read without complaint must not be
-// refused as damaged. See collect for where the files come from.
+// Command corpus admits, seals and verifies many PDFs from other sources, and prints the outcome of each. Five programs
+// must verify every sealed file, and outside the fields and the line at the foot no pixel may differ in two renderers.
+// A file that qpdf, MuPDF and poppler read without complaint must not be rejected as damaged. See collect for the
+// sources of the files.
 package main
 
 import (
@@ -96,7 +95,7 @@ func find(folders []string, largest int64) ([]string, error) {
 	return names, nil
 }
 
-// sampleEvenly takes n of the names at equal distances.
+// sampleEvenly returns n of the names at equal distances.
 func sampleEvenly(names []string, n int) []string {
 	if n <= 0 || n >= len(names) {
 		return names

@@ -12,8 +12,7 @@ import (
 	"countersign/seal/admission"
 )
 
-// dpi is what pages are rendered at, foot how high above a page's end the line
-// may reach, in points.
+// dpi is the resolution of rendered pages; foot is the maximum height of the line above a page's end, in points.
 const (
 	dpi  = 50
 	foot = 16
@@ -94,8 +93,8 @@ func render(ctx context.Context, dir, renderer, file string, page int) (picture,
 	return p, nil
 }
 
-// rounding is the difference of a channel that is none: MuPDF rounds the text of a page in another way once something
-// on the page is multiplied onto it.
+// rounding is the tolerated difference of a channel: MuPDF rounds the text of a page differently if something on the
+// page is multiplied onto it.
 const rounding = 3
 
 // alike reports whether two pixels differ only by rounding.
@@ -114,7 +113,7 @@ func compare(a, b picture, page int, job seal.Job, info admission.Info) (outside
 	if a.w != b.w || a.h != b.h || bytes.Equal(a.rgb, b.rgb) {
 		return 0, 0
 	}
-	const around = 3 // points: what stands on a box's edge
+	const around = 3 // points: tolerance for content on a box's edge
 	size := info.Pages[page-1]
 	sx, sy := size.Width/float64(a.w), size.Height/float64(a.h)
 	for y := range a.h {

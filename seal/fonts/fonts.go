@@ -1,5 +1,4 @@
-// Package fonts holds the bundled fonts and reads their glyphs. README.md says
-// where they come from and under which licences.
+// Package fonts contains the bundled fonts and reads their glyphs. README.md documents their sources and licenses.
 package fonts
 
 import (
@@ -19,7 +18,7 @@ var files embed.FS
 
 // Font is one bundled TrueType font. Its methods are safe for concurrent use.
 type Font struct {
-	Name string // PostScript name, as PDF's BaseFont wants it
+	Name string // PostScript name, for PDF's BaseFont
 
 	file   io.ReaderAt
 	shape  *font.Font // for shaping; knows no outlines
@@ -76,8 +75,8 @@ func Bundled() *Set {
 	return s
 }
 
-// Find returns the first font that has a glyph for r: preferred, or one of the
-// others. It returns nil if none has.
+// Find returns the first font that has a glyph for r: preferred, or one of the others. It returns nil if no font has
+// one.
 func (s *Set) Find(preferred *Font, r rune) (*Font, error) {
 	if preferred.Has(r) {
 		return preferred, nil
@@ -94,7 +93,7 @@ func (s *Set) Find(preferred *Font, r rune) (*Font, error) {
 			return f, nil
 		}
 	}
-	return nil, nil //nolint:nilnil // no font is an answer
+	return nil, nil //nolint:nilnil // nil is a valid result
 }
 
 // mayHave reports whether the font can contain a character, to avoid reading the font.

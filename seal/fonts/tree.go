@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Tree returns a file system with the bundled fonts in a directory, and nothing else. It leaves out fonts that claim a
-// script although they have only rare characters of it: PDFium would choose them for the whole script.
+// Tree returns a file system that contains only the bundled fonts in a directory. It omits fonts that claim a script
+// although they have only rare characters of it: PDFium would choose them for the whole script.
 func Tree(folder string) fs.FS { return tree(folder) }
 
 // inTree reports whether a font is in a Tree.
@@ -39,7 +39,7 @@ func Hashes() (map[string]string, error) {
 	return out, nil
 }
 
-// tree is the folder that the fonts stand in.
+// tree is the directory that contains the fonts.
 type tree string
 
 // Open implements fs.FS.

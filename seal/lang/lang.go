@@ -1,5 +1,5 @@
-// Package lang gives the audit certificate and the line at the foot of each page their texts, in every
-// language of the package locales.
+// Package lang has the texts of the audit certificate and of the line at the foot of each page, in every language of
+// package locales.
 package lang
 
 import (

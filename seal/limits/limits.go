@@ -1,5 +1,5 @@
-// Package limits says how much one envelope can hold so that its documents can be sealed. Entry and sealing share these
-// figures: package models refuses what exceeds them when it is entered, and package seal writes all that they allow.
+// Package limits defines the maximum content of one envelope whose documents can be sealed. Entry and sealing share
+// these figures: package models rejects entries that exceed them, and package seal writes everything within them.
 package limits
 
 import "unicode/utf8"
@@ -7,19 +7,19 @@ import "unicode/utf8"
 // The seal record is one stream of the sealed file: a JWS whose payload, in base64, lists the documents, the signers, the
 // values and the whole audit trail.
 const (
-	// Record bounds the seal record, in bytes: more than that is not read of one stream of a PDF.
+	// Record limits the seal record, in bytes. Readers do not read more from one stream of a PDF.
 	Record = 16 << 20
-	// payload bounds the record before base64. The rest of the JWS is smaller than 8 KiB.
+	// payload limits the record before base64. The rest of the JWS is smaller than 8 KiB.
 	payload = (Record - 8<<10) / 4 * 3
-	// Texts bounds what signers enter into the fields of an envelope, in bytes of JSON.
+	// Texts limits the values that signers enter into the fields of an envelope, in bytes of JSON.
 	Texts = 2 << 20
-	// Appearances bounds what the record says of the pages that signers were shown, in bytes of JSON.
+	// Appearances limits the record's data about the pages shown to signers, in bytes of JSON.
 	Appearances = 3 << 20
-	// Trail bounds all else that the record holds, most of which is the audit trail, in bytes of JSON.
+	// Trail limits the rest of the record, most of which is the audit trail, in bytes of JSON.
 	Trail = payload - Texts - Appearances
 )
 
-// What the record says of the pages that signers were shown: at most Hashes × 110, Ranges × 20 and Finished × 220 bytes,
+// The record's data about the pages shown to signers: at most Hashes × 110, Ranges × 20 and Finished × 220 bytes,
 // MinRanges for each signer if that is more, and the ids of documents and signers.
 const (
 	Finished  = 1_000  // finished pages, for all signers together
@@ -28,28 +28,28 @@ const (
 	MinRanges = 100    // … for each signer
 )
 
-// What a sealed file holds beside the original and the record.
+// Limits of a sealed file's content other than the original and the record.
 const (
-	// Rewritten bounds the pages of an original that are written again, in bytes. It is checked at the upload.
+	// Rewritten limits the pages of an original that the seal writes again, in bytes. It is checked at the upload.
 	Rewritten = 32 << 20
-	// Pictures bounds the different pictures of an envelope, in bytes of their compressed samples.
+	// Pictures limits the distinct pictures of an envelope, in bytes of their compressed samples.
 	Pictures = 32 << 20
-	// drawnTexts is more than what drawing Texts takes, in bytes.
+	// drawnTexts is an upper bound of the size of drawn Texts, in bytes.
 	drawnTexts = 32 << 20
 	// Added limits the bytes that sealing adds to the pages: they are held in memory.
 	Added = Rewritten + Pictures + drawnTexts
 )
 
 const (
-	// Copies bounds, in bytes, the pictures that one person signs with, each as often as it stands in a field.
+	// Copies limits, in bytes, the pictures of one person's signature, counted once for each field.
 	Copies = 32 << 20
-	// UserAgent bounds a user agent, in bytes of JSON: each event of the audit trail has one.
+	// UserAgent limits a user agent, in bytes of JSON: each event of the audit trail has one.
 	UserAgent = 512
-	// Event is more than an event takes, in bytes of JSON, without lists and texts that people enter.
+	// Event is an upper bound of the size of an event, in bytes of JSON, without lists and entered texts.
 	Event = 1400
 )
 
-// JSON returns how many bytes a text takes in JSON, without its quotation marks.
+// JSON returns the size of a text in JSON, in bytes, without its quotation marks.
 func JSON(s string) int {
 	n := 0
 	for _, r := range s {
@@ -58,7 +58,7 @@ func JSON(s string) int {
 	return n
 }
 
-// Embedded returns how many bytes a JSON text takes as a part of another.
+// Embedded returns the size of a JSON text as part of another JSON text, in bytes.
 func Embedded(text []byte) int {
 	n := len(text)
 	for _, r := range string(text) {
@@ -69,7 +69,7 @@ func Embedded(text []byte) int {
 	return n
 }
 
-// Cut returns the beginning of a text that takes up to most bytes in JSON.
+// Cut returns the longest beginning of a text whose size in JSON is at most most bytes.
 func Cut(s string, most int) string {
 	for i, r := range s {
 		if most -= runeJSON(r); most < 0 {
@@ -79,7 +79,7 @@ func Cut(s string, most int) string {
 	return s
 }
 
-// runeJSON is what a character takes as package encoding/json writes it.
+// runeJSON returns the size of a character as written by package encoding/json.
 func runeJSON(r rune) int {
 	switch {
 	case r == '"', r == '\\', r == '\n', r == '\r', r == '\t':
