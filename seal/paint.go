@@ -33,8 +33,8 @@ type painter struct {
 }
 
 const (
-	// maxLineContent bounds how much content is read to find out where the line at the foot has
-	// room, in decoded bytes. Pages behind that have no line.
+	// maxLineContent limits the content that is read to find free space for the line at the foot, in decoded bytes.
+	// Pages after that have no line.
 	maxLineContent = 64 << 20
 	// maxLeftContent limits the content read to determine the state that it leaves, in bytes.
 	maxLeftContent = 256 << 20
@@ -42,7 +42,7 @@ const (
 	maxLineAnnots = 200
 )
 
-// page draws what stands on one page.
+// page draws the content of one page.
 func (p *painter) page(ctx context.Context, page *pdf.Page) error {
 	values := slices.DeleteFunc(p.values[page.Index], func(v Value) bool { return v.empty() })
 	if p.valuesOnly && len(values) == 0 || p.onlyPage != 0 && page.Index != p.onlyPage-1 {
@@ -96,7 +96,7 @@ func (p *painter) page(ctx context.Context, page *pdf.Page) error {
 	return nil
 }
 
-// hasLine reports whether the line at the foot is drawn: where nothing else stands.
+// hasLine reports whether the line at the foot is drawn, which requires free space.
 func (p *painter) hasLine(page int, look pdf.Content, over *stamps, foot pdf.Box) bool {
 	if p.valuesOnly {
 		return false
@@ -130,7 +130,7 @@ func (p *painter) write(page *pdf.Page, over *stamps) {
 	p.buf = b
 }
 
-// look reads a page's content: where it is dark, and whether the last box is free.
+// look reads a page's content: its dark areas, and whether the last box is free.
 func (p *painter) look(page *pdf.Page, boxes []pdf.Box, hasValues bool) (pdf.Content, error) {
 	readForLine := !p.known && !p.valuesOnly && p.budget > 0
 	if !hasValues && !readForLine {
@@ -148,8 +148,8 @@ func (p *painter) look(page *pdf.Page, boxes []pdf.Box, hasValues bool) (pdf.Con
 	return c, err
 }
 
-// countOpen finds out how many sequences of marked content a page leaves open, if they
-// could hide what follows. The dry run refuses what ends the drawing of a page.
+// countOpen counts the sequences of marked content that a page leaves open, if they could hide added content. The dry
+// run rejects a page that ends the drawing.
 func (p *painter) countOpen(ctx context.Context, page *pdf.Page, looks []pdf.Value, hasValues bool) error {
 	p.open = 0
 	mayHide := p.layered && (hasValues || !p.known)
@@ -214,7 +214,7 @@ func (p *painter) value(c *canvas, v Value, dark bool) (markedContent, error) {
 	return m, nil
 }
 
-// marked writes an annotation's form whose mark joins the structure tree.
+// marked writes an annotation's form with a mark that joins the structure tree.
 func (p *painter) marked(c *canvas, page, annotation pdf.Ref, bbox pdf.Value, m markedContent, extra ...pdf.Entry) (pdf.Ref, error) {
 	if p.tags == nil {
 		return c.formOf(bbox, extra...)

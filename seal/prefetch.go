@@ -11,8 +11,7 @@ import (
 	"countersign/seal/picture"
 )
 
-// prefetched prepares, on a second thread, what takes long and is needed later:
-// pictures and the QR code.
+// prefetched prepares slow parts in advance on a second thread: pictures and the QR code.
 type prefetched struct {
 	rasters map[string]func() (picture.Raster, error) // by the hash of the PNG
 	qr      func() ([][]bool, error)
@@ -39,7 +38,7 @@ func prefetch(job *Job, codes *qrCache) *prefetched {
 	slices.Reverse(order)
 	go func() {
 		for _, prepare := range order {
-			_, _ = prepare() // the caller that needs the picture gets the error
+			_, _ = prepare() // the caller that uses the picture gets the error
 		}
 		if job.VerifyURL != "" {
 			_, _ = a.qr()

@@ -25,11 +25,11 @@ type Reading struct {
 	Version string
 	// Page is the only page to draw on, from 1; 0: all pages.
 	Page int
-	// Foot is the line at the foot of each page; nil: none.
+	// Foot is the line at the foot of each page; nil: no line.
 	Foot *FootLine
 }
 
-// FootLine is what the line at the foot of each page of a sealed document says.
+// FootLine is the content of the line at the foot of each page of a sealed document.
 type FootLine struct {
 	Service      string
 	EnvelopeID   string
@@ -37,10 +37,10 @@ type FootLine struct {
 	Language     string // of the certificate, any tag of BCP 47
 }
 
-// ReadingCopy draws values on a document as Seal will, and the line at the foot if there is one. The copy has no
-// certificate and no seal. The result reads from Original, which must stay open. It also draws on a signed original: the
-// original's signature then shows that the copy is not the original. An original whose open references cannot be
-// defined is returned unchanged.
+// ReadingCopy draws values on a document like Seal, and the line at the foot if Foot is set. The copy has no
+// certificate and no seal. The result reads from Original, which must stay open. ReadingCopy also draws on a signed
+// original: the original's signature then shows that the copy is not the original. An original whose open references
+// cannot be defined is returned unchanged.
 func ReadingCopy(ctx context.Context, r Reading) (*io.SectionReader, error) {
 	original := io.NewSectionReader(r.Original, 0, r.Size)
 	if r.Foot == nil && !slices.ContainsFunc(r.Values, func(v Value) bool { return !v.empty() }) {
@@ -85,8 +85,8 @@ func ReadingCopy(ctx context.Context, r Reading) (*io.SectionReader, error) {
 	return io.NewSectionReader(all, 0, w.Offset()), nil
 }
 
-// defineUndefined defines what the original left open, as the seal will: nothing
-// that is added gets a number to which the original refers.
+// defineUndefined defines the undefined objects of the original, like the seal: added objects must not get numbers to
+// which the original refers.
 func defineUndefined(ctx context.Context, f *pdf.File, w *pdf.Increment, facts *Facts) error {
 	if facts != nil && f.Fits(facts.mentioned) {
 		return w.DefineUndefined(facts.mentioned)
@@ -118,7 +118,7 @@ func (a *assembly) buildReading(ctx context.Context, id []byte) error {
 	return a.w.Finish(root, nil, id)
 }
 
-// fixedReader gives the same bytes each time, and then zeros.
+// fixedReader reads the same bytes each time, and then zeros.
 type fixedReader struct{ rest []byte }
 
 func (f *fixedReader) Read(b []byte) (int, error) {

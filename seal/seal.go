@@ -32,7 +32,7 @@ type Config struct {
 	Chain          []*x509.Certificate // leaf first
 	ManifestSigner crypto.Signer       // P-256 key that signs the manifest (ES256)
 	ManifestKeyID  string              // its kid in /.well-known/jwks.json
-	TSAURL         string              // RFC 3161 time-stamp authority; empty: none
+	TSAURL         string              // RFC 3161 time-stamp authority; empty: no time-stamps
 	// TSAOptional lets Seal continue without a time-stamp if the authority does not respond: Result.Pending then
 	// reports it, and Renew can add one later. For a minute after the authority has hung, Seal does not request one.
 	// If TSAOptional is not set, Seal fails and can be retried.
@@ -50,11 +50,11 @@ type Config struct {
 type Sealer struct {
 	cfg      Config
 	signer   *cms.Signer
-	tsa      *authority // nil: none
+	tsa      *authority // nil: no time-stamps
 	name     string     // of who seals, as readers show it
 	contents int        // bytes reserved for the signature
 	codes    qrCache
-	// What the signature's dictionary says of it: see verify.SealMark.
+	// The content of the signature's dictionary: see verify.SealMark.
 	chain, stamp string
 }
 
@@ -176,7 +176,7 @@ func openOriginal(job *Job) (*pdf.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seal: %w", err)
 	}
-	if !f.Trailer().Get("Encrypt").IsNull() { // additions would have to be encrypted as well
+	if !f.Trailer().Get("Encrypt").IsNull() { // the additions would have to be encrypted as well
 		return nil, refusal.New(refusal.PDFEncrypted, "The PDF is encrypted.")
 	}
 	signed, err := verify.IsSigned(f)
@@ -193,7 +193,7 @@ func openOriginal(job *Job) (*pdf.File, error) {
 type sealing struct {
 	*assembly
 
-	mentions *pdf.ReferenceScan // finds what the original mentions; nil: that is known
+	mentions *pdf.ReferenceScan // collects the original's references; nil: they are already known
 }
 
 // drawOn begins the additions to the original.
@@ -224,8 +224,8 @@ func (s *Sealer) drawOn(job *Job, f *pdf.File) (*sealing, error) {
 
 // write writes everything but the signature.
 func (d *sealing) write(ctx context.Context, out *os.File) (verify.Prefix, error) {
-	// Hashing takes longest, so it runs while the original is copied, the additions are built, and the seal and the
-	// pages are read.
+	// Hashing takes longest. It therefore runs concurrently with copying the original, building the additions, and
+	// reading the seal and the pages.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c := newCopier(out, d.job, d.mentions)

@@ -22,7 +22,7 @@ type stamps struct {
 	annots  []pdf.Value
 	changed bool // annots differ from the original's
 	covers  []pdf.Box
-	dark    []bool // which values would stand on a dark annotation, as far as is known
+	dark    []bool // the values that would be on a dark annotation, as far as known
 }
 
 // Flags of annotations (12.5.3).
@@ -98,7 +98,7 @@ func (p *painter) annotation(o *stamps, at int, d pdf.Dict, boxes []pdf.Box) err
 	isWidget := kind.IsName("Widget")
 	without := (kind.IsName("Link") || kind.IsName("Popup")) && d.Get("AP").IsNull() // programs draw them if they have looks
 	if without || flags&flagHidden != 0 || flags&(flagNoView|flagPrint) == flagNoView {
-		return nil // nothing that can be seen
+		return nil // invisible
 	}
 	rect, ok, err := p.rectangle(d.Get("Rect"))
 	if err != nil || !ok {
@@ -146,7 +146,7 @@ func (p *painter) darkAnnotation(d pdf.Dict, isWidget bool) (bool, error) {
 		return false, err
 	}
 	colour, err := pdf.ArrayIn(p.file, drawn.Get("BG"))
-	if err != nil || len(colour) == 0 { // none, or no array: readers ignore it
+	if err != nil || len(colour) == 0 { // absent or not an array: readers ignore it
 		return false, nil //nolint:nilerr // see above
 	}
 	light := 1.0
@@ -165,11 +165,10 @@ func (p *painter) darkAnnotation(d pdf.Dict, isWidget bool) (bool, error) {
 	return light < 0.55, look.Err
 }
 
-// rectangle reads where an annotation stands: everywhere, if programs could read it
-// in other ways.
+// rectangle reads the position of an annotation: the whole page, if programs could interpret it differently.
 func (p *painter) rectangle(v pdf.Value) (pdf.Box, bool, error) {
 	list, err := pdf.ArrayIn(p.file, v)
-	if len(list) > 4 { // MuPDF takes the first ones
+	if len(list) > 4 { // MuPDF uses the first ones
 		return everywhere, true, err
 	}
 	if err != nil || len(list) != 4 {
@@ -249,7 +248,7 @@ func (p *painter) stampLine(o *stamps, g pdf.Geometry) error {
 func (p *painter) lineAnnotation(g pdf.Geometry) ([]byte, error) {
 	form, known := p.line[g.Rotate]
 	if !known {
-		turn := pdf.Geometry{Rotate: g.Rotate, UserUnit: 1} // the rectangle says where it stands, and how large it is
+		turn := pdf.Geometry{Rotate: g.Rotate, UserUnit: 1} // the rectangle determines position and size
 		var err error
 		if form, p.lineWidth, err = p.t.sealLine(p.job, p.sealer.cfg.ServiceName, matrixEntry(turn.ToUser())); err != nil {
 			return nil, err
@@ -266,8 +265,8 @@ func (p *painter) lineAnnotation(g pdf.Geometry) ([]byte, error) {
 	return append(d[:len(d)-len(">>")], "/P "...), nil
 }
 
-// closeSequences ends the marked content that a page leaves open, in an appearance
-// that shows nothing, behind the annotations of the original.
+// closeSequences closes the marked content that a page leaves open, in an invisible appearance after the annotations of
+// the original.
 func (p *painter) closeSequences(o *stamps, g pdf.Geometry) error {
 	if p.open == 0 {
 		return nil

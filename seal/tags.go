@@ -9,7 +9,7 @@ import (
 )
 
 // tagger extends the structure tree of a tagged original (ISO 32000-2, 14.7), so that screen readers read the added
-// content as well. It is nil for an original without tags, whose text readers find on their own.
+// content as well. It is nil for an original without tags, whose text readers find without a tree.
 type tagger struct {
 	f       *pdf.File
 	w       *pdf.Increment
@@ -22,10 +22,10 @@ type tagger struct {
 	parents []pdf.Value // number, array, number, array …
 }
 
-// newTagger returns nil where the original is not tagged, or its structure tree
-// is none: readers ignore such a one too.
+// newTagger returns nil if the original is not tagged, or its structure tree is invalid: readers ignore such a tree as
+// well.
 func newTagger(f *pdf.File, w *pdf.Increment, catalog pdf.Dict) *tagger {
-	ref, _ := catalog.Get("StructTreeRoot").Ref() // otherwise object 0, which is none
+	ref, _ := catalog.Get("StructTreeRoot").Ref() // otherwise object 0, which does not exist
 	root, err := f.Dict(ref.Value())
 	if err != nil {
 		return nil
@@ -154,8 +154,8 @@ func (t *tagger) finish() error {
 	return nil
 }
 
-// hang makes our section the last child of the document element, as a tree has
-// one at its top (14.8.4), or of the root if it has several, and returns it.
+// hang makes the added section the last child of the document element, which is usually the only top element of a tree
+// (14.8.4). If the root has several children, it makes the section the last of these. It returns the parent.
 func (t *tagger) hang() (pdf.Ref, error) {
 	top, err := t.children(t.root)
 	if err != nil {
@@ -179,7 +179,7 @@ func (t *tagger) hang() (pdf.Ref, error) {
 	return t.ref, nil
 }
 
-// children returns what K holds: nothing, one child, or an array of them.
+// children returns the elements of K: none, one child, or an array of children.
 func (t *tagger) children(d pdf.Dict) ([]pdf.Value, error) {
 	k, err := t.f.Resolve(d.Get("K"))
 	switch {
@@ -191,8 +191,7 @@ func (t *tagger) children(d pdf.Dict) ([]pdf.Value, error) {
 	return []pdf.Value{d.Get("K")}, nil
 }
 
-// finishParents adds our numbers, which are higher than all others, at the end
-// of the parent tree.
+// finishParents adds the new numbers, which are higher than all others, at the end of the parent tree.
 func (t *tagger) finishParents() error {
 	tree, err := pdf.OptionalDict(t.f, t.root.Get("ParentTree"))
 	if err != nil {

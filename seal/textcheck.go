@@ -14,7 +14,7 @@ import (
 // library is the bundled fonts; read when first needed and never changed.
 var library = sync.OnceValue(func() *text.Library { return text.NewLibrary(fonts.Bundled()) })
 
-// maxText bounds the text of one field, in characters.
+// maxText limits the text of one field, in characters.
 const maxText = 4000
 
 // CheckText rejects (glyph_missing) a text with a character that no bundled font can draw, and names the character.

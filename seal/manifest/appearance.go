@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Appearance records what the document looked like to its signers, as pictures that anyone can reproduce from the file
+// Appearance records the appearance of the document for its signers, as pictures that can be reproduced from the file
 // in this PDF with the profile.
 type Appearance struct {
 	Profile Profile `json:"profile"`
-	// SHA256 and Size are the hash and size of the file whose pages were shown, with which this PDF begins.
+	// SHA256 and Size are the hash and size of the file whose pages were shown. This PDF begins with that file.
 	SHA256 string `json:"sha256"`
 	Size   int64  `json:"size"`
-	// Pages are the pictures that were delivered to signers, each once, in the order of pages and levels; Texts are the
-	// texts that were delivered with them.
+	// Pages are the distinct pictures delivered to signers, in the order of pages and levels; Texts are the texts
+	// delivered with them.
 	Pages []PagePicture `json:"pages"`
 	Texts []PageText    `json:"texts"`
 	// Signers lists which pages each signer was shown.
@@ -26,7 +26,7 @@ type Appearance struct {
 	Finished []FinishedPage `json:"finished,omitempty"`
 }
 
-// FinishedPage is a page as it looked to a signer with the values of the signer and of those who had signed before.
+// FinishedPage is a page as shown to a signer with the values of the signer and of all earlier signers.
 type FinishedPage struct {
 	SignerID   string `json:"signerId"`
 	DocumentID string `json:"documentId"`
@@ -65,7 +65,8 @@ type SignerPages struct {
 	Levels   []LevelPages `json:"levels"`
 }
 
-// ShowedPages reports whether the service showed a signer pages of this document as pictures, before signing or while reading.
+// ShowedPages reports whether the service showed pages of this document to a signer as pictures, before signing or
+// while reading.
 func (m *Manifest) ShowedPages(signer string) bool {
 	if m.Appearance == nil {
 		return false
@@ -159,7 +160,7 @@ func (m *Manifest) checkFinished() error {
 
 type levelPage struct{ page, level int }
 
-// listed returns the hashes of pictures and texts, which stand in order.
+// listed returns the hashes of pictures and texts. It checks their order.
 func (a *Appearance) listed() (map[levelPage]string, error) {
 	order := func(x, y PagePicture) int {
 		if x.Page != y.Page {
@@ -183,7 +184,7 @@ func (a *Appearance) listed() (map[levelPage]string, error) {
 	return out, nil
 }
 
-// check finds each of a signer's pages among those that are listed.
+// check finds each of a signer's pages among the listed ones.
 func (s *SignerPages) check(listed map[levelPage]string) error {
 	left := len(listed)
 	for _, l := range s.Levels {
@@ -201,7 +202,7 @@ func (s *SignerPages) check(listed map[levelPage]string) error {
 	return nil
 }
 
-// checkViews compares the pictures that events name with those that are listed.
+// checkViews compares the pictures in events with the listed ones.
 func (m *Manifest) checkViews(listed map[levelPage]string) error {
 	for i, b := range m.Audit.Events {
 		var ev struct {

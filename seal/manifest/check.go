@@ -15,7 +15,7 @@ import (
 	"github.com/gowebpki/jcs"
 )
 
-// Check looks for contradictions within the record.
+// Check returns an error if the record contradicts itself.
 func (m *Manifest) Check() error {
 	switch {
 	case m.Version != 1:

@@ -47,7 +47,7 @@ type Manifest struct {
 	Values   []Value   `json:"values"`
 	// Attachments lists the files that signers attached to fields of this document.
 	Attachments []Attachment `json:"attachments,omitempty"`
-	// Appearance records what the document looked like to its signers.
+	// Appearance records the appearance of the document for its signers.
 	Appearance *Appearance `json:"appearance,omitempty"`
 	Audit      Audit       `json:"audit"`
 	Verify     string      `json:"verifyUrl,omitempty"`
@@ -73,7 +73,7 @@ type Placement struct {
 type Envelope struct {
 	ID           string     `json:"id"`
 	TenantID     string     `json:"tenantId"`
-	Sender       string     `json:"sender,omitempty"` // on whose behalf it was sent
+	Sender       string     `json:"sender,omitempty"` // the party on whose behalf it was sent
 	Subject      string     `json:"subject,omitempty"`
 	CreatedAt    *time.Time `json:"createdAt,omitempty"`
 	SentAt       *time.Time `json:"sentAt,omitempty"`
@@ -119,18 +119,18 @@ type PreviousSigner struct {
 	Reason string    `json:"reason,omitempty"`
 }
 
-// Shown records whose values a signer was shown. The digest is recomputed from the signer.signed events of those
-// signers.
+// Shown records the values of other signers that a signer was shown. The digest is recomputed from the signer.signed
+// events of those signers.
 type Shown struct {
 	Digest    string   `json:"digest"`    // lower-case hex, as in the signer's event signer.signed
-	Signers   []string `json:"signers"`   // ids of those whose values it covers
+	Signers   []string `json:"signers"`   // ids of the signers whose values it covers
 	Confirmed bool     `json:"confirmed"` // the request to sign named the digest
 }
 
 // Kind is the kind of a field.
 type Kind string
 
-// Value is the value of one field. A picture is named by its hash.
+// Value is the value of one field. A picture is represented by its hash.
 type Value struct {
 	FieldID  string     `json:"fieldId"`
 	SignerID string     `json:"signerId"`
@@ -278,7 +278,7 @@ const (
 	Rewritten = "rewritten" // it is a separate file: a password or signatures were removed, or it was repaired
 )
 
-// The kinds of changes that make a separate file.
+// The kinds of changes that result in a separate file.
 const (
 	PasswordRemoved   = "password_removed"
 	Repaired          = "repaired"
@@ -299,7 +299,7 @@ type Prepared struct {
 	// file, and Name its name among the attachments.
 	Attachment int    `json:"attachment,omitempty"`
 	Name       string `json:"name,omitempty"`
-	// Signatures are the digital signatures of the original that a rewritten file lacks. Nobody has verified them.
+	// Signatures are the digital signatures of the original that a rewritten file lacks. They are not verified.
 	Signatures []Signature `json:"signatures,omitempty"`
 }
 
@@ -314,7 +314,7 @@ type Signature struct {
 type Part struct {
 	// Kind is approver, viewer or in_person.
 	Kind string `json:"kind,omitempty"`
-	// Host had the link and handed over the device.
+	// Host received the link and provided the device.
 	Host *Host `json:"host,omitempty"`
 	// WitnessFor is the id of the signer whose signature the person witnessed.
 	WitnessFor string `json:"witnessFor,omitempty"`

@@ -1,4 +1,4 @@
-// Package pdfa finds what a PDF says of its conformance to PDF/A (ISO 19005), and writes its metadata without that.
+// Package pdfa finds a PDF's claim of conformance to PDF/A (ISO 19005), and writes its metadata without the claim.
 package pdfa
 
 import (
@@ -15,7 +15,7 @@ import (
 // programs end it with ".html".
 const namespace = "http://www.aiim.org/pdfa/ns/id"
 
-// maxXMP bounds the metadata that are parsed, in bytes. Longer ones are replaced as a whole if they hold a claim.
+// maxXMP limits the metadata that are parsed, in bytes. Longer metadata with a claim are replaced as a whole.
 const maxXMP = 4 << 20
 
 // Claim is the statement of a PDF that it conforms to PDF/A.
@@ -27,8 +27,8 @@ type Claim struct {
 	rest []byte   // the metadata without the claim
 }
 
-// Find returns the claim in the metadata of the document (ISO 32000-2, 14.3.2), nil if there is none. Metadata that
-// cannot be decoded hold none: no program can read them.
+// Find returns the claim in the metadata of the document (ISO 32000-2, 14.3.2); nil if there is no claim. Metadata that
+// cannot be decoded have no claim: no program can read them.
 func Find(f *pdf.File) (*Claim, error) {
 	catalog, _, err := f.Catalog()
 	if err != nil {
@@ -72,7 +72,7 @@ func Find(f *pdf.File) (*Claim, error) {
 }
 
 // Withdraw writes metadata without the claim as a new, uncompressed stream, and makes the catalog refer to it. The
-// stream of the original stays, because something else may use it.
+// stream of the original stays, because other objects may use it.
 func (c *Claim) Withdraw(w *pdf.Increment, catalog *pdf.Dict) {
 	d := c.dict.Clone()
 	for _, key := range []string{"Filter", "DecodeParms", "DL"} {
@@ -99,7 +99,7 @@ func without(xmp []byte) (rest []byte, level string, err error) {
 		stated  = map[string]string{}
 		copied  int64 // of xmp, to rest or left out
 		open    int   // elements
-		claimed int   // the number of open elements at the start of a property; 0: none is open
+		claimed int   // the number of open elements at the start of a property; 0: outside of one
 		name    string
 	)
 	for {
@@ -155,7 +155,7 @@ func trimTag(tag []byte, attrs []xml.Attr, stated map[string]string) []byte {
 		switch {
 		case isClaim(a.Name.Space):
 			stated[a.Name.Local] = a.Value
-		case a.Name.Space == "xmlns" && isClaim(a.Value): // nothing uses the prefix any more
+		case a.Name.Space == "xmlns" && isClaim(a.Value): // the prefix is no longer used
 		default:
 			out = append(out, tag[begin:at]...)
 		}

@@ -2,15 +2,15 @@ package picture
 
 import "image"
 
-// Darkness is how dark the parts of a picture are: sums over its left upper parts, in
-// units of a black pixel times 255, for each corner of a grid of cells.
+// Darkness is the distribution of a picture's darkness: sums over its upper left parts, in units of a black pixel times
+// 255, for each corner of a grid of cells.
 type Darkness struct {
 	columns, rows int
 	cell          int // side of a cell, in pixels
 	sums          []int64
 }
 
-// darknessOf measures a picture on white.
+// darknessOf measures the darkness of a picture on white.
 func darknessOf(img *image.NRGBA) Darkness {
 	const most = 256 // cells a side
 	w, h := img.Rect.Dx(), img.Rect.Dy()
@@ -38,8 +38,8 @@ func darknessOf(img *image.NRGBA) Darkness {
 	return d
 }
 
-// most returns how dark the darkest square of a side in pixels is on average, from 0 to 1. A picture
-// smaller than that is taken for a square of it.
+// most returns the average darkness, from 0 to 1, of the darkest square with a side in pixels. A smaller picture counts
+// as such a square.
 func (d *Darkness) most(side float64) float64 {
 	n := max(1, int(side/float64(d.cell)+0.5))
 	w, h := min(n, d.columns), min(n, d.rows)
@@ -56,11 +56,11 @@ func (d *Darkness) most(side float64) float64 {
 const (
 	// letterSide is the side of a square that a few letters of a clause take, in points.
 	letterSide = 10
-	// mostDark is how dark such a square of a picture may be: black letters beneath are read then.
+	// mostDark is the maximum darkness of such a square: black letters beneath remain legible.
 	mostDark = 0.5
 )
 
-// Opacity returns how opaque a picture is drawn whose pixels have a size in points.
+// Opacity returns the opacity for drawing a picture whose pixels have a size in points.
 func (d *Darkness) Opacity(pixel float64) float64 {
 	return min(1, mostDark/max(d.most(letterSide/pixel), mostDark))
 }

@@ -13,7 +13,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// Resolutions of pictures, in dots per inch. Lower ones are what programs write without knowing the size.
+// Resolutions of pictures, in dots per inch. Programs write lower ones if they do not know the size.
 const (
 	minResolution = 100
 	maxResolution = 1200
@@ -34,9 +34,9 @@ func IsPicture(head []byte) bool {
 
 var pngSignature = []byte("\x89PNG\r\n\x1a\n")
 
-// Page returns a PDF with one page that shows a JPEG or PNG: upright by its EXIF data, on white, in the size that its
-// resolution gives. The same picture always gives the same bytes, and nothing else of the file remains. The error is a
-// *refusal.Error.
+// Page returns a PDF with one page that shows a JPEG or PNG: upright according to its EXIF data, on white, in the size
+// according to its resolution. The same picture always results in the same bytes, and no other part of the file
+// remains. The error is a *refusal.Error.
 func Page(b []byte) ([]byte, error) {
 	if isAnimated(b) {
 		return nil, refusal.New(refusal.PictureInvalid, "The picture is animated. Upload a PNG or JPEG with one picture.")
@@ -80,13 +80,13 @@ func pageSize(pixels image.Point, dpi float64) (width, height float64) {
 	return max(w*k, 1), max(h*k, 1)
 }
 
-// encodedImage is the content of an image of a PDF, with the entries of its dictionary that say how it is encoded.
+// encodedImage is the content of an image of a PDF, with the dictionary entries for its encoding.
 type encodedImage struct {
 	data    []byte
 	entries string
 }
 
-// maxLosslessPage bounds a picture that is stored without loss, in bytes; a larger one becomes JPEG.
+// maxLosslessPage limits a lossless picture, in bytes; a larger one becomes JPEG.
 const maxLosslessPage = 8 << 20
 
 // encodeSamples encodes pixels on white: JPEG for photographs, lossless otherwise.
@@ -179,7 +179,7 @@ func pngSamples(b []byte) (out []byte) {
 	return out
 }
 
-// pngChunk returns the data of a chunk before the samples of a PNG; nil if there is none.
+// pngChunk returns the data of a chunk before the samples of a PNG; nil if it is absent.
 func pngChunk(b []byte, name string) []byte {
 	if !bytes.HasPrefix(b, pngSignature) {
 		return nil
@@ -199,7 +199,7 @@ func pngChunk(b []byte, name string) []byte {
 // isAnimated reports whether a PNG has several pictures (PNG, third edition, 11.3.6.1).
 func isAnimated(b []byte) bool { return pngChunk(b, "acTL") != nil }
 
-// pngResolution returns the resolution of a PNG in dots per inch; 0 if there is none, or the pixels are not square.
+// pngResolution returns the resolution of a PNG in dots per inch; 0 if it has none, or the pixels are not square.
 func pngResolution(b []byte) float64 {
 	const perMeter = 1
 	d := pngChunk(b, "pHYs")
@@ -213,8 +213,8 @@ func pngResolution(b []byte) float64 {
 	return math.Round(float64(x) * 0.0254)
 }
 
-// jpegResolution returns the resolution that the JFIF header of a JPEG gives, in dots per inch; 0 if there is none, or the
-// pixels are not square.
+// jpegResolution returns the resolution in the JFIF header of a JPEG, in dots per inch; 0 if it has none, or the pixels
+// are not square.
 func jpegResolution(b []byte) float64 {
 	if len(b) < 18 || !bytes.HasPrefix(b[2:], []byte{0xff, 0xe0}) || string(b[6:11]) != "JFIF\x00" {
 		return 0

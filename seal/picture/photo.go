@@ -21,8 +21,8 @@ const (
 	photoQuality   = 88
 )
 
-// Photo decodes a JPEG or PNG within limits, rotates it according to its EXIF data, and returns it re-encoded: nothing
-// of the file remains except the visible picture. The error is a *refusal.Error.
+// Photo decodes a JPEG or PNG within limits, rotates it according to its EXIF data, and returns it re-encoded: only the
+// visible picture remains of the file. The error is a *refusal.Error.
 func Photo(b []byte) ([]byte, error) {
 	img, format, err := decodePicture(b, "picture", "JPEG or PNG", maxPhotoSide, maxPhotoPixels)
 	if err != nil {
@@ -41,7 +41,7 @@ func Photo(b []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// decodePicture decodes a JPEG or PNG within limits. The error is a *refusal.Error that calls the picture by what.
+// decodePicture decodes a JPEG or PNG within limits. The error is a *refusal.Error that refers to the picture as what.
 func decodePicture(b []byte, what, formats string, maxSide, maxPixels int) (img image.Image, format string, err error) {
 	invalid := refusal.New(refusal.PictureInvalid, fmt.Sprintf("The %s cannot be read: it is not a complete %s.", what, formats))
 	cfg, format, err := image.DecodeConfig(bytes.NewReader(b))
@@ -57,7 +57,7 @@ func decodePicture(b []byte, what, formats string, maxSide, maxPixels int) (img 
 	return img, format, nil
 }
 
-// fitPhoto scales a picture down to the pixels to keep.
+// fitPhoto scales a picture down to the pixels in keep.
 func fitPhoto(img image.Image, keep float64) image.Image {
 	r := img.Bounds()
 	w, h := r.Dx(), r.Dy()
@@ -71,7 +71,7 @@ func fitPhoto(img image.Image, keep float64) image.Image {
 	return scaled(img, k, xdraw.ApproxBiLinear)
 }
 
-// turn turns and mirrors a picture so that it is upright, by its EXIF orientation.
+// turn rotates and mirrors a picture upright, according to its EXIF orientation.
 func turn(img image.Image, orientation int) image.Image {
 	if orientation < 2 || orientation > 8 {
 		return img
@@ -108,7 +108,7 @@ func turn(img image.Image, orientation int) image.Image {
 	return dst
 }
 
-// exifOrientation returns the orientation that a JPEG's EXIF data gives, 1 where it gives none.
+// exifOrientation returns the orientation in a JPEG's EXIF data, 1 if absent.
 func exifOrientation(b []byte) int {
 	for at := 2; at+4 <= len(b) && b[at] == 0xff; { // the segments before the picture (ITU T.81, B.1.1)
 		marker, size := b[at+1], int(binary.BigEndian.Uint16(b[at+2:]))
@@ -151,15 +151,15 @@ func tiffOrientation(b []byte) int {
 	return 1
 }
 
-// Bounds of a logo.
+// Limits of a logo.
 const (
-	maxLogoPixels = 8 << 20 // of the picture that is uploaded
+	maxLogoPixels = 8 << 20 // of the uploaded picture
 	logoWidth     = 720     // stored width: twice the displayed width, for high-resolution screens
 	logoHeight    = 180
 )
 
-// Logo decodes a PNG or JPEG within limits and returns it as PNG, scaled down to the displayed size: nothing of the
-// file remains except the visible picture. The error is a *refusal.Error.
+// Logo decodes a PNG or JPEG within limits and returns it as PNG, scaled down to the displayed size: only the visible
+// picture remains of the file. The error is a *refusal.Error.
 func Logo(b []byte) ([]byte, error) {
 	img, format, err := decodePicture(b, "logo", "PNG or JPEG", maxPNGSide, maxLogoPixels)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package picture decodes the pictures that people send, within limits: signatures, photographs and logos.
+// Package picture decodes uploaded pictures within limits: signatures, photographs and logos.
 package picture
 
 import (
@@ -17,12 +17,12 @@ import (
 	"countersign/seal/refusal"
 )
 
-// Bounds of a picture.
+// Limits of a picture.
 const (
 	maxPNGBytes  = 2 << 20
 	maxPNGSide   = 8192
 	maxPNGPixels = 8 << 20 // before scaling down
-	keptPixels   = 1 << 20 // what Check scales down to: 300 dpi over 11 inches by 1
+	keptPixels   = 1 << 20 // maximum after Check: 300 dpi over 11 inches by 1
 )
 
 // Check decodes a picture within limits and returns it re-encoded, with its transparency, scaled down if it has
@@ -52,12 +52,12 @@ func Check(b []byte) (Picture, error) {
 	return Picture{PNG: out.Bytes(), Size: len(placed.Pixels) + len(placed.Alpha) + placedSize}, nil
 }
 
-// placedSize is more than a picture takes in a file beside its samples, in bytes.
+// placedSize is an upper bound of a picture's size in a file without its samples, in bytes.
 const placedSize = 2 << 10
 
-// toPalette gives a picture of at most 256 colours, as most signatures are, a palette: it is encoded in a fifth of the
-// time. The palette is filled up, so that the encoder does not pack pixels into bits: it calls a function for each of them
-// then, which takes longer than to compress whole bytes.
+// toPalette converts a picture of at most 256 colors, like most signatures, to a palette: encoding takes a fifth of the
+// time. The palette is filled up so that the encoder does not pack pixels into bits, for which it calls a function per
+// pixel. That takes longer than compressing whole bytes.
 func toPalette(img *image.NRGBA) image.Image {
 	p := image.NewPaletted(img.Rect, make(color.Palette, 0, 256))
 	index := make(map[uint32]uint8)
@@ -104,14 +104,14 @@ func fromPalette(p *image.Paletted) *image.NRGBA {
 	return img
 }
 
-// pngEncoders are the encoder's buffers, most of what encoding a small picture costs.
+// pngEncoders are the encoder's buffers, which account for most of the time of encoding a small picture.
 var pngEncoders = &encoderPool{}
 
 type encoderPool struct{ sync.Pool }
 
 func (p *encoderPool) Get() *png.EncoderBuffer {
 	b, _ := p.Pool.Get().(*png.EncoderBuffer)
-	return b // nil: the encoder makes one
+	return b // nil: the encoder allocates one
 }
 
 func (p *encoderPool) Put(b *png.EncoderBuffer) { p.Pool.Put(b) }
@@ -149,7 +149,7 @@ func toNRGBA(img image.Image) *image.NRGBA {
 	return n
 }
 
-// scaled returns a picture made larger or smaller by a factor.
+// scaled returns a picture scaled by a factor.
 func scaled(img image.Image, k float64, by xdraw.Scaler) *image.NRGBA {
 	r := img.Bounds()
 	out := image.NewNRGBA(image.Rect(0, 0, max(1, int(float64(r.Dx())*k)), max(1, int(float64(r.Dy())*k))))
@@ -157,7 +157,7 @@ func scaled(img image.Image, k float64, by xdraw.Scaler) *image.NRGBA {
 	return out
 }
 
-// isOpaque reports whether a pixel of the picture is not wholly transparent.
+// isOpaque reports whether the picture has a pixel that is not fully transparent.
 func isOpaque(img *image.NRGBA) bool {
 	for i := 3; i < len(img.Pix); i += 4 {
 		if img.Pix[i] != 0 {
@@ -171,8 +171,8 @@ func isOpaque(img *image.NRGBA) bool {
 // initials.
 const maxAllPixels = 2 * maxPNGPixels
 
-// Checker checks the pictures of one submission, as Check does. Equal ones
-// are decoded once, and what all others may cost is bounded.
+// Checker checks the pictures of one submission like Check. Equal pictures are decoded once, and the total cost is
+// limited.
 type Checker struct {
 	checked map[[sha256.Size]byte]checkedPicture
 	pixels  int
@@ -184,13 +184,13 @@ type checkedPicture struct {
 	err error
 }
 
-// Picture is a picture that was checked.
+// Picture is a checked picture.
 type Picture struct {
 	PNG  []byte
-	Size int // bytes that it takes in a sealed document
+	Size int // its size in a sealed document, in bytes
 }
 
-// Check returns a picture encoded again. The error is a *refusal.Error.
+// Check returns a re-encoded picture. The error is a *refusal.Error.
 func (p *Checker) Check(b []byte) (Picture, error) {
 	if len(b) > maxPNGBytes { // not worth a hash
 		return Check(b)

@@ -7,7 +7,7 @@ import (
 	"countersign/pdf"
 )
 
-// Raster is a picture as PDF wants it: samples and transparency, compressed.
+// Raster is a picture in the form for PDF: samples and transparency, compressed.
 type Raster struct {
 	W, H          int
 	Space         string
@@ -27,7 +27,7 @@ func RasterOf(b []byte) (Raster, error) {
 	return r, nil
 }
 
-// rasterOfImage returns a picture without its darkness, which only a picture that is placed needs.
+// rasterOfImage returns a picture without its darkness, which only placed pictures need.
 func rasterOfImage(img *image.NRGBA) Raster {
 	r := Raster{W: img.Rect.Dx(), H: img.Rect.Dy(), Bits: 8}
 	alpha, all := make([]byte, r.W*r.H), byte(255)
@@ -41,7 +41,7 @@ func rasterOfImage(img *image.NRGBA) Raster {
 	colour, one, grey := colours(img)
 	var pixels []byte
 	switch {
-	case one: // a pen's: nothing but its transparency varies
+	case one: // a pen's strokes, which vary only in transparency
 		r.Space, r.Bits = fmt.Sprintf("[/Indexed/DeviceRGB 0<%02X%02X%02X>]", colour[0], colour[1], colour[2]), 1
 		pixels = make([]byte, (r.W+7)/8*r.H)
 	case grey:
@@ -53,8 +53,7 @@ func rasterOfImage(img *image.NRGBA) Raster {
 	return r
 }
 
-// samples returns the first n of each pixel's components. Those of invisible
-// pixels are 0: they cannot be seen but cost space.
+// samples returns the first n of each pixel's components. The samples of invisible pixels are 0, which saves space.
 func samples(img *image.NRGBA, n int) []byte {
 	out := make([]byte, 0, img.Rect.Dx()*img.Rect.Dy()*n)
 	for i := 0; i+3 < len(img.Pix); i += 4 {
@@ -67,8 +66,7 @@ func samples(img *image.NRGBA, n int) []byte {
 	return out
 }
 
-// colours says whether the visible pixels have one colour, and which, and
-// whether all are grey.
+// colours reports whether the visible pixels have one color, that color, and whether all are gray.
 func colours(img *image.NRGBA) (first [3]byte, one, grey bool) {
 	seen := false
 	one, grey = true, true

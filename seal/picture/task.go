@@ -12,7 +12,7 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// MaxBytes bounds the file of a signature, in bytes.
+// MaxBytes limits the file of a signature, in bytes.
 const MaxBytes = maxPNGBytes
 
 // Memory returns an upper estimate, in bytes, of the memory that Checker.Check uses for a picture with this header.
@@ -20,7 +20,7 @@ func Memory(b []byte) int64 {
 	const encoding = 1 << 20
 	cfg, err := png.DecodeConfig(bytes.NewReader(b))
 	if err != nil || cfg.Width > maxPNGSide || cfg.Height > maxPNGSide || pixelWeight(cfg.ColorModel)*cfg.Width*cfg.Height > maxPNGPixels {
-		return encoding // it is refused without being decoded
+		return encoding // rejected without decoding
 	}
 	pixels := int64(cfg.Width) * int64(cfg.Height)
 	perPixel := int64(8) // as decoded, and as NRGBA
@@ -50,12 +50,12 @@ const (
 	taskPage  = 'g'
 )
 
-// Tasks returns what a process does with pictures.
+// Tasks returns the tasks of a process for pictures.
 func Tasks() map[byte]sandbox.Task {
 	return map[byte]sandbox.Task{taskPhoto: pictureTask(Photo), taskLogo: pictureTask(Logo), taskPage: pictureTask(Page)}
 }
 
-// decodedPicture is the answer: the picture, in base64 on its way.
+// decodedPicture is the response: the picture, in base64 during transmission.
 type decodedPicture struct {
 	sandbox.Answer
 
@@ -75,7 +75,7 @@ func pictureTask(decode func([]byte) ([]byte, error)) sandbox.Task {
 	}
 }
 
-// maxPictureAnswer bounds the answer of a process, in bytes.
+// maxPictureAnswer limits the response of a process, in bytes.
 const maxPictureAnswer = 32 << 20
 
 // PhotoIn is Photo in a process of pool. A nil pool is this process.

@@ -1,7 +1,7 @@
-// Package pkcs11 opens sealing keys that are held by a hardware module.
+// Package pkcs11 opens sealing keys in a hardware module.
 //
-// Talking to a module takes cgo. So that the service stays a static binary,
-// this is only built with the tag pkcs11; without it Open returns an error that says so.
+// Access to a module requires cgo. The service remains a static binary, so this package only works if built with the
+// tag pkcs11; otherwise Open returns an error with that reason.
 package pkcs11
 
 import (

@@ -1,10 +1,10 @@
-// Package refusal says why a PDF, a picture or a text is not accepted.
+// Package refusal has the reasons for rejecting a PDF, a picture or a text.
 package refusal
 
 import "fmt"
 
-// Error reports that a PDF, a picture or a text is not accepted, and why. The
-// caller's input is wrong: trying again cannot help.
+// Error reports the rejection of a PDF, a picture or a text, with the reason. The caller's input is invalid: a retry
+// cannot help.
 type Error struct {
 	// Code is stable and intended for programs: not_a_pdf, pdf_encrypted, …
 	Code string
@@ -51,7 +51,7 @@ const (
 	PageTooLarge        = "page_too_large"
 )
 
-// Ambiguous rejects a PDF whose structure programs read in several ways.
+// Ambiguous rejects a PDF whose structure programs interpret in several ways.
 func Ambiguous(format string, args ...any) *Error {
 	return &Error{PDFAmbiguous, "Programs interpret the structure of this PDF differently: " + fmt.Sprintf(format, args...) + "."}
 }

@@ -25,8 +25,8 @@ import (
 	"countersign/seal/refusal"
 )
 
-// Pool examines files in separate processes, which are all that hostile files can end. A process examines one file at
-// a time. It is kept for a moment, because starting one takes longer than examining a usual file.
+// Pool examines files in separate processes, so that a hostile file can end only its process. A process examines one
+// file at a time. Idle processes are retained briefly, because starting one takes longer than examining a typical file.
 //
 // Each file goes to the process's standard input as an octet with the task, its size in eight octets, big endian, and
 // its content or, for a large file, the requested parts. The response is a line of JSON.
@@ -44,7 +44,7 @@ type Keep struct {
 	Idle  int           // maximum number of idle processes
 	Time  time.Duration // each waits so long
 	Files int           // maximum number of files per process
-	Size  int64         // bytes of a file: the process of a larger one ends with it, which may leave much behind
+	Size  int64         // bytes of a file: a process ends after a larger one, whose memory may remain
 }
 
 var defaultKeep = Keep{Idle: 2, Time: 10 * time.Second, Files: 100, Size: 1 << 20}
@@ -98,7 +98,7 @@ func (v *Pool) Run(ctx context.Context, b Bounds, task byte, r io.ReaderAt, size
 		line, err = p.ask(ctx, task, r, size, most)
 	}
 	switch {
-	case ctx.Err() != nil: // not by the file, whose processor time is bounded
+	case ctx.Err() != nil: // not caused by the file, whose processor time is limited
 		return ctx.Err()
 	case errors.Is(err, errValidatorTime):
 		return refusal.TooLong()
@@ -129,7 +129,7 @@ func (v *Pool) take(ctx context.Context, b Bounds) (*validator, error) {
 	return v.start(ctx, b)
 }
 
-// give keeps a process for the next file, or ends it.
+// give retains a process for the next file, or ends it.
 func (v *Pool) give(p *validator, size int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -173,14 +173,14 @@ const (
 	validatorCPU    = "COUNTERSIGN_ADMIT_CPU"
 )
 
-// The exit codes of a process that has exceeded its bounds.
+// The exit codes of a process that has exceeded its limits.
 const (
 	exitMemory = 3
 	exitCPU    = 4
 )
 
 func (v *Pool) start(ctx context.Context, b Bounds) (*validator, error) {
-	// Not bound to ctx: it outlives the file.
+	// Not bound to ctx: the process outlives the file.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), v.command[0], v.command[1:]...) //nolint:gosec // the service's own program, from its configuration
 	cmd.Env = []string{validatorMemory + "=" + strconv.FormatInt(b.Memory, 10), validatorCPU + "=" + b.CPU.String(), "GOTRACEBACK=none"}
 	in, err1 := cmd.StdinPipe()
@@ -200,7 +200,7 @@ func (p *validator) end() {
 	go func() { _ = p.cmd.Wait() }()
 }
 
-// A process ended without an answer; because of the time it took.
+// The errors of a process that ended without a response, and of one that exceeded the time.
 var (
 	errValidatorEnded = errors.New("seal: the validator has ended")
 	errValidatorTime  = errors.New("seal: the validator took too long")
@@ -281,10 +281,9 @@ func (a *Answer) Set(err error) {
 	}
 }
 
-// Serve returns the other side of Pool: it examines the PDFs that come on in,
-// writes an answer to each on out, and returns the exit status when in ends. It
-// ends the process when a file takes more memory or time of the processors than
-// its environment allows.
+// Serve implements the process of a Pool: it examines the PDFs from in, writes a response to each to out, and returns
+// the exit status when in ends. It ends the process when a file exceeds the limits of memory or processor time in its
+// environment.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, tasks map[byte]Task) int {
 	b := Bounds{DefaultMemory, DefaultCPU}
 	if n, err := strconv.ParseInt(os.Getenv(validatorMemory), 10, 64); err == nil && n > 0 {
@@ -296,7 +295,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, tasks map[byte]Task
 	debug.SetMaxStack(int(b.Memory / 4))
 	debug.SetMemoryLimit(b.Memory / 4 * 3)
 	spent := &resourceMeter{bounds: b}
-	spent.before.Store(int64(cpuTime())) // what starting took
+	spent.before.Store(int64(cpuTime())) // the time used by the start
 	go spent.watch()
 	runtime.Gosched()
 	for {
@@ -311,7 +310,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, tasks map[byte]Task
 		}
 		var file io.ReaderAt
 		if head[0]&inParts != 0 {
-			file = &ranges{in: in, out: out, size: int64(size), blocks: make(map[int64][]byte)} //nolint:gosec // as it was sent
+			file = &ranges{in: in, out: out, size: int64(size), blocks: make(map[int64][]byte)} //nolint:gosec // the size as received
 		} else {
 			if size > maxFile {
 				return 1
@@ -322,7 +321,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, tasks map[byte]Task
 			}
 			file = bytes.NewReader(content)
 		}
-		answer := task(ctx, file, int64(size), b) //nolint:gosec // as it was sent
+		answer := task(ctx, file, int64(size), b) //nolint:gosec // the size as received
 		spent.check()
 		spent.before.Store(int64(cpuTime()))
 		if json.NewEncoder(out).Encode(answer) != nil {
@@ -331,7 +330,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, tasks map[byte]Task
 	}
 }
 
-// resourceMeter is what this process takes.
+// resourceMeter measures this process's use of resources.
 type resourceMeter struct {
 	bounds Bounds
 	before atomic.Int64 // nanoseconds of the processors that went into earlier files
@@ -357,7 +356,7 @@ func (s *resourceMeter) check() {
 	}
 }
 
-// cpuTime is what the process has had of all processors.
+// cpuTime returns the time that the process has used on all processors.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -17,15 +17,14 @@ import (
 	pkcs12 "software.sslmate.com/src/go-pkcs12"
 )
 
-// Lifetimes of what SelfSigned makes.
+// Lifetimes of SelfSigned's certificates.
 const (
 	caYears   = 20
 	leafYears = 5
 )
 
-// SelfSigned makes a development authority and a P-256 sealing certificate
-// under it, as PEM blocks. keyPEM is the sealing key (PKCS #8). The authority's
-// key is thrown away, so that it can never issue anything else.
+// SelfSigned creates a development authority and a P-256 sealing certificate under it, as PEM blocks. keyPEM is the
+// sealing key (PKCS #8). The authority's key is discarded, so that it can never issue another certificate.
 func SelfSigned(name string, now time.Time, rand io.Reader) (caPEM, certPEM, keyPEM []byte, err error) {
 	caKey, err1 := ecdsa.GenerateKey(elliptic.P256(), rand)
 	key, err2 := ecdsa.GenerateKey(elliptic.P256(), rand)

@@ -40,9 +40,8 @@ func (sh *shaper) levels(text []rune, d di.Direction) []bidi.Level {
 	return levels
 }
 
-// reorder brings runs into the order in which they are seen (UAX #9, rule L2).
-// The line breaker's own order looks at directions only and gets numbers
-// within right-to-left text wrong.
+// reorder arranges runs in visual order (UAX #9, rule L2). The line breaker's own order considers only directions and
+// gets numbers within right-to-left text wrong.
 func reorder(parts []shaping.Output, levels []bidi.Level) {
 	order := make([]bidi.Level, len(parts))
 	highest := bidi.Level(0)

@@ -74,8 +74,8 @@ func (l *Library) Check(s string) error {
 	return nil
 }
 
-// Replace returns s with each character that cannot be drawn written as its
-// code point, so that nothing vanishes silently.
+// Replace returns s with each character that cannot be drawn replaced by its code point, so that no character is lost
+// silently.
 func (l *Library) Replace(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if l.Check(s) == nil {
@@ -92,8 +92,8 @@ func (l *Library) Replace(s string) string {
 	return b.String()
 }
 
-// isRefused reports characters that are rejected even if a font has a glyph for them: controls, private use
-// characters, and those that reorder the following text, because they can make a text look like another one.
+// isRefused reports characters that are rejected even if a font has a glyph for them: controls, private use characters,
+// and characters that reorder the following text, because they can make a text look like another one.
 func isRefused(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Co) || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Arabic, r)
 }
@@ -130,7 +130,7 @@ func (l *Library) cachedLine(style Style, s string) (Line, bool) {
 	return line, ok
 }
 
-// LineOf is Line of a text in which what cannot be drawn is written as code points.
+// LineOf is Line for a text in which characters that cannot be drawn are replaced by code points.
 func (l *Library) LineOf(style Style, s string) (Line, error) {
 	if line, ok := l.cachedLine(style, s); ok {
 		return line, nil
@@ -138,7 +138,7 @@ func (l *Library) LineOf(style Style, s string) (Line, error) {
 	return l.Line(style, l.Replace(s))
 }
 
-// WrapOf is Wrap of a text in which what cannot be drawn is written as code points.
+// WrapOf is Wrap for a text in which characters that cannot be drawn are replaced by code points.
 func (l *Library) WrapOf(style Style, s string, width float64, limit int) ([]Line, error) {
 	if len(s) <= maxCachedParagraphs && !strings.Contains(s, "\n") {
 		line, err := l.LineOf(style, s)
@@ -180,8 +180,7 @@ type paragraphKey struct {
 	width float64
 }
 
-// Short lines are remembered: most of what a certificate says is the same in
-// every document.
+// Short lines are cached: most of a certificate's text is the same in every document.
 const (
 	maxCachedParagraphs = 48 // bytes
 	maxCachedLines      = 512

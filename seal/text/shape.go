@@ -50,11 +50,12 @@ type Run struct {
 	Font   *fonts.Font
 	Glyphs []Glyph
 	Text   string // in logical order
-	// Plain says that a reader gets the run's text from the glyphs' own texts:
-	// left to right, or, for right-to-left scripts, in reverse, as readers do.
+	// Plain reports that readers can derive the run's text from the glyphs' own texts: left to right, or, for
+	// right-to-left scripts, in reverse.
 	Plain   bool
 	Advance float64
-	// Embolden says that bold text was asked for and the font is a regular one: it is drawn with a stroke around it.
+	// Embolden reports that bold text was requested but the font is a regular one: the text is drawn with a stroke
+	// around it.
 	Embolden bool
 }
 
@@ -66,7 +67,7 @@ type Line struct {
 
 const em = 1000
 
-// shaper holds what shaping needs and must not share.
+// shaper has the state of shaping that cannot be shared.
 type shaper struct {
 	set    *fonts.Set
 	faces  map[*fonts.Font]*font.Face
@@ -91,8 +92,8 @@ func (sh *shaper) face(f *fonts.Font) *font.Face {
 	return face
 }
 
-// ResolveFace implements shaping.Fontmap: marks, spaces and punctuation stay
-// with the font of the letters before them where it has them.
+// ResolveFace implements shaping.Fontmap: marks, spaces and punctuation use the font of the preceding letters if it has
+// them.
 func (sh *shaper) ResolveFace(r rune) *font.Face {
 	if sh.last != nil && !unicode.IsLetter(r) && !unicode.IsDigit(r) && (sh.last.Has(r) || ignorable(r)) {
 		return sh.face(sh.last)
@@ -202,7 +203,7 @@ func (sh *shaper) run(o *shaping.Output, text []rune) (Run, error) {
 	}
 	next, rtl := from, o.Direction == di.DirectionRTL
 	for i, g := range o.Glyphs {
-		if g.GlyphID == font.EmptyGlyph { // takes room but has no shape
+		if g.GlyphID == font.EmptyGlyph { // has a width but no shape
 			if n := len(run.Glyphs); n > 0 {
 				run.Glyphs[n-1].Advance += float64(g.Advance) / 64
 				run.Advance += float64(g.Advance) / 64

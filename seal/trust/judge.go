@@ -11,9 +11,9 @@ type Status int
 
 // The outcomes.
 const (
-	Unknown       Status = iota // it cannot be said, and need not be
+	Unknown       Status = iota // it cannot be determined, and need not be
 	Trusted                     // yes
-	Untrusted                   // it may be sound, but rests on a party not trusted here, or not any more
+	Untrusted                   // it may be sound, but depends on a party that is not, or no longer, trusted here
 	Contradictory               // it contradicts a known fact
 )
 
@@ -32,10 +32,10 @@ type Finding struct {
 
 // Seal is the seal to be judged. Its signatures are valid.
 type Seal struct {
-	// Certificates are those that the seal carries, the signer's first.
+	// Certificates are the certificates in the seal, beginning with the signer's.
 	Certificates []*x509.Certificate
-	// Claimed is the time of sealing according to the record; zero if it has none. It proves nothing, but must not
-	// contradict known facts.
+	// Claimed is the time of sealing according to the record; zero if the record has none. It proves nothing, but must
+	// not contradict known facts.
 	Claimed time.Time
 	// RecordKeyID and RecordKey signed the record; a nil key is not judged.
 	RecordKeyID string
@@ -66,13 +66,13 @@ const (
 	CodeConfirmed    = "confirmed"     // a time, by a time-stamp
 	CodeNotConfirmed = "not_confirmed" // as no time-stamp authority is named here
 	CodeTimesFall    = "times_fall"    // the time-stamp is later than one that covers it, or than now
-	CodeBeforeSeal   = "before_seal"   // the time-stamp is earlier than the record says that the document was sealed
+	CodeBeforeSeal   = "before_seal"   // the time-stamp is earlier than the recorded time of sealing
 
 	CodeGood      = "good"              // every required statement is present
 	CodeNothing   = "absent"            // no statement about the sealing certificate
 	CodeAuthority = "authority_unknown" // no statement about an authority
 	CodeOlder     = "older"             // the statement was made before the seal
-	CodeNotProven = "not_proven"        // nothing proves that the seal is older than the statement
+	CodeNotProven = "not_proven"        // there is no proof that the seal is older than the statement
 
 	CodeKnown      = "published"   // record key
 	CodeCovered    = "covered"     // by a seal that is trusted
@@ -88,8 +88,8 @@ type Judgement struct {
 	Stamps     []Finding
 	Revocation Finding
 	RecordKey  Finding
-	// Proven is the time before which the seal certainly existed, from the innermost trusted time-stamp; zero if there
-	// is none.
+	// Proven is the time before which the seal provably existed, from the innermost trusted time-stamp; zero without
+	// one.
 	Proven time.Time
 	// HasStatements reports that the evidence covers the sealing certificate.
 	HasStatements bool
@@ -231,8 +231,8 @@ func (p Policy) sealer(in Seal, at time.Time, proven bool) (Finding, []*x509.Cer
 	return f, chain
 }
 
-// under returns the chain from a sealing certificate to the authority that s
-// trusts, or why there is none: "" if that authority has nothing to do with it.
+// under returns the chain from a sealing certificate to the authority that s trusts, or the reason that there is none:
+// "" if that authority is unrelated to it.
 func (s Sealer) under(certificates []*x509.Certificate, at time.Time) (chain []*x509.Certificate, code, reason string) {
 	leaf := certificates[0]
 	roots := x509.NewCertPool()
@@ -255,8 +255,8 @@ func (s Sealer) under(certificates []*x509.Certificate, at time.Time) (chain []*
 	return nil, CodeUsage, err.Error()
 }
 
-// revocation judges the revocation status of the sealing certificate and those above it. A statement counts as good if
-// it was made after the proven time: an earlier one does not know what happened until then.
+// revocation judges the revocation status of the sealing certificate and of the certificates above it. A good statement
+// counts only if it was issued after the proven time: an earlier one cannot cover later events.
 func (j *Judgement) revocation(chain []*x509.Certificate, at time.Time, known statements) {
 	f := &j.Revocation
 	*f = Finding{Code: CodeNothing, At: at}

@@ -3,7 +3,7 @@ package trust
 import (
 	"bytes"
 	"crypto"
-	_ "crypto/sha1" //nolint:gosec // names certificates in OCSP, signs nothing
+	_ "crypto/sha1" //nolint:gosec // identifies certificates in OCSP, signs nothing
 	_ "crypto/sha256"
 	_ "crypto/sha512"
 	"crypto/x509"
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// The parts of an OCSP answer (RFC 6960, section 4.2.1).
+// The parts of an OCSP response (RFC 6960, section 4.2.1).
 type ocspResponse struct {
 	Status asn1.Enumerated
 	Bytes  struct {
@@ -63,7 +63,7 @@ type revokedInfo struct {
 var (
 	oidBasicResponse = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 48, 1, 1}
 
-	// idHashes are those with which answers name an issuer.
+	// idHashes are the hash algorithms by which responses identify an issuer.
 	idHashes = map[string]crypto.Hash{
 		"1.3.14.3.2.26": crypto.SHA1, "2.16.840.1.101.3.4.2.1": crypto.SHA256,
 		"2.16.840.1.101.3.4.2.2": crypto.SHA384, "2.16.840.1.101.3.4.2.3": crypto.SHA512,
@@ -74,14 +74,14 @@ var (
 	}
 )
 
-// Bounds of an OCSP answer: real ones have some thousand bytes, and speak of one certificate.
+// Limits of an OCSP response: real ones have some thousand bytes, and cover one certificate.
 const (
 	MaxOCSP                  = 64 << 10 // bytes
 	maxResponses             = 64
 	maxResponderCertificates = 8
 )
 
-// ocspAnswer is a parsed OCSP answer, not checked.
+// ocspAnswer is a parsed, unverified OCSP response.
 type ocspAnswer struct {
 	basic        basicResponse
 	certificates []*x509.Certificate
@@ -129,9 +129,8 @@ func encodes(v any, der []byte) bool {
 	return err == nil && bytes.Equal(again, der)
 }
 
-// about reads what the answer says about a certificate. One signed by the
-// certificate's authority counts, or by a responder that this authority itself has
-// certified for OCSP (RFC 6960, section 4.2.2.2).
+// about returns the response's statement about a certificate. The response must be signed by the certificate's
+// authority, or by a responder that this authority itself has certified for OCSP (RFC 6960, section 4.2.2.2).
 func (o *ocspAnswer) about(c, issuer *x509.Certificate, may *checks) (Answer, error) {
 	var a Answer
 	found := false
@@ -170,7 +169,7 @@ func hasCritical(extensions []pkix.Extension) bool {
 	return slices.ContainsFunc(extensions, func(x pkix.Extension) bool { return x.Critical })
 }
 
-// names reports whether the answer is about a certificate of this issuer.
+// names reports whether the response is about a certificate of this issuer.
 func (r *singleResponse) names(issuer *x509.Certificate) bool {
 	hash, ok := idHashes[r.ID.Hash.Algorithm.String()]
 	if !ok {
@@ -191,8 +190,7 @@ func (r *singleResponse) names(issuer *x509.Certificate) bool {
 	return bytes.Equal(r.ID.IssuerName, sum(issuer.RawSubject)) && bytes.Equal(r.ID.IssuerKey, sum(spki.Key.RightAlign()))
 }
 
-// checkSignature checks that the issuer signed the answer, or one whom it has
-// delegated.
+// checkSignature checks that the response is signed by the issuer or its delegate.
 func (o *ocspAnswer) checkSignature(issuer *x509.Certificate, may *checks) error {
 	algorithm, ok := signatureAlgorithms[o.basic.Algorithm.Algorithm.String()]
 	if !ok {

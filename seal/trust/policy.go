@@ -1,9 +1,9 @@
 // Package trust decides which sealers, time-stamp authorities and revocation data a verification trusts. Its input is
 // parsed certificates, times and statements whose signatures over the document are already verified. It reads no files
-// and makes no requests.
+// and sends no requests.
 //
-// The rules follow ETSI EN 319 102-1 (validation with proofs of existence), RFC 5280, RFC 6960 and RFC 3161. A
-// question without an answer never counts as answered well.
+// The rules follow ETSI EN 319 102-1 (validation with proofs of existence), RFC 5280, RFC 6960 and RFC 3161. An
+// undecided question never counts as passed.
 package trust
 
 import (
@@ -17,7 +17,7 @@ import (
 
 // Policy defines whom a verification trusts. The zero value trusts no one.
 type Policy struct {
-	// Sealers are the trusted sealers. Empty trusts nobody.
+	// Sealers are the trusted sealers. If empty, no sealer is trusted.
 	Sealers []Sealer
 	// Stampers are the roots of trusted time-stamp authorities. If nil, time-stamps are not confirmed, which does not
 	// affect trust in a seal.
@@ -27,9 +27,8 @@ type Policy struct {
 	RecordKeys map[string]RecordKey
 }
 
-// Sealer is a party that may seal: exactly one of Certificate, Key and Issuer is
-// set. A certificate or key is pinned: no authority is needed, and none can
-// issue a second one.
+// Sealer is a party that may seal: exactly one of Certificate, Key and Issuer is set. A certificate or key is pinned:
+// it needs no authority, and no authority can issue a second one.
 type Sealer struct {
 	Certificate *x509.Certificate
 	Key         crypto.PublicKey
@@ -55,11 +54,11 @@ type RecordKey struct {
 // PinnedCertificate trusts one certificate.
 func PinnedCertificate(c *x509.Certificate) Sealer { return Sealer{Certificate: c} }
 
-// pinnedKey trusts one key, whatever certificate it comes with.
+// pinnedKey trusts one key, regardless of its certificate.
 func pinnedKey(key crypto.PublicKey) Sealer { return Sealer{Key: key} }
 
-// IssuedBy trusts valid sealing certificates issued directly or indirectly by an authority: all of them, or those of
-// exactly one organization.
+// IssuedBy trusts valid sealing certificates issued directly or indirectly by an authority: all of them, or the
+// certificates of exactly one organization.
 func IssuedBy(authority *x509.Certificate, organisation string) Sealer {
 	return Sealer{Issuer: authority, Organisation: organisation}
 }
@@ -83,7 +82,7 @@ func isAuthority(c *x509.Certificate) bool {
 	return c.BasicConstraintsValid && c.IsCA && (c.KeyUsage == 0 || c.KeyUsage&x509.KeyUsageCertSign != 0)
 }
 
-// sameKey compares public keys. None is the same as another.
+// sameKey reports whether two public keys are equal. A nil key equals no key.
 func sameKey(a, b crypto.PublicKey) bool {
 	k, ok := a.(interface{ Equal(crypto.PublicKey) bool })
 	return ok && k.Equal(b)

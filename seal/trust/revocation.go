@@ -24,8 +24,8 @@ type RevokedAt struct {
 	Reason int
 }
 
-// The reasons after which earlier signatures stay valid although nothing proves their time (RFC 3161, section 4):
-// nobody else has the key.
+// The reasons after which earlier signatures stay valid although their time is not proven (RFC 3161, section 4): the
+// key is in no other hands.
 const (
 	reasonAffiliationChanged = 3
 	reasonSuperseded         = 4
@@ -51,7 +51,7 @@ type statements struct {
 // checks counts the signatures of statements that may still be checked.
 type checks struct{ left int }
 
-// maxChecks bounds them. A document with a time-stamp a year for decades needs some hundred.
+// maxChecks limits them. A document with a yearly time-stamp for decades needs a few hundred.
 const maxChecks = 1024
 
 // errTooMany reports that no more signatures are checked.
@@ -84,12 +84,12 @@ func parseStatements(e Evidence) statements {
 
 // RevocationStatus sums up all that is known about a certificate.
 type RevocationStatus struct {
-	Good    time.Time  // the newest statement that does not name a revocation; zero: none
+	Good    time.Time  // the newest statement that reports no revocation; zero: none
 	Revoked *RevokedAt // the earliest revocation that any statement names
 }
 
-// WeighStatements weighs all statements about a certificate: a revocation wins over any
-// number of good answers, whichever is newer.
+// WeighStatements weighs all statements about a certificate: a revocation outweighs any number of good statements,
+// regardless of their times.
 func WeighStatements(e Evidence, c, issuer *x509.Certificate) RevocationStatus {
 	return parseStatements(e).status(c, issuer)
 }
@@ -102,7 +102,7 @@ func (s statements) status(c, issuer *x509.Certificate) RevocationStatus {
 	}
 	weigh := func(a Answer, err error) {
 		switch {
-		case err != nil: // no sound answer about this certificate
+		case err != nil: // no sound statement about this certificate
 		case a.Revoked == nil:
 			if a.Updated.After(k.Good) {
 				k.Good = a.Updated

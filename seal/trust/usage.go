@@ -25,15 +25,16 @@ var (
 var (
 	documentUsages = []asn1.ObjectIdentifier{oidDocumentSigning, oidMicrosoftSigning, oidAdobeSigning}
 
-	// forbiddenUsages are purposes for which certificates are issued without checking who answers for a document.
+	// forbiddenUsages are purposes for which certificates are issued without verifying the party that is responsible
+	// for a document.
 	forbiddenUsages = map[x509.ExtKeyUsage]string{
 		x509.ExtKeyUsageAny: "any purpose", x509.ExtKeyUsageServerAuth: "TLS servers", x509.ExtKeyUsageCodeSigning: "signing programs",
 		x509.ExtKeyUsageTimeStamping: "time-stamps", x509.ExtKeyUsageOCSPSigning: "OCSP answers",
 	}
 )
 
-// CheckUsage returns an error if a certificate may not be used for sealing. A pinned certificate may be an email
-// certificate, which authorities sold for documents before documents had their own purpose.
+// CheckUsage returns an error if a certificate is not suitable for sealing. A pinned certificate can be an email
+// certificate, which authorities issued for documents before documents had a purpose of their own.
 func CheckUsage(c *x509.Certificate, pinned bool) error {
 	switch {
 	case c.IsCA:
@@ -114,12 +115,11 @@ func Name(c *x509.Certificate) string {
 	return org + " (" + name + ")"
 }
 
-// maxPrintable bounds a text from outside in a sentence, in characters.
+// maxPrintable limits an external text within a sentence, in characters.
 const maxPrintable = 500
 
-// Printable makes a text from outside fit for a sentence on a terminal or a
-// page: control and formatting characters, which could hide or reorder the
-// text around them, become U+FFFD.
+// Printable makes an external text safe for a sentence on a terminal or a page: control and formatting characters,
+// which could hide or reorder the surrounding text, become U+FFFD.
 func Printable(s string) string {
 	out := strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) {

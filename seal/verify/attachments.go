@@ -10,7 +10,7 @@ import (
 	"countersign/seal/manifest"
 )
 
-// maxAttachments bounds how many files a record may name.
+// maxAttachments limits the files in a record.
 const maxAttachments = 6000
 
 // errNotEmbedded reports that a file which the record names is not in the document.

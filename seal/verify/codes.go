@@ -132,7 +132,7 @@ func Codes() []Code {
 	return out
 }
 
-// indexOf returns the place of a code in the list, -1 if it is none.
+// indexOf returns the index of a code in the list, -1 if it is absent.
 func indexOf(code Code) int {
 	return slices.IndexFunc(findings, func(f finding) bool { return f.code == code })
 }
@@ -207,7 +207,7 @@ func singular(text string, v map[string]string) string {
 	return text
 }
 
-// Moment writes a time for people, "–" if there is none.
+// Moment formats a time for people, "–" for the zero time.
 func Moment(t time.Time) string {
 	if t.IsZero() {
 		return "–"

@@ -137,13 +137,14 @@ func (s *sealedRevision) check() error {
 // Found is the result of a search for the seal.
 type Found struct {
 	seal    *sealedRevision // the last one that fits
-	mark    int64           // its mark, or the last one if none fits
+	mark    int64           // its mark, or the last one if none matches
 	reason  error           // why that does not fit
 	remains bool            // other traces of a seal
 }
 
-// Find searches for the seal from the end of the file, where it usually is. Other candidates are searched for while the
-// file is hashed. The signature value need not be in the file yet: it is the only part that Find does not read.
+// Find searches for the seal from the end of the file, where it usually is. The search for other candidates takes place
+// while the file is hashed. The signature value need not be in the file yet: it is the only part that Find does not
+// read.
 func Find(ctx context.Context, r io.ReaderAt, size int64) (*Found, error) {
 	out := &Found{}
 	tried := 0
@@ -192,7 +193,7 @@ func Find(ctx context.Context, r io.ReaderAt, size int64) (*Found, error) {
 	return out, nil
 }
 
-// ReadPages reads every page of the sealed revision. Without a seal it does nothing.
+// ReadPages reads every page of the sealed revision. Without a seal it has no effect.
 func (f *Found) ReadPages(ctx context.Context) error {
 	if f.seal == nil {
 		return nil
@@ -219,7 +220,7 @@ func ResemblesSeal(ctx context.Context, r io.ReaderAt, size int64, signed bool) 
 	if errors.Is(err, errTooManyMarks) || len(m.at) == maxMarks {
 		return true, nil
 	}
-	if err != nil || signed { // it will be embedded: what fits in it does not fit there
+	if err != nil || signed { // it will be embedded, where its offsets no longer match
 		return false, err
 	}
 	for _, at := range m.at {

@@ -23,7 +23,7 @@ var buffers = sync.Pool{New: func() any { return new(Buffer) }}
 
 // NewBuffer returns a buffer with arbitrary content. The caller should free it.
 func NewBuffer() *Buffer {
-	b, _ := buffers.Get().(*Buffer) // there is nothing else
+	b, _ := buffers.Get().(*Buffer) // the pool contains only buffers
 	return b
 }
 
@@ -36,14 +36,14 @@ type Prefix struct {
 	Hash     hash.Hash
 	Original []byte              // hash of the original in it
 	Marks    Marks               // in it
-	Begun    map[int64]hash.Hash // what precedes each signature in it, by where that stands
+	Begun    map[int64]hash.Hash // hashes of the bytes before each signature, by its position
 	// Record is the seal record that was written, read already; nil if it was not.
 	Record *OpenedRecord
 	// Found is the file's seal, found already; nil if it was not looked for.
 	Found *Found
 }
 
-// byteRangeGap is what a signature leaves out of the bytes that it covers, which end at end.
+// byteRangeGap is the gap in the bytes that a signature covers, which end at end.
 type byteRangeGap struct{ from, to, end int64 }
 
 // digests are the digests that a verification needs.
@@ -52,7 +52,7 @@ type digests struct {
 	covered  [][]byte  // by each hole's signature
 	whole    hash.Hash // of the file
 	marks    Marks
-	begun    map[int64]hash.Hash // what precedes each hole, by where that begins
+	begun    map[int64]hash.Hash // hashes of the bytes before each hole, by its start
 }
 
 // hashFile reads the file once, however many signatures cover it: the covered parts begin alike, so that the common
@@ -168,7 +168,7 @@ func CloneHash(h hash.Hash) (hash.Hash, error) {
 	return c.Clone()
 }
 
-// ReadFull fills b with what r has at a position.
+// ReadFull fills b from r at a position.
 func ReadFull(r io.ReaderAt, b []byte, at int64) error {
 	if n, err := r.ReadAt(b, at); n < len(b) {
 		return errors.Join(err, io.ErrUnexpectedEOF)

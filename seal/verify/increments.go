@@ -12,14 +12,14 @@ import (
 	"countersign/seal/cms"
 )
 
-// MaxArchiveStamps bounds how often a document's time-stamp can be renewed.
+// MaxArchiveStamps limits the number of renewals of a document's time-stamp.
 const MaxArchiveStamps = 64
 
-// maxEvidence bounds the validation data of one file, in bytes.
+// maxEvidence limits the validation data of one file, in bytes.
 const maxEvidence = 16 << 20
 
-// Archive describes how a sealed file can be extended: the state that the next increment needs, and the signatures
-// whose validation data it adds.
+// Archive describes the extension of a sealed file: the state that the next increment needs, and the signatures whose
+// validation data it adds.
 type Archive struct {
 	Revision archive1.Revision
 	pending  []*cms.Signed   // their validation data is not in the file yet
@@ -83,7 +83,7 @@ func archiveOf(s *sealedRevision, signatures ...*cms.Signed) (Archive, error) {
 type Question struct{ Certificate, Issuer *x509.Certificate }
 
 // Plan returns the content of the next increment: the missing certificates of the pending signatures' chains, and a
-// statement about each certificate in these chains whose authority provides one, in this order.
+// question about each certificate in these chains whose authority provides statements, in this order.
 func (a *Archive) Plan() (certs [][]byte, questions []Question) {
 	added, asked := map[string]bool{}, map[string]bool{}
 	for _, s := range a.pending {
@@ -127,8 +127,8 @@ type increment struct {
 	evidence archive1.Evidence
 }
 
-// readIncrements reads what follows the seal forward, never through its own
-// cross-reference sections, and compares it with what this service writes.
+// readIncrements reads the content after the seal in order, never through its own cross-reference sections, and
+// compares it with the output of this service.
 func (e *examiner) readIncrements(ctx context.Context) error {
 	signatures := []*cms.Signed{e.signed}
 	if e.token != nil {
@@ -157,7 +157,7 @@ func (e *examiner) readIncrements(ctx context.Context) error {
 	return nil
 }
 
-// read reads one increment and moves on to what follows it.
+// read reads one increment and advances to the content after it.
 func (a *Archive) read(r io.ReaderAt, size int64) (increment, error) {
 	from := a.Revision.Size
 	none := increment{}
@@ -200,8 +200,8 @@ func (a *Archive) read(r io.ReaderAt, size int64) (increment, error) {
 	return i, nil
 }
 
-// checkIncrements checks what the document time-stamps stamp. What follows one
-// that does not stamp the file before it is not what this service wrote.
+// checkIncrements checks the content that the document time-stamps cover. Content after a time-stamp that does not
+// cover the file before it was not written by this service.
 func (e *examiner) checkIncrements(context.Context) error {
 	j := &e.x.judgement
 	for n, i := range e.increments {
@@ -223,7 +223,7 @@ func (e *examiner) checkIncrements(context.Context) error {
 	return nil
 }
 
-// checkAdditions returns what follows the last increment of this service.
+// checkAdditions returns the content after the last increment of this service.
 func (e *examiner) checkAdditions(ctx context.Context) error {
 	end := e.seal.end
 	if n := len(e.increments); n > 0 {
@@ -251,7 +251,7 @@ func (e *examiner) checkAdditions(ctx context.Context) error {
 	return nil
 }
 
-// Kinds of additions. They do not affect the verdict: they are a hint for people.
+// Kinds of additions. They do not affect the verdict, and only inform readers of the report.
 const (
 	additionAnnotations = "annotations"
 	additionForm        = "form"
@@ -261,7 +261,7 @@ const (
 	additionUnknown     = "unknown"
 )
 
-// maxObjectsExamined bounds how many objects are looked at.
+// maxObjectsExamined limits the number of examined objects.
 const maxObjectsExamined = 2000
 
 // classifyAdditions returns the kind of the bytes from a position on, and an object that shows it. Other programs that
@@ -293,7 +293,7 @@ func classifyAdditions(ctx context.Context, r io.ReaderAt, size, from int64) (ki
 	return kind, object
 }
 
-// kindOfObject returns what an object of an increment looks like.
+// kindOfObject returns the apparent kind of an object of an increment.
 func kindOfObject(f *pdf.File, num int) string {
 	o, err := f.Newer(num)
 	if err != nil {

@@ -29,7 +29,7 @@ type stamp struct {
 	Document bool      `json:"document,omitempty"` // over the whole file; otherwise over the signature only
 }
 
-// now returns the time; without a clock nothing was ever valid.
+// now returns the time; the zero time without a clock, at which no certificate is valid.
 func (o Options) now() time.Time {
 	if o.Now == nil {
 		return time.Time{}

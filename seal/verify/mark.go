@@ -12,18 +12,17 @@ import (
 	"countersign/pdf"
 )
 
-// SealMark is the content of the seal's signature dictionary that no other
-// program writes. It says where the seal record and the original are, and binds
-// what the signature itself cannot cover.
+// SealMark is the content of the seal's signature dictionary that no other program writes. It locates the seal record
+// and the original, and binds the parts that the signature itself cannot cover.
 type SealMark struct {
 	Record   pdf.Ref
 	From, To int64  // of the original in the file
 	Chain    string // chainHash of the certificates in the signature
 	Stamp    string // whether the signature carries a time-stamp
-	Issuers  string // chainHash of those above the authority's own in it; empty without one
+	Issuers  string // chainHash of the certificates above the authority's own in it; empty without one
 }
 
-// Whether the signature carries a time-stamp, as its dictionary says.
+// Whether the signature has a time-stamp, according to its dictionary.
 const (
 	StampNone     = "None"
 	StampOptional = "Optional" // the authority may have been out of reach
@@ -56,7 +55,7 @@ type signatureDict struct {
 	at          int64 // of the object
 	contents    int64 // of "<"
 	contentsEnd int64 // after ">"
-	end         int64 // of what the signature covers
+	end         int64 // end of the signed bytes
 }
 
 const (
@@ -73,7 +72,7 @@ var signatureDictionary = regexp.MustCompile(`^` + numberRE + ` 0 obj\n` + regex
 // ByteRangeWidth is the room for the byte range: three numbers of at most ten digits, and blanks.
 const ByteRangeWidth = 3*10 + 2
 
-// maxDictionary bounds the dictionary up to its contents, in bytes.
+// maxDictionary limits the dictionary up to its contents, in bytes.
 const maxDictionary = 8 << 10
 
 var errDictionary = errors.New("its dictionary is not in the format of a seal")
@@ -132,12 +131,11 @@ type cutOffError struct{ end int64 }
 
 func (e *cutOffError) Error() string { return fmt.Sprintf("it covers %d bytes", e.end) }
 
-// maxContents bounds a signature, in bytes.
+// maxContents limits a signature, in bytes.
 const maxContents = 256 << 10
 
-// readContents returns the signature with its padding. Hexadecimal can be
-// written in several ways; nothing covers these bytes, so that only the seal's is
-// accepted.
+// readContents returns the signature with its padding. Hexadecimal can be written in several ways, and no signature
+// covers these bytes, so only the seal's form is accepted.
 func (d signatureDict) readContents(r io.ReaderAt) ([]byte, error) {
 	b := make([]byte, d.contentsEnd-d.contents)
 	if err := ReadFull(r, b, d.contents); err != nil {

@@ -15,10 +15,10 @@ import (
 	"countersign/seal/trust"
 )
 
-// maxOthers bounds how many signatures of others are reported.
+// maxOthers limits the number of reported other signatures.
 const maxOthers = 32
 
-// Signatures returns the digital signatures of a PDF as they state themselves. None of them is verified.
+// Signatures returns the digital signatures of a PDF with their unverified statements.
 func Signatures(ctx context.Context, r io.ReaderAt, size int64) []manifest.Signature {
 	var out []manifest.Signature
 	for _, s := range otherSignatures(ctx, r, size) {
@@ -27,8 +27,7 @@ func Signatures(ctx context.Context, r io.ReaderAt, size int64) []manifest.Signa
 	return out
 }
 
-// otherSignatures lists the signatures in a file that carries no seal. None of
-// them is verified; a file that cannot be read has none.
+// otherSignatures lists the unverified signatures in a file without a seal. For an unreadable file the list is empty.
 func otherSignatures(ctx context.Context, r io.ReaderAt, size int64) []OtherSignature {
 	lim := pdf.DefaultLimits()
 	lim.MaxStream = 4 << 20
@@ -85,7 +84,7 @@ func otherSignature(f *pdf.File, field pdf.Value, size int64) (OtherSignature, b
 	return s, true
 }
 
-// pdfTime reads a date (ISO 32000-2, 7.9.4) to the second; nil if it is none.
+// pdfTime parses a date (ISO 32000-2, 7.9.4) to the second; nil if it is invalid.
 func pdfTime(s string) *time.Time {
 	s = strings.ReplaceAll(strings.TrimPrefix(s, "D:"), "'", "")
 	for _, form := range []string{"20060102150405Z0700", "20060102150405Z", "20060102150405"} {
@@ -169,8 +168,8 @@ func holdsSignature(f *pdf.File, field pdf.Dict) bool {
 	return err == nil && v.Get("ByteRange") != nil
 }
 
-// HasSignedWidget reports whether an annotation of a page is a signature field that holds a signature, also where the form
-// does not list it. A page tree or annotations that cannot be read have none: other checks refuse them.
+// HasSignedWidget reports whether an annotation of a page is a signature field with a signature, even if the form does
+// not list it. It ignores an unreadable page tree or annotation: other checks reject these.
 func HasSignedWidget(ctx context.Context, f *pdf.File) (bool, error) {
 	signed := false
 	_, err := f.Walk(func(p *pdf.Page) error {
@@ -216,8 +215,8 @@ func isSignedField(f *pdf.File, d pdf.Dict) bool {
 	return isSignature && holds
 }
 
-// IsSigned reports whether a PDF has a signature, which drawing on it would invalidate, as far as the catalog and the
-// form show: see HasSignedWidget. Usage rights (12.8.2.3) do not count: they express nobody's consent.
+// IsSigned reports whether a PDF has a signature, which drawing on it would invalidate, according to the catalog and
+// the form: see HasSignedWidget. Usage rights (12.8.2.3) do not count, because they are no consent of a person.
 func IsSigned(f *pdf.File) (bool, error) {
 	cat, _, err := f.Catalog()
 	if err != nil {

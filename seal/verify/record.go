@@ -82,15 +82,15 @@ func (r *Report) CompareRecorded(rec *Recorded) {
 	r.conclude()
 }
 
-// Record is the verified seal record for pages and programs: the envelope, the document and its signers. All of it
-// comes from the record.
+// Record is the verified seal record for pages and programs: the envelope, the document and its signers. All of its
+// content comes from the record.
 type Record struct {
 	// Confirmed reports that the verdict is valid. Otherwise it is untrusted: the record is valid, but its sealer is
 	// not trusted and may have written anything.
 	Confirmed bool   `json:"confirmed"`
 	Service   string `json:"service"`            // the installation's name
 	SealedBy  string `json:"sealedBy"`           // who holds the seal's certificate
-	Sender    string `json:"sender,omitempty"`   // on whose behalf the envelope was sent, as the service knew it
+	Sender    string `json:"sender,omitempty"`   // the party on whose behalf the envelope was sent, according to the service
 	TenantID  string `json:"tenantId,omitempty"` //
 	VerifyURL string `json:"verifyUrl,omitempty"`
 
@@ -106,7 +106,7 @@ type Record struct {
 	// Values lists the values of this document's fields. Attachments lists the files that signers attached.
 	Values      []manifest.Value      `json:"values"`
 	Attachments []manifest.Attachment `json:"attachments,omitempty"`
-	// Appearance records what the document looked like to its signers; absent if unknown.
+	// Appearance records the appearance of the document for its signers; absent if unknown.
 	Appearance *manifest.Appearance `json:"appearance,omitempty"`
 	Events     []RecordEvent        `json:"events"`
 	// Pages of the sealed file: the last ones are the certificate.
@@ -129,8 +129,8 @@ type RecordSigner struct {
 	Name         string `json:"name"`
 	Email        string `json:"email"`
 	RoutingOrder int    `json:"routingOrder"`
-	// AuthMethod is email_otp, sms_otp or none; VerifiedAt, when the one-time
-	// code was given. Without it, only the link was known to the signer.
+	// AuthMethod is email_otp, sms_otp or none. VerifiedAt is the time of verifying the one-time code; without it, the
+	// signer only proved to have the link.
 	AuthMethod     string     `json:"authMethod"`
 	VerifiedAt     *time.Time `json:"verifiedAt,omitempty"`
 	ConsentAt      *time.Time `json:"consentAt,omitempty"`
@@ -142,8 +142,8 @@ type RecordSigner struct {
 	// Part is the signer's role; empty for an ordinary signer.
 	manifest.Part
 
-	// PagesShown reports whether this service showed the signer pages of this document as pictures. If false, the
-	// record does not show what the signer saw.
+	// PagesShown reports whether this service showed pages of this document to the signer as pictures. If false, the
+	// record has no evidence of the pages' appearance for the signer.
 	PagesShown bool `json:"pagesShown"`
 }
 
@@ -165,7 +165,7 @@ type RecordPages struct {
 	Certificate int `json:"certificate"`
 }
 
-// newRecordView makes the view of a manifest.
+// newRecordView returns the view of a manifest.
 func newRecordView(m *manifest.Manifest, sealedBy string) *Record {
 	r := &Record{
 		Service: m.Service, SealedBy: sealedBy, Sender: m.Envelope.Sender, TenantID: m.Envelope.TenantID, VerifyURL: m.Verify,

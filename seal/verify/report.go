@@ -34,7 +34,7 @@ const (
 	CheckManifest     = "manifest"
 	CheckManifestKey  = "manifest_key"
 	CheckOriginal     = "original"
-	CheckAttachments  = "attachments" // where signers gave files
+	CheckAttachments  = "attachments" // only if signers attached files
 	CheckAuditChain   = "audit_chain"
 	CheckRecorded     = "recorded" // by the service's own API only
 )
@@ -46,7 +46,7 @@ type Finding struct {
 	Code   Code              `json:"code"`
 	Status Status            `json:"status"`
 	Detail string            `json:"detail"`
-	Values map[string]string `json:"values,omitempty"` // what the line names; times in RFC 3339
+	Values map[string]string `json:"values,omitempty"` // values in the text of the line; times in RFC 3339
 }
 
 // Verdict is the overall result of a report.
@@ -96,7 +96,7 @@ type Report struct {
 
 // Additions are bytes of a sealed file that the service did not write.
 type Additions struct {
-	From  int64 `json:"from"`  // where they begin, which is how long the valid file before them is
+	From  int64 `json:"from"`  // offset of their start, which is the length of the valid file before them
 	Bytes int64 `json:"bytes"` // how many
 	// Kind is the apparent kind: annotations, form, signature, pages, saved (all of these by another program) or
 	// unknown.
@@ -107,8 +107,8 @@ type Additions struct {
 type OtherSignature struct {
 	Field  string `json:"field,omitempty"`  // the form field's name
 	Format string `json:"format"`           // the SubFilter
-	By     string `json:"by,omitempty"`     // who signed, as the certificate says; empty if it cannot be read
-	Issuer string `json:"issuer,omitempty"` // who issued that certificate, as it says
+	By     string `json:"by,omitempty"`     // the signer's name in the certificate; empty if unreadable
+	Issuer string `json:"issuer,omitempty"` // the issuer's name in that certificate
 	// At is the time that the signature claims.
 	At *time.Time `json:"at,omitempty"`
 	// Covers is the end of the covered bytes. WholeFile reports that no bytes follow them.
@@ -214,7 +214,7 @@ func (r *Report) firstUntrusted() string {
 	return why
 }
 
-// WriteText writes the report for people, a line per finding.
+// WriteText writes the report as text, one line per finding.
 func (r Report) WriteText(w io.Writer) error {
 	marks := map[Status]string{Passed: "✓", Failed: "✗", Untrusted: "?", Absent: "–"}
 	for _, f := range r.Findings {

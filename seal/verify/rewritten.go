@@ -45,7 +45,7 @@ func findRewritten(ctx context.Context, r io.ReaderAt, size int64) *rewrittenSea
 	return &rewrittenSeal{chain, record.manifest.SealedAt, record.kid, &publicKey{record.key}, record.manifest.Envelope.ID}
 }
 
-// attachedRecord reads the seal record among the embedded files (7.11.4); nil if there is none.
+// attachedRecord reads the seal record among the embedded files (7.11.4); nil if it is absent.
 func attachedRecord(ctx context.Context, f *pdf.File) *OpenedRecord {
 	catalog, _, err := f.Catalog()
 	if err != nil {
@@ -82,7 +82,7 @@ func attachedRecord(ctx context.Context, f *pdf.File) *OpenedRecord {
 	return OpenRecord(b)
 }
 
-// sealingChain returns the certificates of the certifying signature; nil if there is none.
+// sealingChain returns the certificates of the certifying signature; nil without such a signature.
 func sealingChain(f *pdf.File) certChain {
 	catalog, _, err := f.Catalog()
 	if err != nil {
@@ -97,7 +97,7 @@ func sealingChain(f *pdf.File) certChain {
 	return signed.Certificates
 }
 
-// recognise replaces the findings of a file whose seal was rewritten. The file proves nothing: anybody can put the
+// recognise replaces the findings of a file whose seal was rewritten. The file proves nothing: anyone can put the
 // signature and the record of a sealed file into another one.
 func (r *Report) recognise(s *rewrittenSeal, opt Options) {
 	in := trust.Seal{Certificates: s.Chain, Claimed: s.SealedAt, RecordKeyID: s.KeyID, RecordKey: s.Key.PublicKey}

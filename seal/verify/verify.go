@@ -76,23 +76,23 @@ func (x *Examination) Report(opt Options) Report {
 type examiner struct {
 	r    io.ReaderAt
 	size int64
-	done *Prefix // what need not be hashed again
+	done *Prefix // the part that is already hashed
 	x    *Examination
 
 	seal       *sealedRevision
 	mark       int64
 	signed     *cms.Signed
-	token      *cms.Token // the signature's time-stamp; nil if none
+	token      *cms.Token // the signature's time-stamp; nil: no time-stamp
 	record     *OpenedRecord
 	increments []increment
-	broken     error // why what follows the last increment is none
+	broken     error // reason that the content after the last increment is not an increment
 	sums       digests
 }
 
 // errStopExamining ends an examination after a failure that makes further checks meaningless.
 var errStopExamining = errors.New("seal: nothing more to check")
 
-// ExamineFrom is like Examine for a file whose beginning may have been read and hashed.
+// ExamineFrom is like Examine for a file whose beginning may already be read and hashed.
 func ExamineFrom(ctx context.Context, r io.ReaderAt, size int64, done *Prefix) (*Examination, error) {
 	e := &examiner{r: r, size: size, done: done, x: &Examination{}}
 	for _, step := range []func(context.Context) error{
@@ -115,15 +115,15 @@ func ExamineFrom(ctx context.Context, r io.ReaderAt, size int64, done *Prefix) (
 
 func (e *examiner) add(code Code, v values) { e.x.report.add(code, v) }
 
-// stop reports a failed check after which nothing more can be said.
+// stop reports a failed check that makes further findings impossible.
 func (e *examiner) stop(code Code, v values) error {
 	e.add(code, v)
 	e.x.judgement = trustInput{}
 	return errStopExamining
 }
 
-// findSeal finds the sealed revision, which is then read separately: bytes after it have no effect on signature,
-// record, original and pages.
+// findSeal finds the sealed revision, which is then read separately: bytes after it do not affect signature, record,
+// original and pages.
 func (e *examiner) findSeal(ctx context.Context) error {
 	var found *Found
 	if e.done != nil {

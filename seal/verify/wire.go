@@ -20,7 +20,7 @@ const (
 	examineMemory = 256 << 20
 	examineCPU    = 10 * time.Second
 	examineSpeed  = 32 << 20 // bytes for which there is one more second, of a file larger than maxWhole
-	maxWhole      = 64 << 20 // bytes of a file that is sent as a whole; a larger one stays where it is
+	maxWhole      = 64 << 20 // bytes of a file that is sent as a whole; of a larger one only parts are sent
 	maxExamined   = 64 << 20 // bytes of the result
 )
 
