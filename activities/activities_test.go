@@ -37,18 +37,18 @@ type fakeMailer struct {
 	mu    sync.Mutex
 	mails []notify.Mail
 	fail  error
-	after error // the mail is taken, and yet an error comes back
+	after error // the email is accepted, but an error is returned
 	// refuse is an address that the server permanently rejects.
 	refuse string
 	// later is an address that is not taken yet.
 	later string
-	// lastAttempts says of each of those whether it was the last attempt.
+	// lastAttempts records, for each of those, whether it was the last attempt.
 	lastAttempts []bool
-	// small: mails with attachments are refused for their size.
+	// small rejects emails with attachments for their size.
 	small bool
 	// meanwhile, if not nil, is called while the email is sent.
 	meanwhile func()
-	// limits are the times that the attempts had.
+	// limits are the timeouts of the attempts.
 	limits []time.Duration
 }
 
@@ -92,7 +92,7 @@ type fakeSealer struct {
 	// meanwhile, if not nil, is called while a document is sealed.
 	meanwhile func()
 	pending   bool   // documents are sealed without a time-stamp
-	renewing  func() // called while a time-stamp is requested from the authority; nil: nothing
+	renewing  func() // called while a time-stamp is requested from the authority; nil: no call
 }
 
 func (s *fakeSealer) Renew(context.Context, io.ReaderAt, int64, *os.File) (seal.Result, error) {
@@ -121,7 +121,7 @@ func (s *fakeSealer) Seal(_ context.Context, out *os.File, job seal.Job) (seal.R
 	return seal.Result{SHA256: hex.EncodeToString(sum[:]), Size: int64(len(text)), PageCount: 2, Pending: s.pending}, nil
 }
 
-// fakeEndpoint answers deliveries.
+// fakeEndpoint responds to deliveries.
 type fakeEndpoint struct{ results []webhook.Result }
 
 func (e *fakeEndpoint) Deliver(context.Context, webhook.Request) webhook.Result {
@@ -176,7 +176,7 @@ func (env *fakeEnv) Invite(ctx context.Context, in temporal.InviteInput) error {
 // seal seals an envelope without sending its copies, and returns its final state.
 func (env *fakeEnv) seal(ctx context.Context, in temporal.EnvelopeInput) (models.Status, error) {
 	a := *env.Activities
-	a.CopyLimit = limit.New(0) // none is free
+	a.CopyLimit = limit.New(0) // no capacity
 	sealed, err := a.Seal(ctx, in)
 	return sealed.Status, err
 }
@@ -203,7 +203,7 @@ func (env *fakeEnv) sentInTurn(group func(i int) int, emails ...string) (*models
 	return e, temporal.EnvelopeInput{AppID: env.app.ID, EnvelopeID: e.ID}
 }
 
-// prepared is an envelope that could be sent, which is not stored.
+// prepared returns an unstored envelope that can be sent.
 func (env *fakeEnv) prepared(group func(i int) int, emails ...string) *models.Envelope {
 	env.t.Helper()
 	act, days := env.act(), 30
@@ -237,7 +237,7 @@ func (env *fakeEnv) change(e *models.Envelope, fn func(*models.Envelope) error) 
 	require.NoError(env.t, err)
 }
 
-// signAll lets everyone sign.
+// signAll signs for every signer.
 func (env *fakeEnv) signAll(e *models.Envelope) {
 	env.t.Helper()
 	value := "yes"
@@ -254,7 +254,7 @@ func (env *fakeEnv) signAll(e *models.Envelope) {
 	}
 }
 
-// sealed lets the documents be sealed.
+// sealed seals the documents.
 func (env *fakeEnv) sealed(in temporal.EnvelopeInput) {
 	env.t.Helper()
 	status, err := env.seal(env.t.Context(), in)
@@ -588,5 +588,5 @@ func TestExpire_WithConcurrentSignature(t *testing.T) {
 	})
 }
 
-// newID is an id as the service makes them: they begin with the time.
+// newID returns an id like the service's, which begins with the time.
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }

@@ -13,7 +13,7 @@ import (
 	"countersign/temporal"
 )
 
-// noDeadline lets the links of an envelope expire on their own.
+// noDeadline removes the deadline of an envelope, so that only the lifetime of its links ends them.
 func (env *fakeEnv) noDeadline(e *models.Envelope) {
 	env.t.Helper()
 	env.change(e, func(e *models.Envelope) error {

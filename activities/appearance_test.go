@@ -79,7 +79,7 @@ func TestDocumentAppearance_ManyPagesAndSigners_Fit(t *testing.T) {
 			rows = append(rows, store.PageFile{BlobKey: "k", Page: page, Level: level, Appearance: fmt.Sprintf("%064d", page)})
 		}
 	}
-	for i, s := range e.Signers { // as if each had asked for every page, and every other one in another level
+	for i, s := range e.Signers { // as if each signer had requested every page, and every other signer in another level
 		all := map[int][][2]int{0: {{1, 4000}}, 1: {{1, 4000}}, 2: {{1, 4000}}, 4: {}}
 		for page := 1; page < 2*(limits.Ranges/100-5); page += 2 {
 			all[4] = append(all[4], [2]int{page, page})

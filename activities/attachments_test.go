@@ -22,7 +22,7 @@ type watchedBlobs struct {
 	blob.Store
 
 	opened []*blob.File
-	fail   string // the key that cannot be opened; "": none
+	fail   string // the key that cannot be opened; "": all can be opened
 }
 
 func (b *watchedBlobs) Open(ctx context.Context, key string) (*blob.File, error) {

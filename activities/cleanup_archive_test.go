@@ -96,7 +96,7 @@ func TestCleanup_ArchivesEndedEnvelopes(t *testing.T) {
 	})
 }
 
-// keepsFiles is a file store that deletes nothing.
+// keepsFiles is a file store that ignores deletions.
 type keepsFiles struct{ blob.Store }
 
 func (keepsFiles) Delete(context.Context, string) error { return errors.New("the object is locked") }

@@ -42,7 +42,7 @@ func (env *fakeEnv) drainOutbox() {
 	}
 }
 
-// claimed are rows of the outbox that nobody else is given for a minute.
+// claimed returns the rows of the outbox, leased for a minute.
 func (env *fakeEnv) claimed() []models.OutboxRow {
 	env.t.Helper()
 	rows, err := env.Store.ClaimOutbox(env.t.Context(), 100, time.Minute)
@@ -50,7 +50,7 @@ func (env *fakeEnv) claimed() []models.OutboxRow {
 	return rows
 }
 
-// groupInvites does what the envelope's workflow does when a routing group opens.
+// groupInvites performs the step of the envelope's workflow when a routing group opens.
 func (env *fakeEnv) groupInvites(in temporal.EnvelopeInput, e *models.Envelope) {
 	env.t.Helper()
 	for _, s := range e.Recipients() {
@@ -88,7 +88,7 @@ func TestClosing_NotifiesCopyRecipients(t *testing.T) {
 				e, in := env.sentTo(models.SignerInput{Name: "Sam", Email: "sam@example.com", RoutingOrder: 1, Silent: true},
 					copyRecipient("Cora", 1), gone, silent, models.SignerInput{Name: "Zoe", Email: "zoe@example.com", RoutingOrder: 2}, copyRecipient("Later", 2))
 				env.mails.refuse = "gone@example.com"
-				for _, s := range e.Recipients() { // as the workflow does: those whose routing order was reached
+				for _, s := range e.Recipients() { // like the workflow: the recipients whose routing order was reached
 					if s.Awaited() {
 						require.NoError(env.t, env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: s.ID}))
 					}
@@ -251,7 +251,7 @@ func TestRenewLink_BeforeTheInvitation(t *testing.T) {
 					if !groupFirst {
 						first, second = second, first
 					}
-					// While the first mail is on its way, and nobody has noted that it went out.
+					// While the first email is being sent, and not yet recorded as sent.
 					env.mails.meanwhile = func() {
 						env.mails.meanwhile = nil
 						second()
@@ -295,7 +295,7 @@ func TestRenewLink_BeforeTheInvitation(t *testing.T) {
 			require.Empty(env.t, env.mailedTo())
 		})
 	})
-	// A sender who gets the link leaves the invitation to the service.
+	// A sender who requests the link leaves the invitation to the service.
 	t.Run("rotated", func(t *testing.T) {
 		t.Parallel()
 		onBoth(t, func(env *fakeEnv) {

@@ -36,7 +36,7 @@ func (env webhookFixture) ping() *models.Delivery {
 	return d
 }
 
-// try makes one attempt; no result means that the endpoint is not to be asked.
+// try makes one attempt; without a result, the endpoint must not be contacted.
 func (env webhookFixture) try(d *models.Delivery, run int, delays []time.Duration, results ...webhook.Result) error {
 	env.t.Helper()
 	asked := &fakeEndpoint{results: results}

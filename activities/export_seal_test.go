@@ -1,4 +1,4 @@
 package activities
 
-// NewSealJob is what an envelope is sealed from.
+// NewSealJob exports newSealJob.
 var NewSealJob = newSealJob

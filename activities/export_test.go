@@ -16,14 +16,14 @@ func (a *Activities) AwaitRoom(ctx context.Context, limit time.Duration) error {
 	return a.awaitRoom(ctx, limit)
 }
 
-// RetentionRound takes the due steps of retentions, and returns the results.
+// RetentionRound performs the due steps of retentions, and returns the results.
 func (a *Activities) RetentionRound(ctx context.Context) ([]RemovedRows, error) {
 	var round CleanupRound
 	err := a.retentionRound(ctx, &round)
 	return round.Removed, err
 }
 
-// Admit says whether a row may be sent now.
+// Admit exports admit.
 func (p *BulkPace) Admit(now time.Time, lately store.Awaiting) bool { return p.admit(now, lately) }
 
 // Paced returns the rows of a bulk send that may be sent now, and the time until the next batch.

@@ -47,7 +47,7 @@ func (env *fakeEnv) sentTo(ins ...models.SignerInput) (*models.Envelope, tempora
 	return e, temporal.EnvelopeInput{AppID: env.app.ID, EnvelopeID: e.ID}
 }
 
-// mailedTo takes the mails that went out since it was asked last: to whom, and the kind.
+// mailedTo returns and clears the emails sent since the last call: the recipients and the kind.
 func (env *fakeEnv) mailedTo() []string {
 	out := []string{}
 	for _, m := range env.mails.mails {
@@ -57,7 +57,7 @@ func (env *fakeEnv) mailedTo() []string {
 	return out
 }
 
-// finishes lets a signer of the stored envelope open everything, consent and sign.
+// finishes opens everything, consents and signs for a signer of the stored envelope.
 func (env *fakeEnv) finishes(of *models.Envelope, i int) {
 	env.t.Helper()
 	env.change(of, func(e *models.Envelope) error {
@@ -181,7 +181,7 @@ func TestCopyNotice_Rejected(t *testing.T) {
 	})
 }
 
-// unfinished reports whether the database says that a workflow is still needed.
+// unfinished reports whether the database lists the envelope's workflow as necessary.
 func (env *fakeEnv) unfinished(e *models.Envelope) bool {
 	env.t.Helper()
 	env.drainOutbox()

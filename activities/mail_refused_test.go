@@ -227,7 +227,7 @@ func TestRejectedReminder_AfterReplacement(t *testing.T) {
 		})
 		env.takeReinvites(in)
 		env.clock.Add(4 * day)
-		_, err = env.Remind(env.t.Context(), in) // nobody is to be reminded yet
+		_, err = env.Remind(env.t.Context(), in) // no reminder is due yet
 		require.NoError(env.t, err)
 		env.clock.Add(3 * day)
 		env.mailedTo()

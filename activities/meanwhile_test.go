@@ -170,7 +170,7 @@ func TestActivityErrors_OnlyRejectionsAreFinal(t *testing.T) {
 	}
 }
 
-// anchorer makes an anchor.
+// anchorer creates an anchor.
 type anchorer struct{ err error }
 
 func (a anchorer) Run(context.Context) (*store.Anchor, error) {

@@ -21,7 +21,7 @@ import (
 	"countersign/temporal"
 )
 
-// bySMTP makes the mails go to a real SMTP listener, whose messages it returns.
+// bySMTP sends the emails to a real SMTP listener, and returns its inbox.
 func (env *fakeEnv) bySMTP() *inbox.Inbox {
 	env.t.Helper()
 	box, err := inbox.Open(env.t.TempDir(), env.clock.Now)
@@ -38,7 +38,7 @@ func (env *fakeEnv) bySMTP() *inbox.Inbox {
 	return box
 }
 
-// headers returns the headers of a message as it came over the wire.
+// headers returns the headers of a message as received.
 func headers(t *testing.T, box *inbox.Inbox, m inbox.Message) mail.Header {
 	t.Helper()
 	source, err := box.Source(m.ID)
@@ -95,7 +95,7 @@ func (env *fakeEnv) notifications() (each []temporal.NotificationInput, digests 
 		}
 		for _, r := range rows {
 			require.NoError(env.t, env.Store.FinishOutbox(env.t.Context(), r.Seq))
-			switch r.Kind { //nolint:exhaustive // the others are none
+			switch r.Kind { //nolint:exhaustive // the others request no email
 			case models.OutboxNotify:
 				each = append(each, temporal.NotificationInput{EnvelopeInput: temporal.EnvelopeInput{AppID: r.Refs.AppID, EnvelopeID: r.Key}, EventID: r.ID})
 			case models.OutboxDigest:
@@ -416,7 +416,7 @@ func TestSendDigest_SpeaksForTheWorkspace(t *testing.T) {
 	})
 }
 
-// TestNotifySender_QuotesTheMailServer: the reason of a rejected invitation is in the server's words alone.
+// TestNotifySender_QuotesTheMailServer checks that the reason of a rejected invitation is quoted from the server only.
 func TestNotifySender_QuotesTheMailServer(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

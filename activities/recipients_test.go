@@ -49,7 +49,7 @@ func TestInvite_OnlyAwaitedSigners(t *testing.T) {
 	})
 }
 
-// failingSMS takes no text message.
+// failingSMS rejects every text message.
 type failingSMS struct{ err error }
 
 func (s failingSMS) Send(context.Context, string, string) error { return s.err }

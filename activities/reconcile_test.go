@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// fakeReconciler answers each round with the same counts.
+// fakeReconciler returns the same counts for each round.
 type fakeReconciler struct {
 	counts reconcile.Counts
 	next   reconcile.Position

@@ -29,7 +29,7 @@ func TestRetention_FromSettingsToPurge(t *testing.T) {
 		days, ctx := 30, env.t.Context()
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, TenantID: "t", RetentionDays: &days}))
 		env.AttachmentLimit = 1      // so that everyone gets links
-		env.CopyLimit = limit.New(0) // none is free: the copies are sent later
+		env.CopyLimit = limit.New(0) // no capacity: the copies are sent later
 		e, in := env.sent("a@example.com", "b@example.com")
 		env.signAll(e)
 		_, err := env.env.ExecuteActivity(env.Seal, in)
@@ -102,7 +102,7 @@ func TestRetentionSteps_DayByDay(t *testing.T) {
 	for name, c := range map[string]struct {
 		keep    int
 		links   bool
-		linksOn int   // the day after which recipients are sent links; 0: none is
+		linksOn int   // the day after which recipients are sent links; 0: never
 		down    []int // from one day to another
 		want    []string
 	}{
@@ -140,7 +140,7 @@ func TestRetentionSteps_DayByDay(t *testing.T) {
 	}
 }
 
-// brokenDelete is a file store that deletes nothing of one envelope.
+// brokenDelete is a file store that fails to delete the files of one envelope.
 type brokenDelete struct {
 	blob.Store
 

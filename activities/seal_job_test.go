@@ -152,7 +152,8 @@ func TestSendCopies_OneRejectedAddress(t *testing.T) {
 	})
 }
 
-// TestClosing_NamesTheReasonOfTheEnd checks that the reason is that of the end, not of an undelivered email.
+// TestClosing_NamesTheReasonOfTheEnd checks that the stated reason is the one for which the envelope ended, not an
+// undelivered email.
 func TestClosing_NamesTheReasonOfTheEnd(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -31,7 +31,7 @@ import (
 	"countersign/test/kit"
 )
 
-// crowd is an envelope into which people enter as much as is accepted, as the store would keep it.
+// crowd is an envelope filled up to its limits, as the store would load it.
 type crowd struct {
 	t        *testing.T
 	r        *rand.Rand
@@ -45,7 +45,7 @@ type crowd struct {
 	refused  map[string]int          // refusals, by code
 }
 
-// heavyAgent takes as much JSON as it can.
+// heavyAgent is a user agent of the maximum size in JSON.
 var heavyAgent = strings.Repeat(`"`, 512)
 
 func newCrowd(t *testing.T, seed uint64) *crowd {
@@ -69,7 +69,7 @@ func (c *crowd) signer(s *models.Signer) (models.ActionContext, models.Link) {
 	return c.act(models.SignerActor(s.ID)), models.Link{EnvelopeID: c.e.ID, SignerID: s.ID, ID: *s.LinkID}
 }
 
-// try changes the envelope as store.Change does: all or nothing. It reports whether that was accepted.
+// try changes the envelope completely or not at all, like store.Change. It reports whether the change was accepted.
 func (c *crowd) try(fn func(*models.Envelope) error) bool {
 	c.t.Helper()
 	e := *c.e
@@ -107,7 +107,7 @@ func (c *crowd) until(n int, fn func(e *models.Envelope, i int) error) (done int
 	return done
 }
 
-// noise is a picture that cannot be compressed.
+// noise returns a picture that cannot be compressed.
 func (c *crowd) noise(w, h int) picture.Picture {
 	c.t.Helper()
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
@@ -175,7 +175,7 @@ func (c *crowd) prepare(original []byte, signers, texts, files int) {
 	require.True(c.t, c.try(func(e *models.Envelope) error { return e.Send(c.app(), nil) }), "%v", c.refused)
 }
 
-// sign lets a signer do all that is accepted, and sign with as much as is accepted.
+// sign performs every accepted action of a signer, and signs with the largest accepted values.
 func (c *crowd) sign(i int) {
 	c.t.Helper()
 	at := func(e *models.Envelope) (models.ActionContext, models.Link) { return c.signer(e.Signers[i]) }
@@ -212,7 +212,7 @@ func (c *crowd) sign(i int) {
 		return err
 	}))
 	require.True(c.t, c.try(func(e *models.Envelope) error { act, l := at(e); _, err := e.RecordShown(act, l); return err }))
-	for _, part := range []int{1, 2, 5, 20, 60, 0} { // what was too much is made smaller
+	for _, part := range []int{1, 2, 5, 20, 60, 0} { // rejected values are reduced
 		if c.try(func(e *models.Envelope) error {
 			act, l := at(e)
 			_, err := e.Sign(act, l, c.submission(e, e.Signers[i], part))
@@ -224,7 +224,8 @@ func (c *crowd) sign(i int) {
 	c.t.Fatalf("signer %d cannot sign at all: %v", i, c.refused)
 }
 
-// submission is what a signer enters: a part of the longest texts and largest pictures; 0: as little as is always accepted.
+// submission returns a signer's values: a part of the longest texts and largest pictures; 0: the smallest that are
+// always accepted.
 func (c *crowd) submission(e *models.Envelope, s *models.Signer, part int) models.Submission {
 	c.t.Helper()
 	text, picture := `"w "w "w `, c.square(50)
@@ -277,7 +278,7 @@ func (c *crowd) seal(original []byte) (size int64) {
 	d := c.e.Originals()[0]
 	job.Original, job.Size, job.OriginalSHA256 = bytes.NewReader(original), int64(len(original)), d.SHA256
 	job.Document, job.SealedAt, job.VerifyURL = job.Documents[0], c.now, "https://example.com/verify"
-	used := map[string]bool{} // what was entered in vain is not signed
+	used := map[string]bool{} // values of rejected submissions are not signed
 	for _, ev := range c.log {
 		if id, ok := ev.Detail["attachmentId"].(string); ok {
 			used[id] = true
@@ -335,7 +336,7 @@ func TestEverythingAtItsLimit_IsSealed(t *testing.T) {
 	require.Equal(t, models.MaxSigners, n)
 	reason := strings.Repeat(`"`, 1000)
 	for i := range n {
-		if i%10 == 0 { // the sender fills what is left
+		if i%10 == 0 { // the sender uses the remaining capacity
 			c.until(1000, func(e *models.Envelope, k int) error {
 				if k%10 > 0 || k > 150 {
 					_, err := e.IssueLink(c.app(), e.Signers[i].ID, k%2 == 0)

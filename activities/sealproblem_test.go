@@ -16,7 +16,7 @@ import (
 	"countersign/store/blob"
 )
 
-// problem is the recorded reason why an envelope cannot be sealed; "" if none is.
+// problem returns the recorded reason that an envelope cannot be sealed; "" without a problem.
 func (env *fakeEnv) problem(id uuid.UUID) models.SealingProblem {
 	env.t.Helper()
 	e, err := env.Store.Envelope(env.t.Context(), env.app.ID, id)

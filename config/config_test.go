@@ -30,8 +30,8 @@ func TestDefaults(t *testing.T) {
 	assert.Equal(t, [5]time.Duration{0, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}, [5]time.Duration(c.WebhookSchedule))
 }
 
-// TestNamesOfOthersAreLeftAlone: a developer's shell has the variables of the command line, and one that read .env has
-// those of the compose file.
+// TestNamesOfOthersAreLeftAlone checks that variables of other programs are ignored: a developer's shell has the
+// variables of the command line, and one that read .env has the compose file's.
 func TestNamesOfOthersAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	of := map[string]*regexp.Regexp{
@@ -60,8 +60,8 @@ func TestNamesOfOthersAreLeftAlone(t *testing.T) {
 	require.Greater(t, found, 10)
 }
 
-// TestAServiceOfKubernetesIsNoSetting: Kubernetes gives each pod variables for the Services beside it that begin with
-// the Service's name, which is mostly countersign.
+// TestAServiceOfKubernetesIsNoSetting checks that Kubernetes's variables for Services are ignored. Each pod gets
+// variables that begin with the Service's name, which is usually countersign.
 func TestAServiceOfKubernetesIsNoSetting(t *testing.T) {
 	t.Parallel()
 	links := []string{
@@ -116,7 +116,7 @@ func TestAllThatIsWrongIsNamedAtOnce(t *testing.T) {
 	assert.NotContains(t, err.Error(), "c2hvcnQ=")
 }
 
-// TestSignInAtAProviderIsSetWhole: a half of it is a mistake, and nothing goes over plain http.
+// TestSignInAtAProviderIsSetWhole checks that incomplete settings, and addresses with plain http, are rejected.
 func TestSignInAtAProviderIsSetWhole(t *testing.T) {
 	t.Parallel()
 	settings := map[string]string{

@@ -13,7 +13,7 @@ import (
 	"countersign/config"
 )
 
-// validSecrets are values that the checks of the settings accept, beside other settings that they need.
+// validSecrets are values that the checks of the settings accept, with other settings that they require.
 var validSecrets = map[string][]string{
 	"DATABASE_URL":               {"postgres://u:hunter2@h/d"},
 	"DATABASE_READ_URL":          {"postgres://u:hunter2@r/d", "COUNTERSIGN_DATABASE_URL=postgres://h/d"},
@@ -28,7 +28,7 @@ var validSecrets = map[string][]string{
 	"FIRST_PASSWORD":             {"hunter2"},
 }
 
-// TestEverySecret_MayBeInAFile whose last newline does not count.
+// TestEverySecret_MayBeInAFile checks that each secret can come from a file, without its last newline.
 func TestEverySecret_MayBeInAFile(t *testing.T) {
 	t.Parallel()
 	for f := range reflect.TypeFor[config.Config]().Fields() {

@@ -54,7 +54,7 @@ func (b *failingCloser) Close() error {
 	return nil
 }
 
-// smtpConversation answers as a server does that takes every mail.
+// smtpConversation responds like a server that accepts every email.
 func smtpConversation(end func(line string) (string, bool)) func(string) (string, bool) {
 	data := false
 	return func(line string) (string, bool) {
@@ -77,7 +77,7 @@ func smtpConversation(end func(line string) (string, bool)) func(string) (string
 	}
 }
 
-// What was taken is not sent again, however the conversation ends.
+// TestTakenIsSent checks that an accepted email is not sent again, however the conversation ends.
 func TestTakenIsSent(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(string) (string, bool){
@@ -134,8 +134,8 @@ func TestDeadServers(t *testing.T) {
 	require.ErrorIs(t, sender(t, &mailServer{addr: silent}, "?tls=none").Send(ctx, hello()), context.Canceled)
 }
 
-// TestInlinePicture: the picture stands beside the HTML that shows it, and the file of the
-// mail apart from both.
+// TestInlinePicture checks that the picture is a part related to the HTML, and that the attachment is separate from
+// both.
 func TestInlinePicture(t *testing.T) {
 	t.Parallel()
 	server := serve(t, serverKind{})

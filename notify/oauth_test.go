@@ -58,7 +58,7 @@ func (x *xoauth2) Next(response []byte) (challenge []byte, done bool, err error)
 	return []byte(`{"status":"401","schemes":"bearer"}`), false, nil
 }
 
-// tokenServer is a token endpoint for both grants. It numbers the tokens that it gives out.
+// tokenServer is a token endpoint for both grants. It numbers the issued tokens.
 type tokenServer struct {
 	url string
 
@@ -171,7 +171,8 @@ func TestOAuthClientCredentials_SendAndRenew(t *testing.T) {
 	assert.Contains(t, answer, "queued")
 }
 
-// TestOAuthServiceAccount_SignsForTheMailbox: Google takes an assertion in place of a client secret.
+// TestOAuthServiceAccount_SignsForTheMailbox checks the grant by which Google accepts an assertion instead of a client
+// secret.
 func TestOAuthServiceAccount_SignsForTheMailbox(t *testing.T) {
 	t.Parallel()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -197,7 +198,8 @@ func TestOAuthServiceAccount_SignsForTheMailbox(t *testing.T) {
 	assert.Equal(t, "https://mail.google.com/", claims["scope"])
 }
 
-// TestOAuthTokenEndpoint_FailuresAreNamedAndRetried: whatever the endpoint does, the error says what, holds no secret and is one that is retried.
+// TestOAuthTokenEndpoint_FailuresAreNamedAndRetried checks that, for every failure of the endpoint, the error describes
+// it, contains no secret and is retried.
 func TestOAuthTokenEndpoint_FailuresAreNamedAndRetried(t *testing.T) {
 	t.Parallel()
 	closed := httptest.NewServer(http.NotFoundHandler())

@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mailServer is a real SMTP server that can refuse at each step.
+// mailServer is a real SMTP server that can reject at each step.
 type mailServer struct {
 	addr  string
 	roots *x509.CertPool
@@ -43,9 +43,9 @@ type serverKind struct {
 	tls      bool // STARTTLS on offer
 	implicit bool
 	auth     bool
-	oauth    func(user, token string) bool // XOAUTH2 only; nil: none
+	oauth    func(user, token string) bool // XOAUTH2 only; nil: not offered
 	noUTF8   bool
-	limit    int64 // of a mail's size, as the server says; 0: it says none
+	limit    int64 // announced size limit of an email; 0: not announced
 }
 
 func serve(t *testing.T, kind serverKind, refuse ...func(*mailServer)) *mailServer {
@@ -151,7 +151,7 @@ func (s *authSession) Auth(string) (sasl.Server, error) {
 	}), nil
 }
 
-// refusal is an answer; enhanced is such as 5.1.1, or "" for none.
+// refusal returns a response; enhanced is for example 5.1.1, or "" for none.
 func refusal(code int, enhanced, text string) error {
 	e := &smtp.SMTPError{Code: code, EnhancedCode: smtp.NoEnhancedCode, Message: text}
 	if enhanced != "" {
@@ -180,8 +180,7 @@ func certificate(t *testing.T) (*tls.Config, *x509.CertPool) {
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS12}, roots
 }
 
-// smtpScript is a server that greets and answers each line; it hangs up when answer
-// says that there is no more.
+// smtpScript is a server that greets and responds to each line; it closes the connection when answer reports the end.
 func smtpScript(t *testing.T, greeting string, answer func(line string) (string, bool)) string {
 	t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -239,7 +239,8 @@ func TestInternationalAddresses(t *testing.T) {
 	require.ErrorAs(t, sender(t, old, "?tls=none").Send(t.Context(), m), &permanent)
 }
 
-// TestServerLines: what the server says is kept, on one line of bounded length, without addresses and names of others.
+// TestServerLines checks that the server's text is returned, on one line of limited length, without addresses and names
+// of others.
 func TestServerLines(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{

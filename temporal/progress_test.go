@@ -16,7 +16,7 @@ import (
 	"countersign/test/kit"
 )
 
-// asked simulates an envelope's workflow that answers the query, until it is signaled to end or fail.
+// asked simulates an envelope's workflow that answers the query, until a signal ends it or makes it fail.
 func asked(ctx workflow.Context) error {
 	err := workflow.SetQueryHandler(ctx, temporal.QueryProgress, func() (temporal.Progress, error) {
 		return temporal.Progress{Step: temporal.StepWaiting, OpenGroup: 2}, nil

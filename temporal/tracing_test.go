@@ -24,7 +24,7 @@ import (
 
 func step(context.Context, string) error { return nil }
 
-// steps does one step of the trace that started it, one of the signal's and one of nobody's.
+// steps performs one step of the trace that started it, one of the signal's trace and one without a trace.
 func steps(ctx workflow.Context, _ temporal.EnvelopeInput) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
 	if err := workflow.ExecuteActivity(ctx, step, "started").Get(ctx, nil); err != nil {

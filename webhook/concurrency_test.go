@@ -13,8 +13,7 @@ import (
 	"countersign/webhook"
 )
 
-// hangingEndpoint is an endpoint that answers nothing until it is let go, and counts
-// the deliveries that wait for it.
+// hangingEndpoint is an endpoint that does not respond until released, and counts the waiting deliveries.
 type hangingEndpoint struct {
 	mu        sync.Mutex
 	now, most int

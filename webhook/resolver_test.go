@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// resolver uses a name server that answers every query of the right address family with the result of next; nil is
+// resolver uses a name server that responds to every query of the right address family with the result of next; nil is
 // NXDOMAIN.
 func resolver(t *testing.T, next func() net.IP) *net.Resolver {
 	t.Helper()

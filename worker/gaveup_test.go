@@ -17,8 +17,8 @@ import (
 	"countersign/worker"
 )
 
-// TestWorker_ReportsThatItGaveUp checks that a worker reports the failure when the SDK gives up because the namespace
-// was missing for too long. Nothing else would show that the process does no work.
+// TestWorker_ReportsThatItGaveUp checks that a worker reports the failure when the SDK stops polling because the
+// namespace was missing for too long. No other sign shows that the process does no work.
 func TestWorker_ReportsThatItGaveUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // minutes pass at once

@@ -20,7 +20,7 @@ import (
 	"countersign/worker"
 )
 
-// slowActivity is work that takes until it is cancelled.
+// slowActivity is work that continues until it is canceled.
 type slowActivity struct{ begun, ended chan struct{} }
 
 func (l slowActivity) Run(ctx context.Context) (*store.Anchor, error) {
@@ -30,7 +30,7 @@ func (l slowActivity) Run(ctx context.Context) (*store.Anchor, error) {
 	return nil, context.Cause(ctx)
 }
 
-// quickActivity is the same work where it goes well.
+// quickActivity is the same work if it succeeds.
 type quickActivity struct{ runs atomic.Int32 }
 
 func (q *quickActivity) Run(context.Context) (*store.Anchor, error) {
@@ -104,7 +104,7 @@ func TestStop_StopsAllQueuesTogether(t *testing.T) {
 	receive(t, done, time.Minute)
 }
 
-// barrier opens when all have come.
+// barrier opens when all participants have arrived.
 type barrier struct {
 	here atomic.Int32
 	n    int32

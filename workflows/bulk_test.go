@@ -32,7 +32,7 @@ type fakeBulk struct {
 	counts models.BulkCounts
 	wait   time.Duration
 	fails  int
-	then   func() // what happens at the end of the next batch; nil: nothing
+	then   func() // called at the end of the next batch; nil: no call
 
 	begun []time.Time // each attempt at a batch
 
@@ -236,7 +236,7 @@ func TestBulkSend_AppliesOperatorSignals(t *testing.T) {
 		}, d)
 	}
 	at(30*time.Second, temporal.SignalPause, 10)
-	at(time.Hour, temporal.SignalChanged, 10) // nothing has
+	at(time.Hour, temporal.SignalChanged, 10) // no row has changed
 	at(2*time.Hour, temporal.SignalResume, 10)
 	at(2*time.Hour+90*time.Second, temporal.SignalCancel, 30)
 	run(t, env)

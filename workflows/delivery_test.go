@@ -20,8 +20,8 @@ import (
 	"countersign/workflows"
 )
 
-// deliver runs a delivery whose endpoint takes the attempt with that number (0:
-// none) and returns the waits before each attempt.
+// deliver runs a delivery whose endpoint accepts the attempt with the number takes (0: none) and returns the waits
+// before each attempt.
 func deliver(t *testing.T, schedule string, takes int) (waits []time.Duration, abandoned bool, failed error) {
 	t.Helper()
 	s, err := webhook.ParseSchedule(schedule)
@@ -93,7 +93,7 @@ func TestDelivery_NoAttemptWasMade_CountsNone(t *testing.T) {
 		switch calls++; {
 		case calls == 2: // after one attempt
 			return activities.DeliverResult{Wait: time.Minute, Made: made}, nil
-		case calls >= 4 && calls <= 7: // interrupted: as many as Temporal had left
+		case calls >= 4 && calls <= 7: // interrupted: as many as Temporal has left
 			return activities.DeliverResult{}, errors.New("worker died")
 		}
 		made++

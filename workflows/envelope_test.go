@@ -30,7 +30,7 @@ import (
 
 var acts *activities.Activities
 
-// quiet shows what the SDK logs only where a test fails.
+// quiet shows the SDK's log only if a test fails.
 func quiet(t *testing.T) log.Logger {
 	t.Helper()
 	return log.NewStructuredLogger(slog.New(slog.NewTextHandler(outputOf(t), &slog.HandlerOptions{Level: slog.LevelError})))
@@ -82,8 +82,7 @@ func (u unexpectedLogs) Handle(ctx context.Context, r slog.Record) error {
 	return u.Handler.Handle(ctx, r)
 }
 
-// fakeEnv plays the database and the outside world: it notes what the workflow
-// asked for, and when.
+// fakeEnv simulates the database and external services: it records the requests of the workflow and their times.
 type fakeEnv struct {
 	env  *testsuite.TestWorkflowEnvironment
 	in   temporal.EnvelopeInput
@@ -98,11 +97,11 @@ type fakeEnv struct {
 	mailBack    map[uuid.UUID]time.Duration // since the start, after which a signer is reached all the same
 	missed      uuid.UUID                   // is not reached at the first attempt
 	rejected    error
-	nextDue     func() *time.Time // what Remind answers; nil: an interval on
+	nextDue     func() *time.Time // the result of Remind; nil: one interval later
 	remindTakes time.Duration
 }
 
-// newFakeEnv has a plan with a signer for each routing group given.
+// newFakeEnv has a plan with one signer per routing group in groups.
 func newFakeEnv(t *testing.T, groups ...int) *fakeEnv {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
@@ -374,7 +373,7 @@ func TestSignals_AfterTheEnd(t *testing.T) {
 	assert.Equal(t, []string{"invite A", "seal", "copies"}, env.calls)
 }
 
-// unsealed lets sealing fail until the workflow has been signaled and closed.
+// unsealed makes sealing fail until the workflow has been signaled and closed.
 func (env *fakeEnv) unsealed() {
 	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (activities.Sealed, error) {
 		return activities.Sealed{}, sdktemporal.NewApplicationErrorWithOptions("cannot be sealed", "original_missing", sdktemporal.ApplicationErrorOptions{NextRetryDelay: time.Hour})

@@ -7,8 +7,8 @@ import (
 	sdkworker "go.temporal.io/sdk/worker"
 )
 
-// patience is how long a busy machine may leave a workflow without a processor: the SDK's own limits, a second for its
-// check for deadlocks and three for the whole test, are reached there by workflows that block nothing.
+// patience is the time for which a busy machine may deprive a workflow of its processor. The SDK's own limits, a second
+// for its check for deadlocks and three for the whole test, are exceeded there by workflows that do not block.
 const patience = 30 * time.Second
 
 // newEnvironment is the suite's, for busy machines.

@@ -43,7 +43,7 @@ var record = flag.String("record", "", "save the histories of this run under tes
 // The builds of the service name themselves in each task of a history.
 func init() { sdkworker.SetBinaryChecksum("v0.1.0") }
 
-// registered notes the workflows that a worker runs.
+// registered records the workflows that a worker runs.
 type registered struct {
 	sdkworker.Registry
 	workflows map[string]any
@@ -103,7 +103,7 @@ type scenario struct {
 	plan      temporal.Plan
 	reads     bool     // the workflow reads the plan itself
 	continues bool     // the workflow continues as new, so that its invitations may have been sent by an earlier run
-	signals   []string // a number is the signer who signs
+	signals   []string // a number is a signature of that signer
 	fails     bool     // the workflow does
 
 	sealFails  int32
@@ -248,7 +248,7 @@ func (s *scenario) deliver(ctx context.Context, in activities.DeliverInput) (act
 	return activities.DeliverResult{}, sdktemporal.NewApplicationErrorWithOptions("no", activities.ErrTypeNotDelivered, opts)
 }
 
-// planFor has a signer for each routing group given.
+// planFor returns a plan with one signer per routing group in groups.
 func planFor(groups ...int) temporal.Plan {
 	p := temporal.Plan{Status: models.StatusSent, Since: time.Now().UTC().Truncate(time.Second)}
 	for _, g := range groups {
@@ -269,13 +269,13 @@ func expiring(p temporal.Plan) temporal.Plan {
 	return p
 }
 
-// far is a plan whose timer runs for an hour.
+// far returns a plan whose timer runs for an hour.
 func far(p temporal.Plan) temporal.Plan {
 	p.Deadline = in(time.Hour)
 	return p
 }
 
-// cancelled stands among the signals of a scenario for the request of an operator to cancel the workflow.
+// cancelled represents, among the signals of a scenario, an operator's request to cancel the workflow.
 const cancelled = "cancel the workflow"
 
 func reminded(p temporal.Plan) temporal.Plan {
@@ -461,7 +461,7 @@ func TestEnvelope_BillableActions(t *testing.T) {
 	}
 }
 
-// maxHistoryBytes is what the history of an envelope of two signers may take.
+// maxHistoryBytes is the maximum size of the history of an envelope with two signers.
 const maxHistoryBytes = 4000
 
 func history(t *testing.T, c client.Client, id string) *historypb.History {

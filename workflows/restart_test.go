@@ -26,7 +26,7 @@ import (
 	"countersign/workflows"
 )
 
-// fakeMailer notes on which day after the start which mail went out, as "day kind".
+// fakeMailer records each email with the day after the start, as "day kind".
 type fakeMailer struct {
 	mu    sync.Mutex
 	now   func() time.Time
@@ -56,7 +56,7 @@ func TestRestart_BetweenReminders(t *testing.T) {
 		"lost and started anew": (*testsuite.TestWorkflowEnvironment).CancelWorkflow, // it ends without having done anything more
 		"continued as new": func(env *testsuite.TestWorkflowEnvironment) {
 			env.SetContinueAsNewSuggested(true)
-			env.SignalWorkflow(temporal.SignalSealingFailed, temporal.SignerSignal{}) // any fact: it looks at its history then
+			env.SignalWorkflow(temporal.SignalSealingFailed, temporal.SignerSignal{}) // any signal: the workflow then checks its history
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestRestart_BetweenReminders(t *testing.T) {
 			}
 			in := sendEnvelope(t, s, app.ID, clock.Now())
 
-			// live lets a run of the workflow live for a while, and ends it.
+			// live runs the workflow for a time, and ends it.
 			live := func(start temporal.EnvelopeStart, length time.Duration, end func(*testsuite.TestWorkflowEnvironment)) error {
 				var suite testsuite.WorkflowTestSuite
 				suite.SetLogger(quiet(t))

@@ -55,7 +55,7 @@ func TestTimers_OfLaterInvitations(t *testing.T) {
 	for name, c := range map[string]struct {
 		groups   []int
 		every    time.Duration
-		deadline time.Duration // 0: none
+		deadline time.Duration // 0: no deadline
 		want     []string
 	}{
 		"another group":              {groups: []int{1, 2}, want: []string{"renew 29", "renew 56"}},

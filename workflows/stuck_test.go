@@ -21,7 +21,7 @@ import (
 	"countersign/workflows"
 )
 
-// upserts notes what a workflow shows of itself, in order.
+// upserts records the search attributes that a workflow sets, in order.
 func upserts(env *testsuite.TestWorkflowEnvironment) *[]string {
 	var shown []string
 	env.OnUpsertTypedSearchAttributes(mock.Anything).Run(func(args mock.Arguments) {
@@ -269,7 +269,7 @@ func TestDetails_OfDelivery(t *testing.T) {
 	}
 }
 
-// currentDetails is what operators read of a workflow.
+// currentDetails returns the workflow's description for operators.
 func currentDetails(t *testing.T, env *testsuite.TestWorkflowEnvironment) string {
 	t.Helper()
 	v, err := env.QueryWorkflow("__temporal_workflow_metadata")

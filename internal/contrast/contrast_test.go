@@ -32,7 +32,7 @@ func TestRatio(t *testing.T) {
 	}
 }
 
-// TestParse: six hexadecimal digits and nothing else.
+// TestParse checks that only six hexadecimal digits are accepted.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"", "#", "0f5570", "#0f557", "#0f55700", "#0f557g", "red", "#0f5570;", "#0f5570\n", " #0f5570", "#+f5570"} {

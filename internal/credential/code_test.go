@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// TestACodeIsOneLinks: the same digits are worth nothing on another link, for
-// another signer, or under another key.
+// TestACodeIsOneLinks checks that the same digits are invalid on another link, for another signer, or under another
+// key.
 func TestACodeIsOneLinks(t *testing.T) {
 	t.Parallel()
 	codes := credential.NewCodes([]byte("key"))

@@ -83,7 +83,7 @@ func TestTokensFollowTheKeys(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, 4, asked)
 
-	now = []store.Key{one} // all retired: nothing that could sign
+	now = []store.Key{one} // all retired: no key can sign
 	clock.Add(time.Minute)
 	_, err = checker.VerifyAccess(issue())
 	require.NoError(t, err)

@@ -137,7 +137,8 @@ func TestASignerWithoutALinkHasNoToken(t *testing.T) {
 	}
 }
 
-// TestTokensOfOthersAreWorthNothing: each is signed by a key of ours, in our way, and says all that it must.
+// TestTokensOfOthersAreWorthNothing checks that tokens are invalid if they have another key or algorithm, lack a
+// required claim, or belong to another audience.
 func TestTokensOfOthersAreWorthNothing(t *testing.T) {
 	t.Parallel()
 	clock, app := kit.NewClock(), uuid.New()

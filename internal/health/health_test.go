@@ -14,7 +14,7 @@ import (
 	"countersign/internal/health"
 )
 
-// TestReport_RequiredParts: only those decide the status, and all are reported.
+// TestReport_RequiredParts checks that only required parts determine the status, and that all are reported.
 func TestReport_RequiredParts(t *testing.T) {
 	t.Parallel()
 	checks := health.Checks{

@@ -31,7 +31,7 @@ type runningInbox struct {
 	smtp string // host:port
 }
 
-// clock ticks a millisecond with each look at it.
+// clock advances by a millisecond with each reading.
 func clock() func() time.Time {
 	var mu sync.Mutex
 	at := time.Date(2026, 11, 21, 7, 15, 0, 0, time.UTC)

@@ -12,8 +12,8 @@ import (
 	"countersign/internal/limit"
 )
 
-// TestKeyed_SpreadsWhatWaits: while the work of one key hangs, 500 others of the key come back a few at a time, not in waves, and
-// another key has its own limit.
+// TestKeyed_SpreadsWhatWaits checks that, while the work of one key hangs, 500 other units of the key are retried a few
+// at a time, not in waves, and that another key has its own limit.
 func TestKeyed_SpreadsWhatWaits(t *testing.T) {
 	t.Parallel()
 	const slots, waiting, hang = 16, 500, 10 * time.Second
@@ -59,7 +59,7 @@ func TestKeyed_SpreadsWhatWaits(t *testing.T) {
 	})
 }
 
-// TestKeyed_FollowsThePace: when the work is fast again, waiting work comes back soon.
+// TestKeyed_FollowsThePace checks that waiting work is retried soon when the work is fast again.
 func TestKeyed_FollowsThePace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"countersign/internal/limit"
 )
 
-// TestAcquire_WaitsItsTurn: units are given in the order of arrival, also where fewer would be free for a later one.
+// TestAcquire_WaitsItsTurn checks that units are granted in the order of arrival, even if a later request needs fewer.
 func TestAcquire_WaitsItsTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestAcquire_WaitsItsTurn(t *testing.T) {
 	})
 }
 
-// TestAcquire_DoesNotWaitForever: it ends with the wait or with the context, and takes nothing then.
+// TestAcquire_DoesNotWaitForever checks that waiting ends with the wait or with the context, and acquires nothing.
 func TestAcquire_DoesNotWaitForever(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestAcquire_DoesNotWaitForever(t *testing.T) {
 	})
 }
 
-// TestNilAdmitsEverything: a part that nobody limits needs no limit made for it.
+// TestNilAdmitsEverything checks that a nil limit is unlimited.
 func TestNilAdmitsEverything(t *testing.T) {
 	t.Parallel()
 	var l *limit.Limit

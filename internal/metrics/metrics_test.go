@@ -169,7 +169,7 @@ func TestNothingIsCountedWithoutMetrics(t *testing.T) {
 
 var update = flag.Bool("update", false, "write deploy/metrics.txt anew")
 
-// TestTheListOfMetrics: what alerts and dashboards may name, see deploy/.
+// TestTheListOfMetrics checks the metrics that alerts and dashboards can use, see deploy/.
 func TestTheListOfMetrics(t *testing.T) {
 	t.Parallel()
 	m := metrics.New("v1")

@@ -55,7 +55,7 @@ func TestCausesOfRealFailures(t *testing.T) {
 	require.Equal(t, netfail.Refused, netfail.CauseOf(get("http://"+l.Addr().String(), nil)))
 }
 
-// TestCauses: an error says the same however it is wrapped, and none says a name.
+// TestCauses checks that the cause is the same however an error is wrapped, and that no text contains a name.
 func TestCauses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

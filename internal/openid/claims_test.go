@@ -21,7 +21,7 @@ func TestLookUp(t *testing.T) {
 	}
 }
 
-// TestErrorWord: what a provider calls an error is logged only if it is a word.
+// TestErrorWord checks that a provider's error code is logged only if it is a single word.
 func TestErrorWord(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -34,7 +34,7 @@ func TestTexts(t *testing.T) {
 	require.Empty(t, plaintext.Cut("a", 0))
 }
 
-// FuzzLine: a line is one line, holds nothing hidden, and is not changed again.
+// FuzzLine checks that the result is one line without hidden characters, and that Line does not change it again.
 func FuzzLine(f *testing.F) {
 	f.Add("a\r\n\u202eb\u200b\xff")
 	f.Fuzz(func(t *testing.T, s string) {

@@ -66,8 +66,8 @@ func TestWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestWordsForThoseWhoDoNotSign: codes, completions, refusals and bounces do not speak of
-// signing to, or of, those who approve, read, or get copies.
+// TestWordsForThoseWhoDoNotSign checks that emails to or about recipients who approve, read, or get copies do not
+// mention signing: codes, completions, declines and bounces.
 func TestWordsForThoseWhoDoNotSign(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 12, 5, 7, 15, 0, 0, time.UTC)

@@ -80,7 +80,7 @@ func (a *anchorFixture) consent() {
 	require.NoError(a.t, err)
 }
 
-// remember keeps what the attacks change; the returned function puts it back.
+// remember saves the rows that the attacks change; undo restores them.
 func (a *anchorFixture) remember() (undo func()) {
 	before := a.auditFixture.remember()
 	_, err := a.db.ExecContext(a.t.Context(), "CREATE TABLE kept_audit_anchors AS SELECT * FROM audit_anchors")
@@ -118,8 +118,8 @@ func stamped(t *testing.T, tsa *kit.TSA, content []byte) (digest string, token [
 	return fmt.Sprintf("%x", sum), token
 }
 
-// TestAnchorsFindOutWhatWasDoneToOpenEnvelopes: nothing is sealed, every chain
-// agrees with itself, and still it shows.
+// TestAnchorsFindOutWhatWasDoneToOpenEnvelopes checks that changes are detected although no document is sealed and
+// every chain is consistent.
 func TestAnchorsFindOutWhatWasDoneToOpenEnvelopes(t *testing.T) {
 	t.Parallel()
 	const notThose = "are not those that were anchored"
@@ -189,7 +189,7 @@ func TestAnchorsFindOutWhatWasDoneToOpenEnvelopes(t *testing.T) {
 				assert.Contains(t, strings.Join(found, "\n"), attack.want, attack.name)
 				undo()
 			}
-			made := a.envelope(a.Store, kit.NewClock()) // which is before the first anchor
+			made := a.envelope(a.Store, kit.NewClock()) // before the first anchor
 			found, _ := a.problems()
 			assert.Contains(t, strings.Join(found, "\n"), "is said to be older than anchor 3, but is in none", "made up afterwards")
 			a.remove(made)
@@ -285,7 +285,7 @@ func TestARunThatIsCutOffIsNoFinding(t *testing.T) {
 
 var errFull = errors.New("disk full")
 
-// failingBlobs keeps nothing whose name ends so.
+// failingBlobs fails to store files whose name ends in a suffix.
 type failingBlobs struct {
 	blob.Store
 	suffix string

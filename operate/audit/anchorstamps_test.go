@@ -27,7 +27,7 @@ type issuer struct {
 	key  *ecdsa.PrivateKey
 }
 
-// issue makes a certificate; a nil issuer makes a root.
+// issue issues a certificate; a nil issuer issues a root.
 func (i *issuer) issue(t *testing.T, serial int64, c *x509.Certificate) *issuer {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -53,7 +53,7 @@ func rootOf(name string) *x509.Certificate {
 	}
 }
 
-// serve serves a time-stamp authority whose certificate ends at the given time.
+// serve runs a time-stamp authority whose certificate expires at until.
 func (i *issuer) serve(until time.Time) *kit.TSA {
 	usage, err := asn1.Marshal([]asn1.ObjectIdentifier{{1, 3, 6, 1, 5, 5, 7, 3, 8}})
 	require.NoError(i.t, err)
@@ -96,7 +96,7 @@ func TestWhoseAnchorsCount(t *testing.T) {
 		_, err := audit.Anchorer{Store: a.Store, Blobs: a.blobs, Authority: authority(tsa), Now: a.clock.Now}.Run(t.Context())
 		require.NoError(t, err)
 	}
-	// reports returns the findings about the anchors, and which are trusted.
+	// reports returns the problems of the anchors, and which are trusted.
 	reports := func(roots *x509.CertPool, at time.Time, lists ...[]byte) (problems string, trusted []bool) {
 		v := a.Verifier
 		v.TSARoots, v.Now, v.Revocation = roots, func() time.Time { return at }, trust.Evidence{CRLs: lists}
@@ -128,8 +128,7 @@ func TestWhoseAnchorsCount(t *testing.T) {
 	problems, _ = reports(pool(first), present.Add(-time.Hour))
 	assert.Contains(t, problems, "later than", "time-stamps of the future")
 
-	// Revoked: with the key in other hands all of its time-stamps are worth
-	// nothing; with one that was superseded those made before count.
+	// Revoked: a compromised key invalidates all of its time-stamps; a superseded certificate only the later ones.
 	later := present.Add(time.Hour)
 	problems, trusted = reports(pool(first), later.Add(time.Hour), first.revoking(later, 1))
 	assert.Equal(t, 2, strings.Count(problems, "the certificate of Stamps of First was revoked"), problems)

@@ -81,7 +81,7 @@ func TestArchivesAreVerified(t *testing.T) {
 	}
 }
 
-// TestAnAnchorHasWhatWasArchivedBeforeIt: where none was made for longer than envelopes wait for their archive.
+// TestAnAnchorHasWhatWasArchivedBeforeIt checks an anchor created after a pause longer than the time before archiving.
 func TestAnAnchorHasWhatWasArchivedBeforeIt(t *testing.T) {
 	t.Parallel()
 	a := newAnchorFixture(t, "sqlite")

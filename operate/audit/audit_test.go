@@ -29,7 +29,7 @@ import (
 	"countersign/test/kit"
 )
 
-// auditFixture is a database with one sealed and one open envelope, and an attacker who can change all of it.
+// auditFixture is a database with one sealed and one open envelope, and an attacker with full access to it.
 type auditFixture struct {
 	t            *testing.T
 	db           *sql.DB
@@ -68,7 +68,7 @@ func newAuditFixture(t *testing.T, kind string) *auditFixture {
 	require.NoError(t, err)
 	acts := &activities.Activities{
 		Store: s, Blobs: blobs, Sealer: sealer, BaseURL: "https://example.com", Now: clock.Now, NewID: uuid.New,
-		CopyLimit: limit.New(0), // none is free: the copies are sent later
+		CopyLimit: limit.New(0), // no capacity: the copies are sent later
 	}
 
 	a.open, a.sealed = a.envelope(s, clock), a.envelope(s, clock)
@@ -166,8 +166,8 @@ func (a *auditFixture) exec(query string, args ...any) {
 	require.NotZero(a.t, n, "the attack changes something: %s", query)
 }
 
-// rewriteChain makes the chain consistent again from event seq on, and the envelope with it: an attacker knows how
-// hashes are computed.
+// rewriteChain makes the chain consistent again from event seq on, and the envelope with it: an attacker knows the
+// computation of hashes.
 func (a *auditFixture) rewriteChain(id uuid.UUID) {
 	a.t.Helper()
 	_, events, err := a.Store.EnvelopeWithEvents(a.t.Context(), a.app, id)
@@ -226,7 +226,7 @@ func (a *auditFixture) swap(id uuid.UUID, x, y int64) {
 	a.exec("UPDATE audit_events SET seq = $2 WHERE envelope_id = $1 AND seq = -1", id, y)
 }
 
-// remove leaves nothing of an envelope that nobody has signed.
+// remove deletes all rows of an unsigned envelope.
 func (a *auditFixture) remove(id uuid.UUID) {
 	for _, table := range []string{"fields", "documents", "audit_events", "signers", "envelope_search"} {
 		a.exec("DELETE FROM "+table+" WHERE envelope_id = $1", id)
@@ -264,7 +264,7 @@ func (a *auditFixture) damage(key string) {
 	keep(a.t, a.blobs, key, b)
 }
 
-// remember keeps what the attacks change; the returned function puts it back.
+// remember saves the rows that the attacks change; undo restores them.
 func (a *auditFixture) remember() (undo func()) {
 	a.t.Helper()
 	for _, table := range []string{"audit_events", "envelopes", "documents"} {
@@ -290,11 +290,11 @@ func (a *auditFixture) remember() (undo func()) {
 	}
 }
 
-// last is the attack after which nothing can be put back.
+// last is the attack that cannot be undone.
 const last = "the whole envelope is gone"
 
-// TestASuperuserIsFoundOut does to the database what its superuser can, with
-// the triggers off, and, where it says so, makes the chain agree with itself.
+// TestASuperuserIsFoundOut changes the database as its superuser can, with the triggers off. Some attacks also make the
+// chain consistent again.
 func TestASuperuserIsFoundOut(t *testing.T) {
 	t.Parallel()
 	attacks := []struct {

@@ -21,7 +21,7 @@ func TestAPurgedEnvelopeIsSound(t *testing.T) {
 			t.Parallel()
 			a := newAuditFixture(t, kind)
 			id := a.envelope(a.Store, a.clock)
-			// An edited draft's fields stand in its chain as a hash, prefilled values included.
+			// The chain of an edited draft contains the fields as a hash, including prefilled values.
 			e, err := a.Store.Envelope(t.Context(), a.app, id)
 			require.NoError(t, err)
 			draft, err := models.NewEnvelope(act(a.clock), models.Envelope{AppID: a.app, TenantID: "t", CreatedBy: "me"})

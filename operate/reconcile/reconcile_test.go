@@ -18,7 +18,7 @@ import (
 	"countersign/test/kit"
 )
 
-// fakeStore lists unfinished work and records what is requeued.
+// fakeStore lists unfinished work and records the requeued rows.
 type fakeStore struct {
 	unfinished map[store.Work][]models.OutboxRow
 	requeued   []models.OutboxRow
@@ -61,7 +61,7 @@ func TestRun_MissingWorkflowsAreRequeued(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
 	start := func(id string) {
-		// Nobody works on it: it runs until it is terminated.
+		// Without a worker, it runs until it is terminated.
 		_, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: "nobody"}, "Any")
 		require.NoError(t, err)
 	}
@@ -144,7 +144,7 @@ func TestRound_GoesOnWhereTheLastEnded(t *testing.T) {
 	assert.Equal(t, len(reconcile.Order)+2, rounds, "a page for each kind, and two more of deliveries")
 }
 
-// TestRun_TemporalIsDown: nothing counts as missing when Temporal does not answer.
+// TestRun_TemporalIsDown checks that no workflow counts as missing while Temporal is down.
 func TestRun_TemporalIsDown(t *testing.T) {
 	t.Parallel()
 	c, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1"})

@@ -82,7 +82,7 @@ func newFakeEnv(t *testing.T, s *store.Store, change func(*seal.Config)) *fakeEn
 	env.app = app.ID
 	env.Activities = &activities.Activities{
 		Store: s, Blobs: blobs, Sealer: sealer, BaseURL: "https://example.com", Now: time.Now, NewID: uuid.New,
-		CopyLimit: limit.New(0), // none is free: the copies are sent later
+		CopyLimit: limit.New(0), // no capacity: the copies are sent later
 	}
 	var suite testsuite.WorkflowTestSuite
 	env.env = suite.NewTestActivityEnvironment()
@@ -94,7 +94,7 @@ func (env *fakeEnv) act() models.ActionContext {
 	return models.ActionContext{At: time.Now().UTC().Truncate(time.Microsecond), Actor: models.ActorSystem, NewID: uuid.New}
 }
 
-// sealed is an envelope whose signer has signed and whose documents are sealed.
+// sealed returns an envelope that is signed and sealed.
 func (env *fakeEnv) sealed() *models.Envelope {
 	env.t.Helper()
 	ctx := env.t.Context()
@@ -187,8 +187,8 @@ func (env *fakeEnv) holds(e *models.Envelope, level string) {
 	require.NoError(env.t, err)
 }
 
-// TestRenewal: a file without a document time-stamp gets one; then nothing is due until that one is about to expire.
-// Each file begins with the previous one.
+// TestRenewal checks that a file without a document time-stamp gets one, that no renewal is due until that time-stamp
+// is about to expire, and that each file begins with the previous one.
 func TestRenewal(t *testing.T) {
 	t.Parallel()
 	onBoth(t, nil, func(env *fakeEnv) {
@@ -213,7 +213,7 @@ func TestRenewal(t *testing.T) {
 			require.Empty(env.t, one.Problem)
 			require.True(env.t, env.tsa.NotAfter.Equal(*one.Until))
 		}
-		env.holds(env.load(other.ID), "B-T") // the authority of the seal's key says nothing of revocation
+		env.holds(env.load(other.ID), "B-T") // the authority of the seal's key provides no revocation data
 		second := env.load(e.ID)
 		env.holds(second, "B-T")
 		for i, d := range second.Sealed() {
@@ -319,8 +319,7 @@ func (c cutOffStore) Keep(ctx context.Context, f *os.File, key string) error {
 	return errors.Join(c.Store.Keep(ctx, f, key), errCut)
 }
 
-// TestCutOff: a file without a record does no harm, and goes with the rest when
-// the retention ends.
+// TestCutOff checks that a file without a record is harmless, and removed with the others at the end of the retention.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	onBoth(t, nil, func(env *fakeEnv) {
@@ -358,8 +357,7 @@ func TestCutOff(t *testing.T) {
 	})
 }
 
-// TestTwoAtOnce: of two that renew the same document one is refused, and leaves
-// nothing behind.
+// TestTwoAtOnce checks that, of two concurrent renewals of a document, one fails and leaves no file.
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, nil, func(env *fakeEnv) {

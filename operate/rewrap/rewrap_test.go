@@ -68,7 +68,7 @@ func readFile(t *testing.T, b blob.Store, key string) (string, error) {
 	return string(content), err
 }
 
-// draft stores an envelope whose document's file is under key; encrypted says how the file was kept.
+// draft stores an envelope whose document's file is under key; encrypted is the recorded encryption of the file.
 func draft(t *testing.T, s *store.Store, clock *kit.Clock, app uuid.UUID, encrypted bool) (e *models.Envelope, key string) {
 	t.Helper()
 	act := models.ActionContext{At: clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
@@ -85,9 +85,9 @@ func draft(t *testing.T, s *store.Store, clock *kit.Clock, app uuid.UUID, encryp
 	return e, key
 }
 
-// TestRun: once everything is encrypted with the new master key, the former one is not needed, neither for the
+// TestRun checks that, after re-encryption with the new master key, the former one is not needed, neither for the
 // database nor for files of documents; anchors are not encrypted. A file stored in plain is encrypted as well, and its
-// document's record says so.
+// document's record updated.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -112,7 +112,7 @@ func TestRun(t *testing.T) {
 				keepFile(t, formerFiles, key)
 			}
 			keepFile(t, files, plainKey)
-			// Pictures of pages: one that is encrypted, one stored in plain, and the text.
+			// Pictures of pages: one encrypted, one stored in plain, and the text.
 			shown := []store.PageFile{
 				{BlobKey: encryptedKey, Profile: 1, Page: 1, Level: 2, Encrypted: true},
 				{BlobKey: plainKey, Profile: 1, Page: 1, Level: 2},
@@ -194,8 +194,8 @@ func (r removing) Walk(ctx context.Context, prefix string, visit func(blob.Entry
 	})
 }
 
-// TestFilesAreRemovedMeanwhile: a file that was removed since it was listed does not end the run, and one that was encrypted by a run
-// which was cut off before it said so is marked by the next.
+// TestFilesAreRemovedMeanwhile checks that a file that was removed after it was listed does not end the run, and that
+// the next run updates the record of a file that an interrupted run has encrypted.
 func TestFilesAreRemovedMeanwhile(t *testing.T) {
 	t.Parallel()
 	ctx, clock := t.Context(), kit.NewClock()

@@ -16,8 +16,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSweepOfPages: pictures and texts of pages stay while an envelope or a template references their file, and are
-// removed with their records afterwards.
+// TestSweepOfPages checks that pictures and texts of pages stay while an envelope or a template references their file,
+// and are removed with their records afterwards.
 func TestSweepOfPages(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -97,7 +97,7 @@ func TestSweepOfPages(t *testing.T) {
 				assert.Equal(t, want, recorded(file), file)
 			}
 
-			// The last reference of the file goes with the template.
+			// The last reference of the file is removed with the template.
 			_, err = s.ArchiveTemplate(ctx, app.ID, template.ID, func(*models.Template) error { return nil })
 			require.NoError(t, err)
 			found := make(map[string]bool)

@@ -20,7 +20,7 @@ import (
 	"countersign/test/kit"
 )
 
-// stores are a directory and a bucket, each with a way to make a file so old.
+// stores returns a directory and a bucket, each with a function that creates a file of a given age.
 func stores(t *testing.T) map[string]func() (blob.Store, func(key string, age time.Duration)) {
 	t.Helper()
 	return map[string]func() (blob.Store, func(string, time.Duration)){

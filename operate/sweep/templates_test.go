@@ -13,8 +13,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSweepOfTemplates: a file that a template names stays, also where it lies in the folder of an envelope
-// that is deleted or purged; when nothing names it any more, it is found.
+// TestSweepOfTemplates checks that a file of a template stays, even in the folder of a deleted or purged envelope, and
+// that it is found when it is no longer referenced.
 func TestSweepOfTemplates(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -14,7 +14,7 @@ import (
 
 const alerts = "../../deploy/prometheus/alerts.yaml"
 
-// TestRules_AreTheShippedAlerts: the shipped file contains each condition as an alert, and nothing else.
+// TestRules_AreTheShippedAlerts checks that the shipped file contains each condition as an alert, and nothing else.
 func TestRules_AreTheShippedAlerts(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("COUNTERSIGN_TEST_UPDATE") != "" {
@@ -59,7 +59,8 @@ func TestConditions_AreOnTheDashboard(t *testing.T) {
 	}
 }
 
-// TestConditions_AreComplete: each has a name of its own, a meaning, a severity and an expression, and is checked by doctor or says why not.
+// TestConditions_AreComplete checks that each condition has a unique name, a meaning, a severity and an expression, and
+// is checked by doctor or has the reason that it cannot be.
 func TestConditions_AreComplete(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The test binary is the program under test when this variable says so.
+// This variable makes the test binary run as the program under test.
 const roleVariable = "DEVSERVER_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// parentMain starts a server bound to its own life, prints the server's process id and its
-// readiness line, and waits to be killed.
+// parentMain starts a server bound to its own life, prints the server's process id and its readiness line, and waits to
+// be killed.
 func parentMain(args []string) int {
 	cmd := exec.CommandContext(context.Background(), os.Args[0], args...)
 	cmd.Env = append(os.Environ(), roleVariable+"=server")

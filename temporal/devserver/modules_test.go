@@ -30,8 +30,7 @@ func TestModules_MatchCountersign(t *testing.T) {
 	}
 }
 
-// modules returns the versions of the modules of which the program in a folder compiles something, without those
-// that have a stand-in.
+// modules returns the versions of the modules compiled into the program in a folder, without replaced modules.
 func modules(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "-C", folder, "list", "-deps",

@@ -14,8 +14,8 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// databases makes a pair of databases on the server that COUNTERSIGN_TEST_POSTGRES names, and
-// returns the address of the first.
+// databases creates a pair of databases on the server in COUNTERSIGN_TEST_POSTGRES, and returns the address of the
+// first.
 func databases(t *testing.T) string {
 	t.Helper()
 	server := os.Getenv("COUNTERSIGN_TEST_POSTGRES")

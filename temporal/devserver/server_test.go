@@ -40,7 +40,7 @@ func runWorker(t *testing.T, c client.Client) {
 	t.Cleanup(w.Stop)
 }
 
-// TestSDKLauncher_RunsTheServer checks that the SDK's launcher can run the server as it runs the Temporal CLI.
+// TestSDKLauncher_RunsTheServer checks that the SDK's launcher can run the server in place of the Temporal CLI.
 func TestSDKLauncher_RunsTheServer(t *testing.T) {
 	t.Setenv(roleVariable, "server")
 	extra := sdktemporal.NewSearchAttributeKeyInt64("Pages")
