@@ -64,8 +64,8 @@ func TestTimestampAuthorityDown(t *testing.T) {
 	require.Equal(t, verify.Passed, r.Status(verify.CheckArchive))
 }
 
-// TestTimestampAuthorityGoesDown: after the first request, a seal without the authority's response is what its
-// dictionary declares.
+// TestTimestampAuthorityGoesDown checks that, if the authority fails after the first request, the seal without its
+// response matches its dictionary.
 func TestTimestampAuthorityGoesDown(t *testing.T) {
 	t.Parallel()
 	a := sealkit.NewAuthority(t)
@@ -91,8 +91,8 @@ func TestTimestampAuthorityGoesDown(t *testing.T) {
 	}
 }
 
-// TestTimestampAuthorityHangs: a seal that can do without it asks it once a minute, and again
-// as soon as it has answered anybody.
+// TestTimestampAuthorityHangs checks that a sealer with an optional time-stamp contacts a hanging authority once a
+// minute, and again as soon as it has responded to any request.
 func TestTimestampAuthorityHangs(t *testing.T) {
 	t.Parallel()
 	for _, known := range []bool{false, true} {
@@ -129,7 +129,7 @@ func TestTimestampAuthorityHangs(t *testing.T) {
 	}
 }
 
-// slowClient is a client on whose clock each answer takes a while.
+// slowClient is a client on whose clock each response takes some time.
 type slowClient struct {
 	asked        atomic.Int32
 	takes, later atomic.Int64 // in nanoseconds; how far its clock is ahead
@@ -194,7 +194,7 @@ func TestLongTerm(t *testing.T) {
 	}
 }
 
-// checkLongTerm lets other programs judge the seal and the last time-stamp.
+// checkLongTerm verifies the seal and the last time-stamp with other programs.
 func checkLongTerm(t *testing.T, k sealkit.Fixture, b []byte) {
 	t.Helper()
 	dir := t.TempDir()
@@ -226,8 +226,8 @@ func TestRevokedCertificateIsNotArchived(t *testing.T) {
 	require.ErrorContains(t, err, "revoked")
 }
 
-// TestAlteredIsNotRenewed: additions to a sealed file are found before any authority is contacted, and nothing is
-// written.
+// TestAlteredIsNotRenewed checks that additions to a sealed file are found before any authority is contacted, and that
+// nothing is written.
 func TestAlteredIsNotRenewed(t *testing.T) {
 	t.Parallel()
 	a := sealkit.NewAuthority(t)

@@ -31,7 +31,7 @@ func random(n int) []byte {
 	return b
 }
 
-// attached returns a job whose first signer gave files.
+// attached returns a job whose first signer attached files.
 func attached(t *testing.T, original []byte, files map[string][]byte, names ...string) seal.Job {
 	t.Helper()
 	j := sealkit.Job(t, original)
@@ -196,7 +196,7 @@ func TestChangedAttachmentsAreFound(t *testing.T) {
 		change(c)
 		r := sealkit.Verified(t, c, k.Trust())
 		require.Equal(t, verify.VerdictBroken, r.Verdict)
-		require.True(t, r.Has(verify.Code(name)) || name == "attachments.changed" && r.Has("attachments.missing"), sealkit.TextOf(t, r)) // Flate has a checksum of its own
+		require.True(t, r.Has(verify.Code(name)) || name == "attachments.changed" && r.Has("attachments.missing"), sealkit.TextOf(t, r)) // Flate has its own checksum
 		require.False(t, r.Has("attachments.found"))
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestCertificateNamesParts: host, witness, approver and viewer are on the certificate
-// and in the record, and verification finds nothing wrong.
+// TestCertificateNamesParts checks that host, witness, approver and viewer are on the certificate and in the record,
+// and that verification finds no problem.
 func TestCertificateNamesParts(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
@@ -38,8 +38,8 @@ func TestCertificateNamesParts(t *testing.T) {
 	}
 }
 
-// TestRecordOfPartsAgreesWithTheChain: nobody's part is other than what the signature
-// was recorded with, and a witness signed after whom they witnessed.
+// TestRecordOfPartsAgreesWithTheChain checks that each person has the recorded part of the signature, and that a
+// witness signed after the witnessed signer.
 func TestRecordOfPartsAgreesWithTheChain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -35,7 +35,7 @@ func awkwardInputs(t *testing.T, language string) seal.Job {
 	return sealkit.WithPrevious(t, j, 1, "gone for good: "+strings.Repeat("a reason of many words ", 5), "Maria Grażyna Łabędzka-Ćwiklińska", "שרה לוי")
 }
 
-// certificateWords returns what pdftotext finds on the pages that were added, with a box for each word.
+// certificateWords returns the words that pdftotext finds on the added pages, each with its box.
 func certificateWords(t *testing.T, file string, original int) (pages [][]word, width float64) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "pdftotext", "-bbox", "-f", strconv.Itoa(original+1), file, "-").Output()
@@ -101,7 +101,7 @@ func TestCertificateInEveryLanguage(t *testing.T) {
 					assert.Regexp(t, `^([0-9a-f]{0,4}:)*([0-9a-f]{0,4})$`, w)
 				}
 			}
-			if !say.RightToLeft { // of a mirrored line, pdftotext gives the words in another order
+			if !say.RightToLeft { // in a mirrored line, pdftotext returns the words in another order
 				assert.Contains(t, strings.Join(all, ""), "2001:db8:85a3:1234:5678:8a2e:370:7334")
 			}
 			last := pages[len(pages)-1]
@@ -155,7 +155,7 @@ func TestCertificateClosingNeverAlone(t *testing.T) {
 	}
 }
 
-// A regular font stands in for a bold one with a stroke around its letters.
+// TestBoldInEveryScript checks that a regular font with a stroke around its letters replaces a missing bold one.
 func TestBoldInEveryScript(t *testing.T) {
 	t.Parallel()
 	j := awkwardInputs(t, "en")

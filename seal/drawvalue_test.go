@@ -11,8 +11,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestEveryKindIsDrawn: the values of every type stand in their fields, in two
-// readers, and in the record.
+// TestEveryKindIsDrawn checks that the values of every type are in their fields, in two readers, and in the record.
 func TestEveryKindIsDrawn(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

@@ -19,8 +19,8 @@ func keptFacts(t testing.TB, b []byte) string {
 	return sealkit.Admitted(t, b).Facts.Encode()
 }
 
-// added returns the objects that the seal adds, as text, without what differs from
-// seal to seal: signature, record, the chance in names, and lengths.
+// added returns the objects that the seal adds, as text, without the parts that differ between seals: signature,
+// record, random names, and lengths.
 func added(t testing.TB, b []byte) map[pdf.Ref]string {
 	t.Helper()
 	f := sealkit.Open(t, b)
@@ -136,7 +136,7 @@ func TestFactsAreSmall(t *testing.T) {
 	for size, kept := range map[int]bool{most: true, most + 1: false} {
 		text := `{"v":2,"highest":5004}`
 		require.Equal(t, kept, seal.DecodeFacts(text+strings.Repeat(" ", size-len(text))) != nil)
-		// [7] is read as [7,0], which takes more room than it did.
+		// [7] is stored as [7,0], which is longer.
 		text = `{"v":2,"undefined":[],"highest":1,"lineless":[[0,0]]}`
 		n := (size - len(text)) / len("[7,0],")
 		list := strings.Repeat("[7],", n-1) + "[" + strings.Repeat("7", size-len(text)-n*len("[7,0],")+2) + "]"

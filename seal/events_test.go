@@ -62,8 +62,8 @@ func TestCertificateOfManyPreviousSigners(t *testing.T) {
 	require.Equal(t, 20, seen)
 }
 
-// TestRecordOfPreviousSignersAgreesWithTheChain: how many there were, in which order and
-// until when; a record that names none is one of before they were recorded.
+// TestRecordOfPreviousSignersAgreesWithTheChain checks the number, order and times of former signers. A record without
+// any is from before they were recorded.
 func TestRecordOfPreviousSignersAgreesWithTheChain(t *testing.T) {
 	t.Parallel()
 	sound := func() manifest.Manifest {

@@ -14,8 +14,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestRecord: the report says what the seal says, and nothing that is not
-// confirmed by it.
+// TestRecord checks that the report has the content of the seal, and nothing that the seal does not confirm.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
@@ -49,8 +48,8 @@ func TestRecord(t *testing.T) {
 	require.Nil(t, sealkit.Verified(t, changed, k.Trust()).Record)
 }
 
-// TestRecord_Appearance_IsConsistent: the record says which pictures were shown to whom; one that contradicts itself, the
-// document or the audit trail is no record.
+// TestRecord_Appearance_IsConsistent checks that the record has the pictures shown to each signer. A record that
+// contradicts itself, the document or the audit trail is invalid.
 func TestRecord_Appearance_IsConsistent(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

@@ -86,8 +86,8 @@ func TestReadingCopy_WithFoot_HasThePixelsOfTheSealedPage(t *testing.T) {
 	}
 }
 
-// TestReadingCopyLooksAsSealed: in a reading copy the values stand where the seal
-// puts them and look the same, in two readers; nothing else was drawn.
+// TestReadingCopyLooksAsSealed checks that a reading copy has the values at the positions and with the look of the
+// seal, in two readers, and nothing else.
 func TestReadingCopyLooksAsSealed(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)
@@ -139,7 +139,7 @@ func TestReadingCopyLooksAsSealed(t *testing.T) {
 	}
 }
 
-// TestReadingCopyOfNothing: as long as nobody has signed it is the original.
+// TestReadingCopyOfNothing checks that, before the first signature, the copy is the original.
 func TestReadingCopyOfNothing(t *testing.T) {
 	t.Parallel()
 	original := sealkit.SimplePDF(1)
@@ -152,8 +152,8 @@ func TestReadingCopyOfNothing(t *testing.T) {
 	require.Equal(t, original, b)
 }
 
-// TestReadingCopyDefinesWhatIsOpen: nothing in an original can refer to what the
-// copy adds, whether the facts of the original are known or not.
+// TestReadingCopyDefinesWhatIsOpen checks that the original cannot refer to the copy's additions, whether the facts of
+// the original are known or not.
 func TestReadingCopyDefinesWhatIsOpen(t *testing.T) {
 	t.Parallel()
 	open, content := "", ""

@@ -11,7 +11,7 @@ func TestWhatASealerRemembers(t *testing.T) {
 	t.Parallel()
 	var a authority
 	a.last.Store(&[32]byte{7})
-	got, err := a.issuers(t.Context()) // it is not asked
+	got, err := a.issuers(t.Context()) // it is not contacted
 	require.NoError(t, err)
 	require.Equal(t, [32]byte{7}, got)
 	a.last.Store(&[32]byte{8})

@@ -19,7 +19,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestValuesAboveAnnotations: what an annotation would cover is drawn above it.
+// TestValuesAboveAnnotations checks that a value that an annotation would cover is drawn above it.
 func TestValuesAboveAnnotations(t *testing.T) {
 	t.Parallel()
 	const look = "<</Type/XObject/Subtype/Form/BBox[0 0 200 100]/Length 60>>\nstream\n0.9 0.9 1 rg 0 0 200 100 re f 0 0 1 RG 4 w 0 0 200 100 re S  \nendstream"
@@ -129,7 +129,7 @@ func TestUncleanContent(t *testing.T) {
 	}
 }
 
-// TestHiddenTooDeep: an upload is refused where it cannot be counted how often what follows is hidden.
+// TestHiddenTooDeep checks that an upload is rejected if the nesting of hidden content cannot be counted.
 func TestHiddenTooDeep(t *testing.T) {
 	t.Parallel()
 	const fonts = "/Resources<</Font<</F1 3 0 R/F2 1002 0 R>>/XObject<</X 1001 0 R>>/Properties<</Hidden 1000 0 R>>>>"
@@ -159,7 +159,7 @@ func TestHiddenTooDeep(t *testing.T) {
 	}
 }
 
-// TestTooManyAnnotations: a page whose annotations cannot all be looked at is refused.
+// TestTooManyAnnotations checks that a page with too many annotations to examine is rejected.
 func TestTooManyAnnotations(t *testing.T) {
 	t.Parallel()
 	b := sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 400 300]" + sealkit.OwnResources + "/Annots[" + strings.Repeat("null ", 20_001) + "]"}}})
@@ -169,8 +169,7 @@ func TestTooManyAnnotations(t *testing.T) {
 	require.Equal(t, refusal.PDFTooComplex, refused.Code)
 }
 
-// TestDarkPages: dark ink stands on a light backing where the page is dark, or may
-// be, and on nothing where it is light.
+// TestDarkPages checks that dark ink has a light backing if the page is or may be dark, and none if it is light.
 func TestDarkPages(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)

@@ -10,7 +10,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// numbers goes through a number tree (ISO 32000-2, 7.9.7).
+// numbers returns the keys of a number tree (ISO 32000-2, 7.9.7).
 func numbers(t *testing.T, f *pdf.File, node pdf.Value) (keys []int64) {
 	t.Helper()
 	if node.IsNull() {

@@ -121,7 +121,7 @@ func TestClientSecrets(t *testing.T) {
 		require.Len(t, list(other), 1)
 		assert.Nil(t, list(other)[0].ExpiresAt, "the other app's stays")
 
-		// Another one ends those before no later than they would have.
+		// Another secret does not extend the lifetime of earlier ones.
 		clock.Add(30 * time.Minute)
 		third, err := s.AddSecret(ctx, app.ID, time.Hour)
 		require.NoError(t, err)

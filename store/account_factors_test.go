@@ -24,7 +24,7 @@ func codeAt(t *testing.T, secret string, at time.Time) string {
 	return code
 }
 
-// confirmFactor gives a user a second factor that counts.
+// confirmFactor gives a user an active second factor.
 func confirmFactor(t *testing.T, s *store.Store, clock *kit.Clock, u *models.ConsoleUser) (secret string, recovery []string) {
 	t.Helper()
 	made, err := s.EnrolFactor(t.Context(), u)
@@ -84,7 +84,7 @@ func TestSecondFactors(t *testing.T) {
 		require.NoError(t, s.ConsumeCode(ctx, ada.ID, next))
 		require.ErrorIs(t, s.ConsumeCode(ctx, ada.ID, next), store.ErrCode)
 
-		// Recovery codes: each once, as people write them.
+		// Recovery codes work once each, in any spelling.
 		_, bobs := confirmFactor(t, s, clock, bob)
 		require.ErrorIs(t, s.ConsumeCode(ctx, ada.ID, bobs[0]), store.ErrCode)
 		require.NoError(t, s.ConsumeCode(ctx, ada.ID, strings.ToLower(strings.ReplaceAll(recovery[0], "-", " "))))
@@ -145,7 +145,7 @@ func TestConsoleSessions(t *testing.T) {
 		assert.Equal(t, all[3:4], sessionsOf(t, s, ada.ID))
 		assert.Len(t, sessionsOf(t, s, bob.ID), 1)
 
-		// What is done is noted once a minute.
+		// Activity is recorded once a minute.
 		seen := func(after time.Duration, acting bool) time.Time {
 			clock.Add(after)
 			_, err := s.ConsoleSession(ctx, bobs, time.Hour, acting)

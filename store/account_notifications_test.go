@@ -55,8 +55,8 @@ func (f *fixture) notified(e *models.Envelope) (kinds []models.NotificationKind)
 	return kinds
 }
 
-// TestNotifications_FollowTheSettings checks that the transaction of an event requests the notification that the
-// sender's settings ask for, immediate or in the digest, and that applications are not notified.
+// TestNotifications_FollowTheSettings checks that the transaction of an event requests the notification according to
+// the sender's settings, immediately or in the digest, and that applications are not notified.
 func TestNotifications_FollowTheSettings(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

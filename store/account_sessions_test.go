@@ -44,7 +44,7 @@ func TestSession_EndsDespiteActivity(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, rows)
 
-		// One that nobody uses ends sooner.
+		// An unused session ends sooner.
 		session, err = s.StartConsoleSession(ctx, user.ID, store.Device{IP: "192.0.2.7"}, lifetime, nil)
 		require.NoError(t, err)
 		clock.Add(idle - time.Minute)

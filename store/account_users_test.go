@@ -309,8 +309,8 @@ func sessionsOf(t *testing.T, s *store.Store, user uuid.UUID) (ids []uuid.UUID) 
 	return ids
 }
 
-// TestListUsers_ShowsFactorsAndLastActivity checks that the list shows who has a second factor, and the last activity
-// in a valid session.
+// TestListUsers_ShowsFactorsAndLastActivity checks that the list shows which users have a second factor, and the last
+// activity in a valid session.
 func TestListUsers_ShowsFactorsAndLastActivity(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

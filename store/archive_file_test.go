@@ -33,7 +33,7 @@ type archiveFixture struct {
 	dir   string // of the file store
 	files *brokenFiles
 	ended []store.EnvelopeRef
-	// completed is one of them, which two have signed, one with a picture.
+	// completed is one of them, signed by two signers, one with a picture.
 	completed *models.Envelope
 }
 
@@ -42,7 +42,7 @@ type brokenFiles struct {
 	blob.Store
 
 	keep, kept, open atomic.Bool
-	meanwhile        func() // called before a file is kept; nil: nothing
+	meanwhile        func() // called before a file is stored; nil: no call
 }
 
 var errDiskBroken = errors.New("disk broken on purpose")
@@ -56,7 +56,7 @@ func (b *brokenFiles) Keep(ctx context.Context, f *os.File, key string) error {
 	}
 	err := b.Store.Keep(ctx, f, key)
 	if err == nil && b.kept.Load() {
-		return errDiskBroken // it is there, and nobody has learned of it
+		return errDiskBroken // the file exists, but no record of it
 	}
 	return err
 }
@@ -84,7 +84,7 @@ func newArchiveFixture(t *testing.T, s *store.Store, clock *kit.Clock) *archiveF
 	require.NoError(t, change(ctx, f.fixture, f.completed.ID, func(e *models.Envelope) error {
 		text := "yes, 50 € “quoted” \\ <&>"
 		_, err := e.Sign(f.act(), link(e, 1), models.Submission{Fields: []models.FieldSubmission{{FieldID: e.Fields[1].ID, Text: &text}}})
-		e.Values[0].Image, e.Values[0].ImageSHA256 = kit.Signature(), "f00" // as a field for pictures has them
+		e.Values[0].Image, e.Values[0].ImageSHA256 = kit.Signature(), "f00" // like a picture field
 		return err
 	}))
 	f.seal(f.completed)
@@ -122,7 +122,7 @@ func (f *archiveFixture) kept() []string {
 	return keys
 }
 
-// everythingRead is what each way to read says of the envelopes.
+// everythingRead returns the results of every read of the envelopes.
 func (f *archiveFixture) everythingRead() (out []any) {
 	f.t.Helper()
 	ctx := f.t.Context()
@@ -135,7 +135,7 @@ func (f *archiveFixture) everythingRead() (out []any) {
 			places = append(places, store.ChainHead{EnvelopeID: e.ID, Seq: log[i].Seq, Hash: log[i].Hash})
 		}
 		before := *e
-		before.AuditSeq-- // as it was loaded before the last event
+		before.AuditSeq-- // in the state before the last event
 		earlier, err := f.AuditEvents(ctx, &before)
 		require.NoError(f.t, err)
 		require.Len(f.t, earlier, len(log)-1)
@@ -195,7 +195,7 @@ func TestArchivedEnvelopes_ReadUnchanged(t *testing.T) {
 		values, events := f.rows("field_values"), f.rows("audit_events")
 		require.Equal(t, 4, values)
 		f.archiveAll()
-		f.archiveAll() // those that are there already
+		f.archiveAll() // the existing ones
 		assert.Equal(t, before, f.everythingRead())
 		_, log := f.check(open.ID)
 		assert.Equal(t, []int{1, len(log)}, []int{f.rows("field_values"), f.rows("audit_events")}, "what is left is of the open one")
@@ -389,7 +389,7 @@ func TestArchives_AreBounded(t *testing.T) {
 	require.ErrorContains(t, err, "more than 64 MB")
 }
 
-// TestArchives_WithoutAFileStore_AreAnError, and change nothing.
+// TestArchives_WithoutAFileStore_AreAnError checks that archiving without a file store fails and changes nothing.
 func TestArchives_WithoutAFileStore_AreAnError(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *store.Store) {

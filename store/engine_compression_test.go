@@ -43,7 +43,7 @@ func TestCompression_RoundTrip(t *testing.T) {
 	large := append(longest, '{')
 	assert.True(t, bytes.Equal(large, store.Compress(large)), "too long")
 	var bomb bytes.Buffer
-	bomb.WriteByte(1) // as what is compressed begins
+	bomb.WriteByte(1) // the marker of compressed data
 	w, err := flate.NewWriter(&bomb, flate.BestSpeed)
 	require.NoError(t, err)
 	_, err = w.Write(large)

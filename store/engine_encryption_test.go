@@ -21,16 +21,15 @@ import (
 	"countersign/test/kit"
 )
 
-// personalData is what no table may show, in lower case: the addresses, numbers and
-// values of world, whole and in parts.
+// personalData lists texts that no table may contain, in lower case: the addresses, numbers and values of world, whole
+// and in parts.
 var personalData = []string{
 	"ada.l@", "kitchen.example", "+442079460958", "2079460958", "clerk@staff.example", "staff.example", "owner@acme.example", "acme.example",
 	"grace", "grace.h@navy.example", "navy.example", "+12025550143", "4711 quiet lane", "a hand's stroke", "courier hand",
 }
 
-// scenario is a database in which everything that holds personal data is in use: an
-// app with a contact, a console user, a contact, a signature that was saved and an
-// envelope that is complete, with deliveries whose endpoint echoed them.
+// scenario is a database with personal data in every place that can contain some: an app with a contact, a console
+// user, a contact, a saved signature and a completed envelope, with deliveries whose endpoint echoed them.
 type scenario struct {
 	*store.Store
 

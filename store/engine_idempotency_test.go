@@ -43,7 +43,7 @@ func TestRepeatedRequests_ReturnTheFirstResponse(t *testing.T) {
 		clock.Add(inFlight - time.Microsecond)
 		refused("idempotency_in_flight", r)
 
-		// Its process is taken for dead, and a repeat takes its place; it can do nothing more.
+		// Its process is considered dead, and a repeat replaces the request, which can no longer commit.
 		clock.Add(time.Microsecond)
 		second, answer, err := claim(r)
 		require.NoError(t, err)
@@ -73,7 +73,7 @@ func TestRepeatedRequests_ReturnTheFirstResponse(t *testing.T) {
 		require.Nil(t, answer)
 		require.NotEqual(t, second, third)
 
-		// One whose clock is behind ours waits for nothing.
+		// A request of a process whose clock is behind does not wait.
 		clock.Add(-time.Hour)
 		_, _, err = claim(another)
 		require.NoError(t, err)
@@ -149,7 +149,7 @@ func TestResponses_AreStoredInTheTransaction(t *testing.T) {
 		require.NoError(t, err)
 		require.Nil(t, answer)
 
-		// One that says nothing stores nothing, and the request took effect all the same.
+		// A response that was not rendered is not stored, although the request took effect.
 		r = request()
 		id, _, err = s.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
@@ -159,7 +159,7 @@ func TestResponses_AreStoredInTheTransaction(t *testing.T) {
 		_, _, err = s.ClaimKey(ctx, r, time.Hour)
 		assert.Equal(t, "idempotency_interrupted", refusalOf(t, err))
 
-		// A request without a key is answered from its result, and leaves nothing.
+		// A request without a key gets its response from its result, and leaves no record.
 		given, err := s.Execute(ctx, uuid.Nil, func(s *store.Store) (*store.StoredResponse, error) {
 			return &store.StoredResponse{Status: 200}, change(s)
 		})

@@ -39,7 +39,7 @@ func TestUnavailable_DistinguishesTemporaryErrors(t *testing.T) {
 	}
 }
 
-// TestUnavailable_OfSQLite: a file that cannot be written at the moment is told apart from a statement that is wrong.
+// TestUnavailable_OfSQLite checks that a temporarily unwritable file is distinguished from an invalid statement.
 func TestUnavailable_OfSQLite(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")

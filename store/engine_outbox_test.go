@@ -55,7 +55,7 @@ func TestOutbox_SchedulesKeysFairly(t *testing.T) {
 		assert.True(t, keys[e.ID], "the envelope of another app")
 		assert.Greater(t, len(rows), 2, "and some of the heap")
 
-		// Several processes at once lose none and take none twice.
+		// Concurrent processes lose no row and claim none twice.
 		var (
 			mu    sync.Mutex
 			taken = map[int64]int{}
@@ -85,7 +85,7 @@ func TestOutbox_SchedulesKeysFairly(t *testing.T) {
 	})
 }
 
-// drainLeased takes out what others have claimed, once their leases have run out.
+// drainLeased removes the rows that others have claimed, after their leases have expired.
 func drainLeased(t *testing.T, s *store.Store, clock *kit.Clock) []models.OutboxRow {
 	t.Helper()
 	clock.Add(2 * time.Minute)
@@ -151,7 +151,7 @@ func TestOutbox_ReportsPendingRows(t *testing.T) {
 		assert.True(t, f.awake())
 		require.Len(t, drainOutbox(t, s), 1)
 
-		// What is put off is put off for five minutes at most; later than that it is due at once.
+		// A row is delayed by five minutes at most; a longer delay makes it due at once.
 		row := models.OutboxRow{ID: newID(), Key: e.ID, Kind: models.OutboxStart, Refs: rows[0].Refs, NotBefore: clock.Now().Add(5 * time.Minute), CreatedAt: clock.Now()}
 		require.NoError(t, s.Requeue(ctx, []models.OutboxRow{row}))
 		assert.Empty(t, must(s.ClaimOutbox(ctx, 9, time.Minute)), "in five minutes")

@@ -66,7 +66,7 @@ func TestLists_FromReplica(t *testing.T) {
 		require.True(t, there)
 		return err
 	}
-	readThere := func() (n int) { // connections that ended a transaction last, which the one that asks for the position does not make
+	readThere := func() (n int) { // connections whose last statement ended a transaction, which the query of the position does not do
 		t.Helper()
 		conn, err := pgx.Connect(ctx, standby.URL)
 		require.NoError(t, err)
@@ -81,7 +81,7 @@ func TestLists_FromReplica(t *testing.T) {
 	for range 20 {
 		sees()
 	}
-	for until := time.Now().Add(4 * time.Minute); readThere() == 0 && time.Now().Before(until); { // beside tests that write much, the standby lags
+	for until := time.Now().Add(4 * time.Minute); readThere() == 0 && time.Now().Before(until); { // during write-heavy tests, the standby lags
 		_, total, err := reader.Envelopes(ctx, store.EnvelopeFilter{App: app, Page: 1, Size: 1})
 		require.NoError(t, err)
 		require.EqualValues(t, made, total)
@@ -117,7 +117,7 @@ func TestLists_FromReplica(t *testing.T) {
 	sees()
 	sees()
 	require.NoError(t, standby.Restart(ctx))
-	clock.Add(time.Minute) // it is asked again
+	clock.Add(time.Minute) // the replica is checked again
 	require.Eventually(t, func() bool { return keepsUp() == nil }, time.Minute, 50*time.Millisecond)
 	var all sync.WaitGroup // who write and read at the same time
 	for range 4 {

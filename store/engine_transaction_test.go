@@ -37,7 +37,7 @@ func TestExecute_IsOneTransaction(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, own, 1, "the endpoint was found")
 			assert.Equal(t, hook.ID, own[0].WebhookID)
-			_, err = tx.EnrolFactor(ctx, ada) // no transaction of its own
+			_, err = tx.EnrolFactor(ctx, ada) // without a separate transaction
 			require.NoError(t, err)
 
 			others, err := s.Envelope(ctx, f.app.ID, e.ID)
@@ -56,7 +56,7 @@ func TestExecute_IsOneTransaction(t *testing.T) {
 	})
 }
 
-// TestExecute_RollsBack checks that nothing of a request is kept if a call fails, even if its error is ignored, or if
+// TestExecute_RollsBack checks that no change of a request is kept if a call fails, even if its error is ignored, or if
 // the response cannot be rendered.
 func TestExecute_RollsBack(t *testing.T) {
 	t.Parallel()

@@ -15,13 +15,13 @@ import (
 	"countersign/test/kit"
 )
 
-// enqueue begins to write, and waits until that stands in the queue.
+// enqueue starts a write, and waits until it is queued.
 func enqueue(write func()) {
 	go write()
 	synctest.Wait()
 }
 
-// lookBehind has the lock behind write i: that one is done, and no later one.
+// lookBehind acquires the lock after write i, and checks that this write is done, and no later one.
 func lookBehind(ctx context.Context, s *store.Store, done []chan error, i int) error {
 	release, err := s.AcquireWrites(ctx)
 	if err != nil {
@@ -93,9 +93,9 @@ func TestSQLite_WritersQueue(t *testing.T) {
 		for i := range done {
 			k := kinds[i%len(kinds)]
 			enqueue(func() { done[i] <- k.do(ctx) })
-			// Behind it stands one who looks: this write is done, and no later one.
+			// The next writer checks that this write is done, and no later one.
 			enqueue(func() { looked <- lookBehind(ctx, s, done, i) })
-			if i == len(done)/2 { // these stand in the middle, and give up
+			if i == len(done)/2 { // these are in the middle of the queue, and are canceled
 				for _, k := range kinds {
 					enqueue(func() { gaveUp <- k.do(impatient) })
 				}

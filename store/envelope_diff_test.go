@@ -151,7 +151,7 @@ func TestDeletedDrafts(t *testing.T) {
 	})
 }
 
-// filled gives every stored member of a value content, so that maps, slices and pointers refer to something.
+// filled sets every stored member of a value, so that maps, slices and pointers refer to something.
 func filled(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:

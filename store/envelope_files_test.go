@@ -35,7 +35,8 @@ func TestFiles_ReportPurgedContents(t *testing.T) {
 	})
 }
 
-// TestHasUnmarkedFiles_UntilTheyAreMarked: a file whose encryption is not recorded is found, unless it was purged.
+// TestHasUnmarkedFiles_UntilTheyAreMarked checks that a file whose encryption is not recorded is found, unless it was
+// purged.
 func TestHasUnmarkedFiles_UntilTheyAreMarked(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

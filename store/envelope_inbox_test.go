@@ -77,8 +77,8 @@ func TestInbox_EnvelopesAreInOnePart(t *testing.T) {
 	})
 }
 
-// TestInbox_IsReadByItsIndexes checks that PostgreSQL finds what needs action, and what is waiting, without reading
-// all declined or rejected envelopes.
+// TestInbox_IsReadByItsIndexes checks that PostgreSQL finds envelopes that need action, and waiting ones, without
+// reading all declined or rejected envelopes.
 func TestInbox_IsReadByItsIndexes(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
@@ -105,7 +105,7 @@ func TestInbox_IsReadByItsIndexes(t *testing.T) {
 			}
 		}
 
-		// What needs action is read at once, and stands on one page only.
+		// Envelopes that need action are read at once, and are on one page only.
 		var all []uuid.UUID
 		total := int64(1)
 		for page := 1; int64(len(all)) < total; page++ {

@@ -38,7 +38,7 @@ func TestPageFiles_OfAProfile_InOrder(t *testing.T) {
 	})
 }
 
-// TestReplacePageFile_AnotherEncoding_IsRecorded: of the same appearance, and of this page alone.
+// TestReplacePageFile_AnotherEncoding_IsRecorded checks another encoding of the same appearance, for one page only.
 func TestReplacePageFile_AnotherEncoding_IsRecorded(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {

@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// sealed completes an envelope, whose files are kept for a day.
+// sealed completes an envelope with a retention of one day.
 func (f *fixture) sealed(e *models.Envelope) {
 	f.t.Helper()
 	for i := range e.Signers {
@@ -94,12 +94,12 @@ func TestPurge_RemovesContents(t *testing.T) {
 		assert.Empty(t, ev.Body)
 		assert.Empty(t, attempts[0].Body)
 		assert.Equal(t, "payload_purged", refusalOf(t, must2(s.Resend(ctx, f.app, answered))))
-		// What was on its way has failed: there is nothing to send.
+		// The delivery in progress has failed: it has no body to send.
 		onItsWay := deliveries[1].ID
 		assert.Equal(t, models.DeliveryFailed, p.status(onItsWay))
 		_, err = s.DeliveryJob(ctx, onItsWay)
 		require.ErrorIs(t, err, models.ErrNotFound)
-		// The answer to an attempt that was on its way is not kept either.
+		// The response to an attempt in progress is not stored either.
 		_, err = s.RecordAttempt(ctx, models.DeliveryAttempt{DeliveryID: onItsWay, At: clock.Now(), Status: 500, Body: []byte("cannot take: yes")}, models.DeliveryOutcome{WebhookID: p.hook.ID, Last: true})
 		require.NoError(t, err)
 		_, _, attempts, err = s.Delivery(ctx, f.app, onItsWay)

@@ -199,7 +199,7 @@ func TestSearch_FindsEveryPart(t *testing.T) {
 		}
 		subjects := make([]string, 40)
 		for i := range subjects {
-			// Few digits, so that parts of numbers stand in many subjects.
+			// Few digits, so that parts of numbers occur in many subjects.
 			subjects[i] = of("0123", 8) + of(" -/x", 1) + of("01", 6) + of("1% x", 3) + of("0123", 5)
 			draft(t, s, app.ID, "t", subjects[i])
 		}
@@ -243,7 +243,7 @@ func TestSearchStatistics_ExpectRareMatches(t *testing.T) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e := f.prepared()
 		execute(t, s,
-			"ALTER TABLE envelope_search DROP CONSTRAINT envelope_search_envelope_id_fkey", // the others are there for this table's statistics alone
+			"ALTER TABLE envelope_search DROP CONSTRAINT envelope_search_envelope_id_fkey", // the others only affect this table's statistics
 			fmt.Sprintf(`INSERT INTO envelope_search (envelope_id, app_id, text, addresses)
 				SELECT gen_random_uuid(), app_id, CASE WHEN mod(g, 5) = 0 THEN 'contract of 20261122, ' ELSE 'contract ' END || 3000000 + g, array_append(addresses[2:2], md5(g::text)) FROM envelope_search, generate_series(2, %d) AS g`, n),
 			"VACUUM (ANALYZE) envelope_search",

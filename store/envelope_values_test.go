@@ -91,7 +91,7 @@ func TestSavedSignature_ReplacesFormer(t *testing.T) {
 			require.NoError(t, err)
 			sc := newScenario(t, former, clock)
 			db := openRaw(t, kind, url)
-			// As if the person had signed long ago.
+			// Simulates a signature from long ago.
 			_, err = db.ExecContext(ctx, "UPDATE saved_signatures SET updated_at = '2020-01-02 03:04:05+00:00'")
 			require.NoError(t, err)
 			both := openStore(t, url, masterKeys(t, 2, 1), clock)

@@ -38,7 +38,7 @@ func (s *Store) AcquireWrites(ctx context.Context) (release func(), err error) {
 // ReplicaPaused reports whether lists are read from the primary because the replica failed.
 func (s *Store) ReplicaPaused() bool { return s.now().UnixNano() < s.replica.notBefore.Load() }
 
-// ExpectedMatches is how many envelopes PostgreSQL expects to match a filter, and how it looks for them.
+// ExpectedMatches returns the number of envelopes that PostgreSQL expects to match a filter, and its query plan.
 func (s *Store) ExpectedMatches(ctx context.Context, f EnvelopeFilter, few bool) (rows float64, plan string, err error) {
 	err = s.transact(ctx, readOnly, func(t *transaction) error {
 		db := t.gorm()
@@ -77,7 +77,7 @@ func (s *Store) Plans(ctx context.Context, f EnvelopeFilter) (plans [2]string, e
 // EventWindow is how many events are looked at for one page.
 const EventWindow = eventWindow
 
-// FirstSince is the position of the first event since a time, and what PostgreSQL reads to find it.
+// FirstSince returns the position of the first event since a time, and the query plan of PostgreSQL.
 func (s *Store) FirstSince(ctx context.Context, app uuid.UUID, since time.Time, last int64) (position int64, plan string, err error) {
 	db := s.db.WithContext(ctx)
 	early, err := earlyPosition(db, app, since, last)
@@ -147,7 +147,7 @@ var (
 	Decompress = decompress
 )
 
-// NoticesChange reports whether Change would save what change makes of an envelope.
+// NoticesChange reports whether Change would save the change of an envelope.
 func NoticesChange(e *models.Envelope, change func()) bool {
 	before := newLoadedState(e)
 	change()

@@ -17,7 +17,7 @@ import (
 	"countersign/test/kit"
 )
 
-// breakTable makes a kind of statement fail for every row of a table, until mend is called.
+// breakTable makes one kind of statement fail for every row of a table, until mend is called.
 func breakTable(ctx context.Context, t *testing.T, db *sql.DB, kind, statement, table string) (mend func()) {
 	t.Helper()
 	exec := func(query string) {

@@ -57,7 +57,7 @@ func void(t *testing.T, s *store.Store, e *models.Envelope) {
 	require.NoError(t, err)
 }
 
-// drainOutbox claims everything in the outbox and takes it out.
+// drainOutbox claims and removes all rows of the outbox.
 func drainOutbox(t *testing.T, s *store.Store) []models.OutboxRow {
 	t.Helper()
 	var all []models.OutboxRow
@@ -95,7 +95,7 @@ func isPostgres(ctx context.Context, t *testing.T, s *store.Store) bool {
 	return db.QueryRowContext(ctx, "SELECT version()").Scan(&version) == nil
 }
 
-// must2nd is the first result of a list that also says how many there are.
+// must2nd returns the list of a call that also returns a count.
 func must2nd[T any](list []T, _ int, err error) []T {
 	if err != nil {
 		panic(err)
@@ -103,7 +103,7 @@ func must2nd[T any](list []T, _ int, err error) []T {
 	return list
 }
 
-// must is for results whose error cannot be looked at.
+// must is for calls whose error cannot be checked separately.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -111,7 +111,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// must2 is the error of a call with a result that nobody needs.
+// must2 returns the error of a call with an unused result.
 func must2[T any](_ T, err error) error { return err }
 
 // under runs do as the effect of a request under an idempotency key, without a stored response.

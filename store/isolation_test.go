@@ -167,7 +167,7 @@ func TestApps_AreIsolated(t *testing.T) {
 		} {
 			require.ErrorIs(t, call(app, b), models.ErrNotFound, name)
 		}
-		// Nothing of the other's has changed.
+		// The other app's objects are unchanged.
 		hook, err := s.Webhook(ctx, b.f.app.ID, b.hook.ID)
 		require.NoError(t, err)
 		require.Equal(t, []any{b.hook.URL, true}, []any{hook.URL, hook.Active})

@@ -64,8 +64,8 @@ func TestCleanup_RemovesOldDeliveries(t *testing.T) {
 	})
 }
 
-// TestCleanup_RemovesOldMails checks that emails of ended envelopes are removed. Those of open ones count reminders
-// and prevent duplicates, and no email is sent again because its record was removed.
+// TestCleanup_RemovesOldMails checks that email records of ended envelopes are removed. Records of open ones count
+// reminders and prevent duplicates, and no email is sent again because its record was removed.
 func TestCleanup_RemovesOldMails(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// completed lets an envelope of one signer be signed and sealed.
+// completed signs and seals an envelope of one signer.
 func (f *fixture) completed(timestampedUntil time.Time, days int) *models.Envelope {
 	f.t.Helper()
 	e := f.sent(1, nil)
@@ -74,7 +74,7 @@ func TestOperatorLists(t *testing.T) {
 		_, err = s.FindEnvelope(ctx, uuid.New())
 		require.ErrorIs(t, err, models.ErrNotFound)
 
-		// Files are kept, and due, only where they are still there.
+		// Files are due only while they exist.
 		drainOutbox(t, s)
 		kept := f.completed(time.Time{}, 7)
 		drainOutbox(t, s)

@@ -46,7 +46,7 @@ func TestUnfinished(t *testing.T) {
 		ctx := t.Context()
 		unfinished := func(work store.Work) map[uuid.UUID]models.OutboxRefs {
 			t.Helper()
-			drainOutbox(t, s) // what waits there is not lost
+			drainOutbox(t, s) // waiting rows are not lost
 			return unfinishedWork(t, s, work)
 		}
 		mailed := func(e *models.Envelope, kind models.MailKind) {

@@ -79,11 +79,11 @@ func TestUnresponsiveDatabase_FailsCalls(t *testing.T) {
 			require.NotErrorIs(t, err, models.ErrNotFound, name)
 			assert.False(t, models.IsRefusal(err), "%s: %v", name, err)
 		}
-		// Nothing was changed by any of them.
+		// None of the calls has changed anything.
 		assert.Len(t, must(s.Webhooks(t.Context(), app)), 1)
 		assert.NotNil(t, load(t, s, ada.ID))
 	})
 }
 
-// must2nd2 is the error of a list that also says how many there are.
+// must2nd2 returns the error of a list that also returns a count.
 func must2nd2[T, U any](_ []T, _ U, err error) error { return err }

@@ -32,7 +32,7 @@ func TestRepositories_DocumentedDetails(t *testing.T) {
 		assert.Empty(t, fresh.Events)
 		assert.False(t, f.awake(), "a draft has no workflow")
 
-		// What was delivered is no job any more.
+		// A delivered event is no longer a job.
 		p := newEndpoint(f)
 		f.awake()
 		d := p.ping()
@@ -41,7 +41,7 @@ func TestRepositories_DocumentedDetails(t *testing.T) {
 		_, err = s.DeliveryJob(ctx, d)
 		require.ErrorIs(t, err, models.ErrNotFound)
 
-		// Giving back to a window that is not there makes none.
+		// Returning quota to a missing window creates none.
 		_, _, err = s.ReserveQuota(ctx, "k", clock.Now(), time.Minute, -2, 10)
 		require.NoError(t, err)
 		_, left, err := s.ReserveQuota(ctx, "k", clock.Now(), time.Minute, 0, 10)
@@ -92,7 +92,7 @@ func TestRepositories_DocumentedDetails(t *testing.T) {
 		assert.Empty(t, list)
 		assert.EqualValues(t, 3, total)
 
-		// An unknown client is answered no sooner than a wrong secret.
+		// The response to an unknown client takes as long as to a wrong secret.
 		began := time.Now()
 		_, err = s.Authenticate(ctx, uuid.NewString(), "secret")
 		require.ErrorIs(t, err, models.ErrNotFound)

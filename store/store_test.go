@@ -31,8 +31,8 @@ var subjects = map[string][]string{
 	"maintenance": {"webhook", "archive", "bulk"},
 }
 
-// TestSubjects checks the structure of the package: a file belongs to the subject that its name begins with, uses only
-// the subjects listed for its own, and has its tests beside it. No type has more than 60 methods.
+// TestSubjects checks the structure of the package: a file belongs to the subject at the beginning of its name, uses
+// only the subjects listed for its own, and has its tests next to it. No type has more than 60 methods.
 func TestSubjects(t *testing.T) {
 	t.Parallel()
 	fset, files := token.NewFileSet(), []*ast.File(nil)
@@ -49,7 +49,7 @@ func TestSubjects(t *testing.T) {
 		require.NoError(t, err)
 		files = append(files, f)
 	}
-	// Other packages are not loaded: what this package declares is resolved without them.
+	// Other packages are not loaded: names declared in this package resolve without them.
 	info := &types.Info{Uses: make(map[*ast.Ident]types.Object)}
 	config := types.Config{Error: func(error) {}, Importer: noImports{}}
 	pkg, _ := config.Check("countersign/store", fset, files, info)

@@ -13,7 +13,7 @@ import (
 // TemplateFilter selects templates for a list.
 type TemplateFilter struct {
 	App        uuid.UUID
-	Tenant     string    // those of the tenant and of all tenants; "": any
+	Tenant     string    // the tenant's and shared templates; "": any
 	ExternalID string    // "": any
 	Text       string    // part of the name; "": any
 	Label      string    // one of its labels; "": any

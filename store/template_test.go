@@ -26,7 +26,7 @@ func (f *fixture) templateOf(key string, externalID *string) *models.LoadedTempl
 	return made.LoadedTemplate
 }
 
-// version builds the next version of a template whose file is under key.
+// version returns a function that builds the next version of a template whose file is under key.
 func (f *fixture) version(act models.ActionContext, key string, externalID *string) func(*models.LoadedTemplate, *models.Envelope) (*models.LoadedTemplate, error) {
 	return func(was *models.LoadedTemplate, _ *models.Envelope) (*models.LoadedTemplate, error) {
 		if was == nil {
@@ -73,7 +73,7 @@ func use(subject string) models.TemplateUse {
 	}
 }
 
-// make makes an envelope of a template, and sends it.
+// make creates an envelope from a template, and sends it.
 func (f *fixture) make(ctx context.Context, template uuid.UUID, version int) (*store.EnvelopeWithEvents, error) {
 	return f.CreateFromTemplate(ctx, f.app.ID, template, version, func(t *models.LoadedTemplate) (*models.Envelope, error) {
 		e, err := t.NewEnvelope(f.act(), use("the mill"), 9)
@@ -254,7 +254,7 @@ func TestArchiveTemplate_WaitsForEnvelopes(t *testing.T) {
 			var wg sync.WaitGroup
 			for range 4 {
 				wg.Go(func() {
-					for range 25 { // SQLite lets those who wait for its lock in by chance, not in turn
+					for range 25 { // SQLite grants its lock to waiting writers at random, not in order
 						_, err := f.make(ctx, template.ID, 0)
 						select {
 						case begun <- struct{}{}:

@@ -243,8 +243,8 @@ type DeliveryJob struct {
 	FailingSince *time.Time
 }
 
-// DeliveryJob returns a pending delivery. It returns models.ErrNotFound if the delivery is settled, its endpoint was
-// deleted or its body was purged: nothing remains to do.
+// DeliveryJob returns a pending delivery. It returns models.ErrNotFound if no request remains to be sent: the delivery
+// is settled, its endpoint was deleted or its body was purged.
 func (s *WebhookRepository) DeliveryJob(ctx context.Context, id uuid.UUID) (*DeliveryJob, error) {
 	db := s.db.WithContext(ctx)
 	d, err := take[models.Delivery](db, "id = ? AND status = ?", id, models.DeliveryPending)

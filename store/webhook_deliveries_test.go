@@ -66,8 +66,8 @@ func (f *fixture) awake() bool {
 	}
 }
 
-// TestFailedDeliveries_AreResent checks that the failed deliveries of the endpoint since a time are resent if they may
-// be, and become pending as they were at first.
+// TestFailedDeliveries_AreResent checks that the endpoint's failed deliveries since a time are resent if permitted, and
+// become pending in their original state.
 func TestFailedDeliveries_AreResent(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -262,7 +262,7 @@ func TestEndpointSecrets_AreRotated(t *testing.T) {
 		rotate("another")
 		assert.Equal(t, []string{"another", "secret of the hook"}, secrets())
 		clock.Add(time.Minute)
-		rotate("another") // repeated, because the answer was lost
+		rotate("another") // repeated, because the response was lost
 		assert.Equal(t, []string{"another", "secret of the hook"}, secrets())
 		clock.Add(59*time.Minute - time.Microsecond)
 		assert.Len(t, secrets(), 2)
@@ -278,7 +278,7 @@ func TestEndpointSecrets_AreRotated(t *testing.T) {
 		assert.Equal(t, "another", got[1])
 		client, err := s.AddSecret(ctx, f.app.ID, 2*time.Hour)
 		require.NoError(t, err)
-		rotate("own") // the oldest client secret is what the receiver knows for sure
+		rotate("own") // the receiver certainly has the oldest client secret
 		assert.Equal(t, []string{"own", got[0]}, secrets())
 		rotate("")
 		assert.Equal(t, []string{client, got[0], "own"}, secrets())

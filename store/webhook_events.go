@@ -237,8 +237,8 @@ func (s *WebhookRepository) historyStart() time.Time { return s.now().Add(-s.cfg
 // eventsKeptLonger is how much longer than the history events are kept.
 const eventsKeptLonger = 24 * time.Hour
 
-// removeOldEvents deletes events a day after they can no longer be read, except those of deliveries and the newest of
-// each app, whose id readers hold until the next. Events in a monthly partition are dropped with it.
+// removeOldEvents deletes events a day after they can no longer be read, except the events of deliveries and the newest
+// of each app, whose id readers hold until the next. Events in a monthly partition are dropped with it.
 func (s *WebhookRepository) removeOldEvents(db *gorm.DB) (int64, error) {
 	before := s.historyStart().Add(-eventsKeptLonger)
 	end, err := s.deletedBefore(db, eventTable, before)

@@ -104,7 +104,7 @@ func TestEvents_AreInOneOrder(t *testing.T) {
 			assert.Equal(t, "cursor_expired", refusalOf(t, err))
 		}
 
-		// What happens afterwards follows.
+		// Later events follow.
 		require.NoError(t, change(ctx, f, second.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
 		names, after := read(store.EventQuery{After: end})
 		assert.Equal(t, []models.EventName{models.EventEnvelopeVoided}, names)
@@ -141,7 +141,7 @@ func TestEvents_AreInOneOrder(t *testing.T) {
 // manyEvents adds n events with positions to an app's feed, a second apart and as old as a history is, and returns the place of the last.
 func (f *fixture) manyEvents(s *store.Store, like *models.Envelope, n int, oldest time.Time) (last int64) {
 	f.t.Helper()
-	_, err := s.Events(f.t.Context(), store.EventQuery{App: f.app.ID, Limit: 1}) // so that what there is has its positions
+	_, err := s.Events(f.t.Context(), store.EventQuery{App: f.app.ID, Limit: 1}) // assigns positions to the existing events
 	require.NoError(f.t, err)
 	db, err := s.DB()
 	require.NoError(f.t, err)

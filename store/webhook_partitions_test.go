@@ -27,7 +27,7 @@ func idsAt(clock *kit.Clock) func() uuid.UUID {
 	}
 }
 
-// months is a store on PostgreSQL whose ids have the time of its clock.
+// months returns a store on PostgreSQL that generates ids from the time of its clock.
 func months(t *testing.T) (*fixture, *kit.Clock, *sql.DB) {
 	t.Helper()
 	clock := kit.NewClock()

@@ -20,7 +20,8 @@ import (
 	"countersign/seal/refusal"
 )
 
-// activeCase is a PDF, what a scan must not find in it once it was prepared, and whether preparing changes it.
+// activeCase is a PDF, the content that a scan must not find in it after preparation, and whether preparation changes
+// it.
 type activeCase struct {
 	file    []byte
 	changes bool
@@ -57,7 +58,8 @@ func TestActiveContent(t *testing.T) {
 	}
 }
 
-// prepare returns the file without active content, and checks that it is admitted, and refused on request if it changes.
+// prepare returns the file without active content. It checks that the result is admitted, and that the refuse option
+// rejects the file if preparation changes it.
 func (c activeCase) prepare(t *testing.T, name string) []byte {
 	t.Helper()
 	admit := func(opt prepare.Options) (*prepare.Revision, error) {
@@ -79,7 +81,7 @@ func (c activeCase) prepare(t *testing.T, name string) []byte {
 	return slices.Concat(c.file, rev.Appended)
 }
 
-// actions returns actions of every type of ISO 32000-2 and whether they leave wherever they stand.
+// actions returns actions of every type of ISO 32000-2 and whether preparation removes them at every place.
 func actions() map[string]bool {
 	return map[string]bool{
 		"/S/GoTo/D[3 0 R/Fit]":                               false,
@@ -121,8 +123,8 @@ func actions() map[string]bool {
 	}
 }
 
-// place is where an action stands: "@" in entries of the catalog or the page, or in an annotation; object 6 if
-// there is none.
+// place is the position of an action: "@" in entries of the catalog or the page, or in an annotation; object 6 if it is
+// absent.
 type place struct {
 	catalog, page, annotation string
 
@@ -264,7 +266,7 @@ func (s *scanner) visit(v any, at string) {
 	}
 	switch v := v.(type) {
 	case []any:
-		for _, e := range v { // not what happens at the opening: the page of a destination
+		for _, e := range v { // not an action on opening: the page of a destination
 			s.visit(e, strings.TrimSuffix(at, "/OpenAction"))
 		}
 	case map[string]any:

@@ -33,7 +33,7 @@ func admit(t *testing.T, b []byte, lim admission.Limits) (admission.Info, error)
 	return admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), lim)
 }
 
-// TestAdmit_CanceledAtAnyCheck_StopsThere: each function that checks the context stops by itself.
+// TestAdmit_CanceledAtAnyCheck_StopsThere checks that each function that checks the context stops on its own.
 func TestAdmit_CanceledAtAnyCheck_StopsThere(t *testing.T) {
 	t.Parallel()
 	b := file("/OCProperties<</OCGs[6 0 R]/D<</AS[<</Event/View/OCGs[6 0 R]/Category[/Zoom]>>]>>>>/Names<</EmbeddedFiles<</Names[(a)7 0 R]>>>>", "",
@@ -65,7 +65,7 @@ func repeated(s string, n int) []string {
 	return out
 }
 
-// TestAdmit_EndFarFromTheEnd_IsNamed: the end is searched in pieces of 1 MB, also where it lies on the border of two.
+// TestAdmit_EndFarFromTheEnd_IsNamed checks that the end is searched in pieces of 1 MB, and found on the border of two.
 func TestAdmit_EndFarFromTheEnd_IsNamed(t *testing.T) {
 	t.Parallel()
 	good := bytes.TrimSuffix(file("", ""), []byte("\n"))
@@ -137,7 +137,8 @@ func (r otherReading) Inspect(context.Context, io.ReaderAt, int64, bool) (*appea
 	return &appearance.Inspection{Pages: r.pages}, r.err
 }
 
-// TestAdmit_RendererReadsOtherPages_IsRejected: signers would be shown other pages than those that are sealed.
+// TestAdmit_RendererReadsOtherPages_IsRejected checks files of which signers would see other pages than the sealed
+// ones.
 func TestAdmit_RendererReadsOtherPages_IsRejected(t *testing.T) {
 	t.Parallel()
 	page, failed := [2]float64{600, 800}, errors.New("no memory")
@@ -184,7 +185,8 @@ func (savedAs) SameAppearance(context.Context, io.ReaderAt, int64, io.ReaderAt, 
 	return true, nil
 }
 
-// TestAdmitUpload_RepairFails_KeepsTheCause: the code is that of the upload, and the message says why it was not repaired.
+// TestAdmitUpload_RepairFails_KeepsTheCause checks that the code is the upload's, and that the message has the reason
+// that the repair failed.
 func TestAdmitUpload_RepairFails_KeepsTheCause(t *testing.T) {
 	t.Parallel()
 	twice := bytes.Replace(file("", ""), []byte("/Type/Pages"), []byte("/Count 1/Type/Pages"), 1)

@@ -17,7 +17,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// waiting is a file of which the first part comes late, as on a machine whose processors others have.
+// waiting is a file whose first part comes late, as on a machine with busy processors.
 type waiting struct {
 	io.ReaderAt
 
@@ -53,7 +53,7 @@ func TestAdmit_OnABusyMachine_DoesNotBlameTheFile(t *testing.T) {
 	require.False(t, refused, "%v", err)
 }
 
-// costly is a file of which each part takes much time of the processor.
+// costly is a file each part of which uses much processor time.
 type costly struct{ io.ReaderAt }
 
 func (c costly) ReadAt(b []byte, off int64) (int, error) {

@@ -18,7 +18,7 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// TestMain lets the test binary be the process that examines files.
+// TestMain makes the test binary usable as the process that examines files.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "validate-pdf" {
 		os.Exit(sandbox.Serve(context.Background(), os.Stdin, os.Stdout, admission.Tasks()))

@@ -18,8 +18,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestDecryptedFilesOfOtherPrograms: a file without its password has the pages, the text, the form and the attachments that it had before
-// somebody encrypted it, also where the validator has an objection to it.
+// TestDecryptedFilesOfOtherPrograms checks that a decrypted file has the same pages, text, form and attachments as
+// before encryption, even if the validator has an objection to it.
 func TestDecryptedFilesOfOtherPrograms(t *testing.T) {
 	t.Parallel()
 	var files []string

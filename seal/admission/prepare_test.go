@@ -14,7 +14,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// file makes a PDF with one page and what else it is given.
+// file returns a PDF with one page and the given entries and objects.
 func file(catalog, page string, more ...string) []byte {
 	content := "BT /F1 12 Tf 72 700 Td (Sign {{signature;x}} here) Tj ET"
 	if !strings.Contains(page, "TAG") {
@@ -30,7 +30,7 @@ func file(catalog, page string, more ...string) []byte {
 	return assembled(objects)
 }
 
-// assembled makes a PDF of its objects; the first is the catalog.
+// assembled returns a PDF of the objects; the first is the catalog.
 func assembled(objects []string) []byte {
 	var b, table bytes.Buffer
 	b.WriteString("%PDF-1.7\n")

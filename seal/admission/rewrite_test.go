@@ -114,7 +114,8 @@ func TestAdmitUpload_Signed_LosesItsSignatures(t *testing.T) {
 	require.Equal(t, a.Hash, c.Hash, "the red appearance stays")
 }
 
-// manyPages returns a file with n pages of which our reader finds none, because the cross-reference table is wrong.
+// manyPages returns a file with n pages, of which this package's reader finds none because the cross-reference table is
+// wrong.
 func manyPages(n int) []byte {
 	kids := &strings.Builder{}
 	objects := []string{}
@@ -125,7 +126,7 @@ func manyPages(n int) []byte {
 	return bytes.Replace(file("", "", objects...), []byte("/Kids[3 0 R]/Count 1"), fmt.Appendf(nil, "/Kids[%s]/Count %d", kids, n), 1)
 }
 
-// TestAdmitUpload_OfManyPages_IsRepaired: in several tasks, each of which is bounded.
+// TestAdmitUpload_OfManyPages_IsRepaired checks that a repair is divided into several limited tasks.
 func TestAdmitUpload_OfManyPages_IsRepaired(t *testing.T) {
 	t.Parallel()
 	info, p, err := admission.AdmitUpload(t.Context(), uploadOf(manyPages(205)), rendering(), prepare.Options{})
@@ -134,7 +135,7 @@ func TestAdmitUpload_OfManyPages_IsRepaired(t *testing.T) {
 	require.NotEmpty(t, p.Rewritten)
 }
 
-// TestAdmitUpload_WhatCannotBeRepaired keeps its code, and says why.
+// TestAdmitUpload_WhatCannotBeRepaired checks that the code stays, and that the message has the reason.
 func TestAdmitUpload_WhatCannotBeRepaired(t *testing.T) {
 	t.Parallel()
 	sealed := append([]byte("junk"), file("", "", "<</Length 100>>\nstream\n/CSGN_Seal<</V 1/Record 1 0 R\nendstream")...)

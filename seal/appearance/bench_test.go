@@ -13,7 +13,7 @@ import (
 	"countersign/seal/appearance"
 )
 
-// processorTime is what this process and the processes that it has ended have had of all processors.
+// processorTime returns the time that this process, or its ended child processes, used on all processors.
 func processorTime(b *testing.B, who int) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

@@ -28,7 +28,7 @@ func hashesIn(t *testing.T, dir string, environment ...string) string {
 	return out.String()
 }
 
-// pinnedHashes is what such a process prints.
+// pinnedHashes returns the output of such a process.
 func pinnedHashes(t testing.TB) string {
 	t.Helper()
 	var out strings.Builder

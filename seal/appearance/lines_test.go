@@ -18,7 +18,8 @@ func linesOf(t *testing.T, content, page string) *appearance.Lines {
 	return lines
 }
 
-// TestLines: strokes, frames of a path, thin rectangles and dashes are lines, each once; what cannot be seen is none.
+// TestLines checks that strokes, frames of a path, thin rectangles and dashes are found as lines, each once, and
+// invisible ones are not.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	got := linesOf(t, `100 692 m 300 692 l S

@@ -18,7 +18,7 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// childArgument, with the folder of the compiled module, makes the test program a process that renders.
+// childArgument, with the directory of the compiled module, makes the test program a process that renders.
 const childArgument = "render-pages"
 
 func TestMain(m *testing.M) {
@@ -101,8 +101,8 @@ func openIn(t testing.TB, e *appearance.Engine, b []byte) *appearance.Document {
 	return d
 }
 
-// pdf returns a PDF of one page: its content, entries of the page beside Contents, and further objects from number 5
-// on.
+// pdf returns a PDF of one page: its content, entries of the page in addition to Contents, and further objects from
+// number 5 on.
 func pdf(content, page string, objects ...string) []byte {
 	all := append([]string{
 		"<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[]/DA(/Helv 0 Tf)>>>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",

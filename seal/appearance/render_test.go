@@ -34,7 +34,7 @@ func pixel(p *appearance.Picture, x, y int) [4]byte {
 	return [4]byte(p.Image.Pix[y*p.Image.Stride+4*x:])
 }
 
-// pinned returns the appearances of profile 1. They are the same on every machine: what changes one of them is another
+// pinned returns the appearances of profile 1. They are the same on every machine: any change of them requires a new
 // profile.
 func pinned(t testing.TB) map[string]struct {
 	file   []byte
@@ -74,7 +74,7 @@ func TestRender_PinnedPages_KeepTheirHashes(t *testing.T) {
 
 func TestRender_Ground_IsOpaqueWhite(t *testing.T) {
 	t.Parallel()
-	// Half-transparent red over nothing.
+	// Half-transparent red on an empty page.
 	p := render(t, pdf("/G gs 1 0 0 rg 0 0 100 100 re f", "/MediaBox[0 0 200 100]/Resources<</ExtGState<</G<</ca .5>>>>>>/Group<</S/Transparency/CS/DeviceRGB>>"), 1)
 	assert.Equal(t, [4]byte{255, 255, 255, 255}, pixel(p, 150, 50))
 	assert.Equal(t, [4]byte{255, 128, 128, 255}, pixel(p, 50, 50))
@@ -100,7 +100,8 @@ func TestRender_RotationCropAndUserUnit_DecideTheSize(t *testing.T) {
 	assert.Equal(t, [4]byte{255, 0, 0, 255}, pixel(p, 1, 1), "the lower left corner is at the top left")
 }
 
-// TestRender_LittleMemory_IsNeverAnotherPicture: with whatever memory, there is the page's picture or an error.
+// TestRender_LittleMemory_IsNeverAnotherPicture checks that rendering with any amount of memory returns the page's
+// picture or an error.
 func TestRender_LittleMemory_IsNeverAnotherPicture(t *testing.T) {
 	t.Parallel()
 	file := scanPage(1500)
@@ -205,7 +206,8 @@ func TestTree_OfTheFonts_IsAFileSystem(t *testing.T) {
 	require.NoError(t, fstest.TestFS(fonts.Tree("usr/share/fonts"), expected...))
 }
 
-// TestEncode_TextPage_HasAPalette: a page of gray text is encoded without filters, which makes it a quarter smaller.
+// TestEncode_TextPage_HasAPalette checks that a page of gray text is encoded without filters, which makes it a quarter
+// smaller.
 func TestEncode_TextPage_HasAPalette(t *testing.T) {
 	t.Parallel()
 	b, _, err := render(t, textPage(), 2).Encode()

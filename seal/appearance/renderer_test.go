@@ -64,7 +64,7 @@ func TestRenderer_HostileFiles_AreRefusedAndLeaveNothing(t *testing.T) {
 	r := newRenderer(t)
 	good := textPage()
 	want := hash(t, good, 1)
-	// A form that draws itself many times over, and a picture that claims more memory than there is.
+	// A form that draws itself many times, and a picture that claims more memory than available.
 	bomb := pdf("/A Do", letter+"/Resources<</XObject<</A 5 0 R>>>>", chain(14)...)
 	huge := pdf("q 612 0 0 792 0 0 cm /I Do Q", letter+"/Resources<</XObject<</I 5 0 R>>>>",
 		stream("/Type/XObject/Subtype/Image/Width 16000/Height 16000/BitsPerComponent 8/ColorSpace/DeviceRGB/Filter/RunLengthDecode", string(bytes.Repeat([]byte{129, 7}, 200_000))))

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestLogical: words that stand in the order of the page are turned, with their numbers and ligatures in order.
+// TestLogical checks that words in the order of their positions are reversed, and that numbers and ligatures within
+// them keep their order.
 func TestLogical(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ given, want string }{
@@ -26,7 +27,7 @@ func TestLogical(t *testing.T) {
 		}
 		assert.Equal(t, c.want, got.String(), name)
 	}
-	// The letters in the order of reading, and before them the colon that stands at their left end.
+	// The letters in reading order, preceded by the colon at their left end.
 	colon := logical([]character{{code: ':', x0: 0, x1: 9}, {code: 'א', x0: 20, x1: 29}, {code: 'ב', x0: 10, x1: 19}})
 	assert.Equal(t, "אב:", string([]rune{colon[0].code, colon[1].code, colon[2].code}))
 	// A ligature of lam and alef: two characters in one place.

@@ -122,7 +122,7 @@ func TestMissingGlyphs_OfFontsThatAreNotEmbedded(t *testing.T) {
 func TestText_TurnedAndVertical_HaveWordsAndLines(t *testing.T) {
 	t.Parallel()
 	var content strings.Builder
-	for i, r := range "down the page" { // each character placed by itself
+	for i, r := range "down the page" { // each character placed separately
 		fmt.Fprintf(&content, "0 -1 1 0 300 %d Tm (%c) Tj ", 700-11*i, r)
 	}
 	got := words(t, pdf("BT /F1 20 Tf "+content.String()+"ET", letter+fontList(1), "<</Type/Font/Subtype/Type1/BaseFont/Courier>>"))

@@ -55,8 +55,8 @@ func (v vector) write(t testing.TB) archive1.Increment {
 	return inc
 }
 
-// TestGolden: this package is frozen. A difference here makes files invalid that
-// were sealed before: write archive2 instead.
+// TestGolden checks that the output of this frozen package does not change. A difference invalidates files that were
+// sealed earlier: write archive2 instead.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors() {
@@ -65,7 +65,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// file is a revision of blanks with an increment behind it.
+// file is a revision of blanks followed by an increment.
 type file struct {
 	size  int64
 	after []byte
@@ -152,7 +152,7 @@ func same(streams [][]byte, e archive1.Evidence) bool {
 	return true
 }
 
-// TestScanIsBounded: sizes that a file claims cost nothing before the bytes exist.
+// TestScanIsBounded checks that sizes claimed by a file cost nothing before the bytes exist.
 func TestScanIsBounded(t *testing.T) {
 	t.Parallel()
 	r := vectors()[0].revision

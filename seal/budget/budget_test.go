@@ -20,7 +20,7 @@ func TestWithProcessorTime_CountsWorkAndNotWaiting(t *testing.T) {
 	}
 	ctx, release := budget.WithProcessorTime(t.Context(), 20*time.Millisecond, time.Minute)
 	defer release()
-	<-time.After(60 * time.Millisecond) // three times what it may work
+	<-time.After(60 * time.Millisecond) // three times the limit
 	require.NoError(t, ctx.Err())
 	other := make(chan error)
 	go func() { other <- ctx.Err() }()
@@ -33,7 +33,7 @@ func TestWithProcessorTime_CountsWorkAndNotWaiting(t *testing.T) {
 	require.ErrorIs(t, ctx.Err(), budget.ErrSpent)
 }
 
-// TestWithProcessorTime_EndsByTheClock checks the limit of the time by the clock, and that of the parent.
+// TestWithProcessorTime_EndsByTheClock checks the limit of the time by the clock, and the parent's limit.
 func TestWithProcessorTime_EndsByTheClock(t *testing.T) {
 	t.Parallel()
 	ctx, release := budget.WithProcessorTime(t.Context(), time.Minute, time.Millisecond)

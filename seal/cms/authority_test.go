@@ -15,7 +15,7 @@ import (
 	"countersign/test/kit"
 )
 
-// between puts somebody between the service and its time-stamp authority who changes the answers.
+// between returns an authority whose responses pass through change on the way to the service.
 func between(t *testing.T, change func(query, answer []byte) []byte) *cms.Authority {
 	t.Helper()
 	tsa := kit.NewTSA(t)
@@ -71,13 +71,14 @@ func TestATimestampAnswersItsRequest(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestARefusedTimestampIsNone: also where the answer carries a token that is sound.
+// TestARefusedTimestampIsNone checks that a rejected request has no time-stamp, even if the response contains a sound
+// token.
 func TestARefusedTimestampIsNone(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))
 	for status, good := range map[byte]bool{0: true, 1: true, 2: false, 3: false, 5: false} {
 		a := between(t, func(_, answer []byte) []byte {
-			return bytes.Replace(answer, []byte{2, 1, 0}, []byte{2, 1, status}, 1) // PKIStatus comes first
+			return bytes.Replace(answer, []byte{2, 1, 0}, []byte{2, 1, status}, 1) // PKIStatus is the first element
 		})
 		_, err := a.Stamp(t.Context(), digest[:])
 		if good {

@@ -26,7 +26,7 @@ import (
 	"countersign/seal/trust"
 )
 
-// below makes an authority that another one certified. The names of authorities are theirs to choose.
+// below returns an authority certified by another one. Authorities choose their own names.
 func (a *authority) below(t *testing.T, name string, key *ecdsa.PrivateKey) *authority {
 	t.Helper()
 	if key == nil {
@@ -100,7 +100,7 @@ func TestTheChainOfASignature(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, s.Chain(), again.Certificates)
 	}
-	// A root that did not sign itself is none; a signer's certificate that did not is all the same the signer's.
+	// A root that did not sign itself is excluded; the signer's certificate always belongs to the chain.
 	changed := *root.cert
 	changed.Signature = append([]byte{changed.Signature[0] ^ 1}, changed.Signature[1:]...)
 	require.Equal(t, []*x509.Certificate{middle.cert}, (&cms.Signed{Certificate: middle.cert, Certificates: []*x509.Certificate{&changed}}).Chain())
@@ -201,7 +201,8 @@ func server(t *testing.T, answer func(w http.ResponseWriter, r *http.Request)) (
 	return srv.URL, &asked
 }
 
-// TestAskingForRevocations: OCSP where there is a responder, else the list; answers that are none are errors.
+// TestAskingForRevocations checks that OCSP is used if the certificate has a responder, else the list, and that invalid
+// responses are errors.
 func TestAskingForRevocations(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -283,7 +284,8 @@ func TestAskingForRevocations(t *testing.T) {
 	require.ErrorContains(t, err, "bad address of revocation data")
 }
 
-// TestRevocationListsInOneForm: of the certificate's issuer by name and by signature, with nothing behind.
+// TestRevocationListsInOneForm checks that a list is from the certificate's issuer by name and by signature, without
+// trailing data.
 func TestRevocationListsInOneForm(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -310,7 +312,7 @@ func TestRevocationListsInOneForm(t *testing.T) {
 	require.ErrorContains(t, err, "malformed")
 }
 
-// TestRespondersAreCertifiedForOCSP: who answers in the issuer's place was certified by it to do so, and is none itself.
+// TestRespondersAreCertifiedForOCSP checks that a responder other than the issuer is certified for it by the issuer.
 func TestRespondersAreCertifiedForOCSP(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -363,7 +365,7 @@ func TestRespondersAreCertifiedForOCSP(t *testing.T) {
 	require.Equal(t, der, normal)
 }
 
-// TestARespondersKeyIsMeasuredFirst: no signature is checked by a key that takes long.
+// TestARespondersKeyIsMeasuredFirst checks that no signature is verified with a key that takes too long.
 func TestARespondersKeyIsMeasuredFirst(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -382,7 +384,7 @@ func TestARespondersKeyIsMeasuredFirst(t *testing.T) {
 	require.ErrorContains(t, err, "the key is too large")
 }
 
-// TestOCSPAnswersHaveALimit: a large answer is refused before it is read.
+// TestOCSPAnswersHaveALimit checks that a large response is rejected before it is read.
 func TestOCSPAnswersHaveALimit(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -410,7 +412,8 @@ func TestAnswersWithSHA1(t *testing.T) {
 	}
 }
 
-// TestAskingForATimestamp: in the form of RFC 3161, and only an answer with status 200 is one.
+// TestAskingForATimestamp checks the form of the request (RFC 3161), and that only a response with status 200 is
+// accepted.
 func TestAskingForATimestamp(t *testing.T) {
 	t.Parallel()
 	var kind atomic.Value

@@ -35,7 +35,7 @@ func newSigner(t testing.TB) *cms.Signer {
 	return s
 }
 
-// TestSign: what PAdES demands and forbids.
+// TestSign checks the attributes that PAdES requires and forbids.
 func TestSign(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))
@@ -55,7 +55,7 @@ func TestSign(t *testing.T) {
 	require.ErrorIs(t, err, cms.ErrStructure)
 }
 
-// FuzzParse: no input makes the parser fail in another way than by an error.
+// FuzzParse checks that the parser returns an error for every invalid input.
 func FuzzParse(f *testing.F) {
 	digest := sha256.Sum256([]byte("content"))
 	der, err := newSigner(f).Sign(context.Background(), digest, nil)

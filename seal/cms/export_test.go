@@ -1,6 +1,6 @@
 package cms
 
-// With these a message, a revocation list and an OCSP answer are brought into one form.
+// Functions that normalize a message, a revocation list and an OCSP response.
 var (
 	Normalize     = normalize
 	NormalizeCRL  = normalizeCRL

@@ -208,7 +208,7 @@ func TestASignatureNamesItsCertificate(t *testing.T) {
 	require.ErrorIs(t, verify(forged().set(t, idSigningCert, signingCert(sum1(c.Raw))).set(t, idSigningCertV2, wrong)), cms.ErrCertID)
 	require.ErrorIs(t, verify(forged().set(t, idSigningCert, wrong)), cms.ErrCertID)
 	require.ErrorIs(t, verify(forged()), cms.ErrCertID)
-	// The newer one, longer than the older one and so behind it, counts also if it comes first.
+	// The newer one, longer than the older one and therefore sorted after it, also counts if it comes first.
 	long := struct{ Certs []struct{ Hash []byte } }{Certs: []struct{ Hash []byte }{{[]byte("another certificate's")}, {make([]byte, 64)}}}
 	require.NoError(t, verify(forged().set(t, idSigningCert, long).set(t, idSigningCertV2, signingCert(sum2(c.Raw)))))
 	for name, v := range map[string]any{"no certificate": struct{ Certs []asn1.RawValue }{}, "a number": 7} {
@@ -217,7 +217,7 @@ func TestASignatureNamesItsCertificate(t *testing.T) {
 	}
 }
 
-// TestKeysOfSignatures: RSA from 2,048 to 8,192 bits, and curves; nothing else verifies.
+// TestKeysOfSignatures checks that only RSA keys from 2,048 to 8,192 bits, and curves, verify.
 func TestKeysOfSignatures(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -250,7 +250,7 @@ func TestKeysOfSignatures(t *testing.T) {
 		require.ErrorContains(t, err, says)
 		require.Equal(t, says != "", err.Error() != cms.ErrSignature.Error(), "%d bits: %v", bits, err)
 	}
-	// A larger one is no key of any certificate: also one of an authority takes long to check.
+	// No certificate may have a larger key: an authority's key takes long to check as well.
 	n := new(big.Int).Lsh(big.NewInt(1), 60_000)
 	_, err = cms.Parse(forged(&rsa.PublicKey{N: n.SetBit(n, 0, 1), E: 65537}).sign(t))
 	require.ErrorContains(t, err, "RSA key of 60001 bits")

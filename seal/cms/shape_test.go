@@ -59,9 +59,9 @@ func (e *element) write(t *testing.T) []byte {
 	return der
 }
 
-// otherShapes calls f with the message in every other shape that one step makes: an element less, an element
-// of another kind in its place, or one more behind it. The name says where: "1.0.2" is the third element of the first
-// one of the second.
+// otherShapes calls f with the message in every other shape that is one step away: without an element, with an element
+// of another kind in its place, or with one more after it. The name is the position: "1.0.2" is the third element of
+// the first one of the second.
 func otherShapes(t *testing.T, der []byte, f func(name string, der []byte)) {
 	t.Helper()
 	root := readElements(t, der)[0]
@@ -89,8 +89,9 @@ func otherShapes(t *testing.T, der []byte, f func(name string, der []byte)) {
 	visit("0", root)
 }
 
-// TestAMessageOfAnotherShapeIsRefused: a message that has an element more, less or of another kind is refused or its
-// signature does not hold, but where no signature covers it and it says nothing. Even that is not the form of a seal.
+// TestAMessageOfAnotherShapeIsRefused checks that a message with an additional, missing or changed element is rejected,
+// or that its signature is invalid. Exceptions are elements without meaning that no signature covers; even these are
+// not in the form of a seal.
 func TestAMessageOfAnotherShapeIsRefused(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))
@@ -100,14 +101,14 @@ func TestAMessageOfAnotherShapeIsRefused(t *testing.T) {
 	token, err := (&cms.Authority{URL: tsa.URL, Client: &http.Client{Timeout: time.Minute}, Rand: rand.Reader}).Stamp(t.Context(), digest[:])
 	require.NoError(t, err)
 	says := []string{
-		"more in 0.1.0.1", "without 0.1.0.1.0", "another for 0.1.0.1.0", "more in 0.1.0.1.0", "without 0.1.0.1.0.0", "another for 0.1.0.1.0.0", // digest algorithms, said again by the signer
+		"more in 0.1.0.1", "without 0.1.0.1.0", "another for 0.1.0.1.0", "more in 0.1.0.1.0", "without 0.1.0.1.0.0", "another for 0.1.0.1.0.0", // digest algorithms, repeated by the signer
 		"more in 0.1.0.3",                            // another kind of certificate
 		"more in 0.1.0.4.0.2", "more in 0.1.0.4.0.4", // parameters of algorithms
 	}
 	roots := regexp.MustCompile(`^(more in|without|another for) 0\.1\.0\.3\.1`) // the authority's root, which a reader must know anyway
 	ends := []string{
 		"without 0.1.0.3.1",                                                                 // the chain may end earlier
-		"without 0.1.0.3.1.0.3.0", "without 0.1.0.3.1.0.3.0.0", "more in 0.1.0.3.1.0.3.0.0", // or at one whose issuer is not there: who trusts it must have it
+		"without 0.1.0.3.1.0.3.0", "without 0.1.0.3.1.0.3.0.0", "more in 0.1.0.3.1.0.3.0.0", // or at one whose issuer is missing, which a verifier must know
 	}
 	for _, kind := range []struct {
 		name          string
@@ -140,7 +141,8 @@ func sound[M interface{ Verify(digest []byte) error }](parse func([]byte) (M, er
 	}
 }
 
-// TestARevocationStatementOfAnotherShapeIsRefused: what an authority says is taken in its form, with nothing added.
+// TestARevocationStatementOfAnotherShapeIsRefused checks that an authority's statement is accepted only in its own
+// form, without additions.
 func TestARevocationStatementOfAnotherShapeIsRefused(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -172,8 +174,8 @@ func TestARevocationStatementOfAnotherShapeIsRefused(t *testing.T) {
 	}
 }
 
-// TestAStatementWithAnEmptySignatureIsRefused, in a revocation list and in an OCSP answer, where it is a BIT STRING
-// without a first octet.
+// TestAStatementWithAnEmptySignatureIsRefused checks a revocation list and an OCSP response whose signature is a BIT
+// STRING without a first octet.
 func TestAStatementWithAnEmptySignatureIsRefused(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)

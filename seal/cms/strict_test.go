@@ -40,7 +40,7 @@ func TestSignaturesAreSmall(t *testing.T) {
 	}
 }
 
-// TestParseStrict refuses every message that says the same in another form.
+// TestParseStrict checks that every equivalent message in another form is rejected.
 func TestParseStrict(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))
@@ -63,7 +63,7 @@ func TestParseStrict(t *testing.T) {
 	}
 }
 
-// TestNestedBER: values nested without end, or of indefinite length, cost nothing.
+// TestNestedBER checks that values nested without end, or of indefinite length, cost nothing.
 func TestNestedBER(t *testing.T) {
 	t.Parallel()
 	var b []byte
@@ -82,8 +82,7 @@ func TestNestedBER(t *testing.T) {
 	require.ErrorIs(t, err, cms.ErrStructure)
 }
 
-// TestStampIsNormalized: what openssl's authority adds that no signature covers
-// is in one form when it arrives.
+// TestStampIsNormalized checks that unsigned additions by openssl's authority are normalized on receipt.
 func TestStampIsNormalized(t *testing.T) {
 	t.Parallel()
 	tsa := kit.NewTSA(t)
@@ -101,7 +100,7 @@ func TestStampIsNormalized(t *testing.T) {
 	require.Equal(t, der, again)
 }
 
-// authority answers for certificates.
+// authority issues certificates and statements about them.
 type authority struct {
 	key  *ecdsa.PrivateKey
 	cert *x509.Certificate

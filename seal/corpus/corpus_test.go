@@ -14,8 +14,7 @@ import (
 	"countersign/seal/admission"
 )
 
-// TestSample checks the seal's own test files, what other programs make of them,
-// and damaged ones of all of these.
+// TestSample checks the seal's own test files, other programs' versions of them, and damaged copies of all of these.
 func TestSample(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -70,7 +69,7 @@ func TestCompare(t *testing.T) {
 	for _, tt := range []struct{ x, y, outside, inside int }{
 		{0, 0, 1, 0},
 		{20, 25, 0, 1}, // in the field
-		{40, 25, 1, 0}, // beside it
+		{40, 25, 1, 0}, // next to it
 		{50, 97, 0, 0}, // the line at the foot
 		{50, 85, 1, 0}, // above that
 		{99, 50, 1, 0},

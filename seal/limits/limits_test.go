@@ -10,7 +10,8 @@ import (
 	"countersign/seal/limits"
 )
 
-// TestJSON_IsWhatTheEncoderWrites: no text takes more than JSON says, and Cut is the longest beginning that fits.
+// TestJSON_IsWhatTheEncoderWrites checks that no encoded text exceeds the result of JSON, and that Cut returns the
+// longest beginning that fits.
 func TestJSON_IsWhatTheEncoderWrites(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"", "plain", `"quoted" \ <b>&amp;`, "a\tb\nc\r\x01\x1f\x7f", "é漢😀\u2028\u2029", "broken \xff\xfe"} {

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCheckAppearance_FinishedPages_AreThoseOfTheTrail: the digest in the event of each signature covers the finished pages of
-// its signer, and nobody else has any.
+// TestCheckAppearance_FinishedPages_AreThoseOfTheTrail checks that the digest in each signature's event covers the
+// finished pages of its signer, and that only signers have finished pages.
 func TestCheckAppearance_FinishedPages_AreThoseOfTheTrail(t *testing.T) {
 	t.Parallel()
 	pages := []FinishedPage{{"ada", "d", 1, 2, "aa"}, {"ada", "d", 2, 2, "bb"}}

@@ -16,7 +16,7 @@ import (
 	"countersign/seal/manifest"
 )
 
-// smallKey returns a key one of whose coordinates begins with a byte of zeros.
+// smallKey returns a key with a coordinate that begins with a zero byte.
 func smallKey(t *testing.T) (*ecdsa.PrivateKey, []byte) {
 	t.Helper()
 	for {

@@ -20,7 +20,7 @@ const (
 	id   = `"http://www.aiim.org/pdfa/ns/id/"`
 )
 
-// withMetadata returns a PDF whose catalog names a stream, and nothing else.
+// withMetadata returns a PDF whose catalog refers only to a stream.
 func withMetadata(dict string, xmp []byte) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.7\n")
@@ -70,7 +70,7 @@ func withdrawn(t *testing.T, file []byte, c *pdfa.Claim) string {
 	return string(data)
 }
 
-// TestClaims: a claim is found in each way in which XMP can state it, and leaves nothing else out.
+// TestClaims checks that a claim is found in each form that XMP permits, and that nothing else is removed.
 func TestClaims(t *testing.T) {
 	t.Parallel()
 	const other = `<rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title><rdf:Alt><rdf:li xml:lang="x-default">A &amp; B</rdf:li></rdf:Alt></dc:title></rdf:Description>`

@@ -45,8 +45,8 @@ func contrastOnWhite(c color.NRGBA) float64 {
 	return 1.05 / (0.2126*linear(c.R) + 0.7152*linear(c.G) + 0.0722*linear(c.B) + 0.05)
 }
 
-// TestPictures_ShowSomethingOnWhite: ink of any colour, density and extent on a white or transparent ground is accepted if
-// its contrast is 1.5 or more and it reaches far enough, and refused if not.
+// TestPictures_ShowSomethingOnWhite checks that ink of any color, density and extent on a white or transparent ground
+// is accepted if its contrast is 1.5 or more and its extent sufficient, and rejected otherwise.
 func TestPictures_ShowSomethingOnWhite(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -85,7 +85,7 @@ func TestPictures_ShowSomethingOnWhite(t *testing.T) {
 	require.Greater(t, accepted, 30)
 }
 
-// TestPictures_ThatShowNothing: pictures that were once accepted as signatures.
+// TestPictures_ThatShowNothing checks pictures that were formerly accepted as signatures.
 func TestPictures_ThatShowNothing(t *testing.T) {
 	t.Parallel()
 	white, dark := color.NRGBA{255, 255, 255, 255}, color.NRGBA{0, 0, 60, 255}

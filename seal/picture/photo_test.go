@@ -41,7 +41,8 @@ func TestLogo(t *testing.T) {
 	}
 }
 
-// TestPhotos: each orientation is turned upright, large photos become smaller, and incomplete pictures are rejected.
+// TestPhotos checks that each orientation becomes upright, large photos become smaller, and incomplete pictures are
+// rejected.
 func TestPhotos(t *testing.T) {
 	t.Parallel()
 	img := image.NewNRGBA(image.Rect(0, 0, 32, 16)) // red at the left, its top green

@@ -16,7 +16,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// plain returns a grey picture 4,000 pixels wide.
+// plain returns a gray picture 4,000 pixels wide.
 func plain(t *testing.T, h int) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -25,7 +25,7 @@ func plain(t *testing.T, h int) []byte {
 	return b.Bytes()
 }
 
-// TestPicturesTogether: sixty pictures cost what two do.
+// TestPicturesTogether checks that sixty equal pictures cost as much as two.
 func TestPicturesTogether(t *testing.T) {
 	t.Parallel()
 	var same picture.Checker
@@ -83,7 +83,7 @@ func greyPNG(t *testing.T, w, h int, grey uint8) []byte {
 	return b.Bytes()
 }
 
-// padded makes a picture n bytes long with a chunk that nothing reads.
+// padded extends a picture to n bytes with a chunk that no program reads.
 func padded(t *testing.T, b []byte, n int) []byte {
 	t.Helper()
 	data := make([]byte, n-len(b)-12)
@@ -138,7 +138,7 @@ func TestBoundsOfPictures(t *testing.T) {
 	}
 }
 
-// TestPicturesKeepTheirPixels: in whatever form they come, and with as many colours as they have.
+// TestPicturesKeepTheirPixels checks pictures in every form and with any number of colors.
 func TestPicturesKeepTheirPixels(t *testing.T) {
 	t.Parallel()
 	many := func(n int) image.Image {
@@ -182,8 +182,8 @@ func TestPicturesKeepTheirPixels(t *testing.T) {
 	}
 }
 
-// TestPixelsOfASubmission: two of the largest pictures are accepted together, and no third. A picture rejected for its
-// size is not decoded, and costs nothing.
+// TestPixelsOfASubmission checks that two of the largest pictures are accepted together, and a third is not. A picture
+// rejected for its size is not decoded, and costs nothing.
 func TestPixelsOfASubmission(t *testing.T) {
 	t.Parallel()
 	first, second, more := greyPNG(t, 4096, 2048, 1), greyPNG(t, 4096, 2048, 2), greyPNG(t, 1, 1, 3)

@@ -15,7 +15,7 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// TestMain lets the test binary be the process that decodes pictures.
+// TestMain makes the test binary usable as the process that decodes pictures.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "decode" {
 		os.Exit(sandbox.Serve(context.Background(), os.Stdin, os.Stdout, picture.Tasks()))
@@ -23,7 +23,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestPictureIn_AnotherProcess_DecodesAlike, and its refusals are the same; without memory or time the picture is too large.
+// TestPictureIn_AnotherProcess_DecodesAlike checks that results and refusals are the same in another process, and that
+// a picture is too large without sufficient memory or time.
 func TestPictureIn_AnotherProcess_DecodesAlike(t *testing.T) {
 	t.Parallel()
 	pool := sandbox.New(os.Args[0], "decode")
@@ -63,7 +64,8 @@ func TestPictureIn_AnotherProcess_DecodesAlike(t *testing.T) {
 	require.Equal(t, refusal.PictureTooLarge, refused.Code)
 }
 
-// TestMemory_OfAPicture_IsByWhatItsHeaderClaims: what is refused without being decoded takes only the reading.
+// TestMemory_OfAPicture_IsByWhatItsHeaderClaims checks that a picture rejected without decoding uses only the memory
+// for reading.
 func TestMemory_OfAPicture_IsByWhatItsHeaderClaims(t *testing.T) {
 	t.Parallel()
 	const reading = 1 << 20

@@ -16,8 +16,7 @@ import (
 	"countersign/seal/sealkey"
 )
 
-// TestSelfSigned: the certificates of a development service may do what sealing asks of
-// them, and nothing else.
+// TestSelfSigned checks that the certificates of a development service are valid for sealing only.
 func TestSelfSigned(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
@@ -56,7 +55,7 @@ func TestSelfSigned(t *testing.T) {
 	require.Len(t, chain, 1)
 }
 
-// TestLoadPEM_OfEachForm_ReadsTheKey, and explains what is wrong with others.
+// TestLoadPEM_OfEachForm_ReadsTheKey checks the accepted forms, and the errors of all others.
 func TestLoadPEM_OfEachForm_ReadsTheKey(t *testing.T) {
 	t.Parallel()
 	_, leaf, _, err := sealkey.SelfSigned("Acme", time.Now(), rand.Reader)

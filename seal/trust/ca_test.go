@@ -104,7 +104,7 @@ func stampingWith(critical bool, usages ...asn1.ObjectIdentifier) *x509.Certific
 	}
 }
 
-// chain returns the certificate and those above it.
+// chain returns the certificate and the ones above it.
 func (i *identity) chain() []*x509.Certificate {
 	var out []*x509.Certificate
 	for ; i != nil; i = i.by {
@@ -125,14 +125,14 @@ func (i *identity) crl(at time.Time, change func(*x509.RevocationList)) []byte {
 	return der
 }
 
-// revoking makes a list name a certificate.
+// revoking adds a certificate to a list.
 func revoking(c *identity, at time.Time, reason int) func(*x509.RevocationList) {
 	return func(l *x509.RevocationList) {
 		l.RevokedCertificateEntries = []x509.RevocationListEntry{{SerialNumber: c.cert.SerialNumber, RevocationTime: at, ReasonCode: reason}}
 	}
 }
 
-// ocsp returns an answer about c, signed by responder.
+// ocsp returns a response about c, signed by responder.
 func (i *identity) ocsp(c, responder *identity, at time.Time, change func(*ocsp.Response)) []byte {
 	i.t.Helper()
 	r := ocsp.Response{Status: ocsp.Good, SerialNumber: c.cert.SerialNumber, ThisUpdate: at, NextUpdate: at.AddDate(0, 0, 7), IssuerHash: crypto.SHA256}

@@ -107,7 +107,7 @@ func (o *opensslCA) crl() []byte {
 	return block.Bytes
 }
 
-// ocsp returns the answer of a responder about the certificate of that name.
+// ocsp returns a responder's response about the certificate with that name.
 func (o *opensslCA) ocsp(name, responder string) []byte {
 	o.t.Helper()
 	o.run("ocsp", "-issuer", o.file("root.pem"), "-cert", o.file(name+".pem"), "-reqout", o.file("request"), "-no_nonce")
@@ -118,8 +118,7 @@ func (o *opensslCA) ocsp(name, responder string) []byte {
 	return b
 }
 
-// TestOpenSSL: certificates, lists and answers that another program made are
-// read as that program means them.
+// TestOpenSSL checks that certificates, lists and responses of another program are interpreted as that program intends.
 func TestOpenSSL(t *testing.T) {
 	t.Parallel()
 	o := newOpensslCA(t)

@@ -18,7 +18,7 @@ import (
 	"countersign/seal/trust"
 )
 
-// extension makes a revocation list carry one more extension.
+// extension adds an extension to a revocation list.
 func extension(id asn1.ObjectIdentifier, critical bool, value []byte) func(*x509.RevocationList) {
 	return func(l *x509.RevocationList) {
 		l.ExtraExtensions = append(l.ExtraExtensions, pkix.Extension{Id: id, Critical: critical, Value: value})
@@ -134,8 +134,8 @@ func TestWhichStatementsCount(t *testing.T) {
 	}
 }
 
-// TestAnIndirectEntry: a list that speaks of other authorities' certificates
-// is one whose serial numbers mean something else.
+// TestAnIndirectEntry checks a list that covers other authorities' certificates, whose serial numbers have another
+// meaning.
 func TestAnIndirectEntry(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
@@ -161,7 +161,7 @@ func TestInvalidityDate(t *testing.T) {
 	require.Equal(t, year(2), trust.WeighStatements(trust.Evidence{CRLs: [][]byte{der}}, leaf.cert, root.cert).Revoked.At)
 }
 
-// TestRevocationOfTheSeal: what the statements mean for a document.
+// TestRevocationOfTheSeal checks the effect of statements on the verdict of a document.
 func TestRevocationOfTheSeal(t *testing.T) {
 	t.Parallel()
 	root, timeRoot := issue(t, nil, authority("Root")), issue(t, nil, authority("Time root"))
@@ -220,7 +220,8 @@ func TestManyStatements(t *testing.T) {
 	require.Less(t, time.Since(begin), 20*time.Second)
 }
 
-// TestCostlyStatements: valid evidence costs no more than honest evidence, and unchecked statements make nothing good.
+// TestCostlyStatements checks that hostile evidence costs no more than the limit, and that unchecked statements never
+// count as good.
 func TestCostlyStatements(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
@@ -246,7 +247,7 @@ func TestCostlyStatements(t *testing.T) {
 		r.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{1, 2, 3}, Value: make([]byte, 70_000)}}
 	})), "70,000 bytes")
 
-	// Answers that somebody else signed take three checks each: too many of them before the good one.
+	// Responses signed by a stranger need three checks each: here, too many precede the good one.
 	stranger := issueFor(t, nil, authority("Root"), issue(t, nil, authority("x")).key)
 	wrong := root.ocsp(leaf, &identity{cert: stranger.cert, key: stranger.key}, year(1), nil)
 	many := make([][]byte, 511)
@@ -257,7 +258,7 @@ func TestCostlyStatements(t *testing.T) {
 	require.False(t, weigh(append([][]byte{good}, many[:100]...)...).Good.IsZero(), "301 checks")
 }
 
-// FuzzStatements: no bytes make a statement but those that the authority signed.
+// FuzzStatements checks that only bytes signed by the authority are a statement.
 func FuzzStatements(f *testing.F) {
 	root := issue(f, nil, authority("Root"))
 	leaf := issue(f, root, sealing("Acme Ltd"))

@@ -24,7 +24,7 @@ func TestUsage(t *testing.T) {
 	mail := []x509.ExtKeyUsage{x509.ExtKeyUsageEmailProtection}
 	for name, c := range map[string]struct {
 		change        change
-		under, pinned bool // whether it may seal
+		under, pinned bool // whether the sealer is trusted
 	}{
 		"digital signature":      {func(c *x509.Certificate) { c.KeyUsage = x509.KeyUsageDigitalSignature }, true, true},
 		"content commitment":     {func(c *x509.Certificate) { c.KeyUsage = x509.KeyUsageContentCommitment }, true, true},
@@ -136,7 +136,7 @@ func TestTheSentenceNamesTheOrganisation(t *testing.T) {
 	assert.Len(t, []rune(trust.Printable(string(make([]byte, 1000)))), 500)
 }
 
-// TestSealersThatCanNeverMatch are refused where they are configured.
+// TestSealersThatCanNeverMatch checks that such sealers are rejected at configuration.
 func TestSealersThatCanNeverMatch(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
@@ -152,7 +152,7 @@ func TestSealersThatCanNeverMatch(t *testing.T) {
 	require.Error(t, trust.Sealer{}.Check())
 }
 
-// TestExpiry: without a proven time, the certificate has to be valid now.
+// TestExpiry checks that, without a proven time, the certificate must currently be valid.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
@@ -167,8 +167,8 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// TestRevokedHere: what the installation itself has revoked counts, unless a
-// time-stamp proves that the seal is older.
+// TestRevokedHere checks that revocations by the installation itself count, unless a time-stamp proves that the seal is
+// older.
 func TestRevokedHere(t *testing.T) {
 	t.Parallel()
 	root, tsaRoot := issue(t, nil, authority("Root")), issue(t, nil, authority("Time root"))
@@ -212,7 +212,7 @@ func TestRecordKeys(t *testing.T) {
 	for name, c := range map[string]struct {
 		known   map[string]trust.RecordKey
 		sealers []trust.Sealer
-		stamp   float64 // 0: none
+		stamp   float64 // 0: no time-stamp
 		want    trust.Status
 	}{
 		"none is named, the seal is trusted":     {nil, []trust.Sealer{trust.PinnedCertificate(leaf.cert)}, 0, trust.Trusted},
@@ -238,7 +238,7 @@ func TestRecordKeys(t *testing.T) {
 	}
 }
 
-// TestNoCertificate: a seal without one is nobody's.
+// TestNoCertificate checks that a seal without a certificate has no sealer.
 func TestNoCertificate(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, trust.Untrusted, judge(t, trust.Policy{}, trust.Seal{}, time.Now()).Sealer.Status)

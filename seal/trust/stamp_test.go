@@ -13,7 +13,7 @@ import (
 	"countersign/seal/trust"
 )
 
-// TestStampers: whose time-stamps count.
+// TestStampers checks which authorities' time-stamps count.
 func TestStampers(t *testing.T) {
 	t.Parallel()
 	root, other := issue(t, nil, authority("Time root")), issue(t, nil, authority("Other root"))
@@ -110,7 +110,7 @@ func TestRenewal(t *testing.T) {
 		},
 		"in the future": {[]trust.Stamp{stamp(first, 1.9)}, 1.8, []trust.Status{trust.Untrusted}, trust.Trusted},
 		"only late stamps": {
-			[]trust.Stamp{stamp(second, 4.5)}, 6, []trust.Status{trust.Trusted}, trust.Untrusted, // the sealing certificate had ended
+			[]trust.Stamp{stamp(second, 4.5)}, 6, []trust.Status{trust.Trusted}, trust.Untrusted, // the sealing certificate had expired
 		},
 		"none": {nil, 6, nil, trust.Untrusted},
 	} {
@@ -170,8 +170,8 @@ func TestRevokedStamper(t *testing.T) {
 	require.Equal(t, trust.Untrusted, judge(t, p, trust.Seal{Certificates: leaf.chain(), Stamps: []trust.Stamp{{}}}, year(7)).Stamps[0].Status)
 }
 
-// TestTheRecordsTimeMustFit: what the record claims proves nothing, but the
-// certificate has to have been valid then, and no time-stamp can be older.
+// TestTheRecordsTimeMustFit checks that the certificate must be valid at the record's unproven time, and that no
+// time-stamp can be older.
 func TestTheRecordsTimeMustFit(t *testing.T) {
 	t.Parallel()
 	root, timeRoot := issue(t, nil, authority("Root")), issue(t, nil, authority("Time root"))

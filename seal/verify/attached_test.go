@@ -71,7 +71,7 @@ func TestAnAttachmentThatIsNotNamed(t *testing.T) {
 	}
 }
 
-// TestCheckAttachments_TooMany_IsAContradiction: as many as a record may name are looked for.
+// TestCheckAttachments_TooMany_IsAContradiction checks the limit of attachments in a record.
 func TestCheckAttachments_TooMany_IsAContradiction(t *testing.T) {
 	t.Parallel()
 	f := opened(t, smallPDF(map[int]string{1: "<</Type/Catalog>>"}))

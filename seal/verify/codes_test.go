@@ -58,8 +58,8 @@ func TestCodesAreUsed(t *testing.T) {
 	}
 }
 
-// TestSentencesAreComplete: no value is missing in a sentence, and none from a
-// file breaks the line that it stands in.
+// TestSentencesAreComplete checks that no value is missing in a sentence, and that no value from a file breaks its
+// line.
 func TestSentencesAreComplete(t *testing.T) {
 	t.Parallel()
 	for _, f := range findings {

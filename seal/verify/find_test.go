@@ -15,7 +15,7 @@ import (
 
 const markText = "/CSGN_Seal<</V 1/Record 1 0 R/Original[0 1]"
 
-// TestMarksAreFoundWherever: a mark is found at its place however the bytes come in, and once.
+// TestMarksAreFoundWherever checks that a mark is found once, at its position, for any division of the bytes.
 func TestMarksAreFoundWherever(t *testing.T) {
 	t.Parallel()
 	text := []byte("ab" + markText + "cd" + markText + markText)
@@ -44,7 +44,8 @@ func TestMarksAreFoundWherever(t *testing.T) {
 	}
 }
 
-// TestMarksAreBounded: eight are remembered, one more is too many; one that would begin before the file is none.
+// TestMarksAreBounded checks that eight marks are stored and a ninth is an error. A mark that would begin before the
+// file does not count.
 func TestMarksAreBounded(t *testing.T) {
 	t.Parallel()
 	var m Marks
@@ -65,8 +66,8 @@ func TestMarksAreBounded(t *testing.T) {
 	require.Equal(t, []int64{0}, first.at)
 }
 
-// TestLastSealIsSearchedThroughTheWholeFile: each mark is tried, from the last one on, wherever it stands to the pieces
-// in which the file is read.
+// TestLastSealIsSearchedThroughTheWholeFile checks that each mark is tried, from the last one on, at any position
+// relative to the pieces that are read.
 func TestLastSealIsSearchedThroughTheWholeFile(t *testing.T) {
 	t.Parallel()
 	search := func(size int, marks ...int) *Found {
@@ -227,7 +228,7 @@ func TestSignatureDictionary(t *testing.T) {
 	require.ErrorAs(t, err, &cut)
 	require.EqualValues(t, len(b), cut.end)
 	begin := int64(bytes.Index(b, []byte("12 0 obj")))
-	for _, from := range []int64{begin + 1, begin + 2, begin + 3, mark} { // less and less of what precedes the mark
+	for _, from := range []int64{begin + 1, begin + 2, begin + 3, mark} { // less and less content before the mark
 		part := b[from:]
 		got, err := readSignatureDict(bytes.NewReader(part), int64(len(part)), mark-from)
 		require.Error(t, err, "%d %+v", from-begin, got)
@@ -293,7 +294,7 @@ func TestHashFile(t *testing.T) {
 		got, err := hashFile(t.Context(), bytes.NewReader(data), size, c.to, c.holes, nil)
 		check(got, err)
 
-		// The beginning was read before: only what follows is read again.
+		// The beginning is already hashed: only the rest is read again.
 		begun := sha256.New()
 		known := c.holes[0].from
 		begun.Write(data[:known])
@@ -304,7 +305,7 @@ func TestHashFile(t *testing.T) {
 		check(got, err)
 		require.Equal(t, sum(data[:known]), done.Hash.Sum(nil), "what was done is not changed")
 
-		// And once more with what precedes the signatures.
+		// The same with the hashes of the bytes before the signatures.
 		done = &Prefix{Size: size, Hash: got.whole, Original: got.original, Begun: got.begun}
 		for _, h := range c.holes {
 			clear(unread[:h.from])
@@ -335,7 +336,8 @@ func TestHoldsMark(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// TestReadPages_OfASealedRevision_EndsWithItsContext, and does nothing where there is none.
+// TestReadPages_OfASealedRevision_EndsWithItsContext checks that reading ends with the context, and has no effect
+// without a sealed revision.
 func TestReadPages_OfASealedRevision_EndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ended, cancel := context.WithCancel(t.Context())
@@ -347,7 +349,8 @@ func TestReadPages_OfASealedRevision_EndsWithItsContext(t *testing.T) {
 	require.ErrorIs(t, found.ReadPages(ended), context.Canceled)
 }
 
-// TestHash_TooManyMarks_EndTheExamination: nobody can say which of them is the seal.
+// TestHash_TooManyMarks_EndTheExamination checks that the examination ends, because it cannot determine which mark is
+// the seal.
 func TestHash_TooManyMarks_EndTheExamination(t *testing.T) {
 	t.Parallel()
 	data := []byte("0123456789" + strings.Repeat(markText, maxMarks+1))

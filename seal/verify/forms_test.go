@@ -93,7 +93,7 @@ func TestSignedFields(t *testing.T) {
 		require.NoError(t, err, name)
 		var nums []int
 		for _, v := range refs {
-			r, _ := v.Ref() // none of a direct field
+			r, _ := v.Ref() // a direct field has no reference
 			nums = append(nums, r.Num)
 		}
 		require.Equal(t, tt.fields, nums, name)
@@ -178,7 +178,7 @@ func TestClassifyAdditions(t *testing.T) {
 	}
 }
 
-// TestOtherSignatures: what a signature of others says of itself, without a verdict.
+// TestOtherSignatures checks that the statements of other signatures are reported without a verdict.
 func TestOtherSignatures(t *testing.T) {
 	t.Parallel()
 	const total = 5000

@@ -20,7 +20,7 @@ import (
 	"countersign/seal/trust"
 )
 
-// certificates returns certificates without a chain: sources name where an authority answers about each.
+// certificates returns certificates without a chain. sources are the addresses of an authority's statements about each.
 func certificates(t *testing.T, sources ...string) []*x509.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -43,7 +43,7 @@ func certificates(t *testing.T, sources ...string) []*x509.Certificate {
 	return out
 }
 
-// TestPAdESLevel: what the seal carries decides the level (EN 319 142-1, 6).
+// TestPAdESLevel checks that the content of the seal determines the level (EN 319 142-1, 6).
 func TestPAdESLevel(t *testing.T) {
 	t.Parallel()
 	own, document := stamp{}, stamp{Document: true}
@@ -100,7 +100,8 @@ func TestFindingsOfStamps(t *testing.T) {
 	}
 }
 
-// TestFindingsOfRevocation: that nobody offers a statement differs from nobody having asked.
+// TestFindingsOfRevocation checks that the findings distinguish unavailable statements from statements that were not
+// requested.
 func TestFindingsOfRevocation(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -167,8 +168,8 @@ func TestExaminationTime(t *testing.T) {
 	}
 }
 
-// TestPlan: each certificate once, and one question about each whose authority offers revocation data and whose issuer
-// is present.
+// TestPlan checks that each certificate occurs once, with one question about each whose authority offers revocation
+// data and whose issuer is present.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	c := certificates(t, "ocsp", "crl", "", "ocsp", "ocsp")

@@ -150,7 +150,7 @@ func (f *failsAfter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestValuesOfFindings: each kind of value is written for programs, and times once more for people.
+// TestValuesOfFindings checks that each kind of value is formatted for programs, and times for people as well.
 func TestValuesOfFindings(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("", 3600))
@@ -167,7 +167,7 @@ func TestValuesOfFindings(t *testing.T) {
 	require.Equal(t, Code("structure.readable"), Codes()[0])
 }
 
-// TestReadRange: pieces follow on one another, and what cannot be read is an error.
+// TestReadRange checks that pieces are contiguous, and that unreadable ones are errors.
 func TestReadRange(t *testing.T) {
 	t.Parallel()
 	data := bytes.Repeat([]byte("0123456789abcdef"), (2*CopyBuffer+32)/16)

@@ -26,7 +26,7 @@ func masterKeys(t *testing.T, keys ...byte) *vault.Vault {
 	return v
 }
 
-// onDisk is a store in a directory, and what lies there under a key.
+// onDisk returns a store in a directory, and a function that returns the stored bytes under a key.
 func onDisk(t *testing.T) (blob.Store, func(key string) []byte) {
 	t.Helper()
 	root := t.TempDir()

@@ -148,7 +148,7 @@ func TestMCPConfirmation_IsBoundToTheRequest(t *testing.T) {
 		require.Contains(t, a.refused(t, "send_envelope", arg(id)), "changed after the confirmation question")
 		require.EqualValues(t, "draft", statusOf(t, s, id))
 	}
-	// A reminder reaches nobody who was not displayed: a replaced signer's id stays.
+	// A reminder does not go to a person who was not displayed: a replaced signer keeps the id.
 	open, err := app.Send(t.Context(), draft(t, s, "Replaced meanwhile"), "")
 	require.NoError(t, err)
 	a := newAgent(t, s, protocols[0], func(r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {

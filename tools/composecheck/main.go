@@ -135,7 +135,7 @@ func checkPassed(service *types.ServiceConfig, example []string, known map[strin
 	return faults
 }
 
-// everything writes a file of assignments, including those commented out in envFile.
+// everything writes a file with all assignments in envFile, including the commented-out ones.
 func everything(envFile string) (file string, remove func(), err error) {
 	text, err := os.ReadFile(envFile) //nolint:gosec // named on the command line
 	if err != nil {

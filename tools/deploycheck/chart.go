@@ -43,7 +43,7 @@ func chart(deploy string) error {
 		return err
 	}
 	var faults []error
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // Helm's linter logs what it returns as well
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // Helm's linter also logs its results
 	for _, m := range lint.RunAll(chartOf(deploy), values, "countersign").Messages {
 		if m.Severity >= support.WarningSev {
 			faults = append(faults, fmt.Errorf("%s: %s: %w", chartOf(deploy), m.Path, m.Err))

@@ -247,7 +247,7 @@ func deployments(objects []any) error {
 // settingsPrefix begins the name of every setting in the environment; the service rejects unknown ones.
 const settingsPrefix = "COUNTERSIGN_"
 
-// serviceLinks rejects pods that get the variables of a Service whose name makes them look like settings.
+// serviceLinks rejects pods with variables of a Service whose name makes them look like settings.
 func serviceLinks(objects []any) error {
 	var link string
 	for _, o := range objects {
@@ -279,7 +279,7 @@ func serviceLinks(objects []any) error {
 	return nil
 }
 
-// deployment reports what the API server would reject, or what would cause problems later.
+// deployment reports errors that the API server would find, and settings that would cause problems later.
 func deployment(d *appsv1.Deployment) error {
 	for k, v := range d.Spec.Selector.MatchLabels {
 		if d.Spec.Template.Labels[k] != v {

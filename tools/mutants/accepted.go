@@ -40,8 +40,8 @@ func readAccepted(file string) (entries []entry, lines []string, err error) {
 	return entries, lines, nil
 }
 
-// checkAccepted returns the accepted names. An entry that names no change of today's code is an error; with mend, the
-// entry is replaced by the change that it must mean, if there is exactly one.
+// checkAccepted returns the accepted names. An entry for a change that does not exist in the current code is an error;
+// with mend, the entry is replaced by the only matching change, if there is exactly one.
 func checkAccepted(file string, all []mutation, mend bool) (map[string]bool, error) {
 	entries, lines, err := readAccepted(file)
 	if err != nil {

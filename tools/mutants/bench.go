@@ -53,10 +53,10 @@ func (t exploredTest) reaches(n int) bool {
 }
 
 const (
-	patience = 30 * time.Second // a test hangs if it takes longer than this plus five times its time alone
+	patience = 30 * time.Second // a test hangs if it exceeds this plus five times its usual duration
 	// explorationLimit limits the time of one test run separately.
 	explorationLimit = 5 * time.Minute
-	firstBatch       = 2 * time.Second  // tests of a change's first process, by their time alone; each further process doubles it
+	firstBatch       = 2 * time.Second  // duration of the tests in a change's first process; each further process doubles it
 	batchTime        = 20 * time.Second // and at most these
 )
 
@@ -275,7 +275,7 @@ func (b *bench) limit(pkg string, tests []string) time.Duration {
 	return limit
 }
 
-// try returns the test of a package that notices the change; "" if none does.
+// try returns the test of a package that detects the change; "" if no test does.
 func (b *bench) try(ctx context.Context, m mutation, pkg string) (string, error) {
 	for _, batch := range b.batches(pkg, m) {
 		test, how, err := b.tryBatch(ctx, m, pkg, batch)
@@ -334,7 +334,7 @@ func (b *bench) batches(pkg string, m mutation) [][]string {
 	return out
 }
 
-// tryBatch returns the test of a batch that notices the change. A failure counts if it repeats, and does not occur
+// tryBatch returns the test of a batch that detects the change. A failure counts if it repeats, and does not occur
 // without the change: a failure or timeout on a loaded machine proves nothing about the change.
 func (b *bench) tryBatch(ctx context.Context, m mutation, pkg string, batch []string) (test, how string, err error) {
 	for len(batch) > 0 {

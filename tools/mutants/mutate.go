@@ -320,8 +320,8 @@ func simple(e ast.Expr) bool {
 
 var noRule = regexp.MustCompile(`og\.|Logger\(|panic|^failpoint\.`)
 
-// statements removes calls whose results are not used, and assignments to members. Logging, and the places where fault
-// tests stop the program, are no rules.
+// statements removes calls with unused results, and assignments to members. It excludes logging, and the places where
+// fault tests stop the program, because they are not rules.
 func (m *mutator) statements(list []ast.Stmt) {
 	for _, s := range list {
 		switch s := s.(type) {

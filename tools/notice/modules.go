@@ -35,8 +35,8 @@ type goPackage struct {
 	}
 }
 
-// goModules returns the modules of all programs on all platforms, and the embedded files that may have a license of
-// their own.
+// goModules returns the modules of all programs on all platforms, and the embedded files that may have a separate
+// license.
 func goModules(ctx context.Context, root string) (modules []component, embedded []string, err error) {
 	found := map[string]*component{}
 	files := map[string]bool{}
@@ -128,7 +128,7 @@ func add(found map[string]*component, files map[string]bool, p goPackage, progra
 		found[name] = c
 	}
 	c.programs[program] = true
-	// In the package's directory and those above it, up to the module's.
+	// In the package's directory and its parents, up to the module's.
 	for at := p.Dir; ; at = filepath.Dir(at) {
 		texts, err := licensesIn(at)
 		if err != nil {

@@ -25,7 +25,7 @@ type lockFile struct {
 	} `json:"packages"`
 }
 
-// npmPackages returns the packages that the pages bundle: the dependencies, with theirs, and development dependencies
+// npmPackages returns the packages that the pages bundle: the dependencies, transitively, and development dependencies
 // whose files the pages' sources import.
 func npmPackages(web string) ([]component, error) {
 	b, err := os.ReadFile(filepath.Join(web, "package-lock.json")) //nolint:gosec // of the repository

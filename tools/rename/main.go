@@ -117,7 +117,7 @@ func replacer(from, to string, files []string) func([]byte) []byte {
 	rules := []*regexp.Regexp{
 		regexp.MustCompile(`((?:^|[^\w./@-])\^?)` + old + `(/(?:` + strings.Join(slices.Compact(directories), "|") + `)\b)`),
 		regexp.MustCompile(`(?m)(^module )` + old + `()$`),
-		regexp.MustCompile(`(module-path: |pkg: |HasPrefix\([^\n]*, ")` + old + `(\b)`), // of linters, and of programs that look at packages
+		regexp.MustCompile(`(module-path: |pkg: |HasPrefix\([^\n]*, ")` + old + `(\b)`), // linters' settings and package path checks
 		regexp.MustCompile(`(\^)` + old + `(/)`),                                        // patterns
 	}
 	return func(text []byte) []byte {
