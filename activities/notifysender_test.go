@@ -393,7 +393,8 @@ func TestSendDigest_Retry(t *testing.T) {
 	})
 }
 
-// TestSendDigest_SpeaksForTheWorkspace: a digest of one workspace is sent in its name, and one of several in the app's.
+// TestSendDigest_SpeaksForTheWorkspace checks that a digest of one workspace has its name, and a digest of several the
+// app's.
 func TestSendDigest_SpeaksForTheWorkspace(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -47,8 +47,8 @@ func (a *Activities) Remind(ctx context.Context, in temporal.EnvelopeInput) (*ti
 	return e.NextReminder(mails, interval), nil
 }
 
-// tolerance is how early a reminder may be, because the workflow's clock differs from the database's, and the signers
-// of a routing group were invited one after the other.
+// tolerance returns the time by which a reminder can be early, because the workflow's clock differs from the
+// database's, and the signers of a routing group were invited one after the other.
 func tolerance(interval time.Duration) time.Duration { return min(interval/10, time.Hour) }
 
 // remind sends a signer the reminder of that number, counted from 1. Its Message-ID

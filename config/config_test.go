@@ -243,7 +243,7 @@ func TestEverySettingIsDocumented(t *testing.T) {
 	}
 }
 
-// TestLinksThatLeadNowhereAreWarnedOf: pages are only at /sign and /embed.
+// TestLinksThatLeadNowhereAreWarnedOf checks the warning about pages at paths other than /sign and /embed.
 func TestLinksThatLeadNowhereAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	for set, warned := range map[string]int{

@@ -82,7 +82,7 @@ func TestSecretFile_Faults(t *testing.T) {
 	assert.Empty(t, string(c.SealPassword))
 }
 
-// TestSMTPOAuth_IsSetWhole: each fault names the setting.
+// TestSMTPOAuth_IsSetWhole checks that each error names the setting.
 func TestSMTPOAuth_IsSetWhole(t *testing.T) {
 	t.Parallel()
 	const (

@@ -229,7 +229,7 @@ func RetentionStepAfter(until, after time.Time) time.Time {
 	return until
 }
 
-// RetainedUntil is when the files are purged; nil: never.
+// RetainedUntil returns the time at which the files are purged; nil: never.
 func (e *Envelope) RetainedUntil() *time.Time {
 	if d := find(e.Documents, func(d *Document) bool { return d.RetentionUntil != nil }); d != nil {
 		return d.RetentionUntil

@@ -58,8 +58,8 @@ func (m *Mail) settledAt() *time.Time {
 	return firstNonNil(m.SentAt, m.FailedAt)
 }
 
-// OpenSince is when the routing group that is awaited began to be: when the
-// envelope was sent, or when the last signer of the groups before signed.
+// OpenSince returns the time at which the current routing group opened: the time of sending, or of the last signature
+// in the previous groups.
 func (e *Envelope) OpenSince() time.Time {
 	var since time.Time
 	if e.SentAt != nil {

@@ -122,7 +122,7 @@ func (e *Envelope) AddFields(act ActionContext, ins []FieldInput, path func(int)
 // IndexedPath prefixes problems with the field's place in the request.
 func IndexedPath(i int) string { return fmt.Sprintf("fields[%d].", i) }
 
-// NoPrefix is for a request that is a single field.
+// NoPrefix returns the empty prefix, for a request with a single field.
 func NoPrefix(int) string { return "" }
 
 // check records the problems of a field that do not depend on its document, and reports whether it can be placed on a

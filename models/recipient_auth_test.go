@@ -8,7 +8,8 @@ import (
 	"countersign/models"
 )
 
-// TestAuthMethods: messages name every method, no other is valid, and a signer of an unknown method is never let in without a code.
+// TestAuthMethods checks that messages name every method, that no other is valid, and that a signer with an unknown
+// method always needs a code.
 func TestAuthMethods(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "email_otp, sms_otp or none", models.AuthMethodNames)

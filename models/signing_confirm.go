@@ -43,8 +43,7 @@ func (s *Signer) Confirmed(act ActionContext) bool {
 	return age < UnboundConfirmationLifetime && bytes.Equal(s.ConfirmedBy, act.client())
 }
 
-// SessionEnds is when a session that was confirmed at that time ends: after a
-// day, or with the link.
+// SessionEnds returns the end of a session that was confirmed at at: after a day, or with the link.
 func (s *Signer) SessionEnds(at time.Time) time.Time {
 	end := at.Add(SessionLifetime)
 	if s.LinkExpiresAt != nil && s.LinkExpiresAt.Before(end) {

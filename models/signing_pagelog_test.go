@@ -52,7 +52,8 @@ func TestRecordDelivery_FullRecord_TakesNoMore(t *testing.T) {
 	require.Len(t, e.Delivered(), limits.Hashes)
 }
 
-// TestRecordFinished_PagesInAnyOrder_AreKeptInOneOrder: of documents, pages and levels, each once.
+// TestRecordFinished_PagesInAnyOrder_AreKeptInOneOrder checks that pages are stored once each, in the order of
+// documents, pages and levels.
 func TestRecordFinished_PagesInAnyOrder_AreKeptInOneOrder(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)

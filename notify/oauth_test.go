@@ -141,7 +141,8 @@ func oauthSender(t *testing.T, m *mailServer, oauth notify.OAuthConfig, c *clock
 	return s
 }
 
-// TestOAuthClientCredentials_SendAndRenew: one token serves many mails, is replaced before its end, and after the mail server rejected it.
+// TestOAuthClientCredentials_SendAndRenew checks that one token serves many emails, and is replaced before its expiry
+// and after the mail server has rejected it.
 func TestOAuthClientCredentials_SendAndRenew(t *testing.T) {
 	t.Parallel()
 	ts, c := serveTokens(t), &clock{at: time.Now()}

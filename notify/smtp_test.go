@@ -323,8 +323,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestTooLarge: an email that the server rejects for the size of its attachments is distinguished from others, before
-// it is sent if the server announces a limit.
+// TestTooLarge checks that an email rejected for the size of its attachments is distinguished from others, before
+// sending if the server announces a limit.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	m := hello()

@@ -118,7 +118,8 @@ func TestCertificateInEveryLanguage(t *testing.T) {
 	}
 }
 
-// However many events there are, the section on verification has company on its page.
+// TestCertificateClosingNeverAlone checks that, for any number of events, the section on verification shares its page
+// with other content.
 func TestCertificateClosingNeverAlone(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)

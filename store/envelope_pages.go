@@ -29,7 +29,7 @@ type PageFile struct {
 // TableName is the table of page files.
 func (PageFile) TableName() string { return "page_files" }
 
-// Key is where the file is.
+// Key returns the key of the file.
 func (p *PageFile) Key() string {
 	return fmt.Sprintf("%s%d-%d-%d", blob.PagesOf(p.BlobKey), p.Profile, p.Page, p.Level)
 }

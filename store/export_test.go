@@ -91,7 +91,7 @@ func (s *Store) FirstSince(ctx context.Context, app uuid.UUID, since time.Time, 
 	return position, plan, db.Raw("EXPLAIN (ANALYZE, FORMAT JSON) ?", query).Row().Scan(&plan)
 }
 
-// PlanOfDeliveries is how PostgreSQL finds a page of deliveries.
+// PlanOfDeliveries returns the query plan of PostgreSQL for a page of deliveries.
 func (s *Store) PlanOfDeliveries(ctx context.Context, f DeliveryFilter) (plan string, err error) {
 	db := s.db.WithContext(ctx)
 	return plan, db.Raw("EXPLAIN (FORMAT JSON) ?", s.deliveriesPage(db, f)).Row().Scan(&plan)

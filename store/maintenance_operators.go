@@ -69,7 +69,7 @@ func (s *MaintenanceRepository) UnsealedEnvelopes(ctx context.Context, n int) ([
 	return rows, wrap(err, "list envelopes that cannot be sealed")
 }
 
-// CountUnsealed is how many there are.
+// CountUnsealed returns the number of these envelopes.
 func (s *MaintenanceRepository) CountUnsealed(ctx context.Context) (int64, error) {
 	n, err := count(unsealedQuery(s.db.WithContext(ctx)))
 	return n, wrap(err, "count envelopes that cannot be sealed")

@@ -47,7 +47,7 @@ func (f *fakeBulk) set(status models.BulkStatus) {
 	f.status = status
 }
 
-// sent is how many rows were sent.
+// sent returns the number of sent rows.
 func (f *fakeBulk) sent() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -40,7 +40,7 @@ import (
 // this one.
 var record = flag.String("record", "", "save the histories of this run under testdata/histories/`NAME`")
 
-// The builds of the service name themselves in each task of a history.
+// Each task of a history names the service's build.
 func init() { sdkworker.SetBinaryChecksum("v0.1.0") }
 
 // registered records the workflows that a worker runs.

@@ -14,7 +14,8 @@ import (
 	"countersign/internal/bundled"
 )
 
-// TestStartTriesOtherPorts: the server chooses its ports, and another process may take one before the server listens.
+// TestStartTriesOtherPorts checks the retry when another process takes one of the chosen ports before the server
+// listens.
 func TestStartTriesOtherPorts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

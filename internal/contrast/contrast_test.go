@@ -8,7 +8,7 @@ import (
 	"countersign/internal/contrast"
 )
 
-// TestRatio: known contrasts, in either order.
+// TestRatio checks known contrasts, in either order.
 func TestRatio(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -44,7 +44,8 @@ func TestParse(t *testing.T) {
 	require.Equal(t, "#0f5570", c.String())
 }
 
-// TestOn: the returned color is legible on every background, for every color, and a legible color stays unchanged.
+// TestOn checks that the returned color is legible on every background, for every color, and that a legible color stays
+// unchanged.
 func TestOn(t *testing.T) {
 	t.Parallel()
 	for r := 0; r <= 255; r += 15 {

@@ -33,7 +33,7 @@ func TestACodeIsOneLinks(t *testing.T) {
 	require.NotEqual(t, draft, codes.DraftKey(another))
 }
 
-// TestCodesAreSixDigits: with the zeros in front.
+// TestCodesAreSixDigits checks that codes have leading zeros.
 func TestCodesAreSixDigits(t *testing.T) {
 	t.Parallel()
 	codes, seen, zeros := credential.NewCodes([]byte("key")), map[string]bool{}, 0

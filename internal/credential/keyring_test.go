@@ -23,8 +23,8 @@ func key(t *testing.T, id string, retired bool) store.Key {
 	return store.Key{ID: id, Private: k, Retired: retired}
 }
 
-// TestTokensFollowTheKeys: new keys are taken up after half a minute, or at the
-// first token that names one; made-up names cost a look a second.
+// TestTokensFollowTheKeys checks that new keys are used after half a minute, or at the first token with one, and that
+// unknown keys cause at most one reload per second.
 func TestTokensFollowTheKeys(t *testing.T) {
 	t.Parallel()
 	clock, app := kit.NewClock(), uuid.New()

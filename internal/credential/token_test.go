@@ -21,7 +21,7 @@ func isExpired(t *testing.T, err error, msg string) {
 	require.True(t, credential.IsExpired(err), "%s: %v", msg, err)
 }
 
-// TestTokensSayWhatTheyWereIssuedFor: a token of each kind yields the values it was issued for, is not accepted as
+// TestTokensSayWhatTheyWereIssuedFor checks that a token of each kind yields its issued values, is not accepted as
 // another kind, and expires.
 func TestTokensSayWhatTheyWereIssuedFor(t *testing.T) {
 	t.Parallel()
@@ -225,7 +225,7 @@ func TestTokensOfOthersAreWorthNothing(t *testing.T) {
 	}
 }
 
-// TestWithoutAKeyThatSignsThereAreNoTokens: neither at the start nor later.
+// TestWithoutAKeyThatSignsThereAreNoTokens checks the error without a signing key, at the start and after a reload.
 func TestWithoutAKeyThatSignsThereAreNoTokens(t *testing.T) {
 	t.Parallel()
 	clock := kit.NewClock()

@@ -324,8 +324,8 @@ func TestTwilioRefusals(t *testing.T) {
 	assert.Empty(t, r.messages(t, ""))
 }
 
-// A page elsewhere that is open in the developer's browser neither deletes nor
-// adds messages.
+// TestOtherOriginsAreRefused checks that a page of another origin in the developer's browser can neither delete nor add
+// messages.
 func TestOtherOriginsAreRefused(t *testing.T) {
 	t.Parallel()
 	r := start(t, t.TempDir())

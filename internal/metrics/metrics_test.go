@@ -133,7 +133,7 @@ func TestAnOutboxThatCannotBeReadIsAbsent(t *testing.T) {
 	assert.Contains(t, got, "countersign_build_info", "the rest is shown all the same")
 }
 
-// TestTemporal: the SDK uses one name with different tags.
+// TestTemporal checks that metrics with one name and different tags are exported, as the SDK uses them.
 func TestTemporal(t *testing.T) {
 	t.Parallel()
 	m := metrics.New("v1")

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLookUp: a claim's name may have dots, as addresses do; else they divide a path.
+// TestLookUp checks that a claim's name can have dots, like an address, which otherwise divide a path.
 func TestLookUp(t *testing.T) {
 	t.Parallel()
 	c := claims{

@@ -12,7 +12,7 @@ import (
 	"countersign/internal/totp"
 )
 
-// TestVectors: RFC 6238 appendix B, the last six of the eight digits.
+// TestVectors checks the last six of the eight digits in RFC 6238, appendix B.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	secret := base32.StdEncoding.EncodeToString([]byte("12345678901234567890"))

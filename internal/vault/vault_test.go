@@ -81,7 +81,7 @@ func TestBadKeys(t *testing.T) {
 	}
 }
 
-// TestValues: an encrypted value opens only under its label, and a value that is not encrypted does not open.
+// TestValues checks that an encrypted value can be decrypted only under its label, and a plain value not at all.
 func TestValues(t *testing.T) {
 	t.Parallel()
 	former, now := open(t, key(1)), open(t, key(2)+","+key(1))
@@ -129,7 +129,7 @@ func TestValues(t *testing.T) {
 	assert.False(t, now.BytesNeedRewrap(nil))
 }
 
-// TestIndex: equal values have equal hashes in one scope and under one key only.
+// TestIndex checks that equal values have equal hashes in one scope and under one key only.
 func TestIndex(t *testing.T) {
 	t.Parallel()
 	former, err := open(t, key(1)).Index("address")

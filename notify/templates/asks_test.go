@@ -13,9 +13,9 @@ import (
 	"countersign/locales"
 )
 
-// TestWhatIsAskedFor: the subject, heading, sentence and text message for an approver, viewer, witness or host name
-// that request, and do not request a signature, in every language. If COUNTERSIGN_TEST_MAILS names a directory, the
-// messages are saved there for inspection.
+// TestWhatIsAskedFor checks that the subject, heading, sentence and text message for an approver, viewer, witness or
+// host name that request, and do not request a signature, in every language. If COUNTERSIGN_TEST_MAILS names a
+// directory, the messages are saved there for inspection.
 func TestWhatIsAskedFor(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 12, 5, 7, 15, 0, 0, time.UTC)

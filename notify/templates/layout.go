@@ -73,7 +73,7 @@ type set struct {
 	Accent string
 }
 
-// Set is for the template of HTML.
+// Set returns spans for the HTML template.
 func (l letter) Set(spans []span) set { return set{spans, l.Look.Accent()} }
 
 func plain(s string) span           { return span{Text: s} }
@@ -109,8 +109,8 @@ func (p *phrases) console(url string) block {
 	return action(p.OpenConsole, url)
 }
 
-// Only conditional comments can set a width in Outlook's Word engine, which does not support max-width. html/template
-// removes comments in templates.
+// outlookOpen returns a conditional comment: nothing else can set a width in Outlook's Word engine, which does not
+// support max-width. It is not in the template because html/template removes comments.
 func outlookOpen() htmltemplate.HTML {
 	return `<!--[if mso]><table role="presentation" width="560" align="center" cellpadding="0" cellspacing="0" border="0"><tr><td><![endif]-->`
 }

@@ -18,7 +18,7 @@ import (
 
 var braces = regexp.MustCompile(`\{[a-z]+\}`)
 
-// TestEveryPhraseIsThere: each field of phrases is a text of mail.json.
+// TestEveryPhraseIsThere checks that each field of phrases is a text of mail.json.
 func TestEveryPhraseIsThere(t *testing.T) {
 	t.Parallel()
 	for tag, p := range languages {
@@ -63,7 +63,7 @@ func TestPluralsByLanguage(t *testing.T) {
 	}
 }
 
-// TestContrast: text is legible in light and in dark (WCAG 2, 1.4.3).
+// TestContrast checks that text is legible in light and in dark mode (WCAG 2, 1.4.3).
 func TestContrast(t *testing.T) {
 	t.Parallel()
 	mail, err := Invitation{SenderName: "Acme", Subject: "Lease", Message: "Please.", SigningURL: "https://sign.example.com/x", DocumentNames: []string{"a.pdf"}}.Render()

@@ -201,8 +201,8 @@ func TestAnchorsFindOutWhatWasDoneToOpenEnvelopes(t *testing.T) {
 	}
 }
 
-// TestAnAnchorProvesATime: the report names the time, for one envelope as well, and openssl confirms it from the two
-// files only, as stored.
+// TestAnAnchorProvesATime checks that the report has the time, also for one envelope, and that openssl confirms it from
+// the two stored files only.
 func TestAnAnchorProvesATime(t *testing.T) {
 	t.Parallel()
 	a := newAnchorFixture(t, "sqlite")
@@ -239,7 +239,8 @@ func TestAnAnchorProvesATime(t *testing.T) {
 		a.made[0].Digest, models.FormatTime(a.made[1].At), a.open, head.Seq, head.Hash), string(a.read(a.made[1].BlobKey)))
 }
 
-// TestARunThatIsCutOffIsNoFinding: neither before its row is written, nor after.
+// TestARunThatIsCutOffIsNoFinding checks that an interrupted run is not a finding, neither before its row is written
+// nor after.
 func TestARunThatIsCutOffIsNoFinding(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -298,7 +299,7 @@ func (f *failingBlobs) Keep(ctx context.Context, file *os.File, key string) erro
 	return f.Store.Keep(ctx, file, key)
 }
 
-// TestManyChainHeads: a list longer than one query of the database.
+// TestManyChainHeads checks a list that needs several database queries.
 func TestManyChainHeads(t *testing.T) {
 	t.Parallel()
 	a := newAuditFixture(t, "sqlite")

@@ -74,8 +74,8 @@ func (i *issuer) revoking(at time.Time, reason int) []byte {
 	return der
 }
 
-// TestWhoseAnchorsCount: authorities are judged as in a verdict, each anchor at
-// the time that the next one proves.
+// TestWhoseAnchorsCount checks that authorities are judged as in a verdict, each anchor at the time that the next one
+// proves.
 func TestWhoseAnchorsCount(t *testing.T) {
 	t.Parallel()
 	a := newAuditFixture(t, "sqlite")

@@ -16,8 +16,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestArchivesAreVerified: archived data agree with the sealed files and with every anchor, and changes of an archive,
-// or of its envelope, are found.
+// TestArchivesAreVerified checks that archived data agree with the sealed files and with every anchor, and that changes
+// to an archive or its envelope are found.
 func TestArchivesAreVerified(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {

@@ -411,7 +411,7 @@ func TestOne(t *testing.T) {
 	require.ErrorIs(t, a.One(t.Context(), uuid.New(), tell), models.ErrNotFound)
 }
 
-// TestASealedFileOfAnotherEnvelope: one that is sound, and proves something else.
+// TestASealedFileOfAnotherEnvelope checks a valid sealed file that proves another envelope.
 func TestASealedFileOfAnotherEnvelope(t *testing.T) {
 	t.Parallel()
 	a := newAuditFixture(t, "sqlite")

@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestAPurgedEnvelopeIsSound: with its files go prefilled and entered values, of which the
-// chain has hashes; that is no finding. Before the purge, a prefilled value that is gone is.
+// TestAPurgedEnvelopeIsSound checks that the purge of prefilled and entered values, whose hashes are in the chain, is
+// not a finding, and that a prefilled value missing before the purge is one.
 func TestAPurgedEnvelopeIsSound(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {

@@ -55,8 +55,8 @@ func dial(t *testing.T) client.Client {
 	return c
 }
 
-// TestRun_MissingWorkflowsAreRequeued: for each kind, a running workflow is not requeued. One that was terminated, or
-// that Temporal does not know, is requeued, unless its work has been finished in the meantime.
+// TestRun_MissingWorkflowsAreRequeued checks, for each kind, that a running workflow is not requeued. A terminated or
+// unknown one is, unless its work has been finished in the meantime.
 func TestRun_MissingWorkflowsAreRequeued(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
@@ -121,7 +121,7 @@ func TestRun_MissingWorkflowsAreRequeued(t *testing.T) {
 	assert.Len(t, s.requeued, len(lost)-1)
 }
 
-// TestRound_GoesOnWhereTheLastEnded: rounds of one page examine all work once, and then begin again.
+// TestRound_GoesOnWhereTheLastEnded checks that rounds of one page examine all work once, and then start again.
 func TestRound_GoesOnWhereTheLastEnded(t *testing.T) {
 	t.Parallel()
 	s := &fakeStore{unfinished: map[store.Work][]models.OutboxRow{}}

@@ -247,7 +247,8 @@ func TestRenewal(t *testing.T) {
 	})
 }
 
-// TestPending: sealed while the authority was down, time-stamped when it is back.
+// TestPending checks that a file sealed while the authority was down gets its time-stamp when the authority is
+// available again.
 func TestPending(t *testing.T) {
 	t.Parallel()
 	onBoth(t, nil, func(env *fakeEnv) {
@@ -296,8 +297,7 @@ func TestPending(t *testing.T) {
 	})
 }
 
-// TestLongTermIsRecorded: a seal that has its document time-stamp from the
-// beginning is not due.
+// TestLongTermIsRecorded checks that a seal with an initial document time-stamp is not due.
 func TestLongTermIsRecorded(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(cfg *seal.Config) { cfg.LongTerm = true }, func(env *fakeEnv) {

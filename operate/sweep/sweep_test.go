@@ -68,7 +68,8 @@ func envelope(t *testing.T, s *store.Store, clock *kit.Clock, app uuid.UUID) (e 
 	return e, key
 }
 
-// TestSweep: unreferenced files are found and removed; files that are recent, needed, or evidence stay.
+// TestSweep checks that unreferenced files are found and removed, and that recent, referenced and evidential files
+// stay.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -28,7 +28,8 @@ func TestRules_AreTheShippedAlerts(t *testing.T) {
 // metric matches the names of metrics in an expression.
 var metric = regexp.MustCompile(`\b(?:countersign|temporal|go_sql)_\w+|\bup\b`)
 
-// TestConditions_AreOnTheDashboard: for each condition the dashboard has a panel that shows the metrics of its expression.
+// TestConditions_AreOnTheDashboard checks that the dashboard has a panel for each condition, with the metrics of its
+// expression.
 func TestConditions_AreOnTheDashboard(t *testing.T) {
 	t.Parallel()
 	file, err := os.ReadFile("../../deploy/grafana/countersign.json")

@@ -43,7 +43,7 @@ var serial = make(chan int64, 1) //nolint:gochecknoglobals // counts certificate
 
 func init() { serial <- 1 } //nolint:gochecknoinits // as above
 
-// make issues a certificate under by; nil: a root.
+// issue issues a certificate under by; nil: a root.
 func issue(t testing.TB, by *identity, tmpl *x509.Certificate) *identity {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// changedAt is when the file's content or its entry was changed last.
+// changedAt returns the time of the last change of the file's content or of its entry.
 func changedAt(info fs.FileInfo) (int64, bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -16,7 +16,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSendWithTags: a signer with a field from a tag gets no other field; a signer without one gets a signature field.
+// TestSendWithTags checks that a signer with a field from a tag gets no other field, and a signer without one gets a
+// signature field.
 func TestSendWithTags(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -56,7 +57,7 @@ func TestSendWithTags(t *testing.T) {
 	require.Contains(t, said, "write it as")
 }
 
-// TestExtendAndReplace: a sent envelope is corrected from the command line.
+// TestExtendAndReplace checks corrections of a sent envelope from the command line.
 func TestExtendAndReplace(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -36,7 +36,8 @@ func lease(t *testing.T, c *cli) string {
 	return dir
 }
 
-// TestFields_DefaultOrigin_IsTopLeft: fields land where they were said to be, also where a tenant counts from below.
+// TestFields_DefaultOrigin_IsTopLeft checks that fields are at the requested positions, even if the tenant's origin is
+// bottom-left.
 func TestFields_DefaultOrigin_IsTopLeft(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -81,7 +82,7 @@ func TestFields_DefaultOrigin_IsTopLeft(t *testing.T) {
 	}
 }
 
-// TestTemplates_PushAndPullFiles: a template that is pushed, pulled and pushed again stays the same.
+// TestTemplates_PushAndPullFiles checks that a template stays the same when pushed, pulled and pushed again.
 func TestTemplates_PushAndPullFiles(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -171,8 +172,8 @@ func TestTemplates_PushAndPullFiles(t *testing.T) {
 	require.Contains(t, c.must(t, "template", "list", "--json"), `"service-agreement"`)
 }
 
-// TestTemplates_WithTags_PushAndPullFiles: after a template is pulled and pushed again, its signers read the same text as before,
-// not the tags in the uploaded document.
+// TestTemplates_WithTags_PushAndPullFiles checks that, after a template is pulled and pushed again, its signers read
+// the same text as before, not the tags in the uploaded document.
 func TestTemplates_WithTags_PushAndPullFiles(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -140,7 +140,7 @@ func write(t *testing.T, name string, b []byte) string {
 	return path
 }
 
-// The service, the table that the clients are held against, and OpenSSL agree.
+// TestServiceSignatures_MatchTheTable checks that the service, the table for the clients' tests, and OpenSSL agree.
 func TestServiceSignatures_MatchTheTable(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("../../clients/testdata/signatures.json")

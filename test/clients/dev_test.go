@@ -90,7 +90,7 @@ func cliIn(t *testing.T, dir string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// TestDev_TemporalBuildFails_IsReported: the service continues, and names the log to read.
+// TestDev_TemporalBuildFails_IsReported checks that the service continues, and names the log.
 func TestDev_TemporalBuildFails_IsReported(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -100,7 +100,7 @@ func TestEvents_InterruptedStream_MissesNone(t *testing.T) {
 	require.Equal(t, all, got)
 }
 
-// TestStream_IsReadByCurl: what a person sees who tries it.
+// TestStream_IsReadByCurl checks the output that a person sees with curl.
 func TestStream_IsReadByCurl(t *testing.T) {
 	t.Parallel()
 	s := start(t)

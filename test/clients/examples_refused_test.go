@@ -166,7 +166,7 @@ var withoutRefusal = map[string][]string{
 	},
 }
 
-// TestSharedRefusalsHaveExamples: each shared response that is a refusal has an example, or is named with the reason why not.
+// TestSharedRefusalsHaveExamples checks that each shared error response has an example, or a reason for its absence.
 func TestSharedRefusalsHaveExamples(t *testing.T) {
 	t.Parallel()
 	without := make(map[string]string)

@@ -99,7 +99,7 @@ var withoutExample = map[string]bool{
 	"beginProviderSignIn": true, "completeProviderSignIn": true, "connectProvider": true,
 }
 
-// TestEveryOperationHasExamples: each body that is text, of a request and of a successful answer, has an example.
+// TestEveryOperationHasExamples checks that each text body of a request or successful response has an example.
 func TestEveryOperationHasExamples(t *testing.T) {
 	t.Parallel()
 	examples := 0

@@ -33,8 +33,8 @@ func runPython(t *testing.T, program string, input any) (out []any) {
 	return out
 }
 
-// TestGuideDigest: the guide's function computes the digest that the service asks to be given back, over
-// what several signers entered, in letters beyond ASCII and as pictures.
+// TestGuideDigest checks that the guide's function computes the digest that the service expects back, over the values
+// of several signers, with letters beyond ASCII and pictures.
 func TestGuideDigest(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -94,7 +94,7 @@ func signingContext(t *testing.T, s *service, link string) (out map[string]any) 
 	return out
 }
 
-// TestGuideSignature: the guide's check of a delivery accepts one of the service, and no other body.
+// TestGuideSignature checks that the guide's function accepts a delivery of the service, and no other body.
 func TestGuideSignature(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -144,7 +144,7 @@ func (s *service) client(t *testing.T) *countersign.Client {
 	return c
 }
 
-// env is what the TypeScript tests and the command line read.
+// env returns the environment of the TypeScript tests and the command line.
 func (s *service) env() []string {
 	return append(os.Environ(), "COUNTERSIGN_URL="+s.BaseURL, "COUNTERSIGN_CLIENT_ID="+s.ClientID, "COUNTERSIGN_CLIENT_SECRET="+s.ClientSecret,
 		"COUNTERSIGN_TENANT=acme")

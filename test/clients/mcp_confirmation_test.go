@@ -13,7 +13,8 @@ import (
 	"countersign/clients/go/api"
 )
 
-// Nothing reaches other people without a person's clear yes.
+// TestMCP_WithoutConfirmation_IsRejected checks that nothing reaches other people without a person's explicit
+// confirmation.
 func TestMCP_WithoutConfirmation_IsRejected(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -74,7 +75,8 @@ func eventNames(e *countersign.Envelope) []string {
 	return out
 }
 
-// TestMCPConfirmation_InArguments_IsIgnored: a model writes the arguments, and a document may have dictated them.
+// TestMCPConfirmation_InArguments_IsIgnored checks that arguments cannot confirm: a model writes them, and a document
+// may have dictated them.
 func TestMCPConfirmation_InArguments_IsIgnored(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -130,7 +132,8 @@ func TestMCPConfirmation_InArguments_IsIgnored(t *testing.T) {
 	require.EqualValues(t, "draft", statusOf(t, s, other))
 }
 
-// TestMCPConfirmation_IsBoundToTheRequest: a confirmation counts once, for the displayed call, and for the envelope as displayed.
+// TestMCPConfirmation_IsBoundToTheRequest checks that a confirmation counts once, for the displayed call, and for the
+// envelope as displayed.
 func TestMCPConfirmation_IsBoundToTheRequest(t *testing.T) {
 	t.Parallel()
 	s := start(t)

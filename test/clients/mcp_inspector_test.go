@@ -11,9 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMCP_InspectorCallsTheTools: the protocol's own inspector, from its command line,
-// lists the tools, calls those that read, and gets nothing done that a person has
-// to confirm, for it has nobody to ask.
+// TestMCP_InspectorCallsTheTools checks that the protocol's own inspector, from its command line, lists the tools,
+// calls the reading ones, and cannot complete actions that require confirmation, because it has no person to confirm.
 func TestMCP_InspectorCallsTheTools(t *testing.T) {
 	t.Parallel()
 	require.FileExists(t, "node_modules/.bin/mcp-inspector-cli", `run "make clients" first`)

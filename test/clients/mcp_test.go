@@ -157,7 +157,7 @@ func statusOf(t *testing.T, s *service, id uuid.UUID) api.EnvelopeStatus {
 	return e.Status
 }
 
-// An agent takes an envelope from the file to the verified seal.
+// TestMCPFromDraftToSeal checks that an agent can bring an envelope from the file to the verified seal.
 func TestMCPFromDraftToSeal(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -254,7 +254,7 @@ func TestMCPReadOnly(t *testing.T) {
 	require.Len(t, newAgent(t, s, protocols[1], saysYes).tools(t), 13)
 }
 
-// Templates are found by their names and read, with what an envelope of them needs.
+// TestMCPTemplates checks that templates are found by name and read, with the input that their envelopes need.
 func TestMCPTemplates(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -282,7 +282,8 @@ func TestMCPTemplates(t *testing.T) {
 	a.requireNoSecrets(t, s)
 }
 
-// TestMCP_FilesOutsideTheFolder_AreRejected: only the shared folder is read and written, and only PDF files are read.
+// TestMCP_FilesOutsideTheFolder_AreRejected checks that only the shared folder is read and written, and only PDF files
+// are read.
 func TestMCP_FilesOutsideTheFolder_AreRejected(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -318,7 +319,7 @@ func TestMCP_FilesOutsideTheFolder_AreRejected(t *testing.T) {
 	a.refused(t, "download_document", get("new.pdf"))
 }
 
-// TestMCP_ExplainsStuckEnvelopes: one response reports a rejected email and a failing webhook.
+// TestMCP_ExplainsStuckEnvelopes checks that one response reports a rejected email and a failing webhook.
 func TestMCP_ExplainsStuckEnvelopes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -342,7 +343,7 @@ func TestMCP_ExplainsStuckEnvelopes(t *testing.T) {
 	a.requireNoSecrets(t, s, *sent.Signers[0].SigningURL)
 }
 
-// What cannot be served is said before the protocol begins, with an exit code.
+// TestMCP_WithoutLogin_IsRejected checks that the error is reported before the protocol starts, with an exit code.
 func TestMCP_WithoutLogin_IsRejected(t *testing.T) {
 	t.Parallel()
 	c := &cli{home: t.TempDir()}

@@ -129,7 +129,8 @@ func TestReadme(t *testing.T) {
 	require.Contains(t, out.String(), "fields[0].page")
 }
 
-// TestCommandsOfPages: the commands that begin run everywhere, on the tools of GNU and of BSD, and name targets that make has.
+// TestCommandsOfPages checks that the first commands run everywhere, with the tools of GNU and of BSD, and use existing
+// targets of make.
 func TestCommandsOfPages(t *testing.T) {
 	t.Parallel()
 	makefile, err := os.ReadFile("../../Makefile")

@@ -20,7 +20,7 @@ import (
 	"countersign/test/kit"
 )
 
-// sign is what the first open signer does in the browser.
+// sign performs the actions of the first open signer in the browser.
 func sign(t *testing.T, s *service, sent *countersign.Envelope) {
 	t.Helper()
 	signer := sent.Signers[0]

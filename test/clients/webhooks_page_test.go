@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWebhooksPage: the known answers of docs/build/webhooks.md are in the table that the service and the clients are
-// tested with, openssl computes the same, and the page's own function accepts these and nothing else.
+// TestWebhooksPage checks that the known results in docs/build/webhooks.md are in the table for the tests of the
+// service and the clients, that openssl computes the same, and that the page's own function accepts only these.
 func TestWebhooksPage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/build/webhooks.md")

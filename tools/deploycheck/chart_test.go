@@ -36,7 +36,7 @@ func given(t *testing.T, over string) map[string]any {
 	return values
 }
 
-// TestChart_RequiredValues: the error for a missing value names and describes it.
+// TestChart_RequiredValues checks that the error for a missing value names and describes it.
 func TestChart_RequiredValues(t *testing.T) {
 	t.Parallel()
 	for over, want := range map[string]string{
@@ -141,7 +141,7 @@ func TestChart_EverySettingIsAValue(t *testing.T) {
 	}
 }
 
-// TestChart_ManifestsFollow: manifests that somebody edited are found.
+// TestChart_ManifestsFollow checks that edited manifests are found.
 func TestChart_ManifestsFollow(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -167,7 +167,7 @@ func TestChart_ManifestsFollow(t *testing.T) {
 	}
 }
 
-// TestChart_CommandOfInstall: what the page sets is what the chart needs.
+// TestChart_CommandOfInstall checks that the page sets the values that the chart requires.
 func TestChart_CommandOfInstall(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/run/install.md")

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// An entry whose file or function has moved is an error that names where it went, and -mend puts it right.
+// TestStaleEntriesAreNamedAndMended checks that an entry whose file or function has moved is an error with the new
+// place, and that -mend corrects it.
 func TestStaleEntriesAreNamedAndMended(t *testing.T) {
 	t.Parallel()
 	all := []mutation{
@@ -36,7 +37,7 @@ func TestStaleEntriesAreNamedAndMended(t *testing.T) {
 	}
 }
 
-// What resembles nothing, or two things, is left to a person.
+// TestMendDoesNotGuess checks that an entry that resembles no change, or two, is left to a person.
 func TestMendDoesNotGuess(t *testing.T) {
 	t.Parallel()
 	all := []mutation{

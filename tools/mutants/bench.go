@@ -262,7 +262,7 @@ func (b *bench) run(ctx context.Context, pkg string, tests []string, n int, seen
 	return result, err
 }
 
-// limit is how long tests may take.
+// limit returns the time limit of tests.
 func (b *bench) limit(pkg string, tests []string) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()

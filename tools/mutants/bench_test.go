@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A change is tried with the tests that reach it: first those that noticed others of its file, then the quickest, as
-// far as they fit into the budget, but with one at least.
+// TestBatches checks that a change is tried with the tests that reach it: first those that detected others of its file,
+// then the fastest, as far as they fit into the budget, but at least one.
 func TestBatches(t *testing.T) {
 	t.Parallel()
 	m := mutation{id: 7, pkg: "./store", file: "store/a.go"}

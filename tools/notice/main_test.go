@@ -19,7 +19,7 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-// TestComponents_Faults: an embedded file that nothing covers, and an entry that covers nothing, are named.
+// TestComponents_Faults checks that errors name an embedded file without an entry, and an entry without a file.
 func TestComponents_Faults(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -56,7 +56,8 @@ func TestComponents_Faults(t *testing.T) {
 	}
 }
 
-// TestNPMPackages_AreThoseThatThePagesBundle: dependencies with theirs, and what a source imports of the others.
+// TestNPMPackages_AreThoseThatThePagesBundle checks that dependencies are listed transitively, and other packages only
+// if a source imports them.
 func TestNPMPackages_AreThoseThatThePagesBundle(t *testing.T) {
 	t.Parallel()
 	web := t.TempDir()

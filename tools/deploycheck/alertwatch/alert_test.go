@@ -15,7 +15,8 @@ import (
 	"github.com/prometheus/prometheus/promql"
 )
 
-// TestEvaluate: an alert fires after its time, a target that is gone is absent at once, and an alert is kept as long as it says.
+// TestEvaluate checks that an alert fires after its time, that a missing target is absent at once, and that an alert is
+// retained for its configured time.
 func TestEvaluate(t *testing.T) {
 	t.Parallel()
 	var rows atomic.Int64
