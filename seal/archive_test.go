@@ -160,7 +160,7 @@ func renewed(t *testing.T, s *seal.Sealer, b []byte) []byte {
 	return readAll(t, out, res.Size)
 }
 
-// TestLongTerm: B-LTA at once, then renewed twice; the seal stays valid.
+// TestLongTerm checks that a seal with B-LTA from the beginning stays valid after two renewals.
 func TestLongTerm(t *testing.T) {
 	t.Parallel()
 	for _, useCRL := range []bool{false, true} {

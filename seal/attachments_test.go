@@ -95,8 +95,8 @@ func withAttachmentByQPDF(t *testing.T) []byte {
 	return b
 }
 
-// TestAttachmentsAreEmbedded: attachments are embedded byte for byte, under unique names, so that neither a seal
-// inside one of them nor a part of a file is taken for the document's. Other programs agree.
+// TestAttachmentsAreEmbedded checks that attachments are embedded byte for byte, under unique names, so that neither a
+// seal inside one of them nor a part of a file counts as the document's. Other programs agree.
 func TestAttachmentsAreEmbedded(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
@@ -142,7 +142,7 @@ func TestAttachmentsAreEmbedded(t *testing.T) {
 	}
 }
 
-// TestAttachmentsMustBeTheOnesThatWereGiven: another file, or one that the chain does not mention, is not sealed.
+// TestAttachmentsMustBeTheOnesThatWereGiven checks that another file, or one that is not in the chain, is not sealed.
 func TestAttachmentsMustBeTheOnesThatWereGiven(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

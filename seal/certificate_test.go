@@ -69,8 +69,9 @@ func number(t *testing.T, b []byte) float64 {
 	return f
 }
 
-// TestCertificateInEveryLanguage: in every language all text stays within the margins and is complete, every event has
-// a text, addresses are broken only between their parts, and the last section shares its page with other content.
+// TestCertificateInEveryLanguage checks, in every language, that all text is complete and within the margins, that
+// every event has a text, that addresses are broken only between their parts, and that the last section shares its page
+// with other content.
 func TestCertificateInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)

@@ -29,8 +29,8 @@ func readingOf(j seal.Job, version string) seal.Reading {
 	return r
 }
 
-// TestReadingCopy_WithFoot_HasThePixelsOfTheSealedPage: the pages shown before signing are identical to the sealed
-// pages.
+// TestReadingCopy_WithFoot_HasThePixelsOfTheSealedPage checks that the pages shown before signing are identical to the
+// sealed pages.
 func TestReadingCopy_WithFoot_HasThePixelsOfTheSealedPage(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWhatASealerRemembers: the certificates of its time-stamp authority, and the last QR code.
+// TestWhatASealerRemembers checks the cache of the time-stamp authority's certificates and the last QR code.
 func TestWhatASealerRemembers(t *testing.T) {
 	t.Parallel()
 	var a authority

@@ -122,7 +122,7 @@ func TestLoadPKCS12(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestAlreadySigned: an original with a signature is not sealed: it would be drawn on.
+// TestAlreadySigned checks that a signed original is not sealed, because the seal would draw on it.
 func TestAlreadySigned(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)

@@ -72,8 +72,8 @@ func TestValuesAboveAnnotations(t *testing.T) {
 	}
 }
 
-// TestUncleanContent: content that restores more graphics states than it saves, or
-// leaves something open, is shown as before, and hides no values.
+// TestUncleanContent checks that content that restores more graphics states than it saves, or leaves any open, looks as
+// before, and hides no values.
 func TestUncleanContent(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)
@@ -237,8 +237,8 @@ func TestDarkPages(t *testing.T) {
 	}
 }
 
-// TestAnnotationsThatTakeLong: pages may share a long list of annotations that all refer to one large object. The dry
-// run stops at the limit of bytes read from a file, or with its context.
+// TestAnnotationsThatTakeLong checks that the dry run stops at the limit of bytes read from a file, or with its
+// context, if pages share a long list of annotations that all refer to one large object.
 func TestAnnotationsThatTakeLong(t *testing.T) {
 	t.Parallel()
 	one := sealkit.Page{Extra: "/MediaBox[0 0 400 300]" + sealkit.OwnResources + "/Annots 1000 0 R"}

@@ -50,8 +50,8 @@ func numbers(t *testing.T, f *pdf.File, node pdf.Value) (keys []int64) {
 	return keys
 }
 
-// TestStructureTreesOfEveryShape: added content joins the tree in every form of the original, and no existing content
-// is lost.
+// TestStructureTreesOfEveryShape checks that added content joins the tree in every form of the original, and that no
+// existing content is lost.
 func TestStructureTreesOfEveryShape(t *testing.T) {
 	t.Parallel()
 	const element = "<</Type/StructElem/S/Document/P 1000 0 R/K 1002 0 R>>" // object 1001, with 1002 below

@@ -313,8 +313,8 @@ func (s *scanner) dict(d map[string]any, at string) {
 	}
 }
 
-// TestReferenceXObjects: a form that represents a page of another file is rejected with every option; other forms are
-// not.
+// TestReferenceXObjects checks that a form that represents a page of another file is rejected with every option, and
+// other forms are not.
 func TestReferenceXObjects(t *testing.T) {
 	t.Parallel()
 	for entry, refused := range map[string]bool{

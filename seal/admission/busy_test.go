@@ -33,8 +33,8 @@ func (w *waiting) ReadAt(b []byte, off int64) (int, error) {
 	return w.ReaderAt.ReadAt(b, off)
 }
 
-// TestAdmit_OnABusyMachine_DoesNotBlameTheFile: waiting does not count as examining, and a file that could not be
-// examined in time is not called bad.
+// TestAdmit_OnABusyMachine_DoesNotBlameTheFile checks that waiting does not count as examining, and that a file that
+// could not be examined in time is not rejected.
 func TestAdmit_OnABusyMachine_DoesNotBlameTheFile(t *testing.T) {
 	t.Parallel()
 	b := file("", "", "<<>>")
@@ -63,7 +63,7 @@ func (c costly) ReadAt(b []byte, off int64) (int, error) {
 	return c.ReaderAt.ReadAt(b, off)
 }
 
-// TestAdmit_OfAFileThatTakesTooMuchTime_IsRefused: the file is at fault.
+// TestAdmit_OfAFileThatTakesTooMuchTime_IsRefused checks a file that uses too much processor time.
 func TestAdmit_OfAFileThatTakesTooMuchTime_IsRefused(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {

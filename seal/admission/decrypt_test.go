@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestAdmitEncryptedIsolated: a separate process removes a password as this one does.
+// TestAdmitEncryptedIsolated checks that a separate process removes a password like this one.
 func TestAdmitEncryptedIsolated(t *testing.T) {
 	t.Parallel()
 	lim := admission.DefaultLimits()
@@ -53,8 +53,8 @@ func TestAdmitEncryptedIsolated(t *testing.T) {
 	}
 }
 
-// TestAdmitEncrypted: the correct password opens a file, in each encryption in use; the plain file is examined and
-// prepared. Without a password, or with another, the file is rejected.
+// TestAdmitEncrypted checks that the correct password opens a file, in each encryption in use, and that the plain file
+// is examined and prepared. Without a password, or with another, the file is rejected.
 func TestAdmitEncrypted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -114,8 +114,8 @@ func TestAdmitEncrypted(t *testing.T) {
 	}
 }
 
-// TestAdmitEncryptedMarks: an encrypted upload, which the seal attaches unchanged, must not contain bytes that look
-// like a seal.
+// TestAdmitEncryptedMarks checks that an encrypted upload, which the seal attaches unchanged, cannot contain bytes that
+// look like a seal.
 func TestAdmitEncryptedMarks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

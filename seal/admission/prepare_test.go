@@ -43,8 +43,8 @@ func assembled(objects []string) []byte {
 	return b.Bytes()
 }
 
-// TestAdmitPrepared: by default active content is removed and listed, and on request it is rejected. A signed PDF is
-// always rejected; tags and forms stay unless requested.
+// TestAdmitPrepared checks that active content is removed and listed by default, and rejected on request. A signed PDF
+// is always rejected; tags and forms stay unless requested.
 func TestAdmitPrepared(t *testing.T) {
 	t.Parallel()
 	const (

@@ -173,7 +173,7 @@ func TestAdmitUpload_RepairThatChangesAPage_IsRejected(t *testing.T) {
 	require.Contains(t, refused.Message, "would look different")
 }
 
-// TestAdmit_TextWithoutGlyphs_IsRejected: signers would not see it.
+// TestAdmit_TextWithoutGlyphs_IsRejected checks text that signers would not see.
 func TestAdmit_TextWithoutGlyphs_IsRejected(t *testing.T) {
 	t.Parallel()
 	content := func(text, mode string) []byte {

@@ -25,7 +25,8 @@ func manyPages(n, empty int) []byte {
 	return bytes.Replace(b, []byte("/Kids[3 0 R]/Count 1"), fmt.Appendf(nil, "/Kids[%s]/Count %d", kids.String(), n), 1)
 }
 
-// TestRenderer_SameAppearance_OfManyPages_ComparesAll: in several tasks, also the last page.
+// TestRenderer_SameAppearance_OfManyPages_ComparesAll checks that all pages, including the last, are compared in
+// several tasks.
 func TestRenderer_SameAppearance_OfManyPages_ComparesAll(t *testing.T) {
 	t.Parallel()
 	r := newRenderer(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestText_WordDividedAtTheEndOfALine_KeepsItsHyphen: PDFium returns such a hyphen as a control character, which no
-// replacement font draws.
+// TestText_WordDividedAtTheEndOfALine_KeepsItsHyphen checks such a hyphen, which PDFium returns as a control character
+// that no replacement font draws.
 func TestText_WordDividedAtTheEndOfALine_KeepsItsHyphen(t *testing.T) {
 	t.Parallel()
 	for name, font := range map[string]string{

@@ -43,7 +43,7 @@ func TestLines(t *testing.T) {
 	assert.Equal(t, []appearance.Box{{X: 50, Y: 632, W: 200, H: 100}}, image.Images)
 }
 
-// TestLines_OfADrawing_AreNotGiven: more lines than a form has.
+// TestLines_OfADrawing_AreNotGiven checks a page with more lines than a form has.
 func TestLines_OfADrawing_AreNotGiven(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

@@ -17,7 +17,8 @@ import (
 	"countersign/seal/fonts"
 )
 
-// TestCurrent_NamesWhatIsBuiltIn: the engine checks the module's hash itself.
+// TestCurrent_NamesWhatIsBuiltIn checks the versions in the current profile. The engine checks the module's hash
+// itself.
 func TestCurrent_NamesWhatIsBuiltIn(t *testing.T) {
 	t.Parallel()
 	p := appearance.Current()

@@ -58,7 +58,7 @@ func TestRenderer_Process_GivesWhatTheEngineGives(t *testing.T) {
 	assert.Equal(t, [][2]float64{{612, 792}}, in.Pages)
 }
 
-// TestRenderer_HostileFiles_AreRefusedAndLeaveNothing: whatever a file does, the next one has its own appearance.
+// TestRenderer_HostileFiles_AreRefusedAndLeaveNothing checks that no file affects the appearance of the next one.
 func TestRenderer_HostileFiles_AreRefusedAndLeaveNothing(t *testing.T) {
 	t.Parallel()
 	r := newRenderer(t)

@@ -118,7 +118,7 @@ func TestMissingGlyphs_OfFontsThatAreNotEmbedded(t *testing.T) {
 	assert.Empty(t, found)
 }
 
-// TestText_TurnedAndVertical_HaveWordsAndLines: PDFium sees a line for each of their characters.
+// TestText_TurnedAndVertical_HaveWordsAndLines checks text of which PDFium returns a line for each character.
 func TestText_TurnedAndVertical_HaveWordsAndLines(t *testing.T) {
 	t.Parallel()
 	var content strings.Builder

@@ -47,8 +47,7 @@ func between(t *testing.T, change func(query, answer []byte) []byte) *cms.Author
 	return &cms.Authority{URL: srv.URL, Client: srv.Client(), Rand: rand.Reader}
 }
 
-// TestATimestampAnswersItsRequest: one over the right digest that was made for
-// another request is not taken.
+// TestATimestampAnswersItsRequest checks that a time-stamp of the right digest for another request is rejected.
 func TestATimestampAnswersItsRequest(t *testing.T) {
 	t.Parallel()
 	digest, other := sha256.Sum256([]byte("content")), sha256.Sum256([]byte("other"))
@@ -89,7 +88,7 @@ func TestARefusedTimestampIsNone(t *testing.T) {
 	}
 }
 
-// TestBadAnswersOfTheAuthority: an invalid response is an error.
+// TestBadAnswersOfTheAuthority checks that an invalid response is an error.
 func TestBadAnswersOfTheAuthority(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))

@@ -40,8 +40,8 @@ func (a *authority) below(t *testing.T, name string, key *ecdsa.PrivateKey) *aut
 	}, a.cert, key.Public())}
 }
 
-// TestTheChainOfASignature: the chain follows signatures upward from the signer, not just names, and a seal contains
-// exactly that chain in order.
+// TestTheChainOfASignature checks that the chain follows signatures upward from the signer, not just names, and that a
+// seal contains exactly that chain in order.
 func TestTheChainOfASignature(t *testing.T) {
 	t.Parallel()
 	root := newAuthority(t)
@@ -114,7 +114,7 @@ func TestTheChainOfASignature(t *testing.T) {
 	require.LessOrEqual(t, len(s.Chain()), 4)
 }
 
-// TestTheGreaterSignatureIsRefused: of the two values that are right, a seal has the smaller one.
+// TestTheGreaterSignatureIsRefused checks that a seal must have the smaller of the two valid signature values.
 func TestTheGreaterSignatureIsRefused(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -142,7 +142,7 @@ func TestTheGreaterSignatureIsRefused(t *testing.T) {
 	require.Error(t, err, "a byte behind it")
 }
 
-// TestKeysThatMaySeal: P-256 and RSA keys, with their certificate and any issuer.
+// TestKeysThatMaySeal checks P-256 and RSA keys, with their certificate and any issuer.
 func TestKeysThatMaySeal(t *testing.T) {
 	t.Parallel()
 	ca, other := newAuthority(t), newAuthority(t)
@@ -392,7 +392,7 @@ func TestOCSPAnswersHaveALimit(t *testing.T) {
 	require.ErrorContains(t, err, "it is too large")
 }
 
-// TestAnswersWithSHA1: statements signed with SHA-1 are rejected, because SHA-1 is not secure.
+// TestAnswersWithSHA1 checks that statements signed with SHA-1 are rejected, because SHA-1 is not secure.
 func TestAnswersWithSHA1(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)

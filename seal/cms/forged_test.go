@@ -130,7 +130,7 @@ func signingCert(sum []byte) any {
 	return struct{ Certs []id }{[]id{{sum}}}
 }
 
-// TestWhatASealSigns: the attributes of PAdES and no others, over data that it does not carry.
+// TestWhatASealSigns checks that a seal has exactly the attributes of PAdES, over detached data.
 func TestWhatASealSigns(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -190,7 +190,8 @@ func issueKey(t *testing.T, ca *authority) (*ecdsa.PrivateKey, *x509.Certificate
 	}, ca.cert, key.Public())
 }
 
-// TestASignatureNamesItsCertificate: by the newer of the two attributes if it has both.
+// TestASignatureNamesItsCertificate checks that the newer of the two attributes identifies the certificate if both are
+// present.
 func TestASignatureNamesItsCertificate(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -291,7 +292,7 @@ func imprint(t *testing.T, algorithm asn1.ObjectIdentifier, digest []byte) []byt
 	return der
 }
 
-// TestTokens: which messages are time-stamps, and which of them a seal contains.
+// TestTokens checks which messages are time-stamps, and which of them a seal may contain.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -347,7 +348,7 @@ func TestTokens(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestOtherCMS: messages that are no signatures, and unusable content of messages.
+// TestOtherCMS checks messages that are not signatures, and unusable content of messages.
 func TestOtherCMS(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)

@@ -229,7 +229,8 @@ func attribute(t *testing.T, oid asn1.ObjectIdentifier, values ...*element) *ele
 	}}
 }
 
-// TestUnsignedAttributesAreBounded: there are at most 32, each once, with one value, and a time-stamp is found among them.
+// TestUnsignedAttributesAreBounded checks that there are at most 32 distinct ones with one value each, and that a
+// time-stamp is found among them.
 func TestUnsignedAttributesAreBounded(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))
@@ -263,7 +264,7 @@ func TestUnsignedAttributesAreBounded(t *testing.T) {
 	require.ErrorIs(t, err, cms.ErrStructure, "it is covered by nothing")
 }
 
-// TestCertificatesAreBounded: 16 are read, and the signer may be named by its key's identifier.
+// TestCertificatesAreBounded checks that at most 16 are read, and that the key's identifier can identify the signer.
 func TestCertificatesAreBounded(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))
@@ -308,7 +309,8 @@ func TestCertificatesAreBounded(t *testing.T) {
 	}
 }
 
-// TestTheSignerIsTheOneThatIsNamed: by issuer and number both, or by the identifier of its key, which must be one.
+// TestTheSignerIsTheOneThatIsNamed checks that the signer is identified by issuer and serial number, or by the
+// identifier of its key.
 func TestTheSignerIsTheOneThatIsNamed(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))

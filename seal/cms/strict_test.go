@@ -22,7 +22,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSignaturesAreSmall: Sign writes the smaller of the two valid signature values.
+// TestSignaturesAreSmall checks that Sign writes the smaller of the two valid signature values.
 func TestSignaturesAreSmall(t *testing.T) {
 	t.Parallel()
 	signer := newSigner(t)

@@ -100,7 +100,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestNoClaim: metadata that only describe the properties, and metadata that no program can read, stay unchanged.
+// TestNoClaim checks that metadata that only describe the properties, and unreadable metadata, stay unchanged.
 func TestNoClaim(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string][]byte{
@@ -118,7 +118,7 @@ func TestNoClaim(t *testing.T) {
 	}
 }
 
-// TestUnparsedClaims: metadata that hold a claim and cannot be parsed are replaced as a whole.
+// TestUnparsedClaims checks that metadata with a claim that cannot be parsed are replaced as a whole.
 func TestUnparsedClaims(t *testing.T) {
 	t.Parallel()
 	claim := `<rdf:Description xmlns:p=` + id + ` p:part="1"/>`

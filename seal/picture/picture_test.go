@@ -97,7 +97,7 @@ func padded(t *testing.T, b []byte, n int) []byte {
 	return out
 }
 
-// TestBoundsOfPictures: the maximum is accepted, and one more is rejected.
+// TestBoundsOfPictures checks that the maximum is accepted, and one more is rejected.
 func TestBoundsOfPictures(t *testing.T) {
 	t.Parallel()
 	small := greyPNG(t, 16, 16, 1)

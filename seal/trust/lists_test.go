@@ -10,8 +10,8 @@ import (
 	"countersign/seal/trust"
 )
 
-// TestRevocationLists: PEM with any number of lists, or one in DER; whatever
-// else a file holds is named.
+// TestRevocationLists checks PEM with any number of lists, and one list in DER. The error for any other content
+// describes it.
 func TestRevocationLists(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))

@@ -39,8 +39,8 @@ func uriPoint(uri string) []byte {
 	return append([]byte{0x30, byte(len(point))}, point...)
 }
 
-// TestWhichStatementsCount: a statement counts only if it is about this certificate, complete for it, and made by an
-// authorized party.
+// TestWhichStatementsCount checks that a statement counts only if it is about this certificate, complete for it, and
+// made by an authorized party.
 func TestWhichStatementsCount(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
@@ -147,7 +147,7 @@ func TestAnIndirectEntry(t *testing.T) {
 	require.Zero(t, trust.WeighStatements(trust.Evidence{CRLs: [][]byte{der}}, leaf.cert, root.cert))
 }
 
-// TestInvalidityDate: a key that was unsafe before it was revoked.
+// TestInvalidityDate checks a key that was unsafe before its revocation.
 func TestInvalidityDate(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
@@ -205,7 +205,7 @@ func TestRevocationOfTheSeal(t *testing.T) {
 	}
 }
 
-// TestManyStatements: the number of statements read is limited.
+// TestManyStatements checks that the number of statements read is limited.
 func TestManyStatements(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))

@@ -13,7 +13,7 @@ import (
 	"countersign/seal/trust"
 )
 
-// TestUsage: which certificates may seal, by their stated purposes.
+// TestUsage checks which certificates may seal, by their stated purposes.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
@@ -63,7 +63,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestWhoMaySeal: exactly the named sealer.
+// TestWhoMaySeal checks that only the configured sealer is trusted.
 func TestWhoMaySeal(t *testing.T) {
 	t.Parallel()
 	root, other := issue(t, nil, authority("Root")), issue(t, nil, authority("Root")) // a namesake
@@ -202,7 +202,7 @@ func TestRevokedHere(t *testing.T) {
 	}
 }
 
-// TestRecordKeys: who signed the record.
+// TestRecordKeys checks the keys that sign the record.
 func TestRecordKeys(t *testing.T) {
 	t.Parallel()
 	root, tsaRoot := issue(t, nil, authority("Root")), issue(t, nil, authority("Time root"))

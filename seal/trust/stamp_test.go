@@ -56,7 +56,7 @@ func TestStampers(t *testing.T) {
 	}
 }
 
-// TestTheCAOfTheTSAVouchesForNoSeal: the two pools are apart, both ways.
+// TestTheCAOfTheTSAVouchesForNoSeal checks that the two pools are separate, in both directions.
 func TestTheCAOfTheTSAVouchesForNoSeal(t *testing.T) {
 	t.Parallel()
 	sealRoot, timeRoot := issue(t, nil, authority("Root")), issue(t, nil, authority("Time root"))
@@ -72,8 +72,8 @@ func TestTheCAOfTheTSAVouchesForNoSeal(t *testing.T) {
 	assert.Equal(t, trust.Untrusted, j.Stamps[0].Status, "%v", j.Stamps[0])
 }
 
-// TestRenewal: an inner time-stamp is judged when the next outer one was made,
-// and the seal when the innermost was, long after both have ended.
+// TestRenewal checks that an inner time-stamp is judged at the time of the next outer one, and the seal at the time of
+// the innermost, long after both have expired.
 func TestRenewal(t *testing.T) {
 	t.Parallel()
 	root, timeRoot := issue(t, nil, authority("Root")), issue(t, nil, authority("Time root"))
@@ -127,7 +127,7 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-// TestRevokedStamper: RFC 3161, section 4.
+// TestRevokedStamper checks the rules of RFC 3161, section 4.
 func TestRevokedStamper(t *testing.T) {
 	t.Parallel()
 	const keyCompromise, superseded = 1, 4

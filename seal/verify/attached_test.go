@@ -15,8 +15,8 @@ import (
 	"countersign/seal/manifest"
 )
 
-// TestAttachedOriginals: the original of a rewritten file is attached after that file and before the signature,
-// unchanged, with the length and hash in the record.
+// TestAttachedOriginals checks that the original of a rewritten file is attached after that file and before the
+// signature, unchanged, with the length and hash in the record.
 func TestAttachedOriginals(t *testing.T) {
 	t.Parallel()
 	original := "an original of 27 characters"
@@ -55,7 +55,8 @@ func TestAttachedOriginals(t *testing.T) {
 	}
 }
 
-// TestAnAttachmentThatIsNotNamed: a record's attachment that the document has not under its name is called so, not damaged.
+// TestAnAttachmentThatIsNotNamed checks that an attachment of the record that the document does not have under its name
+// is reported as missing, not as damaged.
 func TestAnAttachmentThatIsNotNamed(t *testing.T) {
 	t.Parallel()
 	_, err := readEmbedded(nil, nil)
@@ -87,7 +88,7 @@ func TestCheckAttachments_TooMany_IsAContradiction(t *testing.T) {
 	}
 }
 
-// TestCheckPrepared_AnotherPlace_IsMissing: seal and record must agree about where the prepared file ends.
+// TestCheckPrepared_AnotherPlace_IsMissing checks that seal and record must agree about the end of the prepared file.
 func TestCheckPrepared_AnotherPlace_IsMissing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -105,7 +106,7 @@ func TestCheckPrepared_AnotherPlace_IsMissing(t *testing.T) {
 	}
 }
 
-// TestAttachedRecord_OfDamagedFiles_IsNone: a record is found by its name among the embedded files.
+// TestAttachedRecord_OfDamagedFiles_IsNone checks the search for a record by its name among the embedded files.
 func TestAttachedRecord_OfDamagedFiles_IsNone(t *testing.T) {
 	t.Parallel()
 	const key = manifest.AttachmentKey
@@ -132,7 +133,7 @@ func TestAttachedRecord_OfDamagedFiles_IsNone(t *testing.T) {
 	}
 }
 
-// TestRecordsAreOpenedOnce: an opened record is reused only for the same bytes.
+// TestRecordsAreOpenedOnce checks that an opened record is reused only for the same bytes.
 func TestRecordsAreOpenedOnce(t *testing.T) {
 	t.Parallel()
 	one := OpenRecord([]byte("one"))
@@ -142,7 +143,7 @@ func TestRecordsAreOpenedOnce(t *testing.T) {
 	require.Equal(t, []byte("one"), (*OpenedRecord)(nil).of([]byte("one")).raw)
 }
 
-// TestAdditionsOfNothing: an increment that changes no object is reported with an unknown kind.
+// TestAdditionsOfNothing checks that an increment that changes no object is reported with an unknown kind.
 func TestAdditionsOfNothing(t *testing.T) {
 	t.Parallel()
 	base := smallPDF(map[int]string{1: "<</Type/Catalog/Pages 2 0 R>>", 2: "<</Type/Pages/Kids[]/Count 0>>"})

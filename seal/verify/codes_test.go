@@ -11,8 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCodesAreDocumented: docs/learn/findings.md lists every code with its status and
-// sentence.
+// TestCodesAreDocumented checks that docs/learn/findings.md lists every code with its status and sentence.
 func TestCodesAreDocumented(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/learn/findings.md")
@@ -26,8 +25,7 @@ func TestCodesAreDocumented(t *testing.T) {
 	}
 }
 
-// TestCodesAreUsed: every code that the verifier names is in the table, and the
-// other way round.
+// TestCodesAreUsed checks that the table has exactly the codes that the verifier uses.
 func TestCodesAreUsed(t *testing.T) {
 	t.Parallel()
 	known, used := map[Code]bool{}, map[Code]bool{}
@@ -75,7 +73,7 @@ func TestSentencesAreComplete(t *testing.T) {
 	}
 }
 
-// TestSentencesOfOne: a sentence about one thing is singular.
+// TestSentencesOfOne checks that a sentence about one thing is singular.
 func TestSentencesOfOne(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[Code]string{

@@ -115,7 +115,8 @@ func TestLastSealIsSearchedThroughTheWholeFile(t *testing.T) {
 	require.ErrorContains(t, err, "reading")
 }
 
-// TestResemblesSeal: eight marks are taken for a seal whatever follows them, since the file's own would be the ninth.
+// TestResemblesSeal checks that eight marks resemble a seal whatever follows them, since the file's own would be the
+// ninth.
 func TestResemblesSeal(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]bool{0: false, 1: false, maxMarks - 1: false, maxMarks: true, maxMarks + 1: true} {
@@ -159,7 +160,8 @@ func (d dictionaryText) bytes() (b []byte, mark int64) {
 	return b, int64(bytes.Index(b, []byte("/CSGN")))
 }
 
-// TestSignatureDictionary: only the form that the seal writes is accepted, and its byte range must match its place.
+// TestSignatureDictionary checks that only the form that the seal writes is accepted, and that its byte range must
+// match its position.
 func TestSignatureDictionary(t *testing.T) {
 	t.Parallel()
 	issuers := "/Issuers<" + strings.Repeat("B", 64) + ">"
@@ -235,8 +237,8 @@ func TestSignatureDictionary(t *testing.T) {
 	}
 }
 
-// TestContentsHaveOneForm: hexadecimal digits in upper and lower case have the same meaning, so only one form is
-// accepted.
+// TestContentsHaveOneForm checks that only one form is accepted: hexadecimal digits in upper and lower case have the
+// same meaning.
 func TestContentsHaveOneForm(t *testing.T) {
 	t.Parallel()
 	for text, ok := range map[string]bool{"<0aff>": true, "<0AFF>": false, "<0aFf>": false, "<0a f>": false, "(0aff>": false, "<0aff)": false, "<0agg>": false} {
@@ -254,8 +256,8 @@ func TestContentsHaveOneForm(t *testing.T) {
 	require.NotErrorIs(t, err, errDigits)
 }
 
-// TestHashFile: every digest is the digest of the bytes that it covers, whatever was read before and wherever the
-// pieces end.
+// TestHashFile checks that every digest is the digest of the bytes that it covers, for any bytes already read and any
+// division into pieces.
 func TestHashFile(t *testing.T) {
 	t.Parallel()
 	data := make([]byte, 3*CopyBuffer+77)
@@ -321,7 +323,7 @@ func TestHashFile(t *testing.T) {
 	require.ErrorIs(t, err, errTooManyMarks)
 }
 
-// TestHoldsMark: one is enough, and so are too many.
+// TestHoldsMark checks that one mark suffices, and that too many count as one.
 func TestHoldsMark(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]bool{0: false, 1: true, maxMarks + 1: true} {

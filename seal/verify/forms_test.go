@@ -46,7 +46,7 @@ func opened(t *testing.T, b []byte) *pdf.File {
 	return f
 }
 
-// TestSignedFields: which files carry a signature, in forms of every shape.
+// TestSignedFields checks which files have a signature, in forms of every shape.
 func TestSignedFields(t *testing.T) {
 	t.Parallel()
 	const sig = "<</Type/Sig/ByteRange[0 1 2 3]>>"
@@ -103,7 +103,7 @@ func TestSignedFields(t *testing.T) {
 	}
 }
 
-// TestDepthOfForms: fields nest 33 deep at most.
+// TestDepthOfForms checks that fields nest 33 deep at most.
 func TestDepthOfForms(t *testing.T) {
 	t.Parallel()
 	for depth, want := range map[int]error{33: nil, 34: pdf.ErrLimit} {
@@ -117,7 +117,7 @@ func TestDepthOfForms(t *testing.T) {
 	}
 }
 
-// TestKindsOfObjects: how an object of an increment looks.
+// TestKindsOfObjects checks the kinds of an increment's objects.
 func TestKindsOfObjects(t *testing.T) {
 	t.Parallel()
 	for object, want := range map[string]string{
@@ -135,7 +135,8 @@ func TestKindsOfObjects(t *testing.T) {
 	require.Empty(t, kindOfObject(opened(t, broken), 2))
 }
 
-// TestClassifyAdditions: the most significant object names the kind of the additions, the first one of several equals.
+// TestClassifyAdditions checks that the most significant object determines the kind of the additions, and the first one
+// of several equals.
 func TestClassifyAdditions(t *testing.T) {
 	t.Parallel()
 	base := smallPDF(map[int]string{1: "<<>>"})
@@ -227,7 +228,7 @@ func TestOtherSignatures(t *testing.T) {
 	require.Empty(t, otherSignatures(ended, bytes.NewReader(b), int64(len(b))), "nobody waits for them any more")
 }
 
-// TestTimesOfSignatures: dates with and without a zone, and invalid ones.
+// TestTimesOfSignatures checks dates with and without a zone, and invalid ones.
 func TestTimesOfSignatures(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

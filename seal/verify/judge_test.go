@@ -65,7 +65,7 @@ func TestPAdESLevel(t *testing.T) {
 	}
 }
 
-// TestFindingsOfStamps: the last document time-stamp is named, and every one that is not trusted.
+// TestFindingsOfStamps checks that the findings name the last document time-stamp, and every untrusted one.
 func TestFindingsOfStamps(t *testing.T) {
 	t.Parallel()
 	confirmed, untrusted := trust.Finding{Status: trust.Trusted, Code: trust.CodeConfirmed}, trust.Finding{Status: trust.Untrusted, Code: trust.CodeUnknown}
@@ -118,7 +118,8 @@ func TestFindingsOfRevocation(t *testing.T) {
 	}
 }
 
-// TestFindingsNameOnlyWhatTheirSentenceNames: a judgement holds more.
+// TestFindingsNameOnlyWhatTheirSentenceNames checks that findings omit the values of a judgment that their sentences do
+// not contain.
 func TestFindingsNameOnlyWhatTheirSentenceNames(t *testing.T) {
 	t.Parallel()
 	var r Report
@@ -126,8 +127,8 @@ func TestFindingsNameOnlyWhatTheirSentenceNames(t *testing.T) {
 	require.Equal(t, map[string]string{"name": "Ada", "issuer": "CA"}, r.Findings[0].Values)
 }
 
-// TestJudgementsOnTheWire: findings of another process arrive unchanged, and an invalid certificate or key is an
-// error.
+// TestJudgementsOnTheWire checks that findings of another process arrive unchanged, and that an invalid certificate or
+// key is an error.
 func TestJudgementsOnTheWire(t *testing.T) {
 	t.Parallel()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -197,7 +198,7 @@ func TestPlan(t *testing.T) {
 	require.Equal(t, []string{"C1C0", "C0C2"}, questions(asked))
 }
 
-// TestArchiveOf: a revision is continued only if all that the next increment repeats can be read.
+// TestArchiveOf checks that a revision is extended only if everything that the next increment repeats can be read.
 func TestArchiveOf(t *testing.T) {
 	t.Parallel()
 	build := func(form, fields, trailer string) (Archive, error) {

@@ -13,7 +13,7 @@ import (
 
 func of(code Code) Finding { return newFinding(code, nil) }
 
-// TestConclude: the verdict from several findings, in every order.
+// TestConclude checks the verdict from several findings, in every order.
 func TestConclude(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -67,7 +67,7 @@ func TestConclude(t *testing.T) {
 	require.Equal(t, "all is well", none.FirstFailure())
 }
 
-// TestFindingsAreInOrder: as the checks are, and of one check in the order in which they were found.
+// TestFindingsAreInOrder checks the order of findings: by check, and within one check in the order of detection.
 func TestFindingsAreInOrder(t *testing.T) {
 	t.Parallel()
 	r := Report{}
@@ -84,7 +84,7 @@ func TestFindingsAreInOrder(t *testing.T) {
 	require.Equal(t, []string{"structure", "digest", "archive_timestampa", "archive_timestampb", "certificate", "recorded"}, order)
 }
 
-// TestStatusIsTheWorst: of several findings of one check.
+// TestStatusIsTheWorst checks the status of several findings of one check.
 func TestStatusIsTheWorst(t *testing.T) {
 	t.Parallel()
 	absent, passed, untrusted, failed := of("archive_timestamp.absent"), of("archive_timestamp.confirmed"), of("archive_timestamp.untrusted"), of("digest.changed")
@@ -110,7 +110,7 @@ func TestStatusIsTheWorst(t *testing.T) {
 	require.False(t, Report{Findings: []Finding{passed}}.Has("archive_timestamp.absent"))
 }
 
-// TestWriteText: a line for each finding with its mark, one for each other signature, and the verdict.
+// TestWriteText checks for a line per finding with its mark, a line per other signature, and the verdict.
 func TestWriteText(t *testing.T) {
 	t.Parallel()
 	r := Report{
@@ -190,7 +190,7 @@ func TestReadRange(t *testing.T) {
 	require.ErrorIs(t, ReadFull(bytes.NewReader([]byte("abc")), make([]byte, 3), 1), io.ErrUnexpectedEOF)
 }
 
-// TestOpenedRecords: an opened record is reused only for the same bytes.
+// TestOpenedRecords checks that an opened record is reused only for the same bytes.
 func TestOpenedRecords(t *testing.T) {
 	t.Parallel()
 	known := OpenRecord([]byte("a"))
