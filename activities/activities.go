@@ -54,7 +54,7 @@ type Activities struct {
 	StampLimit *limit.Limit
 	// CopyLimit limits how many envelopes have their copies sent by Seal at the same time; nil: no limit.
 	CopyLimit *limit.Limit
-	// MailLimit limits the mails of one app; nil: no limit.
+	// MailLimit limits the emails of one app; nil: no limit.
 	MailLimit  *MailLimit
 	Webhooks   Deliverer
 	Anchors    Anchorer // nil: the audit trail is not anchored

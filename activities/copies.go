@@ -33,7 +33,7 @@ func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) 
 	return tryLater(a.sendCopies(ctx, ctx, e, v))
 }
 
-// sendCopies begins no mail when the context begin has ended.
+// sendCopies begins no email when the context begin has ended.
 func (a *Activities) sendCopies(ctx, begin context.Context, e *models.Envelope, v mailSettings) error {
 	return mailEach(begin, mailed(e.Recipients(), person), func(to addressee) error { return a.sendCopy(ctx, e, to, v) })
 }
@@ -74,7 +74,7 @@ func (a *Activities) sendCopy(ctx context.Context, e *models.Envelope, to addres
 	}))
 }
 
-// completedID is the Message-ID of the first mail with the sealed files.
+// completedID is the Message-ID of the first email with the sealed files.
 func (a *Activities) completedID(s *models.Signer) string {
 	return a.Mail.MessageID(string(models.MailCompleted), s.ID.String())
 }
@@ -88,7 +88,7 @@ func purged(e *models.Envelope) bool {
 	return slices.ContainsFunc(e.Sealed(), func(d *models.Document) bool { return d.PurgeStatus == models.PurgePurged })
 }
 
-// completedMail is the mail with the sealed files, attached or as links.
+// completedMail is the email with the sealed files, attached or as links.
 func (a *Activities) completedMail(e *models.Envelope, s *models.Signer, v mailSettings, attach bool) (templates.Content, []notify.Attachment, error) {
 	msg := templates.Completed{
 		Language: v.languageOf(s), Look: v.look, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), CompletedAt: *e.CompletedAt, VerifyURL: a.BaseURL + "/verify",

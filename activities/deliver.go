@@ -99,7 +99,7 @@ func (a *Activities) attempt(ctx context.Context, in DeliverInput, job *store.De
 		return 0, a.unrecorded(ctx, in.Delays, err)
 	}
 	if disabled != "" {
-		// It is a courtesy: the console shows the same, so a mail that fails is not tried again.
+		// It is a courtesy: the console shows the same, so an email that fails is not tried again.
 		if err := a.reportDisabled(ctx, job, record); err != nil {
 			activity.GetLogger(ctx).Warn("contact not mailed about a disabled endpoint", "webhook", job.Delivery.WebhookID, "error", err)
 		}

@@ -31,7 +31,7 @@ func Paced(work *store.BulkWork, now time.Time) ([]*models.BulkRow, time.Duratio
 	return paced(work, now)
 }
 
-// MailEach mails addressees, of whom there are n, until begin has ended.
+// MailEach emails addressees, of whom there are n, until begin has ended.
 func MailEach(begin context.Context, n int, send func() error) error {
 	return mailEach(begin, make([]addressee, n), func(addressee) error { return send() })
 }

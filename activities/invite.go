@@ -14,7 +14,7 @@ import (
 	"countersign/temporal"
 )
 
-// mailsAtOnce is how many mails of one envelope are sent at the same time.
+// mailsAtOnce is how many emails of one envelope are sent at the same time.
 const mailsAtOnce = 4
 
 // InviteInput names the recipients of an envelope who are invited at the same time.
@@ -33,7 +33,7 @@ type InviteInput struct {
 const ErrTypeRejected = "Rejected"
 
 // Invite invites each of the recipients. It fails, and is to be run again, as long as one of them has not been reached; a
-// further attempt skips the mails that went out. An unreachable address does not delay the other recipients.
+// further attempt skips the emails that went out. An unreachable address does not delay the other recipients.
 func (a *Activities) Invite(ctx context.Context, in InviteInput) error {
 	release, err := a.takeMailSlot(in.AppID)
 	if err != nil {

@@ -214,12 +214,12 @@ func mailEach(begin context.Context, all []addressee, send func(addressee) error
 	return failed
 }
 
-// mailOnce is sendOnce of a mail.
+// mailOnce is sendOnce of an email.
 func (a *Activities) mailOnce(ctx context.Context, e *models.Envelope, s *models.Signer, m notify.Mail, record recordMail) error {
 	return a.mailBegun(ctx, models.Mail{ID: m.MessageID, EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailKind(m.Kind)}, m, record)
 }
 
-// mailBegun is mailOnce with the record of the mail.
+// mailBegun is mailOnce with the record of the email.
 func (a *Activities) mailBegun(ctx context.Context, begun models.Mail, m notify.Mail, record recordMail) error {
 	return a.sendOnce(ctx, begun, func(ctx context.Context, last bool) error {
 		m.LastAttempt = last
@@ -377,7 +377,7 @@ func (a *Activities) recordMail(ctx context.Context, in temporal.EnvelopeInput, 
 	return err
 }
 
-// mailSettings is how mails speak for a tenant.
+// mailSettings is how emails speak for a tenant.
 type mailSettings struct {
 	sender    string // the name that mails are sent under
 	language  string
@@ -388,7 +388,7 @@ type mailSettings struct {
 	logo      []byte // PNG; nil: none
 }
 
-// loadEnvelope returns an envelope and how mails speak for its tenant.
+// loadEnvelope returns an envelope and how emails speak for its tenant.
 func (a *Activities) loadEnvelope(ctx context.Context, in temporal.EnvelopeInput) (*models.Envelope, mailSettings, error) {
 	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
 	if err != nil {

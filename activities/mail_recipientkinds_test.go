@@ -195,7 +195,7 @@ func (env *fakeEnv) unfinished(e *models.Envelope) bool {
 	return false
 }
 
-// firstLineOf is the greeting of a mail.
+// firstLineOf is the greeting of an email.
 func firstLineOf(text string) string {
 	for line := range strings.SplitSeq(text, "\n") {
 		if strings.HasSuffix(strings.TrimSpace(line), ",") {

@@ -45,7 +45,7 @@ func mailed(to []*models.Signer, address func(*models.Signer) notify.Address) []
 	return out
 }
 
-// languageOf is the language of mails to a recipient.
+// languageOf is the language of emails to a recipient.
 func (v mailSettings) languageOf(s *models.Signer) string { return cmp.Or(s.Language, v.language) }
 
 // part returns the signer's role as described in the seal record.

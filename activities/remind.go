@@ -53,7 +53,7 @@ func tolerance(interval time.Duration) time.Duration { return min(interval/10, t
 
 // remind sends a signer the reminder of that number, counted from 1. Its Message-ID
 // holds the number, so that a reminder that may have gone out is sent again as the
-// same mail.
+// same email.
 func (a *Activities) remind(ctx context.Context, in temporal.EnvelopeInput, e *models.Envelope, s *models.Signer, v mailSettings,
 	interval time.Duration, number int,
 ) error {

@@ -63,7 +63,7 @@ type Config struct {
 	SMTPOAuthServiceAccount Secret `env:"SMTP_OAUTH_SERVICE_ACCOUNT"`
 	// SMTPOAuthScope is the requested permission; empty: the one for Microsoft 365 or Gmail.
 	SMTPOAuthScope string `env:"SMTP_OAUTH_SCOPE"`
-	// MailFrom is the sender of all mails, such as "Countersign <sign@example.com>".
+	// MailFrom is the sender of all emails, such as "Countersign <sign@example.com>".
 	MailFrom string `env:"MAIL_FROM"`
 	// SMSURL is a Twilio-compatible address; empty: no SMS.
 	SMSURL Secret `env:"SMS_URL"`
@@ -89,7 +89,7 @@ type Config struct {
 	PlanEnterprise models.PlanLimits `env:"PLAN_ENTERPRISE"`
 	// DefaultExpiryDays is the deadline of envelopes without one, in days.
 	DefaultExpiryDays int `env:"DEFAULT_EXPIRY_DAYS"`
-	// HistoryDays is for how long events, deliveries and the records of mails are kept.
+	// HistoryDays is for how long events, deliveries and the records of emails are kept.
 	HistoryDays int `env:"HISTORY_DAYS"`
 	// ArchiveAfterDays is how long after its last change an ended envelope is moved to an archive; 0: never.
 	ArchiveAfterDays int `env:"ARCHIVE_AFTER_DAYS"`

@@ -55,7 +55,7 @@ type ClientSecret struct {
 // MailKind is the purpose of an email.
 type MailKind string
 
-// The kinds of mail that the envelope workflow sends.
+// The kinds of email that the envelope workflow sends.
 const (
 	MailInvitation MailKind = "invitation"
 	MailReminder   MailKind = "reminder"

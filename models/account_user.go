@@ -37,7 +37,7 @@ func (act ActionContext) User() *uuid.UUID {
 	return nil
 }
 
-// EmailKey is the form in which e-mail addresses are compared.
+// EmailKey is the form in which email addresses are compared.
 func EmailKey(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
 // Contact is an entry of an app's address book.

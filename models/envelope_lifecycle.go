@@ -156,7 +156,7 @@ func (e *Envelope) Timestamped(act ActionContext, document uuid.UUID, was string
 	return nil
 }
 
-// Invited records that a signer's invitation or reminder went out by mail.
+// Invited records that a signer's invitation or reminder went out by email.
 func (e *Envelope) Invited(act ActionContext, signer uuid.UUID, reminder bool, mailID string) error {
 	if err := e.check(ActionInvite); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (e *Envelope) Invited(act ActionContext, signer uuid.UUID, reminder bool, m
 	return nil
 }
 
-// InvitationFailed records that a signer cannot be reached by a mail, and why.
+// InvitationFailed records that a signer cannot be reached by an email, and why.
 func (e *Envelope) InvitationFailed(act ActionContext, signer uuid.UUID, why, mailID string) error {
 	if err := e.check(ActionInvite); err != nil {
 		return err

@@ -74,7 +74,7 @@ func (r *RefusedError) Error() string { return r.Err.Error() }
 // Unwrap returns the cause.
 func (r *RefusedError) Unwrap() error { return r.Err }
 
-// TooLargeError marks a refusal of a mail with attachments for its size: without them it
+// TooLargeError marks a refusal of an email with attachments for its size: without them it
 // may be taken. Find it with errors.As.
 type TooLargeError struct{ Err error }
 

@@ -30,7 +30,7 @@ const (
 // messageID is the part of RFC 5322 §3.6.4 that needs no folding or quoting.
 var messageID = regexp.MustCompile(`^[A-Za-z0-9!#$%&'*+/=?^_{|}~.-]{1,128}@[A-Za-z0-9.-]{1,253}$`)
 
-// outgoing is a composed mail with its attachments open.
+// outgoing is a composed email with its attachments open.
 type outgoing struct {
 	msg     *gomail.Msg
 	utf8    bool // the recipient's local part needs SMTPUTF8
@@ -140,7 +140,7 @@ func embeds(all []Inline) []*gomail.File {
 	return files
 }
 
-// file is a part of a mail without its content.
+// file is a part of an email without its content.
 func file(name, contentType, disposition string) *gomail.File {
 	return &gomail.File{Name: name, Header: textproto.MIMEHeader{
 		"Content-Type":        {contentType},

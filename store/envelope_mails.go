@@ -81,7 +81,7 @@ func markMailFailed(b *batch, id string, at time.Time, why string) {
 	b.exec("UPDATE mails SET failed_at = $1, error = $2 WHERE id = $3", at, why, id)
 }
 
-// Mails are the mails of an envelope, in the order in which they were begun.
+// Mails are the emails of an envelope, in the order in which they were begun.
 func (s *MailRepository) Mails(ctx context.Context, envelope uuid.UUID) ([]models.Mail, error) {
 	out, err := find[models.Mail](s.db.WithContext(ctx).Where("envelope_id = ?", envelope).Order("created_at, id"))
 	return out, wrap(err, "load mails of %s", envelope)

@@ -179,7 +179,7 @@ func (env *fakeEnv) expires(status models.Status) {
 	})
 }
 
-// reaches reports whether a mail to a recipient is accepted now.
+// reaches reports whether an email to a recipient is accepted now.
 func (env *fakeEnv) reaches(id uuid.UUID) bool {
 	if id == env.missed {
 		env.missed = uuid.Nil

@@ -38,7 +38,7 @@ const (
 //	       (a text message keeps the beginning of its text)
 //	DELETE /api/messages
 //	GET    /api/messages/{id}
-//	GET    /api/messages/{id}/source             the mail as received
+//	GET    /api/messages/{id}/source             the email as received
 //	GET    /api/messages/{id}/html               its HTML, sandboxed
 //	GET    /api/messages/{id}/attachments/{n}
 func (b *Inbox) Handler() http.Handler {

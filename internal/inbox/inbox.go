@@ -53,7 +53,7 @@ type Message struct {
 	Attachments []Attachment `json:"attachments"`
 }
 
-// Attachment is a file of a mail.
+// Attachment is a file of an email.
 type Attachment struct {
 	Name        string `json:"name"`
 	ContentType string `json:"contentType"`
@@ -62,7 +62,7 @@ type Attachment struct {
 }
 
 // Inbox keeps the newest messages, at most 1000 and 1 GiB, as two files each in
-// a directory: <id>.eml as received (mails only) and <id>.json as shown. It is
+// a directory: <id>.eml as received (emails only) and <id>.json as shown. It is
 // safe for concurrent use by one process.
 type Inbox struct {
 	dir string

@@ -88,7 +88,7 @@ func readText(r io.Reader) (string, error) {
 
 var errTooManyParts = errors.New("inbox: too many parts")
 
-// walkLeaves calls head with the mail's header and leaf with each part that is no
+// walkLeaves calls head with the email's header and leaf with each part that is no
 // multipart, in order.
 func walkLeaves(r io.Reader, head func(mail.Header), leaf func(*message.Entity) error) error {
 	root, err := message.Read(r)

@@ -18,7 +18,7 @@ const (
 	smtpTimeout   = time.Minute
 )
 
-// ServeSMTP accepts mails on ln, for any recipient and without login, until ctx
+// ServeSMTP accepts emails on ln, for any recipient and without login, until ctx
 // ends; then it closes ln and returns nil. Listen on loopback only.
 func (b *Inbox) ServeSMTP(ctx context.Context, ln net.Listener) error {
 	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) {

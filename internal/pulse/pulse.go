@@ -11,7 +11,7 @@ func With(ctx context.Context, beat func()) context.Context {
 	return context.WithValue(ctx, key{}, beat)
 }
 
-// Beat reports progress: a document was read, a mail was sent, a row was removed. It does nothing if nobody watches.
+// Beat reports progress: a document was read, an email was sent, a row was removed. It does nothing if nobody watches.
 func Beat(ctx context.Context) {
 	if beat, ok := ctx.Value(key{}).(func()); ok {
 		beat()

@@ -10,7 +10,7 @@ import (
 	"countersign/internal/contrast"
 )
 
-// LogoCID is the Content-ID under which a mail's HTML shows Look.Logo.
+// LogoCID is the Content-ID under which an email's HTML shows Look.Logo.
 const LogoCID = "logo"
 
 // Look is the look of a sender's emails; the zero value is the default.
@@ -55,10 +55,10 @@ func (l Look) colour(otherwise string, shade func(contrast.Colour) string) strin
 	return shade(c)
 }
 
-// HasLogo reports whether the mail shows a logo.
+// HasLogo reports whether the email shows a logo.
 func (l Look) HasLogo() bool { return l.LogoWidth > 0 && l.LogoHeight > 0 }
 
-// LogoURL is the address of the logo: a part of the mail itself.
+// LogoURL is the address of the logo: a part of the email itself.
 func (l Look) LogoURL() htmltemplate.URL { return "cid:" + LogoCID }
 
 // ShownWidth is the width at which the logo is shown.

@@ -195,5 +195,5 @@ func (p *phrases) sentBy(sender string) string {
 	return p.SentByService
 }
 
-// brand is the name above a mail.
+// brand is the name above an email.
 func brand(sender string) string { return cmp.Or(line(sender, maxName), "Countersign") }

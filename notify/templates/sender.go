@@ -89,7 +89,7 @@ func (p *phrases) letterTo(to To) letter {
 	return l
 }
 
-// Render writes the mail; an unknown kind is an error.
+// Render writes the email; an unknown kind is an error.
 func (d Notification) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	what, by := cmp.Or(line(d.Subject, maxSubject), p.ADocument), line(d.ByName, maxName)
@@ -154,7 +154,7 @@ func (p *phrases) names(all []string) string {
 	return strings.Join(out, ", ")
 }
 
-// Render writes the mail.
+// Render writes the email.
 func (d Digest) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	l := p.letterTo(d.To)

@@ -2,7 +2,7 @@ package templates
 
 import "cmp"
 
-// Render writes the mail. Its subject is the envelope's, unless that is empty.
+// Render writes the email. Its subject is the envelope's, unless that is empty.
 func (d Invitation) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	l := d.letter(p)
@@ -12,7 +12,7 @@ func (d Invitation) Render() (Content, error) {
 	return l.render()
 }
 
-// Render writes the mail.
+// Render writes the email.
 func (d Reminder) Render() (Content, error) {
 	inv := Invitation(d)
 	p := phrasesIn(inv.Language)
@@ -113,7 +113,7 @@ func documentNames(p *phrases, names []string) []document {
 	return docs
 }
 
-// Render writes the mail. The code is not in the subject, which mail servers log.
+// Render writes the email. The code is not in the subject, which mail servers log.
 func (d Code) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	code, valid := line(d.Code, maxName), p.minutes(d.ValidFor)
