@@ -67,7 +67,7 @@ type Activities struct {
 	AttachmentLimit int64
 	// ReminderInterval is the time between reminders; 0: no reminders.
 	ReminderInterval time.Duration
-	// ArchiveAfter is how long after its last change an ended envelope is moved to an archive; 0: never.
+	// ArchiveAfter is the time from the last change of an ended envelope to its archiving; 0: never.
 	ArchiveAfter time.Duration
 	Now          func() time.Time
 	NewID        func() uuid.UUID

@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// bulkBatch is how many rows are sent by one activity: few enough that a pause is
-	// seen soon, and that the bulk sends of several apps take turns.
+	// bulkBatch is the number of rows per activity. It is small, so that a pause takes effect soon, and that the bulk
+	// sends of several apps alternate.
 	bulkBatch = 50
 	// bulkBacklog is the maximum number of envelopes that wait for their workflow to start. Above it no more are sent,
 	// so that Temporal, not the database, determines the rate.
 	bulkBacklog = 200
-	// bulkBacklogWait is how long it waits then.
+	// bulkBacklogWait is the wait above that maximum.
 	bulkBacklogWait = time.Second
 )
 
-// BulkStep is how far a bulk send is after a batch.
+// BulkStep is the progress of a bulk send after a batch.
 type BulkStep struct {
 	Status models.BulkStatus `json:"status"`
 	Counts models.BulkCounts `json:"counts"`
-	// Wait is how long to wait before the next batch.
+	// Wait is the time before the next batch.
 	Wait time.Duration `json:"wait,omitempty"`
 }
 

@@ -9,12 +9,13 @@ import (
 )
 
 const (
-	// roomLimit is how long a row of a bulk send waits for the limit, and how long a sent envelope counts if its
-	// invitation does not begin. If invitations are stuck, four rows a second are still sent.
+	// roomLimit is the maximum wait of a bulk send's row for the limit, and the time for which a sent envelope counts
+	// if its invitation does not begin. If invitations are stuck, four rows a second are still sent.
 	roomLimit = 250 * time.Millisecond
-	// roomInterval is how often the limit is checked, in addition to whenever an invitation begins in this process.
+	// roomInterval is the interval for checking the limit, in addition to the beginning of each invitation in this
+	// process.
 	roomInterval = 8 * time.Millisecond
-	// singlesInterval is how long after a single envelope others are expected.
+	// singlesInterval is the time after a single envelope in which others are expected.
 	singlesInterval = 10 * time.Second
 	// roomAlone multiplies the limit when no other envelopes are expected.
 	roomAlone = 6
@@ -29,8 +30,7 @@ const (
 // It reads the database, so that the envelopes of all processes count. The state in memory only makes a bulk send
 // slower or faster.
 type BulkPace struct {
-	// InFlight is how many envelopes may await their invitations before no further row is sent; 0: one.
-	// While no single envelopes are sent there may be six times as many.
+	// InFlight is the number of envelopes awaiting their invitations above which no further row is sent; 0: one.
 	InFlight int
 
 	began   broadcast

@@ -21,7 +21,7 @@ type CleanupRound struct {
 	More bool `json:"more"`
 }
 
-// RemovedRows is how many rows of a kind were removed.
+// RemovedRows is the number of removed rows of a kind.
 type RemovedRows struct {
 	Kind string `json:"kind"` // as operators read it
 	Rows int    `json:"rows"`

@@ -14,7 +14,7 @@ import (
 	"countersign/temporal"
 )
 
-// mailsAtOnce is how many emails of one envelope are sent at the same time.
+// mailsAtOnce is the number of emails of one envelope that are sent at the same time.
 const mailsAtOnce = 4
 
 // InviteInput names the recipients of an envelope who are invited at the same time.

@@ -68,8 +68,8 @@ func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *mod
 	return errors.Join(err, a.noticeDelegation(ctx, e, s, v), text) // they are sent independently
 }
 
-// renewalSends is how long the invitation of a routing group leaves a renewed link or notice to its own workflow.
-// After that, either sends it.
+// renewalSends is the time for which the invitation of a routing group leaves a renewed link or notice to its own
+// workflow. After that, either sends it.
 const renewalSends = 2 * time.Minute
 
 // errTypeRenewalSends is the type of the error of an invitation that another workflow is about to send.
@@ -377,7 +377,7 @@ func (a *Activities) recordMail(ctx context.Context, in temporal.EnvelopeInput, 
 	return err
 }
 
-// mailSettings is how emails speak for a tenant.
+// mailSettings are a tenant's settings for emails.
 type mailSettings struct {
 	sender    string // the name that mails are sent under
 	language  string
@@ -388,7 +388,7 @@ type mailSettings struct {
 	logo      []byte // PNG; nil: none
 }
 
-// loadEnvelope returns an envelope and how emails speak for its tenant.
+// loadEnvelope returns an envelope and its tenant's settings for emails.
 func (a *Activities) loadEnvelope(ctx context.Context, in temporal.EnvelopeInput) (*models.Envelope, mailSettings, error) {
 	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
 	if err != nil {

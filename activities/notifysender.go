@@ -197,7 +197,8 @@ func senderMail(kind models.MailKind, user *models.ConsoleUser, to templates.To,
 	return m
 }
 
-// digestBatch is how many digests one round of the cleanup requests, and digestEnvelopes how many envelopes a digest lists.
+// digestBatch is the number of digests that one round of the cleanup requests; digestEnvelopes is the number of
+// envelopes in a digest.
 const (
 	digestBatch     = 500
 	digestEnvelopes = 50

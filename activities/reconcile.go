@@ -14,7 +14,7 @@ type Reconciler interface {
 // ReconcileRound is the result of one run of the workflow Reconcile.
 type ReconcileRound struct {
 	Counts reconcile.Counts `json:"counts"`
-	// Next is where the next run begins; the zero value is the start of the list.
+	// Next is the position at which the next run begins; the zero value is the start of the list.
 	Next reconcile.Position `json:"next,omitzero"`
 }
 

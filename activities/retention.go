@@ -26,7 +26,7 @@ const (
 	retentionConcurrency = 4
 )
 
-// retentionRetry is how long after a failure a step of a retention is tried again.
+// retentionRetry is the delay before a failed retention step is retried.
 const retentionRetry = time.Hour
 
 // retentionRound performs the due retention steps: it requests deletion reminders, and purges. A failed step is retried

@@ -50,7 +50,7 @@ type Config struct {
 	TemporalTLSKey  string `env:"TEMPORAL_TLS_KEY"`
 	// TemporalUIURL begins the addresses of the Temporal UI, to which the console links; empty: no links.
 	TemporalUIURL string `env:"TEMPORAL_UI_URL"`
-	// BlobURL is where the PDFs are: file:///dir, s3://bucket?… or azblob://container.
+	// BlobURL is the location of the PDFs: file:///dir, s3://bucket?… or azblob://container.
 	BlobURL string `env:"BLOB_URL"`
 	// SMTPURL is smtp:// or smtps://user:password@host:port.
 	SMTPURL Secret `env:"SMTP_URL"`
@@ -89,9 +89,9 @@ type Config struct {
 	PlanEnterprise models.PlanLimits `env:"PLAN_ENTERPRISE"`
 	// DefaultExpiryDays is the deadline of envelopes without one, in days.
 	DefaultExpiryDays int `env:"DEFAULT_EXPIRY_DAYS"`
-	// HistoryDays is for how long events, deliveries and the records of emails are kept.
+	// HistoryDays is the retention of events, deliveries and email records, in days.
 	HistoryDays int `env:"HISTORY_DAYS"`
-	// ArchiveAfterDays is how long after its last change an ended envelope is moved to an archive; 0: never.
+	// ArchiveAfterDays is the number of days from the last change of an ended envelope to its archiving; 0: never.
 	ArchiveAfterDays int `env:"ARCHIVE_AFTER_DAYS"`
 	// ReminderInterval is the time between reminders to a signer; 0: none.
 	ReminderInterval time.Duration `env:"REMINDER_INTERVAL"`
@@ -118,7 +118,8 @@ type Config struct {
 	// LeakedPasswords is a file of passwords that console users cannot choose: sorted SHA-1 hashes in the format of
 	// Have I Been Pwned; empty: none.
 	LeakedPasswords string `env:"LEAKED_PASSWORDS"`
-	// BulkInFlight is how many envelopes may await their invitations before a bulk send sends the next (while only bulk sends send, six times as many); 0: half the processors.
+	// BulkInFlight is the number of envelopes awaiting their invitations above which a bulk send pauses (while only
+	// bulk sends send, six times as many); 0: half the processors.
 	BulkInFlight int `env:"BULK_IN_FLIGHT"`
 	// WorkerDeployment is the name of the workers for Temporal's worker versioning; empty: none.
 	WorkerDeployment string `env:"WORKER_DEPLOYMENT"`

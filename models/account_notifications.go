@@ -60,7 +60,7 @@ func NotificationOf(name EventName) NotificationKind {
 // NotificationMailID is the id of the record of the email that notifies of an event.
 func NotificationMailID(event uuid.UUID) string { return "notification-" + event.String() }
 
-// NotificationFrequency is when notifications are sent.
+// NotificationFrequency is the frequency of notifications.
 type NotificationFrequency string
 
 // The frequencies.

@@ -18,7 +18,8 @@ type ConsoleUser struct {
 	Role         Role
 	CreatedAt    time.Time
 	DisabledAt   *time.Time
-	// OIDCSubject is whom the provider knows the user as, see store.ProviderIdentity; nil: the user signs in with a password.
+	// OIDCSubject identifies the user at the provider, see store.ProviderIdentity; nil: the user signs in with a
+	// password.
 	OIDCSubject []byte `gorm:"column:oidc_subject"`
 }
 

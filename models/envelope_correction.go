@@ -17,7 +17,7 @@ const (
 	RemindWindow = time.Hour
 	// MaxReplacements is the maximum number of times that a signer can be replaced.
 	MaxReplacements = 20
-	// maxDeadline is how far ahead a deadline may be.
+	// maxDeadline is the maximum time from now to a deadline.
 	maxDeadline = 3650 * 24 * time.Hour
 )
 

@@ -76,8 +76,8 @@ type FieldInput struct {
 	Source FieldSource
 }
 
-// edgeTolerance is how far, in points, a field may reach over the page's edge:
-// clients round page sizes.
+// edgeTolerance is the distance, in points, by which a field can extend beyond the page's edge, because clients round
+// page sizes.
 const edgeTolerance = 0.5
 
 // AddFields adds all fields to a draft, or none. path maps the index of an input to the prefix of its problems ("" or

@@ -46,7 +46,7 @@ const (
 	AlignRight  Align = "right"
 )
 
-// MaxOptions is how many options a select field may have.
+// MaxOptions is the maximum number of options of a select field.
 const MaxOptions = 200
 
 const (

@@ -20,7 +20,7 @@ type Clause struct {
 	Filled *bool   `json:"filled,omitempty"`
 }
 
-// MaxClauses is how many comparisons a condition may have.
+// MaxClauses is the maximum number of comparisons in a condition.
 const MaxClauses = 20
 
 // clauses returns the clauses of the condition, and the member that holds them.

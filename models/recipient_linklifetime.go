@@ -5,8 +5,7 @@ import "time"
 // LinkLifetime is the lifetime of a link, unless the deadline ends it earlier.
 const LinkLifetime = 30 * 24 * time.Hour
 
-// RenewBefore is how long before its end a link is replaced, if the envelope is
-// open for longer.
+// RenewBefore is the time before its end at which a link is renewed, if the envelope stays open longer.
 const RenewBefore = 3 * 24 * time.Hour
 
 // RenewLinkAt returns the time at which the link of an awaited signer is due for renewal. It is nil if the deadline

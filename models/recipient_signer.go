@@ -59,7 +59,7 @@ type Signer struct {
 	OTPRequests   []time.Time `gorm:"column:otp_requests;serializer:json"` // the newest ones, at most OTPRequestLimit
 	OTPVerifiedAt *time.Time  `gorm:"column:otp_verified_at"`
 
-	// Who confirmed a code, see Confirmed.
+	// The client that confirmed a code, see Confirmed.
 	SessionHash []byte // SHA-256 of the session's token; nil: the confirmation is not bound to a session
 	ConfirmedBy []byte // the address and user agent that confirmed
 
@@ -94,7 +94,7 @@ type Signer struct {
 	Shown          string
 	ShownSigners   []uuid.UUID `gorm:"serializer:json"`
 	ShownConfirmed bool        // the request to sign named the digest
-	// Downloads is when the newest download of each sealed document was recorded.
+	// Downloads is the time of the newest recorded download of each sealed document.
 	Downloads map[uuid.UUID]time.Time `gorm:"serializer:json"`
 }
 

@@ -16,7 +16,7 @@ const (
 	// MaxEnvelopeAttachments limits, in bytes, the attachments of all signers together, because a sealed document
 	// contains all of them.
 	MaxEnvelopeAttachments = 60 << 20
-	// UnusedAttachmentAge is how long an attachment waits for its signer to sign.
+	// UnusedAttachmentAge is the time after which an attachment without a signature is removed.
 	UnusedAttachmentAge = 24 * time.Hour
 )
 

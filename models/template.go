@@ -72,8 +72,8 @@ type TemplateDocument struct {
 	RowID      uuid.UUID
 	VersionID  uuid.UUID
 	TemplateID uuid.UUID
-	// Document is as an envelope's original, of no envelope. Its ID is the same in each
-	// version that has it: fields name it.
+	// Document is like an original, but without an envelope. Its ID, to which fields refer, is the same in each version
+	// that contains it.
 	Document
 
 	Warnings []string // codes of content that other programs may display differently

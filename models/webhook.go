@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// MaxWebhooks is how many endpoints an app may register.
+// MaxWebhooks is the maximum number of endpoints of an app.
 const MaxWebhooks = 100
 
 // DisableAfter is the time without a successful delivery after which a failing endpoint is disabled.

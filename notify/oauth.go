@@ -43,7 +43,7 @@ const (
 	tokenTimeout   = 15 * time.Second
 	maxTokenAnswer = 64 << 10
 	assertionLife  = 10 * time.Minute
-	// tokenReserve is how long before its end an access token is replaced.
+	// tokenReserve is the time before its expiry at which an access token is replaced.
 	tokenReserve = time.Minute
 )
 

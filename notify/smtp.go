@@ -42,7 +42,7 @@ type SMTPConfig struct {
 	Now func() time.Time
 }
 
-// How a connection is encrypted, as the URL has it.
+// Encryption of a connection, as in the URL.
 const (
 	tlsStart    = "starttls"
 	tlsNone     = "none"

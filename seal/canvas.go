@@ -91,8 +91,8 @@ func (c *canvas) rect(x, y, w, h float64, col colour) {
 	c.op("f")
 }
 
-// backingAlpha is how much a backing covers: dark ink is read on black, and a
-// signature line of the form is still seen.
+// backingAlpha is the opacity of a backing: dark ink is legible on black, and a signature line of the form remains
+// visible.
 const backingAlpha = "0.75"
 
 // backing draws white beneath the next drawing if it would be illegible on the content of the page.
@@ -112,7 +112,7 @@ func (c *canvas) rule(x1, y1, x2, y2, width float64, col colour) {
 	c.op("S")
 }
 
-// face is how text looks: style, size in points, colour.
+// face is the look of text: style, size in points, color.
 type face struct {
 	style text.Style
 	size  float64

@@ -100,7 +100,7 @@ func drawText(c *canvas, v Value) error {
 	return c.err
 }
 
-// indent is how far from the left edge a line begins.
+// indent returns the distance of a line's start from the left edge.
 func indent(align string, width, line float64) float64 {
 	switch align {
 	case "center":

@@ -45,7 +45,7 @@ func (s *UserRepository) validatePassword(p models.Problems, path, text string, 
 	return nil
 }
 
-// bcryptLimit is how many bytes of a password bcrypt reads.
+// bcryptLimit is the number of bytes of a password that bcrypt reads.
 const bcryptLimit = 72
 
 // bcryptInput returns the input of bcrypt: the password, or a digest of a password longer than bcrypt's limit.

@@ -12,7 +12,7 @@ import (
 	"countersign/models"
 )
 
-// ProviderIdentity is whom the OpenID provider vouches for.
+// ProviderIdentity is an identity confirmed by the OpenID provider.
 type ProviderIdentity struct {
 	App             uuid.UUID // app of new users
 	Issuer, Subject string

@@ -14,14 +14,13 @@ import (
 
 const (
 	labelConsoleDevice = "console-device"
-	// maxSessions is on how many devices a console user can be signed in; with
-	// one more the oldest ends.
+	// maxSessions is the maximum number of a console user's sessions; one more ends the oldest.
 	maxSessions = 20
 	// seenEvery is the precision with which a user's last activity is stored.
 	seenEvery = time.Minute
 )
 
-// Device is where a console user signed in.
+// Device is the device on which a console user signed in.
 type Device struct {
 	IP        string `json:"ip"`
 	UserAgent string `json:"userAgent"`

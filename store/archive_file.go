@@ -54,7 +54,7 @@ type Archive struct {
 	SHA256     string `gorm:"column:sha256"` // of the file
 	Size       int64  // of the file, in bytes
 	Key        []byte // of the file, encrypted; nil once the archive is released
-	// Events is how many events it holds, the last of which was at LastEventAt.
+	// Events is the number of events in it, the last of which was at LastEventAt.
 	Events      int64
 	LastEventAt time.Time
 	CreatedAt   time.Time
@@ -308,8 +308,8 @@ func (s *ArchiveRepository) openArchive(ctx context.Context, a *Archive) (*archi
 	return c, nil
 }
 
-// archiveAttempts is how often rows and archive are read alternately before giving up: an envelope may move between
-// the two reads.
+// archiveAttempts is the number of times that rows and archive are read alternately: an envelope may move between the
+// two reads.
 const archiveAttempts = 4
 
 // rowsOrArchive returns the result of rows or, for an ended envelope without rows, the content of its archive. An

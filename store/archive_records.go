@@ -93,12 +93,12 @@ func (s *ArchiveRepository) ArchiveFiles(ctx context.Context, ids []uuid.UUID) (
 const archivable = "NOT archived AND status IN ('completed', 'declined', 'voided', 'expired', 'deleted')"
 
 const (
-	// archiveRetry is when it is tried again to archive an envelope that could not be.
+	// archiveRetry is the delay before archiving a failed envelope is retried.
 	archiveRetry = 7 * 24 * time.Hour
 	// archiveCommitLimit limits the time from storing an archive's file to recording it. It is far shorter than the
 	// time after which a sweep deletes an unrecorded file.
 	archiveCommitLimit = time.Hour
-	// ReleasedArchivesKept is how long an archive's file is kept after its rows were restored, since an earlier backup
-	// of the database needs it.
+	// ReleasedArchivesKept is the time for which an archive's file is retained after its rows were restored, since an
+	// earlier backup of the database needs it.
 	ReleasedArchivesKept = 90 * 24 * time.Hour
 )

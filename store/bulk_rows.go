@@ -23,7 +23,7 @@ type BulkWork struct {
 
 	Counts models.BulkCounts
 	Rows   []*models.BulkRow // pending ones, in their order
-	// Settled is how many rows were sent or failed within the last minute, the first of them at SettledSince.
+	// Settled is the number of rows sent or failed within the last minute, the first of them at SettledSince.
 	Settled      int
 	SettledSince time.Time
 	// Backlog is the number of envelopes of the app's bulk sends whose workflows have not started, up to a limit.

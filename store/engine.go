@@ -115,7 +115,7 @@ type Config struct {
 	LeakedPasswords string
 	// Plans are the limits of the apps' plans; the zero value is models.DefaultPlans.
 	Plans models.Plans
-	// History is how long events, deliveries and the records of emails are kept; 0: 90 days.
+	// History is the retention of events, deliveries and email records; 0: 90 days.
 	History time.Duration
 	Vault   *vault.Vault
 	Now     func() time.Time

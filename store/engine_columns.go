@@ -55,7 +55,7 @@ func (j inJSON) Scan(src any) error {
 	return fmt.Errorf("store: JSON in a %T", src)
 }
 
-// selection is how rows of a table are read.
+// selection is the query and the scan of a table's rows.
 type selection[T any] struct {
 	columns func(*T) []column
 	query   string // up to its condition

@@ -159,7 +159,7 @@ func countUpTo(db, q *gorm.DB) (int64, error) {
 	return count(db.Table("(?) AS part", part))
 }
 
-// countLimit is where counting for a page's total ends.
+// countLimit is the maximum count for a page's total.
 const countLimit = 10_000
 
 // firstID returns a lower bound of the version 7 UUIDs created at or after a time, above those created a millisecond
@@ -175,8 +175,7 @@ func firstID(at time.Time) uuid.UUID {
 
 func before(a, b uuid.UUID) bool { return string(a[:]) < string(b[:]) }
 
-// CleanupBatch is how many rows one call of RemoveExpired removes at most, in one
-// short transaction.
+// CleanupBatch is the maximum number of rows that one call of RemoveExpired removes, in one short transaction.
 const CleanupBatch = 1000
 
 // EnvelopeRef names an envelope and the app it belongs to.

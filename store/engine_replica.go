@@ -16,15 +16,15 @@ import (
 // replica is a standby of the PostgreSQL database, from which lists are read.
 type replica struct {
 	db *gorm.DB
-	// notBefore is when a failed replica is tried again, in Unix nanoseconds.
+	// notBefore is the earliest time for using a failed replica again, in Unix nanoseconds.
 	notBefore atomic.Int64
 }
 
 const (
-	// replicaWait is how long a list waits for the replica to be as new as the primary.
+	// replicaWait is the maximum wait of a list for the replica to be as new as the primary.
 	replicaWait = 100 * time.Millisecond
 	replicaPoll = 5 * time.Millisecond
-	// replicaPause is how long a failed replica is not used.
+	// replicaPause is the time for which a failed replica is not used.
 	replicaPause = 10 * time.Second
 )
 

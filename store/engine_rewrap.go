@@ -13,10 +13,10 @@ import (
 	"countersign/internal/vault"
 )
 
-// rewrapPage is how many rows are looked at in one transaction.
+// rewrapPage is the number of rows examined in one transaction.
 const rewrapPage = 100
 
-// RewrapCounts is how much was re-encrypted.
+// RewrapCounts counts the re-encrypted values.
 type RewrapCounts struct {
 	Secrets int // client and webhook secrets, and the service's keys
 	Rows    int // with addresses, phone numbers or signed values

@@ -16,7 +16,7 @@ import (
 const (
 	shortLinkID   = 22 // characters of base64url of the id
 	shortLinkHash = 11
-	// ShortLinkLength is how many characters a short link has.
+	// ShortLinkLength is the number of characters of a short link.
 	ShortLinkLength = shortLinkID + shortLinkHash
 )
 

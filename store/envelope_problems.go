@@ -27,7 +27,8 @@ type EnvelopeProblem struct {
 	Status         models.Status
 	Subject        *string
 	SealingProblem *models.SealingProblem // why the documents cannot be sealed; nil: no reason is known
-	// Since is when the envelope should have gone on: the deadline of an open one, the last signature of one that is being sealed.
+	// Since is the time at which progress was expected: the deadline of an open envelope, the last signature of one
+	// that is being sealed.
 	Since time.Time
 }
 
@@ -114,7 +115,7 @@ type MailProblem struct {
 	SignerName string
 }
 
-// mailProblemDays is how long a rejected email counts as a problem that can be solved.
+// mailProblemDays is the number of days for which a rejected email counts as a solvable problem.
 const mailProblemDays = 30
 
 // MailProblems returns rejected emails, newest first, both retried and permanently failed ones. An email stops being a

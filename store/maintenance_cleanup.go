@@ -35,7 +35,7 @@ var AllExpiredRows = []ExpiredRows{
 	ExpiredBulkData,
 }
 
-// embeddedSessionsKept is how long an embedded session is remembered after its end.
+// embeddedSessionsKept is the time for which an ended embedded session is retained.
 const embeddedSessionsKept = 30 * 24 * time.Hour
 
 // RemoveExpired removes a batch of expired rows or of their contents, oldest first. It returns their number: fewer

@@ -15,7 +15,7 @@ const purgeNotice = 2 * time.Hour // a purge is retried after an hour
 // lateDeliveriesCounted limits the count of late deliveries, because a hanging endpoint may have any number.
 const lateDeliveriesCounted = 10000
 
-// Lag is how much work of all apps the service should have done by now.
+// Lag is the amount of overdue work of all apps.
 type Lag struct {
 	// Overdue is the number of envelopes that are open minutes after their deadline.
 	Overdue int64

@@ -105,7 +105,7 @@ type templateQuery struct {
 	history   []*models.TemplateVersion
 }
 
-// maxVersionsShown is how many versions of a template are listed with it.
+// maxVersionsShown is the number of versions listed with a template.
 const maxVersionsShown = 100
 
 // queueTemplate adds the queries for a version of an app's template; 0 is the newest.

@@ -51,7 +51,7 @@ func templatesAfter(s *engine, db *gorm.DB, f TemplateFilter) *gorm.DB {
 	return whereGiven(q, "id < ?", f.After).Order("id DESC")
 }
 
-// namesAtOnce is how many names of templates are read in one statement.
+// namesAtOnce is the number of template names read in one statement.
 const namesAtOnce = 1000
 
 // templatesNamed returns the first templates of a query that have the text in their names. Names are compared here as

@@ -380,7 +380,7 @@ func (s *WebhookRepository) AbandonDelivery(ctx context.Context, id uuid.UUID, r
 	return wrap(s.failDeliveries(s.db.WithContext(ctx).Where("id = ? AND run = ?", id, run)), "abandon delivery %s", id)
 }
 
-// settledAt is when a delivery that is not pending was settled.
+// settledAt returns the time at which a settled delivery was settled.
 const settledAt = "coalesce(delivered_at, failed_at, created_at)"
 
 // purgeDeliveries removes the bodies of an envelope's events and of the responses to them, which may repeat them.

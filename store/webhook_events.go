@@ -33,7 +33,7 @@ type EventPage struct {
 	More   bool // there are more that can be read at once
 }
 
-// positionBatch is how many events get their position in one transaction.
+// positionBatch is the number of events that get their position in one transaction.
 const positionBatch = 1000
 
 // errCursorExpired reports that events after the cursor may have been deleted.
@@ -88,7 +88,7 @@ func (s *WebhookRepository) readEvents(ctx context.Context, q EventQuery) (*Even
 	return page, decryptAll(s.engine, page.Events)
 }
 
-// eventPlace is where an event is in the feed of its app.
+// eventPlace is the position of an event in the feed of its app.
 type eventPlace struct {
 	Position  int64
 	CreatedAt time.Time
@@ -234,7 +234,7 @@ func (s *WebhookRepository) insertionOrder() string {
 // historyStart is since when events are read.
 func (s *WebhookRepository) historyStart() time.Time { return s.now().Add(-s.cfg.History).UTC() }
 
-// eventsKeptLonger is how much longer than the history events are kept.
+// eventsKeptLonger is the time for which events are retained beyond the history.
 const eventsKeptLonger = 24 * time.Hour
 
 // removeOldEvents deletes events a day after they can no longer be read, except the events of deliveries and the newest

@@ -25,7 +25,7 @@ var (
 )
 
 const (
-	// monthsAhead is how many months after the present one have their partitions.
+	// monthsAhead is the number of months after the current one that have partitions.
 	monthsAhead = 2
 	// keptRows is how many rows of a month may remain when it is dropped. With more, it is not dropped, and its rows
 	// are deleted one by one.

@@ -16,7 +16,7 @@ type DeliveryProblem struct {
 	Last *models.DeliveryAttempt // nil: no attempt yet
 }
 
-// deliveryProblemDays is how long a failed delivery counts as a problem that can be solved.
+// deliveryProblemDays is the number of days for which a failed delivery counts as a solvable problem.
 const deliveryProblemDays = 30
 
 // DeliveryProblems returns an app's deliveries without a successful attempt, newest first: up to the limit of those

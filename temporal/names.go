@@ -149,14 +149,14 @@ type Plan struct {
 	// Copies are the recipients who receive only the completed copies. They are notified when their routing group is
 	// reached; the workflow does not wait for them.
 	Copies models.Routing `json:"copies,omitempty"`
-	// Since is when the routing group that is awaited began to be.
+	// Since is the time at which the current routing group opened.
 	Since    time.Time  `json:"since"`
 	Deadline *time.Time `json:"deadline"`
 	// ReminderEvery is the tenant's interval; 0: no reminders.
 	ReminderEvery time.Duration `json:"reminderEvery"`
 	// RemindAt is the due time of the next reminder; nil: no reminder is due.
 	RemindAt *time.Time `json:"remindAt,omitempty"`
-	// RenewAt is when the first link is to be replaced; nil where the deadline ends them all.
+	// RenewAt is the due time of the first renewal of a link; nil if the deadline ends all links.
 	RenewAt *time.Time `json:"renewAt,omitempty"`
 }
 
@@ -239,9 +239,9 @@ type Progress struct {
 	OpenGroup int `json:"openGroup"`
 	// Awaiting are the signers who are to act now.
 	Awaiting []uuid.UUID `json:"awaiting"`
-	// Deadline is when the envelope expires; null for no deadline.
+	// Deadline is the time at which the envelope expires; null: no deadline.
 	Deadline *time.Time `json:"deadline"`
-	// NextReminder is when the awaited signers are reminded; null for never.
+	// NextReminder is the due time of the next reminder; null: none.
 	NextReminder *time.Time `json:"nextReminder"`
 }
 

@@ -109,7 +109,7 @@ func (s *Server) Ended() <-chan struct{} { return s.ended }
 // Err returns why a server ended unexpectedly.
 func (s *Server) Err() error { return fmt.Errorf("temporal has ended: %s", s.stderr.lastLine()) }
 
-// stopLimit is how long the server may take to end before it is killed.
+// stopLimit is the time in which the server must end before it is killed.
 const stopLimit = 10 * time.Second
 
 // Stop ends the server and waits for it.

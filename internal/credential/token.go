@@ -35,10 +35,10 @@ const ReceiptLifetime = 24 * time.Hour
 // UnsubscribeLifetime is the lifetime of the link in a notification email by which a console user ends such emails.
 const UnsubscribeLifetime = 90 * 24 * time.Hour
 
-// AccessLifetime is how long an access token is good.
+// AccessLifetime is the lifetime of an access token.
 const AccessLifetime = time.Hour
 
-// ConsoleLifetime is how long a console user stays signed in at most.
+// ConsoleLifetime is the maximum duration of a console session.
 const ConsoleLifetime = 8 * time.Hour
 
 // Tokens issues and checks the service's JSON Web Tokens (RFC 7519, ES256).
@@ -193,7 +193,7 @@ func (t *Tokens) VerifySigning(token string) (SigningLink, error) {
 	return t.verifySigning(token, leeway)
 }
 
-// expiredLinkGrace is how long after its end a link still shows its outcome.
+// expiredLinkGrace is the time after its end in which a link still shows its outcome.
 const expiredLinkGrace = 30 * 24 * time.Hour
 
 // VerifyExpiredSigning is VerifySigning also for a token that has expired, but not long ago.
@@ -292,7 +292,7 @@ func (t *Tokens) sign(c claims) (string, error) {
 // maxToken limits the length of a parsed token, in bytes.
 const maxToken = 4096
 
-// leeway is by how much the clocks of our processes may differ.
+// leeway is the permitted difference between the clocks of the service's processes.
 const leeway = 5 * time.Second
 
 func (t *Tokens) parse(token, audience string) (*claims, error) {

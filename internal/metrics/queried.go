@@ -69,7 +69,7 @@ func (m *Metrics) Unsealed(count func(context.Context) (int64, error)) {
 	}})
 }
 
-// Lag is how much work of all apps is late.
+// Lag is the amount of late work of all apps.
 type Lag struct {
 	Overdue, Sealing, Deliveries, Purges, Lost int64
 	Reconciled                                 time.Time // the zero time: never

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 )
 
-// Person is whom the provider vouches for.
+// Person is a person authenticated by the provider.
 type Person struct {
 	Subject       string // the provider's name for the person, which never changes
 	Email         string

@@ -43,7 +43,7 @@ func unreachable(err error) error {
 	}
 }
 
-// word is how OAuth 2.0 names errors.
+// word matches an OAuth 2.0 error code.
 var word = regexp.MustCompile(`^[a-z_]{1,40}$`)
 
 // errorWord returns the name of an error that a provider sent, or "" if it is not valid.

@@ -14,7 +14,7 @@ import (
 const (
 	period     = 30 // seconds
 	secretSize = 20 // bytes, as RFC 4226 §4 recommends
-	// skew is how many steps a device's clock may be off, either way (RFC 6238 §6).
+	// skew is the permitted deviation of a device's clock, in steps in either direction (RFC 6238 §6).
 	skew = 1
 )
 

@@ -41,7 +41,7 @@ type anchorIndex struct {
 }
 
 const (
-	// linkBatch is how many entries of a list are looked up at once.
+	// linkBatch is the number of entries of a list that one query looks up.
 	linkBatch = 500
 	// maxProblems limits the problems reported per list.
 	maxProblems = 1000

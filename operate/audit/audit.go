@@ -54,7 +54,7 @@ func (r *Report) add(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
-// pageSize is how many envelopes are listed at once.
+// pageSize is the number of envelopes listed at once.
 const pageSize = 500
 
 // All verifies every anchor and every envelope, and that no files remain of envelopes that are not in the database. It

@@ -44,13 +44,13 @@ type Report struct {
 	DocumentID uuid.UUID `json:"documentId"`
 	// Before is the expiry of the document time-stamp before the renewal; nil: there was none.
 	Before *time.Time `json:"timestampedUntilBefore"`
-	// Until is when the time-stamp of the new file expires, nil if there is no new file.
+	// Until is the expiry of the new file's time-stamp, nil if there is no new file.
 	Until *time.Time `json:"timestampedUntil"`
 	// Problem is the reason that the document could not be renewed.
 	Problem string `json:"problem,omitempty"`
 }
 
-// pageSize is how many envelopes are listed at once.
+// pageSize is the number of envelopes listed at once.
 const pageSize = 200
 
 // All renews the sealed documents of every app whose time-stamp ends before the given time or is missing. It continues

@@ -24,7 +24,7 @@ const Age = 24 * time.Hour
 // checkPrefix is the folder that the check of a file store writes to.
 const checkPrefix = "check/"
 
-// Why a file is no longer needed.
+// Reasons that a file is no longer needed.
 const (
 	ReasonUnrecorded   = "never recorded"
 	ReasonPurged       = "of a purged document"
@@ -50,7 +50,7 @@ type Sweeper struct {
 	Delete bool
 }
 
-// batchSize is how many files are looked up at once.
+// batchSize is the number of files that one query looks up.
 const batchSize = 500
 
 // Run reports every orphan. After an error, the completed part remains.

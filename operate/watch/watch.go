@@ -26,7 +26,8 @@ type Condition struct {
 	Meaning string
 	// Expr is the alert's expression. It contains the threshold.
 	Expr string
-	// For is how long the expression must hold before the alert fires, and Keep how long the alert lasts afterwards.
+	// For is the time for which the expression must hold before the alert fires; Keep is the time for which the alert
+	// lasts afterwards.
 	For, Keep time.Duration
 	// Note explains the expression; most expressions need no explanation.
 	Note string
@@ -38,7 +39,7 @@ type Condition struct {
 	NotChecked string
 }
 
-// runbook is where each alert is explained.
+// runbook is the page that explains each alert.
 const runbook = "docs/run/troubleshooting.md#alerts"
 
 // Rules returns the alert rules as Prometheus reads them.

@@ -272,7 +272,7 @@ func Open(b []byte) (m Manifest, kid string, key *ecdsa.PublicKey, err error) {
 	return m, h.Kid, key, nil
 }
 
-// How a prepared file is derived from the original.
+// The ways in which a prepared file is derived from the original.
 const (
 	Appended  = "appended"  // it begins with the original's bytes; the rest can be written again
 	Rewritten = "rewritten" // it is a separate file: a password or signatures were removed, or it was repaired

@@ -27,8 +27,8 @@ func NewLibrary(set *fonts.Set) *Library {
 	return &Library{set: set, known: map[lineKey]Line{}, paragraphs: map[paragraphKey][]Line{}, idle: make(chan *shaper, maxIdle)}
 }
 
-// maxIdle is how many shapers are kept for the next text. One has some hundred
-// kilobytes of caches, costly to build.
+// maxIdle is the number of shapers retained for further texts. One has some hundred kilobytes of caches, which are slow
+// to build.
 const maxIdle = 4
 
 func (l *Library) acquire() *shaper {

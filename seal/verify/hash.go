@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// CopyBuffer is how much of a file is read at once, in bytes.
+// CopyBuffer is the number of bytes of a file that are read at once.
 const CopyBuffer = 256 << 10
 
 // Buffer is memory for reading a file.

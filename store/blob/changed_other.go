@@ -4,5 +4,5 @@ package blob
 
 import "io/fs"
 
-// changedAt is not known: a file is compared with its record at each reading.
+// changedAt reports that the time is unknown: every read compares the file with its record.
 func changedAt(fs.FileInfo) (int64, bool) { return 0, false }

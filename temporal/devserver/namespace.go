@@ -25,7 +25,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// retention is how long a new namespace keeps closed workflows.
+// retention is the retention of closed workflows in a new namespace.
 const retention = 30 * 24 * time.Hour
 
 // ensureNamespaces creates the missing namespaces and registers their missing search attributes. It must run before the

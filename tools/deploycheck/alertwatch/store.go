@@ -24,7 +24,7 @@ import (
 // job is the label of every target.
 const job = "countersign"
 
-// kept is how long samples are kept: longer than the longest range of the rules.
+// kept is the retention of samples: longer than the longest range of the rules.
 const kept = 3 * time.Hour
 
 // store holds the samples of the metrics that the rules use.
