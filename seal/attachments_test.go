@@ -176,7 +176,8 @@ func TestAttachmentsMustBeTheOnesThatWereGiven(t *testing.T) {
 	}
 }
 
-// TestChangedAttachmentsAreFound, though a signature covers them as well.
+// TestChangedAttachmentsAreFound checks that changes are found separately, although a signature covers attachments as
+// well.
 func TestChangedAttachmentsAreFound(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

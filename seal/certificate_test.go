@@ -168,7 +168,7 @@ func TestBoldInEveryScript(t *testing.T) {
 	assert.Equal(t, bytes.Count(content, []byte("2 Tr ")), bytes.Count(content, []byte(" 0 Tr\n")), "and what follows is not")
 }
 
-// TestBrandedCertificate: it verifies as any other, in both directions of writing.
+// TestBrandedCertificate checks that a branded certificate verifies, in both directions of writing.
 func TestBrandedCertificate(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

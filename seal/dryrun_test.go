@@ -55,7 +55,8 @@ func manyPages(contents ...string) []byte {
 	return sealkit.ClassicPDF(l)
 }
 
-// TestASealWithFactsIsTheSame: facts determined at the upload yield the same seal as determining them when sealing.
+// TestASealWithFactsIsTheSame checks that facts determined at the upload result in the same seal as facts determined at
+// sealing.
 func TestASealWithFactsIsTheSame(t *testing.T) {
 	t.Parallel()
 	long := "q " + strings.Repeat("0 0 m 9 9 l S\n", 20_000) + "Q"
@@ -93,8 +94,8 @@ func TestASealWithFactsIsTheSame(t *testing.T) {
 	}
 }
 
-// TestFactsThatCannotBeAreNotBelieved: they are found out again, so that the seal
-// closes the file all the same.
+// TestFactsThatCannotBeAreNotBelieved checks that impossible facts are determined again, so that the seal still closes
+// the file.
 func TestFactsThatCannotBeAreNotBelieved(t *testing.T) {
 	t.Parallel()
 	original := sealkit.OpenEndedContents()
@@ -120,7 +121,7 @@ func TestFactsThatCannotBeAreNotBelieved(t *testing.T) {
 	}
 }
 
-// TestFactsAreSmall: facts that would take much space are not stored.
+// TestFactsAreSmall checks that facts of excessive size are not stored.
 func TestFactsAreSmall(t *testing.T) {
 	t.Parallel()
 	refs := &strings.Builder{}

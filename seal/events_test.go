@@ -14,8 +14,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestCertificateNamesPreviousSigners: both persons are on the certificate and in the record, each with their acts,
-// and verification succeeds.
+// TestCertificateNamesPreviousSigners checks that both persons are on the certificate and in the record, each with
+// their actions, and that verification succeeds.
 func TestCertificateNamesPreviousSigners(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
@@ -38,8 +38,8 @@ func TestCertificateNamesPreviousSigners(t *testing.T) {
 	require.Empty(t, r.Record.Signers[1].Previous)
 }
 
-// TestCertificateOfManyPreviousSigners: the maximum number of persons, with reasons of maximum length, flows over the
-// pages.
+// TestCertificateOfManyPreviousSigners checks that the maximum number of persons, with reasons of maximum length, flows
+// over the pages.
 func TestCertificateOfManyPreviousSigners(t *testing.T) {
 	t.Parallel()
 	var names []string

@@ -134,7 +134,7 @@ func TestLinkProvider_KeepsOtherDisabledUsers(t *testing.T) {
 	})
 }
 
-// TestLinkProvider_IdentityThatCannotBeConnected_IsRejected, and the user keeps the password.
+// TestLinkProvider_IdentityThatCannotBeConnected_IsRejected also checks that the user keeps the password.
 func TestLinkProvider_IdentityThatCannotBeConnected_IsRejected(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {

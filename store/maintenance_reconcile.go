@@ -26,7 +26,7 @@ const (
 // AllWork lists the kinds in the order in which they are reconciled.
 var AllWork = []Work{WorkEnvelopes, WorkClosings, WorkTimestamps, WorkDeliveries, WorkBulkSends, WorkCopies}
 
-// closingsExamined is how many envelopes Unfinished examines for each closing that a page may hold. Few envelopes are
+// closingsExamined is the number of envelopes that Unfinished examines per closing on a page. Few envelopes are
 // unfinished closings, and no index finds them.
 const closingsExamined = 10
 

@@ -128,8 +128,7 @@ func (s *WebhookRepository) Resend(ctx context.Context, app *models.App, id uuid
 // resendLimit is the maximum number of deliveries of one call of ResendSince.
 const resendLimit = 1000
 
-// ResendResult is how many deliveries were put on their way again, and how many more
-// there are.
+// ResendResult is the number of deliveries that are being resent, and of the remaining ones.
 type ResendResult struct {
 	Resent    int
 	Remaining int64

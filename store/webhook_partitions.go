@@ -27,8 +27,8 @@ var (
 const (
 	// monthsAhead is the number of months after the current one that have partitions.
 	monthsAhead = 2
-	// keptRows is how many rows of a month may remain when it is dropped. With more, it is not dropped, and its rows
-	// are deleted one by one.
+	// keptRows is the maximum number of rows to retain when a month is dropped. With more, the month is not dropped,
+	// and its rows are deleted one by one.
 	keptRows = 10_000
 	// partitionLock is the advisory lock under which one process at a time creates and drops partitions.
 	partitionLock = 7_518_019

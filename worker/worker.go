@@ -21,8 +21,8 @@ import (
 // Workers are the workers of one process, one for each task queue.
 type Workers []sdkworker.Worker
 
-// workflowCacheSize is how many workflows a process keeps in memory between their steps,
-// some 50 KB each; others are replayed from their short histories.
+// workflowCacheSize is the number of workflows that a process caches between their steps, at some 50 KB each; others
+// are replayed from their short histories.
 const workflowCacheSize = 2000
 
 // Grace periods for running activities when a worker is stopped. Activities that send email get a longer period than

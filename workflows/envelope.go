@@ -177,8 +177,8 @@ func (w *envelope) awaitSigners(ctx workflow.Context) error {
 	return err
 }
 
-// sealQuietly is how long sealing may take, including its wait for a worker, before the search attribute EnvelopeStatus
-// shows it. An envelope that is sealed within this time costs no action for that.
+// sealQuietly is the time for which sealing, including its wait for a worker, can take before the search attribute
+// EnvelopeStatus shows it. An envelope that is sealed within this time costs no action for that.
 const sealQuietly = time.Minute
 
 // seal seals the documents: silently at first, then visibly for as long as it takes, unless an operator voids the

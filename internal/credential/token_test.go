@@ -120,7 +120,7 @@ func TestTokensSayWhatTheyWereIssuedFor(t *testing.T) {
 	isExpired(t, err, "ended")
 }
 
-// TestASignerWithoutALinkHasNoToken, whatever of it is missing.
+// TestASignerWithoutALinkHasNoToken checks a signer that lacks any part of the link.
 func TestASignerWithoutALinkHasNoToken(t *testing.T) {
 	t.Parallel()
 	clock := kit.NewClock()

@@ -86,7 +86,7 @@ type CopyNotice struct {
 	Subject       string // name of the envelope
 }
 
-// ClosedKind is how an envelope ended without being completed.
+// ClosedKind is the way in which an envelope ended without completion.
 type ClosedKind string
 
 // The ways an envelope ends without being completed.

@@ -139,8 +139,7 @@ func (a *authority) issue(t *testing.T, serial int64) *x509.Certificate {
 	}, a.cert, key.Public())
 }
 
-// TestSound: a statement counts for the certificate that it is about, by its
-// issuer, in one form.
+// TestSound checks that a statement counts only for its own certificate, from its issuer, in one form.
 func TestSound(t *testing.T) {
 	t.Parallel()
 	a, other := newAuthority(t), newAuthority(t)

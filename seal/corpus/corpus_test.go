@@ -60,7 +60,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestCompare: a pixel outside the fields that differs by more than rounding is counted.
+// TestCompare checks that a pixel outside the fields counts if it differs by more than rounding.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	blank := func() picture { return picture{100, 100, make([]byte, 100*100*3)} }

@@ -10,7 +10,7 @@ import (
 	"countersign/seal/lang"
 )
 
-// TestEveryTextIsThere: each field of Text is a text of certificate.json.
+// TestEveryTextIsThere checks that each field of Text is a text of certificate.json.
 func TestEveryTextIsThere(t *testing.T) {
 	t.Parallel()
 	for _, tag := range locales.Tags() {

@@ -43,8 +43,8 @@ func TestCheckAppearance_FinishedPages_AreThoseOfTheTrail(t *testing.T) {
 	}
 }
 
-// TestCheckAppearance_FileAndOrder_AreChecked: the file is the one that was shown, as prepared if it was, and pages and texts
-// are in order.
+// TestCheckAppearance_FileAndOrder_AreChecked checks that the file is the one shown, in its prepared form if it has
+// one, and that pages and texts are in order.
 func TestCheckAppearance_FileAndOrder_AreChecked(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -103,7 +103,7 @@ networkPolicy: {egress: [{to: [{ipBlock: {cidr: 0.0.0.0/0}}]}]}
 	}
 }
 
-// TestChart_EverySettingIsAValue, and every secret is named beside secrets.existingSecret.
+// TestChart_EverySettingIsAValue also checks that every secret is documented next to secrets.existingSecret.
 func TestChart_EverySettingIsAValue(t *testing.T) {
 	t.Parallel()
 	config, err := os.ReadFile("../../config/config.go")
