@@ -38,7 +38,7 @@ func (act ActionContext) User() *uuid.UUID {
 	return nil
 }
 
-// EmailKey is the form in which email addresses are compared.
+// EmailKey returns the form of an email address for comparisons.
 func EmailKey(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
 // Contact is an entry of an app's address book.
