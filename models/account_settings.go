@@ -130,7 +130,7 @@ const (
 type Branding struct {
 	Settings
 
-	Logo []byte // PNG from seal.Logo; nil: no logo
+	Logo []byte // PNG from picture.Logo; nil: no logo
 }
 
 // TenantLogo is the logo of a tenant's branding. It has a separate table because settings are read often.

@@ -54,7 +54,7 @@ type Job struct {
 	Language  string // of the certificate, any BCP 47 tag; English if it is empty or unknown
 	SealedAt  time.Time
 	// Logo and Color are the sender's, for the certificate.
-	Logo  []byte // PNG from Logo; nil: no logo
+	Logo  []byte // PNG from picture.Logo; nil: no logo
 	Color string // #rrggbb that can be read on white; "": the service's
 }
 
