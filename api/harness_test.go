@@ -50,6 +50,12 @@ func (c *clock) advance(d time.Duration) {
 	c.skew += d
 }
 
+// nextMinute advances to the beginning of the next minute, with which all windows of rate limits begin.
+func (c *clock) nextMinute() {
+	now := c.now()
+	c.advance(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
+}
+
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
 // fakeMailer records emails and text messages.

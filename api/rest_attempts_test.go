@@ -18,8 +18,7 @@ func limited(t *testing.T, n int) *service {
 	s := onSQLite(t, func(cfg *api.Config) {
 		cfg.RateLimit, cfg.TrustedProxies = n, []string{"127.0.0.1"} // tests choose their addresses
 	})
-	now := s.clock.now()
-	s.clock.advance(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
+	s.clock.nextMinute()
 	return s
 }
 
@@ -94,8 +93,7 @@ func TestRateLimit_GuessesDoNotLockOut(t *testing.T) {
 		from := func(ip, secret string) *answer {
 			return (&client{t: t, s: s}).with("X-Forwarded-For", ip).post("/v1/console/login", object{"email": "ada@example.com", "password": secret})
 		}
-		now := s.clock.now()
-		s.clock.advance(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
+		s.clock.nextMinute()
 		from("198.51.100.1", s.pass).want(200)
 		for range 20 {
 			from("203.0.113.66", "guess").refused(401, "invalid_credentials")
@@ -118,8 +116,7 @@ func TestRateLimit_GuessesDoNotLockOut(t *testing.T) {
 
 		// It is forgotten after a month without a right try.
 		s.clock.advance(31 * 24 * time.Hour)
-		now = s.clock.now()
-		s.clock.advance(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
+		s.clock.nextMinute()
 		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))
 		for range 20 {
 			from("203.0.113.66", "guess").refused(401, "invalid_credentials")

@@ -339,8 +339,7 @@ func TestRateLimit(t *testing.T) {
 		require.NoError(t, err)
 		second, err := api.New(edit) // another process on the same database
 		require.NoError(t, err)
-		now := one.clock.now()
-		one.clock.advance(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
+		one.clock.nextMinute()
 		servers := []*api.Server{limited}
 		if edit.SharedLimits {
 			servers = append(servers, second)
@@ -369,8 +368,7 @@ func TestRateLimit(t *testing.T) {
 func TestTokenEndpoint_IsThrottled(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
-		now := s.clock.now()
-		s.clock.advance(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
+		s.clock.nextMinute()
 		c := &client{t: t, s: s}
 		try := func(secret string) *answer {
 			return c.send(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded", form("grant_type", "client_credentials", "client_id", s.id, "client_secret", secret))

@@ -163,8 +163,7 @@ func TestVerify_ReportsSignedContent(t *testing.T) {
 func TestVerify_Endpoint(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
-	now := s.clock.now() // the following requests count in one minute
-	s.clock.advance(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
+	s.clock.nextMinute() // the following requests count in one minute
 	nobody := &client{t: t, s: s}
 	a := nobody.send(http.MethodPost, "/v1/verify", "application/pdf", kit.OnePage()).want(200)
 	require.Equal(t, "not_sealed", a.str("verdict"))

@@ -132,7 +132,7 @@ func TestASenderAtWork(t *testing.T) {
 	for _, gone := range []string{"Change deadline", "Void envelope", "Reassign", "Copy link", "Send a new link"} {
 		require.NotContains(t, b.text(), gone, "it is over")
 	}
-	eval[bool](b, `(URL.createObjectURL = (blob) => { new Response(blob).arrayBuffer().then((a) => { window.file = btoa([...new Uint8Array(a)].map((x) => String.fromCharCode(x)).join("")); }); return "#"; }, true)`)
+	eval[bool](b, `(URL.createObjectURL = (blob) => { if (blob.type === "application/pdf") new Response(blob).arrayBuffer().then((a) => { window.file = btoa([...new Uint8Array(a)].map((x) => String.fromCharCode(x)).join("")); }); return "#"; }, true)`)
 	b.click(`[...document.querySelectorAll(".plainlist li")].find((l) => l.querySelector(".badge")?.textContent === "sealed").querySelector("button")`)
 	b.until(`Boolean(window.file)`)
 	file, err := base64.StdEncoding.DecodeString(eval[string](b, `window.file`))
