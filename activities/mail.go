@@ -306,7 +306,7 @@ func (a *Activities) lastAttempt(m models.Mail) bool {
 // requires at least this. The delay grows slowly, as most rejections are short.
 const longestWait = 30 * time.Minute
 
-// refusedError reports that the server temporarily rejected an email. It is retried after wait.
+// refusedError reports that the server temporarily rejected an email. The email is retried after wait.
 type refusedError struct {
 	error
 

@@ -111,8 +111,8 @@ func TestSeal_ConcurrencyLimit(t *testing.T) {
 	})
 }
 
-// TestTimestamp_HangingAuthorityDelaysNoSeal checks that requesting time-stamps for one envelope delays no other seal,
-// and that no activity waits for the response to another.
+// TestTimestamp_HangingAuthorityDelaysNoSeal checks that requesting time-stamps for one envelope does not delay the sealing of others,
+// and that no activity waits for another activity's response.
 func TestTimestamp_HangingAuthorityDelaysNoSeal(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

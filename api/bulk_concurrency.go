@@ -19,7 +19,7 @@ type bulkLimit struct {
 	apps map[uuid.UUID]*appLimit
 }
 
-// appLimit is the concurrency limit of an app while requests hold it or wait for it.
+// appLimit is the concurrency limit of an app. It exists only while requests hold it or wait for it.
 type appLimit struct {
 	one      *limit.Limit
 	requests int

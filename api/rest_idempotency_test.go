@@ -270,8 +270,8 @@ func TestIdempotency_CommandResponse(t *testing.T) {
 	})
 }
 
-// TestIdempotency_PublicCallsReadLimitedBody checks that no more of an unauthenticated body is read than the call
-// accepts, and nothing if the call is rejected without the body.
+// TestIdempotency_PublicCallsReadLimitedBody checks that an unauthenticated call reads at most the permitted size of a body, and reads
+// none of it if the call is rejected beforehand.
 func TestIdempotency_PublicCallsReadLimitedBody(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -112,7 +112,7 @@ func (s *signingHandler) changedValues(c *gin.Context, l signerLink) error {
 	return &refused
 }
 
-// shown responds with the digest of the current values, which reveals at low cost whether another signer has signed.
+// shown responds with the digest of the current values, a cheap way for a client to detect that another signer has signed.
 func (s *signingHandler) shown(c *gin.Context, l signerLink) error {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {

@@ -30,7 +30,7 @@ var subjects = map[string][]string{
 	"portal":   {"rest", "account", "envelope"},
 }
 
-// composition are the files of no subject.
+// composition lists the files that belong to no subject.
 var composition = []string{"server.go", "handlers.go", "routes.go", "health.go", "contract.go", "catalog.go"}
 
 // withoutSource are the test files that test the package as a whole, or no file at all.

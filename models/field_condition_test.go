@@ -94,8 +94,7 @@ func drawConditions(t *rapid.T) conditionSet {
 	return s
 }
 
-// evaluate is a second way to the same: from the first field to the last, as no
-// field refers to a later one.
+// evaluate is a reference implementation for comparison. It evaluates the fields in order, because no field refers to a later one.
 func (s conditionSet) evaluate() []string {
 	values, shown := map[string]string{}, []string{}
 	for _, f := range s.fields {

@@ -178,7 +178,7 @@ func TestSharedAddress_IsRejected(t *testing.T) {
 	require.ErrorContains(t, p.Err(), "must be a signer")
 }
 
-// TestFieldPlace_ErrorsNameTheNumber checks that each invalid number is rejected by name with a fitting message.
+// TestFieldPlace_ErrorsNameTheNumber checks that the error for each invalid number names its member and describes the problem.
 func TestFieldPlace_ErrorsNameTheNumber(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone, 1)

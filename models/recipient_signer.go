@@ -46,7 +46,7 @@ type Signer struct {
 	HostName     string  // see Host
 	HostEmail    *string // nil: there is no host
 
-	// The link: a token is good only while it names LinkID.
+	// The signing link. A token is valid only if it contains the current LinkID.
 	LinkID        *uuid.UUID
 	LinkIssuedAt  *time.Time
 	LinkExpiresAt *time.Time
@@ -78,7 +78,7 @@ type Signer struct {
 
 	// PreviousJSON lists the former signers, see Previous; nil: none.
 	PreviousJSON *string `gorm:"column:previous"`
-	// AllowDelegation permits the signer to delegate; Delegated reports that this has happened.
+	// AllowDelegation permits the signer to delegate. Delegated reports whether the signer has delegated.
 	AllowDelegation bool
 	Delegated       bool
 	// Resends and Copies are the times of recent requests for a new invitation and for the sealed files.

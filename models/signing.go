@@ -128,9 +128,9 @@ func (e *Envelope) RequestCode(act ActionContext, l Link, hash []byte) (*Signer,
 	return s, nil
 }
 
-// VerifyCode compares hash with the current code. It counts a wrong code, which is a change to save, and therefore
-// reports it as false rather than as an error. The confirmation holds for the session whose token has the hash session;
-// if session is nil, for a client with the same address and user agent.
+// VerifyCode reports whether hash matches the current code. For a wrong code it returns false rather than an error, because the
+// increased failure count must be saved. The confirmation applies to the session whose token hashes to session, or, if session is nil,
+// to clients with the same address and user agent.
 func (e *Envelope) VerifyCode(act ActionContext, l Link, hash, session []byte) (bool, error) {
 	s, err := e.authorizeLink(l, act.At, ActionVerifyCode, ErrLinkInvalid)
 	if err != nil {

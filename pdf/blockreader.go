@@ -111,7 +111,7 @@ func (w *blockReader) copyAhead(b []byte, off int64) error {
 	return readFull(w.r, b, off)
 }
 
-// cached returns the block that begins at a position, nil if it is not there.
+// cached returns the cached block that begins at a position, or nil if there is none.
 func (w *blockReader) cached(at int64) *block {
 	if w.blocks[w.recent].at == at {
 		return &w.blocks[w.recent]

@@ -13,7 +13,7 @@ import (
 	"countersign/pdf/pagetext"
 )
 
-// FoundTag is a tag and where it stands.
+// FoundTag is a tag found in a document, with its position.
 type FoundTag struct {
 	Tag
 

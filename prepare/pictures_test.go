@@ -38,7 +38,7 @@ func alikeButTags(t *testing.T, before, after []byte, tags []prepare.FoundTag) {
 	alikeOutside(t, before, after, places)
 }
 
-// pixels returns the part of a picture that a box may reach.
+// pixels returns the region of a rendered page that a box can affect, including a small margin.
 func pixels(x, y, w, h float64) image.Rectangle {
 	const scale, edge = resolution / 72.0, 3
 	return image.Rect(int(x*scale)-edge, int(y*scale)-edge, int((x+w)*scale)+edge+1, int((y+h)*scale)+edge+1)

@@ -72,8 +72,8 @@ func newCopier(out *os.File, job *Job, mentions *pdf.ReferenceScan) *copier {
 	}
 }
 
-// fewBytes is the size of a page, in bytes, below which rewriting the pages takes the copying thread longer than
-// hashing takes the other one.
+// fewBytes is the average page size, in bytes, below which the copying thread is slower than the hashing thread because it also
+// rewrites the pages.
 const fewBytes = 4 << 10
 
 // chunk is a part of the original that has been written, by its place there.

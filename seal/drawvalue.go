@@ -91,7 +91,7 @@ func drawText(c *canvas, v Value) error {
 		return err
 	}
 	f := face{text.Sans, size, ink}
-	// The block is centred; a line's ink lies between ascender and descender.
+	// The block is centered. The glyphs of a line extend from the ascender to the descender.
 	y := v.Y + (v.H-float64(len(lines))*size*lineFactor)/2 + size*0.93
 	for _, l := range lines {
 		c.show(f, v.X+textInset+indent(v.Align, v.W-2*textInset, l.Width*size/1000), y, l)

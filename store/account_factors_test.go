@@ -16,7 +16,7 @@ import (
 	"countersign/test/kit"
 )
 
-// codeAt is the code of a secret at a time.
+// codeAt returns the one-time code for a secret at the given time.
 func codeAt(t *testing.T, secret string, at time.Time) string {
 	t.Helper()
 	code, err := totp.GenerateCode(secret, at)

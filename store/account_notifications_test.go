@@ -126,8 +126,8 @@ func TestNotificationSettings_ChangeOnlyNamedMembers(t *testing.T) {
 	})
 }
 
-// TestDigests_AreRequested checks that each morning one digest is requested if there were events, even with several
-// processes, and that a change to single notifications still sends the last digest.
+// TestDigests_AreRequested checks that one digest is requested each morning if there were events, even with several processes, and
+// that a user who switches to immediate notifications still receives the pending digest.
 func TestDigests_AreRequested(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

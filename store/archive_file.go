@@ -58,7 +58,7 @@ type Archive struct {
 	Events      int64
 	LastEventAt time.Time
 	CreatedAt   time.Time
-	// ReleasedAt is since when the rows are in the database again; nil: they are not.
+	// ReleasedAt is the time at which the rows were restored to the database, or nil if they are still archived.
 	ReleasedAt *time.Time
 }
 

@@ -47,7 +47,7 @@ func (s *EnvelopeRepository) archive(ctx context.Context, ref EnvelopeRef) error
 	if !e.Status.Terminal() {
 		return fmt.Errorf("%w: it is %s, and has not ended", ErrNotArchivable, e.Status)
 	}
-	// The comparison below covers the version of e, and so these values.
+	// The comparison below includes the version of e, so it also detects changes to these values.
 	values, err := s.Values(ctx, e)
 	if err != nil {
 		return err

@@ -80,7 +80,7 @@ func TestRecipients_AreEncryptedAtRest(t *testing.T) {
 	}
 }
 
-// TestColumns_AreComplete checks that no member of a model is omitted when it is loaded or saved.
+// TestColumns_AreComplete checks that loading and saving a model omits none of its columns.
 func TestColumns_AreComplete(t *testing.T) {
 	t.Parallel()
 	for model, columns := range store.ColumnsOf() {

@@ -151,7 +151,7 @@ func TestDeletedDrafts(t *testing.T) {
 	})
 }
 
-// filled sets every stored member of a value, so that maps, slices and pointers refer to something.
+// filled sets every stored member of a value, so that no map, slice or pointer is nil.
 func filled(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:

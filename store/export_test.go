@@ -154,7 +154,7 @@ func NoticesChange(e *models.Envelope, change func()) bool {
 	return !unchanged(e, before)
 }
 
-// MigratedMeanwhile reports whether another process has brought the database beyond a version.
+// MigratedMeanwhile reports whether another process has migrated the database past the given version.
 func (s *Store) MigratedMeanwhile(ctx context.Context, before int64) (bool, error) {
 	p, err := s.migrations()
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestRetentionSteps_AreTakenOnce checks that steps are returned by time in bounded numbers, and that only one of two
-// processes that take the same step requests a reminder.
+// TestRetentionSteps_AreTakenOnce checks that due steps are returned in chronological order and up to a limit, and that if two
+// processes perform the same step, only one requests a reminder.
 func TestRetentionSteps_AreTakenOnce(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

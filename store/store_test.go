@@ -121,7 +121,7 @@ func TestRawSQL_IsExplained(t *testing.T) {
 	assert.Positive(t, explained)
 }
 
-// acrossSubjects are tests of the whole package.
+// acrossSubjects lists the test files that test the package as a whole.
 var acrossSubjects = []string{"export", "faults", "fixtures", "isolation", "outage", "promises"}
 
 type noImports struct{}

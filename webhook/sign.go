@@ -1,5 +1,5 @@
-// Package webhook delivers events to the endpoints of apps: it signs event bodies, guards the addresses of endpoints,
-// sends deliveries and defines the delays between attempts. It has no storage.
+// Package webhook delivers events to the endpoints of apps. It signs event bodies, restricts the addresses that endpoints may have,
+// sends deliveries and defines the delays between attempts. It stores nothing.
 package webhook
 
 import (

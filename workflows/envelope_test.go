@@ -101,7 +101,7 @@ type fakeEnv struct {
 	remindTakes time.Duration
 }
 
-// newFakeEnv has a plan with one signer per routing group in groups.
+// newFakeEnv returns a test environment whose plan has one signer for each routing group in groups.
 func newFakeEnv(t *testing.T, groups ...int) *fakeEnv {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite

@@ -37,7 +37,7 @@ type task struct {
 	options  workflow.ActivityOptions
 }
 
-// trouble keeps the search attribute Stuck while tasks of a workflow fail. A workflow without trouble pays no action for it.
+// trouble sets the search attribute Stuck while tasks of a workflow are failing. It costs no Temporal action if no task fails.
 type trouble struct {
 	failing []string // tasks, the longest first
 	words   string   // the newest failure, which operators read

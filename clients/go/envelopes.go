@@ -161,7 +161,7 @@ func (c *Client) Download(ctx context.Context, id uuid.UUID, kind api.DownloadDo
 // DownloadOptions name a document of an envelope.
 type DownloadOptions = api.DownloadDocumentParams
 
-// DownloadWith is Download of any document.
+// DownloadWith is like Download, but can download any document of the envelope.
 func (c *Client) DownloadWith(ctx context.Context, id uuid.UUID, o DownloadOptions) (io.ReadCloser, error) {
 	return opened(c.API.DownloadDocument(ctx, id, &o))
 }

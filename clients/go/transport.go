@@ -118,7 +118,7 @@ func repeatable(method string, err error) bool {
 	return errors.As(err, &op) && op.Op == "dial" // no connection was established
 }
 
-// backoff reports whether a repeatable request that failed with err is sent again, and after which delay.
+// backoff reports whether to retry a repeatable request that failed with err, and returns the delay before the retry.
 func (t *transport) backoff(ctx context.Context, attempt int, err error) (time.Duration, bool) {
 	if attempt >= t.retries || ctx.Err() != nil {
 		return 0, false

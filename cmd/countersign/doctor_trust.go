@@ -54,7 +54,7 @@ func (x *doctor) trust(ctx context.Context, cfg config.Config, s *store.Store) {
 	x.stampers(ctx, cfg, others)
 }
 
-// stampers reports whether the times of the authority in use are confirmed.
+// stampers checks whether time-stamps from the configured authority are trusted.
 func (x *doctor) stampers(ctx context.Context, cfg config.Config, others trust.Policy) {
 	if cfg.TSAURL == "" {
 		return

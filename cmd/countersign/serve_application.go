@@ -188,7 +188,7 @@ func (a *app) newHandler(ctx context.Context) (http.Handler, error) {
 	})
 }
 
-// signInProvider returns the provider where console users sign in in addition to passwords; nil: none.
+// signInProvider returns the OpenID provider that console users can sign in with instead of a password, or nil if none is configured.
 func signInProvider(cfg config.Config) *api.ProviderConfig {
 	if cfg.OIDCIssuer == "" {
 		return nil

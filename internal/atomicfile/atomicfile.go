@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Replace writes a file that only the user can read, whole or not at all.
+// Replace atomically writes a file that only the user can read.
 func Replace(path string, b []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // with 0600
 	if err != nil {

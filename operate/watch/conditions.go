@@ -2,7 +2,7 @@ package watch
 
 import "time"
 
-// Conditions are in the order of the file of alerts.
+// Conditions lists the alert conditions, in the same order as alerts.yaml.
 var Conditions = []Condition{
 	{
 		Alert: "CountersignDown", Severity: Critical,

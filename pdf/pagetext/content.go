@@ -34,7 +34,7 @@ type walk struct {
 	off       int // marks that are not shown
 }
 
-// mark is a sequence of marked content (14.6).
+// mark is a marked-content sequence (14.6).
 type mark struct {
 	first  int    // run
 	actual string // ActualText (14.9.4), if replaces

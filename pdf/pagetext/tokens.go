@@ -157,7 +157,7 @@ func (o operand) elements() iter.Seq[operand] {
 	}
 }
 
-// number reads a number of a content stream, 0 if it is none.
+// number returns the operand as a number, or 0 if it is not a number.
 func (o operand) number() float64 {
 	n, ok := decimal(o.value)
 	if !ok {

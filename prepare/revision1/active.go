@@ -63,7 +63,7 @@ func (w *writer) catalogActions(d *pdf.Dict) (touched bool, err error) {
 	return w.opening(d, touched)
 }
 
-// opening takes out what happens when the document is opened, but for a jump to a page.
+// opening removes all actions that run when the document is opened, except a jump to a page.
 func (w *writer) opening(d *pdf.Dict, touched bool) (bool, error) {
 	becomes, err := w.finder.atOpening(*d)
 	if err != nil || becomes == nil {

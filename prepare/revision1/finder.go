@@ -20,7 +20,7 @@ type Finder struct {
 	names map[pdf.Ref]string
 }
 
-// question identifies a cached check of an object.
+// question is the cache key of one check of one object.
 type question struct {
 	ref  pdf.Ref
 	what string

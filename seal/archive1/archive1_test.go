@@ -152,7 +152,7 @@ func same(streams [][]byte, e archive1.Evidence) bool {
 	return true
 }
 
-// TestScanIsBounded checks that sizes claimed by a file cost nothing before the bytes exist.
+// TestScanIsBounded checks that Scan spends no time or memory on a declared size unless the file actually contains the bytes.
 func TestScanIsBounded(t *testing.T) {
 	t.Parallel()
 	r := vectors()[0].revision

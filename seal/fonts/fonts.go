@@ -96,7 +96,7 @@ func (s *Set) Find(preferred *Font, r rune) (*Font, error) {
 	return nil, nil //nolint:nilnil // nil is a valid result
 }
 
-// mayHave reports whether the font can contain a character, to avoid reading the font.
+// mayHave reports whether the font might contain a character. It does not read the font.
 func (l *Lazy) mayHave(r rune) bool {
 	switch l.name {
 	case "DroidSansFallback", "NotoSansSymbols2-Regular", "NotoSansMath-Regular", "NotoSans-Regular":

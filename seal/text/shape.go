@@ -54,7 +54,7 @@ type Run struct {
 	// right-to-left scripts, in reverse.
 	Plain   bool
 	Advance float64
-	// Embolden reports that bold text was requested but the font is a regular one: the text is drawn with a stroke
+	// Embolden reports whether bold text was requested but only a regular font is available. The text is then drawn with a stroke
 	// around it.
 	Embolden bool
 }

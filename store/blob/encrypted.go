@@ -228,7 +228,8 @@ func (w *trackedReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// classify reports whether the content or the reading of it caused a failure to decrypt.
+// classify distinguishes decryption failures: it returns err unchanged if reading the file failed, and wraps it in ErrDamaged if the
+// content is invalid.
 func (w *trackedReader) classify(err error) error {
 	if w.err != nil {
 		return err

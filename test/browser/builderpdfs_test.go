@@ -115,8 +115,7 @@ func scanned(t *testing.T, file []byte) []byte {
 	return pdfOf(leaf{picture: picture})
 }
 
-// word is a word of a file with the place that Poppler reports, in points from the left and top edge of the displayed
-// page.
+// word is a word in a file and its position as reported by Poppler, in points from the top left corner of the displayed page.
 type word struct {
 	XMin float64 `xml:"xMin,attr"`
 	YMin float64 `xml:"yMin,attr"`

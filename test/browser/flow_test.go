@@ -277,7 +277,7 @@ func TestReadingRule(t *testing.T) {
 	require.True(t, eval[bool](b, `new Promise((done) => setTimeout(() => done(document.body.innerText.includes("Zoom in to read this page")), 4000))`))
 	b.click(`document.querySelector(".zoom button:last-child")`) // from now on the visible page may count at any moment
 	b.readAll()
-	// On a wide screen only the upper half of a page is visible, which is not all of it.
+	// On a wide screen only the upper half of a page is visible, so the page does not count as read.
 	wide := open(t, look{width: 1280, height: 700})
 	wide.visit(e.Signers[0].SigningURL)
 	wide.until(`document.querySelectorAll(".textLayer span").length > 10`)

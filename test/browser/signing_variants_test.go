@@ -239,7 +239,7 @@ func TestReceiptWaits(t *testing.T) {
 	}
 }
 
-// TestDigitsOfTheKeyboard: the code and numbers can be typed in the digits that the keyboard of the language has.
+// TestDigitsOfTheKeyboard checks that codes and numbers can be entered with the native digits of the language, such as Arabic digits.
 func TestDigitsOfTheKeyboard(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "أرقام", []object{{"name": "Ada Lovelace", "email": "digits@example.com"}},

@@ -200,7 +200,7 @@ func TestMCPConfirmation_IsBoundToTheRequest(t *testing.T) {
 	require.False(t, call("send_envelope", arg(id), res.RequestState).IsError)
 	require.EqualValues(t, "sent", statusOf(t, s, id))
 	require.True(t, call("void_envelope", arg(id), res.RequestState).IsError)
-	// Questions that nobody answers are bounded.
+	// The number of unanswered confirmation requests is limited.
 	for range 20 {
 		res = call("send_envelope", arg(other), "")
 	}

@@ -18,8 +18,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestBadInput: every error of the contract for these endpoints, with the common error body and without partial
-// effects.
+// TestBadInput checks that these endpoints return every error in the contract with the common error body, and that a rejected request
+// changes nothing.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	s, _ := dev(t, t.TempDir(), "COUNTERSIGN_RATE_LIMIT=100000")
@@ -239,7 +239,7 @@ func badStates(t *testing.T, s *service, c *client) {
 	signer.refused(t, 401, "signing_link_closed", http.MethodPost, "/v1/signing/"+token+"/sign", object{"fields": []object{}})
 }
 
-// otherApps checks that objects of another app are not found, on every route.
+// otherApps checks that every route returns "not found" for another app's objects.
 func otherApps(t *testing.T, s *service, c *client) {
 	e, _ := sentTo(t, s, c, "others@example.com", nil)
 	hook := c.call(t, http.StatusCreated, http.MethodPost, "/v1/webhooks", object{"url": "https://example.com/x", "events": []string{"envelope.sent"}})

@@ -20,7 +20,7 @@ import (
 	"countersign/models"
 )
 
-// correction is a call that changes an envelope which was sent, or meets such a change.
+// correction is a call that changes a sent envelope, or that may run concurrently with such a change.
 type correction struct {
 	what     string // get, link, replace, delegate, consent, sign, extend or void
 	signer   int

@@ -97,7 +97,7 @@ func (w *scenario) stored(folder string) (files []string) {
 	return files
 }
 
-// age makes every stored file older than files of unfinished uploads can be.
+// age backdates every stored file beyond the maximum age of an unfinished upload.
 func (w *scenario) age() {
 	w.t.Helper()
 	past := time.Now().Add(-25 * time.Hour)

@@ -254,7 +254,8 @@ func admits(t *testing.T, name string, b []byte) {
 	require.Equal(t, alone, popplerText(dir, saved(dir, append(bytes.Clone(b), '\n'))), name)
 }
 
-// TestHintsThatCannotBeRead: other programs might read them.
+// TestHintsThatCannotBeRead checks that hint streams that the verifier cannot read are rejected, because other programs might
+// interpret them.
 func TestHintsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	short := honestHints[:hintHeader+11]

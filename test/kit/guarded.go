@@ -33,7 +33,7 @@ done
 cd / && rm -rf "$0"
 `
 
-// guarded is a server in a separate directory that ends with this process.
+// guarded is a server that runs in its own directory and is stopped when this process exits.
 type guarded struct {
 	dir   string
 	stdin io.Closer

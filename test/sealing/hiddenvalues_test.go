@@ -135,7 +135,7 @@ func TestValuesAreVisible(t *testing.T) {
 	require.Positive(t, sealedFiles)
 }
 
-// TestWhatHidesValues: each known way in which content hides the drawing after it.
+// TestWhatHidesValues covers each known way in which page content can hide anything drawn after it.
 func TestWhatHidesValues(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)

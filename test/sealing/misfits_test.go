@@ -16,7 +16,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestSealsThatDoNotFit: signature dictionaries and their surroundings that do not match a seal, one for each reason.
+// TestSealsThatDoNotFit covers signature dictionaries, and content around them, that do not match a seal: one case for each reason for
+// rejection.
 func TestSealsThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

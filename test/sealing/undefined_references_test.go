@@ -75,7 +75,7 @@ func TestNewNumbersAreHigher(t *testing.T) {
 	require.Greater(t, seen, 10)
 }
 
-// TestAPageNamesTheNodeThatListsIt: the parent of a page is not another existing node.
+// TestAPageNamesTheNodeThatListsIt checks that a page is rejected if its Parent is not the node that lists it.
 func TestAPageNamesTheNodeThatListsIt(t *testing.T) {
 	t.Parallel()
 	admit := func(b []byte) error {
@@ -446,7 +446,8 @@ func TestContentThatTakesLong(t *testing.T) {
 	}
 }
 
-// TestLayersThatTakeLong: groups of optional content that many usages name are read once, and their number is limited.
+// TestLayersThatTakeLong checks that an optional content group is read only once, however many usage entries refer to it, and that the
+// number of groups is limited.
 func TestLayersThatTakeLong(t *testing.T) {
 	t.Parallel()
 	b := sealkit.ClassicPDF(sealkit.Layout{

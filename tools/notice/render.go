@@ -153,7 +153,7 @@ func fillLicenses(components []any, all []component) {
 	}
 }
 
-// license returns an SPDX identifier, or a name if it is not one.
+// license returns a license as an SPDX identifier if it has the form of one, and otherwise as a name.
 func license(said string) map[string]any {
 	if regexp.MustCompile(`^[A-Za-z0-9.+-]+$`).MatchString(said) {
 		return map[string]any{"id": said}
