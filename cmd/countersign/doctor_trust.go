@@ -80,7 +80,7 @@ func (x *doctor) stampers(ctx context.Context, cfg config.Config, others trust.P
 	stamp := others.Judge(trust.Seal{Stamps: []trust.Stamp{{Certificates: t.Chain(), Time: t.Time}}}, now()).Stamps[0]
 	if stamp.Status != trust.Trusted {
 		x.add("tsa_trust", failed, fmt.Sprintf("the time-stamps of %s are not trusted by COUNTERSIGN_TRUST_TSA (%s)", stamp.Name, stamp.Code),
-			"Add the certificate of the authority that issued its certificate; until then its time-stamps are \"untrusted\" until then.")
+			"Add the certificate of the authority that issued its certificate; until then its time-stamps are \"untrusted\".")
 		return
 	}
 	x.ok("tsa_trust", fmt.Sprintf("%s is trusted, until %s", stamp.Name, stamp.To.UTC().Format(time.DateOnly)))
