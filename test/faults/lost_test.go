@@ -20,10 +20,17 @@ import (
 // reconciled runs the schedule reconcile, as it runs every few minutes, until done reports true.
 func (w *scenario) reconciled(c sdkclient.Client, what string, done func() bool) {
 	w.t.Helper()
+	w.scheduled(c, temporal.ScheduleReconcile, what, done)
+}
+
+// scheduled triggers a schedule until done reports true. One trigger is not enough: while a run waits for a killed
+// worker's timeout, the schedule skips further runs.
+func (w *scenario) scheduled(c sdkclient.Client, schedule, what string, done func() bool) {
+	w.t.Helper()
 	last := time.Time{}
 	eventually(w.t, func() bool {
 		if time.Since(last) > 2*time.Second {
-			w.trigger(c, temporal.ScheduleReconcile)
+			w.trigger(c, schedule)
 			last = time.Now()
 		}
 		return done()

@@ -69,15 +69,15 @@ func (w *scenario) notified() {
 	}, "a notification was not sent")
 }
 
-// digestsDue runs the cleanup at 08:00 of a user.
-func (w *scenario) digestsDue(c sdkclient.Client, u *models.ConsoleUser) {
+// digestsDue runs the schedule cleanup at 08:00 of a user until done reports true.
+func (w *scenario) digestsDue(c sdkclient.Client, u *models.ConsoleUser, what string, done func() bool) {
 	w.t.Helper()
 	w.exec("UPDATE console_notifications SET digest_at = $1 WHERE user_id = $2", clock().Add(-time.Second), u.ID)
 	eventually(w.t, func() bool {
 		exists, _, err := temporal.ScheduleState(w.t.Context(), c, temporal.ScheduleCleanup)
 		return err == nil && exists
 	}, "the schedule is missing")
-	w.trigger(c, temporal.ScheduleCleanup)
+	w.scheduled(c, temporal.ScheduleCleanup, what, done)
 }
 
 // TestKillWhileNotifying kills the worker between sending a notification or a digest and recording it, and before it
@@ -134,7 +134,7 @@ func TestKillWhileNotifying(t *testing.T) {
 
 		c := w.temporalClient()
 		w.set("mail.sent", "kill")
-		w.digestsDue(c, daily)
+		w.digestsDue(c, daily, "the summary is not requested", func() bool { return w.running(c, temporal.WorkflowDigest) == 1 })
 		worker.waitDead()
 		w.cutOff++
 		worker.start()
@@ -167,8 +167,7 @@ func TestNotificationsAreLost(t *testing.T) {
 		eventually(t, func() bool {
 			return w.count("SELECT count(*) FROM mails WHERE kind = 'notification' AND attempts > 0 AND error <> ''") == 1
 		}, "the notification is not tried")
-		w.digestsDue(c, daily)
-		eventually(t, func() bool { return w.running(c, temporal.WorkflowDigest) == 1 }, "the summary is not requested")
+		w.digestsDue(c, daily, "the summary is not requested", func() bool { return w.running(c, temporal.WorkflowDigest) == 1 })
 		worker.kill()
 		unseen.mustSign(0)
 		eventually(t, func() bool { return w.running(c, temporal.WorkflowNotification) == 2 }, "the notification is not requested")
@@ -199,8 +198,9 @@ func TestNotificationsAreLost(t *testing.T) {
 		w.smtp.start()
 		worker.start()
 		w.reconciled(c, "the notifications are not sent", func() bool { return len(w.received(each)) == 2 })
-		w.digestsDue(c, daily)
-		eventually(t, func() bool { return w.count("SELECT count(*) FROM console_digest_items") == 0 }, "the next summary has nothing of the lost one")
+		w.digestsDue(c, daily, "the next summary lacks what the lost one contained", func() bool {
+			return w.count("SELECT count(*) FROM console_digest_items") == 0
+		})
 		w.notified()
 		for _, u := range []*models.ConsoleUser{each, daily} {
 			for id, times := range w.received(u) {

@@ -60,10 +60,7 @@ func TestRetentionNeedsNoWorkflow(t *testing.T) {
 			})
 			return err == nil && counted.GetCount() == 0
 		}, "a workflow waits for the end of the retention")
-		eventually(t, func() bool {
-			w.trigger(c, temporal.ScheduleCleanup)
-			return len(w.sealedFiles(e)) == 0
-		}, "the files are still there")
+		w.scheduled(c, temporal.ScheduleCleanup, "the files are still there", func() bool { return len(w.sealedFiles(e)) == 0 })
 		assert.Zero(t, w.count(`SELECT count(*) FROM envelopes WHERE retention_due_at IS NOT NULL`))
 	})
 }
