@@ -21,13 +21,13 @@ import (
 	"countersign/config"
 )
 
-// Observer observes the operations of the client and its workers.
+// Observer instruments the client and its workers.
 type Observer struct {
-	Metrics      client.MetricsHandler           // nil: not measured
-	Interceptors []interceptor.ClientInterceptor // also of the workers
+	Metrics      client.MetricsHandler           // nil to record no metrics
+	Interceptors []interceptor.ClientInterceptor // also used by the workers
 }
 
-// Dial returns a client that connects on first use, so that the API starts and signers can sign while Temporal is down.
+// Dial returns a client that connects on first use, so the API can start and signers can sign while Temporal is down.
 func Dial(cfg config.Config, log *slog.Logger, o Observer) (client.Client, error) {
 	opts := client.Options{
 		HostPort: cfg.TemporalAddress, Namespace: cfg.TemporalNamespace, Logger: sdklog.NewStructuredLogger(log),
@@ -51,7 +51,7 @@ func Dial(cfg config.Config, log *slog.Logger, o Observer) (client.Client, error
 	return c, nil
 }
 
-// Check reports whether Temporal responds.
+// Check returns an error unless Temporal responds.
 func Check(ctx context.Context, c client.Client) error {
 	if _, err := c.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
 		return fmt.Errorf("temporal does not respond: %w", err)
@@ -59,8 +59,8 @@ func Check(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-// Retryable reports whether a request that failed with err can succeed if it is repeated. A request that is invalid,
-// not permitted, or about a missing object cannot.
+// Retryable reports whether repeating a request that failed with err could succeed. It returns false if the request was
+// invalid, not permitted, or about a missing object.
 func Retryable(err error) bool {
 	switch serviceerror.ToStatus(err).Code() {
 	case codes.InvalidArgument, codes.NotFound, codes.PermissionDenied, codes.Unauthenticated, codes.Unimplemented, codes.FailedPrecondition:
@@ -73,8 +73,9 @@ func Retryable(err error) bool {
 // Workflows queries running workflows.
 type Workflows struct{ Client client.Client }
 
-// Progress returns the progress of an envelope's workflow; ErrNoWorkflow if there is none, or if it has not completed
-// successfully, because such a workflow would answer as if it were running.
+// Progress returns the progress of an envelope's workflow. It returns ErrNoWorkflow if there is no workflow, or if the
+// workflow ended without completing successfully, because such a workflow would answer the query as if it were still
+// running.
 func (w Workflows) Progress(ctx context.Context, envelope uuid.UUID) (Progress, error) {
 	var p Progress
 	res, err := w.Client.QueryWorkflowWithOptions(ctx, &client.QueryWorkflowWithOptionsRequest{
@@ -93,12 +94,12 @@ func (w Workflows) Progress(ctx context.Context, envelope uuid.UUID) (Progress, 
 	return p, nil
 }
 
-// Running reports whether the envelope's workflow runs.
+// Running reports whether the envelope's workflow is running.
 func (w Workflows) Running(ctx context.Context, envelope uuid.UUID) (bool, error) {
 	return Running(ctx, w.Client, EnvelopeWorkflowID(envelope))
 }
 
-// Running reports whether a workflow runs.
+// Running reports whether a workflow is running.
 func Running(ctx context.Context, c client.Client, id string) (bool, error) {
 	d, err := c.DescribeWorkflowExecution(ctx, id, "")
 	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
@@ -110,10 +111,10 @@ func Running(ctx context.Context, c client.Client, id string) (bool, error) {
 	return d.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }
 
-// Check reports whether Temporal responds.
+// Check returns an error unless Temporal responds.
 func (w Workflows) Check(ctx context.Context) error { return Check(ctx, w.Client) }
 
-// CheckNamespace returns an error unless the namespace exists and is in use.
+// CheckNamespace returns an error unless the namespace exists and is registered.
 func CheckNamespace(ctx context.Context, c client.Client, namespace string) error {
 	res, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
 	if err != nil {
@@ -125,12 +126,11 @@ func CheckNamespace(ctx context.Context, c client.Client, namespace string) erro
 	return nil
 }
 
-// ErrAttributesNotReadable reports that these credentials do not permit listing search attributes, as in Temporal
-// Cloud.
+// ErrAttributesNotReadable means that the credentials do not permit listing search attributes, as in Temporal Cloud.
 var ErrAttributesNotReadable = errors.New("these credentials do not permit reading search attributes")
 
-// MissingAttributes names the search attributes that the namespace lacks or has
-// with another type.
+// MissingAttributes returns the names of the search attributes that the namespace lacks, or that have a different type
+// there.
 func MissingAttributes(ctx context.Context, c client.Client, namespace string) ([]string, error) {
 	res, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 	_, denied := errors.AsType[*serviceerror.PermissionDenied](err)
@@ -150,7 +150,7 @@ func MissingAttributes(ctx context.Context, c client.Client, namespace string) (
 	return missing, nil
 }
 
-// EnsureSearchAttributes adds the search attributes that the namespace lacks, where these credentials may.
+// EnsureSearchAttributes adds the search attributes that the namespace lacks, if the credentials permit it.
 func EnsureSearchAttributes(ctx context.Context, c client.Client, namespace string) error {
 	missing, err := MissingAttributes(ctx, c, namespace)
 	if errors.Is(err, ErrAttributesNotReadable) {
@@ -165,7 +165,7 @@ func EnsureSearchAttributes(ctx context.Context, c client.Client, namespace stri
 	}
 	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: add})
 	if _, denied := errors.AsType[*serviceerror.PermissionDenied](err); denied {
-		return nil // doctor reports the missing attribute
+		return nil // the doctor command reports missing attributes
 	}
 	if err != nil {
 		return fmt.Errorf("add search attributes %v: %w", missing, err)
@@ -173,11 +173,11 @@ func EnsureSearchAttributes(ctx context.Context, c client.Client, namespace stri
 	return nil
 }
 
-// failingTasks selects the running workflows whose workflow tasks fail or time out: the code panics, or does not replay
-// the history. No other sign shows that such a workflow is blocked.
+// failingTasks selects the running workflows whose workflow tasks fail or time out because the code panics or does not
+// replay the history. Nothing else would reveal that such a workflow is blocked.
 const failingTasks = `ExecutionStatus = "Running" AND TemporalReportedProblems IN ("category=WorkflowTaskFailed", "category=WorkflowTaskTimedOut")`
 
-// FailingWorkflowTasks returns the number of running workflows with failing workflow tasks, and the id of one of them.
+// FailingWorkflowTasks returns the number of running workflows with failing workflow tasks, and the ID of one of them.
 func FailingWorkflowTasks(ctx context.Context, c client.Client, namespace string) (n int64, example string, err error) {
 	counted, err := c.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Namespace: namespace, Query: failingTasks})
 	if err != nil || counted.GetCount() == 0 {

@@ -11,7 +11,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestQueuesWithoutWorkers_NamesAll checks that all queues are named when no worker runs.
+// TestQueuesWithoutWorkers_NamesAll checks that all queues are reported when no worker is running.
 func TestQueuesWithoutWorkers_NamesAll(t *testing.T) {
 	t.Parallel()
 	opts := kit.Temporal(t)

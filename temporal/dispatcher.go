@@ -23,7 +23,7 @@ import (
 	"countersign/models"
 )
 
-// Outbox is the dispatcher's side of the store.
+// Outbox is the dispatcher's interface to the store.
 type Outbox interface {
 	Wake() <-chan struct{}
 	ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([]models.OutboxRow, error)
@@ -31,32 +31,33 @@ type Outbox interface {
 	RetryOutbox(ctx context.Context, seq int64, wait time.Duration) error
 }
 
-// Dispatcher delivers the rows of the outbox to Temporal. Several can run at the same time: each row is leased to one
+// Dispatcher delivers outbox rows to Temporal. Several dispatchers can run at the same time: each row is leased to one
 // of them, and delivering a row twice is harmless.
 type Dispatcher struct {
 	Outbox    Outbox
 	Client    client.Client
 	Namespace string
-	// Plan returns the plan with which an envelope's workflow is started. If it is nil, or an error, the workflow
-	// reads it itself.
+	// Plan returns the plan for starting an envelope's workflow. If Plan is nil or returns an error, the workflow reads
+	// its own plan.
 	Plan func(ctx context.Context, in EnvelopeInput) (Plan, error)
-	// Delays are the delays before each attempt of a webhook delivery.
+	// Delays contains the delay before each attempt of a webhook delivery.
 	Delays []time.Duration
 	Log    *slog.Logger
-	Tracer trace.Tracer // nil: no tracing
+	Tracer trace.Tracer // nil to disable tracing
 }
 
 const (
-	concurrency   = 16               // rows delivered at the same time
-	leaseDuration = 20 * time.Second // longer than a call may take; a row that a dead process left waits for it
+	concurrency   = 16               // maximum number of rows delivered concurrently
+	leaseDuration = 20 * time.Second // exceeds callTimeout; a row claimed by a crashed process is retried after it
 	callTimeout   = 8 * time.Second
-	pollInterval  = time.Second // in case no wake-up arrived
+	pollInterval  = time.Second // in case a wake-up is missed
 	lookAgain     = 20 * time.Millisecond
 	maxWait       = 30 * time.Second
 )
 
-// Run dispatches until ctx ends: at once after a commit in this process, and every second for the rows of other
-// processes. It claims one row for each free slot, so that a hanging call blocks only its own slot and row.
+// Run dispatches rows until ctx ends. It checks the outbox immediately after a commit in this process, and every second
+// for rows of other processes. It claims one row for each free slot, so that a hanging call blocks only its own slot
+// and row.
 func (d *Dispatcher) Run(ctx context.Context) {
 	slots := make(chan struct{}, concurrency)
 	pause := pollInterval
@@ -78,17 +79,18 @@ func (d *Dispatcher) Run(ctx context.Context) {
 		case <-timer.C:
 			pause = min(2*pause, pollInterval)
 		case <-d.Outbox.Wake():
-			// A claim can be empty because another process has locked the same rows. It is therefore repeated soon.
+			// The claim can return no rows because another process has locked them. Repeat it soon.
 			pause = lookAgain
 		}
 		timer.Stop()
 	}
-	for range concurrency { // the calls under way end first
+	for range concurrency { // wait for the running calls
 		slots <- struct{}{}
 	}
 }
 
-// claim waits until a slot is free, claims a row for each free slot and starts to deliver it. It returns the number of rows.
+// claim waits for a free slot, claims a row for each free slot, and starts delivering the rows. It returns the number
+// of claimed rows.
 func (d *Dispatcher) claim(ctx context.Context, slots chan struct{}) (int, error) {
 	select {
 	case slots <- struct{}{}:
@@ -118,7 +120,7 @@ func (d *Dispatcher) claim(ctx context.Context, slots chan struct{}) (int, error
 }
 
 func (d *Dispatcher) dispatch(ctx context.Context, row models.OutboxRow) {
-	ctx = context.WithoutCancel(ctx) // a shutdown waits for it, rather than leave the row to its lease
+	ctx = context.WithoutCancel(ctx) // a shutdown waits for the call rather than for the row's lease
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	call, span := d.span(call, row)
@@ -134,12 +136,12 @@ func (d *Dispatcher) dispatch(ctx context.Context, row models.OutboxRow) {
 		err = d.Outbox.RetryOutbox(ctx, row.Seq, min(time.Second<<min(row.Attempts, 10), maxWait))
 	}
 	if err != nil {
-		// The lease expires on its own and the row is delivered again.
+		// The lease will expire, and the row will be delivered again.
 		d.Log.ErrorContext(ctx, "outbox row not released", "seq", row.Seq, "error", err)
 	}
 }
 
-// span continues the trace of the step that wrote the row.
+// span starts a span in the trace of the step that wrote the row.
 func (d *Dispatcher) span(ctx context.Context, row models.OutboxRow) (context.Context, trace.Span) {
 	if d.Tracer == nil {
 		return ctx, trace.SpanFromContext(ctx)
@@ -149,7 +151,7 @@ func (d *Dispatcher) span(ctx context.Context, row models.OutboxRow) (context.Co
 			attribute.Int("countersign.attempt", row.Attempts)))
 }
 
-// deliverRow starts or signals the workflow that the row is about.
+// deliverRow starts or signals the workflow that the row refers to.
 func (d *Dispatcher) deliverRow(ctx context.Context, row models.OutboxRow) error {
 	signer, webhook := models.Deref(row.Refs.SignerID, uuid.Nil), models.Deref(row.Refs.WebhookID, uuid.Nil)
 	switch row.Kind {
@@ -168,11 +170,11 @@ func (d *Dispatcher) deliverRow(ctx context.Context, row models.OutboxRow) error
 		return d.signal(ctx, row, SignalRescheduled)
 	case models.OutboxDeliver:
 		opts := options(row, DeliveryWorkflowID(row.Key, row.Refs.Resend), "Delivery to webhook "+webhook.String())
-		// A resend runs again under the same id; a settled delivery has no effect.
+		// A resend has its own ID, and may run again. It has no effect if the delivery is settled.
 		opts.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 		return d.start(ctx, opts, WorkflowDelivery, DeliveryInput{DeliveryID: row.Key, WebhookID: webhook, Delays: d.Delays, Resend: row.Refs.Resend})
 	case models.OutboxBulk:
-		// A running workflow reads the database: a superfluous signal is harmless.
+		// A running workflow reads its work from the database, so a superfluous signal is harmless.
 		opts := options(row, BulkWorkflowID(row.Key), "Bulk send "+row.Key.String())
 		opts.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 		in := BulkInput{AppID: row.Refs.AppID, BulkSendID: row.Key}
@@ -192,7 +194,7 @@ func (d *Dispatcher) deliverRow(ctx context.Context, row models.OutboxRow) error
 		return d.start(ctx, opts, WorkflowNotification, NotificationInput{EnvelopeInput: envelopeInput(row), EventID: row.ID})
 	case models.OutboxDigest:
 		opts := options(row, DigestWorkflowID(row.Key), "Digest for user "+row.Key.String())
-		opts.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE // each day
+		opts.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE // one run each day
 		return d.start(ctx, opts, WorkflowDigest, DigestInput{AppID: row.Refs.AppID, UserID: row.Key, Until: row.CreatedAt})
 	case models.OutboxDeletion:
 		opts := options(row, DeletionWorkflowID(row.Key, row.Refs.Days), fmt.Sprintf("%d day(s) until the files are deleted", row.Refs.Days))
@@ -207,8 +209,7 @@ func envelopeInput(row models.OutboxRow) EnvelopeInput {
 	return EnvelopeInput{AppID: row.Refs.AppID, EnvelopeID: row.Key}
 }
 
-// envelopeStart is the input of an envelope's workflow, with its plan if it can be
-// read.
+// envelopeStart returns the input of an envelope's workflow, with its plan if the plan can be read.
 func (d *Dispatcher) envelopeStart(ctx context.Context, row models.OutboxRow) EnvelopeStart {
 	start := EnvelopeStart{EnvelopeInput: envelopeInput(row)}
 	if d.Plan == nil {
@@ -228,14 +229,15 @@ func (d *Dispatcher) envelopeOptions(row models.OutboxRow, start EnvelopeStart) 
 	if start.Plan != nil {
 		status = start.Plan.Status
 	}
-	opts := options(row, EnvelopeWorkflowID(row.Key), "") // the id already contains the summary
+	opts := options(row, EnvelopeWorkflowID(row.Key), "") // the ID already serves as the summary
 	opts.TypedSearchAttributes = sdktemporal.NewSearchAttributes(opts.TypedSearchAttributes.Copy(), AttrEnvelopeStatus.ValueSet(ShownStatus(status)))
 	return opts
 }
 
-// options returns the options of a workflow that runs once. After it has completed, it starts again only if the row
-// requests it; after it was lost or terminated, always. It has the row's fairness key, so that no workflow waits for
-// the backlog of another app or endpoint on the task queues. Its activities inherit the key.
+// options returns the options of a workflow that normally runs once. After the workflow has completed, it is started
+// again only if the row requests a restart. After it has failed or was terminated, it can always be started again. The
+// row's fairness key ensures that no workflow waits for the backlog of another app or endpoint in the task queues. The
+// workflow's activities inherit the key.
 func options(row models.OutboxRow, id, summary string) client.StartWorkflowOptions {
 	reuse := enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
 	if row.Refs.Restart {
@@ -261,8 +263,9 @@ func options(row models.OutboxRow, id, summary string) client.StartWorkflowOptio
 	}
 }
 
-// signal sends the fact to the envelope's workflow. The row's id is the request id, by which the server drops repeats.
-// A missing workflow is started with the signal; an ended one does not need it.
+// signal sends a fact to the envelope's workflow. The row's ID is the request ID, which the server uses to ignore
+// repeated requests. If the workflow does not exist, it is started with the signal. If it has ended, it does not need
+// the signal.
 func (d *Dispatcher) signal(ctx context.Context, row models.OutboxRow, name string) error {
 	fact := SignerSignal{SignerID: models.Deref(row.Refs.SignerID, uuid.Nil), Trace: tracing.Traceparent(ctx)}
 	payloads, err := converter.GetDefaultDataConverter().ToPayloads(fact)
@@ -282,7 +285,7 @@ func (d *Dispatcher) signal(ctx context.Context, row models.OutboxRow, name stri
 	return ignoreStarted(err)
 }
 
-// start starts a workflow, unless it is running or has already run.
+// start starts a workflow unless it is running or has already run.
 func (d *Dispatcher) start(ctx context.Context, opts client.StartWorkflowOptions, workflow string, in any) error {
 	_, err := d.Client.ExecuteWorkflow(ctx, opts, workflow, in)
 	return ignoreStarted(err)

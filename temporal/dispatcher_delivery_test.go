@@ -14,8 +14,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestResend_StartsItsOwnWorkflow checks that a resent delivery is another workflow, which has the number of its
-// resend.
+// TestResend_StartsItsOwnWorkflow checks that each resend of a delivery has its own workflow, which receives the number
+// of the resend.
 func TestResend_StartsItsOwnWorkflow(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

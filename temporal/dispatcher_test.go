@@ -23,21 +23,21 @@ import (
 	"countersign/test/kit"
 )
 
-// fakeOutbox is an outbox in memory.
+// fakeOutbox is an in-memory outbox.
 type fakeOutbox struct {
 	mu    sync.Mutex
 	rows  []models.OutboxRow
 	waits []time.Duration
-	stuck bool // rows cannot be removed: each is delivered again and again
+	stuck bool // whether rows cannot be removed, so that each is delivered repeatedly
 	wake  chan struct{}
 
-	claimed map[int64]bool // in this run of the dispatcher
-	empty   func()         // every row was claimed
+	claimed map[int64]bool // rows claimed in the current run of the dispatcher
+	empty   func()         // called when every row has been claimed
 }
 
 func (b *fakeOutbox) Wake() <-chan struct{} { return b.wake }
 
-// dispatch runs the dispatcher until it has tried each existing row once, or has removed every row.
+// dispatch runs the dispatcher until it has tried each existing row once or has removed every row.
 func (b *fakeOutbox) dispatch(t *testing.T, d *temporal.Dispatcher) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -82,7 +82,7 @@ func (b *fakeOutbox) RetryOutbox(_ context.Context, _ int64, wait time.Duration)
 	return nil
 }
 
-// listener plays the envelope workflow: it ends at the signal "voided".
+// listener simulates the envelope workflow. It ends when it receives the signal "voided".
 func listener(ctx workflow.Context, _ temporal.EnvelopeInput) error {
 	workflow.GetSignalChannel(ctx, temporal.SignalVoided).Receive(ctx, nil)
 	return nil
@@ -129,7 +129,7 @@ func (f *fixture) dispatch(t *testing.T) {
 	f.outbox.dispatch(t, f.Dispatcher)
 }
 
-// signals counts the signals in the history of the newest run.
+// signals counts the signals in the history of the latest run.
 func (f *fixture) signals(t *testing.T) (n int) {
 	t.Helper()
 	it := f.c.GetWorkflowHistory(t.Context(), temporal.EnvelopeWorkflowID(f.key), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
@@ -213,8 +213,8 @@ func TestDispatch_TemporalIsDown(t *testing.T) {
 	assert.Equal(t, []time.Duration{8 * time.Second}, b.waits)
 }
 
-// TestDispatch_StartsEnvelopeWithItsPlan checks that an envelope's workflow starts with its plan and status, and also
-// if the plan cannot be read.
+// TestDispatch_StartsEnvelopeWithItsPlan checks that an envelope's workflow starts with its plan and status, and that
+// it starts even if the plan cannot be read.
 func TestDispatch_StartsEnvelopeWithItsPlan(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -233,7 +233,7 @@ func TestDispatch_StartsEnvelopeWithItsPlan(t *testing.T) {
 				assert.Equal(t, f.key, in.EnvelopeID)
 				return c.plan, c.err
 			}
-			f.tell(t, models.OutboxSigned) // the workflow is lost: it is started with the signal
+			f.tell(t, models.OutboxSigned) // the workflow is missing, so it is started with the signal
 			f.dispatch(t)
 			assert.Empty(t, f.outbox.rows)
 			it := f.c.GetWorkflowHistory(t.Context(), temporal.EnvelopeWorkflowID(f.key), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
@@ -256,7 +256,7 @@ func TestDispatch_StartsEnvelopeWithItsPlan(t *testing.T) {
 	}
 }
 
-// quiet drops the SDK's log.
+// quiet is a logger that discards the SDK's log messages.
 type quiet struct{}
 
 func (quiet) Debug(string, ...any) {}
@@ -264,11 +264,11 @@ func (quiet) Info(string, ...any)  {}
 func (quiet) Warn(string, ...any)  {}
 func (quiet) Error(string, ...any) {}
 
-// TestRun_OneKeyStalls_DelaysNoOther checks that a hanging call occupies one slot, and that the rows of all other keys
-// are claimed and delivered at the same time.
+// TestRun_OneKeyStalls_DelaysNoOther checks that a hanging call occupies only one slot, and that the rows of all other
+// keys are claimed and delivered meanwhile.
 func TestRun_OneKeyStalls_DelaysNoOther(t *testing.T) {
 	t.Parallel()
-	const others = 60 // more than there are slots
+	const others = 60 // more than the number of slots
 	f := newFixture(t)
 	release, stalled := make(chan struct{}), make(chan struct{})
 	f.Plan = func(_ context.Context, in temporal.EnvelopeInput) (temporal.Plan, error) {

@@ -9,8 +9,8 @@ import (
 	"countersign/models"
 )
 
-// The phases of an envelope's workflow, as Progress names them. StepExpiring and StepSealingFailed are how Progress shows
-// an expiry that runs, and sealing with a problem.
+// Steps of an envelope's workflow, as reported in Progress. StepExpiring is reported while an expiry is running, and
+// StepSealingFailed while sealing has a problem.
 const (
 	StepWaiting       = "waiting"
 	StepExpiring      = "expiring"
@@ -21,12 +21,12 @@ const (
 	StepDone          = "done"
 )
 
-// ErrNoWorkflow reports that an envelope has no workflow to query: it has not started yet, was removed some time after
-// its end, has failed, or was ended by an operator.
+// ErrNoWorkflow means that an envelope has no workflow to query. The workflow has not started yet, has failed, was
+// terminated by an operator, or was removed some time after its end.
 var ErrNoWorkflow = errors.New("no workflow runs for the envelope")
 
-// ProgressOf returns the progress of a sent envelope according to the database, for one without a workflow.
-// nextReminder is the envelope's (see models.Envelope.NextReminder).
+// ProgressOf returns the progress of a sent envelope according to the database, for an envelope without a workflow.
+// nextReminder is the result of models.Envelope.NextReminder.
 func ProgressOf(e *models.Envelope, nextReminder *time.Time) Progress {
 	p := Progress{Step: StepDone, Awaiting: []uuid.UUID{}}
 	switch {

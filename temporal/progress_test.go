@@ -16,7 +16,7 @@ import (
 	"countersign/test/kit"
 )
 
-// asked simulates an envelope's workflow that answers the query, until a signal ends it or makes it fail.
+// asked simulates an envelope's workflow. It answers the query until it receives a signal.
 func asked(ctx workflow.Context) error {
 	err := workflow.SetQueryHandler(ctx, temporal.QueryProgress, func() (temporal.Progress, error) {
 		return temporal.Progress{Step: temporal.StepWaiting, OpenGroup: 2}, nil
@@ -28,7 +28,8 @@ func asked(ctx workflow.Context) error {
 	return nil
 }
 
-// TestProgress_OnlyOfRunningWorkflow uses a real Temporal, because a terminated workflow would still answer queries.
+// TestProgress_OnlyOfRunningWorkflow checks which workflows Progress reports. It uses a real Temporal server, because a
+// terminated workflow would still answer queries.
 func TestProgress_OnlyOfRunningWorkflow(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

@@ -13,8 +13,8 @@ import (
 	sdktemporal "go.temporal.io/sdk/temporal"
 )
 
-// EnsureAnchorSchedule anchors the audit trail once, and then every day at 03:00 UTC, with a schedule that it creates
-// or updates. One run replaces all missed ones. A new anchor replaces one that is still unfinished.
+// EnsureAnchorSchedule creates or updates the schedule that anchors the audit trail once immediately, and then every
+// day at 03:00 UTC. A single run makes up for all missed runs.
 func EnsureAnchorSchedule(ctx context.Context, c client.Client) error {
 	every := client.ScheduleIntervalSpec{Every: 24 * time.Hour, Offset: 3 * time.Hour}
 	if err := ensureSchedule(ctx, c, ScheduleAnchor, WorkflowAnchor, every, 0, "Heads of audit chains, time-stamped", "COUNTERSIGN_TSA_ANCHOR"); err != nil {
@@ -23,9 +23,9 @@ func EnsureAnchorSchedule(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-// DeleteAnchorSchedule cancels the running anchor, which would retry forever without a worker with a time-stamp
-// authority, and removes the schedule. A missing schedule is not an error. The schedule is removed last, so that a
-// repeated call completes an interrupted one.
+// DeleteAnchorSchedule cancels the running anchor workflow and removes the schedule. Without a worker that has a
+// time-stamp authority, the workflow would retry forever. A missing schedule is not an error. The schedule is removed
+// last, so that repeating the call completes an interrupted one.
 func DeleteAnchorSchedule(ctx context.Context, c client.Client) error {
 	schedule := c.ScheduleClient().GetHandle(ctx, ScheduleAnchor)
 	d, err := schedule.Describe(ctx)
@@ -51,8 +51,8 @@ func unlessMissing(err error) error {
 	return err
 }
 
-// EnsureCleanupSchedule removes old rows at once and then every ten minutes, with a schedule that it creates or
-// updates. Runs do not overlap.
+// EnsureCleanupSchedule creates or updates the schedule that removes old rows immediately and then every ten minutes.
+// Runs do not overlap.
 func EnsureCleanupSchedule(ctx context.Context, c client.Client) error {
 	every := client.ScheduleIntervalSpec{Every: 10 * time.Minute}
 	if err := ensureSchedule(ctx, c, ScheduleCleanup, WorkflowCleanup, every, 6*time.Hour, "What is older than it is to be kept", "COUNTERSIGN_HISTORY_DAYS"); err != nil {
@@ -61,8 +61,9 @@ func EnsureCleanupSchedule(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-// EnsureReconcileSchedule creates or updates the schedule that starts lost workflows: at once and then every three minutes. Runs
-// do not overlap. An empty namespace, after Temporal was lost, gets the schedule when a worker starts.
+// EnsureReconcileSchedule creates or updates the schedule that starts lost workflows, immediately and then every three
+// minutes. Runs do not overlap. Workers call it at startup, so a new namespace has the schedule after Temporal's data
+// was lost.
 func EnsureReconcileSchedule(ctx context.Context, c client.Client) error {
 	every := client.ScheduleIntervalSpec{Every: 3 * time.Minute}
 	if err := ensureSchedule(ctx, c, ScheduleReconcile, WorkflowReconcile, every, 15*time.Minute, "Lost workflows", "docs/run/troubleshooting.md"); err != nil {
@@ -83,10 +84,10 @@ func ScheduleState(ctx context.Context, c client.Client, id string) (exists, pau
 	return true, d.Schedule.State.Paused, nil
 }
 
-// ensureSchedule creates a schedule that runs a workflow immediately and then in intervals, one run at a time. It
+// ensureSchedule creates a schedule that runs a workflow immediately and then at intervals, one run at a time. It
 // updates an existing schedule to this version of the program, and leaves a paused one paused. note names the setting
 // on which the schedule depends. limit ends a run that hangs, for example because no worker of its version is left, so
-// that the next one can start; 0: no limit.
+// that the next run can start. Zero means no limit.
 func ensureSchedule(ctx context.Context, c client.Client, id, workflow string, every client.ScheduleIntervalSpec, limit time.Duration, summary, note string) error {
 	spec := client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{every}}
 	action := &client.ScheduleWorkflowAction{ID: id, Workflow: workflow, TaskQueue: QueueMain, StaticSummary: summary, WorkflowRunTimeout: limit}

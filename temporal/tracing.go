@@ -16,12 +16,12 @@ import (
 	"countersign/internal/tracing"
 )
 
-// traceHeader is the header of workflows and activities that carries the trace.
+// traceHeader is the name of the workflow and activity header that contains the trace context.
 const traceHeader = "traceparent"
 
-// TracingInterceptor follows a trace from the start of a workflow, or from a signal with a trace, to the activities. A
-// workflow itself has no span, because it lives for weeks and in many processes. Each activity that it schedules has
-// one span for the scheduling and one for the run.
+// TracingInterceptor propagates a trace to activities from the start of their workflow, or from a signal with a trace.
+// A workflow itself has no span, because it lives for weeks and runs in many processes. Each activity has one span for
+// its scheduling and one for its execution.
 func TracingInterceptor(t trace.Tracer) interceptor.ClientInterceptor {
 	return &tracingInterceptor{tracer: t}
 }
@@ -34,8 +34,8 @@ type tracingInterceptor struct {
 
 type traceKey struct{}
 
-// WithTrace returns a context whose operations belong to the trace in traceparent (see tracing.Traceparent); "" keeps
-// the trace of ctx.
+// WithTrace returns a context whose operations belong to the trace in traceparent (see tracing.Traceparent). If
+// traceparent is empty, the trace of ctx remains.
 func WithTrace(ctx workflow.Context, traceparent string) workflow.Context {
 	if traceparent == "" {
 		return ctx
@@ -43,7 +43,7 @@ func WithTrace(ctx workflow.Context, traceparent string) workflow.Context {
 	return workflow.WithValue(ctx, traceKey{}, traceparent)
 }
 
-// WithoutTrace leaves the trace, for work started by a timer rather than a request.
+// WithoutTrace returns a context without a trace, for work started by a timer rather than a request.
 func WithoutTrace(ctx workflow.Context) workflow.Context {
 	return workflow.WithValue(ctx, traceKey{}, "")
 }
@@ -133,7 +133,7 @@ func (s *scheduleTracer) inject(ctx workflow.Context, activityType string) {
 	}
 }
 
-// scheduled records the time at which a workflow schedules an activity.
+// scheduled records a span for the scheduling of an activity, and returns its traceparent.
 func (s *scheduleTracer) scheduled(info *workflow.Info, activityType, traceparent string) string {
 	ctx, span := s.tracer.Start(tracing.WithTraceparent(context.Background(), traceparent), "workflow "+info.WorkflowType.Name, trace.WithSpanKind(trace.SpanKindProducer),
 		trace.WithAttributes(attribute.String("temporal.workflow_id", info.WorkflowExecution.ID), attribute.String("temporal.activity", activityType)))
@@ -163,7 +163,7 @@ func (a *activityTracer) ExecuteActivity(ctx context.Context, in *interceptor.Ex
 	defer span.End()
 	out, err := a.Next.ExecuteActivity(ctx, in)
 	if err != nil {
-		span.SetStatus(codes.Error, "") // the error's text is in the log and in the Temporal UI
+		span.SetStatus(codes.Error, "") // the error message is in the log and in the Temporal UI
 	}
 	return out, err
 }

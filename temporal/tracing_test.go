@@ -24,7 +24,8 @@ import (
 
 func step(context.Context, string) error { return nil }
 
-// steps performs one step of the trace that started it, one of the signal's trace and one without a trace.
+// steps runs one activity in the trace that started the workflow, one in the trace of the signal, and one without a
+// trace.
 func steps(ctx workflow.Context, _ temporal.EnvelopeInput) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
 	if err := workflow.ExecuteActivity(ctx, step, "started").Get(ctx, nil); err != nil {
@@ -38,7 +39,8 @@ func steps(ctx workflow.Context, _ temporal.EnvelopeInput) error {
 	return workflow.ExecuteActivity(temporal.WithoutTrace(ctx), step, "due").Get(ctx, nil)
 }
 
-// TestTracing_OneTracePerStep follows two outbox rows to the activities that they cause.
+// TestTracing_OneTracePerStep checks that the traces of two outbox rows are propagated to the activities that they
+// cause.
 func TestTracing_OneTracePerStep(t *testing.T) {
 	t.Parallel()
 	seen := tracetest.NewInMemoryExporter()

@@ -23,8 +23,8 @@ import (
 	"countersign/worker"
 )
 
-// TestAnchorSchedule_RunsOnce checks on a real Temporal that the schedule runs immediately and once, although several
-// workers create it, and completes once the authority responds.
+// TestAnchorSchedule_RunsOnce checks on a real Temporal server that the schedule runs immediately and only once, even
+// if several workers create it, and that its workflow completes once the authority responds.
 func TestAnchorSchedule_RunsOnce(t *testing.T) {
 	t.Parallel()
 	const patience, often = time.Minute, 50 * time.Millisecond
@@ -105,8 +105,8 @@ func TestAnchorSchedule_RunsOnce(t *testing.T) {
 	}, patience, often)
 }
 
-// TestSchedules_FollowTheProgram checks that a schedule created by another version gets this version's times, is not
-// changed again, and stays paused.
+// TestSchedules_FollowTheProgram checks that a schedule created by another version is updated to this version's times,
+// is not updated again, and remains paused.
 func TestSchedules_FollowTheProgram(t *testing.T) {
 	t.Parallel()
 	c, err := client.DialContext(t.Context(), kit.Temporal(t))

@@ -18,8 +18,8 @@ import (
 	"countersign/worker"
 )
 
-// TestCleanupSchedule_RunsEveryTenMinutes checks on a real Temporal that the cleanup runs immediately, although
-// several workers create the schedule, then every ten minutes and never twice at a time.
+// TestCleanupSchedule_RunsEveryTenMinutes checks on a real Temporal server that the cleanup runs immediately, even if
+// several workers create the schedule, and then every ten minutes without overlapping runs.
 func TestCleanupSchedule_RunsEveryTenMinutes(t *testing.T) {
 	t.Parallel()
 	const patience, often = time.Minute, 50 * time.Millisecond

@@ -17,11 +17,11 @@ import (
 	"countersign/worker"
 )
 
-// TestWorker_ReportsThatItGaveUp checks that a worker reports the failure when the SDK stops polling because the
-// namespace was missing for too long. No other sign shows that the process does no work.
+// TestWorker_ReportsThatItGaveUp checks that a worker reports a failure when the SDK stops polling because the
+// namespace was missing for too long. Nothing else would reveal that the process does no work.
 func TestWorker_ReportsThatItGaveUp(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // minutes pass at once
+	synctest.Test(t, func(t *testing.T) { // simulated time passes instantly
 		gone := serviceerror.ToStatus(serviceerror.NewNamespaceNotFound("default")).Err()
 		answer := func(_ context.Context, _ string, _, reply any, _ *grpc.ClientConn, _ grpc.UnaryInvoker, _ ...grpc.CallOption) error {
 			switch reply.(type) {

@@ -21,8 +21,9 @@ import (
 	"countersign/worker"
 )
 
-// TestSlowEndpoint_DelaysNoOther checks on a real Temporal, with fewer activity slots than deliveries to a hanging
-// endpoint, that a delivery to another endpoint arrives, and that each delivery succeeds at its first attempt.
+// TestSlowEndpoint_DelaysNoOther checks deliveries on a real Temporal server if a hanging endpoint has more deliveries
+// than there are activity slots. A delivery to another endpoint must still arrive, and every delivery must succeed at
+// its first attempt.
 func TestSlowEndpoint_DelaysNoOther(t *testing.T) {
 	t.Parallel()
 	const slots, deliveries, places = 25, 60, 20
@@ -44,7 +45,7 @@ func TestSlowEndpoint_DelaysNoOther(t *testing.T) {
 
 	var mu sync.Mutex
 	now, most, let := 0, 0, make(chan struct{})
-	var since time.Time // the first delivery hangs
+	var since time.Time // when the first delivery began to hang
 	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		mu.Lock()
 		if since.IsZero() {
@@ -91,7 +92,7 @@ func TestSlowEndpoint_DelaysNoOther(t *testing.T) {
 	send(works)
 	require.Eventually(t, func() bool { return delivered(works) == 1 }, patience, often, "it waits for nobody")
 	mu.Lock()
-	if time.Since(since) < 15*time.Second { // on a slower machine some were cut off, and the endpoint does not know
+	if time.Since(since) < 15*time.Second { // some requests were interrupted on a slow machine
 		require.LessOrEqual(t, most, places)
 	}
 	mu.Unlock()

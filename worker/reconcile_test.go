@@ -24,8 +24,8 @@ import (
 	"countersign/worker"
 )
 
-// TestReconcileSchedule_RestartsLostWorkflows checks on a real Temporal that deliveries with an unknown or terminated
-// workflow arrive without a command, and that the next run finds nothing missing.
+// TestReconcileSchedule_RestartsLostWorkflows checks on a real Temporal server that deliveries whose workflow is
+// unknown or was terminated are completed without manual intervention, and that the next run finds nothing missing.
 func TestReconcileSchedule_RestartsLostWorkflows(t *testing.T) {
 	t.Parallel()
 	const patience, often = time.Minute, 50 * time.Millisecond

@@ -23,11 +23,11 @@ type ReplayFailure struct {
 	Err              error
 }
 
-// MaxReplays is the greatest number of workflows of each type that Replay accepts.
+// MaxReplays is the maximum number of workflows of each type that Replay replays.
 const MaxReplays = 1000
 
 // Replay replays the histories of up to n running workflows of each type with the code of this build. It returns the
-// number of replayed histories, and the histories that this build cannot continue.
+// number of replayed histories, and a failure for each history that this build cannot continue.
 func Replay(ctx context.Context, c client.Client, namespace string, n int) (replayed int, failures []ReplayFailure, err error) {
 	known := &replayRegistry{WorkflowReplayer: sdkworker.NewWorkflowReplayer()}
 	Register(known, &activities.Activities{})
@@ -57,7 +57,7 @@ func Replay(ctx context.Context, c client.Client, namespace string, n int) (repl
 	return replayed, failures, nil
 }
 
-// replayRegistry registers the workflows with a replayer, and leaves out activities.
+// replayRegistry registers workflows with a replayer, and ignores activities.
 type replayRegistry struct {
 	sdkworker.WorkflowReplayer
 	sdkworker.ActivityRegistry

@@ -22,7 +22,7 @@ import (
 )
 
 // TestReplay_NamesWorkflowsOfAnotherBuild checks that a running workflow of this build replays, and that an
-// incompatible one of another build is named.
+// incompatible workflow of another build is reported.
 func TestReplay_NamesWorkflowsOfAnotherBuild(t *testing.T) {
 	t.Parallel()
 	opts := kit.Temporal(t)
@@ -50,14 +50,14 @@ func TestReplay_NamesWorkflowsOfAnotherBuild(t *testing.T) {
 		require.NoError(t, err)
 	}
 	<-invited
-	require.Eventually(t, func() bool { // once the list of running workflows is up to date, and the other has begun
+	require.Eventually(t, func() bool { // until both workflows are listed as running
 		n, failures, err := worker.Replay(t.Context(), c, opts.Namespace, 10)
 		return assert.NoError(t, err) && n == 2 && len(failures) == 1 && failures[0].WorkflowID == "theirs" && failures[0].Type == temporal.WorkflowEnvelope
 	}, time.Minute, 200*time.Millisecond)
 }
 
-// TestDeploymentProblem_NoWorkflowTasks checks that workers that poll without getting workflow tasks are found,
-// whether no version is current or only some workers dropped versioning.
+// TestDeploymentProblem_NoWorkflowTasks checks that workers that poll without receiving workflow tasks are detected,
+// whether no version is current or only some workers stopped using versioning.
 func TestDeploymentProblem_NoWorkflowTasks(t *testing.T) {
 	t.Parallel()
 	opts := kit.Temporal(t)
@@ -78,7 +78,7 @@ func TestDeploymentProblem_NoWorkflowTasks(t *testing.T) {
 	deployment := c.WorkerDeploymentClient().GetHandle("countersign")
 	require.Eventually(t, func() bool {
 		_, err := deployment.SetCurrentVersion(t.Context(), client.WorkerDeploymentSetCurrentVersionOptions{BuildID: "one"})
-		return err == nil // it is not known before its workers have polled
+		return err == nil // the version is unknown until its workers have polled
 	}, time.Minute, 100*time.Millisecond)
 	require.Eventually(t, func() bool { return problem("countersign") == "" }, time.Minute, 100*time.Millisecond)
 	assert.Contains(t, problem(""), "COUNTERSIGN_WORKER_DEPLOYMENT is not set")

@@ -19,7 +19,7 @@ import (
 	"countersign/worker"
 )
 
-// slowActivity is work that continues until it is canceled.
+// slowActivity is an activity that runs until it is canceled.
 type slowActivity struct{ begun, ended chan struct{} }
 
 func (l slowActivity) Run(ctx context.Context) (*store.Anchor, error) {
@@ -29,7 +29,7 @@ func (l slowActivity) Run(ctx context.Context) (*store.Anchor, error) {
 	return nil, context.Cause(ctx)
 }
 
-// quickActivity is the same work if it succeeds.
+// quickActivity is an activity that succeeds immediately.
 type quickActivity struct{ runs atomic.Int32 }
 
 func (q *quickActivity) Run(context.Context) (*store.Anchor, error) {
@@ -37,8 +37,8 @@ func (q *quickActivity) Run(context.Context) (*store.Anchor, error) {
 	return &store.Anchor{Number: 1}, nil
 }
 
-// TestStop_HandsBackRunningActivities checks that a stopped worker ends its long activities and reports it to Temporal,
-// and that another worker runs them.
+// TestStop_HandsBackRunningActivities checks that a stopped worker ends its long activities and reports this to
+// Temporal, and that another worker then runs them.
 func TestStop_HandsBackRunningActivities(t *testing.T) {
 	t.Parallel()
 	const patience = time.Minute
@@ -82,7 +82,7 @@ func receive(t *testing.T, from <-chan struct{}, patience time.Duration) {
 	}
 }
 
-// TestStop_StopsAllQueuesTogether checks that stopping all queues takes as long as stopping one.
+// TestStop_StopsAllQueuesTogether checks that stopping all queues takes no longer than stopping one.
 func TestStop_StopsAllQueuesTogether(t *testing.T) {
 	t.Parallel()
 	var ws worker.Workers
@@ -102,7 +102,7 @@ type barrier struct {
 	all  chan struct{}
 }
 
-// concurrentStops is a worker that stops when the others do.
+// concurrentStops is a worker whose Stop returns only when all other workers are stopping too.
 type concurrentStops struct {
 	sdkworker.Worker
 	*barrier

@@ -18,15 +18,16 @@ import (
 	"countersign/workflows"
 )
 
-// Workers are the workers of one process, one for each task queue.
+// Workers holds the workers of one process, one for each task queue.
 type Workers []sdkworker.Worker
 
-// workflowCacheSize is the number of workflows that a process caches between their steps, at some 50 KB each; others
-// are replayed from their short histories.
+// workflowCacheSize is the number of workflows that a process caches between their tasks, at about 50 KB each. Other
+// workflows are replayed from their short histories.
 const workflowCacheSize = 2000
 
 // Grace periods for running activities when a worker is stopped. Activities that send email get a longer period than
-// activities that can be repeated without harm. Then they are returned to the queue. After the limit the process ends.
+// activities that can safely be repeated. After its grace period, an activity is returned to its queue. After
+// stopLimit, the process exits.
 const (
 	stopLimit = 20 * time.Second
 	mainGrace = 10 * time.Second
@@ -34,28 +35,29 @@ const (
 	bulkGrace = 2 * time.Second
 )
 
-// sealingPerCore is the number of activities of the sealing queue per activity that seals. The others send copies, up
-// to copyLimit of which can wait for the mail server.
+// sealingPerCore is the number of activities of the sealing queue for each activity that can seal at the same time. The
+// other activities send copies, and up to copyLimit of them can wait for the mail server.
 const (
 	sealingPerCore = 16
 	copyLimit      = 8
 )
 
-// A process sends the emails of mailSlots activities at the same time, and of mailSlotsPerApp activities of one app, so
-// that several apps with hanging emails leave slots to the others.
+// mailSlots and mailSlotsPerApp are the maximum numbers of activities that send email concurrently, for the process and
+// for one app. The lower limit leaves slots for other apps if the emails of several apps hang.
 const (
 	mailSlots       = 100
 	mailSlotsPerApp = 16
 )
 
-// bulkBatches is the number of batches of bulk sends that a process handles concurrently. The rest of the processor
-// time and of the database connections is reserved for other work.
+// bulkBatches is the number of batches of bulk sends that a process handles concurrently. The remaining processor time
+// and database connections are reserved for other work.
 const bulkBatches = 2
 
-// Deployment identifies the workers of one version for Temporal's worker versioning, which gives workflow tasks to the
-// current version. Register defines the workflows that move to it; the saved histories prove that they can.
+// Deployment identifies the workers of one version for Temporal's worker versioning, which assigns workflow tasks to
+// the current version. Register specifies which workflows move to the current version. Tests with saved histories
+// verify that they can.
 type Deployment struct {
-	Name    string // "": no versioning
+	Name    string // empty to disable versioning
 	BuildID string
 }
 
@@ -68,16 +70,16 @@ func (d Deployment) options() sdkworker.DeploymentOptions {
 	}
 }
 
-// New returns the workers without starting them. gaveUp, if not nil, is called when one of them stops polling. The
-// SDK's workers stop after Temporal has rejected polls for two minutes, for example because the namespace is missing.
-// The caller should then end the process.
+// New returns the workers without starting them. If gaveUp is not nil, it is called when a worker stops polling, and
+// the caller should then end the process. The SDK's workers stop if Temporal has rejected polls for two minutes, for
+// example because the namespace is missing.
 func New(c client.Client, a *activities.Activities, d Deployment, gaveUp func(error)) Workers {
 	sdkworker.SetStickyWorkflowCacheSize(workflowCacheSize)
-	if d.BuildID != "" { // each task of a history names its build; the SDK's default is a longer checksum
+	if d.BuildID != "" { // each task in a history contains its build ID; the SDK's default is a longer checksum
 		sdkworker.SetBinaryChecksum(d.BuildID)
 	}
-	// options returns options for a worker limited to concurrent activities. With a zero grace period it sends no
-	// heartbeats for them.
+	// options returns the options of a worker with a concurrency limit. If grace is zero, the worker does not send
+	// heartbeats for its activities.
 	options := func(concurrent int, grace time.Duration) sdkworker.Options {
 		o := sdkworker.Options{
 			MaxConcurrentActivityExecutionSize: concurrent, DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
@@ -114,7 +116,7 @@ func New(c client.Client, a *activities.Activities, d Deployment, gaveUp func(er
 	webhooks := sdkworker.New(c, temporal.QueueWebhooks, options(400, 0))
 	webhooks.RegisterActivity(a.Deliver)
 	forBulk := options(bulkBatches, bulkGrace)
-	forBulk.ActivityTaskPollerBehavior = nil // two activities need only the SDK's default number of pollers
+	forBulk.ActivityTaskPollerBehavior = nil // the SDK's default number of pollers is enough for two activities
 	bulk := sdkworker.New(c, temporal.QueueBulk, forBulk)
 	bulk.RegisterActivity(a.SendBulkRows)
 	mail := sdkworker.New(c, temporal.QueueMail, options(mailSlots, mainGrace))
@@ -124,15 +126,17 @@ func New(c client.Client, a *activities.Activities, d Deployment, gaveUp func(er
 	return Workers{main, sealing, webhooks, bulk, mail}
 }
 
-// autoscalingPollers adapts the number of pollers to the backlog. A queue has several partitions, each with its own
-// order. With the SDK's default of two pollers, a task could wait half a minute in a partition that is not polled.
+// autoscalingPollers adjusts the number of pollers to the backlog. A queue has several partitions that are polled
+// independently. With the SDK's default of two pollers, a task could wait half a minute in a partition that is not
+// being polled.
 func autoscalingPollers() sdkworker.PollerBehavior {
 	return sdkworker.NewPollerBehaviorAutoscaling(sdkworker.PollerBehaviorAutoscalingOptions{})
 }
 
-// Register registers all workflows and activities with r. With worker versioning, workflows move to the current version
-// with their next task: an envelope lives for weeks, and the failure of a mail server prolongs other workflows by days.
-// Only workflows with a limited duration, whose loss is repaired automatically, stay with their original version.
+// Register registers all workflows and activities with r. With worker versioning, a workflow moves to the current
+// version with its next task, because an envelope lives for weeks and a mail server failure can prolong other workflows
+// by days. Only workflows with a limited duration whose loss is repaired automatically stay with their original
+// version.
 func Register(r sdkworker.Registry, a *activities.Activities) {
 	register := func(name string, fn any, behavior workflow.VersioningBehavior) {
 		r.RegisterWorkflowWithOptions(fn, workflow.RegisterOptions{Name: name, VersioningBehavior: behavior})
@@ -152,7 +156,7 @@ func Register(r sdkworker.Registry, a *activities.Activities) {
 	r.RegisterActivity(a)
 }
 
-// Start starts all workers, or none if one fails.
+// Start starts all workers. If one fails to start, it stops the others.
 func (ws Workers) Start() error {
 	for i, w := range ws {
 		if err := w.Start(); err != nil {
@@ -163,8 +167,7 @@ func (ws Workers) Start() error {
 	return nil
 }
 
-// Stop stops them all at the same time; activities in flight end first, or are
-// handed back.
+// Stop stops all workers concurrently. Running activities either finish first or are returned to their queue.
 func (ws Workers) Stop() {
 	var wg sync.WaitGroup
 	for _, w := range ws {

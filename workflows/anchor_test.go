@@ -14,7 +14,8 @@ import (
 	"countersign/workflows"
 )
 
-// TestAnchor_WaitsForTheAuthority skips through two days of an unavailable authority.
+// TestAnchor_WaitsForTheAuthority checks that anchoring succeeds after the time-stamp authority was unavailable for two
+// days.
 func TestAnchor_WaitsForTheAuthority(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite

@@ -13,20 +13,20 @@ import (
 	"countersign/temporal"
 )
 
-// backgroundTasks are the tasks that run concurrently with the wait for the signers. None of them delays a signal: an
-// envelope can be voided even if a mail server or database is down.
+// backgroundTasks is the state of the tasks that run while the workflow waits for the signers. No task delays a signal:
+// an envelope can be voided even if a mail server or the database is down.
 type backgroundTasks struct {
-	ctx     workflow.Context // ends with the wait
+	ctx     workflow.Context // canceled when the wait ends
 	cancel  workflow.CancelFunc
 	running int
 
 	expiring, renewing, reminding bool
-	behind                        int // consecutive responses of the database that a time has not come yet
-	reads                         int // how often the times were read from the database again
+	behind                        int // the number of consecutive responses in which the database reported that a time was still in the future
+	reads                         int // the number of times that the schedule was reloaded from the database
 }
 
-// startBackground runs a task concurrently with the wait. It calls done with the task's error, unless the wait has
-// ended.
+// startBackground runs a task while the workflow waits for the signers. It calls done with the task's error, unless the
+// wait ended and canceled the task.
 func (w *envelope) startBackground(ctx workflow.Context, t task, result any, done func(workflow.Context, error)) {
 	w.background.running++
 	workflow.Go(ctx, func(ctx workflow.Context) {
@@ -43,8 +43,8 @@ func (w *envelope) startBackground(ctx workflow.Context, t task, result any, don
 	})
 }
 
-// inviteAwaited invites the awaited signers who have no invitation yet, and notifies the reached recipients of copies
-// that a copy will come.
+// inviteAwaited invites the awaited signers who have not been invited yet. It also notifies recipients of copies whose
+// routing group has been reached that they will receive a copy.
 func (w *envelope) inviteAwaited(ctx workflow.Context) {
 	first := len(w.invited) == 0
 	ids := w.notInvited(w.plan.Signers.Awaited())
@@ -62,7 +62,8 @@ func (w *envelope) inviteAwaited(ctx workflow.Context) {
 	}, nil, func(_ workflow.Context, err error) { w.rejection = rejection(err) })
 }
 
-// rejection returns the text of an invitation's error about permanently rejected addresses; "" for other errors.
+// rejection returns the error message of an invitation whose addresses were permanently rejected, or "" for any other
+// error.
 func rejection(err error) string {
 	if app, ok := errors.AsType[*sdktemporal.ApplicationError](err); ok && app.Type() == activities.ErrTypeRejected {
 		return app.Message()
@@ -80,9 +81,9 @@ func (w *envelope) notInvited(ids []uuid.UUID) (missing []uuid.UUID) {
 	return missing
 }
 
-// scheduleLaterSigners sets the times of signers who are invited after others. A group that opens is reminded one
-// interval later. Signers get their own times if the sender delivered the links of the previous ones. The database
-// corrects the times when they are due.
+// scheduleLaterSigners schedules reminders and link renewals for signers who are invited after the first ones. When a
+// new group opens, its first reminder is due one interval later. If the sender delivered the links of the earlier
+// signers, no times were scheduled yet. The database corrects the times when they are due.
 func (w *envelope) scheduleLaterSigners(ctx workflow.Context) {
 	now := workflow.Now(ctx)
 	if w.plan.Signers.OpenGroup() != w.group {
@@ -97,7 +98,7 @@ func (w *envelope) scheduleLaterSigners(ctx workflow.Context) {
 	}
 }
 
-// afterInterval returns the time of the next reminder after now; nil for none.
+// afterInterval returns the current time plus the reminder interval, or nil if there are no reminders.
 func (w *envelope) afterInterval(ctx workflow.Context) *time.Time {
 	if w.plan.ReminderEvery <= 0 {
 		return nil
@@ -105,7 +106,7 @@ func (w *envelope) afterInterval(ctx workflow.Context) *time.Time {
 	return new(workflow.Now(ctx).Add(w.plan.ReminderEvery))
 }
 
-// reschedule reads the times again after the deadline or the reminders were changed.
+// reschedule reloads the deadline and the reminder and renewal times after the deadline or the reminders were changed.
 func (w *envelope) reschedule(ctx workflow.Context) error {
 	if !w.reload {
 		return nil
@@ -122,8 +123,8 @@ func (w *envelope) reschedule(ctx workflow.Context) error {
 	return nil
 }
 
-// startDueTask starts the due task. An envelope past its deadline is only closed. A link is renewed before a reminder,
-// which then contains the new link.
+// startDueTask starts the most important task that is due. An envelope past its deadline is only closed. Links are
+// renewed before a reminder, so that the reminder contains the new link.
 func (w *envelope) startDueTask(ctx workflow.Context) {
 	if !w.timer.fired() {
 		return
@@ -138,8 +139,8 @@ func (w *envelope) startDueTask(ctx workflow.Context) {
 	}
 }
 
-// expire requests that the envelope is closed. The first action wins: if all have signed in the meantime, their signal
-// follows.
+// expire starts the activity that closes the envelope at its deadline. If the last signer has signed in the meantime,
+// the activity does not close the envelope, and the signer's signal will follow.
 func (w *envelope) expire(workflow.Context) {
 	w.background.expiring = true
 	var status models.Status
@@ -158,7 +159,7 @@ func (w *envelope) expire(workflow.Context) {
 	})
 }
 
-// renewLinks replaces the links that end soon, and gets the time of the next renewal.
+// renewLinks replaces the links that expire soon, and schedules the next renewal.
 func (w *envelope) renewLinks(workflow.Context) {
 	w.background.renewing, w.plan.RenewAt = true, nil
 	var next *time.Time
@@ -172,8 +173,8 @@ func (w *envelope) renewLinks(workflow.Context) {
 	})
 }
 
-// remind reminds the awaited signers, and gets the due time of the next reminder. If reminders cannot be sent for a
-// whole interval, no further ones are added.
+// remind reminds the awaited signers, and schedules the next reminder. While an activity is still trying to send
+// reminders, no further one is started.
 func (w *envelope) remind(ctx workflow.Context) {
 	w.background.reminding, w.plan.RemindAt = true, w.afterInterval(ctx)
 	reads := w.background.reads
@@ -184,13 +185,13 @@ func (w *envelope) remind(ctx workflow.Context) {
 		w.background.reminding = false
 		if err == nil {
 			w.plan.RemindAt = w.compareClocks(ctx, next)
-			w.reload = w.reload || reads != w.background.reads // the result can concern the previous interval
+			w.reload = w.reload || reads != w.background.reads // the result may be based on the previous interval
 		}
 	})
 }
 
-// compareClocks takes the next due time according to the database. A time in the past means that the database's clock
-// is behind, and makes the timer wait longer.
+// compareClocks returns the next due time according to the database. If that time has already passed, the database's
+// clock is behind, and the timer waits longer.
 func (w *envelope) compareClocks(ctx workflow.Context, next *time.Time) *time.Time {
 	if next != nil && !next.After(workflow.Now(ctx)) {
 		w.background.behind++

@@ -11,8 +11,8 @@ import (
 	"countersign/temporal"
 )
 
-// BulkSend sends the rows of a bulk send, batch by batch, until none is pending. It is stateless: each batch reads its
-// work from the database, so that a workflow that was lost, or started twice, continues with the pending rows.
+// BulkSend sends the rows of a bulk send in batches until none is pending. It is stateless: each batch reads its work
+// from the database, so a workflow that was lost or started twice continues with the pending rows.
 func BulkSend(ctx workflow.Context, in temporal.BulkInput) error {
 	w := &bulkSend{BulkInput: in}
 	err := workflow.SetQueryHandlerWithOptions(ctx, temporal.QueryProgress, w.progress, workflow.QueryHandlerOptions{
@@ -48,7 +48,7 @@ func (w *bulkSend) run(ctx workflow.Context) error {
 	}
 }
 
-// await waits until a signal arrives or the next rows may be sent.
+// await waits until a signal arrives or the next batch may be sent.
 func (w *bulkSend) await(ctx workflow.Context) error {
 	if w.step.Status == models.BulkPaused {
 		return workflow.Await(ctx, func() bool { return w.changed })
@@ -66,18 +66,18 @@ type bulkSend struct {
 	temporal.BulkInput
 
 	step    activities.BulkStep // the result of the last batch
-	orders  []models.BulkAction // of operators, not obeyed yet
-	changed bool                // a signal has arrived since the last batch began
+	orders  []models.BulkAction // operator commands that have not been applied yet
+	changed bool                // whether a signal has arrived since the last batch began
 
 	trouble trouble
 }
 
-// signals returns a selector that handles the signals.
+// signals returns a selector that handles the signals of operators and of the API.
 func (w *bulkSend) signals(ctx workflow.Context) workflow.Selector {
 	sel := workflow.NewSelector(ctx)
 	for _, s := range []struct {
 		name  string
-		order models.BulkAction // "": the next batch reads the change
+		order models.BulkAction // empty if the next batch reads the change from the database
 	}{{temporal.SignalChanged, ""}, {temporal.SignalPause, models.BulkPause}, {temporal.SignalResume, models.BulkResume}, {temporal.SignalCancel, models.BulkCancel}} {
 		sel.AddReceive(workflow.GetSignalChannel(ctx, s.name), func(ch workflow.ReceiveChannel, _ bool) {
 			ch.Receive(ctx, nil)
@@ -90,9 +90,9 @@ func (w *bulkSend) signals(ctx workflow.Context) workflow.Selector {
 	return sel
 }
 
-// listen handles the signals in the order of their arrival, also during a batch: an operator's last command wins. It
-// receives outside of the selector. A receiver in Select would consume a signal at once and handle it when its
-// coroutine runs, which never happens at the end of a run.
+// listen handles the signals in the order of their arrival, even during a batch, so that an operator's last command
+// takes effect. It receives outside of the selector's Select. A receiver inside Select would consume a signal
+// immediately but handle it only when its coroutine runs, which never happens at the end of a run.
 func (w *bulkSend) listen(ctx workflow.Context) {
 	sel := w.signals(ctx)
 	for workflow.Await(ctx, sel.HasPending) == nil {
@@ -100,14 +100,14 @@ func (w *bulkSend) listen(ctx workflow.Context) {
 	}
 }
 
-// receive handles the signals that have arrived with the current task, for which listen has not run yet.
+// receive handles the signals that arrived with the current workflow task and that listen has not handled yet.
 func (w *bulkSend) receive(ctx workflow.Context) {
 	for sel := w.signals(ctx); sel.HasPending(); {
 		sel.Select(ctx)
 	}
 }
 
-// obey changes the database as operators have ordered.
+// obey applies the operators' commands to the database.
 func (w *bulkSend) obey(ctx workflow.Context) error {
 	for w.receive(ctx); len(w.orders) > 0; w.receive(ctx) {
 		in := activities.ChangeBulkInput{BulkInput: w.BulkInput, Action: w.orders[0]}
@@ -119,7 +119,7 @@ func (w *bulkSend) obey(ctx workflow.Context) error {
 	return nil
 }
 
-// sendBatch sends the next rows.
+// sendBatch sends the next batch of rows.
 func (w *bulkSend) sendBatch(ctx workflow.Context) error {
 	opts := activityOptions("Send the next rows", 10*time.Minute)
 	opts.TaskQueue = temporal.QueueBulk
@@ -140,7 +140,7 @@ func (w *bulkSend) details() string {
 	return text
 }
 
-// progress handles the query of that name.
+// progress handles the query temporal.QueryProgress.
 func (w *bulkSend) progress() (temporal.BulkProgress, error) {
 	return temporal.BulkProgress{Status: w.step.Status, Counts: w.step.Counts}, nil
 }

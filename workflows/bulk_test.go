@@ -26,21 +26,21 @@ import (
 	"countersign/workflows"
 )
 
-// fakeBulk is the database of a bulk send: batches of up to 10 rows.
+// fakeBulk simulates the database of a bulk send, with batches of up to 10 rows.
 type fakeBulk struct {
 	status models.BulkStatus
 	counts models.BulkCounts
 	wait   time.Duration
 	fails  int
-	then   func() // called at the end of the next batch; nil: no call
+	then   func() // called at the end of the next batch, or nil
 
-	begun []time.Time // each attempt at a batch
+	begun []time.Time // the start of each attempt at a batch
 
 	mu     sync.Mutex
 	orders []models.BulkAction
 }
 
-// set changes the state as the API does.
+// set changes the status in the same way as the API.
 func (f *fakeBulk) set(status models.BulkStatus) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -79,7 +79,7 @@ func (f *fakeBulk) start(t *testing.T) *testsuite.TestWorkflowEnvironment {
 	return env
 }
 
-// send is the activity SendBulkRows.
+// send implements the activity SendBulkRows.
 func (f *fakeBulk) send() (activities.BulkStep, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -101,7 +101,7 @@ func (f *fakeBulk) send() (activities.BulkStep, error) {
 	return activities.BulkStep{Status: f.status, Counts: f.counts, Wait: f.wait}, nil
 }
 
-// change is the activity ChangeBulk.
+// change implements the activity ChangeBulk.
 func (f *fakeBulk) change(in activities.ChangeBulkInput) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -119,7 +119,7 @@ func run(t *testing.T, env *testsuite.TestWorkflowEnvironment) {
 	require.NoError(t, env.GetWorkflowError())
 }
 
-// TestBulkSend_RunsUntilNoRowIsPending checks that batches follow at the requested rate, despite failures.
+// TestBulkSend_RunsUntilNoRowIsPending checks that all batches are sent at the requested rate, despite failures.
 func TestBulkSend_RunsUntilNoRowIsPending(t *testing.T) {
 	t.Parallel()
 	f := &fakeBulk{status: models.BulkQueued, counts: models.BulkCounts{Pending: 25}, wait: 20 * time.Second, fails: 13}
@@ -132,8 +132,8 @@ func TestBulkSend_RunsUntilNoRowIsPending(t *testing.T) {
 	require.Equal(t, 20*time.Second, f.begun[15].Sub(f.begun[14]))
 }
 
-// TestBulkSend_ContinuesAfterStaleState checks that it continues although it began with an older state: paused, and
-// resumed since.
+// TestBulkSend_ContinuesAfterStaleState checks that the workflow continues if its state was outdated at the start: the
+// bulk send was paused, and has been resumed since.
 func TestBulkSend_ContinuesAfterStaleState(t *testing.T) {
 	t.Parallel()
 	f := &fakeBulk{status: models.BulkPaused, counts: models.BulkCounts{Pending: 25}, wait: 20 * time.Second}
@@ -151,7 +151,8 @@ func TestBulkSend_ContinuesAfterStaleState(t *testing.T) {
 	require.Equal(t, []string{"stuck in bulk", "not stuck"}, *shown)
 }
 
-// TestBulkSend_ContinuesAfterRetry checks that it continues if failed rows are retried while the last batch ends.
+// TestBulkSend_ContinuesAfterRetry checks that the workflow continues if failed rows are retried while the last batch
+// ends.
 func TestBulkSend_ContinuesAfterRetry(t *testing.T) {
 	t.Parallel()
 	f := &fakeBulk{status: models.BulkRunning, counts: models.BulkCounts{Pending: 5}}
@@ -166,8 +167,8 @@ func TestBulkSend_ContinuesAfterRetry(t *testing.T) {
 	require.Equal(t, models.BulkCounts{Sent: 25}, f.counts)
 }
 
-// TestBulkSend_ContinuesAfterRetryAtTheEnd checks that it continues if the signal of a retry arrives with the result
-// of the last batch, in one workflow task.
+// TestBulkSend_ContinuesAfterRetryAtTheEnd checks that the workflow continues if the signal for a retry arrives in the
+// same workflow task as the result of the last batch.
 func TestBulkSend_ContinuesAfterRetryAtTheEnd(t *testing.T) {
 	t.Parallel()
 	opts := kit.Temporal(t)
@@ -219,7 +220,7 @@ func TestBulkSend_ContinuesAfterRetryAtTheEnd(t *testing.T) {
 	require.Equal(t, models.BulkCounts{Sent: 25}, f.counts)
 }
 
-// TestBulkSend_AppliesOperatorSignals checks that operators' signals change the database between two batches.
+// TestBulkSend_AppliesOperatorSignals checks that operators' signals are applied to the database between two batches.
 func TestBulkSend_AppliesOperatorSignals(t *testing.T) {
 	t.Parallel()
 	f := &fakeBulk{status: models.BulkRunning, counts: models.BulkCounts{Pending: 45}, wait: time.Minute}
@@ -236,7 +237,7 @@ func TestBulkSend_AppliesOperatorSignals(t *testing.T) {
 		}, d)
 	}
 	at(30*time.Second, temporal.SignalPause, 10)
-	at(time.Hour, temporal.SignalChanged, 10) // no row has changed
+	at(time.Hour, temporal.SignalChanged, 10) // no row was changed
 	at(2*time.Hour, temporal.SignalResume, 10)
 	at(2*time.Hour+90*time.Second, temporal.SignalCancel, 30)
 	run(t, env)
@@ -244,7 +245,7 @@ func TestBulkSend_AppliesOperatorSignals(t *testing.T) {
 	require.Equal(t, models.BulkCancelled, f.status)
 }
 
-// TestBulkSend_ReadsChangesOfTheAPI checks that a change through the API is read immediately.
+// TestBulkSend_ReadsChangesOfTheAPI checks that a change made through the API takes effect immediately.
 func TestBulkSend_ReadsChangesOfTheAPI(t *testing.T) {
 	t.Parallel()
 	f := &fakeBulk{status: models.BulkRunning, counts: models.BulkCounts{Pending: 45}, wait: time.Minute}
@@ -263,10 +264,10 @@ func TestBulkSend_ReadsChangesOfTheAPI(t *testing.T) {
 	require.Equal(t, models.BulkCounts{Sent: 45}, f.counts)
 }
 
-// TestBulkSend_AppliesSignalsInOrder checks that signals during a batch are applied in order of arrival.
+// TestBulkSend_AppliesSignalsInOrder checks that signals received during a batch are applied in order of arrival.
 func TestBulkSend_AppliesSignalsInOrder(t *testing.T) {
 	t.Parallel()
-	f := &fakeBulk{status: models.BulkRunning, counts: models.BulkCounts{Pending: 25}, fails: 3} // the batch is retried for some seconds
+	f := &fakeBulk{status: models.BulkRunning, counts: models.BulkCounts{Pending: 25}, fails: 3} // retried for a few seconds
 	env := f.start(t)
 	for i, signal := range []string{temporal.SignalPause, temporal.SignalResume, temporal.SignalPause, temporal.SignalResume, temporal.SignalCancel} {
 		env.RegisterDelayedCallback(func() { env.SignalWorkflow(signal, nil) }, time.Duration(i+1)*500*time.Millisecond)
@@ -276,7 +277,8 @@ func TestBulkSend_AppliesSignalsInOrder(t *testing.T) {
 	require.Equal(t, models.BulkCounts{Sent: 10, Pending: 15}, f.counts)
 }
 
-// TestBulkSend_ContinuesAsNew checks that it continues with only its ids, after applying all signals.
+// TestBulkSend_ContinuesAsNew checks that the workflow applies all signals before it continues as new, and passes on
+// only its IDs.
 func TestBulkSend_ContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	f := &fakeBulk{status: models.BulkRunning, counts: models.BulkCounts{Pending: 25}, wait: time.Minute}
@@ -293,7 +295,8 @@ func TestBulkSend_ContinuesAsNew(t *testing.T) {
 	require.Equal(t, 10, f.counts.Sent)
 }
 
-// TestBulkSend_PausedCanBeCanceled checks that Temporal's cancellation ends it, like any workflow.
+// TestBulkSend_PausedCanBeCanceled checks that Temporal's cancellation ends a paused bulk send, as it ends any
+// workflow.
 func TestBulkSend_PausedCanBeCanceled(t *testing.T) {
 	t.Parallel()
 	f := &fakeBulk{status: models.BulkPaused, counts: models.BulkCounts{Pending: 25}}

@@ -11,11 +11,11 @@ import (
 	"countersign/activities"
 )
 
-// cleanupRounds limits one run; the next one continues.
+// cleanupRounds is the maximum number of rounds in one run. The next run continues the work.
 const cleanupRounds = 200
 
-// Cleanup removes data after its retention period, round by round, and reports its progress. A Temporal Schedule runs
-// it.
+// Cleanup removes data after its retention period in rounds, and reports its progress. It is started by a Temporal
+// Schedule.
 func Cleanup(ctx workflow.Context) error {
 	var removed []activities.RemovedRows
 	var made, dropped []string // partitions
@@ -38,7 +38,7 @@ func Cleanup(ctx workflow.Context) error {
 	return nil
 }
 
-// addRemoved adds the removed rows of a round to the total, by kind.
+// addRemoved adds a round's removed rows to the totals by kind.
 func addRemoved(total, round []activities.RemovedRows) []activities.RemovedRows {
 	for _, r := range round {
 		if i := slices.IndexFunc(total, func(t activities.RemovedRows) bool { return t.Kind == r.Kind }); i >= 0 {

@@ -15,7 +15,7 @@ import (
 	"countersign/workflows"
 )
 
-// TestCleanup_RunsUntilNothingRemains checks that rounds follow through failures, and that a run ends although more
+// TestCleanup_RunsUntilNothingRemains checks that rounds continue despite failures, and that a run ends even if more
 // rows keep arriving.
 func TestCleanup_RunsUntilNothingRemains(t *testing.T) {
 	t.Parallel()

@@ -12,8 +12,8 @@ import (
 	"countersign/temporal"
 )
 
-// Delivery delivers one event to one endpoint: one activity, retried on the schedule. It fails when the last attempt
-// has failed, so that operators find failed deliveries by their status.
+// Delivery delivers one event to one endpoint with a single activity, which is retried on the schedule. It fails if the
+// last attempt fails, so that operators can find failed deliveries by workflow status.
 func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
 	var total time.Duration
 	for _, d := range in.Delays {
@@ -30,7 +30,7 @@ func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
 		}
 	}
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("Delivering, in at most %d attempts; the pending activity shows how many were made, and the endpoint's last answer.", len(in.Delays)))
-	end := workflow.Now(ctx).Add(2*total + 7*24*time.Hour) // Retry-After may stretch the schedule
+	end := workflow.Now(ctx).Add(2*total + 7*24*time.Hour) // because Retry-After can prolong the schedule
 	result, failed := deliver(ctx, in, len(in.Delays), end)
 	for again := retryAfter(result, failed); again > 0 && workflow.Now(ctx).Add(again).Before(end); again = retryAfter(result, failed) {
 		if err := workflow.NewTimerWithOptions(ctx, again, workflow.TimerOptions{Summary: "Before the next attempt"}).Get(ctx, nil); err != nil {
@@ -55,14 +55,14 @@ func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
 	return abandon(ctx, failed)
 }
 
-// deliver makes up to a number of attempts. The activity returns the delay before each, and the error of the last
-// attempt is final.
+// deliver makes up to the given number of attempts. The activity returns the delay before each retry, and marks the
+// error of the last attempt as final.
 func deliver(ctx workflow.Context, in temporal.DeliveryInput, attempts int, end time.Time) (result activities.DeliverResult, err error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: temporal.QueueWebhooks, Summary: "Post the event",
-		// The exchange is bounded by 10 s; the rest is for the database.
+		// The HTTP exchange takes at most 10 s. The rest of the time is for the database.
 		StartToCloseTimeout: 20 * time.Second, ScheduleToCloseTimeout: end.Sub(workflow.Now(ctx)),
-		// The intervals are for attempts that were cut off. The others name their own delay.
+		// These intervals apply only after interrupted attempts. All other attempts return their own delay.
 		RetryPolicy: &sdktemporal.RetryPolicy{
 			InitialInterval: cutOffDelay, BackoffCoefficient: 2, MaximumInterval: time.Minute, MaximumAttempts: int32(attempts), //nolint:gosec // five
 		},
@@ -71,18 +71,18 @@ func deliver(ctx workflow.Context, in temporal.DeliveryInput, attempts int, end 
 	return result, err
 }
 
-// cutOffDelay is the delay before the next attempt after an interrupted one.
+// cutOffDelay is the delay before the attempt that follows an interrupted one.
 const cutOffDelay = 5 * time.Second
 
-// retryAfter returns the time after which a delivery continues; 0 if it has ended. It continues if the endpoint's
-// concurrency limit was reached, and if Temporal counted attempts that the database did not: interrupted ones do not
-// count as attempts.
+// retryAfter returns the delay after which a delivery continues, or 0 if it has ended. A delivery continues if the
+// endpoint's concurrency limit was reached, or if Temporal counted attempts that the database did not count because
+// they were interrupted.
 func retryAfter(result activities.DeliverResult, err error) time.Duration {
 	if err == nil {
 		return result.Wait
 	}
 	if !retryable(err) {
-		return 0 // the last attempt reports that it is the last
+		return 0 // the activity reports that this was the last attempt
 	}
 	if app, ok := errors.AsType[*sdktemporal.ApplicationError](err); ok {
 		return max(app.NextRetryDelay(), cutOffDelay)
@@ -90,7 +90,8 @@ func retryAfter(result activities.DeliverResult, err error) time.Duration {
 	return cutOffDelay
 }
 
-// abandon fails the workflow with the endpoint's response to the last attempt, so that operators see it first.
+// abandon fails the workflow with the endpoint's response to the last attempt, so that operators see that response
+// first.
 func abandon(ctx workflow.Context, failed error) error {
 	why := "the last attempt was cut off"
 	if app, ok := errors.AsType[*sdktemporal.ApplicationError](failed); ok && app.Type() == activities.ErrTypeNotDelivered {

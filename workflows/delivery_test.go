@@ -20,8 +20,8 @@ import (
 	"countersign/workflows"
 )
 
-// deliver runs a delivery whose endpoint accepts the attempt with the number takes (0: none) and returns the waits
-// before each attempt.
+// deliver runs a delivery whose endpoint accepts only the attempt with the number takes, or none if takes is zero. It
+// returns the wait before each attempt.
 func deliver(t *testing.T, schedule string, takes int) (waits []time.Duration, abandoned bool, failed error) {
 	t.Helper()
 	s, err := webhook.ParseSchedule(schedule)
@@ -38,7 +38,7 @@ func deliver(t *testing.T, schedule string, takes int) (waits []time.Duration, a
 		if attempt == takes {
 			return activities.DeliverResult{Delivered: true}, nil
 		}
-		opts := sdktemporal.ApplicationErrorOptions{NonRetryable: attempt == len(in.Delays)} // as the activity does
+		opts := sdktemporal.ApplicationErrorOptions{NonRetryable: attempt == len(in.Delays)} // as in the activity
 		if attempt < len(in.Delays) {
 			opts.NextRetryDelay = in.Delays[attempt]
 		}
@@ -78,8 +78,9 @@ func TestDelivery_SucceedsEventually(t *testing.T) {
 	assert.False(t, abandoned)
 }
 
-// TestDelivery_NoAttemptWasMade_CountsNone checks that waiting at the concurrency limit and interrupted attempts use
-// none of the five attempts. Temporal gets the number of remaining attempts, so that its UI shows the current one.
+// TestDelivery_NoAttemptWasMade_CountsNone checks that waiting for the concurrency limit and interrupted attempts do
+// not count toward the five attempts. Temporal receives the number of remaining attempts, so that its UI shows the
+// current one.
 func TestDelivery_NoAttemptWasMade_CountsNone(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite
@@ -87,13 +88,13 @@ func TestDelivery_NoAttemptWasMade_CountsNone(t *testing.T) {
 	env := newEnvironment(&suite)
 	env.RegisterActivity(acts)
 	calls, made := 0, 0
-	var attempts []int32 // as the Temporal UI numbers them
+	var attempts []int32 // the numbers shown in the Temporal UI
 	env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(func(ctx context.Context, in activities.DeliverInput) (activities.DeliverResult, error) {
 		attempts = append(attempts, activity.GetInfo(ctx).Attempt)
 		switch calls++; {
-		case calls == 2: // after one attempt
+		case calls == 2: // after the first attempt
 			return activities.DeliverResult{Wait: time.Minute, Made: made}, nil
-		case calls >= 4 && calls <= 7: // interrupted: as many as Temporal has left
+		case calls >= 4 && calls <= 7: // interrupted until Temporal has no attempts left
 			return activities.DeliverResult{}, errors.New("worker died")
 		}
 		made++

@@ -11,7 +11,8 @@ import (
 	"countersign/temporal"
 )
 
-// describe sets the description of the workflow's current wait, in plain words, for operators in the Temporal UI.
+// describe sets the details of the workflow in the Temporal UI, which tell operators in plain words what it is waiting
+// for.
 func (w *envelope) describe(ctx workflow.Context) {
 	var text string
 	switch {
@@ -55,10 +56,10 @@ func (w *envelope) waitingDetails() string {
 	return text
 }
 
-// formatTime writes a time for operators.
+// formatTime formats a time for operators.
 func formatTime(t time.Time) string { return t.UTC().Format("2 January 2006 15:04 UTC") }
 
-// progress handles the query of that name.
+// progress handles the query temporal.QueryProgress.
 func (w *envelope) progress() (temporal.Progress, error) {
 	p := temporal.Progress{Step: w.phase, Awaiting: []uuid.UUID{}}
 	switch {

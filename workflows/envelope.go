@@ -1,5 +1,5 @@
 // Package workflows drives the long-running work: inviting, reminding, expiring, sealing and delivering. A workflow
-// makes no decision about an envelope: it receives facts as signals, and requests changes through activities.
+// makes no decisions about an envelope. It receives facts as signals, and requests changes through activities.
 package workflows
 
 import (
@@ -15,15 +15,15 @@ import (
 	"countersign/temporal"
 )
 
-// acts names the activities; it is never called through.
+// acts provides references to the activity methods. It is nil, and no method is called on it.
 var acts *activities.Activities
 
-// Envelope drives one envelope from sending to its end. It can read its state from the database again, so that a new
-// run replaces a lost one.
+// Envelope drives one envelope from sending to its final status. It can reload its state from the database, so a new
+// run can replace a lost one.
 func Envelope(ctx workflow.Context, in temporal.EnvelopeStart) error { return drive(ctx, in, "") }
 
-// LinkedEnvelope returns the workflow Envelope with details that link to the envelope in the console at an address. The
-// worker knows the address: in the history it would cost bytes of every envelope.
+// LinkedEnvelope returns the workflow Envelope with details that link to the envelope in the console at the given
+// address. The worker supplies the address, because storing it in the history would add bytes for every envelope.
 func LinkedEnvelope(console string) func(workflow.Context, temporal.EnvelopeStart) error {
 	return func(ctx workflow.Context, in temporal.EnvelopeStart) error {
 		return drive(ctx, in, "\n\n[Console]("+console+"#/envelopes/"+in.EnvelopeID.String()+")")
@@ -61,24 +61,25 @@ func drive(ctx workflow.Context, in temporal.EnvelopeStart, link string) error {
 type envelope struct {
 	temporal.EnvelopeInput
 
-	link  string        // to the console, in Markdown; "" for none
+	link  string        // Markdown link to the console, or ""
 	phase string        // one of the steps in package temporal
 	plan  temporal.Plan // status, routing and times, from the database and the signals
-	timer *timer        // runs until the next time in the plan; nil: no timer
+	timer *timer        // fires at the next time in the plan; nil if no timer is running
 
-	group      int  // the routing group that was invited last
-	changed    bool // a signal arrived or a task ended since the last look
-	reload     bool // deadline or reminders were rescheduled
-	mailed     bool // the last mails of the envelope went out
+	group      int  // the last routing group that was invited
+	changed    bool // whether a signal arrived or a task ended since the last check
+	reload     bool // whether the deadline or the reminders were rescheduled
+	mailed     bool // whether the final emails were sent
 	trace      string
 	invited    map[uuid.UUID]bool
 	background backgroundTasks
 	trouble    trouble
-	rejection  string // the mail server's response to permanently rejected addresses
-	shown      string // the search attribute EnvelopeStatus; "" if it is not known
+	rejection  string // the mail server's response for permanently rejected addresses
+	shown      string // the current value of the search attribute EnvelopeStatus, or "" if unknown
 }
 
-// signalHandlers is the table of the signals. Each states a fact that the database holds already.
+// signalHandlers lists the signals and their handlers. Each signal reports a fact that is already stored in the
+// database.
 var signalHandlers = []struct {
 	name, description string
 	handle            func(*envelope, temporal.SignerSignal)
@@ -90,7 +91,7 @@ var signalHandlers = []struct {
 	{temporal.SignalSealingFailed, "An attempt at sealing has failed for a reason that does not pass by itself.", func(w *envelope, _ temporal.SignerSignal) { w.plan.Problem = models.SealingFailing }},
 }
 
-// listen handles the signals, in the order of their arrival, for as long as the workflow runs.
+// listen handles the signals in the order of their arrival until the workflow is canceled.
 func (w *envelope) listen(ctx workflow.Context) {
 	selector := workflow.NewSelector(ctx)
 	for _, s := range signalHandlers {
@@ -107,7 +108,7 @@ func (w *envelope) listen(ctx workflow.Context) {
 	}
 }
 
-// nextPhase returns the phase that follows from the plan.
+// nextPhase returns the next phase according to the plan.
 func (w *envelope) nextPhase() string {
 	switch {
 	case w.plan.Status.Open() && w.plan.Signers.OpenGroup() != 0:
@@ -122,7 +123,7 @@ func (w *envelope) nextPhase() string {
 	return temporal.StepClosing
 }
 
-// load sets the plan from the start of the workflow, or reads it from the database.
+// load takes the plan from the workflow's input, or reads it from the database if the input has none.
 func (w *envelope) load(ctx workflow.Context, plan *temporal.Plan) error {
 	err := workflow.SetQueryHandlerWithOptions(ctx, temporal.QueryProgress, w.progress, workflow.QueryHandlerOptions{
 		Description: "The awaited signers, the deadline, and the current step",
@@ -149,14 +150,15 @@ func (w *envelope) readPlan(ctx workflow.Context) (plan temporal.Plan, err error
 	return plan, err
 }
 
-// close records the final status of the envelope. The first one counts; all later signals concern a closed envelope.
+// close records the final status of the envelope. Only the first call has an effect, because later signals concern a
+// closed envelope.
 func (w *envelope) close(status models.Status) {
 	if !w.plan.Status.Terminal() {
 		w.plan.Status = status
 	}
 }
 
-// awaitSigners starts the due tasks, and sleeps until a signal arrives, a task ends or the timer fires.
+// awaitSigners starts the due task, and waits until a signal arrives, a task ends or the timer fires.
 func (w *envelope) awaitSigners(ctx workflow.Context) error {
 	if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && w.background.running == 0 {
 		return workflow.NewContinueAsNewError(ctx, temporal.WorkflowEnvelope, temporal.EnvelopeStart{EnvelopeInput: w.EnvelopeInput})
@@ -169,20 +171,20 @@ func (w *envelope) awaitSigners(ctx workflow.Context) error {
 	w.setTimer(ctx)
 	w.describe(ctx)
 	w.changed = false
-	// A cancelled workflow cancels its timer, which counts as fired then.
+	// Canceling a workflow cancels its timer, which then counts as fired.
 	err := workflow.Await(ctx, func() bool { return ctx.Err() == nil && (w.changed || w.timer.fired()) })
 	if w.nextPhase() != temporal.StepWaiting {
-		w.background.cancel() // invitations and reminders no longer have a recipient
+		w.background.cancel() // invitations and reminders are no longer needed
 	}
 	return err
 }
 
-// sealQuietly is the time for which sealing, including its wait for a worker, can take before the search attribute
-// EnvelopeStatus shows it. An envelope that is sealed within this time costs no action for that.
+// sealQuietly is the time that sealing may take, including the wait for a worker, before the search attribute
+// EnvelopeStatus shows it. An envelope that is sealed within this time costs no action for the attribute.
 const sealQuietly = time.Minute
 
-// seal seals the documents: silently at first, then visibly for as long as it takes, unless an operator voids the
-// envelope.
+// seal seals the documents. It does not show the sealing at first, but does so after sealQuietly, and retries until it
+// succeeds or an operator voids the envelope.
 func (w *envelope) seal(ctx workflow.Context) error {
 	quiet := sealOptions("")
 	quiet.ScheduleToCloseTimeout = sealQuietly
@@ -228,7 +230,7 @@ func sealOptions(summary string) workflow.ActivityOptions {
 	return opts
 }
 
-// sendCopies sends the sealed documents to the recipients whom Seal did not reach.
+// sendCopies sends the sealed documents to the recipients to whom Seal did not send them.
 func (w *envelope) sendCopies(ctx workflow.Context) error {
 	return w.sendLast(ctx, task{stuck: stuckCopies, activity: acts.SendCopies, in: w.EnvelopeInput, options: mailOptions("Send the sealed documents")})
 }
@@ -250,7 +252,8 @@ func (w *envelope) sendLast(ctx workflow.Context, t task) error {
 	return nil
 }
 
-// discardLateSignals reads the signals that arrived too late to change anything: the SDK warns of unread ones.
+// discardLateSignals reads the signals that arrived too late to have an effect, because the SDK warns about unread
+// signals.
 func (w *envelope) discardLateSignals(ctx workflow.Context) {
 	w.phase = temporal.StepDone
 	w.describe(ctx)
@@ -260,7 +263,7 @@ func (w *envelope) discardLateSignals(ctx workflow.Context) {
 	}
 }
 
-// showSealing sets EnvelopeStatus to sealing, or to sealing_failed and Stuck with it.
+// showSealing sets EnvelopeStatus to sealing, or to sealing_failed together with Stuck.
 func (w *envelope) showSealing(ctx workflow.Context) error {
 	if w.plan.Problem == "" {
 		return w.showStatus(ctx, string(models.StatusSealing))
@@ -268,8 +271,8 @@ func (w *envelope) showSealing(ctx workflow.Context) error {
 	return w.showStatus(ctx, temporal.StepSealingFailed, temporal.AttrStuck.ValueSet(stuckSealing))
 }
 
-// showStatus sets the search attribute EnvelopeStatus, and others with it in the same action, if it differs. A workflow
-// with a new status is no longer stuck.
+// showStatus sets the search attribute EnvelopeStatus if it differs, and the given other attributes in the same action.
+// A workflow with a new status is no longer stuck.
 func (w *envelope) showStatus(ctx workflow.Context, status string, others ...sdktemporal.SearchAttributeUpdate) error {
 	if status == w.shown {
 		return nil

@@ -30,23 +30,23 @@ import (
 
 var acts *activities.Activities
 
-// quiet shows the SDK's log only if a test fails.
+// quiet returns a logger that writes the SDK's errors to the output of the test, which is shown only if the test fails.
 func quiet(t *testing.T) log.Logger {
 	t.Helper()
 	return log.NewStructuredLogger(slog.New(slog.NewTextHandler(outputOf(t), &slog.HandlerOptions{Level: slog.LevelError})))
 }
 
-// strict shows them too, and fails the test if a signal was left unread.
+// strict returns a logger that also writes warnings, and fails the test if a signal was left unread.
 func strict(t *testing.T) log.Logger {
 	t.Helper()
 	return log.NewStructuredLogger(slog.New(unexpectedLogs{slog.NewTextHandler(outputOf(t), &slog.HandlerOptions{Level: slog.LevelWarn}), t}))
 }
 
-// testOutput is the output of a test until its end: the SDK's test environment does not
-// wait for the activities of a workflow that was cancelled, and these log until they return.
+// testOutput writes to the output of a test until the test ends. The SDK's test environment does not wait for the
+// activities of a canceled workflow, and these log until they return.
 type testOutput struct {
 	mu sync.Mutex
-	w  io.Writer // io.Discard after the end
+	w  io.Writer // io.Discard after the test has ended
 }
 
 func outputOf(t *testing.T) *testOutput {
@@ -82,7 +82,7 @@ func (u unexpectedLogs) Handle(ctx context.Context, r slog.Record) error {
 	return u.Handler.Handle(ctx, r)
 }
 
-// fakeEnv simulates the database and external services: it records the requests of the workflow and their times.
+// fakeEnv simulates the database and external services. It records the requests of the workflow and their times.
 type fakeEnv struct {
 	env  *testsuite.TestWorkflowEnvironment
 	in   temporal.EnvelopeInput
@@ -90,14 +90,14 @@ type fakeEnv struct {
 
 	mu    sync.Mutex
 	calls []string
-	times map[string]time.Duration // since the start, of the newest call
+	times map[string]time.Duration // the time of each latest call, relative to the start
 	begin time.Time
 
 	mailDown    bool
-	mailBack    map[uuid.UUID]time.Duration // since the start, after which a signer is reached all the same
-	missed      uuid.UUID                   // is not reached at the first attempt
+	mailBack    map[uuid.UUID]time.Duration // time since the start after which a signer is reached despite mailDown
+	missed      uuid.UUID                   // a recipient whose first email fails
 	rejected    error
-	nextDue     func() *time.Time // the result of Remind; nil: one interval later
+	nextDue     func() *time.Time // returns the result of Remind; if nil, the next reminder is due one interval later
 	remindTakes time.Duration
 }
 
@@ -126,7 +126,7 @@ func newFakeEnv(t *testing.T, groups ...int) *fakeEnv {
 			switch {
 			case !env.reaches(id):
 				failed = errors.New("mail server is down")
-			case !env.called("invite " + env.name(id)): // the database knows
+			case !env.called("invite " + env.name(id)): // as stored in the database
 				env.note("invite " + env.name(id))
 			}
 		}
@@ -155,7 +155,7 @@ func (env *fakeEnv) simple(activity any, name string) {
 	}).Maybe()
 }
 
-// remindsEvery sets the tenant's interval.
+// remindsEvery sets the tenant's reminder interval.
 func (env *fakeEnv) remindsEvery(interval time.Duration) {
 	if env.plan.ReminderEvery = interval; interval > 0 {
 		first := env.begin.Add(interval)
@@ -179,7 +179,7 @@ func (env *fakeEnv) expires(status models.Status) {
 	})
 }
 
-// reaches reports whether an email to a recipient is accepted now.
+// reaches reports whether the mail server currently accepts an email to a recipient.
 func (env *fakeEnv) reaches(id uuid.UUID) bool {
 	if id == env.missed {
 		env.missed = uuid.Nil
@@ -251,7 +251,7 @@ func TestSignals_RepeatedAndReordered(t *testing.T) {
 	env := newFakeEnv(t, 1, 2)
 	env.seals()
 	for range 3 {
-		env.signs(time.Minute, 1) // the second group's signature overtakes the first's
+		env.signs(time.Minute, 1) // the second group's signal arrives before the first group's
 		env.signs(time.Hour, 0)
 	}
 	env.run(t)
@@ -276,7 +276,7 @@ func TestExpiry_LosesToTheLastSignature(t *testing.T) {
 	deadline := env.begin.Add(time.Hour)
 	env.plan.Deadline = &deadline
 	env.expires(models.StatusSealing)
-	env.signs(2*time.Hour, 0) // the signal is late
+	env.signs(2*time.Hour, 0) // the signal arrives late
 	env.run(t)
 	assert.Equal(t, []string{"invite A", "expire", "seal", "copies"}, env.calls)
 }
@@ -318,7 +318,7 @@ func TestDecline(t *testing.T) {
 	assert.Equal(t, []string{"invite A", "closing"}, env.calls)
 }
 
-// TestVoid_WhileInviting checks that an unavailable mail server delays no void.
+// TestVoid_WhileInviting checks that an unavailable mail server does not delay a void.
 func TestVoid_WhileInviting(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
@@ -331,7 +331,7 @@ func TestVoid_WhileInviting(t *testing.T) {
 func TestSeal_FailsAndThenSucceeds(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
-	fails := 10 // the test environment ends unlimited retries at ten
+	fails := 10 // the test environment stops unlimited retries after ten attempts
 	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (activities.Sealed, error) {
 		if fails--; fails > 0 {
 			return activities.Sealed{}, errors.New("time-stamp authority does not answer")
@@ -353,7 +353,7 @@ func TestSeal_FailsAndThenSucceeds(t *testing.T) {
 	assert.True(t, stuck, "a stuck seal is visible")
 }
 
-// TestSignals_AfterTheEnd checks that late signals are read without effect.
+// TestSignals_AfterTheEnd checks that late signals are read and have no effect.
 func TestSignals_AfterTheEnd(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
@@ -373,14 +373,14 @@ func TestSignals_AfterTheEnd(t *testing.T) {
 	assert.Equal(t, []string{"invite A", "seal", "copies"}, env.calls)
 }
 
-// unsealed makes sealing fail until the workflow has been signaled and closed.
+// unsealed makes sealing fail for a cause that does not resolve on its own, until the workflow is closed.
 func (env *fakeEnv) unsealed() {
 	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (activities.Sealed, error) {
 		return activities.Sealed{}, sdktemporal.NewApplicationErrorWithOptions("cannot be sealed", "original_missing", sdktemporal.ApplicationErrorOptions{NextRetryDelay: time.Hour})
 	})
 }
 
-// TestSeal_ProblemIsShownUntilVoid checks that operators see the problem, and that a void ends the workflow.
+// TestSeal_ProblemIsShownUntilVoid checks that operators see the sealing problem, and that a void ends the workflow.
 func TestSeal_ProblemIsShownUntilVoid(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
@@ -401,8 +401,8 @@ func TestSeal_ProblemIsShownUntilVoid(t *testing.T) {
 	assert.Equal(t, []string{"invite A", "closing"}, env.calls)
 }
 
-// TestVoid_SignalBeforeTheFailure checks that a void is not lost if its signal arrives before the sealing failure that
-// allows it.
+// TestVoid_SignalBeforeTheFailure checks that a void is not lost if its signal arrives before the signal of the sealing
+// failure that permits it.
 func TestVoid_SignalBeforeTheFailure(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
@@ -414,8 +414,8 @@ func TestVoid_SignalBeforeTheFailure(t *testing.T) {
 	assert.Equal(t, []string{"invite A", "closing"}, env.calls)
 }
 
-// TestSeal_FindsTheEnvelopeVoided checks that the workflow ends if sealing finds the envelope voided before the
-// signal.
+// TestSeal_FindsTheEnvelopeVoided checks that the workflow ends if the sealing activity finds that the envelope was
+// voided before the signal arrives.
 func TestSeal_FindsTheEnvelopeVoided(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
@@ -438,7 +438,7 @@ func TestRestart_RestoresSealingProblem(t *testing.T) {
 	assert.Equal(t, []string{"closing"}, env.calls)
 }
 
-// TestSeal_SucceedsAfterTheProblemIsFixed checks that a fixed problem lets sealing succeed.
+// TestSeal_SucceedsAfterTheProblemIsFixed checks that sealing succeeds after the problem was fixed.
 func TestSeal_SucceedsAfterTheProblemIsFixed(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
@@ -520,8 +520,8 @@ func TestRestart_ContinuesFromTheDatabase(t *testing.T) {
 	}
 }
 
-// TestLinks_AreRenewedInTime checks that a link that would expire before the envelope is replaced in time, repeatedly,
-// with or without reminders.
+// TestLinks_AreRenewedInTime checks that a link that would expire before the envelope is renewed in time and
+// repeatedly, with and without reminders.
 func TestLinks_AreRenewedInTime(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
@@ -571,8 +571,7 @@ func TestRejection_EndsTheWorkflow(t *testing.T) {
 	require.ErrorContains(t, env.env.GetWorkflowError(), "envelope_not_sealing")
 }
 
-// TestCancel_WhileNothingIsDue checks that an operator can cancel without a running timer, and that the next signal
-// restarts the workflow.
+// TestCancel_WhileNothingIsDue checks that an operator can cancel a workflow that has no running timer.
 func TestCancel_WhileNothingIsDue(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
@@ -583,8 +582,8 @@ func TestCancel_WhileNothingIsDue(t *testing.T) {
 	assert.Equal(t, []string{"invite A"}, env.calls)
 }
 
-// TestTimers_BeforeTheDatabaseClock checks that renewals and reminders are polled at growing intervals, not every
-// second.
+// TestTimers_BeforeTheDatabaseClock checks that renewals and reminders are polled at increasing intervals rather than
+// every second.
 func TestTimers_BeforeTheDatabaseClock(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(*temporal.Plan, *time.Time){

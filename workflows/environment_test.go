@@ -7,11 +7,11 @@ import (
 	sdkworker "go.temporal.io/sdk/worker"
 )
 
-// patience is the time for which a busy machine may deprive a workflow of its processor. The SDK's own limits, a second
-// for its check for deadlocks and three for the whole test, are exceeded there by workflows that do not block.
+// patience is the timeout of a workflow test on a busy machine. The SDK's defaults are one second for its deadlock
+// detector and three for the whole test. On a busy machine, workflows that do not block can exceed them.
 const patience = 30 * time.Second
 
-// newEnvironment is the suite's, for busy machines.
+// newEnvironment returns a test environment with timeouts for busy machines.
 func newEnvironment(suite *testsuite.WorkflowTestSuite) *testsuite.TestWorkflowEnvironment {
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetWorkerOptions(sdkworker.Options{DeadlockDetectionTimeout: patience})

@@ -14,8 +14,8 @@ func Notification(ctx workflow.Context, in temporal.NotificationInput) error {
 	return new(trouble).run(ctx, task{stuck: stuckNotification, activity: acts.NotifySender, in: in, options: mailOptions("Notify the sender")}, nil)
 }
 
-// Digest sends a console user the events of their sent envelopes. It gives up after half a day: the next digest
-// contains the unsent events.
+// Digest emails a console user the events of the envelopes that they sent. It gives up after half a day, because the
+// next digest contains the unsent events.
 func Digest(ctx workflow.Context, in temporal.DigestInput) error {
 	workflow.SetCurrentDetails(ctx, "Sending the daily digest; if this stays, see the pending activity's last failure.")
 	opts := mailOptions("Send the daily digest")

@@ -11,15 +11,15 @@ import (
 	"countersign/temporal"
 )
 
-// activityOptions returns the options of an activity that is retried until it succeeds. limit limits each attempt. The
-// heartbeat timeout detects a dead worker.
+// activityOptions returns the options of an activity that is retried until it succeeds. Each attempt may take up to
+// limit. The heartbeat timeout detects a worker that has died.
 func activityOptions(summary string, limit time.Duration) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout: limit, HeartbeatTimeout: activities.HeartbeatTimeout, RetryPolicy: retryForever(time.Minute), Summary: summary,
 	}
 }
 
-// localOptions returns the options of a short read of the database, as a local activity.
+// localOptions returns the options of a local activity that makes a short database query.
 func localOptions(summary string) workflow.LocalActivityOptions {
 	return workflow.LocalActivityOptions{
 		ScheduleToCloseTimeout: 365 * 24 * time.Hour, StartToCloseTimeout: 10 * time.Second, RetryPolicy: retryForever(time.Minute), Summary: summary,
@@ -27,23 +27,24 @@ func localOptions(summary string) workflow.LocalActivityOptions {
 }
 
 // mailOptions returns the options of an activity that sends emails. Email has a separate task queue, so that a hanging
-// server does not delay other work. The limit is for the emails of all recipients; each email has a shorter one.
+// mail server does not delay other work. The time limit covers the emails to all recipients; each email has a shorter
+// limit of its own.
 func mailOptions(summary string) workflow.ActivityOptions {
 	opts := activityOptions(summary, 10*time.Minute)
 	opts.TaskQueue = temporal.QueueMail
 	return opts
 }
 
-// retryForever returns a policy without a limit: a signature must not be lost because a server is down overnight.
-// longest limits the delay between two attempts.
+// retryForever returns a retry policy with unlimited attempts, because a signature must not be lost if a server is down
+// overnight. The delay between two attempts is at most longest.
 func retryForever(longest time.Duration) *sdktemporal.RetryPolicy {
 	return &sdktemporal.RetryPolicy{
 		InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: longest,
-		MaximumAttempts: math.MaxInt32, // the SDK's test environment interprets 0, which means no limit, as 10
+		MaximumAttempts: math.MaxInt32, // not 0 (no limit), which the SDK's test environment interprets as 10
 	}
 }
 
-// execute starts an activity.
+// execute starts an activity with the given options.
 func execute(ctx workflow.Context, opts workflow.ActivityOptions, activity, in any) workflow.Future {
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), activity, in)
 }

@@ -11,9 +11,9 @@ import (
 	"countersign/operate/reconcile"
 )
 
-// Reconcile starts lost workflows, for unfinished work in the database without a workflow. A Temporal Schedule runs it
-// every few minutes. One run examines a limited part of the work; its result is the position at which the next run
-// continues.
+// Reconcile finds unfinished work in the database that has no workflow, and starts the missing workflows. A Temporal
+// Schedule runs it every few minutes. One run examines a limited part of the work, and returns the position at which
+// the next run continues.
 func Reconcile(ctx workflow.Context) (reconcile.Position, error) {
 	var from reconcile.Position
 	if workflow.HasLastCompletionResult(ctx) {
@@ -32,7 +32,7 @@ func Reconcile(ctx workflow.Context) (reconcile.Position, error) {
 	return round.Next, nil
 }
 
-// describeReconciled returns a round's results for operators.
+// describeReconciled describes a round's results for operators.
 func describeReconciled(round activities.ReconcileRound) string {
 	var parts []string
 	for _, work := range reconcile.Order {

@@ -17,8 +17,8 @@ import (
 	"countersign/workflows"
 )
 
-// TestReconcile_ContinuesWhereTheLastRunEnded checks that a run begins at the result of the last run, retries while
-// Temporal or the database is unavailable, and returns where the next run begins.
+// TestReconcile_ContinuesWhereTheLastRunEnded checks that a run begins at the position returned by the last run,
+// retries while Temporal or the database is unavailable, and returns the position for the next run.
 func TestReconcile_ContinuesWhereTheLastRunEnded(t *testing.T) {
 	t.Parallel()
 	last := reconcile.Position{Work: store.WorkDeliveries, After: uuid.New()}

@@ -11,7 +11,7 @@ import (
 	"countersign/temporal"
 )
 
-// Reinvite sends a renewed link to a signer, or the reminder that the sender requested.
+// Reinvite sends a signer a renewed link, or a reminder that the sender requested.
 func Reinvite(ctx workflow.Context, in temporal.InviteInput) error {
 	stuck, what, summary := stuckInvitation, "a renewed link", "Invite "+in.SignerID.String()+" again"
 	if in.Reminder != nil {
@@ -29,8 +29,8 @@ func Reinvite(ctx workflow.Context, in temporal.InviteInput) error {
 	return err
 }
 
-// DeletionReminder reminds recipients who have only links to the sealed files of their deletion. It gives up after half
-// a day: the cleanup requests the next reminder, and the purge waits for none.
+// DeletionReminder reminds recipients who received only links to the sealed files that the files will be deleted. It
+// gives up after half a day, because the cleanup requests the next reminder and the purge does not wait for reminders.
 func DeletionReminder(ctx workflow.Context, in temporal.DeletionInput) error {
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("Reminding recipients that %d day(s) are left; if this stays, see the pending activity's last failure.", in.Days))
 	opts := mailOptions("Remind the recipients")
@@ -38,7 +38,7 @@ func DeletionReminder(ctx workflow.Context, in temporal.DeletionInput) error {
 	return execute(ctx, opts, acts.RemindDeletion, in).Get(ctx, nil)
 }
 
-// Copies sends the links to the sealed files to a recipient who requested them again.
+// Copies emails links to the sealed files to a recipient who requested them again.
 func Copies(ctx workflow.Context, in temporal.CopiesInput) error {
 	workflow.SetCurrentDetails(ctx, "Sending the sealed files again; if this stays, see the pending activity's last failure: the mail server does not accept it.")
 	return new(trouble).run(ctx, task{

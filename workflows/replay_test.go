@@ -35,15 +35,15 @@ import (
 	"countersign/worker"
 )
 
-// record saves the histories of this version; "make histories" sets it. Once a version is released, its histories do
-// not change anymore: envelopes live for weeks, and workflows that began under an older version must continue under
-// this one.
+// record specifies where to save the histories of this version; "make histories" sets it. The histories of a released
+// version must never be changed: envelopes live for weeks, and workflows that began under an older version must
+// continue under this one.
 var record = flag.String("record", "", "save the histories of this run under testdata/histories/`NAME`")
 
-// Each task of a history names the service's build.
+// init sets the build ID that each task of a history contains.
 func init() { sdkworker.SetBinaryChecksum("v0.1.0") }
 
-// registered records the workflows that a worker runs.
+// registered records the workflows that a worker registers.
 type registered struct {
 	sdkworker.Registry
 	workflows map[string]any
@@ -55,7 +55,7 @@ func (r registered) RegisterWorkflowWithOptions(sc any, o workflow.RegisterOptio
 
 func (registered) RegisterActivity(any) {}
 
-// workflowTypes are all workflows of the service by name.
+// workflowTypes returns all workflows of the service by name.
 func workflowTypes() map[string]any {
 	r := registered{workflows: map[string]any{}}
 	worker.Register(r, &activities.Activities{})
@@ -96,30 +96,30 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// scenario is one path through a workflow: its input, its signals, and the results of its activities.
+// scenario describes one path through a workflow: its input, its signals, and the results of its activities.
 type scenario struct {
-	workflow  string // "": Envelope
-	input     any    // nil: plan
+	workflow  string // empty for Envelope
+	input     any    // nil to use plan
 	plan      temporal.Plan
-	reads     bool     // the workflow reads the plan itself
-	continues bool     // the workflow continues as new, so that its invitations may have been sent by an earlier run
-	signals   []string // a number is a signature of that signer
-	fails     bool     // the workflow does
+	reads     bool     // whether the workflow reads the plan from the database
+	continues bool     // whether the workflow continues as new, so an earlier run may have sent the invitations
+	signals   []string // a number n is a signature by signer n
+	fails     bool     // whether the workflow fails
 
 	sealFails  int32
-	sealDelay  time.Duration // between attempts; 0: the retry policy's
-	notInvited bool          // at the first try
-	notCopied  bool          // the same
-	mailFails  int32         // copies that the mail server does not take yet
+	sealDelay  time.Duration // between attempts; zero for the delay of the retry policy
+	notInvited bool          // whether the first attempt fails
+	notCopied  bool          // whether the first attempt fails
+	mailFails  int32         // number of attempts at which the mail server does not accept copies yet
 	delivers   bool
 	stampFails int32
 	bulk       *fakeBulk
 
-	sealed, mailed, stamped, cleaned atomic.Int32 // attempts
+	sealed, mailed, stamped, cleaned atomic.Int32 // numbers of attempts
 	mu                               sync.Mutex
-	done                             map[string]int // activities
+	done                             map[string]int // number of runs of each activity
 
-	first func() *historypb.History // of the first run, once play has returned
+	first func() *historypb.History // returns the history of the first run; set by play
 }
 
 func (s *scenario) note(activity string) {
@@ -128,7 +128,7 @@ func (s *scenario) note(activity string) {
 	s.done[activity]++
 }
 
-// await waits until an activity was done so often.
+// await waits until an activity has run the given number of times.
 func (s *scenario) await(t *testing.T, activity string, times int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -138,7 +138,7 @@ func (s *scenario) await(t *testing.T, activity string, times int) {
 	}, 60*time.Second, 10*time.Millisecond, activity)
 }
 
-// commit changes the database as the transaction does from which a signal follows.
+// commit changes the simulated database in the same way as the transaction that precedes the signal.
 func (s *scenario) commit(signal string, signer uuid.UUID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,7 +218,7 @@ func (s *scenario) register(r sdkworker.Registry) {
 	register("RemindDeletion", func(context.Context, temporal.DeletionInput) error { return nil })
 }
 
-// soon is a failure after which an activity is tried again at once.
+// soon returns an error after which an activity is retried almost immediately.
 func soon(message string) error {
 	return sdktemporal.NewApplicationErrorWithOptions(message, "Test", sdktemporal.ApplicationErrorOptions{NextRetryDelay: 10 * time.Millisecond})
 }
@@ -241,7 +241,7 @@ func (s *scenario) deliver(ctx context.Context, in activities.DeliverInput) (act
 	if s.delivers {
 		return activities.DeliverResult{Delivered: true}, nil
 	}
-	opts := sdktemporal.ApplicationErrorOptions{NonRetryable: true} // after the last attempt
+	opts := sdktemporal.ApplicationErrorOptions{NonRetryable: true} // for the last attempt
 	if n := int(activity.GetInfo(ctx).Attempt); n < len(in.Delays) {
 		opts = sdktemporal.ApplicationErrorOptions{NextRetryDelay: in.Delays[n]}
 	}
@@ -257,25 +257,25 @@ func planFor(groups ...int) temporal.Plan {
 	return p
 }
 
-// in returns the time after a while.
+// in returns the time after the given duration.
 func in(d time.Duration) *time.Time {
 	at := time.Now().Add(d).UTC()
 	return &at
 }
 
-// expiring is a plan with a deadline in two seconds.
+// expiring returns the plan with a deadline in two seconds.
 func expiring(p temporal.Plan) temporal.Plan {
 	p.Deadline = in(2 * time.Second)
 	return p
 }
 
-// far returns a plan whose timer runs for an hour.
+// far returns the plan with a timer that runs for an hour.
 func far(p temporal.Plan) temporal.Plan {
 	p.Deadline = in(time.Hour)
 	return p
 }
 
-// cancelled represents, among the signals of a scenario, an operator's request to cancel the workflow.
+// cancelled is a pseudo-signal in a scenario that represents an operator's request to cancel the workflow.
 const cancelled = "cancel the workflow"
 
 func reminded(p temporal.Plan) temporal.Plan {
@@ -365,7 +365,7 @@ func (s *scenario) playIn(t *testing.T, opts client.Options, name string) *histo
 				s.await(t, "Invite", i+1)
 			}
 		}
-		if signal == temporal.SignalSealingFailed { // sent by an attempt to seal
+		if signal == temporal.SignalSealingFailed { // an attempt to seal sends this signal
 			require.Eventually(t, func() bool { return s.sealed.Load() > 0 }, 60*time.Second, 10*time.Millisecond)
 		}
 		s.commit(signal, fact.SignerID)
@@ -379,7 +379,7 @@ func (s *scenario) playIn(t *testing.T, opts client.Options, name string) *histo
 	return history(t, c, name)
 }
 
-// start is the workflow's type and its arguments.
+// start returns the workflow's type and arguments.
 func (s *scenario) start() (kind string, args []any) {
 	if s.workflow == temporal.WorkflowAnchor || s.workflow == temporal.WorkflowCleanup {
 		return s.workflow, nil
@@ -418,7 +418,7 @@ func (s *scenario) startWorkers(t *testing.T, c client.Client) {
 }
 
 // TestEnvelope_BillableActions checks that an envelope with two signers takes at most eight billable actions, and that
-// EnvelopeStatus has its outcome.
+// EnvelopeStatus contains its outcome.
 func TestEnvelope_BillableActions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -12,13 +12,13 @@ import (
 	"countersign/temporal"
 )
 
-// TestReschedule_MovesTheDeadlineTimer checks that the timer follows a later, earlier or removed deadline, for any
-// number of signals.
+// TestReschedule_MovesTheDeadlineTimer checks that the timer is adjusted when the deadline is extended, shortened or
+// removed, after any number of signals.
 func TestReschedule_MovesTheDeadlineTimer(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	for name, c := range map[string]struct {
-		moves []time.Duration // to this time after the start, each signaled a day after the previous one; 0: no deadline
+		moves []time.Duration // new deadlines after the start, each set a day after the previous one; 0 for none
 		ends  time.Duration
 	}{
 		"later":            {moves: []time.Duration{30 * day}, ends: 30 * day},
@@ -51,7 +51,7 @@ func TestReschedule_MovesTheDeadlineTimer(t *testing.T) {
 	}
 }
 
-// TestReschedule_ChangesTheInterval checks that a new interval applies from the signal on.
+// TestReschedule_ChangesTheInterval checks that a new reminder interval applies as soon as its signal arrives.
 func TestReschedule_ChangesTheInterval(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
@@ -66,7 +66,7 @@ func TestReschedule_ChangesTheInterval(t *testing.T) {
 	assert.Equal(t, []string{"invite A", "closing"}, env.calls)
 }
 
-// TestReschedule_AfterAllSigned checks that a change after all have signed has no effect.
+// TestReschedule_AfterAllSigned checks that rescheduling has no effect after all signers have signed.
 func TestReschedule_AfterAllSigned(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
@@ -77,7 +77,8 @@ func TestReschedule_AfterAllSigned(t *testing.T) {
 	assert.Equal(t, []string{"invite A", "copies"}, env.calls)
 }
 
-// TestReschedule_WhileReminding checks that the result of a running reminder belongs to the former interval.
+// TestReschedule_WhileReminding checks that the result of a running reminder is not used if the interval changes
+// meanwhile.
 func TestReschedule_WhileReminding(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour

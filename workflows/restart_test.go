@@ -26,7 +26,7 @@ import (
 	"countersign/workflows"
 )
 
-// fakeMailer records each email with the day after the start, as "day kind".
+// fakeMailer records each email as "day kind", where day is the time since the start in days.
 type fakeMailer struct {
 	mu    sync.Mutex
 	now   func() time.Time
@@ -47,16 +47,17 @@ func (*fakeMailer) MessageID(parts ...string) string {
 	return strings.Join(parts, "-") + "@example.com"
 }
 
-// TestRestart_BetweenReminders checks that every reminder is sent once, at the tenant's interval, whether a lost
-// workflow is restarted by reconcile or continues in a new history. The activities and their database are real.
+// TestRestart_BetweenReminders checks that every reminder is sent exactly once, at the tenant's interval, whether a
+// lost workflow is restarted by reconcile or a workflow continues in a new history. The activities and their database
+// are real.
 func TestRestart_BetweenReminders(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	for name, restart := range map[string]func(*testsuite.TestWorkflowEnvironment){
-		"lost and started anew": (*testsuite.TestWorkflowEnvironment).CancelWorkflow, // it ends without having done anything more
+		"lost and started anew": (*testsuite.TestWorkflowEnvironment).CancelWorkflow, // without any further action
 		"continued as new": func(env *testsuite.TestWorkflowEnvironment) {
 			env.SetContinueAsNewSuggested(true)
-			env.SignalWorkflow(temporal.SignalSealingFailed, temporal.SignerSignal{}) // any signal: the workflow then checks its history
+			env.SignalWorkflow(temporal.SignalSealingFailed, temporal.SignerSignal{}) // any signal triggers the check
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +66,7 @@ func TestRestart_BetweenReminders(t *testing.T) {
 			s := kit.Store(t, "sqlite", clock.Now)
 			app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
 			require.NoError(t, err)
-			hours := 48 // the service's own interval is another one
+			hours := 48 // the service's default interval is a different one
 			require.NoError(t, s.SaveSettings(t.Context(), models.Settings{AppID: app.ID, ReminderIntervalHours: &hours}))
 			keys, err := s.Keys(t.Context(), models.KeyTokens)
 			require.NoError(t, err)
@@ -78,7 +79,7 @@ func TestRestart_BetweenReminders(t *testing.T) {
 			}
 			in := sendEnvelope(t, s, app.ID, clock.Now())
 
-			// live runs the workflow for a time, and ends it.
+			// live runs the workflow for the given time, and then ends it.
 			live := func(start temporal.EnvelopeStart, length time.Duration, end func(*testsuite.TestWorkflowEnvironment)) error {
 				var suite testsuite.WorkflowTestSuite
 				suite.SetLogger(quiet(t))
@@ -86,7 +87,7 @@ func TestRestart_BetweenReminders(t *testing.T) {
 				env.SetStartTime(clock.Now())
 				begin := clock.Now()
 				env.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) {
-					clock.Add(env.Now().Sub(clock.Now())) // the database's clock follows the workflow's
+					clock.Add(env.Now().Sub(clock.Now())) // synchronize the database's clock with the workflow's
 				})
 				env.RegisterActivity(a)
 				env.RegisterWorkflowWithOptions(workflows.Envelope, workflow.RegisterOptions{Name: temporal.WorkflowEnvelope})
@@ -97,7 +98,7 @@ func TestRestart_BetweenReminders(t *testing.T) {
 				return env.GetWorkflowError()
 			}
 
-			require.Error(t, live(temporal.EnvelopeStart{EnvelopeInput: in}, 5*day, restart)) // between the second and the third
+			require.Error(t, live(temporal.EnvelopeStart{EnvelopeInput: in}, 5*day, restart)) // between the second and third reminder
 			again := temporal.EnvelopeStart{EnvelopeInput: in}
 			if name != "continued as new" { // the dispatcher reads the plan
 				clock.Add(12 * time.Hour)
@@ -116,7 +117,7 @@ func TestRestart_BetweenReminders(t *testing.T) {
 			if again.Plan != nil {
 				closing = "9.5 closed"
 			}
-			// Both signers each time.
+			// Each email goes to both signers.
 			var want []string
 			for _, mail := range []string{"0.0 invitation", "2.0 reminder", "4.0 reminder", "6.0 reminder", "8.0 reminder", closing} {
 				want = append(want, mail, mail)
@@ -129,7 +130,7 @@ func TestRestart_BetweenReminders(t *testing.T) {
 	}
 }
 
-// sendEnvelope stores a sent envelope for two signers.
+// sendEnvelope stores a sent envelope with two signers.
 func sendEnvelope(t *testing.T, s *store.Store, app uuid.UUID, now time.Time) temporal.EnvelopeInput {
 	t.Helper()
 	act, days := models.ActionContext{At: now, Actor: models.ActorSystem, NewID: uuid.New}, 30

@@ -14,14 +14,15 @@ import (
 	"countersign/temporal"
 )
 
-// TestRouting_WitnessesAndCopies checks that a witness is invited after the witnessed signature, that the group waits
-// for the witness, and that a recipient of copies is notified when the group is reached, without waiting.
+// TestRouting_WitnessesAndCopies checks that a witness is invited after the witnessed signature, and that the routing
+// group waits for the witness. It also checks that a recipient of copies is notified when the group is reached, and
+// that the group does not wait for that recipient.
 func TestRouting_WitnessesAndCopies(t *testing.T) {
 	t.Parallel()
-	env := newFakeEnv(t, 2, 2, 4) // A, B, C
+	env := newFakeEnv(t, 2, 2, 4) // signers A, B, C
 	principal := env.plan.Signers[0].ID
 	env.plan.Signers[1].After = &principal
-	for _, group := range []int{1, 3, 5} { // a, b, c
+	for _, group := range []int{1, 3, 5} { // recipients a, b, c
 		env.plan.Copies = append(env.plan.Copies, models.Place{ID: uuid.New(), Group: group})
 	}
 	env.seals()
@@ -35,7 +36,7 @@ func TestRouting_WitnessesAndCopies(t *testing.T) {
 	}
 }
 
-// TestRouting_WitnessAfterRestart checks that the plan contains the earlier signatures.
+// TestRouting_WitnessAfterRestart checks that a restarted workflow takes earlier signatures from the plan.
 func TestRouting_WitnessAfterRestart(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1, 1)
@@ -47,15 +48,15 @@ func TestRouting_WitnessAfterRestart(t *testing.T) {
 	require.Equal(t, []string{"invite B", "seal", "copies"}, env.calls)
 }
 
-// TestTimers_OfLaterInvitations checks that the times of signers invited later apply if the sender delivers the links
-// of the first signers, so that the plan has no time of a reminder or renewal.
+// TestTimers_OfLaterInvitations checks that reminders and renewals are scheduled for signers who are invited later even
+// if the sender delivered the links of the first signers, so that the plan contained no such times.
 func TestTimers_OfLaterInvitations(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	for name, c := range map[string]struct {
 		groups   []int
 		every    time.Duration
-		deadline time.Duration // 0: no deadline
+		deadline time.Duration // 0 for none
 		want     []string
 	}{
 		"another group":              {groups: []int{1, 2}, want: []string{"renew 29", "renew 56"}},

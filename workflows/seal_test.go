@@ -11,8 +11,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestSeal_AlsoSendsCopies checks that sealing and sending copies are one step if everything succeeds, and that an
-// incomplete part has its own step.
+// TestSeal_AlsoSendsCopies checks that sealing also sends the copies if everything succeeds, and that otherwise the
+// copies are sent in a separate step.
 func TestSeal_AlsoSendsCopies(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -37,8 +37,8 @@ func TestSeal_AlsoSendsCopies(t *testing.T) {
 	}
 }
 
-// TestInvite_OneUnreachableRecipient checks that the others get their email immediately, and that a retry reaches the
-// last one.
+// TestInvite_OneUnreachableRecipient checks that the other recipients get their email immediately, and that a retry
+// reaches the remaining one.
 func TestInvite_OneUnreachableRecipient(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1, 1, 1)

@@ -11,7 +11,7 @@ import (
 	"countersign/temporal"
 )
 
-// The values of the search attribute Stuck: the task that fails.
+// Values of the search attribute Stuck, which names the failing task.
 const (
 	stuckInvitation   = "invitation"
 	stuckReminder     = "reminder"
@@ -25,13 +25,13 @@ const (
 	stuckNotification = "notification"
 )
 
-// stuckAfterAttempts is the number of failed attempts at an activity after which its workflow is stuck: with the delays
-// of retryForever, about four minutes.
+// stuckAfterAttempts is the number of failed attempts at an activity after which its workflow counts as stuck. With the
+// delays of retryForever, this takes about four minutes.
 const stuckAfterAttempts = 10
 
-// task is an activity that is run until it succeeds.
+// task is an activity that is retried until it succeeds.
 type task struct {
-	stuck    string // how Stuck names it
+	stuck    string // its name in the search attribute Stuck
 	activity any
 	in       any
 	options  workflow.ActivityOptions
@@ -39,14 +39,14 @@ type task struct {
 
 // trouble sets the search attribute Stuck while tasks of a workflow are failing. It costs no Temporal action if no task fails.
 type trouble struct {
-	failing []string // tasks, the longest first
-	words   string   // the newest failure, which operators read
-	shown   bool     // Stuck is set
-	changed func()   // is called when a task starts to fail or recovers; nil: no call
+	failing []string // names of failing tasks, longest failing first
+	words   string   // the latest error message, shown to operators
+	shown   bool     // whether Stuck is set
+	changed func()   // called when a task starts to fail or recovers; may be nil
 }
 
-// run runs a task until it succeeds or fails permanently. After stuckAfterAttempts failed attempts the search attribute
-// Stuck names the task, until it succeeds.
+// run runs a task until it succeeds or fails permanently. After stuckAfterAttempts failed attempts, the search
+// attribute Stuck names the task until it succeeds.
 func (t *trouble) run(ctx workflow.Context, task task, result any) error {
 	first, further := *task.options.RetryPolicy, *task.options.RetryPolicy
 	first.MaximumAttempts = stuckAfterAttempts
@@ -59,11 +59,11 @@ func (t *trouble) run(ctx workflow.Context, task task, result any) error {
 	if err := t.update(ctx, append(t.failing, task.stuck)); err != nil {
 		return err
 	}
-	further.InitialInterval = further.MaximumInterval // the delay that the first attempts have reached
+	further.InitialInterval = further.MaximumInterval // the delay reached by the first attempts
 	task.options.RetryPolicy = &further
 	err = execute(ctx, task.options, task.activity, task.in).Get(ctx, result)
 	if sdktemporal.IsCanceledError(err) {
-		return err // the next status clears the attribute
+		return err // the next status update clears the attribute
 	}
 	if i := slices.Index(t.failing, task.stuck); i >= 0 {
 		err = errors.Join(err, t.update(ctx, slices.Delete(slices.Clone(t.failing), i, i+1)))
@@ -71,7 +71,7 @@ func (t *trouble) run(ctx workflow.Context, task task, result any) error {
 	return err
 }
 
-// update stores the failing tasks, and sets Stuck to the first of them.
+// update records the failing tasks, and sets Stuck to the first of them.
 func (t *trouble) update(ctx workflow.Context, failing []string) error {
 	was := t.failing
 	t.failing = failing
@@ -96,7 +96,8 @@ func (t *trouble) update(ctx workflow.Context, failing []string) error {
 	return nil
 }
 
-// words returns the innermost message of a failure: the response of the mail server, the database or the authority.
+// words returns the innermost message of an error, such as the response of a mail server, the database or the
+// time-stamp authority.
 func words(err error) string {
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
 		err = inner
@@ -107,7 +108,8 @@ func words(err error) string {
 	return err.Error()
 }
 
-// retryable reports whether an activity failed for a temporary reason: it was neither canceled nor rejected.
+// retryable reports whether an activity failed for a temporary reason, which means that it was neither canceled nor
+// permanently rejected.
 func retryable(err error) bool {
 	if err == nil || sdktemporal.IsCanceledError(err) {
 		return false

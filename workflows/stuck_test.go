@@ -21,7 +21,7 @@ import (
 	"countersign/workflows"
 )
 
-// upserts records the search attributes that a workflow sets, in order.
+// upserts records the search attribute updates of a workflow, in order.
 func upserts(env *testsuite.TestWorkflowEnvironment) *[]string {
 	var shown []string
 	env.OnUpsertTypedSearchAttributes(mock.Anything).Run(func(args mock.Arguments) {
@@ -35,7 +35,7 @@ func upserts(env *testsuite.TestWorkflowEnvironment) *[]string {
 		if is {
 			words = append(words, "stuck in "+stuck)
 		}
-		if len(words) == 0 { // the test environment omits null
+		if len(words) == 0 { // the test environment omits removed attributes
 			words = append(words, "not stuck")
 		}
 		shown = append(shown, strings.Join(words, ", "))
@@ -43,8 +43,8 @@ func upserts(env *testsuite.TestWorkflowEnvironment) *[]string {
 	return &shown
 }
 
-// TestStuck_IsShownWhileFailing checks that a workflow that fails for minutes is found by the search attribute until
-// it succeeds.
+// TestStuck_IsShownWhileFailing checks that a workflow whose task fails for minutes can be found by the search
+// attribute Stuck until the task succeeds.
 func TestStuck_IsShownWhileFailing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -83,7 +83,7 @@ func TestStuck_IsShownWhileFailing(t *testing.T) {
 	}
 }
 
-// TestStuck_UntilSealed checks that an envelope that cannot be sealed is stuck until it is sealed.
+// TestStuck_UntilSealed checks that an envelope that cannot be sealed is shown as stuck until it is sealed.
 func TestStuck_UntilSealed(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite
@@ -107,8 +107,8 @@ func TestStuck_UntilSealed(t *testing.T) {
 	require.Equal(t, []string{"sealing_failed, stuck in sealing", "completed"}, *shown)
 }
 
-// TestStuck_Invitations checks that a failing invitation is shown, delays nothing, and is given up when the envelope
-// is closed.
+// TestStuck_Invitations checks that a failing invitation is shown as stuck, delays nothing, and is abandoned when the
+// envelope is closed.
 func TestStuck_Invitations(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1, 1)
@@ -122,7 +122,7 @@ func TestStuck_Invitations(t *testing.T) {
 	require.Equal(t, 24*time.Hour, env.times["closing"].Truncate(time.Minute))
 }
 
-// TestStuck_UntilTheLastInvitation checks that the workflow is shown as stuck until every signer was reached.
+// TestStuck_UntilTheLastInvitation checks that the workflow is shown as stuck until every signer has been reached.
 func TestStuck_UntilTheLastInvitation(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1, 1)
@@ -157,7 +157,7 @@ func TestRejection_IsNotRetried(t *testing.T) {
 	require.Empty(t, *shown)
 }
 
-// TestDetails_DescribeAwaitedSigners checks that the details describe awaited signers without names.
+// TestDetails_DescribeAwaitedSigners checks that the details describe the awaited signers without naming them.
 func TestDetails_DescribeAwaitedSigners(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1, 1, 2)
@@ -186,7 +186,7 @@ func TestDetails_DescribeAwaitedSigners(t *testing.T) {
 	require.Equal(t, "2 of 3 signed. Waiting for 1 signer(s) of routing group 2 since "+at(env.begin.Add(4*time.Hour))+until(76*time.Hour), details[5*time.Hour])
 }
 
-// TestDetails_OfEveryWorkflow checks that every running workflow describes what it waits for.
+// TestDetails_OfEveryWorkflow checks that every running workflow describes what it is waiting for.
 func TestDetails_OfEveryWorkflow(t *testing.T) {
 	t.Parallel()
 	in := temporal.EnvelopeInput{AppID: uuid.New(), EnvelopeID: uuid.New()}
@@ -228,7 +228,7 @@ func TestDetails_OfEveryWorkflow(t *testing.T) {
 	}
 }
 
-// TestDetails_OfFailedDelivery checks that a failed delivery shows the endpoint's response.
+// TestDetails_OfFailedDelivery checks that the details of a failed delivery contain the endpoint's response.
 func TestDetails_OfFailedDelivery(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]string{
@@ -254,7 +254,8 @@ func TestDetails_OfFailedDelivery(t *testing.T) {
 	}
 }
 
-// TestDetails_OfDelivery checks that a delivery that was settled before is not shown as delivered by this workflow.
+// TestDetails_OfDelivery checks that the details do not claim that this workflow delivered an event if the delivery was
+// already settled.
 func TestDetails_OfDelivery(t *testing.T) {
 	t.Parallel()
 	for delivered, want := range map[bool]string{true: "Delivered.", false: "Nothing was left to do"} {
@@ -269,7 +270,7 @@ func TestDetails_OfDelivery(t *testing.T) {
 	}
 }
 
-// currentDetails returns the workflow's description for operators.
+// currentDetails returns the workflow's details as shown to operators.
 func currentDetails(t *testing.T, env *testsuite.TestWorkflowEnvironment) string {
 	t.Helper()
 	v, err := env.QueryWorkflow("__temporal_workflow_metadata")
@@ -279,8 +280,8 @@ func currentDetails(t *testing.T, env *testsuite.TestWorkflowEnvironment) string
 	return m.GetCurrentDetails()
 }
 
-// TestVoid_WhileTimedTaskFails checks that a failing expiry, renewal or reminder is shown as stuck, and delays neither
-// a void nor the end of the workflow.
+// TestVoid_WhileTimedTaskFails checks that a failing expiry, renewal or reminder is shown as stuck, and does not delay
+// a void or the end of the workflow.
 func TestVoid_WhileTimedTaskFails(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -316,7 +317,7 @@ func TestVoid_WhileTimedTaskFails(t *testing.T) {
 }
 
 // TestDetails_ContainTheServersRejection checks that operators see the mail server's response, and that the envelope
-// waits for its signer.
+// continues to wait for its signer.
 func TestDetails_ContainTheServersRejection(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)

@@ -6,7 +6,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// timer is the only timer of a workflow.
+// timer is the single running timer of a workflow.
 type timer struct {
 	at     time.Time
 	future workflow.Future
@@ -21,14 +21,15 @@ func (t *timer) stop() {
 	}
 }
 
-// plannedTime is a time of the plan with its due task.
+// plannedTime is a time in the plan and the task that is due then.
 type plannedTime struct {
 	at      *time.Time
 	summary string
 	start   func(workflow.Context)
 }
 
-// times returns the possible next times, the most important first. A running task has no next time yet.
+// times returns the scheduled times, the most important first. It omits a task that is running, because its next time
+// is not known yet.
 func (w *envelope) times() (times []plannedTime) {
 	if w.background.expiring {
 		return nil
@@ -43,8 +44,8 @@ func (w *envelope) times() (times []plannedTime) {
 	return times
 }
 
-// setTimer starts the timer for the next time. It keeps a running timer that ends early enough, so that a signal does
-// not cost another timer.
+// setTimer starts the timer for the next scheduled time. It keeps a running timer that fires early enough, so that a
+// signal does not cost another timer.
 func (w *envelope) setTimer(ctx workflow.Context) {
 	var next plannedTime
 	for _, t := range w.times() {
@@ -56,7 +57,7 @@ func (w *envelope) setTimer(ctx workflow.Context) {
 		return
 	}
 	w.timer.stop()
-	// At least a second, in case the database's clock is behind Temporal's, and more if it is far behind.
+	// Wait for at least a second in case the database's clock is behind Temporal's, and longer if it is far behind.
 	wait := max(next.at.Sub(workflow.Now(ctx)), time.Second<<min(w.background.behind, 6))
 	timerCtx, cancel := workflow.WithCancel(ctx)
 	w.timer = &timer{at: *next.at, cancel: cancel, future: workflow.NewTimerWithOptions(timerCtx, wait, workflow.TimerOptions{Summary: next.summary})}

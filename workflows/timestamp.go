@@ -10,8 +10,8 @@ import (
 	"countersign/temporal"
 )
 
-// Timestamp adds the missing time-stamps to the sealed files of an envelope. It repeats the request to the authority
-// for as long as it takes.
+// Timestamp adds the missing time-stamps to the sealed files of an envelope. It retries the request to the authority
+// until it succeeds.
 func Timestamp(ctx workflow.Context, in temporal.EnvelopeInput) error {
 	workflow.SetCurrentDetails(ctx, "Waiting for the time-stamp authority: the documents were sealed without a time-stamp.")
 	opts := activityOptions("Add the time-stamps", time.Hour)
@@ -23,8 +23,8 @@ func Timestamp(ctx workflow.Context, in temporal.EnvelopeInput) error {
 	return nil
 }
 
-// Anchor has the heads of all audit chains with events since the last anchor time-stamped. It repeats the request to
-// the authority for as long as it takes.
+// Anchor requests a time-stamp for the heads of all audit chains with events since the last anchor. It retries the
+// request to the authority until it succeeds.
 func Anchor(ctx workflow.Context) error {
 	workflow.SetCurrentDetails(ctx, "Having the heads of the audit chains time-stamped; if this stays, see the pending activity's last failure.")
 	opts := activityOptions("Anchor the audit trail", 12*time.Hour)

@@ -16,7 +16,8 @@ import (
 	"countersign/workflows"
 )
 
-// TestTimestamp_WaitsForTheAuthority skips through two days of an unavailable authority.
+// TestTimestamp_WaitsForTheAuthority checks that the time-stamps are added after the authority was unavailable for two
+// days.
 func TestTimestamp_WaitsForTheAuthority(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite

@@ -19,24 +19,24 @@ import (
 	sqliteschema "go.temporal.io/server/schema/sqlite"
 )
 
-// Bounds of opening a database.
+// Time limits for opening a database.
 const (
 	lockTimeout  = 10 * time.Second // a server that is stopping needs about 3 s
 	lockPoll     = 50 * time.Millisecond
-	checkTimeout = 2 * time.Second // of the consistency check; a file too large for it is taken as sound
+	checkTimeout = 2 * time.Second // for the consistency check; a file too large to check in time is assumed to be valid
 )
 
-// database is the store of one server.
+// database is the storage of one server.
 type database struct {
 	config     *config.SQL
-	visibility *config.SQL // nil: the same
-	shards     int32       // of the history
-	lock       *os.File    // of an SQLite file; otherwise nil
+	visibility *config.SQL // nil if the same as config
+	shards     int32       // number of history shards
+	lock       *os.File    // lock on an SQLite file, or nil
 }
 
-// openDatabase prepares the file and gives its configuration: creates it with Temporal's schema if
-// it is missing or empty, refuses one that another server uses, that is damaged or that is
-// something else. The file name "" keeps everything in memory.
+// openDatabase prepares the file and returns its configuration. It creates a missing or empty file with Temporal's
+// schema. It rejects a file that another server uses, that is damaged, or that has other content. An empty file name
+// keeps all data in memory.
 func openDatabase(ctx context.Context, file string, pragmas map[string]string) (*database, error) {
 	if file == "" {
 		return &database{shards: 1, config: &config.SQL{
@@ -60,7 +60,7 @@ func openDatabase(ctx context.Context, file string, pragmas map[string]string) (
 	return db, nil
 }
 
-// close releases the file for the next server.
+// close releases the file so that another server can use it.
 func (d *database) close() error {
 	if d.lock == nil {
 		return nil
@@ -68,8 +68,8 @@ func (d *database) close() error {
 	return d.lock.Close()
 }
 
-// fileConfig is WAL with one fsync per checkpoint: a crash of the process loses nothing, a power cut
-// at most the last moments.
+// fileConfig returns a configuration that uses WAL with one fsync per checkpoint. A crash of the process loses nothing,
+// and a power failure loses at most the last moments.
 func fileConfig(file string, pragmas map[string]string) *config.SQL {
 	attributes := map[string]string{"mode": "rwc", "journal_mode": "wal", "synchronous": "1"}
 	maps.Copy(attributes, pragmas)
@@ -80,13 +80,13 @@ func fileConfig(file string, pragmas map[string]string) *config.SQL {
 	}
 }
 
-// escapePath makes a path safe in an SQLite URI file name (sqlite.org/uri.html, 3.1).
+// escapePath escapes a path for use in an SQLite URI file name (sqlite.org/uri.html, 3.1).
 func escapePath(path string) string {
 	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 }
 
-// lockFile takes an exclusive lock beside file, so that two servers never share one: their shard
-// would change hands at every write. It waits for a predecessor that is still stopping.
+// lockFile acquires an exclusive lock next to file, so that two servers never use the same file. If they did, ownership
+// of the shard would alternate with every write. It waits for a previous server that is still stopping.
 func lockFile(ctx context.Context, file string) (*os.File, error) {
 	lock, err := os.OpenFile(file+".lock", os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // named on the command line
 	if err != nil {
@@ -115,7 +115,7 @@ func lockFile(ctx context.Context, file string) (*os.File, error) {
 	}
 }
 
-// prepareFile ensures a valid file with Temporal's schema, or returns an error that describes the problem.
+// prepareFile ensures that the file is valid and has Temporal's schema, or returns an error that describes the problem.
 func prepareFile(ctx context.Context, file string) error {
 	info, err := os.Stat(file) //nolint:gosec // named on the command line
 	switch {
@@ -153,15 +153,15 @@ func prepareFile(ctx context.Context, file string) error {
 	return nil
 }
 
-// release is the version of this server as a number, without the patch: 1032 for 1.32.1. Temporal has no migrations for SQLite,
-// so a file is used only by the release that created it.
+// release returns the version of this server as a number without the patch version, such as 1032 for 1.32.1. Temporal
+// has no migrations for SQLite, so a file is used only by the release that created it.
 func release() int {
 	var major, minor int
 	_, _ = fmt.Sscanf(headers.ServerVersion, "%d.%d.", &major, &minor) // TestRelease_IsReadable
 	return 1000*major + minor
 }
 
-// moveAside renames a file of another release, which nobody uses, and returns its new name.
+// moveAside renames a file of another release that is not in use, and returns its new name.
 func moveAside(file string, wrote int) (string, error) {
 	aside := fmt.Sprintf("%s.%d.%d", file, wrote/1000, wrote%1000)
 	for n := 1; ; n++ {
@@ -178,8 +178,8 @@ func moveAside(file string, wrote int) (string, error) {
 	return aside, nil
 }
 
-// createFile sets the schema up under another name, so that a start that is cut short never leaves
-// half a schema behind.
+// createFile creates the schema in a file with a temporary name, so that an interrupted start never leaves an
+// incomplete schema behind.
 func createFile(ctx context.Context, file string) error {
 	tmp := file + ".new"
 	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) { //nolint:gosec // named on the command line
@@ -202,7 +202,7 @@ func createFile(ctx context.Context, file string) error {
 	return os.Rename(tmp, file) //nolint:gosec // named on the command line
 }
 
-// stamp notes in a new file which release created it.
+// stamp records in a new file which release created it.
 func stamp(ctx context.Context, file string) (err error) {
 	db, err := sql.Open("sqlite", "file:"+escapePath(file)+"?mode=rw")
 	if err != nil {
@@ -213,7 +213,7 @@ func stamp(ctx context.Context, file string) (err error) {
 	return err
 }
 
-// withoutPath is the reason inside a path error whose path the message names already.
+// withoutPath returns the cause of a path error, for messages that already contain the path.
 func withoutPath(err error) error {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err
@@ -221,8 +221,8 @@ func withoutPath(err error) error {
 	return err
 }
 
-// checkFile reads the file as SQLite and as Temporal's, and returns the release that created it; 0 if that is not known. Its
-// error continues "database file X".
+// checkFile checks that the file is an SQLite database with Temporal's tables. It returns the release that created the
+// file, or zero if the release is unknown. Its error completes a sentence that begins "database file X".
 func checkFile(ctx context.Context, file string) (wrote int, err error) {
 	path, err := filepath.Abs(file)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	persistencespb "go.temporal.io/server/api/persistence/v1"
 )
 
-// otherDatabase is a sound SQLite file of another program.
+// otherDatabase returns a valid SQLite file of another program.
 func otherDatabase(t *testing.T) []byte {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "other.db")
@@ -92,7 +92,7 @@ func TestPrepareFile(t *testing.T) {
 	t.Run("read-only file", func(t *testing.T) {
 		t.Parallel()
 		if os.Geteuid() == 0 {
-			return // permissions do not bind root
+			return // file permissions do not restrict root
 		}
 		file := filepath.Join(dir, "readonly.db")
 		require.NoError(t, createFile(t.Context(), file))

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// allowedHost reports whether the Web UI accepts a request for the host: an address, which no name can be rebound to;
-// localhost and names below it; or one of names.
+// allowedHost reports whether the Web UI accepts a request for the host. It accepts IP addresses, which are not subject
+// to DNS rebinding, localhost and its subdomains, and the given names.
 func allowedHost(host string, names []string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
@@ -26,8 +26,8 @@ func allowedHost(host string, names []string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, host) })
 }
 
-// serveUI serves the Web UI at target on l. Other hosts get 421 Misdirected Request: a page whose name was rebound to
-// this machine must not read or end workflows.
+// serveUI serves the Web UI at target on l. It responds to requests for other hosts with 421 Misdirected Request, so
+// that a page that uses DNS rebinding cannot read or terminate workflows.
 func serveUI(l net.Listener, target *url.URL, names []string) *http.Server {
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	srv := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -37,12 +37,12 @@ func serveUI(l net.Listener, target *url.URL, names []string) *http.Server {
 		}
 		proxy.ServeHTTP(w, r)
 	})}
-	go func() { _ = srv.Serve(l) }() // ends when it is closed
+	go func() { _ = srv.Serve(l) }() // returns when the server is closed
 	return srv
 }
 
-// hiddenIP is an address of this machine that no page can guess, for the Web UI
-// itself: on Linux any address of 127.0.0.0/8 is. Elsewhere it is 127.0.0.1.
+// hiddenIP returns the address for the Web UI server itself, which no page can guess. On Linux it is a random address
+// in 127.0.0.0/8, which all belong to the local machine. On other systems it is 127.0.0.1.
 func hiddenIP() netip.Addr {
 	plain := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	if runtime.GOOS != "linux" {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestUI_RejectsOtherHosts checks that a page whose name resolves to this machine cannot read the Web UI.
+// TestUI_RejectsOtherHosts checks that a page whose host name resolves to this machine cannot read the Web UI.
 func TestUI_RejectsOtherHosts(t *testing.T) {
 	t.Parallel()
 	asked := 0

@@ -1,14 +1,14 @@
-// Command countersign-temporal is a Temporal server with its Web UI in one process, on one SQLite
-// file, for development and tests. It understands the "server start-dev" flags of the Temporal CLI,
-// so that testsuite.StartDevServer of the Go SDK can run it. It is not meant for production: it has
-// one shard, no authentication and listens on loopback by default.
+// Command countersign-temporal is a Temporal server with its Web UI in one process, on one SQLite file, for development
+// and tests. It accepts the "server start-dev" flags of the Temporal CLI, so that testsuite.StartDevServer of the Go
+// SDK can run it. It is not intended for production: it has one shard, no authentication, and listens on loopback by
+// default.
 //
-// When the server is healthy it prints one line of key=value pairs on standard output:
+// When the server is healthy, it prints one line of key=value pairs to standard output:
 //
 //	ready address=127.0.0.1:7233 ui=http://127.0.0.1:8233 namespaces=default
 //
-// Logs go to standard error. A failed start prints one line there and exits with status 1, wrong
-// usage with status 2.
+// Logs go to standard error. If the start fails, the program prints one line there and exits with status 1. Incorrect
+// usage results in status 2.
 package main
 
 import (
@@ -36,7 +36,7 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run executes one command and returns the exit status: 0 success, 1 failure, 2 wrong usage.
+// run executes one command and returns the exit status: 0 for success, 1 for failure, 2 for incorrect usage.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	switch {
 	case len(args) == 1 && args[0] == "version":
@@ -65,13 +65,13 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// serve runs the server until SIGINT, SIGTERM or, with opts.watchStdin, the end of stdin. A second
-// signal ends the process at once.
+// serve runs the server until SIGINT, SIGTERM or, with opts.watchStdin, the end of stdin. A second signal terminates
+// the process immediately.
 func serve(opts options, stdin io.Reader, stdout io.Writer) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if opts.watchStdin {
-		// The kernel closes the pipe when the parent ends, even after a crash.
+		// The kernel closes the pipe when the parent exits, even after a crash.
 		go func() {
 			_, _ = io.Copy(io.Discard, stdin)
 			stop()
@@ -93,7 +93,7 @@ func serve(opts options, stdin io.Reader, stdout io.Writer) error {
 	return srv.stop()
 }
 
-// version names the Temporal server inside, as recorded by the Go linker.
+// version returns the version of the embedded Temporal server, as recorded by the Go linker.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// This variable makes the test binary run as the program under test.
+// roleVariable is the environment variable that makes the test binary run as the program under test.
 const roleVariable = "DEVSERVER_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// parentMain starts a server bound to its own life, prints the server's process id and its readiness line, and waits to
-// be killed.
+// parentMain starts a server that stops when this process exits, prints the server's process ID and its readiness line,
+// and waits to be killed.
 func parentMain(args []string) int {
 	cmd := exec.CommandContext(context.Background(), os.Args[0], args...)
 	cmd.Env = append(os.Environ(), roleVariable+"=server")
@@ -54,10 +54,10 @@ func parentMain(args []string) int {
 	return 0
 }
 
-// process is a child under test.
+// process is a child process under test.
 type process struct {
 	*exec.Cmd
-	lines  *bufio.Scanner // of its standard output
+	lines  *bufio.Scanner // lines of its standard output
 	stderr bytes.Buffer
 	stdin  io.WriteCloser
 }
@@ -80,7 +80,7 @@ func start(t *testing.T, role string, args ...string) *process {
 	return p
 }
 
-// ready waits for the readiness line and returns its pairs.
+// ready waits for the readiness line and returns its key-value pairs.
 func (p *process) ready(t *testing.T) map[string]string {
 	t.Helper()
 	for p.lines.Scan() {
@@ -155,8 +155,7 @@ func TestServer_StopsWithItsParent(t *testing.T) {
 	})
 }
 
-// alive reports whether a process runs; one that has ended and waits for its new parent to notice
-// does not.
+// alive reports whether a process is running. A zombie process does not count as running.
 func alive(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return false

@@ -25,11 +25,11 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// retention is the retention of closed workflows in a new namespace.
+// retention is the retention period of closed workflows in a new namespace.
 const retention = 30 * 24 * time.Hour
 
-// ensureNamespaces creates the missing namespaces and registers their missing search attributes. It must run before the
-// server starts: a running server caches both.
+// ensureNamespaces creates missing namespaces and registers missing search attributes. It must run before the server
+// starts, because a running server caches both.
 func ensureNamespaces(ctx context.Context, cfg *config.SQL, names []string, attributes searchAttributes) (err error) {
 	db, err := temporalsql.NewSQLDB(sqlplugin.DbKindUnknown, cfg,
 		resolver.NewNoopResolver(), log.NewNoopLogger(), metrics.NoopMetricsHandler)
@@ -109,11 +109,11 @@ func updateNamespace(ctx context.Context, db sqlplugin.DB, row *sqlplugin.Namesp
 	return nil
 }
 
-// addAttributes assigns one of the preallocated columns of its type to every missing attribute, in a fixed order. It
-// reports whether it changed the configuration.
+// addAttributes assigns each missing attribute a preallocated column of its type, in a fixed order. It reports whether
+// it changed the configuration.
 func addAttributes(cfg *persistencespb.NamespaceConfig, attributes searchAttributes) (bool, error) {
 	columns := sadefs.GetDBIndexSearchAttributes(nil).GetCustomSearchAttributes()
-	aliases := maps.Clone(cfg.GetCustomSearchAttributeAliases()) // column → attribute
+	aliases := maps.Clone(cfg.GetCustomSearchAttributeAliases()) // column name → attribute name
 	if aliases == nil {
 		aliases = map[string]string{}
 	}
@@ -142,7 +142,7 @@ func addAttributes(cfg *persistencespb.NamespaceConfig, attributes searchAttribu
 	return changed, nil
 }
 
-// freeColumn is the first column of a type that no attribute uses.
+// freeColumn returns the first unused column of a type.
 func freeColumn(columns searchAttributes, aliases map[string]string, want enums.IndexedValueType) (string, bool) {
 	for _, column := range slices.Sorted(maps.Keys(columns)) {
 		if _, taken := aliases[column]; columns[column] == want && !taken {

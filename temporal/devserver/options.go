@@ -14,21 +14,21 @@ import (
 	"go.temporal.io/api/enums/v1"
 )
 
-// Limits of the command line's values.
+// Limits for command-line values.
 const (
 	maxNamespaces = 256
 	maxPort       = 65535
 )
 
-// options are the settings of one server.
+// options contains the settings of one server.
 type options struct {
 	ip         netip.Addr // address of the frontend and the UI
-	port       int        // frontend port; 0 chooses a free one
-	uiPort     int        // Web UI port; 0 chooses a free one
-	uiHosts    []string   // names under which browsers can reach it
-	headless   bool       // no Web UI
-	dbFilename string     // SQLite file; empty keeps everything in memory
-	postgres   string     // address of a PostgreSQL database instead
+	port       int        // frontend port; 0 selects a free one
+	uiPort     int        // Web UI port; 0 selects a free one
+	uiHosts    []string   // names under which browsers can access the Web UI
+	headless   bool       // whether to run without the Web UI
+	dbFilename string     // SQLite file; empty to keep everything in memory
+	postgres   string     // URL of a PostgreSQL database to use instead
 
 	namespaces       []string
 	searchAttributes searchAttributes
@@ -37,15 +37,15 @@ type options struct {
 
 	logLevel      string
 	logFormat     string
-	codecEndpoint string // payload codec that the Web UI's pages call
+	codecEndpoint string // payload codec called by the pages of the Web UI
 	watchStdin    bool
 }
 
-// searchAttributes are search attributes by their names.
+// searchAttributes maps the names of search attributes to their types.
 type searchAttributes = map[string]enums.IndexedValueType
 
-// countersignAttributes are the typed search attributes of Countersign's workflows; every namespace
-// of this server has them.
+// countersignAttributes returns the typed search attributes of Countersign's workflows, which every namespace of this
+// server has.
 func countersignAttributes() searchAttributes {
 	return searchAttributes{
 		"AppId":          enums.INDEXED_VALUE_TYPE_KEYWORD,
@@ -81,8 +81,8 @@ func flagSet(opts *options, stderr io.Writer) *flag.FlagSet {
 	return fs
 }
 
-// parseOptions parses the flags of "server start-dev". Package flag prints help and flag errors on stderr; the returned
-// error is flag.ErrHelp or one line that names the fault.
+// parseOptions parses the flags of "server start-dev". It prints help to stderr. The returned error is flag.ErrHelp, or
+// describes the problem in one line.
 func parseOptions(args []string, stderr io.Writer) (options, error) {
 	opts := options{searchAttributes: countersignAttributes(), dynamicConfig: map[string]any{}, pragmas: map[string]string{}}
 	fs := flagSet(&opts, io.Discard)
@@ -160,7 +160,7 @@ func (o *options) addDynamicConfig(s string) error {
 		return errors.New("want key=JSON")
 	}
 	dec := json.NewDecoder(bytes.NewBufferString(text))
-	dec.UseNumber() // the server distinguishes ints from floats
+	dec.UseNumber() // the server distinguishes integers from floating-point numbers
 	var value any
 	if err := dec.Decode(&value); err != nil || dec.More() {
 		return fmt.Errorf("the value of %s is not JSON", key)
@@ -169,7 +169,7 @@ func (o *options) addDynamicConfig(s string) error {
 	return nil
 }
 
-// plainNumbers replaces every json.Number in a decoded value by an int or a float64.
+// plainNumbers replaces every json.Number in a decoded value with an int or a float64.
 func plainNumbers(value any) any {
 	switch v := value.(type) {
 	case json.Number:

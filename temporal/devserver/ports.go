@@ -12,18 +12,18 @@ import (
 	"go.temporal.io/server/temporal"
 )
 
-// ports are the TCP ports of one server. They stay open until release, so that no two are the same and a port in use is
-// detected before the start.
+// ports contains the TCP ports of one server. They stay open until release, so that all of them are distinct and a port
+// in use is detected before the start.
 type ports struct {
 	frontend int
-	ui       int            // 0 when headless
-	hidden   netip.Addr     // where the Web UI itself listens
-	behind   int            // its port there
-	internal map[string]int // by service, on loopback
+	ui       int            // 0 if headless
+	hidden   netip.Addr     // address of the Web UI server itself
+	behind   int            // port of the Web UI server itself
+	internal map[string]int // loopback ports by service
 	held     []net.Listener
 }
 
-// reservePorts checks the wanted ports and chooses the free ones.
+// reservePorts opens the requested ports and chooses the remaining ones.
 func reservePorts(ctx context.Context, opts options) (_ *ports, err error) {
 	p := &ports{internal: map[string]int{}}
 	defer func() {

@@ -24,17 +24,17 @@ import (
 
 const (
 	postgresConns    = 20
-	postgresShards   = 4 // of the history, fixed for the life of a database
+	postgresShards   = 4 // history shards; fixed for the lifetime of a database
 	visibilitySuffix = "_visibility"
 )
 
-// openPostgres opens two databases on a PostgreSQL server: the one that address names, and one for visibility with
-// "_visibility" after its name. It creates Temporal's schema in empty ones. Both databases must exist:
-// postgres://user:password@host:port/name.
+// openPostgres opens two databases on a PostgreSQL server: the database named in address, and one for visibility whose
+// name has the suffix "_visibility". Both databases must exist. Temporal's schema is created in empty databases. The
+// address has the form postgres://user:password@host:port/name.
 func openPostgres(ctx context.Context, address string) (*database, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, errors.New("--postgres: not an address") // not the parse error: it repeats the password
+		return nil, errors.New("--postgres: not an address") // without the parse error, which would repeat the password
 	}
 	password, _ := u.User.Password()
 	store := func(name string) *config.SQL {
@@ -51,7 +51,7 @@ func openPostgres(ctx context.Context, address string) (*database, error) {
 	return d, errors.Join(main, seen)
 }
 
-// setUpSchema creates the tables of one kind if they are missing, and records their version.
+// setUpSchema creates the tables of one kind of database if they are missing, and records their version.
 func setUpSchema(_ context.Context, cfg *config.SQL, kind sqlplugin.DbKind, dir, version string) (err error) {
 	db, err := temporalsql.NewSQLAdminDB(kind, cfg, resolver.NewNoopResolver(), log.NewNoopLogger(), metrics.NoopMetricsHandler)
 	if err != nil {

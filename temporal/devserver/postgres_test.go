@@ -14,8 +14,8 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// databases creates a pair of databases on the server in COUNTERSIGN_TEST_POSTGRES, and returns the address of the
-// first.
+// databases creates a pair of databases on the server in COUNTERSIGN_TEST_POSTGRES, and returns the address of the main
+// one.
 func databases(t *testing.T) string {
 	t.Helper()
 	server := os.Getenv("COUNTERSIGN_TEST_POSTGRES")
@@ -40,7 +40,8 @@ func databases(t *testing.T) string {
 	return u.String()
 }
 
-// TestPostgreSQL_SurvivesRestart checks that a workflow continues after a restart on the same PostgreSQL database.
+// TestPostgreSQL_SurvivesRestart checks that a workflow continues after a server restart with the same PostgreSQL
+// database.
 func TestPostgreSQL_SurvivesRestart(t *testing.T) {
 	t.Parallel()
 	address := databases(t)

@@ -38,21 +38,21 @@ const (
 	stopTimeout  = 15 * time.Second // Temporal stops in about 2.5 s
 )
 
-// server is a running Temporal with its Web UI.
+// server is a running Temporal server with its Web UI.
 type server struct {
 	opts     options
-	address  string // of the frontend, host:port, as a client on this machine dials it
-	uiURL    string // empty when headless
+	address  string // host:port of the frontend for clients on this machine
+	uiURL    string // empty if headless
 	db       *database
 	logger   log.Logger
-	silence  func() // stops logging: a server that stops complains about its own closed connections
+	silence  func() // stops logging, because a stopping server logs errors about its own closed connections
 	temporal temporal.Server
 	ui       *uiserver.Server
-	guard    *http.Server // before the Web UI
+	guard    *http.Server // in front of the Web UI
 }
 
-// startServer starts Temporal and its Web UI and returns when both respond. On an error, or when ctx ends first
-// (context.Canceled), it stops everything it has started.
+// startServer starts Temporal and its Web UI, and returns when both respond. If an error occurs, or if ctx ends first
+// (context.Canceled), it stops everything that it has started.
 func startServer(ctx context.Context, opts options) (_ *server, err error) {
 	db, err := opts.database(ctx)
 	if err != nil {
@@ -74,7 +74,7 @@ func startServer(ctx context.Context, opts options) (_ *server, err error) {
 		return nil, err
 	}
 	s.address = hostPort(dialIP(opts.ip), ports.frontend)
-	ports.release() // at the last moment: Temporal binds them itself
+	ports.release() // as late as possible, because Temporal binds the ports itself
 	srv, err := temporal.NewServer(s.serverOptions(ports)...)
 	if err != nil {
 		return nil, fmt.Errorf("configure Temporal: %w", err)
@@ -98,12 +98,12 @@ func (o *options) database(ctx context.Context) (*database, error) {
 	return openDatabase(ctx, o.dbFilename, o.pragmas)
 }
 
-// stop ends the Web UI, then Temporal, then releases the database file. It stops waiting after stopTimeout: the state
-// is safe in SQLite's log at every moment.
+// stop stops the Web UI and Temporal, and then releases the database file. It stops waiting after stopTimeout, because
+// the state is always safe in SQLite's write-ahead log.
 func (s *server) stop() error {
 	s.silence()
 	if s.guard != nil {
-		_ = s.guard.Close() // requests that are under way end with the UI
+		_ = s.guard.Close() // running requests end when the UI stops
 	}
 	if s.ui != nil {
 		s.ui.Stop()
@@ -121,7 +121,7 @@ func (s *server) stop() error {
 	return errors.Join(err, s.db.close())
 }
 
-// readyLine returns the line that reports all listening addresses to the parent process.
+// readyLine returns the line that reports all addresses to the parent process.
 func (s *server) readyLine() string {
 	line := "ready address=" + s.address
 	if s.uiURL != "" {
@@ -145,7 +145,7 @@ func (s *server) startUI(ctx context.Context, p *ports) error {
 		CORS:  uiconfig.CORS{CookieInsecure: true}, // plain HTTP on loopback
 		Codec: uiconfig.Codec{Endpoint: s.opts.codecEndpoint},
 	}))
-	go func() { _ = s.ui.Start() }() // blocks; ends the process itself if it cannot listen
+	go func() { _ = s.ui.Start() }() // blocks; exits the process if it cannot listen
 	return nil
 }
 
@@ -178,7 +178,7 @@ func (s *server) waitReady(ctx context.Context) error {
 	return nil
 }
 
-// serverOptions returns the whole configuration of Temporal: one cluster, all four services in this process, no
+// serverOptions returns the complete configuration of Temporal: one cluster, all four services in this process, and no
 // archival.
 func (s *server) serverOptions(ports *ports) []temporal.ServerOption {
 	c := &config.Config{}
@@ -226,10 +226,10 @@ func (s *server) serverOptions(ports *ports) []temporal.ServerOption {
 
 func dynamicConfig(overrides map[string]any) dynamicconfig.StaticClient {
 	values := dynamicconfig.StaticClient{
-		// The default is 20 per shard: with one shard that is 50 ms for every step of a workflow.
+		// The default is 20 per shard. With one shard, that would be 50 ms for every step of a workflow.
 		dynamicconfig.TransferProcessorMaxPollRPS.Key(): 1000,
 		dynamicconfig.MatchingEnableFairness.Key():      true,
-		// Clients can use their new attributes at once.
+		// Let clients use new attributes immediately.
 		dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key(): true,
 		// A development server makes no outgoing calls.
 		dynamicconfig.EnableServerVersionCheck.Key(): false,
@@ -240,7 +240,7 @@ func dynamicConfig(overrides map[string]any) dynamicconfig.StaticClient {
 	return values
 }
 
-// poll calls ready until it succeeds or ctx ends. It then returns ready's last error.
+// poll calls ready until it succeeds or ctx ends. If ctx ends, it returns ready's last error, joined with that of ctx.
 func poll(ctx context.Context, ready func() error) error {
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()
@@ -274,7 +274,7 @@ func getOK(ctx context.Context, url string) error {
 	return nil
 }
 
-// dialIP is the address under which this machine reaches a listener on ip.
+// dialIP returns the address that this machine uses to connect to a listener on ip.
 func dialIP(ip netip.Addr) netip.Addr {
 	switch {
 	case !ip.IsUnspecified():
@@ -290,7 +290,7 @@ func hostPort(ip netip.Addr, port int) string {
 	return net.JoinHostPort(ip.String(), strconv.Itoa(port))
 }
 
-// hostForURL brackets an IPv6 address: the Web UI joins host and port by a colon.
+// hostForURL encloses an IPv6 address in brackets, because the Web UI joins host and port with a colon.
 func hostForURL(ip netip.Addr) string {
 	if ip.Is6() {
 		return "[" + ip.String() + "]"
@@ -298,8 +298,8 @@ func hostForURL(ip netip.Addr) string {
 	return ip.String()
 }
 
-// newLogger writes to standard error, with stack traces only at level debug. After silence only
-// fatal messages are written.
+// newLogger returns a logger that writes to standard error, with stack traces only at level debug. After silence is
+// called, it writes only fatal messages.
 func newLogger(level, format string) (logger log.Logger, silence func()) {
 	if level == "never" {
 		return log.NewNoopLogger(), func() {}

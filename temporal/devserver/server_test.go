@@ -17,7 +17,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// waiting ends on the signal "go".
+// waiting is a workflow that ends when it receives the signal "go".
 func waiting(ctx workflow.Context) (string, error) {
 	var answer string
 	workflow.GetSignalChannel(ctx, "go").Receive(ctx, &answer)
@@ -90,7 +90,7 @@ func TestSDKLauncher_RunsTheServer(t *testing.T) {
 	require.NoError(t, srv.Stop())
 }
 
-// TestExistingFile_GetsAttributes checks that a file created without the attributes gets them at the next start, and
+// TestExistingFile_GetsAttributes checks that missing attributes are added to an existing file at the next start, and
 // that an open workflow survives kill -9.
 func TestExistingFile_GetsAttributes(t *testing.T) {
 	t.Parallel()
