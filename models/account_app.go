@@ -10,21 +10,21 @@ import (
 // Plan is the subscription plan of an app.
 type Plan string
 
-// The plans.
+// The subscription plans.
 const (
 	PlanFree       Plan = "free"
 	PlanPro        Plan = "pro"
 	PlanEnterprise Plan = "enterprise"
 )
 
-// App is an API client. Its id appears in audit trails and sealed documents; its client id does not.
+// App is an API client. Its ID appears in audit trails and sealed documents, but its client ID does not.
 type App struct {
 	ID        uuid.UUID `gorm:"primaryKey"`
-	ClientID  uuid.UUID // its client_id
+	ClientID  uuid.UUID // the OAuth client_id
 	Name      string
 	Plan      Plan
-	Tenants   []string `gorm:"serializer:json"` // empty: all
-	Contact   string   // email address of its operators (optional)
+	Tenants   []string `gorm:"serializer:json"` // empty for all tenants
+	Contact   string   // optional email address of the app's operators
 	CreatedAt time.Time
 }
 
@@ -36,64 +36,65 @@ func (a *App) CheckTenant(tenant string) error {
 	return Refuse(KindForbidden, "tenant_forbidden", "This client is not authorized for this tenant.")
 }
 
-// allowsTenant reports whether tenants, the list of an app, includes tenant. An empty list allows every tenant.
+// allowsTenant reports whether an app with the given list of tenants may access a tenant. An empty list permits all
+// tenants.
 func allowsTenant(tenants []string, tenant string) bool {
 	return len(tenants) == 0 || slices.Contains(tenants, tenant)
 }
 
-// ClientSecret is a secret of an app. It is hashed for authentication, and encrypted because it signs webhooks without
-// a separate secret.
+// ClientSecret is a secret of an app. Its hash is used for authentication. It is also stored encrypted, because it
+// signs webhooks that have no separate secret.
 type ClientSecret struct {
 	ID        uuid.UUID `gorm:"primaryKey"`
 	AppID     uuid.UUID
-	Hash      []byte // bcrypt
-	Cipher    []byte // vault
+	Hash      []byte // bcrypt hash
+	Cipher    []byte // encrypted by the vault
 	CreatedAt time.Time
-	ExpiresAt *time.Time // nil: until it is removed
+	ExpiresAt *time.Time // nil if the secret is valid until it is removed
 }
 
 // MailKind is the purpose of an email.
 type MailKind string
 
-// The kinds of email that the envelope workflow sends.
+// Kinds of email that the service sends.
 const (
 	MailInvitation MailKind = "invitation"
 	MailReminder   MailKind = "reminder"
-	MailCopyNotice MailKind = "copy_notice" // to who will get a copy
+	MailCopyNotice MailKind = "copy_notice" // announces to a recipient that they will receive a copy
 	MailCompleted  MailKind = "completed"
 	MailClosed     MailKind = "closed"
 	MailDeletion   MailKind = "deletion"
 	MailHook       MailKind = "webhook_disabled"
-	MailNotice     MailKind = "notice" // to the tenant's contact, about a problem
-	// MailNotification notifies the console user who sent the envelope, and MailDigest of a day.
+	MailNotice     MailKind = "notice" // informs the tenant's contact about a problem
+	// MailNotification notifies the console user who sent the envelope about one event, and MailDigest about the events
+	// of a day.
 	MailNotification MailKind = "notification"
 	MailDigest       MailKind = "digest"
 )
 
-// Mail is the record of an email of an envelope, which prevents sending it twice. ID is the local part of its
-// Message-ID.
+// Mail records an email of an envelope, so that it is not sent twice. ID is the local part of its Message-ID.
 type Mail struct {
 	ID         string `gorm:"primaryKey"`
 	EnvelopeID uuid.UUID
 	SignerID   uuid.UUID
 	Kind       MailKind
-	RequestID  *uuid.UUID // the outbox row that requested copies again, a reminder or a notification
+	RequestID  *uuid.UUID // the outbox row that requested copies, a reminder or a notification
 	Attempts   int
 	CreatedAt  time.Time
-	RefusedAt  *time.Time // when the server first rejected it temporarily
+	RefusedAt  *time.Time // time of the first temporary rejection by the mail server
 	SentAt     *time.Time
 	FailedAt   *time.Time
-	Error      string // safe words, no address
+	Error      string // safe to display; contains no address
 }
 
-// SigningKey is a key of the service for tokens or manifests.
+// SigningKey is a key that the service uses to sign tokens or manifests.
 type SigningKey struct {
-	ID        string     `gorm:"primaryKey"` // the JWK key id
+	ID        string     `gorm:"primaryKey"` // JWK key ID
 	Purpose   KeyPurpose // use of the key
-	Private   []byte     // vault, PKCS #8
+	Private   []byte     // PKCS #8, encrypted by the vault
 	Public    []byte     // PKIX
 	CreatedAt time.Time
-	RetiredAt *time.Time // the key verifies but no longer signs
+	RetiredAt *time.Time // since this time, the key verifies but no longer signs
 }
 
 // SealCertificate is a current or former sealing certificate of this service.
@@ -103,10 +104,10 @@ type SealCertificate struct {
 	CreatedAt time.Time
 }
 
-// KeyRevocation records the time from which a manifest key or sealing certificate is no longer trusted.
+// KeyRevocation records the time since which a manifest key or sealing certificate is no longer trusted.
 type KeyRevocation struct {
-	Seq        int64  `gorm:"->;primaryKey;autoIncrement:false"` // the database counts
-	KeyID      string // of a SigningKey or SealCertificate
+	Seq        int64  `gorm:"->;primaryKey;autoIncrement:false"` // assigned by the database
+	KeyID      string // ID of a SigningKey or SealCertificate
 	At         time.Time
 	Reason     string
 	RecordedAt time.Time
@@ -115,7 +116,7 @@ type KeyRevocation struct {
 // KeyPurpose is the use of a signing key.
 type KeyPurpose string
 
-// The purposes.
+// The purposes of signing keys.
 const (
 	KeyTokens    KeyPurpose = "tokens"
 	KeyManifests KeyPurpose = "manifests"

@@ -23,20 +23,20 @@ const (
 	NotifySigned         NotificationKind = "signed"
 )
 
-// NotificationKinds lists all kinds, beginning with the kinds that are on by default.
+// NotificationKinds lists all kinds of notifications, starting with those that are enabled by default.
 var NotificationKinds = []NotificationKind{
 	NotifyCompleted, NotifyDeclined, NotifyExpired, NotifyBounced, NotifySealingProblem, NotifyOpened, NotifySigned,
 }
 
-// Default reports whether users get the notification by default.
+// Default reports whether the notification is enabled by default.
 func (k NotificationKind) Default() bool { return k != NotifyOpened && k != NotifySigned }
 
-// Problem reports whether the notification requires the sender to act.
+// Problem reports whether the notification is about a problem that requires the sender to act.
 func (k NotificationKind) Problem() bool {
 	return k == NotifyDeclined || k == NotifyBounced || k == NotifySealingProblem
 }
 
-// NotificationOf returns the kind of notification for an event; "" if the event causes no notification.
+// NotificationOf returns the kind of notification for an event, or "" if the event causes no notification.
 func NotificationOf(name EventName) NotificationKind {
 	switch name { //nolint:exhaustive // other events cause no notification
 	case EventEnvelopeCompleted:
@@ -57,23 +57,23 @@ func NotificationOf(name EventName) NotificationKind {
 	return ""
 }
 
-// NotificationMailID is the id of the record of the email that notifies of an event.
+// NotificationMailID returns the ID of the record of the email that notifies a user about an event.
 func NotificationMailID(event uuid.UUID) string { return "notification-" + event.String() }
 
-// NotificationFrequency is the frequency of notifications.
+// NotificationFrequency specifies how often a user receives notifications.
 type NotificationFrequency string
 
-// The frequencies.
+// The notification frequencies.
 const (
 	NotifyImmediately NotificationFrequency = "immediate"
 	NotifyDaily       NotificationFrequency = "daily"
 	NotifyNever       NotificationFrequency = "never"
 )
 
-// NotificationFrequencies lists all frequencies.
+// NotificationFrequencies lists all notification frequencies.
 var NotificationFrequencies = []NotificationFrequency{NotifyImmediately, NotifyDaily, NotifyNever}
 
-// NotificationSettings are the notifications that a console user chose.
+// NotificationSettings contains the notification settings of a console user.
 type NotificationSettings struct {
 	UserID         uuid.UUID `gorm:"primaryKey"`
 	Frequency      NotificationFrequency
@@ -84,13 +84,13 @@ type NotificationSettings struct {
 	SealingProblem bool
 	Opened         bool
 	Signed         bool
-	Language       *string // BCP 47; nil: the workspace's
+	Language       *string // BCP 47; nil for the workspace's language
 	TimeZone       string  // IANA name
-	// DigestAt is the due time of the next digest; nil: no digest is due.
+	// DigestAt is the due time of the next digest, or nil if none is scheduled.
 	DigestAt *time.Time
 }
 
-// TableName is the table of notification settings.
+// TableName returns the name of the database table.
 func (NotificationSettings) TableName() string { return "console_notifications" }
 
 // DefaultNotifications returns the default settings of a user.
@@ -102,7 +102,7 @@ func DefaultNotifications(user uuid.UUID) NotificationSettings {
 	return n
 }
 
-// Choice returns the choice for a kind; nil for an unknown kind.
+// Choice returns a pointer to the setting for a kind, or nil for an unknown kind.
 func (n *NotificationSettings) Choice(k NotificationKind) *bool {
 	switch k {
 	case NotifyCompleted:
@@ -123,13 +123,13 @@ func (n *NotificationSettings) Choice(k NotificationKind) *bool {
 	return nil
 }
 
-// Wants reports whether the user receives notifications of kind k at frequency f.
+// Wants reports whether the user wants notifications of kind k at frequency f.
 func (n *NotificationSettings) Wants(k NotificationKind, f NotificationFrequency) bool {
 	chosen := n.Choice(k)
 	return n.Frequency == f && chosen != nil && *chosen
 }
 
-// Check records the problems of the settings.
+// Check adds the problems of the settings to p.
 func (n *NotificationSettings) Check(p Problems) {
 	if !slices.Contains(NotificationFrequencies, n.Frequency) {
 		p.Add("frequency", "must be immediate, daily or never")
@@ -149,7 +149,7 @@ func (n *NotificationSettings) location() (*time.Location, error) {
 	return time.LoadLocation(n.TimeZone)
 }
 
-// Location returns the user's time zone, or UTC if this machine does not know it.
+// Location returns the user's time zone, or UTC if this machine does not know the time zone.
 func (n *NotificationSettings) Location() *time.Location {
 	if l, err := n.location(); err == nil {
 		return l
@@ -157,10 +157,10 @@ func (n *NotificationSettings) Location() *time.Location {
 	return time.UTC
 }
 
-// DigestHour is the hour at which digests are due, in the user's time zone.
+// DigestHour is the hour at which digests are sent, in the user's time zone.
 const DigestHour = 8
 
-// NextDigest returns the time of the first digest after now.
+// NextDigest returns the due time of the first digest after now.
 func (n *NotificationSettings) NextDigest(now time.Time) time.Time {
 	local := now.In(n.Location())
 	next := time.Date(local.Year(), local.Month(), local.Day(), DigestHour, 0, 0, 0, local.Location())
@@ -170,9 +170,9 @@ func (n *NotificationSettings) NextDigest(now time.Time) time.Time {
 	return next.UTC()
 }
 
-// DigestItem is a notification that waits for the daily digest.
+// DigestItem is a notification that is pending for the daily digest.
 type DigestItem struct {
-	EventID    uuid.UUID `gorm:"primaryKey"` // of the audit trail
+	EventID    uuid.UUID `gorm:"primaryKey"` // the audit event
 	UserID     uuid.UUID
 	EnvelopeID uuid.UUID
 	Kind       NotificationKind
@@ -180,5 +180,5 @@ type DigestItem struct {
 	At         time.Time
 }
 
-// TableName is the table of digest items.
+// TableName returns the name of the database table.
 func (DigestItem) TableName() string { return "console_digest_items" }

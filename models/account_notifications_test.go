@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// TestDefaultNotifications_OutcomesOnly checks that notifications about outcomes and required actions are on by
-// default, and those about single steps off.
+// TestDefaultNotifications_OutcomesOnly checks that notifications about outcomes and required actions are enabled by
+// default, and that those about individual steps are disabled.
 func TestDefaultNotifications_OutcomesOnly(t *testing.T) {
 	t.Parallel()
 	n := models.DefaultNotifications(uuid.New())
@@ -27,7 +27,7 @@ func TestDefaultNotifications_OutcomesOnly(t *testing.T) {
 	assert.False(t, n.Wants("other", models.NotifyImmediately))
 }
 
-// TestNotificationSettings_RejectsInvalidValues checks that each problem names its member.
+// TestNotificationSettings_RejectsInvalidValues checks that each reported problem names the invalid member.
 func TestNotificationSettings_RejectsInvalidValues(t *testing.T) {
 	t.Parallel()
 	xx := "xx"
@@ -51,15 +51,15 @@ func TestNotificationSettings_RejectsInvalidValues(t *testing.T) {
 	}
 }
 
-// TestNextDigest_IsAtEightLocalTime checks that the digest is due at eight in the morning of the user's time zone,
-// across clock changes.
+// TestNextDigest_IsAtEightLocalTime checks that the digest is due at eight in the morning in the user's time zone, even
+// when daylight saving time begins in between.
 func TestNextDigest_IsAtEightLocalTime(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ zone, now, next string }{
 		{"UTC", "2026-11-20T07:59:59Z", "2026-11-20T08:00:00Z"},
 		{"UTC", "2026-11-20T08:00:00Z", "2026-11-21T08:00:00Z"},
 		{"Europe/Berlin", "2026-11-20T06:00:00Z", "2026-11-20T07:00:00Z"},
-		{"Europe/Berlin", "2026-03-28T12:00:00Z", "2026-03-29T06:00:00Z"}, // summer time has begun in between
+		{"Europe/Berlin", "2026-03-28T12:00:00Z", "2026-03-29T06:00:00Z"}, // daylight saving time begins in between
 		{"Asia/Tokyo", "2026-11-20T22:00:00Z", "2026-11-20T23:00:00Z"},
 		{"Pacific/Auckland", "2026-12-31T23:00:00Z", "2027-01-01T19:00:00Z"},
 	} {

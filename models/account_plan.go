@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// PlanLimits are the limits of a plan. EnvelopesPerMonth 0 means unlimited.
+// PlanLimits contains the limits of a plan. EnvelopesPerMonth is zero for an unlimited number.
 type PlanLimits struct {
 	Documents         int
 	EnvelopesPerMonth int
 	Overage           bool
 }
 
-// Plans holds the limits of every plan.
+// Plans contains the limits of every plan.
 type Plans struct{ Free, Pro, Enterprise PlanLimits }
 
-// DefaultPlans returns the limits of the plans unless the configuration overrides them.
+// DefaultPlans returns the default limits of the plans, which the configuration can override.
 func DefaultPlans() Plans {
 	return Plans{
 		Free:       PlanLimits{Documents: 1, EnvelopesPerMonth: 5},
@@ -26,7 +26,7 @@ func DefaultPlans() Plans {
 	}
 }
 
-// Limits returns a plan's limits. The limits of an unknown plan allow nothing.
+// Limits returns a plan's limits. For an unknown plan, the limits permit nothing.
 func (p Plans) Limits(plan Plan) PlanLimits {
 	switch plan {
 	case PlanFree:
@@ -39,12 +39,12 @@ func (p Plans) Limits(plan Plan) PlanLimits {
 	return PlanLimits{}
 }
 
-// Valid reports whether the plan exists.
+// Valid reports whether p is one of the known plans.
 func (p Plan) Valid() bool { return p == PlanFree || p == PlanPro || p == PlanEnterprise }
 
-// UnmarshalText reads limits as "documents=1,envelopes=5,overage=no": documents
-// per envelope, envelopes per month or "unlimited", and whether more may be sent
-// than that. All three must be there.
+// UnmarshalText parses limits of the form "documents=1,envelopes=5,overage=no". They specify the number of documents
+// per envelope, the number of envelopes per month or "unlimited", and whether more envelopes may be sent than that. All
+// three are required.
 func (l *PlanLimits) UnmarshalText(text []byte) error {
 	var out PlanLimits
 	given := make(map[string]bool)
@@ -82,7 +82,7 @@ func (l *PlanLimits) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String renders the limits as UnmarshalText reads them.
+// String formats the limits in the form that UnmarshalText accepts.
 func (l PlanLimits) String() string {
 	envelopes, overage := "unlimited", "no"
 	if l.EnvelopesPerMonth > 0 {

@@ -9,7 +9,7 @@ import (
 	"countersign/models"
 )
 
-// TestPlanLimits_ReadAndWritten checks the accepted limits at their edges, and that a rejected setting changes
+// TestPlanLimits_ReadAndWritten checks the minimum and maximum accepted limits, and that a rejected text changes
 // nothing.
 func TestPlanLimits_ReadAndWritten(t *testing.T) {
 	t.Parallel()
@@ -48,7 +48,7 @@ func TestPlanLimits_ReadAndWritten(t *testing.T) {
 	}
 }
 
-// TestPlans_HaveTheirOwnLimits checks that every plan has its own limits, and that an unknown plan allows nothing.
+// TestPlans_HaveTheirOwnLimits checks that every plan has its own limits, and that an unknown plan permits nothing.
 func TestPlans_HaveTheirOwnLimits(t *testing.T) {
 	t.Parallel()
 	plans := models.Plans{Free: models.PlanLimits{Documents: 1}, Pro: models.PlanLimits{Documents: 2}, Enterprise: models.PlanLimits{Documents: 3}}

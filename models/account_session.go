@@ -8,74 +8,74 @@ import (
 
 // ConsoleSession is the session of a console user on one device.
 type ConsoleSession struct {
-	ID        uuid.UUID `gorm:"primaryKey"` // of its token
+	ID        uuid.UUID `gorm:"primaryKey"` // ID in the session's token
 	UserID    uuid.UUID
-	Device    []byte // sealed
+	Device    []byte // encrypted
 	CreatedAt time.Time
-	SeenAt    time.Time // time of the last request, to the minute
+	SeenAt    time.Time // time of the last request, accurate to the minute
 	ExpiresAt time.Time
-	ProvedAt  *time.Time // when the person last signed in at the provider; nil: unknown, or a password was used
+	ProvedAt  *time.Time // time of the last sign-in at the provider; nil if unknown, or if a password was used
 }
 
-// ConsoleChallenge is the challenge of a sign-in. It accepts one response.
+// ConsoleChallenge is a challenge issued during sign-in. It accepts one response.
 type ConsoleChallenge struct {
-	ID        string `gorm:"primaryKey"` // SHA-256, in hexadecimal digits, of the secret that the response returns
+	ID        string `gorm:"primaryKey"` // SHA-256 in hexadecimal of the secret that the response must contain
 	Kind      ChallengeKind
-	Holder    []byte     // SHA-256 of a secret that only the challenged browser or session has
-	UserID    *uuid.UUID // nil: not known yet
-	Data      []byte     // sealed
+	Holder    []byte     // SHA-256 of a secret known only to the challenged browser or session
+	UserID    *uuid.UUID // nil if not known yet
+	Data      []byte     // encrypted
 	ExpiresAt time.Time
 }
 
 // ChallengeKind is the purpose of a challenge.
 type ChallengeKind string
 
-// The kinds.
+// The kinds of challenges.
 const (
 	ChallengeProviderSignIn ChallengeKind = "provider-sign-in"
-	ChallengeProviderLink   ChallengeKind = "provider-link" // of an account that has a password
+	ChallengeProviderLink   ChallengeKind = "provider-link" // links an account that has a password
 	ChallengePasskey        ChallengeKind = "passkey"       // registers a new passkey
 	ChallengePasskeySignIn  ChallengeKind = "passkey-sign-in"
-	ChallengePasskeyProof   ChallengeKind = "passkey-proof" // before a change, in a session
+	ChallengePasskeyProof   ChallengeKind = "passkey-proof" // before a change within a session
 )
 
-// ConsoleFactor is the second factor of a console user: one-time passwords (RFC 6238).
+// ConsoleFactor is the second factor of a console user that uses one-time passwords (RFC 6238).
 type ConsoleFactor struct {
 	UserID      uuid.UUID `gorm:"column:id;primaryKey"`
-	Secret      []byte    // sealed
+	Secret      []byte    // encrypted
 	CreatedAt   time.Time
-	ConfirmedAt *time.Time // nil: a first code is awaited
-	LastStep    int64      // of the last code taken
+	ConfirmedAt *time.Time // nil until the first code has been verified
+	LastStep    int64      // time step of the last accepted code
 }
 
-// ConsolePasskey is a passkey of a console user (WebAuthn), a second factor.
+// ConsolePasskey is a passkey (WebAuthn) of a console user, used as a second factor.
 type ConsolePasskey struct {
 	ID           uuid.UUID `gorm:"primaryKey"`
 	UserID       uuid.UUID
-	CredentialID []byte // the authenticator's name for it
-	Credential   []byte // public key and counter, JSON
-	Name         string // the owner's name for it
+	CredentialID []byte // assigned by the authenticator
+	Credential   []byte // public key and counter as JSON
+	Name         string // chosen by the user
 	CreatedAt    time.Time
 	UsedAt       *time.Time
 }
 
-// ConsoleRecoveryCode replaces a lost second factor. It works once.
+// ConsoleRecoveryCode can be used once in place of a lost second factor.
 type ConsoleRecoveryCode struct {
 	UserID uuid.UUID `gorm:"primaryKey"`
 	Hash   []byte    `gorm:"primaryKey"` // SHA-256
 }
 
-// SecondFactor is the rule for which console users must have a second factor.
+// SecondFactor specifies which console users must have a second factor.
 type SecondFactor string
 
-// The choices.
+// The second factor policies.
 const (
-	SecondFactorOptional SecondFactor = "optional" // for users who enable it
+	SecondFactorOptional SecondFactor = "optional" // only for users who enable it
 	SecondFactorAdmins   SecondFactor = "admins"
-	SecondFactorRequired SecondFactor = "required" // everybody
+	SecondFactorRequired SecondFactor = "required" // for all users
 )
 
-// Valid reports whether f is one of the choices.
+// Valid reports whether f is a known policy.
 func (f SecondFactor) Valid() bool {
 	return f == SecondFactorOptional || f == SecondFactorAdmins || f == SecondFactorRequired
 }
@@ -85,15 +85,15 @@ func (f SecondFactor) Requires(r Role) bool {
 	return f == SecondFactorRequired || f == SecondFactorAdmins && r == RoleAdmin
 }
 
-// PageSession is the common part of embedded and builder sessions. It permits work inside a page of one origin.
+// PageSession is the common part of embedded and builder sessions. It permits operations from pages of one origin.
 type PageSession struct {
 	ID            uuid.UUID `gorm:"primaryKey"`
 	AppID         uuid.UUID
-	TenantID      string // "": of a template for all tenants
+	TenantID      string // empty for a template that all tenants can use
 	TokenHash     []byte // SHA-256
 	AllowedOrigin string
 	ReturnURL     *string `gorm:"column:return_url"`
-	PrimaryColor  *string // "#rrggbb"
+	PrimaryColor  *string // #rrggbb
 	BorderRadius  *string // CSS length
 	CreatedAt     time.Time
 	ExpiresAt     time.Time
@@ -119,10 +119,10 @@ func (s *PageSession) Live(at time.Time) error {
 	return nil
 }
 
-// ErrSessionInvalid is returned for a token that belongs to no session, or to a revoked one.
+// ErrSessionInvalid is returned for a token of an unknown or revoked session.
 var ErrSessionInvalid = Refuse(KindUnauthorized, "session_invalid", "This embedded session is not valid.")
 
-// ErrSignerChanged is returned if a signer was replaced during the creation of an embedded session.
+// ErrSignerChanged is returned if a signer was replaced while an embedded session was being created.
 var ErrSignerChanged = Refuse(KindConflict, "signer_changed", "The signer has changed. Reload the envelope and try again.")
 
 // CheckEmbed returns the signer, or an error if the signer cannot currently sign in an embedded page.

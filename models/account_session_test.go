@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// TestEmbedding_EndsAtTheDeadline checks that an envelope past its deadline cannot be embedded, even before the timer
-// fires.
+// TestEmbedding_EndsAtTheDeadline checks that an envelope past its deadline cannot be embedded, even if its timer has
+// not fired yet.
 func TestEmbedding_EndsAtTheDeadline(t *testing.T) {
 	t.Parallel()
 	days := 1
@@ -36,7 +36,7 @@ func TestEmbedding_EndsAtTheDeadline(t *testing.T) {
 	assert.Equal(t, "envelope_closed", code(t, err))
 }
 
-// TestEmbeddedSessions_Expire checks that sessions end at their time and when they are revoked.
+// TestEmbeddedSessions_Expire checks that a session is valid until it expires or is revoked.
 func TestEmbeddedSessions_Expire(t *testing.T) {
 	t.Parallel()
 	s := models.PageSession{ExpiresAt: start}

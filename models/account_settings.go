@@ -13,31 +13,31 @@ import (
 	"countersign/locales"
 )
 
-// Settings are the settings of a tenant. The app's setting applies where a member is nil, then the service's. TenantID
-// "" is the row of the app's settings.
+// Settings contains the settings of a tenant. If a member is nil, the app's setting applies, and then the service's.
+// The app's own settings have an empty TenantID.
 type Settings struct {
 	AppID                 uuid.UUID `gorm:"primaryKey"`
 	TenantID              string    `gorm:"primaryKey"`
 	DefaultExpiryDays     *int
-	ReminderIntervalHours *int // 0: no reminders
-	RetentionDays         *int // 0: keep for ever
+	ReminderIntervalHours *int // 0 for no reminders
+	RetentionDays         *int // 0 to keep files indefinitely
 	FieldOrigin           *Origin
-	SenderName            *string // in mails, instead of the app's name
-	Language              *string // of emails and text messages, one of SupportedLanguages
+	SenderName            *string // sender name in emails, instead of the app's name
+	Language              *string // language of emails and text messages, one of SupportedLanguages
 	ReplyTo               *string // email address for replies
-	NotifyEmail           *string // e-mail address notified of declines, failed invitations and stuck sealing
-	// The look of emails, pages and certificates, see Branding.
+	NotifyEmail           *string // email address notified of declines, failed invitations and sealing problems
+	// Appearance of emails, pages and certificates; see Branding.
 	PrimaryColor *string // #rrggbb
 	Footer       *string
 	SupportURL   *string `gorm:"column:support_url"`
-	LogoSHA256   *string `gorm:"column:logo_sha256"` // of the stored PNG
+	LogoSHA256   *string `gorm:"column:logo_sha256"` // SHA-256 of the stored PNG
 	UpdatedAt    time.Time
 }
 
-// TableName is the table of settings.
+// TableName returns the name of the database table.
 func (Settings) TableName() string { return "tenant_settings" }
 
-// WithDefaults returns s with the values of lower where s has none.
+// WithDefaults returns s with its nil members set to those of lower.
 func (s Settings) WithDefaults(lower Settings) Settings {
 	s.DefaultExpiryDays = firstNonNil(s.DefaultExpiryDays, lower.DefaultExpiryDays)
 	s.ReminderIntervalHours = firstNonNil(s.ReminderIntervalHours, lower.ReminderIntervalHours)
@@ -54,7 +54,7 @@ func (s Settings) WithDefaults(lower Settings) Settings {
 	return s
 }
 
-// Check records the problems of the settings.
+// Check adds the problems of the settings to p.
 func (s *Settings) Check(p Problems) {
 	between := func(name string, v *int, low, high int) {
 		if v != nil && (*v < low || *v > high) {
@@ -79,12 +79,12 @@ func (s *Settings) Check(p Problems) {
 	if s.NotifyEmail != nil {
 		CheckEmail(p, "notifyEmail", *s.NotifyEmail)
 	}
-	// White text must be readable on the colour, and text of the colour on white.
+	// White text must be readable on the color, and text in the color must be readable on white.
 	if s.PrimaryColor != nil {
 		if c, err := contrast.Parse(*s.PrimaryColor); err != nil {
 			p.Add("primaryColor", "must be a color of the form #rrggbb")
 		} else if ratio := contrast.Ratio(c, contrast.White); ratio < contrast.Minimum {
-			// Rounded down: 4.49 is not enough, and must not read as 4.5.
+			// The ratio is rounded down: 4.49 is insufficient, and must not be displayed as 4.5.
 			p.Add("primaryColor", "has a contrast of %.2f:1 with white; text needs %.1f:1", float64(int(ratio*100))/100, contrast.Minimum)
 		}
 	}
@@ -96,18 +96,18 @@ func (s *Settings) Check(p Problems) {
 	}
 }
 
-// SupportedLanguages are the languages of emails, text messages and signing pages.
+// SupportedLanguages lists the languages of emails, text messages and signing pages.
 var SupportedLanguages = locales.Tags()
 
-// LanguageOrDefault returns the language of emails; English by default.
+// LanguageOrDefault returns the language of emails, which is English by default.
 func (s *Settings) LanguageOrDefault() string { return Deref(s.Language, "en") }
 
-// ReminderInterval returns the time between reminders; fallback if the setting is absent.
+// ReminderInterval returns the time between reminders, or fallback if the setting is nil.
 func (s *Settings) ReminderInterval(fallback time.Duration) time.Duration {
 	return hoursOr(s.ReminderIntervalHours, fallback)
 }
 
-// hoursOr returns a number of hours as a duration, or fallback if hours is nil.
+// hoursOr returns hours as a duration, or fallback if hours is nil.
 func hoursOr(hours *int, fallback time.Duration) time.Duration {
 	if hours == nil {
 		return fallback
@@ -115,25 +115,25 @@ func hoursOr(hours *int, fallback time.Duration) time.Duration {
 	return time.Duration(*hours) * time.Hour
 }
 
-// SenderOrDefault returns the sender name in emails; fallback if the setting is absent.
+// SenderOrDefault returns the sender name in emails, or fallback if the setting is nil.
 func (s *Settings) SenderOrDefault(fallback string) string { return Deref(s.SenderName, fallback) }
 
 // Limits of a tenant's branding.
 const (
-	MaxLogo       = 512 << 10 // bytes of the file that is uploaded
+	MaxLogo       = 512 << 10 // bytes of the uploaded file
 	maxFooter     = 500       // characters
 	maxSupportURL = 500
 )
 
-// Branding is the look of a tenant's emails, pages and certificates: the settings, where nil means the default, and the
-// logo.
+// Branding is the appearance of a tenant's emails, pages and certificates. It consists of the settings, where nil means
+// the default, and the logo.
 type Branding struct {
 	Settings
 
-	Logo []byte // PNG from picture.Logo; nil: no logo
+	Logo []byte // PNG returned by picture.Logo, or nil
 }
 
-// TenantLogo is the logo of a tenant's branding. It has a separate table because settings are read often.
+// TenantLogo is the logo of a tenant's branding. It is stored in a separate table because settings are read frequently.
 type TenantLogo struct {
 	AppID    uuid.UUID `gorm:"primaryKey"`
 	TenantID string    `gorm:"primaryKey"`
@@ -141,7 +141,7 @@ type TenantLogo struct {
 	PNG      []byte    `gorm:"column:png"`
 }
 
-// Branded reports whether any part of the look differs from the default.
+// Branded reports whether any part of the branding differs from the default.
 func (s *Settings) Branded() bool {
 	return s.PrimaryColor != nil || s.Footer != nil || s.SupportURL != nil || s.LogoSHA256 != nil
 }

@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// TestSupportURL_IsAPlainHTTPSAddress checks that the address, to which emails and pages link, is visible in full and
-// has no credentials.
+// TestSupportURL_IsAPlainHTTPSAddress checks that the URL that emails and pages link to uses HTTPS, contains no
+// credentials, and consists only of visible characters.
 func TestSupportURL_IsAPlainHTTPSAddress(t *testing.T) {
 	t.Parallel()
 	const good = "https://example.com/help"
@@ -79,7 +79,7 @@ func TestSettings_AreBounded(t *testing.T) {
 	}
 }
 
-// TestSettings_InheritDefaults checks that each setting comes from the tenant, else from its app, else from the
+// TestSettings_InheritDefaults checks that each setting is taken from the tenant, then from the app, then from the
 // service.
 func TestSettings_InheritDefaults(t *testing.T) {
 	t.Parallel()

@@ -12,24 +12,24 @@ type ConsoleUser struct {
 	ID           uuid.UUID `gorm:"primaryKey"`
 	AppID        uuid.UUID
 	Email        string
-	EmailKey     string // keyed hash of Email, unique in the service
+	EmailKey     string // keyed hash of Email, unique within the service
 	Name         string
 	PasswordHash []byte // bcrypt
 	Role         Role
 	CreatedAt    time.Time
 	DisabledAt   *time.Time
-	// OIDCSubject identifies the user at the provider, see store.ProviderIdentity; nil: the user signs in with a
-	// password.
+	// OIDCSubject identifies the user at the provider (see store.ProviderIdentity). It is nil if the user signs in with
+	// a password.
 	OIDCSubject []byte `gorm:"column:oidc_subject"`
 }
 
-// AtProvider reports whether the user signs in at the OpenID provider, and with no password.
+// AtProvider reports whether the user signs in at the OpenID provider instead of with a password.
 func (u *ConsoleUser) AtProvider() bool { return u.OIDCSubject != nil }
 
-// UserActor names a console user as an event's actor.
+// UserActor returns the actor of an event that is caused by a console user.
 func UserActor(id uuid.UUID) string { return "user:" + id.String() }
 
-// User returns the acting console user; nil if an application, a signer or the service acts.
+// User returns the ID of the acting console user, or nil if an application, a signer or the service is acting.
 func (act ActionContext) User() *uuid.UUID {
 	text, ok := strings.CutPrefix(act.Actor, "user:")
 	if id, err := uuid.Parse(text); ok && err == nil {
@@ -38,7 +38,7 @@ func (act ActionContext) User() *uuid.UUID {
 	return nil
 }
 
-// EmailKey returns the form of an email address for comparisons.
+// EmailKey returns an email address in the form used for comparisons.
 func EmailKey(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
 // Contact is an entry of an app's address book.
@@ -47,7 +47,7 @@ type Contact struct {
 	AppID     uuid.UUID
 	Name      string
 	Email     string
-	EmailKey  string // keyed hash of Email, unique in the app
+	EmailKey  string // keyed hash of Email, unique within the app
 	Phone     *string
 	CreatedAt time.Time
 }

@@ -16,10 +16,10 @@ const (
 	MaxBulkPerMinute = 6_000 // rows
 )
 
-// BulkStatus is the state of a bulk send.
+// BulkStatus is the status of a bulk send.
 type BulkStatus string
 
-// The states of a bulk send: queued until its first row is sent.
+// The statuses of a bulk send. It is queued until its first batch begins.
 const (
 	BulkQueued    BulkStatus = "queued"
 	BulkRunning   BulkStatus = "running"
@@ -31,7 +31,7 @@ const (
 // BulkAction is an action on a bulk send.
 type BulkAction string
 
-// The actions. BulkStart and BulkFinish are the workflow's own.
+// The actions on a bulk send. Only the workflow uses BulkStart and BulkFinish.
 const (
 	BulkStart  BulkAction = "start"
 	BulkPause  BulkAction = "pause"
@@ -41,8 +41,8 @@ const (
 	BulkFinish BulkAction = "finish"
 )
 
-// bulkTransitions maps each state and action to the next state. Actions that are absent are rejected. Repeating an
-// action changes nothing.
+// bulkTransitions maps each status and action to the next status. Actions that are not listed are rejected. Repeating
+// an action has no effect.
 var bulkTransitions = map[BulkStatus]map[BulkAction]BulkStatus{
 	BulkQueued: {
 		BulkStart: BulkRunning, BulkPause: BulkPaused, BulkResume: BulkQueued, BulkCancel: BulkCancelled,
@@ -57,7 +57,7 @@ var bulkTransitions = map[BulkStatus]map[BulkAction]BulkStatus{
 	BulkCancelled: {BulkCancel: BulkCancelled},
 }
 
-// Next returns the state after the action, or an error if s does not permit it.
+// Next returns the status after the action, or an error if s does not permit the action.
 func (s BulkStatus) Next(action BulkAction) (BulkStatus, error) {
 	if to, ok := bulkTransitions[s][action]; ok {
 		return to, nil
@@ -65,13 +65,13 @@ func (s BulkStatus) Next(action BulkAction) (BulkStatus, error) {
 	return s, Refuse(KindConflict, "bulk_send_"+string(s), "The bulk send is %s, which does not allow this operation.", s)
 }
 
-// Ended reports whether no row will be sent unless failed ones are retried.
+// Ended reports whether no more rows will be sent, unless failed rows are retried.
 func (s BulkStatus) Ended() bool { return s == BulkCompleted || s == BulkCancelled }
 
-// BulkRowStatus is the state of a row of a bulk send.
+// BulkRowStatus is the status of a row of a bulk send.
 type BulkRowStatus string
 
-// The states of a row.
+// The statuses of a row.
 const (
 	BulkRowPending   BulkRowStatus = "pending"
 	BulkRowSent      BulkRowStatus = "sent"
@@ -79,7 +79,7 @@ const (
 	BulkRowCancelled BulkRowStatus = "cancelled"
 )
 
-// BulkRowStatuses lists every state of a row.
+// BulkRowStatuses lists the statuses of a row.
 var BulkRowStatuses = []BulkRowStatus{BulkRowPending, BulkRowSent, BulkRowFailed, BulkRowCancelled}
 
 // Valid reports whether s is one of BulkRowStatuses.
@@ -94,18 +94,18 @@ type BulkSend struct {
 	TemplateVersion int // fixed when the bulk send is accepted
 	Name            string
 	Status          BulkStatus
-	PerMinute       int    // rows; 0: no limit
-	Total           int    // rows
-	Actor           string // of the request, see ActionContext
-	CreatedBy       string // of the envelopes
+	PerMinute       int    // maximum rows per minute; 0 for no limit
+	Total           int    // number of rows
+	Actor           string // actor of the request, see ActionContext
+	CreatedBy       string // creator of the envelopes
 	CreatedAt       time.Time
-	CompletedAt     *time.Time // of the newest completion or cancellation
+	CompletedAt     *time.Time // time of the latest completion or cancellation
 }
 
-// TableName is the table of bulk sends.
+// TableName returns the name of the database table.
 func (BulkSend) TableName() string { return "bulk_sends" }
 
-// Apply applies an action to the bulk send and reports whether the state has changed.
+// Apply applies an action to the bulk send, and reports whether its status has changed.
 func (b *BulkSend) Apply(action BulkAction, at time.Time) (changed bool, err error) {
 	to, err := b.Status.Next(action)
 	if err != nil {
@@ -122,7 +122,7 @@ func (b *BulkSend) Apply(action BulkAction, at time.Time) (changed bool, err err
 	return changed, nil
 }
 
-// Check records the problems of the bulk send itself.
+// Check adds the problems of the bulk send itself to p.
 func (b *BulkSend) Check(p Problems) {
 	CheckText(p, "tenantId", b.TenantID, 1, 255)
 	CheckText(p, "name", b.Name, 0, MaxBulkName)
@@ -138,30 +138,31 @@ type BulkRow struct {
 	Row        int `gorm:"column:position"` // from 1, in the order of the request
 	ExternalID *string
 	Status     BulkRowStatus
-	// Data is the content of the row's envelope, as JSON; empty after it was sent or canceled.
+	// Data is the content of the row's envelope as JSON. It is empty after the row was sent or canceled.
 	Data string
-	// EnvelopeID is the envelope that the row was sent as; nil before.
+	// EnvelopeID is the envelope sent for the row, or nil.
 	EnvelopeID *uuid.UUID
-	// ErrorCode and Error are the error of a failed row, as a request for one envelope would have returned it.
+	// ErrorCode and Error describe the error of a failed row, as in the response to a request for a single envelope.
 	ErrorCode, Error string
-	SettledAt        *time.Time // when it was sent, failed or was cancelled
-	// ReservedIn is the usage period that holds the envelope's reservation; "": nothing is reserved.
+	SettledAt        *time.Time // time at which the row was sent, failed or was canceled
+	// ReservedIn is the usage period in which capacity for the envelope is reserved, or "" if none is reserved.
 	ReservedIn string
 }
 
-// TableName is the table of the rows of bulk sends.
+// TableName returns the name of the database table.
 func (BulkRow) TableName() string { return "bulk_send_rows" }
 
-// BulkRowData is the data that a row adds to the template of its envelope.
+// BulkRowData is the data that a row adds to the template to create its envelope.
 type BulkRowData struct {
 	Signers   []SignerInput
 	Values    map[string]string `json:",omitempty"`
 	Variables map[string]string `json:",omitempty"`
-	// DefaultExpiryDays is the tenant's setting at acceptance of the bulk send, for a template without its own.
+	// DefaultExpiryDays is the tenant's setting when the bulk send was accepted. It applies to a template without its
+	// own setting.
 	DefaultExpiryDays *int `json:",omitempty"`
 }
 
-// SetData stores the content of the row's envelope.
+// SetData sets the content of the row's envelope.
 func (r *BulkRow) SetData(d BulkRowData) error {
 	b, err := json.Marshal(d)
 	if err != nil {
@@ -171,7 +172,7 @@ func (r *BulkRow) SetData(d BulkRowData) error {
 	return nil
 }
 
-// Envelope creates the envelope of a row from the template's version and sends it, without storing it.
+// Envelope creates a row's envelope from the template's version and sends it. It does not store the envelope.
 func (b *BulkSend) Envelope(act ActionContext, of *LoadedTemplate, r *BulkRow, maxDocuments int) (*Envelope, error) {
 	var d BulkRowData
 	if err := json.Unmarshal([]byte(r.Data), &d); err != nil {
@@ -190,7 +191,7 @@ func (b *BulkSend) Envelope(act ActionContext, of *LoadedTemplate, r *BulkRow, m
 	return e, nil
 }
 
-// BulkCounts are the numbers of rows in each state.
+// BulkCounts contains the number of rows with each status.
 type BulkCounts struct {
 	Pending   int `json:"pending"`
 	Sent      int `json:"sent"`
@@ -198,7 +199,7 @@ type BulkCounts struct {
 	Cancelled int `json:"cancelled"`
 }
 
-// Add adds rows of a state.
+// Add adds n to the number of rows with status s.
 func (c *BulkCounts) Add(s BulkRowStatus, n int) {
 	switch s {
 	case BulkRowPending:
@@ -212,5 +213,5 @@ func (c *BulkCounts) Add(s BulkRowStatus, n int) {
 	}
 }
 
-// BulkFairnessKey returns the fairness key of an app's bulk sends, which take turns with the app's other work.
+// BulkFairnessKey returns the fairness key of an app's bulk sends, which alternate with the app's other work.
 func BulkFairnessKey(app uuid.UUID) uuid.UUID { return uuid.NewSHA1(app, []byte("bulk")) }

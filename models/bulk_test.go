@@ -12,7 +12,8 @@ import (
 	"countersign/models"
 )
 
-// TestBulkSend_EveryStateAndAction checks that every state and action leads to the listed state, or is rejected.
+// TestBulkSend_EveryStateAndAction checks that each action in each status either leads to the listed status or is
+// rejected.
 func TestBulkSend_EveryStateAndAction(t *testing.T) {
 	t.Parallel()
 	start, later := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC), time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
@@ -52,7 +53,7 @@ func TestBulkSend_EveryStateAndAction(t *testing.T) {
 	}
 }
 
-// TestBulkSend_CountsRowsByStatus checks that rows are counted by status, also in the completion event.
+// TestBulkSend_CountsRowsByStatus checks that rows are counted by status, including in the completion event.
 func TestBulkSend_CountsRowsByStatus(t *testing.T) {
 	t.Parallel()
 	var counts models.BulkCounts

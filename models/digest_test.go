@@ -11,7 +11,7 @@ import (
 	"countersign/models"
 )
 
-// TestDigest_IsHexSHA256 checks that only lower-case hex of a SHA-256 is accepted.
+// TestDigest_IsHexSHA256 checks that only a SHA-256 hash in lowercase hexadecimal is accepted.
 func TestDigest_IsHexSHA256(t *testing.T) {
 	t.Parallel()
 	sum := sha256.Sum256(nil)

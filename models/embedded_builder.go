@@ -10,23 +10,23 @@ import (
 type BuilderSession struct {
 	PageSession
 
-	EnvelopeID *uuid.UUID // the draft; nil: a template is prepared
+	EnvelopeID *uuid.UUID // the draft; nil for a template
 	TemplateID *uuid.UUID
 	Features   BuilderFeatures `gorm:"serializer:json"`
 }
 
-// BuilderFeatures are the permissions of a builder session beyond placing fields.
+// BuilderFeatures contains the permissions of a builder session beyond placing fields.
 type BuilderFeatures struct {
-	Recipients bool        `json:"recipients"` // add, change and remove them
-	Documents  bool        `json:"documents"`  // add, order, prepare and remove them
-	Send       bool        `json:"send"`       // set subject, message and deadline, and send; of a template also its name
-	FieldTypes []FieldType `json:"fieldTypes"` // of the fields that are added or edited
+	Recipients bool        `json:"recipients"` // add, change and remove recipients
+	Documents  bool        `json:"documents"`  // add, reorder, prepare and remove documents
+	Send       bool        `json:"send"`       // set the subject, message and deadline, and send; rename a template
+	FieldTypes []FieldType `json:"fieldTypes"` // types of the fields that can be added or edited
 }
 
 // BuilderFeature is a feature that a request can require.
 type BuilderFeature int
 
-// The features. No builder session permits requests that require BuilderNever.
+// The builder features. No builder session permits requests that require BuilderNever.
 const (
 	BuilderNever BuilderFeature = iota
 	BuilderAlways
@@ -46,7 +46,7 @@ func (s *BuilderSession) Allow(f BuilderFeature) error {
 	return nil
 }
 
-// AllowField returns an error unless the session offers the type of field.
+// AllowField returns an error unless the session permits fields of type t.
 func (s *BuilderSession) AllowField(t FieldType) error {
 	if t.Valid() && !slices.Contains(s.Features.FieldTypes, t) {
 		return Refuse(KindForbidden, "feature_forbidden", "This builder session does not allow fields of type %s.", string(t))
@@ -54,7 +54,7 @@ func (s *BuilderSession) AllowField(t FieldType) error {
 	return nil
 }
 
-// BuilderActor names a builder session as an event's actor.
+// BuilderActor returns the actor of an event that is caused by a builder session.
 func BuilderActor(id uuid.UUID) string { return "builder:" + id.String() }
 
 // CheckBuild returns an error if the envelope is no longer a draft.

@@ -1,9 +1,9 @@
-// Package models holds the rules of Countersign: the parts of an envelope, its transitions, and the events that each
-// transition records.
+// Package models contains the business rules of Countersign: the parts of an envelope, its state transitions, and the
+// events that each transition records.
 //
-// An Envelope is a pure aggregate. Its methods check the table of transitions, change values in memory and record
-// events. They use neither database nor network, and take time and actor as arguments. Package store makes each change
-// durable, from these events only.
+// An Envelope is a pure aggregate. Its methods check the transition table, change values in memory and record events.
+// They do not access the database or the network, and receive the time and the actor as arguments. Package store
+// persists each change based only on these events.
 package models
 
 import (
@@ -24,7 +24,7 @@ const (
 	MaxDocuments = 50
 )
 
-// Envelope is a set of documents to be signed: the aggregate that every change passes through.
+// Envelope is a set of documents to be signed. It is the aggregate through which all changes are made.
 type Envelope struct {
 	ID            uuid.UUID `gorm:"primaryKey"`
 	AppID         uuid.UUID
@@ -33,55 +33,56 @@ type Envelope struct {
 	Subject       *string
 	CreatedBy     string
 	Message       *string // shown in the invitation
-	ExpiresInDays *int    // nil: no deadline
+	ExpiresInDays *int    // nil for no deadline
 	ExpiresAt     *time.Time
-	HashOriginal  *string // lowercase hex, see CombineHashes
+	HashOriginal  *string // lowercase hexadecimal, see CombineHashes
 	HashFinal     *string
-	// FirstDocumentID is the id reserved for the first document, so that fields can be placed before the document
+	// FirstDocumentID is the ID reserved for the first document, so that fields can be placed before the document
 	// exists.
 	FirstDocumentID uuid.UUID
-	FieldOrigin     Origin // of fields without an origin
-	// ExternalID is the sender's identifier of the envelope; nil: none.
+	FieldOrigin     Origin // default origin of fields
+	// ExternalID is the sender's own identifier of the envelope, or nil if there is none.
 	ExternalID *string
-	// Metadata are pairs that the sender keeps with the envelope.
+	// Metadata contains name-value pairs that the sender stores with the envelope.
 	Metadata map[string]string `gorm:"serializer:json"`
-	// Labels are the sender's categories of the envelope. They are not part of its audit record.
+	// Labels are categories that the sender assigned to the envelope. They are not part of its audit record.
 	Labels []string `gorm:"serializer:json"`
-	// OwnerID is the console user who created or sent the envelope and receives its notifications; nil: an application
-	// did.
+	// OwnerID is the console user who created or sent the envelope and receives its notifications. It is nil if an
+	// application created it.
 	OwnerID *uuid.UUID
-	// ReminderHours is the time between reminders; nil: the tenant's setting; 0: no reminders.
+	// ReminderHours is the time between reminders. Nil means the tenant's setting, and zero means no reminders.
 	ReminderHours *int
-	// TemplateID and TemplateVersion identify the template that the envelope was created from; nil and 0: none.
+	// TemplateID and TemplateVersion identify the template that the envelope was created from. They are nil and zero if
+	// there is none.
 	TemplateID      *uuid.UUID
 	TemplateVersion int
-	// Editors are the actors who have edited the draft, see edited.
+	// Editors lists the actors who have edited the draft (see edited).
 	Editors     []string `gorm:"serializer:json"`
 	CreatedAt   time.Time
-	UpdatedAt   time.Time `gorm:"autoUpdateTime:false"` // of the newest change that was saved
+	UpdatedAt   time.Time `gorm:"autoUpdateTime:false"` // time of the latest saved change
 	SentAt      *time.Time
 	CompletedAt *time.Time
 	VoidedAt    *time.Time
-	// RetentionDueAt is the due time of the next step of the retention: a reminder of the deletion, or the purge; nil:
-	// no step is due.
+	// RetentionDueAt is the due time of the next retention step, which is either a reminder of the deletion or the
+	// purge. It is nil if none is scheduled.
 	RetentionDueAt *time.Time
-	// SealingProblem is the reason that the documents cannot be sealed, since SealingProblemAt; nil: no problem is
-	// known.
+	// SealingProblem is the reason why the documents cannot be sealed, known since SealingProblemAt. It is nil if no
+	// problem is known.
 	SealingProblem   *SealingProblem
 	SealingProblemAt *time.Time
-	AuditSeq         int64  // Seq of the newest event
-	AuditHead        string // its Hash
-	Version          int64  // raised by every saved change
-	// Used is the used part of the sealed documents' capacity.
+	AuditSeq         int64  // Seq of the latest event
+	AuditHead        string // Hash of the latest event
+	Version          int64  // incremented by every saved change
+	// Used is the part of the sealed documents' capacity that is in use.
 	Used SealUse `gorm:"serializer:json"`
-	// AppearanceProfile is the version of the pages' appearance, fixed from sending to completion; 0: the current
-	// version.
+	// AppearanceProfile is the version of the pages' appearance, fixed from sending to completion. Zero means the
+	// current version.
 	AppearanceProfile int
-	// Archived reports whether audit events and values are in a file, see store.Archive.
+	// Archived reports whether audit events and values have been moved to a file (see store.Archive).
 	Archived bool
 
 	Signers   []*Signer   `gorm:"-"`
-	Copies    []*Signer   `gorm:"-"` // recipients of the sealed files only
+	Copies    []*Signer   `gorm:"-"` // recipients who receive only the sealed files
 	Fields    []*Field    `gorm:"-"`
 	Documents []*Document `gorm:"-"`
 
@@ -89,29 +90,29 @@ type Envelope struct {
 	Events   []Event         `gorm:"-"`
 	Values   []FieldValue    `gorm:"-"`
 	Adopted  *SavedSignature `gorm:"-"`
-	Attached []*Attachment   `gorm:"-"` // new files and the files of signed attachment fields
+	Attached []*Attachment   `gorm:"-"` // new files, and the files of signed attachment fields
 }
 
-// ActionContext is the actor, time and origin of an action.
+// ActionContext contains the actor, time and origin of an action.
 type ActionContext struct {
-	At        time.Time // UTC, microseconds
+	At        time.Time // UTC, to the microsecond
 	Actor     string
 	IP        string
 	UserAgent string
-	Session   []byte // SHA-256 of the session token in the signer's request; nil: no token
+	Session   []byte // SHA-256 of the session token in the signer's request, or nil
 	NewID     func() uuid.UUID
 }
 
-// ActorSystem is the actor of actions that the service performs on its own.
+// ActorSystem is the actor of actions that the service performs automatically.
 const ActorSystem = "system"
 
-// AppActor names an app as an event's actor.
+// AppActor returns the actor of an event that is caused by an app.
 func AppActor(id uuid.UUID) string { return "app:" + id.String() }
 
-// SignerActor names a signer as an event's actor.
+// SignerActor returns the actor of an event that is caused by a signer.
 func SignerActor(id uuid.UUID) string { return "signer:" + id.String() }
 
-// Check records the problems of the sender's input for a new envelope.
+// Check adds the problems of the sender's input for a new envelope to p.
 func (e *Envelope) Check(p Problems) {
 	if len(p["tenantId"]) == 0 {
 		CheckText(p, "tenantId", e.TenantID, 1, 255)
@@ -128,7 +129,7 @@ func (e *Envelope) Check(p Problems) {
 	checkLabels(p, e.Labels)
 }
 
-// NewEnvelope creates a draft with the values of e. By default it generates the id and sets the field origin to
+// NewEnvelope creates a draft with the values of e. By default, it generates the ID, and sets the field origin to
 // top-left.
 func NewEnvelope(act ActionContext, e Envelope) (*Envelope, error) {
 	p := Problems{}
@@ -151,7 +152,7 @@ func NewEnvelope(act ActionContext, e Envelope) (*Envelope, error) {
 	return &e, nil
 }
 
-// resetDeadline counts the deadline from at.
+// resetDeadline sets the deadline to ExpiresInDays after at.
 func (e *Envelope) resetDeadline(at time.Time) {
 	e.ExpiresAt = nil
 	if e.ExpiresInDays != nil {
@@ -159,7 +160,7 @@ func (e *Envelope) resetDeadline(at time.Time) {
 	}
 }
 
-// record appends an event to the current change.
+// record appends an event to the current change, and returns it.
 func (e *Envelope) record(act ActionContext, name EventName, signer uuid.UUID, detail Detail) *Event {
 	e.Events = append(e.Events, Event{
 		ID: act.NewID(), EnvelopeID: e.ID, Name: name, Timestamp: act.At, Actor: act.Actor,
@@ -168,8 +169,8 @@ func (e *Envelope) record(act ActionContext, name EventName, signer uuid.UUID, d
 	return &e.Events[len(e.Events)-1]
 }
 
-// Chain links the recorded events to the audit chain and moves the head. The store calls it once, inside the
-// transaction that saves the events. It returns an error if the seal record has no capacity for them.
+// Chain links the recorded events to the audit chain and updates its head. The store calls it once, in the transaction
+// that saves the events. It returns an error if the seal record has no capacity left for the events.
 func (e *Envelope) Chain() error {
 	for i := range e.Events {
 		ev := &e.Events[i]
@@ -189,21 +190,21 @@ func (e *Envelope) Chain() error {
 // hashMember is the length of the hash member in an event's JSON, plus the comma after the event.
 const hashMember = len(`"hash":"",`) + 64 + 1
 
-// check returns an error if the state does not permit the action. Methods check first and change the state last, so
-// that a rejected action changes nothing.
+// check returns an error if the current state does not permit the action. Methods check first and change the state
+// last, so that a rejected action changes nothing.
 func (e *Envelope) check(action Action) error {
 	_, err := e.Status.Next(action)
 	return err
 }
 
-// transition moves the envelope to the state after a permitted action.
+// transition changes the status of the envelope to the one that follows from a permitted action.
 func (e *Envelope) transition(action Action) {
 	if to, err := e.Status.Next(action); err == nil {
 		e.Status = to
 	}
 }
 
-// find returns the first that is meant, or nil.
+// find returns the first element for which meant returns true, or nil.
 func find[T any](list []*T, meant func(*T) bool) *T {
 	if i := slices.IndexFunc(list, meant); i >= 0 {
 		return list[i]
@@ -211,15 +212,15 @@ func find[T any](list []*T, meant func(*T) bool) *T {
 	return nil
 }
 
-// Signer returns the signer with that id, or nil.
+// Signer returns the signer with the given ID, or nil.
 func (e *Envelope) Signer(id uuid.UUID) *Signer {
 	return find(e.Signers, func(s *Signer) bool { return s.ID == id })
 }
 
-// Originals are the uploaded documents in order.
+// Originals returns the uploaded documents in order.
 func (e *Envelope) Originals() []*Document { return e.documents(DocumentOriginal) }
 
-// Sealed are the sealed documents in order; empty before completion.
+// Sealed returns the sealed documents in order. There are none before completion.
 func (e *Envelope) Sealed() []*Document { return e.documents(DocumentSealed) }
 
 func (e *Envelope) documents(kind DocumentKind) []*Document {
@@ -232,12 +233,12 @@ func (e *Envelope) documents(kind DocumentKind) []*Document {
 	return out
 }
 
-// Document returns the document with that id, or nil.
+// Document returns the document with the given ID, or nil.
 func (e *Envelope) Document(id uuid.UUID) *Document {
 	return find(e.Documents, func(d *Document) bool { return d.ID == id })
 }
 
-// Title returns the display name of the envelope: its subject, or a generic word.
+// Title returns the display name of the envelope: its subject, the name of the first document, or "Document".
 func (e *Envelope) Title() string {
 	if e.Subject != nil && strings.TrimSpace(*e.Subject) != "" {
 		return *e.Subject
@@ -248,8 +249,9 @@ func (e *Envelope) Title() string {
 	return "Document"
 }
 
-// CombineHashes returns the hash over several documents: SHA-256 of the concatenated lowercase hex hashes in document
-// order. One document has its own hash as the result, and no document nil.
+// CombineHashes returns the combined hash of several documents, which is the SHA-256 hash of their concatenated
+// lowercase hexadecimal hashes in document order. For a single document it returns the document's own hash, and for
+// none it returns nil.
 func CombineHashes(docs []*Document) *string {
 	switch len(docs) {
 	case 0:

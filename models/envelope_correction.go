@@ -10,10 +10,10 @@ import (
 
 // Limits of corrections to a sent envelope.
 const (
-	ResendLimit  = 5 // invitations again, for each signer and ResendWindow
-	CopyLimit    = 5 // copies again, for each signer and ResendWindow
+	ResendLimit  = 5 // invitations resent per signer within ResendWindow
+	CopyLimit    = 5 // copies resent per recipient within ResendWindow
 	ResendWindow = time.Hour
-	// RemindWindow is the period in which the sender can request one reminder per signer.
+	// RemindWindow is the period in which the sender can request at most one reminder per signer.
 	RemindWindow = time.Hour
 	// MaxReplacements is the maximum number of times that a signer can be replaced.
 	MaxReplacements = 20
@@ -21,7 +21,7 @@ const (
 	maxDeadline = 3650 * 24 * time.Hour
 )
 
-// PreviousSigner is a former signer, replaced by another person.
+// PreviousSigner is a former signer who was replaced by another person.
 type PreviousSigner struct {
 	Name   string    `json:"name"`
 	Email  string    `json:"email"`
@@ -29,16 +29,16 @@ type PreviousSigner struct {
 	Reason string    `json:"reason,omitempty"`
 }
 
-// Previous returns the persons who were the signer before, oldest first.
+// Previous returns the people who were previously this signer, oldest first.
 func (s *Signer) Previous() []PreviousSigner {
 	var out []PreviousSigner
 	if s.PreviousJSON != nil {
-		_ = json.Unmarshal([]byte(*s.PreviousJSON), &out) // it was written by succeed
+		_ = json.Unmarshal([]byte(*s.PreviousJSON), &out) // always valid, because succeed wrote it
 	}
 	return out
 }
 
-// Predecessor returns the last of Previous; the zero value if the signer was never replaced.
+// Predecessor returns the last element of Previous, or the zero value if the signer was never replaced.
 func (s *Signer) Predecessor() PreviousSigner {
 	if previous := s.Previous(); len(previous) > 0 {
 		return previous[len(previous)-1]
@@ -46,17 +46,17 @@ func (s *Signer) Predecessor() PreviousSigner {
 	return PreviousSigner{}
 }
 
-// Replacement is the person who replaces a signer.
+// Replacement describes the person who replaces a signer.
 type Replacement struct {
 	Name       string
 	Email      string
 	Phone      *string
-	AuthMethod AuthMethod // "": unchanged
+	AuthMethod AuthMethod // empty to keep the current method
 	Reason     *string
 }
 
-// Replace replaces a recipient by another person. The former recipient's link, code and consent end at once. If the
-// turn has come, the new recipient gets a link, or the notice of a copy.
+// Replace replaces a recipient with another person. The former recipient's link, code and consent are invalidated
+// immediately. If it is the recipient's turn, the new recipient is sent a link, or the notice of a copy.
 func (e *Envelope) Replace(act ActionContext, recipient uuid.UUID, in Replacement) (*Signer, error) {
 	s := e.Recipient(recipient)
 	if s == nil {
@@ -81,7 +81,7 @@ func (e *Envelope) Replace(act ActionContext, recipient uuid.UUID, in Replacemen
 	return s, nil
 }
 
-// Delegate assigns the envelope from a signer to another person, once, if the sender allowed it.
+// Delegate lets a signer delegate signing to another person. This is possible once, if the sender permitted it.
 func (e *Envelope) Delegate(act ActionContext, l Link, in Replacement) (*Signer, error) {
 	s, err := e.authorizeConfirmed(l, act, ActionDelegate, Refuse(KindConflict, "already_signed_or_declined", "This signer has already signed or declined."))
 	if err != nil {
@@ -108,7 +108,7 @@ func (e *Envelope) Delegate(act ActionContext, l Link, in Replacement) (*Signer,
 	return s, nil
 }
 
-// succeed replaces a signer by another person and resets the state of the former signer.
+// succeed replaces a signer with another person, and resets the state of the former signer.
 func (e *Envelope) succeed(act ActionContext, s *Signer, in Replacement) error {
 	if in.AuthMethod == "" {
 		in.AuthMethod = s.AuthMethod
@@ -143,19 +143,19 @@ func (e *Envelope) succeed(act ActionContext, s *Signer, in Replacement) error {
 		s.Status = SignerSent
 		e.issueLink(act, s)
 	default:
-		s.LinkIssuedAt = new(act.At) // there is no link, and the notice is sent again
+		s.LinkIssuedAt = new(act.At) // there is no link, and the notice will be sent again
 	}
 	e.renumberSigners()
 	return nil
 }
 
-// recordSuccession records the change of signer. The audit chain counts the persons without naming them.
+// recordSuccession records the replacement of a signer. The audit chain numbers the people without naming them.
 func (e *Envelope) recordSuccession(act ActionContext, name EventName, s *Signer, in Replacement) {
 	e.record(act, name, s.ID, addReason(Detail{"signerId": s.ID.String(), "person": len(s.Previous()) + 1}, in.Reason))
 }
 
-// Resend issues a new link to an awaited signer, up to ResendLimit times in ResendWindow, and the service sends it. The
-// old link ends.
+// Resend issues a new link, which the service sends to an awaited signer, up to ResendLimit times within ResendWindow.
+// The old link is invalidated.
 func (e *Envelope) Resend(act ActionContext, signer uuid.UUID) (*Signer, error) {
 	s, err := e.awaitedSigner(ActionResend, signer)
 	if err != nil {
@@ -169,7 +169,8 @@ func (e *Envelope) Resend(act ActionContext, signer uuid.UUID) (*Signer, error) 
 	return s, nil
 }
 
-// Remind requests an email reminder to an awaited signer, once in RemindWindow. The link does not change.
+// Remind requests that an awaited signer be sent a reminder by email, at most once per RemindWindow. The link does not
+// change.
 func (e *Envelope) Remind(act ActionContext, signer uuid.UUID) (*Signer, error) {
 	s, err := e.awaitedSigner(ActionRemind, signer)
 	switch {
@@ -190,7 +191,8 @@ func (e *Envelope) Remind(act ActionContext, signer uuid.UUID) (*Signer, error) 
 	return s, nil
 }
 
-// oneMore adds at to the times within the window before it, or returns an error if there are too many.
+// oneMore appends at to the times within the preceding window, or returns an error if their number has reached the
+// limit.
 func oneMore(times []time.Time, at time.Time, window time.Duration, most int, code, message string) ([]time.Time, error) {
 	recent := within(times, at, window)
 	if len(recent) >= most {
@@ -201,12 +203,12 @@ func oneMore(times []time.Time, at time.Time, window time.Duration, most int, co
 	return append(recent, at), nil
 }
 
-// within returns the times that lie in the window before at. times are in ascending order.
+// within returns the times that are within the window before at. The times must be in ascending order.
 func within(times []time.Time, at time.Time, window time.Duration) []time.Time {
 	return slices.DeleteFunc(slices.Clone(times), func(t time.Time) bool { return at.Sub(t) >= window })
 }
 
-// awaitedSigner returns the signer if the signer can currently act.
+// awaitedSigner returns the signer, or an error unless the signer can currently act.
 func (e *Envelope) awaitedSigner(action Action, signer uuid.UUID) (*Signer, error) {
 	s := e.Signer(signer)
 	if s == nil {
@@ -221,8 +223,8 @@ func (e *Envelope) awaitedSigner(action Action, signer uuid.UUID) (*Signer, erro
 	return s, nil
 }
 
-// IssueLink returns the signing link of an awaited signer for the sender: the current one, or a new one if it has
-// expired or rotate is set. The signer's progress with the current link is kept.
+// IssueLink returns the signing link of an awaited signer for the sender. It is the current link, or a new one if the
+// current link has expired or rotate is set. The signer keeps the progress made with the current link.
 func (e *Envelope) IssueLink(act ActionContext, signer uuid.UUID, rotate bool) (*Signer, error) {
 	s, err := e.awaitedSigner(ActionIssueLink, signer)
 	if err != nil {
@@ -239,14 +241,15 @@ func (e *Envelope) IssueLink(act ActionContext, signer uuid.UUID, rotate bool) (
 	return s, nil
 }
 
-// LinkUntil prepares the link for the embedded page of an awaited signer, in the state that the caller loaded. Like
-// IssueLink, it issues a new link unless the current one is valid until then.
+// LinkUntil ensures that an awaited signer has a link for an embedded page that is valid until the given time. Like
+// IssueLink, it issues a new link unless the current one is valid long enough. seen is the signer as loaded by the
+// caller.
 func (e *Envelope) LinkUntil(act ActionContext, seen *Signer, until time.Time) error {
 	s, err := e.CheckEmbed(seen.ID, act.At)
 	switch {
 	case err != nil:
 		return err
-	case len(s.Previous()) != len(seen.Previous()): // it is another person
+	case len(s.Previous()) != len(seen.Previous()): // the signer is a different person
 		return ErrSignerChanged
 	case s.linkLasts(until):
 		return nil
@@ -255,12 +258,13 @@ func (e *Envelope) LinkUntil(act ActionContext, seen *Signer, until time.Time) e
 	return err
 }
 
-// linkLasts reports whether the signer's link is good until then, if no deadline ends it.
+// linkLasts reports whether the signer's link is valid until the given time, regardless of the envelope's deadline.
 func (s *Signer) linkLasts(until time.Time) bool {
 	return s.LinkID != nil && s.LinkExpiresAt != nil && !s.LinkExpiresAt.Before(until)
 }
 
-// LinkEnds returns when a signer's link expires: on its own, or with the deadline.
+// LinkEnds returns the time at which a signer's link expires, which is the link's own expiry or the deadline, whichever
+// is earlier.
 func (e *Envelope) LinkEnds(s *Signer) *time.Time {
 	if s.LinkExpiresAt != nil && e.ExpiresAt != nil && e.ExpiresAt.Before(*s.LinkExpiresAt) {
 		return e.ExpiresAt
@@ -268,7 +272,7 @@ func (e *Envelope) LinkEnds(s *Signer) *time.Time {
 	return s.LinkExpiresAt
 }
 
-// Patch edits a draft, or changes deadline and reminders of an envelope that was sent.
+// Patch edits a draft, or changes the deadline and reminders of a sent envelope.
 func (e *Envelope) Patch(act ActionContext, in EnvelopeEdit) error {
 	if e.Status == StatusDraft {
 		if in.ExpiresAt.Given {
@@ -324,12 +328,12 @@ func (e *Envelope) reschedule(act ActionContext, in EnvelopeEdit) error {
 	return nil
 }
 
-// beyondLabels reports whether the edit changes something other than labels.
+// beyondLabels reports whether the edit changes anything other than labels.
 func (in EnvelopeEdit) beyondLabels() bool {
 	return in.Subject.Given || in.Message.Given || in.ExpiresInDays.Given || in.ReminderHours.Given || in.Metadata.Given || in.ExpiresAt.Given
 }
 
-// RequestCopies requests that the sealed files be sent again to an address of the envelope, at most CopyLimit times in
+// RequestCopies requests that the sealed files be sent again to a recipient's address, at most CopyLimit times within
 // ResendWindow.
 func (e *Envelope) RequestCopies(act ActionContext, email string) (*Signer, error) {
 	if err := e.check(ActionSendCopies); err != nil {
@@ -355,7 +359,7 @@ func (e *Envelope) RequestCopies(act ActionContext, email string) (*Signer, erro
 	return s, nil
 }
 
-// CopySent records that the sealed files' links went out again.
+// CopySent records that the links to the sealed files were sent again.
 func (e *Envelope) CopySent(act ActionContext, signer uuid.UUID, mailID string) error {
 	if err := e.check(ActionSendCopies); err != nil {
 		return err

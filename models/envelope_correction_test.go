@@ -13,8 +13,8 @@ import (
 	"countersign/models"
 )
 
-// TestReplaceSigner_StartsFromTheInvitation checks that the former signer has no part in the envelope, and that the
-// new one starts with the invitation.
+// TestReplaceSigner_StartsFromTheInvitation checks that a replaced signer loses all access to the envelope, and that
+// the new signer starts with the invitation.
 func TestReplaceSigner_StartsFromTheInvitation(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 1, 2)
@@ -44,7 +44,8 @@ func TestReplaceSigner_StartsFromTheInvitation(t *testing.T) {
 	require.Equal(t, models.EventSignerReplaced, newest(e).Name)
 	require.Equal(t, models.Detail{"signerId": s.ID.String(), "person": 2, "reason": "left the firm"}, newest(e).Detail)
 
-	// Without reason and method, the method does not change. A signer who is not awaited does not get a link yet.
+	// If the replacement names no method, the method does not change. A signer who is not awaited does not get a link
+	// yet.
 	s, err = e.Replace(act(later), e.Signers[2].ID, models.Replacement{Name: "Alan", Email: "alan@example.com", Reason: ptr("")})
 	require.NoError(t, err)
 	require.Equal(t, models.AuthNone, s.AuthMethod)
@@ -81,8 +82,8 @@ func TestReplaceSigner_StartsFromTheInvitation(t *testing.T) {
 	require.Equal(t, "envelope_draft", code(t, err))
 }
 
-// TestDelegate_OnceToAnotherPerson checks that a verified signer can delegate once, to a new person, if the sender
-// allows it.
+// TestDelegate_OnceToAnotherPerson checks that a confirmed signer can delegate once, to a person who is not a recipient
+// yet, if the sender permits it.
 func TestDelegate_OnceToAnotherPerson(t *testing.T) {
 	t.Parallel()
 	in := models.Replacement{Name: "Grace", Email: "grace@example.com", AuthMethod: models.AuthEmailOTP, Reason: ptr("away")}
@@ -121,7 +122,7 @@ func TestDelegate_OnceToAnotherPerson(t *testing.T) {
 	require.Equal(t, "Signer 0", e.Signers[0].Name)
 }
 
-// TestResend_IsLimitedPerHour checks that five invitations an hour can be resent, each with a new link.
+// TestResend_IsLimitedPerHour checks that invitations can be resent five times per hour, each time with a new link.
 func TestResend_IsLimitedPerHour(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 2)
@@ -156,8 +157,8 @@ func TestResend_IsLimitedPerHour(t *testing.T) {
 	require.Equal(t, "envelope_draft", code(t, err))
 }
 
-// TestIssueLink_KeepsAValidLink checks that the current link is returned while it is valid, and a new one after it
-// ended or on request.
+// TestIssueLink_KeepsAValidLink checks that the current link is returned while it is valid, and that a new link is
+// returned after it has expired or on request.
 func TestIssueLink_KeepsAValidLink(t *testing.T) {
 	t.Parallel()
 	e := sent(t, ptr(100), models.AuthNone, 1, 2)
@@ -197,7 +198,7 @@ func TestIssueLink_KeepsAValidLink(t *testing.T) {
 	}
 }
 
-// TestReschedule_DeadlineAndReminders checks that the deadline and the reminders of a sent envelope change
+// TestReschedule_DeadlineAndReminders checks that the deadline and the reminders of a sent envelope can be changed
 // independently.
 func TestReschedule_DeadlineAndReminders(t *testing.T) {
 	t.Parallel()
@@ -237,8 +238,8 @@ func TestReschedule_DeadlineAndReminders(t *testing.T) {
 	require.Equal(t, "envelope_terminal", code(t, e.Patch(act(start), models.EnvelopeEdit{ReminderHours: changed(ptr(7))})))
 }
 
-// TestRequestCopies_IsLimitedPerHour checks that the sealed files can be resent to recipients only, five times an
-// hour.
+// TestRequestCopies_IsLimitedPerHour checks that the sealed files can be resent only to recipients, and only five times
+// per hour.
 func TestRequestCopies_IsLimitedPerHour(t *testing.T) {
 	t.Parallel()
 	e := completed(t)
@@ -276,8 +277,8 @@ func TestRequestCopies_IsLimitedPerHour(t *testing.T) {
 	require.Equal(t, "envelope_not_completed", code(t, open.CopySent(act(start), open.Signers[0].ID, "mail")))
 }
 
-// TestLink_EndsAtTheDeadline checks that the deadline ends a link whatever expiry it states, and that a link without a
-// known expiry is invalid.
+// TestLink_EndsAtTheDeadline checks that a link expires at the deadline regardless of its own expiry, and that a link
+// without a known expiry is invalid.
 func TestLink_EndsAtTheDeadline(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
@@ -295,7 +296,7 @@ func TestLink_EndsAtTheDeadline(t *testing.T) {
 	assert.Equal(t, "signing_link_expired", code(t, err))
 }
 
-// TestRemovedDeadline_LeavesNoTrace checks that a removed deadline has no effect when the envelope is sent.
+// TestRemovedDeadline_LeavesNoTrace checks that an envelope whose deadline was removed has none after it is sent.
 func TestRemovedDeadline_LeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	days := 3

@@ -12,10 +12,10 @@ import (
 	"countersign/internal/plaintext"
 )
 
-// DocumentKind distinguishes uploaded from sealed documents.
+// DocumentKind distinguishes uploaded documents from sealed ones.
 type DocumentKind string
 
-// The kinds.
+// The kinds of documents.
 const (
 	DocumentOriginal DocumentKind = "original"
 	DocumentSealed   DocumentKind = "sealed"
@@ -30,23 +30,23 @@ const (
 	PurgePurged PurgeStatus = "purged"
 )
 
-// PageRun is a run of pages of one size, from page From (1-based) to the next run. Width and Height are the displayed
-// size of the page in points, after CropBox, Rotate and UserUnit.
+// PageRun is a sequence of pages of the same size, from page From (1-based) to the page before the next run. Width and
+// Height are the displayed size of the pages in points, after applying CropBox, Rotate and UserUnit.
 type PageRun struct {
 	From   int     `json:"from"`
 	Width  float64 `json:"width"`
 	Height float64 `json:"height"`
 }
 
-// Document is a PDF of an envelope.
+// Document is a PDF in an envelope.
 type Document struct {
 	ID             uuid.UUID `gorm:"primaryKey"`
 	EnvelopeID     uuid.UUID
 	Kind           DocumentKind
-	OriginalID     *uuid.UUID // of a sealed document: its original
-	Name           string     // display file name
+	OriginalID     *uuid.UUID // the original of a sealed document
+	Name           string     // file name for display
 	MimeType       string
-	SHA256         string `gorm:"column:sha256"` // lowercase hex
+	SHA256         string `gorm:"column:sha256"` // lowercase hexadecimal
 	Size           int64  // bytes
 	PageCount      int
 	Pages          []PageRun `gorm:"serializer:json"`
@@ -55,32 +55,33 @@ type Document struct {
 	RetentionUntil *time.Time
 	PurgeStatus    PurgeStatus
 	CreatedAt      time.Time
-	// TimestampedUntil is the expiry of the certificate of a sealed document's last document time-stamp; nil: there is
-	// no time-stamp.
+	// TimestampedUntil is the expiry of the certificate of a sealed document's latest document time-stamp, or nil if
+	// there is no time-stamp.
 	TimestampedUntil *time.Time
-	// TimestampPending reports whether a time-stamp is still to be added because the time-stamp authority was
-	// unavailable at sealing.
+	// TimestampPending reports whether a time-stamp must still be added because the time-stamp authority was
+	// unavailable during sealing.
 	TimestampPending bool
 	// Encrypted reports whether the file is stored encrypted.
 	Encrypted bool
-	// SealFacts are the results of examining an original for sealing, as encoded by package seal; empty: sealing
-	// examines it again.
+	// SealFacts contains the results of examining an original for sealing, as encoded by package seal. If it is empty,
+	// the original is examined again when it is sealed.
 	SealFacts string
-	// The prepared file, which recipients read and sign instead of the original: the original without the removed
-	// parts. Empty: the original.
+	// The prepared file, which recipients read and sign instead of the original. It is the original without the removed
+	// parts. The members are empty if there is none.
 	PreparedSHA256    string `gorm:"column:prepared_sha256"`
 	PreparedSize      int64
 	PreparedKey       string
 	PreparedEncrypted bool
 	PreparedChanges   []PreparedChange `gorm:"serializer:json"`
-	Preparation       string           // of the file, as the seal record describes it
-	// Notes are the codes of content that other programs may display differently.
+	Preparation       string           // description of the preparation for the seal record
+	// Notes contains the codes of content that other programs may display differently.
 	Notes []string `gorm:"serializer:json"`
-	// Shared reports that the files belong to a template or another envelope too: they stay while a row names them.
+	// Shared reports whether the files also belong to a template or to another envelope. Such files are kept as long as
+	// any row refers to them.
 	Shared bool
 }
 
-// PageSize returns the size of page n (1-based) in points; ok is false if the page does not exist.
+// PageSize returns the size of page n (1-based) in points. ok is false if there is no such page.
 func (d *Document) PageSize(n int) (w, h float64, ok bool) {
 	if n < 1 || n > d.PageCount {
 		return 0, 0, false
@@ -94,7 +95,7 @@ func (d *Document) PageSize(n int) (w, h float64, ok bool) {
 	return w, h, ok
 }
 
-// PageRuns shortens a list of page sizes to runs.
+// PageRuns groups a list of page sizes into runs.
 func PageRuns(sizes [][2]float64) []PageRun {
 	var runs []PageRun
 	for i, s := range sizes {
@@ -106,7 +107,7 @@ func PageRuns(sizes [][2]float64) []PageRun {
 	return runs
 }
 
-// DocumentInput describes an uploaded PDF that was admitted: its name, pages, files, and the results of its
+// DocumentInput describes an uploaded PDF that was accepted: its name, pages and files, and the results of its
 // examination.
 type DocumentInput struct {
 	Document
@@ -114,8 +115,8 @@ type DocumentInput struct {
 	Warnings []string // codes of content that other programs may display differently
 }
 
-// NextDocumentID returns the id of the next document, so that its file can be stored under that name before the
-// envelope changes.
+// NextDocumentID returns the ID of the next document, so that its file can be stored under that ID before the envelope
+// is changed.
 func (e *Envelope) NextDocumentID(newID func() uuid.UUID) uuid.UUID {
 	if len(e.Originals()) == 0 {
 		return e.FirstDocumentID
@@ -123,7 +124,7 @@ func (e *Envelope) NextDocumentID(newID func() uuid.UUID) uuid.UUID {
 	return newID()
 }
 
-// CheckAddDocument returns an error if no further document can be added, whatever its content.
+// CheckAddDocument returns an error if no further document can be added, regardless of its content.
 func (e *Envelope) CheckAddDocument(maxDocuments int) error {
 	if err := e.check(ActionAddDocument); err != nil {
 		return err
@@ -138,8 +139,8 @@ func (e *Envelope) CheckAddDocument(maxDocuments int) error {
 	return nil
 }
 
-// AddDocument adds an uploaded PDF to a draft. maxDocuments is the limit of the app's plan. Fields placed before the
-// first document must fit on it.
+// AddDocument adds an uploaded PDF to a draft. maxDocuments is the limit of the app's plan. Fields that were placed
+// before the first document was added must fit on its pages.
 func (e *Envelope) AddDocument(act ActionContext, in DocumentInput, maxDocuments int) (*Document, error) {
 	if err := e.CheckAddDocument(maxDocuments); err != nil {
 		return nil, err
@@ -170,11 +171,12 @@ func (e *Envelope) AddDocument(act ActionContext, in DocumentInput, maxDocuments
 	return d, nil
 }
 
-// finite reports whether v is a number that can be a coordinate, which NaN is not.
+// finite reports whether v can be a coordinate. It returns false for NaN and for values beyond one million.
 func finite(v float64) bool { return math.Abs(v) <= 1e6 }
 
-// FileName returns the file name for downloads: the envelope's subject, if any. With several documents, the name also
-// has the document's number and own name ("Lease (2) floor plan.pdf"). It is safe for any file system.
+// FileName returns the file name for downloads, which is based on the envelope's subject if there is one. If there are
+// several documents, the name also contains the number and the name of the document, as in "Lease (2) floor plan.pdf".
+// It is valid on any file system.
 func (e *Envelope) FileName(d *Document) string {
 	if strings.TrimSpace(Deref(e.Subject, "")) == "" {
 		return e.DocumentName(d)
@@ -189,8 +191,8 @@ func (e *Envelope) FileName(d *Document) string {
 	return cmp.Or(name, unnamedDocument) + ".pdf"
 }
 
-// DocumentName returns the display name of the document: the name of the uploaded file, with a number if another
-// document of the envelope has the same name.
+// DocumentName returns the display name of the document. It is the name of the uploaded file, with a number if another
+// document in the envelope has the same name.
 func (e *Envelope) DocumentName(d *Document) string {
 	name := cmp.Or(fileStem(d.Name, 100), unnamedDocument)
 	for _, other := range e.Originals() {
@@ -201,11 +203,11 @@ func (e *Envelope) DocumentName(d *Document) string {
 	return name + ".pdf"
 }
 
-// unnamedDocument is the name of a file uploaded without one.
+// unnamedDocument is the name of a file that was uploaded without a name.
 const unnamedDocument = "document"
 
-// fileStem returns a file name without extension from a text, up to most characters long; empty if no character of
-// the text is usable.
+// fileStem converts text to a file name without extension of at most the given number of characters. The result is
+// empty if the text contains no usable character.
 func fileStem(text string, most int) string {
 	clean := strings.Map(func(r rune) rune {
 		if plaintext.Hidden(r) || strings.ContainsRune(`/\:*?"<>|`, r) {

@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// TestDocumentWarnings_AreAudited checks that warnings of differing display are in the audit trail, and that the event
-// of a document without warnings is unchanged.
+// TestDocumentWarnings_AreAudited checks that warnings about differences in display are recorded in the audit trail,
+// and that the event for a document without warnings contains none.
 func TestDocumentWarnings_AreAudited(t *testing.T) {
 	t.Parallel()
 	for _, warnings := range [][]string{nil, {"font_not_embedded", "overprint"}} {
@@ -32,7 +32,8 @@ func TestDocumentWarnings_AreAudited(t *testing.T) {
 	}
 }
 
-// TestFileNames_AreTruncated checks that names are truncated between characters, and not below the limit.
+// TestFileNames_AreTruncated checks that names above the limit are truncated between characters, and that shorter names
+// are not truncated.
 func TestFileNames_AreTruncated(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone, 1)
@@ -43,7 +44,7 @@ func TestFileNames_AreTruncated(t *testing.T) {
 		e.Documents[0].Name = name
 		assert.Equal(t, want, e.DocumentName(e.Documents[0]), name)
 	}
-	// One of several documents without a usable name has only its number.
+	// A document without a usable name is identified only by its number if there are several documents.
 	subject := "Lease"
 	e.Subject = &subject
 	e.Documents = append(e.Documents, &models.Document{ID: uuid.New(), Kind: models.DocumentOriginal, Order: 2, Name: "plan.pdf"})
@@ -65,7 +66,7 @@ func TestFileNames(t *testing.T) {
 	}
 }
 
-// TestFileNames_DistinguishDocuments checks that several documents have different names wherever people see them.
+// TestFileNames_DistinguishDocuments checks that several documents have different names wherever users see the names.
 func TestFileNames_DistinguishDocuments(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone, 1)

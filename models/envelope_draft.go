@@ -16,31 +16,31 @@ const (
 	MaxMetadataLength = 500 // characters of a name or a value
 )
 
-// Change is a member of an edit. It changes the value only if it is Given.
+// Change is a member of an edit. It changes the value only if Given is true.
 type Change[T any] struct {
 	Given bool
 	Value T
 }
 
-// Apply applies the change.
+// Apply sets the value if the change is given.
 func (c Change[T]) Apply(to *T) {
 	if c.Given {
 		*to = c.Value
 	}
 }
 
-// EnvelopeEdit is a change of a draft.
+// EnvelopeEdit describes changes to an envelope, usually a draft.
 type EnvelopeEdit struct {
 	Subject       Change[*string]
 	Message       Change[*string]
 	ExpiresInDays Change[*int]
 	ReminderHours Change[*int]
 	Metadata      Change[map[string]string]
-	Labels        Change[[]string]   // in every state
-	ExpiresAt     Change[*time.Time] // of an envelope that was sent, see Patch
+	Labels        Change[[]string]   // possible in every status
+	ExpiresAt     Change[*time.Time] // only for a sent envelope, see Patch
 }
 
-// Edit changes a draft.
+// Edit edits a draft.
 func (e *Envelope) Edit(act ActionContext, in EnvelopeEdit) error {
 	if err := e.check(ActionEditEnvelope); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (e *Envelope) Edit(act ActionContext, in EnvelopeEdit) error {
 	return nil
 }
 
-// EditSigner replaces the input of a signer of a draft.
+// EditSigner replaces the input of a signer in a draft.
 func (e *Envelope) EditSigner(act ActionContext, id uuid.UUID, in SignerInput) (*Signer, error) {
 	s := e.Recipient(id)
 	if s == nil {
@@ -111,7 +111,7 @@ func (e *Envelope) RemoveSigner(act ActionContext, id uuid.UUID) error {
 	return nil
 }
 
-// renumberSigners renumbers the signers of a draft and their mailboxes.
+// renumberSigners renumbers the signers of a draft, and updates their mailboxes.
 func (e *Envelope) renumberSigners() {
 	all := e.Recipients()
 	e.Signers, e.Copies = nil, nil
@@ -122,7 +122,7 @@ func (e *Envelope) renumberSigners() {
 	e.alignWitnesses()
 }
 
-// EditField replaces the input of a field of a draft.
+// EditField replaces the input of a field in a draft.
 func (e *Envelope) EditField(act ActionContext, id uuid.UUID, in FieldInput) (*Field, error) {
 	i := slices.IndexFunc(e.Fields, func(f *Field) bool { return f.ID == id })
 	if i < 0 {
@@ -151,7 +151,7 @@ func (e *Envelope) EditField(act ActionContext, id uuid.UUID, in FieldInput) (*F
 	return f, nil
 }
 
-// Field returns the field with that id, or nil.
+// Field returns the field with the given ID, or nil.
 func (e *Envelope) Field(id uuid.UUID) *Field {
 	return find(e.Fields, func(f *Field) bool { return f.ID == id })
 }
@@ -169,7 +169,7 @@ func (e *Envelope) RemoveField(act ActionContext, id uuid.UUID) error {
 	return nil
 }
 
-// removeFields removes fields and renumbers the others.
+// removeFields removes the selected fields, and renumbers the remaining ones.
 func (e *Envelope) removeFields(which func(*Field) bool) {
 	e.Fields = slices.DeleteFunc(e.Fields, which)
 	for i, f := range e.Fields {
@@ -177,13 +177,13 @@ func (e *Envelope) removeFields(which func(*Field) bool) {
 	}
 }
 
-// DocumentEdit is a change of a document of a draft.
+// DocumentEdit describes changes to a document in a draft.
 type DocumentEdit struct {
 	Name  Change[string]
-	Order Change[int] // from 1; the others move
+	Order Change[int] // from 1; the other documents move
 }
 
-// EditDocument renames or reorders a document of a draft.
+// EditDocument renames or reorders a document in a draft.
 func (e *Envelope) EditDocument(act ActionContext, id uuid.UUID, in DocumentEdit) (*Document, error) {
 	d := e.Document(id)
 	if d == nil {
@@ -212,8 +212,8 @@ func (e *Envelope) EditDocument(act ActionContext, id uuid.UUID, in DocumentEdit
 	return d, nil
 }
 
-// RemoveDocument removes a document and its fields from a draft. It returns the keys of the files that are no longer
-// referenced.
+// RemoveDocument removes a document and its fields from a draft. It returns the storage keys of the files that are no
+// longer referenced.
 func (e *Envelope) RemoveDocument(act ActionContext, id uuid.UUID) (blobKeys []string, err error) {
 	d := e.Document(id)
 	if d == nil {
@@ -242,7 +242,7 @@ func (e *Envelope) renumberDocuments(act ActionContext) {
 	}
 }
 
-// Delete removes a draft. Only its id, its owner and its audit chain remain. Delete returns the keys of its files.
+// Delete deletes a draft. Only its ID, its owner and its audit chain remain. It returns the storage keys of the files.
 func (e *Envelope) Delete(act ActionContext) (blobKeys []string, err error) {
 	if err := e.check(ActionDelete); err != nil {
 		return nil, err
@@ -257,14 +257,15 @@ func (e *Envelope) Delete(act ActionContext) (blobKeys []string, err error) {
 	return blobKeys, nil
 }
 
-// edited records who edited the draft. The audit trail has no event for each edit: sending records their result.
+// edited records the editor of the draft. The audit trail contains no events for individual edits, because sending
+// records their result.
 func (e *Envelope) edited(act ActionContext) {
 	if !slices.Contains(e.Editors, act.Actor) {
 		e.Editors = append(slices.Clone(e.Editors), act.Actor)
 	}
 }
 
-// recordPreparation records, before an edited draft is sent, its editors and the digest of the result.
+// recordPreparation records the editors of an edited draft and the digest of its fields before the draft is sent.
 func (e *Envelope) recordPreparation(act ActionContext) error {
 	if len(e.Editors) == 0 {
 		return nil
@@ -280,9 +281,9 @@ func (e *Envelope) recordPreparation(act ActionContext) error {
 	return nil
 }
 
-// FieldsDigest returns the SHA-256, in lowercase hex, of the RFC 8785 canonical JSON of the list of fields: id,
-// document, signer, type, page, position and whether the field is required. If the envelope uses more properties, the
-// list also has name, default value and attributes.
+// FieldsDigest returns the SHA-256 hash, in lowercase hexadecimal, of the RFC 8785 canonical JSON of the list of
+// fields. Each entry contains the ID, document, signer, type, page, position and whether the field is required. If the
+// envelope uses more properties, each entry also contains the name, default value and attributes.
 func (e *Envelope) FieldsDigest() (string, error) {
 	list := make([]map[string]any, 0, len(e.Fields))
 	for _, f := range e.Fields {

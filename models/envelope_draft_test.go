@@ -13,7 +13,7 @@ import (
 
 func changed[T any](v T) models.Change[T] { return models.Change[T]{Given: true, Value: v} }
 
-// metadata has n names.
+// metadata returns metadata with n names.
 func metadata(n int) map[string]string {
 	out := make(map[string]string, n)
 	for i := range n {
@@ -29,7 +29,7 @@ func TestSenderTexts_AreBounded(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("é", n) }
 	for _, c := range []struct {
 		in   models.Envelope
-		path string // "": it is taken
+		path string // empty if the input is accepted
 	}{
 		{models.Envelope{Subject: ptr(x(255)), Message: ptr(x(2000))}, ""},
 		{models.Envelope{Subject: ptr(x(256))}, "subject"},
@@ -97,7 +97,8 @@ func TestSenderTexts_AreBounded(t *testing.T) {
 	require.ErrorContains(t, e.Edit(act(start), models.EnvelopeEdit{Metadata: changed(metadata(21))}), "at most 20 members")
 }
 
-// TestEditSigners_Renumbers checks that mailboxes and positions are renumbered, and that a role has one signer.
+// TestEditSigners_Renumbers checks that mailboxes and positions are renumbered, and that a role belongs to only one
+// signer.
 func TestEditSigners_Renumbers(t *testing.T) {
 	t.Parallel()
 	e := unfilled(t)
@@ -133,7 +134,8 @@ func TestEditSigners_Renumbers(t *testing.T) {
 	require.Equal(t, [2]int{0, 1}, [2]int{e.Fields[0].Position, e.Fields[1].Position})
 }
 
-// TestEditFields_KeepIDAndPosition checks that a field keeps its id and position, and follows the rules of a new one.
+// TestEditFields_KeepIDAndPosition checks that an edited field keeps its ID and position, and follows the same rules as
+// a new field.
 func TestEditFields_KeepIDAndPosition(t *testing.T) {
 	t.Parallel()
 	e := unfilled(t)
@@ -186,8 +188,8 @@ func fieldNames(fields []*models.Field, err error) []string {
 	return out
 }
 
-// TestEditDocuments_Renumbers checks that documents are numbered from 1, and that the fields of a removed document are
-// removed.
+// TestEditDocuments_Renumbers checks that documents are numbered from 1, and that removing a document removes its
+// fields.
 func TestEditDocuments_Renumbers(t *testing.T) {
 	t.Parallel()
 	e := unfilled(t)
@@ -255,7 +257,7 @@ func TestEditDocuments_Renumbers(t *testing.T) {
 	require.Empty(t, e.Fields)
 }
 
-// TestDeleteDraft_RemovesContents checks that nothing of a deleted draft's contents remains.
+// TestDeleteDraft_RemovesContents checks that a deleted draft keeps none of its contents.
 func TestDeleteDraft_RemovesContents(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone, 1)
@@ -276,7 +278,7 @@ func TestDeleteDraft_RemovesContents(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestSend_RecordsTheEdits checks that it records who edited the draft, and the digest of the result.
+// TestSend_RecordsTheEdits checks that sending records the editors of the draft and the digest of its fields.
 func TestSend_RecordsTheEdits(t *testing.T) {
 	t.Parallel()
 	require.NotContains(t, names(sent(t, nil, models.AuthNone, 1)), models.EventDraftPrepared, "a draft that nobody edited")
@@ -313,7 +315,7 @@ func TestSend_RecordsTheEdits(t *testing.T) {
 	require.Equal(t, before, after, "a name that nobody chose is not in the digest")
 }
 
-// TestEdit_AfterSendIsRejected checks that each edit of a sent envelope is rejected with an error for its state.
+// TestEdit_AfterSendIsRejected checks that editing a sent envelope is rejected with an error that matches its status.
 func TestEdit_AfterSendIsRejected(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)

@@ -2,8 +2,9 @@ package models
 
 import "github.com/google/uuid"
 
-// Duplicate returns a new draft with the documents, recipients and fields of the envelope, for its sender to send again.
-// Values that signers entered and the external id are not copied. maxDocuments is the limit of the app's plan.
+// Duplicate returns a new draft with the documents, recipients and fields of the envelope, so that the sender can send
+// it again. The external ID and the values entered by signers are not copied. maxDocuments is the limit of the app's
+// plan.
 func (e *Envelope) Duplicate(act ActionContext, createdBy string, maxDocuments int) (*Envelope, error) {
 	if e.Purged() {
 		return nil, ErrPurged
@@ -32,7 +33,7 @@ func (e *Envelope) Duplicate(act ActionContext, createdBy string, maxDocuments i
 	for _, f := range e.Fields {
 		in := TemplateField{Field: *f}.input()
 		in.SignerRef = signers[f.SignerID].ID.String()
-		if in.DocumentID = nil; documents[f.DocumentID] != uuid.Nil { // otherwise the field waits for the first document
+		if in.DocumentID = nil; documents[f.DocumentID] != uuid.Nil { // otherwise, use the first document
 			in.DocumentID = new(documents[f.DocumentID])
 		}
 		fields = append(fields, in)
@@ -41,7 +42,8 @@ func (e *Envelope) Duplicate(act ActionContext, createdBy string, maxDocuments i
 	return own, err
 }
 
-// sharedInput returns the input for a document of another envelope with the same files. They are not examined again.
+// sharedInput returns the input for a document in another envelope that uses the same files. They are not examined
+// again.
 func (d *Document) sharedInput() DocumentInput {
 	in := DocumentInput{Document: *d, Warnings: d.Notes}
 	in.Shared, in.OriginalID, in.RetentionUntil = true, nil, nil

@@ -8,10 +8,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// EventName names an audit event.
+// EventName is the name of an audit event.
 type EventName string
 
-// The audit events. Webhooks also receive the events that WebhookEvents lists.
+// The audit events. WebhookEvents lists the events that are also sent to webhooks.
 const (
 	EventEnvelopeCreated    EventName = "envelope.created"
 	EventDocumentAdded      EventName = "document.added"
@@ -55,15 +55,14 @@ const (
 	EventCopySent           EventName = "copy.sent"
 )
 
-// EventPing is the event that tests an endpoint. It belongs to no envelope and
-// cannot be subscribed to.
+// EventPing is the event that tests an endpoint. It belongs to no envelope, and endpoints cannot subscribe to it.
 const EventPing EventName = "ping"
 
-// EventBulkCompleted reports that every row of a bulk send was sent or has failed. It belongs to no envelope and is in
-// no audit trail.
+// EventBulkCompleted reports that every row of a bulk send was sent or has failed. It belongs to no envelope and
+// appears in no audit trail.
 const EventBulkCompleted EventName = "bulk.completed"
 
-// WebhookEvents are the events an endpoint can subscribe to.
+// WebhookEvents lists the events that an endpoint can subscribe to.
 var WebhookEvents = []EventName{
 	EventEnvelopeCreated, EventEnvelopeSent, EventEnvelopeCompleted, EventEnvelopeDeclined, EventEnvelopeVoided,
 	EventEnvelopeExpired, EventSignerViewed, EventSignerSigned, EventSignerDeclined, EventSignerOTPFailed,
@@ -71,49 +70,49 @@ var WebhookEvents = []EventName{
 	EventDocumentStamped, EventDocumentPurged, EventBulkCompleted,
 }
 
-// Detail is the data of an event: ids, hashes, counts and reasons. Values are strings, integers and booleans, so that
-// the canonical form is unambiguous. Names, addresses and codes do not belong here.
+// Detail contains the data of an event: IDs, hashes, counts and reasons. Values are strings, integers and booleans, so
+// that the canonical form is unambiguous. Names, addresses and codes are not permitted.
 type Detail map[string]any
 
-// Event is one link of an envelope's audit chain.
+// Event is a link in an envelope's audit chain.
 type Event struct {
 	ID         uuid.UUID `gorm:"primaryKey"`
 	EnvelopeID uuid.UUID
-	Seq        int64 // 1, 2, 3 … without a gap
+	Seq        int64 // 1, 2, 3 … without gaps
 	Name       EventName
-	Timestamp  time.Time // UTC, microseconds
-	Actor      string    // "system", "app:<id>" or "signer:<id>"
+	Timestamp  time.Time // UTC, to the microsecond
+	Actor      string    // such as "system", "app:<id>" or "signer:<id>"
 	IP         *string
 	UserAgent  *string
 	Detail     Detail `gorm:"serializer:json"`
-	PrevHash   string // Hash of the event before it; ChainStart for the first
-	Hash       string // lowercase hex, see Digest
+	PrevHash   string // Hash of the preceding event; ChainStart for the first
+	Hash       string // lowercase hexadecimal, see Digest
 
-	// SignerID is the signer the event is about, for routing it to webhooks and workflows.
+	// SignerID is the signer that the event concerns. It is used to route the event to webhooks and workflows.
 	SignerID uuid.UUID `gorm:"-"`
-	// MailID is the email that the event reports as sent or, if MailRefused has a reason, as permanently rejected; ""
-	// for all other events.
+	// MailID identifies the email that the event reports as sent or, if MailRefused contains a reason, as permanently
+	// rejected. It is empty for all other events.
 	MailID      string `gorm:"-"`
 	MailRefused string `gorm:"-"`
 }
 
-// TableName is the table of the audit chain.
+// TableName returns the name of the database table.
 func (Event) TableName() string { return "audit_events" }
 
 // ChainStart is the PrevHash of an envelope's first event.
 var ChainStart = strings.Repeat("0", 64)
 
-// timeFormat is RFC 3339 in UTC with exactly six decimals.
+// timeFormat is RFC 3339 in UTC with exactly six decimal places.
 const timeFormat = "2006-01-02T15:04:05.000000Z"
 
-// FormatTime formats t as in the audit chain.
+// FormatTime formats t in the same way as the audit chain.
 func FormatTime(t time.Time) string { return t.UTC().Format(timeFormat) }
 
-// Canonical is the event as RFC 8785 canonical JSON, Hash included.
+// Canonical returns the event as RFC 8785 canonical JSON, including Hash.
 func (e *Event) Canonical() ([]byte, error) { return e.canonical(true) }
 
-// Digest is the event's hash: SHA-256 over its RFC 8785 canonical JSON without
-// the member "hash" and with "prevHash", in lowercase hex.
+// Digest returns the event's hash, which is the SHA-256 hash in lowercase hexadecimal of its RFC 8785 canonical JSON
+// without the member "hash" but with "prevHash".
 func (e *Event) Digest() (string, error) {
 	b, err := e.canonical(false)
 	if err != nil {
@@ -137,8 +136,9 @@ func (e *Event) canonical(withHash bool) ([]byte, error) {
 	return b, nil
 }
 
-// VerifyChain verifies a whole chain: a sequence without a gap from 1, each link to the previous event, and each hash.
-// The chain must end in head at length n, which detects truncation. The error names the first invalid event.
+// VerifyChain verifies a complete chain: the sequence numbers, which must start at 1 without gaps, each link to the
+// preceding event, and each hash. The chain must have n events and end with the hash head, which detects truncation.
+// The error identifies the first invalid event.
 func VerifyChain(events []Event, n int64, head string) error {
 	prev := ChainStart
 	for i := range events {

@@ -81,13 +81,13 @@ func TestCanonicalForm(t *testing.T) {
 	assert.EqualValues(t, 1, m["seq"])
 	hash := m["hash"]
 	delete(m, "hash")
-	again, err := json.Marshal(m) // no number or character here that RFC 8785 would write otherwise
+	again, err := json.Marshal(m) // contains no number or character that RFC 8785 would encode differently
 	require.NoError(t, err)
 	assert.Equal(t, hash, sha256Hex(string(again)))
 }
 
-// TestRandomActions_KeepTheRules tries random actions in random order and checks that at most one terminal state is
-// reached, that no action leaves it, that the chain verifies, and that webhooks report the events that happened.
+// TestRandomActions_KeepTheRules performs random actions in random order. It checks that at most one final status is
+// reached, that no action leaves it, that the chain verifies, and that webhooks report the events that occurred.
 func TestRandomActions_KeepTheRules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -183,7 +183,7 @@ func TestRandomActions_KeepTheRules(t *testing.T) {
 
 func ignoreRepeat(_ *models.Signer, err error) error { return err }
 
-// TestServiceEvents_HaveNoAddress checks that events of the service itself have no client address.
+// TestServiceEvents_HaveNoAddress checks that events caused by the service itself contain no client address.
 func TestServiceEvents_HaveNoAddress(t *testing.T) {
 	t.Parallel()
 	context := models.ActionContext{At: start, Actor: models.ActorSystem, NewID: uuid.New}
@@ -196,8 +196,8 @@ func TestServiceEvents_HaveNoAddress(t *testing.T) {
 	assert.Equal(t, "test", *newest(e).UserAgent)
 }
 
-// TestVerifyChain_ChecksNumbersAndLinks checks that each event's number and link are verified even if all hashes were
-// recomputed.
+// TestVerifyChain_ChecksNumbersAndLinks checks that the sequence number and link of each event are verified even if all
+// hashes were recomputed.
 func TestVerifyChain_ChecksNumbersAndLinks(t *testing.T) {
 	t.Parallel()
 	e := chainedEvents(t)

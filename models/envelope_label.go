@@ -21,8 +21,8 @@ func checkLabels(p Problems, labels []string) {
 	}
 }
 
-// label replaces the labels of an envelope in any state. It records no event, because labels only serve to find the
-// envelope.
+// label replaces the labels of an envelope in any status. It records no event, because labels only help users to find
+// the envelope.
 func (e *Envelope) label(labels []string) error {
 	p := Problems{}
 	checkLabels(p, labels)

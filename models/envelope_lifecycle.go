@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Send opens a draft for signing: the deadline starts to count and the first
-// routing group gets its links. message nil keeps the draft's.
+// Send sends a draft for signing. The deadline starts to run, and the first routing group gets its links. If message is
+// nil, the message of the draft is kept.
 func (e *Envelope) Send(act ActionContext, message *string) error {
 	if err := e.check(ActionSend); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (e *Envelope) Send(act ActionContext, message *string) error {
 	return nil
 }
 
-// Void closes the envelope on the sender's behalf. All links end at once.
+// Void closes the envelope on the sender's behalf. All links are invalidated immediately.
 func (e *Envelope) Void(act ActionContext, reason *string) error {
 	if err := e.check(ActionVoid); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (e *Envelope) Void(act ActionContext, reason *string) error {
 	return nil
 }
 
-// Expire closes the envelope because its deadline has passed.
+// Expire closes the envelope after its deadline has passed.
 func (e *Envelope) Expire(act ActionContext) error {
 	if err := e.check(ActionExpire); err != nil {
 		return err
@@ -76,21 +76,21 @@ func (e *Envelope) Expire(act ActionContext) error {
 	return nil
 }
 
-// SealedFile is a sealed document that has been stored.
+// SealedFile describes a sealed document that has been stored.
 type SealedFile struct {
 	OriginalID uuid.UUID
-	SHA256     string // lowercase hex
+	SHA256     string // lowercase hexadecimal
 	Size       int64  // bytes
 	PageCount  int
 	BlobKey    string
-	// TimestampedUntil is the expiry of the document time-stamp; zero: there is none.
+	// TimestampedUntil is the expiry of the document time-stamp, or zero if there is none.
 	TimestampedUntil time.Time
 	// TimestampPending reports whether the time-stamp authority was unavailable.
 	TimestampPending bool
-	Encrypted        bool // the file is stored encrypted
+	Encrypted        bool // whether the file is stored encrypted
 }
 
-// Complete ends a sealing: files holds the sealed file of every original.
+// Complete completes sealing. files must contain the sealed file of every original.
 func (e *Envelope) Complete(act ActionContext, files []SealedFile) error {
 	if err := e.check(ActionComplete); err != nil {
 		return err
@@ -135,8 +135,8 @@ func (f *SealedFile) timestampEnd() *time.Time {
 	return new(f.TimestampedUntil.UTC())
 }
 
-// Timestamped replaces the file of a sealed document, with the hash was, by the same file with an added document
-// time-stamp.
+// Timestamped replaces the file of a sealed document, whose hash must be was, with the same file including an added
+// document time-stamp.
 func (e *Envelope) Timestamped(act ActionContext, document uuid.UUID, was string, f SealedFile) error {
 	d := e.Document(document)
 	switch {
@@ -156,7 +156,7 @@ func (e *Envelope) Timestamped(act ActionContext, document uuid.UUID, was string
 	return nil
 }
 
-// Invited records that a signer's invitation or reminder went out by email.
+// Invited records that a signer's invitation or reminder was sent by email.
 func (e *Envelope) Invited(act ActionContext, signer uuid.UUID, reminder bool, mailID string) error {
 	if err := e.check(ActionInvite); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (e *Envelope) Invited(act ActionContext, signer uuid.UUID, reminder bool, m
 	return nil
 }
 
-// InvitationFailed records that a signer cannot be reached by an email, and why.
+// InvitationFailed records that a signer cannot be reached by email, and the reason.
 func (e *Envelope) InvitationFailed(act ActionContext, signer uuid.UUID, why, mailID string) error {
 	if err := e.check(ActionInvite); err != nil {
 		return err
@@ -182,7 +182,7 @@ func (e *Envelope) InvitationFailed(act ActionContext, signer uuid.UUID, why, ma
 	return nil
 }
 
-// RenewLink issues a new link to an awaited signer. The old link ends.
+// RenewLink issues a new link to an awaited signer, and invalidates the old one.
 func (e *Envelope) RenewLink(act ActionContext, signer uuid.UUID) error {
 	s, err := e.awaitedSigner(ActionInvite, signer)
 	if err != nil {
@@ -192,7 +192,7 @@ func (e *Envelope) RenewLink(act ActionContext, signer uuid.UUID) error {
 	return nil
 }
 
-// Reinvite issues a new link for an awaited signer, which the service sends. The old link ends immediately.
+// Reinvite issues a new link, which the service sends to an awaited signer, and invalidates the old one immediately.
 func (e *Envelope) Reinvite(act ActionContext, signer uuid.UUID) error {
 	if err := e.RenewLink(act, signer); err != nil {
 		return err
@@ -201,8 +201,8 @@ func (e *Envelope) Reinvite(act ActionContext, signer uuid.UUID) error {
 	return nil
 }
 
-// SetRetention sets the day on which the files of a completed envelope are purged:
-// days after its completion. 0 keeps them.
+// SetRetention schedules the purge of a completed envelope's files for the given number of days after its completion.
+// With zero days, it has no effect and the files are kept.
 func (e *Envelope) SetRetention(days int) {
 	if days <= 0 || e.CompletedAt == nil {
 		return
@@ -214,12 +214,12 @@ func (e *Envelope) SetRetention(days int) {
 	e.RetentionDueAt = new(RetentionStepAfter(until, *e.CompletedAt))
 }
 
-// deletionReminders are the days before the end of the retention on which recipients who have only links to the files
-// are reminded.
+// deletionReminders lists the numbers of days before the end of the retention period at which recipients who have only
+// links to the files are reminded.
 var deletionReminders = []int{14, 7, 1}
 
-// RetentionStepAfter returns the time of the first step after a time, for files with the retention end until: a
-// reminder, or the purge.
+// RetentionStepAfter returns the time of the first retention step after the given time, which is either a reminder or
+// the purge. until is the end of the files' retention period.
 func RetentionStepAfter(until, after time.Time) time.Time {
 	for _, days := range deletionReminders {
 		if at := until.AddDate(0, 0, -days); at.After(after) {
@@ -229,7 +229,7 @@ func RetentionStepAfter(until, after time.Time) time.Time {
 	return until
 }
 
-// RetainedUntil returns the time at which the files are purged; nil: never.
+// RetainedUntil returns the time at which the files will be purged, or nil if they are kept indefinitely.
 func (e *Envelope) RetainedUntil() *time.Time {
 	if d := find(e.Documents, func(d *Document) bool { return d.RetentionUntil != nil }); d != nil {
 		return d.RetentionUntil
@@ -237,8 +237,8 @@ func (e *Envelope) RetainedUntil() *time.Time {
 	return nil
 }
 
-// Purge records the removal of the files and of the prefilled values. The store removes the values that signers entered
-// with the same change. The envelope's record and audit chain stay. Purging again changes nothing.
+// Purge records the removal of the files, and removes the default values of the fields. The store removes the values
+// entered by signers in the same change. The envelope's record and audit chain are kept. Repeating Purge has no effect.
 func (e *Envelope) Purge(act ActionContext) error {
 	until := e.RetainedUntil()
 	if until == nil || act.At.Before(*until) {
@@ -257,19 +257,19 @@ func (e *Envelope) Purge(act ActionContext) error {
 	return nil
 }
 
-// Purged reports whether the files, and all that was entered, are gone.
+// Purged reports whether the files and all entered values have been removed.
 func (e *Envelope) Purged() bool {
 	return slices.ContainsFunc(e.Documents, func(d *Document) bool { return d.PurgeStatus == PurgePurged })
 }
 
-// ErrPurged is returned for a document that was purged.
+// ErrPurged is returned for a document that has been purged.
 var ErrPurged = Refuse(KindGone, "document_purged", "The document was deleted at the end of its retention.")
 
 // DownloadWindow is the period after a recorded download in which further downloads of the same document by the same
 // recipient are not recorded.
 const DownloadWindow = time.Hour
 
-// Downloaded records that a recipient fetches a sealed document.
+// Downloaded records that a recipient downloads a sealed document.
 func (e *Envelope) Downloaded(act ActionContext, recipient, document uuid.UUID) error {
 	d := e.Document(document)
 	if d == nil || d.Kind != DocumentSealed {
@@ -303,7 +303,7 @@ func checkReason(reason *string) error {
 	return p.Err()
 }
 
-// addReason adds a reason, if present, to an event's detail, which can be nil.
+// addReason adds a reason, if there is one, to an event's detail, which can be nil.
 func addReason(d Detail, reason *string) Detail {
 	if Deref(reason, "") == "" {
 		return d
@@ -315,7 +315,8 @@ func addReason(d Detail, reason *string) Detail {
 	return d
 }
 
-// CanRestart returns an error if the envelope has no workflow to restart: a draft, or an envelope that has ended.
+// CanRestart returns an error if the envelope has no workflow to restart because it is a draft or has reached a final
+// status.
 func (e *Envelope) CanRestart() error {
 	switch {
 	case e.Status == StatusDraft:

@@ -31,8 +31,8 @@ func completed(t *testing.T) *models.Envelope {
 
 func newest(e *models.Envelope) models.Event { return e.Events[len(e.Events)-1] }
 
-// TestRetention_CountsFromCompletion checks that retention is counted in days from completion, and that an envelope is
-// purged once, and not earlier.
+// TestRetention_CountsFromCompletion checks that the retention period starts at completion, and that an envelope is
+// purged only once and not before the period ends.
 func TestRetention_CountsFromCompletion(t *testing.T) {
 	t.Parallel()
 	draft := sealing(t)
@@ -67,8 +67,8 @@ func TestRetention_CountsFromCompletion(t *testing.T) {
 	require.ErrorIs(t, e.Timestamped(act(due), e.Sealed()[0].ID, "11", models.SealedFile{}), models.ErrPurged)
 }
 
-// TestDownloads_AreRecordedOncePerHour checks that downloads of a document by a recipient are recorded once an hour,
-// and every download by other clients of the app.
+// TestDownloads_AreRecordedOncePerHour checks that a recipient's downloads of a document are recorded at most once per
+// hour, and that every download by an app's client is recorded.
 func TestDownloads_AreRecordedOncePerHour(t *testing.T) {
 	t.Parallel()
 	e := completed(t)
@@ -110,7 +110,7 @@ func TestDownloads_AreRecordedOncePerHour(t *testing.T) {
 	require.Equal(t, models.Detail{"documentId": sealed.String(), "sha256": "11"}, newest(e).Detail)
 }
 
-// TestComplete_RecordsSealedFiles checks that the envelope and its audit trail contain the result of sealing.
+// TestComplete_RecordsSealedFiles checks that the envelope and its audit trail contain the sealed files.
 func TestComplete_RecordsSealedFiles(t *testing.T) {
 	t.Parallel()
 	e := sealing(t)
@@ -129,7 +129,7 @@ func TestComplete_RecordsSealedFiles(t *testing.T) {
 	require.Equal(t, []models.EventName{models.EventDocumentSealed, models.EventEnvelopeCompleted}, names(e)[len(e.Events)-2:])
 	require.NotContains(t, e.Events[len(e.Events)-2].Detail, "timestamp")
 
-	e = completed(t) // without its time-stamp
+	e = completed(t) // without a time-stamp
 	d = e.Sealed()[0]
 	require.Equal(t, "pending", e.Events[len(e.Events)-2].Detail["timestamp"])
 	require.Nil(t, d.TimestampedUntil)
@@ -145,7 +145,7 @@ func TestComplete_RecordsSealedFiles(t *testing.T) {
 }
 
 // TestLinks_AreRenewedBeforeTheyExpire checks that the links of awaited signers are renewed three days before they
-// expire, unless the deadline comes first.
+// expire, unless the deadline is earlier.
 func TestLinks_AreRenewedBeforeTheyExpire(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 1, 2)
@@ -177,7 +177,7 @@ func TestLinks_AreRenewedBeforeTheyExpire(t *testing.T) {
 	}
 }
 
-// TestSend_RequiresAllParts checks that it requires signers, fields, documents and a valid message.
+// TestSend_RequiresAllParts checks that sending requires signers, fields, documents and a valid message.
 func TestSend_RequiresAllParts(t *testing.T) {
 	t.Parallel()
 	empty, err := models.NewEnvelope(act(start), models.Envelope{TenantID: "t", CreatedBy: "c"})
@@ -214,7 +214,7 @@ func TestSend_RequiresAllParts(t *testing.T) {
 	}
 }
 
-// TestInvitations_AreRecorded checks that each invitation is recorded with its email and kind.
+// TestInvitations_AreRecorded checks that each invitation is recorded with its kind and the ID of its email.
 func TestInvitations_AreRecorded(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
@@ -242,7 +242,7 @@ func TestInvitations_AreRecorded(t *testing.T) {
 	require.Error(t, e.Reinvite(act(start), id))
 }
 
-// TestPermissions checks the tenants of an app, roles, second factors, and the events of an endpoint.
+// TestPermissions checks the tenants of an app, the roles, the second factors, and the events of an endpoint.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, (&models.App{}).CheckTenant("any"))
@@ -272,7 +272,7 @@ func TestPermissions(t *testing.T) {
 	require.Equal(t, app, models.OutboxRefs{AppID: app}.FairnessKey())
 }
 
-// TestTitle_FallsBack checks that the title is the subject, else the file's name, else a generic word.
+// TestTitle_FallsBack checks that the title is the subject, otherwise the file name, otherwise a generic word.
 func TestTitle_FallsBack(t *testing.T) {
 	t.Parallel()
 	e, err := models.NewEnvelope(act(start), models.Envelope{TenantID: "t", CreatedBy: "c"})
@@ -312,7 +312,8 @@ func TestComplete_RequiresSealedFiles(t *testing.T) {
 	assert.Len(t, e.Sealed(), 2)
 }
 
-// TestCanRestart_FromSendToEnd checks that an envelope has a workflow from sending to its end.
+// TestCanRestart_FromSendToEnd checks that an envelope's workflow can be restarted from sending until the envelope
+// reaches a final status.
 func TestCanRestart_FromSendToEnd(t *testing.T) {
 	t.Parallel()
 	want := map[models.Status]string{"draft": "envelope_draft", "sent": "", "in_progress": "", "sealing": ""}

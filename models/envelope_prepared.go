@@ -6,10 +6,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// PreparedChange is a kind of removed content and its count.
+// PreparedChange describes a kind of content that was removed, and its count.
 type PreparedChange struct {
 	Kind   string `json:"kind"`
-	Page   int    `json:"page,omitempty"` // from 1; 0: no page
+	Page   int    `json:"page,omitempty"` // from 1; 0 if not on a page
 	Count  int    `json:"count"`
 	Detail string `json:"detail,omitempty"`
 }
@@ -17,7 +17,7 @@ type PreparedChange struct {
 // IsPrepared reports whether recipients read a prepared file instead of the uploaded one.
 func (d *Document) IsPrepared() bool { return d.PreparedSHA256 != "" }
 
-// Presented returns the document with the file that recipients read: the prepared one if it exists.
+// Presented returns the document with the file that recipients read, which is the prepared file if there is one.
 func (d *Document) Presented() *Document {
 	if !d.IsPrepared() {
 		return d
@@ -27,7 +27,7 @@ func (d *Document) Presented() *Document {
 	return &shown
 }
 
-// BlobKeys are the names of the document's files.
+// BlobKeys returns the storage keys of the document's files.
 func (d *Document) BlobKeys() []string {
 	if d.PreparedKey == "" {
 		return []string{d.BlobKey}
@@ -53,8 +53,8 @@ func (e *Envelope) recordPrepared(act ActionContext, d *Document) {
 	})
 }
 
-// Prepare replaces the prepared file of a draft's original by the file of in, if any, and the detected fields by the
-// newly detected ones.
+// Prepare replaces the prepared file of an original in a draft with the file of in, if there is one, and replaces the
+// detected fields with newly detected ones.
 func (e *Envelope) Prepare(act ActionContext, id uuid.UUID, in DocumentInput, found func(*Document) ([]FieldInput, error), path func(int) string) (*Document, error) {
 	if err := e.check(ActionEditDocument); err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"countersign/models"
 )
 
-// TestPreparedDocument_IsPresented checks that the prepared file is shown if there is one, and that both files are
+// TestPreparedDocument_IsPresented checks that the prepared file is presented if there is one, and that both files are
 // kept.
 func TestPreparedDocument_IsPresented(t *testing.T) {
 	t.Parallel()

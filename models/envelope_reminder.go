@@ -6,14 +6,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// ReminderInterval returns the time between reminders: the envelope's setting, or else the tenant's.
+// ReminderInterval returns the time between reminders according to the envelope, or the tenant's interval by default.
 func (e *Envelope) ReminderInterval(tenant time.Duration) time.Duration {
 	return hoursOr(e.ReminderHours, tenant)
 }
 
-// ReminderAt returns the due time of an awaited signer's reminder: one interval after the last invitation or reminder.
-// It is nil for a signer without reminders, and if the audit trail has no capacity for one. mails are the emails of the
-// envelope.
+// ReminderAt returns the due time of an awaited signer's next reminder, which is one interval after the last invitation
+// or reminder. It returns nil if the signer gets no reminders, or if the audit trail has no capacity for another one.
+// mails contains the emails of the envelope.
 func (e *Envelope) ReminderAt(s *Signer, mails []Mail, interval time.Duration) *time.Time {
 	if interval <= 0 || !e.Status.Open() || !s.Awaited() || s.Silent || s.LinkIssuedAt == nil || !e.roomFor(2) {
 		return nil
@@ -29,18 +29,18 @@ func (e *Envelope) ReminderAt(s *Signer, mails []Mail, interval time.Duration) *
 			last = *at
 		}
 	}
-	if last.IsZero() { // the invitation is still on its way
+	if last.IsZero() { // the invitation has not been sent yet
 		last = *s.LinkIssuedAt
 	}
 	return new(last.Add(interval).UTC())
 }
 
-// NextReminder returns the due time of the first reminder to an awaited signer; nil if none is due.
+// NextReminder returns the due time of the first reminder to an awaited signer, or nil if none is scheduled.
 func (e *Envelope) NextReminder(mails []Mail, interval time.Duration) *time.Time {
 	return e.firstTime(func(s *Signer) *time.Time { return e.ReminderAt(s, mails, interval) })
 }
 
-// RemindersSettled counts the automatic reminders to a signer that were sent or have permanently failed.
+// RemindersSettled returns the number of automatic reminders to a signer that were sent or have permanently failed.
 func RemindersSettled(mails []Mail, signer uuid.UUID) (n int) {
 	for i := range mails {
 		if m := &mails[i]; m.SignerID == signer && m.Kind == MailReminder && m.RequestID == nil && m.settledAt() != nil {
@@ -53,13 +53,13 @@ func RemindersSettled(mails []Mail, signer uuid.UUID) (n int) {
 // Settled reports whether the email was sent or has permanently failed.
 func (m *Mail) Settled() bool { return m.settledAt() != nil }
 
-// settledAt returns the time at which the email was sent or permanently failed; nil before.
+// settledAt returns the time at which the email was sent or permanently failed, or nil if it is still pending.
 func (m *Mail) settledAt() *time.Time {
 	return firstNonNil(m.SentAt, m.FailedAt)
 }
 
-// OpenSince returns the time at which the current routing group opened: the time of sending, or of the last signature
-// in the previous groups.
+// OpenSince returns the time at which the current routing group opened, which is the time of sending or of the last
+// signature in the previous groups.
 func (e *Envelope) OpenSince() time.Time {
 	var since time.Time
 	if e.SentAt != nil {

@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// TestNextReminder_AfterTheInterval checks that a reminder is due one interval after the last sent or permanently
-// failed email with a request to sign.
+// TestNextReminder_AfterTheInterval checks that a reminder is due one interval after the last invitation or reminder
+// that was sent or has permanently failed.
 func TestNextReminder_AfterTheInterval(t *testing.T) {
 	t.Parallel()
 	const interval = 48 * time.Hour
@@ -25,7 +25,7 @@ func TestNextReminder_AfterTheInterval(t *testing.T) {
 	invited := mail(s, models.MailInvitation, hour(1), nil)
 	for name, c := range map[string]struct {
 		mails []models.Mail
-		after *time.Time // the interval counts from here
+		after *time.Time // start of the interval
 	}{
 		"no mail yet":              {nil, hour(0)},
 		"invited":                  {[]models.Mail{invited}, hour(1)},
@@ -47,7 +47,7 @@ func TestNextReminder_AfterTheInterval(t *testing.T) {
 		assert.Nil(t, e.ReminderAt(s, nil, none))
 	}
 
-	// The earliest of the awaited ones.
+	// The earliest reminder of all awaited signers is returned.
 	later := []models.Mail{mail(s, models.MailReminder, hour(30), nil), mail(other, models.MailReminder, hour(20), nil)}
 	assert.Equal(t, hour(20).Add(interval), *e.NextReminder(later, interval))
 	later[0].SentAt, later[1].SentAt = hour(20), hour(30)
@@ -65,7 +65,8 @@ func TestNextReminder_AfterTheInterval(t *testing.T) {
 	assert.Nil(t, e.ReminderAt(other, nil, interval), "the envelope is closed")
 }
 
-// TestReminders_AreCounted checks that the count includes the signer's sent and permanently failed reminders.
+// TestReminders_AreCounted checks that the count includes only the signer's reminders that were sent or have
+// permanently failed.
 func TestReminders_AreCounted(t *testing.T) {
 	t.Parallel()
 	id, at := uuid.New(), start
@@ -80,8 +81,7 @@ func TestReminders_AreCounted(t *testing.T) {
 	assert.Equal(t, 2, models.RemindersSettled(mails, id))
 }
 
-// TestGroup_IsAwaitedSince checks that a group is awaited since the envelope was sent, or since the previous group
-// completed.
+// TestGroup_IsAwaitedSince checks that a group opens when the envelope is sent or when the previous group is complete.
 func TestGroup_IsAwaitedSince(t *testing.T) {
 	t.Parallel()
 	assert.True(t, draft(t, nil, models.AuthNone, 1).OpenSince().IsZero())
@@ -100,7 +100,7 @@ func TestGroup_IsAwaitedSince(t *testing.T) {
 	assert.Equal(t, second, e.OpenSince(), "a time that is not known counts for nothing")
 }
 
-// TestAwaitedGroup_IsTheLowest checks that the lowest group is awaited in any order of signers.
+// TestAwaitedGroup_IsTheLowest checks that the lowest group is awaited first, whatever the order of the signers.
 func TestAwaitedGroup_IsTheLowest(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 3, 1, 2)
@@ -112,7 +112,7 @@ func TestAwaitedGroup_IsTheLowest(t *testing.T) {
 	assert.Equal(t, models.SignerPending, e.Signers[1].Status)
 }
 
-// TestNextRenewal_IsOfTheOldestInvitation checks that the first link to renew belongs to the signer invited first.
+// TestNextRenewal_IsOfTheOldestInvitation checks that the link of the signer invited first is renewed first.
 func TestNextRenewal_IsOfTheOldestInvitation(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 1, 2)
@@ -126,8 +126,8 @@ func TestNextRenewal_IsOfTheOldestInvitation(t *testing.T) {
 	assert.Nil(t, e.RenewLinkAt(e.Signers[0]), "there is no link to replace")
 }
 
-// TestReminderInterval_OfTheEnvelopeComesFirst checks that the envelope's interval has priority, and that emails to
-// the former signer do not count.
+// TestReminderInterval_OfTheEnvelopeComesFirst checks that the envelope's interval takes precedence, and that emails to
+// a former signer do not count.
 func TestReminderInterval_OfTheEnvelopeComesFirst(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)

@@ -6,19 +6,21 @@ import (
 	"github.com/google/uuid"
 )
 
-// Place is the place of a recipient in the routing order.
+// Place is a recipient's position in the routing order.
 type Place struct {
 	ID     uuid.UUID `json:"id"`
 	Group  int       `json:"group"`
 	Signed bool      `json:"signed,omitempty"`
-	// After is the signer of the same group whose signature this signer witnesses; nil: not a witness.
+	// After is the signer in the same group whose signature this signer witnesses, or nil if this signer is not a
+	// witness.
 	After *uuid.UUID `json:"after,omitempty"`
 }
 
-// Routing lists the places of recipients. It decides who acts next, for the envelope and for its workflow.
+// Routing lists the positions of recipients in the routing order. It determines who acts next, both for the envelope
+// and for its workflow.
 type Routing []Place
 
-// OpenGroup returns the lowest routing group that lacks a signature; 0, which no group has, when all have signed.
+// OpenGroup returns the lowest routing group with a missing signature, or zero if all have signed.
 func (r Routing) OpenGroup() int {
 	group := 0
 	for _, p := range r {
@@ -29,8 +31,8 @@ func (r Routing) OpenGroup() int {
 	return group
 }
 
-// Awaited returns the signers who can currently act: the signers of the open group who have not signed. A witness acts
-// after the witnessed signer.
+// Awaited returns the signers who can currently act, which are those in the open group who have not signed. A witness
+// can act only after the witnessed signer has signed.
 func (r Routing) Awaited() []uuid.UUID {
 	ids, group := []uuid.UUID{}, r.OpenGroup()
 	for _, p := range r {
@@ -41,7 +43,7 @@ func (r Routing) Awaited() []uuid.UUID {
 	return ids
 }
 
-// Reached returns the recipients up to a routing group; group 0 follows the last one.
+// Reached returns the recipients in all routing groups up to the given one. Group zero returns all recipients.
 func (r Routing) Reached(group int) []uuid.UUID {
 	ids := []uuid.UUID{}
 	for _, p := range r {
@@ -75,7 +77,7 @@ func (r Routing) signed(signer uuid.UUID) bool {
 	return !slices.ContainsFunc(r, func(p Place) bool { return p.ID == signer && !p.Signed })
 }
 
-// Routing returns the places of the signers, and of the recipients who receive only the completed copies.
+// Routing returns the positions of the signers, and of the recipients who receive only the completed copies.
 func (e *Envelope) Routing() (signers, copies Routing) {
 	for _, s := range e.Signers {
 		place := Place{ID: s.ID, Group: s.RoutingOrder, Signed: s.Status == SignerSigned}
@@ -90,7 +92,8 @@ func (e *Envelope) Routing() (signers, copies Routing) {
 	return signers, copies
 }
 
-// openGroup issues links to the awaited signers without a link, and marks the recipients of copies whose turn has come.
+// openGroup issues links to awaited signers who have none, and marks the recipients of copies whose group has been
+// reached.
 func (e *Envelope) openGroup(act ActionContext) {
 	signers, copies := e.Routing()
 	awaited, reached := signers.Awaited(), copies.Reached(signers.OpenGroup())

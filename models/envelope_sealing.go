@@ -6,10 +6,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// SealingProblem is the reason that the documents of an envelope cannot be sealed.
+// SealingProblem is the reason why the documents of an envelope cannot be sealed.
 type SealingProblem string
 
-// The sealing problems. All but the last are permanent until someone acts.
+// The sealing problems. All except SealingFailing persist until an operator fixes the cause.
 const (
 	SealingOriginalMissing SealingProblem = "original_missing"
 	SealingOriginalChanged SealingProblem = "original_changed"
@@ -18,11 +18,11 @@ const (
 	SealingFailing         SealingProblem = "sealing_failing"
 )
 
-// SealingGracePeriod is the time for which sealing can fail before the failure counts as a problem. The restart of a
-// server does not.
+// SealingGracePeriod is the time for which sealing can fail before the failure counts as a problem. It is long enough
+// for a server to be restarted.
 const SealingGracePeriod = 15 * time.Minute
 
-// Message explains the problem to the sender.
+// Message returns an explanation of the problem for the sender.
 func (p SealingProblem) Message() string {
 	switch p {
 	case SealingOriginalMissing:
@@ -39,10 +39,10 @@ func (p SealingProblem) Message() string {
 	return "The documents cannot be sealed."
 }
 
-// Permanent reports whether trying again cannot help before an operator has fixed the cause.
+// Permanent reports whether retrying cannot succeed before an operator has fixed the cause.
 func (p SealingProblem) Permanent() bool { return p != SealingFailing }
 
-// SealingFailed records that the documents cannot be sealed. It records the same problem only once.
+// SealingFailed records that the documents cannot be sealed. Repeating it for the same problem has no effect.
 func (e *Envelope) SealingFailed(act ActionContext, problem SealingProblem) error {
 	if err := e.check(ActionFailSealing); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (e *Envelope) SealingFailed(act ActionContext, problem SealingProblem) erro
 	return nil
 }
 
-// AllSignedAt returns the time of the last signature; zero if a signature is missing.
+// AllSignedAt returns the time of the last signature, or the zero time if a signature is missing.
 func (e *Envelope) AllSignedAt() time.Time {
 	var last time.Time
 	for _, s := range e.Signers {
@@ -72,8 +72,8 @@ func (e *Envelope) AllSignedAt() time.Time {
 	return last
 }
 
-// VoidStuck closes, on an operator's behalf, a fully signed envelope whose documents cannot be sealed. Without a
-// recorded problem sealing may still succeed, and no action closes the envelope.
+// VoidStuck closes a fully signed envelope whose documents cannot be sealed, on an operator's behalf. This requires a
+// recorded problem, because otherwise sealing may still succeed.
 func (e *Envelope) VoidStuck(act ActionContext, reason string) error {
 	if err := e.check(ActionVoidStuck); err != nil {
 		return err

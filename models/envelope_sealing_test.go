@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// TestSealingProblem_IsRecordedOnce checks that a problem is recorded once with the time since when it exists, and
-// that only then an operator may close the envelope.
+// TestSealingProblem_IsRecordedOnce checks that a problem is recorded once, together with the time at which it was
+// first known, and that an operator can close the envelope only after that.
 func TestSealingProblem_IsRecordedOnce(t *testing.T) {
 	t.Parallel()
 	open := sent(t, nil, models.AuthNone, 1)

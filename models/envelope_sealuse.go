@@ -6,34 +6,34 @@ import (
 	"countersign/seal/limits"
 )
 
-// SealUse is the used part of a sealed document's capacity. Every entry must fit together with the reserve for the
-// awaited signers, so that sealing never finds anything too large.
+// SealUse is the part of a sealed document's capacity that is in use. Every new entry must fit together with the
+// reserve for the awaited signers, so that sealing never fails because of size.
 type SealUse struct {
-	Trail    int `json:"trail,omitempty"`    // the audit trail and the attachments listed in the record, in bytes of JSON
+	Trail    int `json:"trail,omitempty"`    // audit trail, and attachments listed in the record, in bytes of JSON
 	Texts    int `json:"texts,omitempty"`    // entered values, in bytes of JSON
 	Pictures int `json:"pictures,omitempty"` // entered values, in bytes of compressed samples
 }
 
-// The reserve for each signer who has not acted.
+// The reserve for each signer who has not acted, and the estimated sizes of parts of the seal record.
 const (
-	keptCodes    = 5 // guaranteed codes per link, whatever else is recorded
+	keptCodes    = 5 // guaranteed number of codes per link, regardless of other records
 	keptEvents   = 26
-	keptText     = 64         // bytes of JSON of each field
+	keptText     = 64         // bytes of JSON per field
 	keptPictures = 128 << 10  // bytes of compressed samples
-	maxFileName  = 6 * 105    // bytes of JSON of the name of an attachment
-	listedField  = 420        // bytes of JSON of a value without its texts
-	listedFile   = 420        // … of an attachment
-	listedSigner = 1200       // … of a signer
-	listedID     = 40         // … of an id in a list
-	listedRest   = 16 << 10   // … of the members that an envelope has once
-	maxCodes     = 200        // codes of a link
-	maxPageLog   = 2400       // first views of pages that are recorded, of all signers together
-	minPageLog   = 20         // … of each signer
-	listedOrigin = 1100 + 300 // bytes of JSON of a document
+	maxFileName  = 6 * 105    // bytes of JSON per attachment name
+	listedField  = 420        // bytes of JSON per value, without its texts
+	listedFile   = 420        // bytes of JSON per attachment
+	listedSigner = 1200       // bytes of JSON per signer
+	listedID     = 40         // bytes of JSON per ID in a list
+	listedRest   = 16 << 10   // bytes of JSON for the members that occur once per envelope
+	maxCodes     = 200        // codes per link
+	maxPageLog   = 2400       // recorded first views of pages, by all signers together
+	minPageLog   = 20         // recorded first views of pages, by each signer
+	listedOrigin = 1100 + 300 // bytes of JSON per document
 )
 
-// trailRoom returns how many bytes of JSON the seal record can take, beyond its current content and the reserves of
-// signers who have not acted.
+// trailRoom returns the remaining capacity of the seal record in bytes of JSON, after its current content and the
+// reserves of signers who have not acted.
 func (e *Envelope) trailRoom() int {
 	room := limits.Trail - e.Used.Trail - listedRest - limits.JSON(e.TenantID) - 2*limits.JSON(Deref(e.Subject, "")) - e.awaitedTrail()
 	largest := 0
@@ -51,10 +51,10 @@ func (e *Envelope) trailRoom() int {
 	return room - largest
 }
 
-// roomFor reports whether the seal record has room for this number of events without entered texts.
+// roomFor reports whether the seal record has capacity for the given number of events without entered texts.
 func (e *Envelope) roomFor(events int) bool { return e.trailRoom() >= events*limits.Event }
 
-// awaitedTrail returns the reserve in the record for the actions of the awaited signers.
+// awaitedTrail returns the reserve in the seal record for the actions of the awaited signers.
 func (e *Envelope) awaitedTrail() int {
 	kept := len(e.Copies) * keptEvents * limits.Event
 	acted := e.acted()
@@ -71,7 +71,7 @@ func (e *Envelope) awaitedTrail() int {
 	return kept
 }
 
-// acted returns the signers who have signed or declined.
+// acted returns, for each signer, whether the signer has signed or declined.
 func (e *Envelope) acted() map[uuid.UUID]bool {
 	acted := make(map[uuid.UUID]bool, len(e.Signers))
 	for _, s := range e.Signers {
@@ -80,7 +80,7 @@ func (e *Envelope) acted() map[uuid.UUID]bool {
 	return acted
 }
 
-// awaitedTexts returns the reserve for texts of the signers who have not acted, except one.
+// awaitedTexts returns the reserve for the texts of signers who have not acted, without the signer except.
 func (e *Envelope) awaitedTexts(except uuid.UUID) int {
 	kept, acted, signers := 0, e.acted(), make(map[uuid.UUID]*Signer, len(e.Signers))
 	for _, s := range e.Signers {
@@ -94,7 +94,7 @@ func (e *Envelope) awaitedTexts(except uuid.UUID) int {
 	return kept
 }
 
-// awaitedPictures returns the reserve for pictures of the signers who have not acted, except one.
+// awaitedPictures returns the reserve for the pictures of signers who have not acted, without the signer except.
 func (e *Envelope) awaitedPictures(except uuid.UUID) int {
 	waiting, acted := make(map[uuid.UUID]bool), e.acted()
 	for _, f := range e.Fields {
@@ -105,8 +105,8 @@ func (e *Envelope) awaitedPictures(except uuid.UUID) int {
 	return len(waiting) * keptPictures
 }
 
-// optional maps events that are rejected when the record has no room, unless they are the service's own, to the member
-// that the error names.
+// optional contains the events that are rejected if the seal record has no capacity left, unless the service itself
+// causes them. It maps each event to the member that the error names.
 var optional = map[EventName]string{
 	EventDocumentAdded: "documents", EventDocumentPrepared: "documents", EventSignerAdded: "signers", EventFieldAdded: "fields", EventEnvelopeSent: "fields",
 	EventEnvelopeUpdated: "", EventSignerReplaced: "", EventCopyReplaced: "", EventSignerDelegated: "", EventLinkIssued: "", EventLinkRenewed: "",
@@ -135,15 +135,15 @@ func (e *Envelope) checkRoom() error {
 	return nil
 }
 
-// tooLarge is the refusal of an envelope that could not be sealed.
+// tooLarge returns the error for an envelope that is too large to be sealed.
 func tooLarge(member, format string, args ...any) error {
 	p := Problems{}
 	p.Add(member, format, args...)
 	return &Error{Kind: KindInvalid, Code: "envelope_too_large", Message: member + ": " + p[member][0], Fields: p}
 }
 
-// useValues adds a signer's values to the use of the sealed documents, and rejects values that do not fit. sizes maps
-// the hashes of pictures to their sizes.
+// useValues adds a signer's values to the used capacity of the sealed documents, and rejects values that do not fit.
+// sizes maps the hashes of pictures to their sizes.
 func (e *Envelope) useValues(s *Signer, values []FieldValue, sizes map[string]int) error {
 	p, use, files := Problems{}, e.Used, make(map[uuid.UUID]bool)
 	for _, a := range e.Attached {
@@ -179,5 +179,5 @@ func (e *Envelope) useValues(s *Signer, values []FieldValue, sizes map[string]in
 	return nil
 }
 
-// kilobytes rounds up.
+// kilobytes converts bytes to kilobytes, rounded up.
 func kilobytes(n int) int { return (n + 1<<10 - 1) >> 10 }

@@ -14,8 +14,8 @@ import (
 	"countersign/seal/limits"
 )
 
-// TestEnvelope_ThatCouldNotBeSealed_IsRejected checks that it is rejected at creation, with the member that exceeds
-// the limit.
+// TestEnvelope_ThatCouldNotBeSealed_IsRejected checks that an envelope that is too large to be sealed is rejected at
+// creation, with an error that names the member that exceeds the limit.
 func TestEnvelope_ThatCouldNotBeSealed_IsRejected(t *testing.T) {
 	t.Parallel()
 	app := act(start)
@@ -61,8 +61,8 @@ func TestEnvelope_ThatCouldNotBeSealed_IsRejected(t *testing.T) {
 	}
 }
 
-// TestSigners_LeaveRoomForOthers checks that a signer who enters the accepted maximum leaves the space that later
-// signers need.
+// TestSigners_LeaveRoomForOthers checks that signers whose values are as large as permitted leave enough capacity for
+// later signers.
 func TestSigners_LeaveRoomForOthers(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone, 1, 1, 1)
@@ -104,8 +104,8 @@ func TestSigners_LeaveRoomForOthers(t *testing.T) {
 	require.NoError(t, sign(2, 128<<10, 10))
 }
 
-// TestSign_TextsBeyondTheRoom_AreRejected checks that texts up to the exact capacity are accepted and longer ones
-// rejected.
+// TestSign_TextsBeyondTheRoom_AreRejected checks that texts that exactly fill the capacity are accepted, and that
+// longer texts are rejected.
 func TestSign_TextsBeyondTheRoom_AreRejected(t *testing.T) {
 	t.Parallel()
 	for over, ok := range map[int]bool{0: true, 1: false} {

@@ -31,7 +31,7 @@ func field(ref string, typ models.FieldType) models.FieldInput {
 	return models.FieldInput{SignerRef: ref, Type: typ, Page: 1, X: 10, Y: 20, W: 100, H: 30, Required: true, Origin: models.OriginTopLeft}
 }
 
-// draft returns an envelope with one signer per routing group in groups, and a text field for each.
+// draft returns an envelope with one signer for each routing group in groups, and a text field for each signer.
 func draft(t require.TestingT, days *int, method models.AuthMethod, groups ...int) *models.Envelope {
 	e, err := models.NewEnvelope(act(start), models.Envelope{AppID: uuid.New(), TenantID: "t1", CreatedBy: "me", ExpiresInDays: days})
 	require.NoError(t, err)
@@ -121,7 +121,7 @@ func TestCombinedHash(t *testing.T) {
 	one, two := &models.Document{SHA256: "aa"}, &models.Document{SHA256: "bb"}
 	assert.Nil(t, models.CombineHashes(nil))
 	assert.Equal(t, "aa", *models.CombineHashes([]*models.Document{one}))
-	// printf '%s%s' aa bb | sha256sum
+	// Verified with: printf '%s%s' aa bb | sha256sum
 	assert.Equal(t, sha256Hex("aabb"), *models.CombineHashes([]*models.Document{one, two}))
 }
 

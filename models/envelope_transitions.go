@@ -5,8 +5,8 @@ import "slices"
 // Status is the state of an envelope.
 type Status string
 
-// The states. Clients see sealing as in_progress: all have signed, and neither void, decline nor expiry is possible any
-// longer.
+// The states of an envelope. Clients see sealing as in_progress. In this state everyone has signed, and the envelope
+// can no longer be voided by the sender, declined or expired.
 const (
 	StatusDraft      Status = "draft"
 	StatusSent       Status = "sent"
@@ -16,17 +16,17 @@ const (
 	StatusDeclined   Status = "declined"
 	StatusVoided     Status = "voided"
 	StatusExpired    Status = "expired"
-	// StatusDeleted is a draft that was removed: only its audit chain is left, and no request finds it.
+	// StatusDeleted is the state of a deleted draft. Only its audit chain remains, and no request can access it.
 	StatusDeleted Status = "deleted"
 )
 
-// Statuses lists every state, in the order in which an envelope meets them.
+// Statuses lists all states in the order in which an envelope reaches them.
 var Statuses = []Status{
 	StatusDraft, StatusSent, StatusInProgress, StatusSealing,
 	StatusCompleted, StatusDeclined, StatusVoided, StatusExpired, StatusDeleted,
 }
 
-// Public is the state as the interface names it.
+// Public returns the state as shown to clients.
 func (s Status) Public() Status {
 	if s == StatusSealing {
 		return StatusInProgress
@@ -34,8 +34,8 @@ func (s Status) Public() Status {
 	return s
 }
 
-// Terminal reports whether the state has no transitions. It is also called in workflows, which must not iterate over a
-// map.
+// Terminal reports whether no transition leaves the state. It is also called by workflows, which must not iterate over
+// a map.
 func (s Status) Terminal() bool {
 	return slices.Contains([]Status{StatusCompleted, StatusDeclined, StatusVoided, StatusExpired, StatusDeleted}, s)
 }
@@ -43,13 +43,13 @@ func (s Status) Terminal() bool {
 // Valid reports whether s is one of Statuses.
 func (s Status) Valid() bool { return slices.Contains(Statuses, s) }
 
-// Open reports whether signers may act.
+// Open reports whether signers can act.
 func (s Status) Open() bool { return s == StatusSent || s == StatusInProgress }
 
 // Action is an action on an envelope.
 type Action string
 
-// The actions. SignLast is the Sign after which no signer is awaited.
+// The actions on an envelope. ActionSignLast is the signature after which no other signer is awaited.
 const (
 	ActionAddDocument Action = "add_document"
 	ActionAddSigner   Action = "add_signer"
@@ -71,7 +71,7 @@ const (
 	ActionFailSealing Action = "fail_sealing"
 	ActionVoidStuck   Action = "void_stuck"
 
-	// Actions on a draft, except adding to it.
+	// Actions on a draft, except additions.
 	ActionEditEnvelope   Action = "edit_envelope"
 	ActionEditSigner     Action = "edit_signer"
 	ActionRemoveSigner   Action = "remove_signer"
@@ -91,8 +91,8 @@ const (
 	ActionSendCopies Action = "send_copies"
 )
 
-// transitions is the complete life cycle of an envelope: state × action → next state. Actions that are absent are
-// rejected.
+// transitions defines the complete life cycle of an envelope: state × action → next state. Actions that are not listed
+// are rejected.
 var transitions = map[Status]map[Action]Status{
 	StatusDraft: {
 		ActionAddDocument: StatusDraft,
@@ -127,7 +127,7 @@ var transitions = map[Status]map[Action]Status{
 }
 
 // openTransitions returns the transitions of the two states in which signers can act. A signer's action moves the
-// envelope to in_progress; a sender's correction keeps the state.
+// envelope to in_progress, while a sender's correction does not change the state.
 func openTransitions(state Status) map[Action]Status {
 	return map[Action]Status{
 		ActionOpen:        StatusInProgress,
@@ -152,7 +152,7 @@ func openTransitions(state Status) map[Action]Status {
 	}
 }
 
-// Next returns the state after the action, or an error if s does not permit it.
+// Next returns the state after the action, or an error if s does not permit the action.
 func (s Status) Next(action Action) (Status, error) {
 	if to, ok := transitions[s][action]; ok {
 		return to, nil
@@ -160,8 +160,8 @@ func (s Status) Next(action Action) (Status, error) {
 	return s, refusal(s, action)
 }
 
-// refusal returns the error for an action that state s does not permit, with the status that the action's endpoint
-// documents.
+// refusal returns the error for an action that state s does not permit, with the HTTP status that is documented for the
+// action's endpoint.
 func refusal(s Status, action Action) *Error {
 	switch action {
 	case ActionAddDocument, ActionAddSigner, ActionAddField, ActionSend:
@@ -189,7 +189,7 @@ func refusal(s Status, action Action) *Error {
 		return Refuse(KindConflict, "envelope_not_sealing", "The envelope is %s; there is nothing to complete.", s.Public())
 	case ActionOpen, ActionRequestCode, ActionVerifyCode, ActionConsent, ActionViewPage, ActionRead,
 		ActionSign, ActionSignLast, ActionDecline, ActionDelegate:
-		// The link is no longer valid: 401.
+		// The link is no longer valid, which results in a 401 response.
 		return Refuse(KindUnauthorized, "signing_link_closed", "This signing link is no longer valid: the envelope is %s.", s.Public())
 	}
 	return Refuse(KindInvalid, "unknown_action", "Unknown action %q.", string(action))

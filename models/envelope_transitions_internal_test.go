@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestTerminalStates_HaveNoTransition checks that a state is terminal if and only if it has no transitions.
+// TestTerminalStates_HaveNoTransition checks that a state is terminal if and only if no transition leaves it.
 func TestTerminalStates_HaveNoTransition(t *testing.T) {
 	t.Parallel()
 	for from, ways := range transitions {

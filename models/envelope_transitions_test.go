@@ -16,7 +16,7 @@ import (
 	"countersign/models"
 )
 
-// pathTo is the table of transitions, written a second time from the interface. All other actions must be rejected.
+// pathTo is a second copy of the transition table, derived from the interface. All other actions must be rejected.
 var pathTo = map[models.Status]map[models.Action]models.Status{
 	"draft": {
 		"add_document": "draft", "add_signer": "draft", "add_field": "draft", "send": "sent", "void": "voided",
@@ -39,7 +39,7 @@ var pathTo = map[models.Status]map[models.Action]models.Status{
 	"sealing":   {"complete": "completed", "fail_sealing": "sealing", "void_stuck": "voided"},
 }
 
-// actions returns the constants of type Action, parsed from their source, so that the list is complete.
+// actions returns the constants of type Action, parsed from the source file so that the list is complete.
 func actions(t *testing.T) []models.Action {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "envelope_transitions.go", nil, 0)
@@ -132,8 +132,8 @@ func TestErrors_HaveTheDocumentedStatus(t *testing.T) {
 	}
 }
 
-// TestRejectedActions_HaveErrorCodes checks that every impossible action is rejected with the code of the action, in
-// every state.
+// TestRejectedActions_HaveErrorCodes checks that every action that a state does not permit is rejected with the
+// action's error code.
 func TestRejectedActions_HaveErrorCodes(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, []models.Status{"draft", "sent", "in_progress", "sealing", "completed", "declined", "voided", "expired", "deleted"}, models.Statuses)
@@ -180,8 +180,8 @@ func TestErrors_AreComparedByCode(t *testing.T) {
 	assert.False(t, models.IsRefusal(models.Refuse(models.KindUnavailable, "later", "")), "what may go away is retried")
 }
 
-// TestClosedEnvelope_RejectsByAudience checks the error of actions on a closed envelope: a closed link for signers, a
-// closed envelope for senders.
+// TestClosedEnvelope_RejectsByAudience checks that actions on a closed envelope are rejected with an error about the
+// link for signers, and with an error about the envelope for senders.
 func TestClosedEnvelope_RejectsByAudience(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthEmailOTP, 1)
@@ -208,7 +208,7 @@ func TestClosedEnvelope_RejectsByAudience(t *testing.T) {
 	}
 }
 
-// TestLists_AreComplete checks that the lists of values that other tests use are complete and without duplicates.
+// TestLists_AreComplete checks that the lists of values used by other tests are complete and without duplicates.
 func TestLists_AreComplete(t *testing.T) {
 	t.Parallel()
 	known := map[models.Action]bool{}

@@ -11,10 +11,10 @@ import (
 // EnteredValue is the value of a field in responses: a text, the hash of a picture, or null.
 type EnteredValue struct {
 	Text    *string
-	Picture string // SHA-256, lower-case hex
+	Picture string // SHA-256 hash in lowercase hexadecimal
 }
 
-// MarshalJSON writes null, the text, or the picture's hash as {"sha256": …}.
+// MarshalJSON encodes the value as null, as a string, or as {"sha256": …} for a picture.
 func (v EnteredValue) MarshalJSON() ([]byte, error) {
 	if v.Picture != "" {
 		return json.Marshal(map[string]string{"sha256": v.Picture})
@@ -22,10 +22,10 @@ func (v EnteredValue) MarshalJSON() ([]byte, error) {
 	return json.Marshal(v.Text)
 }
 
-// EnteredValues returns the values of all signers who have signed, by field. A date without a format, which the
-// document shows as entered, is in ISO 8601.
+// EnteredValues returns the values of all signers who have signed, by field ID. Dates without a prescribed format are
+// converted to ISO 8601, although the document shows them as entered.
 func (e *Envelope) EnteredValues(values []FieldValue) map[uuid.UUID]EnteredValue {
-	signed, dates := make(map[uuid.UUID]bool), make(map[uuid.UUID]string) // dates: the languages in which they were written
+	signed, dates := make(map[uuid.UUID]bool), make(map[uuid.UUID]string) // dates maps fields to the languages of their values
 	for _, s := range e.Signers {
 		if signed[s.ID] = s.Status == SignerSigned; !signed[s.ID] {
 			continue
@@ -53,16 +53,16 @@ func (e *Envelope) EnteredValues(values []FieldValue) map[uuid.UUID]EnteredValue
 	return out
 }
 
-// NamedValue is the value of the fields with a name, or of a group of choices.
+// NamedValue is the value of all fields with the same name, or of a group of radio fields.
 type NamedValue struct {
 	Name string
 	EnteredValue
 }
 
-// NamedValues is a JSON object with its members in the order of the fields.
+// NamedValues is encoded as a JSON object whose members are in the order of the fields.
 type NamedValues []NamedValue
 
-// MarshalJSON writes {name: value}.
+// MarshalJSON encodes the values as {name: value, …}.
 func (n NamedValues) MarshalJSON() ([]byte, error) {
 	members := make([][]byte, 0, len(n))
 	for _, v := range n {
@@ -75,8 +75,8 @@ func (n NamedValues) MarshalJSON() ([]byte, error) {
 	return slices.Concat([]byte("{"), bytes.Join(members, []byte(",")), []byte("}")), nil
 }
 
-// NamedValues returns the values of all fields by name. A group of radio fields is one member with the chosen option,
-// and several fields with one name are one member.
+// NamedValues returns the values of all fields by name. A group of radio fields is a single entry with the chosen
+// option, and several fields with the same name are a single entry.
 func (e *Envelope) NamedValues(values []FieldValue) NamedValues {
 	entered := e.EnteredValues(values)
 	at := make(map[string]int)
@@ -101,8 +101,8 @@ func (e *Envelope) NamedValues(values []FieldValue) NamedValues {
 	return out
 }
 
-// writtenLanguage returns the language in which the signer read the page: the language of the disclosure, or else the
-// signer's own.
+// writtenLanguage returns the language in which the signer read the page, which is the language of the disclosure or,
+// by default, the signer's own language.
 func (s *Signer) writtenLanguage() string {
 	if d, ok := DisclosureOf(s.ConsentVersion); ok {
 		return d.Language

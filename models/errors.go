@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Kind is the category of an Error. The API maps each kind to one HTTP status, in one place.
+// Kind is the category of an Error. The API maps each kind to an HTTP status, in one place.
 type Kind int
 
-// The kinds, each with its HTTP status.
+// The kinds of errors, with their HTTP statuses.
 const (
 	KindInvalid       Kind = iota + 1 // 400 Bad Request
 	KindUnauthorized                  // 401 Unauthorized
@@ -28,21 +28,21 @@ const (
 	KindUnavailable                   // 503 Service Unavailable
 )
 
-// Error is the rejection of a request that the rules do not permit. Code is stable and machine readable; Message is
-// safe to show.
+// Error is the rejection of a request that the rules do not permit. Code is stable and machine-readable. Message is
+// safe to show to clients.
 type Error struct {
 	Kind    Kind
 	Code    string
 	Message string
-	// Fields maps JSON paths to problems: {"signers[0].email": ["must be an e-mail address"]}.
+	// Fields maps JSON paths to problems, as in {"signers[0].email": ["must be an e-mail address"]}.
 	Fields map[string][]string
-	// RetryAfter is the time to wait before a retry; zero if waiting does not help.
+	// RetryAfter is the time to wait before retrying, or zero if waiting does not help.
 	RetryAfter time.Duration
-	// Details are further data for clients, as JSON.
+	// Details contains further data for clients, which is encoded as JSON.
 	Details map[string]any
 }
 
-// Error implements error: code and message, and the names of the fields.
+// Error returns the code, the message and the names of the invalid fields.
 func (e *Error) Error() string {
 	if len(e.Fields) == 0 {
 		return e.Code + ": " + e.Message
@@ -51,8 +51,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s (%s)", e.Code, e.Message, strings.Join(names, ", "))
 }
 
-// Is reports whether target is an *Error with the same code, so that errors.Is(err, models.ErrNotFound) holds for every
-// 404 with that code.
+// Is reports whether target is an *Error with the same code, so that errors.Is(err, models.ErrNotFound) is true for
+// every error with that code.
 func (e *Error) Is(target error) bool {
 	t, ok := errors.AsType[*Error](target)
 	return ok && t.Code == e.Code
@@ -63,18 +63,18 @@ func Refuse(kind Kind, code, format string, args ...any) *Error {
 	return &Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// IsRefusal reports whether err is an *Error. Retrying the same request cannot succeed, except where the kind says
-// otherwise.
+// IsRefusal reports whether err is an *Error of any kind other than KindUnavailable. Retrying the same request cannot
+// succeed, unless the kind says otherwise.
 func IsRefusal(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Kind != KindUnavailable
 }
 
-// Problems collects the problems of a request by field, so that the caller receives all of them at once.
+// Problems collects the problems of a request by field, so that the client receives all of them at once.
 type Problems map[string][]string
 
-// maxProblems limits the paths in Problems and the messages per path, because a small request can have thousands of
-// errors.
+// maxProblems limits the number of paths in Problems and the number of messages per path, because even a small request
+// can contain thousands of errors.
 const maxProblems = 200
 
 // Add records that the value at path is invalid.
@@ -85,14 +85,14 @@ func (p Problems) Add(path, format string, args ...any) {
 	p[path] = append(p[path], fmt.Sprintf(format, args...))
 }
 
-// addFirst is Add for a value without a recorded problem.
+// addFirst is like Add, but has no effect if a problem is already recorded for the path.
 func (p Problems) addFirst(path, message string) {
 	if len(p[path]) == 0 {
 		p.Add(path, "%s", message)
 	}
 }
 
-// Err returns nil if no problem is recorded, else a validation_error with all problems.
+// Err returns nil if no problem is recorded, or a validation_error with all problems.
 func (p Problems) Err() error {
 	if len(p) == 0 {
 		return nil
@@ -105,12 +105,12 @@ func (p Problems) Err() error {
 	return &Error{Kind: KindInvalid, Code: "validation_error", Message: msg, Fields: p}
 }
 
-// InvalidField returns the validation_error of a request with one invalid value.
+// InvalidField returns a validation_error for a request with one invalid value.
 func InvalidField(path, format string, args ...any) error {
 	p := Problems{}
 	p.Add(path, format, args...)
 	return p.Err()
 }
 
-// ErrNotFound is returned both for resources that do not exist and for resources of another owner.
+// ErrNotFound is returned for resources that do not exist, and for resources of another owner.
 var ErrNotFound = Refuse(KindNotFound, "not_found", "Not found, or not accessible with this credential.")

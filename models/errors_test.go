@@ -10,7 +10,7 @@ import (
 	"countersign/models"
 )
 
-// TestProblems_AreBounded checks that a small request with thousands of errors does not cause a large response.
+// TestProblems_AreBounded checks that a small request with thousands of errors does not result in a large response.
 func TestProblems_AreBounded(t *testing.T) {
 	t.Parallel()
 	p := models.Problems{}
@@ -23,7 +23,8 @@ func TestProblems_AreBounded(t *testing.T) {
 	require.Error(t, p.Err())
 }
 
-// TestInvalidFields_SummarizesProblems checks that the message has the first problem and the number of others.
+// TestInvalidFields_SummarizesProblems checks that the message contains the first problem and the number of other
+// problems.
 func TestInvalidFields_SummarizesProblems(t *testing.T) {
 	t.Parallel()
 	p := models.Problems{}

@@ -12,17 +12,16 @@ import (
 // Origin is the corner of the page from which y is measured.
 type Origin string
 
-// The origins. Stored fields are top-left.
+// The origins. Stored fields use OriginTopLeft.
 const (
 	OriginTopLeft    Origin = "top-left"
 	OriginBottomLeft Origin = "bottom-left"
 )
 
-// Field is a place on a page that a signer fills. X and Y are the distances of
-// its left and top edge from the left and top edge of the page as a reader
-// shows it, W and H its size, all in points (1/72 inch).
+// Field is an area on a page that a signer fills in. X and Y are the distances of its left and top edges from the left
+// and top edges of the displayed page. W and H are its width and height. All are in points (1/72 inch).
 type Field struct {
-	ID         uuid.UUID `gorm:"primaryKey" json:"-"` // JSON is the format of a template's content
+	ID         uuid.UUID `gorm:"primaryKey" json:"-"` // the JSON form is used for the content of templates
 	EnvelopeID uuid.UUID `json:"-"`
 	DocumentID uuid.UUID `json:"documentId"`
 	SignerID   uuid.UUID `json:"-"`
@@ -34,31 +33,31 @@ type Field struct {
 	W          float64   `json:"w"`
 	H          float64   `json:"h"`
 	Required   bool      `json:"required"`
-	// Origin is bottom-left only while the field waits for its document.
+	// Origin is bottom-left only until the field's document is added.
 	Origin Origin `json:"origin,omitempty"`
-	// Name identifies the field for the sender, in conditions and in responses. Fields of one signer with the same name
-	// hold one value in several places.
+	// Name identifies the field for the sender, in conditions and in responses. Several fields of one signer with the
+	// same name share a single value.
 	Name string `json:"name"`
-	// DefaultValue is the value prefilled by the sender; "": none.
+	// DefaultValue is the value prefilled by the sender, or "" if there is none.
 	DefaultValue string          `json:"defaultValue,omitempty"`
 	Attributes   FieldAttributes `gorm:"serializer:json" json:"attributes"`
-	// Source states how the field was created.
+	// Source specifies how the field was created.
 	Source FieldSource `json:"source,omitempty"`
 }
 
-// FieldSource states how a field was created.
+// FieldSource specifies how a field was created.
 type FieldSource string
 
-// The sources.
+// The sources of fields.
 const (
-	SourceRequest FieldSource = "" // a request's fields
+	SourceRequest FieldSource = "" // specified in a request
 	SourceTag     FieldSource = "tag"
 	SourceForm    FieldSource = "form"
 )
 
-// FieldInput is the input for a field. SignerRef is a signer's id, zero-based index, or email address; Role names a
-// signer's role instead. A nil DocumentID means the first document. An empty Name is replaced by the type and a
-// number. The attributes' Named follows from Name.
+// FieldInput is the input for a field. SignerRef is a signer's ID, zero-based index, or email address. Alternatively,
+// Role names a signer's role. If DocumentID is nil, the field belongs to the first document. If Name is empty, the name
+// is generated from the type and a number. The attribute Named is derived from Name.
 type FieldInput struct {
 	DocumentID   *uuid.UUID
 	SignerRef    string
@@ -71,17 +70,17 @@ type FieldInput struct {
 	Name         string
 	DefaultValue string
 	Attributes   FieldAttributes
-	// Anchor is the text at which the field is placed. It is located before the field is created.
+	// Anchor is the text at which the field is positioned. The text is located before the field is created.
 	Anchor *Anchor
 	Source FieldSource
 }
 
-// edgeTolerance is the distance, in points, by which a field can extend beyond the page's edge, because clients round
-// page sizes.
+// edgeTolerance is the distance, in points, by which a field may extend beyond the edge of the page, because clients
+// round page sizes.
 const edgeTolerance = 0.5
 
-// AddFields adds all fields to a draft, or none. path maps the index of an input to the prefix of its problems ("" or
-// "fields[0].").
+// AddFields adds all fields to a draft, or none if any is invalid. path returns the prefix of an input's problems (""
+// or "fields[0].") for its index.
 func (e *Envelope) AddFields(act ActionContext, ins []FieldInput, path func(int) string) ([]*Field, error) {
 	if err := e.check(ActionAddField); err != nil {
 		return nil, err
@@ -119,14 +118,14 @@ func (e *Envelope) AddFields(act ActionContext, ins []FieldInput, path func(int)
 	return made, nil
 }
 
-// IndexedPath prefixes problems with the field's place in the request.
+// IndexedPath returns the path prefix for the problems of a field in a list.
 func IndexedPath(i int) string { return fmt.Sprintf("fields[%d].", i) }
 
 // NoPrefix returns the empty prefix, for a request with a single field.
 func NoPrefix(int) string { return "" }
 
-// check records the problems of a field that do not depend on its document, and reports whether it can be placed on a
-// page.
+// check records the problems of a field that do not depend on its document, and reports whether the field can be
+// positioned on a page.
 func (in FieldInput) check(p Problems, path string) bool {
 	in.checkAttributes(p, path)
 	switch in.Origin {
@@ -163,8 +162,8 @@ func (in FieldInput) check(p Problems, path string) bool {
 
 const noSuchDocument = "must be the id of a document of this envelope"
 
-// Check records under path the problems of a field of a future envelope that can be detected before its document is
-// examined. If signers is nil, the recipient is not checked.
+// Check records the problems of a field in a future envelope that can be detected before its document is examined. path
+// is the prefix of the problems. If signers is nil, the recipient is not checked.
 func (in FieldInput) Check(p Problems, path string, signers []SignerInput) {
 	in.check(p, path)
 	if signers != nil {
@@ -176,7 +175,7 @@ func (in FieldInput) Check(p Problems, path string, signers []SignerInput) {
 		}
 	}
 	if in.DocumentID != nil {
-		p.addFirst(path+"documentId", noSuchDocument) // its id is not known yet
+		p.addFirst(path+"documentId", noSuchDocument) // the ID is not known yet
 	}
 }
 
@@ -210,7 +209,7 @@ func (e *Envelope) newField(act ActionContext, in FieldInput, p Problems, path s
 	return f
 }
 
-// normalize checks the field against its page and converts a bottom-left position to a top-left one.
+// normalize checks that the field is within its page, and converts a bottom-left position to a top-left one.
 func (f *Field) normalize(p Problems, path string, d *Document) {
 	pw, ph, ok := d.PageSize(f.Page)
 	if !ok {
@@ -234,8 +233,8 @@ const (
 	noSuchRole   = "is the role of no signer of this envelope"
 )
 
-// checkSigner records a problem if the field refers to no recipient (kind nil), or to one who cannot have fields.
-// shared reports whether several recipients have the referenced address.
+// checkSigner records a problem if the field refers to a recipient who does not exist (kind is nil) or who cannot have
+// fields. shared reports whether several recipients have the referenced address.
 func (in FieldInput) checkSigner(p Problems, path string, kind *RecipientKind, shared bool) {
 	member, missing := "signerId", noSuchSigner
 	if shared {
@@ -251,7 +250,7 @@ func (in FieldInput) checkSigner(p Problems, path string, kind *RecipientKind, s
 	}
 }
 
-// resolveSigner returns the signer of a field; nil if none matches.
+// resolveSigner returns the signer of a field, or nil if there is none.
 func (e *Envelope) resolveSigner(in FieldInput) *Signer {
 	if id, err := uuid.Parse(in.SignerRef); err == nil && in.Role == "" {
 		return e.Recipient(id)
@@ -267,12 +266,12 @@ func (e *Envelope) signerIndex(in FieldInput) int {
 	return in.signerIndex(len(all), func(i int) (role, email string) { return all[i].Role, all[i].Email })
 }
 
-// sharedIndex is the result for an address that several signers share.
+// sharedIndex is the result for an address that belongs to several signers.
 const sharedIndex = -2
 
-// signerIndex returns the index, among n signers, of the signer with the field's role. Without a role, it resolves the
-// reference: an index, or an address that only one signer has. The result is negative if none matches. of returns role
-// and address of a signer.
+// signerIndex returns the index of the signer with the field's role among n signers. If the field has no role, it
+// resolves the reference, which is an index or an address that belongs to only one signer. The result is negative if
+// there is no such signer. of returns the role and address of a signer.
 func (in FieldInput) signerIndex(n int, of func(i int) (role, email string)) int {
 	if in.Role != "" {
 		for i := range n {
@@ -300,22 +299,22 @@ func (in FieldInput) signerIndex(n int, of func(i int) (role, email string)) int
 	return found
 }
 
-// Anchor is the text of a document that positions a field.
+// Anchor specifies a text in a document at which a field is positioned.
 type Anchor struct {
 	Text       string  `json:"text"`
-	Match      string  `json:"match,omitempty"` // first, last, all or a number; "": first
-	Page       int     `json:"page,omitempty"`  // 0: any
+	Match      string  `json:"match,omitempty"` // first, last, all or a number; default first
+	Page       int     `json:"page,omitempty"`  // 0 for any page
 	DX         float64 `json:"dx,omitempty"`    // points to the right
 	DY         float64 `json:"dy,omitempty"`    // points down
-	At         string  `json:"at,omitempty"`    // after, over or below; "": after
+	At         string  `json:"at,omitempty"`    // after, over or below; default after
 	WholeWord  bool    `json:"wholeWord,omitempty"`
 	IgnoreCase bool    `json:"ignoreCase,omitempty"`
-	IfMissing  string  `json:"ifMissing,omitempty"` // refuse or skip; "": refuse
+	IfMissing  string  `json:"ifMissing,omitempty"` // refuse or skip; default refuse
 }
 
 const anchorNeedsDocument = "needs a document: upload it before its fields"
 
-// ErrAnchorNeedsDocument is returned for an anchor without a document.
+// ErrAnchorNeedsDocument returns the error for a field with an anchor but without a document.
 func ErrAnchorNeedsDocument(path string) error {
 	return &Error{
 		Kind: KindInvalid, Code: "anchor_needs_document", Message: "A field with an anchor needs a document, which is looked through for its text: upload the document first.",

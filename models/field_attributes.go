@@ -8,38 +8,38 @@ import (
 	"strconv"
 )
 
-// FieldAttributes are the properties of a field beyond position and type. A field without further properties has the
-// zero value.
+// FieldAttributes contains the properties of a field beyond its type and position. It is the zero value if there are no
+// such properties.
 type FieldAttributes struct {
-	Named       bool             `json:"named,omitempty"` // the sender chose the name
+	Named       bool             `json:"named,omitempty"` // whether the sender chose the name
 	Label       string           `json:"label,omitempty"`
 	Placeholder string           `json:"placeholder,omitempty"`
 	ReadOnly    bool             `json:"readOnly,omitempty"`
-	FontSize    float64          `json:"fontSize,omitempty"` // points; 0: the largest size that fits
+	FontSize    float64          `json:"fontSize,omitempty"` // points; 0 for the largest size that fits
 	Align       Align            `json:"align,omitempty"`
-	MaxLength   int              `json:"maxLength,omitempty"` // characters; 0: the limit of the type
-	Comb        bool             `json:"comb,omitempty"`      // MaxLength cells of one character each
+	MaxLength   int              `json:"maxLength,omitempty"` // characters; 0 for the limit of the type
+	Comb        bool             `json:"comb,omitempty"`      // whether to divide the field into MaxLength cells of one character each
 	Multiline   bool             `json:"multiline,omitempty"`
-	Format      string           `json:"format,omitempty"` // date pattern; number of decimals
+	Format      string           `json:"format,omitempty"` // date pattern, or number of decimals
 	Options     []string         `json:"options,omitempty"`
 	Validation  *FieldValidation `json:"validation,omitempty"`
 	Condition   *Condition       `json:"condition,omitempty"`
-	Group       string           `json:"group,omitempty"`  // of a radio field
-	Option      string           `json:"option,omitempty"` // of a radio field: the value of the group if this field is chosen
+	Group       string           `json:"group,omitempty"`  // group of a radio field
+	Option      string           `json:"option,omitempty"` // value of the group if this radio field is chosen
 }
 
-// FieldValidation is the rules for a value. Min and Max are decimal numbers, or dates such as 2026-01-31.
+// FieldValidation contains the rules for a value. Min and Max are decimal numbers, or dates such as 2026-01-31.
 type FieldValidation struct {
-	Pattern string `json:"pattern,omitempty"` // RE2, for the whole value
+	Pattern string `json:"pattern,omitempty"` // RE2 expression that must match the whole value
 	Min     string `json:"min,omitempty"`
 	Max     string `json:"max,omitempty"`
 	Message string `json:"message,omitempty"` // shown to the signer
 }
 
-// Align is the alignment of a text within its field.
+// Align is the alignment of text within its field.
 type Align string
 
-// The sides. "" is AlignLeft.
+// The alignments. The empty string is equivalent to AlignLeft.
 const (
 	AlignLeft   Align = "left"
 	AlignCenter Align = "center"
@@ -61,7 +61,7 @@ const (
 
 var fieldName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
-// checkAttributes records the problems of type, name and attributes that concern a single field.
+// checkAttributes records the problems of the type, name and attributes of a single field.
 func (in FieldInput) checkAttributes(p Problems, path string) {
 	if !in.Type.Valid() {
 		p.addFirst(path+"type", fieldTypeNames)
@@ -192,7 +192,7 @@ func (v FieldValidation) check(p Problems, path string, t FieldType) {
 	}
 }
 
-// bound parses a bound of a number or date field into a comparable number.
+// bound parses a bound of a number or date field as a comparable number.
 func (v FieldValidation) bound(p Problems, path, text string, t FieldType) (*big.Rat, bool) {
 	if text == "" {
 		return nil, false
@@ -214,10 +214,10 @@ func (v FieldValidation) bound(p Problems, path, text string, t FieldType) (*big
 	return nil, false
 }
 
-// compilePattern compiles a pattern that matches whole values. It limits the size of the pattern, so that matching a
+// compilePattern compiles a pattern that must match whole values. It limits the size of the pattern, so that matching a
 // value takes at most a few milliseconds.
 func compilePattern(pattern string) (*regexp.Regexp, error) {
-	if _, err := regexp.Compile(pattern); err != nil { // a ")" must not end the group below
+	if _, err := regexp.Compile(pattern); err != nil { // an unbalanced ")" must not close the group below
 		return nil, err
 	}
 	whole := `^(?:` + pattern + `)$`

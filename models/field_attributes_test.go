@@ -62,7 +62,7 @@ func TestAttributes_BelongToTheirTypes(t *testing.T) {
 	}
 }
 
-// TestExtended_DetectsEachAddition checks that each type and attribute beyond the interface counts on its own.
+// TestExtended_DetectsEachAddition checks that each type and attribute beyond the interface makes a field extended.
 func TestExtended_DetectsEachAddition(t *testing.T) {
 	t.Parallel()
 	for i, typ := range models.FieldTypes {
@@ -96,8 +96,8 @@ func TestExtended_DetectsEachAddition(t *testing.T) {
 	require.Equal(t, []any{3, "n", true, false}, []any{f.Cells(), f.ChosenName(), f.Checked("true"), f.Checked("false")})
 }
 
-// TestFieldLimits_AtTheirEdges checks that a value at a limit is accepted, and that one beyond it is rejected with one
-// path.
+// TestFieldLimits_AtTheirEdges checks that a value at a limit is accepted, and that a value beyond it is rejected with
+// a single path.
 func TestFieldLimits_AtTheirEdges(t *testing.T) {
 	t.Parallel()
 	options := func(n int) func(*models.FieldInput) {
@@ -117,7 +117,7 @@ func TestFieldLimits_AtTheirEdges(t *testing.T) {
 	}
 	for _, c := range []struct {
 		in   models.FieldInput
-		path string // "": it is taken
+		path string // empty if the input is accepted
 	}{
 		{of("A", models.FieldSelect, "f", options(200)), ""},
 		{of("A", models.FieldSelect, "f", options(201)), "options"},
@@ -168,7 +168,7 @@ func TestFieldLimits_AtTheirEdges(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// entered submits texts for fields by their number, in this order.
+// entered returns a submission of texts and images for the fields with the given numbers, in this order.
 func entered(e *models.Envelope, pairs ...any) models.Submission {
 	sub := models.Submission{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -184,8 +184,8 @@ func entered(e *models.Envelope, pairs ...any) models.Submission {
 	return sub
 }
 
-// TestSubmission_StoredValues checks that fields with one name share a value, that known values are not overwritten,
-// and that hidden fields have no value. says is part of the error.
+// TestSubmission_StoredValues checks that fields with the same name share a value, that known values are not
+// overwritten, and that hidden fields have no value. says is part of the expected error.
 func TestSubmission_StoredValues(t *testing.T) {
 	t.Parallel()
 	readOnly := with(func(a *models.FieldAttributes) { a.ReadOnly = true })
@@ -240,8 +240,8 @@ func TestSubmission_StoredValues(t *testing.T) {
 	}
 }
 
-// TestSubmission_ErrorsNameFieldAndRule checks that each value has one problem, with the sender's message if there is
-// one, and that programs get field and rule.
+// TestSubmission_ErrorsNameFieldAndRule checks that each invalid value results in one problem, with the sender's
+// message if there is one, and that the error details identify the field and the rule.
 func TestSubmission_ErrorsNameFieldAndRule(t *testing.T) {
 	t.Parallel()
 	limited := with(func(a *models.FieldAttributes) { a.MaxLength = 5 })
@@ -287,7 +287,7 @@ func TestSubmission_ErrorsNameFieldAndRule(t *testing.T) {
 	require.NoError(t, err, "a box that is not required can be left out")
 }
 
-// brokenRules returns the rules that an error names for programs; nil if it names none.
+// brokenRules returns the rules in an error's details, or nil if there are none.
 func brokenRules(t *testing.T, err error) []string {
 	t.Helper()
 	var refusal *models.Error
@@ -311,7 +311,7 @@ func TestFieldAppearance_IsBounded(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		a    models.FieldAttributes
-		want string // the rejected value; "" for none
+		want string // member with the rejected value, or ""
 	}{
 		{models.FieldAttributes{FontSize: 4}, ""},
 		{models.FieldAttributes{FontSize: 72}, ""},

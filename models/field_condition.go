@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Condition shows a field if all, or any, of its clauses hold. One of the two lists has clauses.
+// Condition makes a field visible if all, or any, of its clauses are true. Exactly one of the two lists has clauses.
 type Condition struct {
 	All []Clause `json:"all,omitempty"`
 	Any []Clause `json:"any,omitempty"`
 }
 
-// Clause compares the value of the field, or group of radio fields, with the name Field. One of the other members is
-// not nil.
+// Clause compares the value of the field or group of radio fields named Field. Exactly one of the other members is not
+// nil.
 type Clause struct {
 	Field  string  `json:"field"`
 	Is     *string `json:"is,omitempty"`
@@ -23,7 +23,7 @@ type Clause struct {
 // MaxClauses is the maximum number of comparisons in a condition.
 const MaxClauses = 20
 
-// clauses returns the clauses of the condition, and the member that holds them.
+// clauses returns the clauses of the condition, and the name of the member that contains them.
 func (c *Condition) clauses() ([]Clause, string) {
 	if len(c.All) > 0 {
 		return c.All, "all"
@@ -31,7 +31,7 @@ func (c *Condition) clauses() ([]Clause, string) {
 	return c.Any, "any"
 }
 
-// check records the problems of a condition on its own.
+// check records the problems of a condition, without considering the fields it refers to.
 func (c *Condition) check(p Problems, path string) {
 	list, name := c.clauses()
 	switch {
@@ -63,7 +63,7 @@ func (c *Condition) check(p Problems, path string) {
 	}
 }
 
-// ConditionField is the part of a field that conditions use. ID is any key that the caller chooses.
+// ConditionField is the part of a field that conditions use. ID is any unique key chosen by the caller.
 type ConditionField struct {
 	ID        string     `json:"id"`
 	Name      string     `json:"name"`
@@ -73,12 +73,12 @@ type ConditionField struct {
 	Condition *Condition `json:"condition,omitempty"`
 }
 
-// VisibleFields returns the ids of the visible fields of one signer. entered maps field ids to their content: text,
-// "true" for a checked box or option, any text except "" for a picture or file. earlier maps field names to the values
-// of earlier signers.
+// VisibleFields returns the IDs of the visible fields of one signer. entered maps field IDs to their contents: the
+// text, "true" for a selected checkbox or option, and any non-empty text for a picture or file. earlier maps field
+// names to the values of earlier signers.
 //
-// A hidden field counts as empty. The value of a radio group is the chosen option; the value of a checkbox is "true" or
-// "false". The signing page has the same function, and both run testdata/conditions.json.
+// A hidden field counts as empty. The value of a radio group is the chosen option, and the value of a checkbox is
+// "true" or "false". The signing page implements the same function, and both are tested with testdata/conditions.json.
 func VisibleFields(fields []ConditionField, entered, earlier map[string]string) map[string]bool {
 	v := visibility{entered: entered, earlier: earlier, byName: make(map[string][]int), fields: fields, known: make([]bool, len(fields)), shown: make([]bool, len(fields))}
 	for i, f := range fields {
@@ -108,7 +108,7 @@ func (v *visibility) visible(i int) bool {
 	if v.known[i] {
 		return v.shown[i]
 	}
-	v.known[i] = true // a field of a cycle, which no draft has, sees itself hidden
+	v.known[i] = true // a field in a cycle, which no draft has, finds itself hidden
 	v.shown[i] = v.holds(v.fields[i].Condition)
 	return v.shown[i]
 }
@@ -140,7 +140,7 @@ func (v *visibility) compare(c Clause) bool {
 	return false
 }
 
-// value returns the value of the field or group with a name, and whether it is not empty.
+// value returns the value of the field or group with the given name, and reports whether it is filled.
 func (v *visibility) value(name string) (string, bool) {
 	own := v.byName[name]
 	if len(own) == 0 {

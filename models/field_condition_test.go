@@ -49,7 +49,8 @@ func TestVisibleFields(t *testing.T) {
 	}
 }
 
-// conditionSet is a set of fields and their values. The conditions refer backwards only, so that the set has no cycle.
+// conditionSet is a set of fields and their values. The conditions refer only to earlier fields, so there are no
+// cycles.
 type conditionSet struct {
 	fields  []models.ConditionField
 	entered map[string]string
@@ -94,7 +95,8 @@ func drawConditions(t *rapid.T) conditionSet {
 	return s
 }
 
-// evaluate is a reference implementation for comparison. It evaluates the fields in order, because no field refers to a later one.
+// evaluate is a reference implementation for comparison. It evaluates the fields in order, because no field refers to a
+// later one.
 func (s conditionSet) evaluate() []string {
 	values, shown := map[string]string{}, []string{}
 	for _, f := range s.fields {
@@ -126,13 +128,13 @@ func (s conditionSet) evaluate() []string {
 	return shown
 }
 
-// TestVisibleFields_DoNotDependOnOrder checks that any order of fields yields the same result as evaluation from the
-// first field to the last.
+// TestVisibleFields_DoNotDependOnOrder checks that the result for fields in any order is the same as evaluating the
+// fields from first to last.
 func TestVisibleFields_DoNotDependOnOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawConditions(t)
-		for _, f := range s.fields { // a text field with the text "false" is filled; the second implementation treats it as a checkbox
+		for _, f := range s.fields { // a text field with the text "false" is filled, but evaluate treats it as a checkbox
 			if f.Type == models.FieldText && s.entered[f.ID] == "false" {
 				s.entered[f.ID] = "no"
 			}

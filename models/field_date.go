@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// Dates as fields hold and show them.
+// Dates as stored and displayed in fields.
 
-// isoDate is the layout of bounds, and of dates with a bound but no format.
+// isoDate is the layout of bounds, and of dates that have a bound but no format.
 const isoDate = time.DateOnly
 
 // signedDateFormat is the default pattern of signed_date fields.
 const signedDateFormat = "yyyy-MM-dd HH:mm"
 
-// maxDateFormat limits a date pattern, in characters.
+// maxDateFormat is the maximum length of a date pattern, in characters.
 const maxDateFormat = 40
 
-// dateTokens are the tokens of a date pattern, longer ones first.
+// dateTokens lists the tokens of a date pattern, with longer ones first.
 var dateTokens = []struct {
 	token, layout string
-	clock         bool // of a time of day
+	clock         bool // whether the token is part of a time of day
 }{
 	{"yyyy", "2006", false},
 	{"MM", "01", false},
@@ -33,8 +33,8 @@ var dateTokens = []struct {
 	{"mm", "04", true},
 }
 
-// DateLayout translates a pattern such as dd.MM.yyyy to a layout of package time.
-// clock permits HH and mm.
+// DateLayout converts a pattern such as dd.MM.yyyy to a layout of package time. clock specifies whether HH and mm are
+// permitted.
 func DateLayout(pattern string, clock bool) (string, error) {
 	bad := func(format string, args ...any) (string, error) {
 		return "", fmt.Errorf("must be a date pattern of yyyy, MM or M, dd or d%s, such as dd.MM.yyyy: %s",
@@ -44,7 +44,7 @@ func DateLayout(pattern string, clock bool) (string, error) {
 		return bad("it has more than %d characters", maxDateFormat)
 	}
 	var layout strings.Builder
-	seen := make(map[byte]bool) // the first letters of tokens
+	seen := make(map[byte]bool) // first letters of the tokens
 	rest := pattern
 next:
 	for rest != "" {
@@ -72,20 +72,20 @@ next:
 	return layout.String(), nil
 }
 
-// parseDate reads a date that was written in a layout.
+// parseDate parses a date in the given layout.
 func parseDate(text, layout string) (time.Time, bool) {
 	at, err := time.Parse(layout, strings.TrimSpace(text))
 	return at, err == nil
 }
 
-// dateLayouts are the date formats that a signing page may send. The text is stored as written.
+// dateLayouts lists the date formats that a signing page can send. The text is stored as entered.
 var dateLayouts = []string{
 	time.DateOnly, time.RFC3339, "2006/01/02", "01/02/2006", "1/2/2006", "02/01/2006", "2/1/2006", "02.01.2006", "2.1.2006",
 	"02-01-2006", "January 2, 2006", "Jan 2, 2006", "2 January 2006", "2 Jan 2006", "2006年1月2日",
 }
 
-// isoDay returns a date in one of dateLayouts as yyyy-MM-dd. The language decides ambiguous dates such as 03/04/2026.
-// If the date stays ambiguous, or the text is not a date, isoDay returns the text.
+// isoDay converts a date in one of dateLayouts to yyyy-MM-dd. The language determines how ambiguous dates such as
+// 03/04/2026 are read. If the date remains ambiguous, or the text is not a date, isoDay returns the text unchanged.
 func isoDay(text, language string) string {
 	var days []string
 	for _, layout := range dateLayouts {
@@ -107,12 +107,12 @@ func isoDay(text, language string) string {
 	return text
 }
 
-// dayFirst are the languages in which 03/04/2026 is the third of April. English has both.
+// dayFirst contains the languages in which 03/04/2026 is the third of April. English uses both orders.
 var dayFirst = map[string]bool{
 	"ar": true, "cs": true, "de": true, "es": true, "fr": true, "he": true, "it": true, "nl": true, "pl": true, "pt": true, "tr": true,
 }
 
-// dateLayout returns the only permitted layout of a date field's value; "" if all of dateLayouts are permitted.
+// dateLayout returns the only permitted layout of a date field's value, or "" if all of dateLayouts are permitted.
 func (f *Field) dateLayout() string {
 	a := f.Attributes
 	if layout, err := DateLayout(a.Format, false); err == nil {
@@ -124,8 +124,7 @@ func (f *Field) dateLayout() string {
 	return ""
 }
 
-// signedDate is the value of a signed_date field: the time in the signer's zone, and
-// how far that is from UTC.
+// signedDate returns the value of a signed_date field: the time in the signer's time zone, with its offset from UTC.
 func (f *Field) signedDate(at time.Time, zone *time.Location) string {
 	layout, err := DateLayout(cmp.Or(f.Attributes.Format, signedDateFormat), true)
 	if err != nil {
@@ -134,14 +133,14 @@ func (f *Field) signedDate(at time.Time, zone *time.Location) string {
 	return at.In(zone).Format(layout + " (UTC-07:00)")
 }
 
-// maxTimeZone limits the name of a time zone, in bytes.
+// maxTimeZone is the maximum length of a time zone's name, in bytes.
 const maxTimeZone = 64
 
-// timeZone returns the time zone with a name such as Europe/Berlin; UTC if name is nil.
+// timeZone returns the time zone with a name such as Europe/Berlin, or UTC if name is nil.
 func timeZone(p Problems, path string, name *string) *time.Location {
 	text := Deref(name, "")
 	if len(text) <= maxTimeZone && text != "Local" {
-		if zone, err := time.LoadLocation(text); err == nil { // "" is UTC
+		if zone, err := time.LoadLocation(text); err == nil { // "" means UTC
 			return zone
 		}
 	}

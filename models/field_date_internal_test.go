@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestISODay_ConvertsUnambiguousDates checks that every way to write a date becomes ISO 8601 unless it is ambiguous.
+// TestISODay_ConvertsUnambiguousDates checks that dates in all formats are converted to ISO 8601 unless they are
+// ambiguous.
 func TestISODay_ConvertsUnambiguousDates(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ text, language, want string }{
@@ -33,8 +34,8 @@ func TestISODay_ConvertsUnambiguousDates(t *testing.T) {
 	}
 }
 
-// TestDateValues_AreISO checks that the value of a date field is ISO 8601, read in the language of the signer's page,
-// or has the field's format.
+// TestDateValues_AreISO checks that the value of a date field is converted to ISO 8601 according to the language of the
+// signer's page, or is parsed in the field's own format.
 func TestDateValues_AreISO(t *testing.T) {
 	t.Parallel()
 	ada, plain, formatted := &Signer{Status: SignerSigned, Language: "en", ConsentVersion: disclosureEdition + "-fr"}, &Field{Name: "a", Type: FieldDate}, &Field{Name: "b", Type: FieldDate}

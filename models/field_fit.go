@@ -6,11 +6,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// maxMisfits limits the number of texts whose fitting length is computed.
+// maxMisfits limits the number of texts for which the fitting length is computed.
 const maxMisfits = 10
 
-// checkFit rejects a text that fits its field only at an illegible size. For prefilled text, the sender has to correct
-// it.
+// checkFit rejects a text that would fit into its field only at an illegible size. It does not check prefilled text,
+// which only the sender can correct.
 func (c *valueCheck) checkFit(v *entry) {
 	if c.fit == nil || c.misfits == maxMisfits || !v.field.judgesFit() || v.text == v.field.Prefilled(c.signer) {
 		return
@@ -21,13 +21,13 @@ func (c *valueCheck) checkFit(v *entry) {
 	}
 }
 
-// judgesFit reports whether an entry must fit into the field.
+// judgesFit reports whether a text must fit into the field.
 func (f *Field) judgesFit() bool {
 	return !f.Attributes.ReadOnly && (f.Type.written() || f.Type == FieldNumber || f.Type == FieldDate)
 }
 
-// CheckFit checks texts that a signer is about to enter, by field. It returns the texts that do not fit, with the
-// number of characters that do.
+// CheckFit checks texts that a signer is about to enter, by field. It returns the fields whose texts do not fit, with
+// the number of characters that do.
 func (e *Envelope) CheckFit(s *Signer, texts map[uuid.UUID]string, fit func(f *Field, text string) (int, bool)) map[uuid.UUID]int {
 	misfits := make(map[uuid.UUID]int)
 	for _, f := range e.Fields {

@@ -8,7 +8,7 @@ import (
 
 var number = regexp.MustCompile(`^-?[0-9]{1,15}(\.[0-9]{1,10})?$`)
 
-// parseNumber reads a decimal number: at most 15 digits before and 10 after the point.
+// parseNumber parses a decimal number with at most 15 digits before and 10 after the decimal point.
 func parseNumber(text string) (*big.Rat, bool) {
 	if !number.MatchString(text) {
 		return nil, false

@@ -11,9 +11,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Names of an envelope's fields, and the references of conditions.
+// Names of an envelope's fields, and references in conditions.
 
-// newFieldNames returns the names of new fields of a draft: the requested names, or else the type with a number, such
+// newFieldNames returns the names of new fields in a draft. By default, a name consists of the type and a number, such
 // as text_2.
 func (e *Envelope) newFieldNames(ins []FieldInput) []string {
 	taken := make(map[string]bool)
@@ -47,7 +47,7 @@ func (e *Envelope) nextFieldPosition() int {
 	return next
 }
 
-// CheckFields records the problems of a draft's fields as a set: names, groups and conditions.
+// CheckFields records the problems of a draft's fields as a set, which concern names, groups and conditions.
 func (e *Envelope) CheckFields(p Problems) {
 	checkFieldSet(p, e.Signers, e.Fields, func(*Field) string { return "" })
 	for _, f := range e.Fields {
@@ -58,7 +58,7 @@ func (e *Envelope) CheckFields(p Problems) {
 	e.checkFixedGroups(p)
 }
 
-// checkFixedGroups records required groups of radio fields in which no option can be chosen.
+// checkFixedGroups records a problem for each required group of radio fields in which no option can be chosen.
 func (e *Envelope) checkFixedGroups(p Problems) {
 	required, open := make(map[string]bool), make(map[string]bool)
 	for _, f := range e.Fields {
@@ -83,13 +83,13 @@ func (e *Envelope) checkFixedGroups(p Problems) {
 type fieldSet struct {
 	p      Problems
 	path   func(*Field) string
-	names  map[string][]*Field // by name, groups included
-	order  map[uuid.UUID]int   // routing order, by signer
+	names  map[string][]*Field // by name of a field or a group
+	order  map[uuid.UUID]int   // routing order by signer
 	fields []*Field
 }
 
-// checkFieldSet records the problems of a set of fields. path returns the prefix of a field's problems; for "" they
-// are recorded under "fields".
+// checkFieldSet records the problems of a set of fields. path returns the path prefix for a field's problems. If it is
+// empty, the problems are recorded under "fields".
 func checkFieldSet(p Problems, signers []*Signer, fields []*Field, path func(*Field) string) {
 	s := fieldSet{p: p, path: path, names: make(map[string][]*Field), order: make(map[uuid.UUID]int), fields: fields}
 	for _, signer := range signers {
@@ -120,7 +120,7 @@ func (s *fieldSet) add(f *Field, member, format string, args ...any) {
 	s.p.addFirst(path+member, text)
 }
 
-// checkName compares a field with the first of the same name.
+// checkName compares a field with the first field of the same name.
 func (s *fieldSet) checkName(f *Field) {
 	first := s.names[f.Name][0]
 	if first == f {
@@ -150,7 +150,7 @@ func (s *fieldSet) checkName(f *Field) {
 	}
 }
 
-// checkGroup compares a radio field with the others of its group.
+// checkGroup compares a radio field with the others in its group.
 func (s *fieldSet) checkGroup(f *Field) {
 	if f.Type != FieldRadio {
 		return
@@ -158,7 +158,7 @@ func (s *fieldSet) checkGroup(f *Field) {
 	chosen := 0
 	for _, other := range s.names[f.Attributes.Group] {
 		switch {
-		case other.Attributes.Group != f.Attributes.Group: // a field of another type: it has no group
+		case other.Attributes.Group != f.Attributes.Group: // a field of another type, which has no group
 			s.add(f, "group", "is the name of another field (%s)", f.Attributes.Group)
 		case other.SignerID != f.SignerID:
 			s.add(f, "group", "has a field of another signer (%s)", f.Attributes.Group)
@@ -173,7 +173,7 @@ func (s *fieldSet) checkGroup(f *Field) {
 	}
 }
 
-// checkClauses looks up the names in a field's condition.
+// checkClauses resolves the field names in a field's condition.
 func (s *fieldSet) checkClauses(f *Field) {
 	if f.Attributes.Condition == nil {
 		return
@@ -198,7 +198,7 @@ func (s *fieldSet) checkClauses(f *Field) {
 	}
 }
 
-// checkCycles follows the conditions from field to field.
+// checkCycles follows the conditions from field to field, and records a problem for each cycle.
 func (s *fieldSet) checkCycles() {
 	const open, done = 1, 2
 	state := make(map[string]int)
@@ -244,8 +244,8 @@ func (s *fieldSet) checkCycles() {
 // Extended reports whether the fields of the envelope have properties that the interface does not support.
 func (e *Envelope) Extended() bool { return slices.ContainsFunc(e.Fields, (*Field).Extended) }
 
-// EarlierNames are the fields of other signers, by name or group, that the conditions
-// of a signer's fields compare.
+// EarlierNames returns the names of fields or groups of other signers that the conditions of a signer's fields refer
+// to.
 func (e *Envelope) EarlierNames(signer uuid.UUID) []string {
 	own := make(map[string]bool)
 	var names []string
@@ -268,7 +268,7 @@ func (e *Envelope) EarlierNames(signer uuid.UUID) []string {
 	return names
 }
 
-// ConditionValues returns the signed values that conditions use, by name.
+// ConditionValues returns the signed values that conditions refer to, by name.
 func (e *Envelope) ConditionValues(names []string, values []FieldValue) map[string]string {
 	byField := make(map[uuid.UUID]FieldValue, len(values))
 	for _, v := range values {

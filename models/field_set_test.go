@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// unfilled is a draft with a document and signers A and B of the first routing group
-// and C of the second, which has no fields yet.
+// unfilled returns a draft with a document and no fields. Signers A and B are in the first routing group, and C is in
+// the second.
 func unfilled(t require.TestingT) *models.Envelope {
 	e, err := models.NewEnvelope(act(start), models.Envelope{AppID: uuid.New(), TenantID: "t", CreatedBy: "me"})
 	require.NoError(t, err)
@@ -26,7 +26,7 @@ func unfilled(t require.TestingT) *models.Envelope {
 	return e
 }
 
-// of is a field of a role.
+// of returns the input for a field that belongs to a role.
 func of(role string, typ models.FieldType, name string, edit ...func(*models.FieldInput)) models.FieldInput {
 	in := field("", typ)
 	in.Role, in.Name, in.Required = role, name, false
@@ -59,8 +59,8 @@ func prefilled(text string) func(*models.FieldInput) {
 	return func(in *models.FieldInput) { in.DefaultValue = text }
 }
 
-// TestFieldAttributes_RejectMisuse checks that every attribute is rejected at its own path if it does not apply or
-// exceeds its limits, and accepted otherwise.
+// TestFieldAttributes_RejectMisuse checks that every attribute is rejected with its own path if it does not apply or
+// exceeds its limits, and is accepted otherwise.
 func TestFieldAttributes_RejectMisuse(t *testing.T) {
 	t.Parallel()
 	validation := func(v models.FieldValidation) func(*models.FieldInput) {
@@ -72,7 +72,7 @@ func TestFieldAttributes_RejectMisuse(t *testing.T) {
 	long := strings.Repeat("x", 201)
 	for _, c := range []struct {
 		in   models.FieldInput
-		path string // "": it is taken
+		path string // empty if the input is accepted
 	}{
 		{of("A", "hologram", ""), "type"},
 		{of("A", models.FieldText, "a b"), "name"},
@@ -154,7 +154,7 @@ func TestFieldAttributes_RejectMisuse(t *testing.T) {
 	}
 }
 
-// TestFieldSets_NamesGroupsAndConditions checks names, groups and conditions of several fields.
+// TestFieldSets_NamesGroupsAndConditions checks names, groups and conditions across several fields.
 func TestFieldSets_NamesGroupsAndConditions(t *testing.T) {
 	t.Parallel()
 	is := func(name, value string) models.Condition {
@@ -162,7 +162,7 @@ func TestFieldSets_NamesGroupsAndConditions(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		fields []models.FieldInput
-		path   string // "": they are taken
+		path   string // empty if the input is accepted
 		says   string
 	}{
 		"one value in two places":            {fields: []models.FieldInput{of("A", models.FieldText, "rent"), of("A", models.FieldText, "rent")}},
@@ -205,7 +205,8 @@ func TestFieldSets_NamesGroupsAndConditions(t *testing.T) {
 	}
 }
 
-// TestFieldNames_AreGenerated checks that fields without a name get a unique one from their type and a number.
+// TestFieldNames_AreGenerated checks that a field without a name gets a unique name generated from its type and a
+// number.
 func TestFieldNames_AreGenerated(t *testing.T) {
 	t.Parallel()
 	e := unfilled(t)
@@ -224,7 +225,7 @@ func TestFieldNames_AreGenerated(t *testing.T) {
 	require.ErrorContains(t, err, "is the name of another field")
 }
 
-// TestSend_ChecksFields checks that sending requires everything that fields need for signing.
+// TestSend_ChecksFields checks that an envelope can be sent only if its fields can be signed.
 func TestSend_ChecksFields(t *testing.T) {
 	t.Parallel()
 	e := unfilled(t)
@@ -240,7 +241,7 @@ func TestSend_ChecksFields(t *testing.T) {
 	require.NotContains(t, err.Error(), "more)")
 }
 
-// TestFieldSets_NamesAndGroups checks the rules of names and groups that the other tests do not cover.
+// TestFieldSets_NamesAndGroups checks the rules for names and groups that other tests do not cover.
 func TestFieldSets_NamesAndGroups(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -269,8 +270,8 @@ func TestFieldSets_NamesAndGroups(t *testing.T) {
 		require.ElementsMatch(t, c.paths, problemsOf(t, err), name)
 	}
 
-	// A generated name is not used for another field. Sending a draft detects a condition that an edit of the signers
-	// has broken.
+	// A generated name is not used for another field. Sending a draft detects a condition that became invalid when the
+	// signers were edited.
 	e := unfilled(t)
 	made, err := e.AddFields(act(start), []models.FieldInput{
 		of("A", models.FieldText, "a"), of("A", models.FieldText, ""), of("C", models.FieldText, "c", when(filled("a"))), of("C", models.FieldRadio, "", radio("g", "x"), required, with(func(a *models.FieldAttributes) { a.ReadOnly = true }), prefilled("true")),
@@ -296,7 +297,8 @@ func TestFieldSets_NamesAndGroups(t *testing.T) {
 	require.Equal(t, []string{"a"}, e.EarlierNames(e.Signers[2].ID))
 }
 
-// TestFixedGroups_CanBeSigned checks that a radio group can be sent if a signer or the sender can choose an option.
+// TestFixedGroups_CanBeSigned checks that a radio group can be sent only if a signer or the sender can choose an
+// option.
 func TestFixedGroups_CanBeSigned(t *testing.T) {
 	t.Parallel()
 	readOnly := with(func(a *models.FieldAttributes) { a.ReadOnly = true })
@@ -329,7 +331,7 @@ func TestFixedGroups_CanBeSigned(t *testing.T) {
 	}
 }
 
-// TestConditionValues_ByFieldType checks the values that the conditions of later signers use, by field type.
+// TestConditionValues_ByFieldType checks the values that conditions of later signers compare, by field type.
 func TestConditionValues_ByFieldType(t *testing.T) {
 	t.Parallel()
 	field := func(typ models.FieldType, name, group, option string) *models.Field {
@@ -342,7 +344,7 @@ func TestConditionValues_ByFieldType(t *testing.T) {
 	}}
 	names := []string{"g", "box", "t", "s", "firm", "r1", "nothing"}
 	for _, c := range []struct {
-		values map[int]string // by the number of the field
+		values map[int]string // by field number
 		want   [7]string
 	}{
 		{nil, [7]string{"", "false", "", "", "", "", ""}},
@@ -363,11 +365,11 @@ func TestConditionValues_ByFieldType(t *testing.T) {
 		}
 	}
 
-	// Conditions that go round in a circle, which no draft has, end all the same.
+	// Evaluating conditions that form a cycle, which no draft has, still terminates.
 	circle := []models.ConditionField{{ID: "a", Name: "a", Type: models.FieldText, Condition: ptr(filled("b"))}, {ID: "b", Name: "b", Type: models.FieldText, Condition: ptr(filled("a"))}}
 	require.Empty(t, models.VisibleFields(circle, map[string]string{"a": "x", "b": "x"}, nil))
 
-	// Under its name, a picture appears as a hash, whether drawn or uploaded.
+	// A picture is represented by its hash, whether it was drawn or uploaded.
 	s := &models.Signer{ID: uuid.New(), Status: models.SignerSigned}
 	e = &models.Envelope{Signers: []*models.Signer{s}, Fields: []*models.Field{field(models.FieldSignature, "s", "", ""), field(models.FieldSignature, "s", "", ""), field(models.FieldText, "t", "", "")}}
 	text, err := e.NamedValues([]models.FieldValue{{FieldID: e.Fields[0].ID, SignerID: s.ID, ImageSHA256: "ab"}, {FieldID: e.Fields[2].ID, SignerID: s.ID, Text: "x"}}).MarshalJSON()

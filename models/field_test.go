@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// TestReferencesToSigners_NameExactlyOne checks that a field references its signer by role, id, index or unambiguous
-// address, in an envelope and in a request.
+// TestReferencesToSigners_NameExactlyOne checks that a field can reference its signer by role, ID, index or unambiguous
+// address, both in an envelope and in a request.
 func TestReferencesToSigners_NameExactlyOne(t *testing.T) {
 	t.Parallel()
 	e, err := models.NewEnvelope(act(start), models.Envelope{TenantID: "t", CreatedBy: "me"})
@@ -35,7 +35,7 @@ func TestReferencesToSigners_NameExactlyOne(t *testing.T) {
 	}
 	for _, c := range []struct {
 		role, ref string
-		want      int // the signer's index; -1: none
+		want      int // expected index of the signer; -1 for none
 	}{
 		{"", "0", 0},
 		{"", "1", 1},
@@ -80,8 +80,8 @@ func TestReferencesToSigners_NameExactlyOne(t *testing.T) {
 	}
 }
 
-// TestFieldPlaces_AreOnThePage checks that a field is on an existing page, at most half a point over its edge, for an
-// identifiable signer.
+// TestFieldPlaces_AreOnThePage checks that a field must be on an existing page, extend at most half a point beyond its
+// edge, and refer to a specific signer.
 func TestFieldPlaces_AreOnThePage(t *testing.T) {
 	t.Parallel()
 	good := field("0", models.FieldText)
@@ -159,7 +159,8 @@ func TestFieldPlaces_AreOnThePage(t *testing.T) {
 	require.Len(t, e.Fields, models.MaxFields)
 }
 
-// TestSharedAddress_IsRejected checks that a field for an address of two signers is rejected with this reason.
+// TestSharedAddress_IsRejected checks that a field that refers to an address of two signers is rejected for this
+// reason.
 func TestSharedAddress_IsRejected(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone, 1)
@@ -211,7 +212,7 @@ func TestFieldPlace_ErrorsNameTheNumber(t *testing.T) {
 		require.Equal(t, []string{c.path}, problemsOf(t, err), "%+v", in)
 		require.ErrorContains(t, err, c.says, "%+v", in)
 	}
-	// Before the envelope is created, no document has an id to reference.
+	// Before the envelope is created, no document has an ID that could be referenced.
 	p, id := models.Problems{}, uuid.New()
 	in := field("0", models.FieldText)
 	in.DocumentID = &id
@@ -219,7 +220,7 @@ func TestFieldPlace_ErrorsNameTheNumber(t *testing.T) {
 	assert.Equal(t, models.Problems{"fields[0].documentId": {"must be the id of a document of this envelope"}}, p)
 }
 
-// TestPages_StartAtOne checks that page 0 is invalid.
+// TestPages_StartAtOne checks that page numbers start at one.
 func TestPages_StartAtOne(t *testing.T) {
 	t.Parallel()
 	d := &models.Document{PageCount: 2, Pages: []models.PageRun{{From: 0, Width: 1, Height: 2}, {From: 2, Width: 3, Height: 4}}}
@@ -254,7 +255,7 @@ func TestAddFields(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			for _, before := range []bool{false, true} { // the document can precede or follow the field
+			for _, before := range []bool{false, true} { // the document can be added before or after the field
 				e := draft(t, nil, models.AuthNone, 1)
 				if before {
 					fresh, err := models.NewEnvelope(act(start), models.Envelope{AppID: uuid.New(), TenantID: "t", CreatedBy: "me"})

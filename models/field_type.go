@@ -2,29 +2,29 @@ package models
 
 import "slices"
 
-// FieldType is the kind of entry that a field holds.
+// FieldType is the type of a field.
 type FieldType string
 
-// The types.
+// The field types.
 const (
 	FieldSignature  FieldType = "signature"
 	FieldInitial    FieldType = "initial"
 	FieldDate       FieldType = "date"
 	FieldText       FieldType = "text"
 	FieldCheckbox   FieldType = "checkbox"
-	FieldName       FieldType = "name"        // the signer's name, unless prefilled
-	FieldEmail      FieldType = "email"       // the signer's address, unless prefilled
+	FieldName       FieldType = "name"        // the signer's name by default
+	FieldEmail      FieldType = "email"       // the signer's address by default
 	FieldCompany    FieldType = "company"     //
-	FieldTitle      FieldType = "title"       // the signer's position
-	FieldSignedDate FieldType = "signed_date" // set by the service when the signer signs
+	FieldTitle      FieldType = "title"       // the signer's job title
+	FieldSignedDate FieldType = "signed_date" // set by the service at signing
 	FieldNumber     FieldType = "number"      //
 	FieldSelect     FieldType = "select"      // one of the field's options
-	FieldRadio      FieldType = "radio"       // one choice of a group of fields
+	FieldRadio      FieldType = "radio"       // one choice in a group of fields
 	FieldAttachment FieldType = "attachment"  // a file
 	FieldStamp      FieldType = "stamp"       // a picture, such as a company's stamp
 )
 
-// FieldTypes lists every type.
+// FieldTypes lists all field types.
 var FieldTypes = []FieldType{
 	FieldSignature, FieldInitial, FieldDate, FieldText, FieldCheckbox, FieldName, FieldEmail, FieldCompany, FieldTitle,
 	FieldSignedDate, FieldNumber, FieldSelect, FieldRadio, FieldAttachment, FieldStamp,
@@ -35,13 +35,13 @@ const fieldTypeNames = "must be signature, initial, date, text, checkbox, name, 
 // Valid reports whether t is one of FieldTypes.
 func (t FieldType) Valid() bool { return slices.Contains(FieldTypes, t) }
 
-// Image reports whether the field holds a picture rather than text.
+// Image reports whether the field contains a picture rather than text.
 func (t FieldType) Image() bool { return t == FieldSignature || t == FieldInitial || t == FieldStamp }
 
-// File reports whether the field holds a picture or another file.
+// File reports whether the field contains a picture or another file.
 func (t FieldType) File() bool { return t.Image() || t == FieldAttachment }
 
-// choice reports whether the field is a mark that is set or not.
+// choice reports whether the field is a checkbox or a radio button.
 func (t FieldType) choice() bool { return t == FieldCheckbox || t == FieldRadio }
 
 // written reports whether signers type the field's text.
@@ -49,7 +49,7 @@ func (t FieldType) written() bool {
 	return t == FieldText || t == FieldName || t == FieldEmail || t == FieldCompany || t == FieldTitle
 }
 
-// beyondInterface reports whether the type is not one of the first five.
+// beyondInterface reports whether the type is not among the five types of the original interface.
 func (t FieldType) beyondInterface() bool { return slices.Index(FieldTypes, t) > 4 }
 
 // DefaultSize returns the default width and height of a field, in points.

@@ -8,7 +8,7 @@ import (
 	"countersign/models"
 )
 
-// TestDefaultFieldSizes checks that each type has its own default size.
+// TestDefaultFieldSizes checks the default size of each type.
 func TestDefaultFieldSizes(t *testing.T) {
 	t.Parallel()
 	want := map[models.FieldType][2]float64{

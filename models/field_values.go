@@ -10,16 +10,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// MaxTextValue limits the text of a field, in characters.
+// MaxTextValue is the maximum length of a field's text, in characters.
 const MaxTextValue = 2000
 
 const (
-	maxLineValue = 255 // of a name, an address, a company or a title
+	maxLineValue = 255 // for a name, an address, a company or a title
 	maxDateValue = 64
 	maxFontLabel = 100
 )
 
-// The rules that a value can break, as a refusal names them.
+// The rules that a value can violate, as named in error details.
 const (
 	ruleRequired  = "required"
 	ruleType      = "type"
@@ -35,21 +35,21 @@ const (
 	ruleFit       = "fit"
 )
 
-// ruleProblem is a rule that a value breaks.
+// ruleProblem is a rule that a value violates, with its message.
 type ruleProblem struct{ rule, text string }
 
-// entry is the submitted value of a signer's field.
+// entry is the value submitted for a signer's field.
 type entry struct {
 	field *Field
-	at    int // index in the submission; -1: absent
+	at    int // index in the submission; -1 if absent
 	text  string
 	image []byte
-	// attachmentID identifies a file; attachment is that file, or nil if it does not exist.
+	// attachmentID identifies a file. attachment is that file, or nil if it does not exist.
 	attachmentID *uuid.UUID
 	attachment   *Attachment
 }
 
-// empty reports whether the entry has no value; an unchecked box has none.
+// empty reports whether the entry has no value. An unselected checkbox has no value.
 func (v *entry) empty() bool {
 	if v.field.Type.Image() {
 		return len(v.image) == 0
@@ -64,18 +64,18 @@ func (v *entry) empty() bool {
 	return strings.TrimSpace(v.text) == ""
 }
 
-// valueCheck checks the values that one signer submits.
+// valueCheck checks the values that a signer submits.
 type valueCheck struct {
 	p       Problems
-	broken  []map[string]any // the rules, for programs
-	entries []*entry         // of all fields of the signer, in order
+	broken  []map[string]any // violated rules, for the error details
+	entries []*entry         // entries of all fields of the signer, in order
 	byID    map[uuid.UUID]*entry
 	signer  *Signer
 	fit     func(f *Field, text string) (int, bool)
 	misfits int
 }
 
-// values checks a submission against the signer's fields. at is the time of signing.
+// values checks a submission against the signer's fields, and returns the values to store. at is the time of signing.
 func (e *Envelope) values(s *Signer, sub Submission, at time.Time) ([]FieldValue, error) {
 	c := &valueCheck{p: Problems{}, byID: make(map[uuid.UUID]*entry), signer: s, fit: sub.Fit}
 	CheckText(c.p, "fontLabel", Deref(sub.FontLabel, ""), 0, maxFontLabel)
@@ -123,7 +123,7 @@ func (e *Envelope) values(s *Signer, sub Submission, at time.Time) ([]FieldValue
 	return out, c.err(extended)
 }
 
-// read finds the fields of a submission.
+// read assigns the submitted values to the fields.
 func (c *valueCheck) read(fields []FieldSubmission) {
 	for i, in := range fields {
 		v := c.byID[in.FieldID]
@@ -139,7 +139,7 @@ func (c *valueCheck) read(fields []FieldSubmission) {
 	}
 }
 
-// shareNames copies the value submitted for one field to the other fields with the same name.
+// shareNames copies the value submitted for a field to the other fields with the same name.
 func (c *valueCheck) shareNames() {
 	byName := make(map[string]*entry)
 	for _, v := range c.entries {
@@ -156,14 +156,14 @@ func (c *valueCheck) shareNames() {
 			if v.at < 0 {
 				v.at = first.at
 			}
-		case v.field.Type.choice() && !first.empty(): // marked in both
+		case v.field.Type.choice() && !first.empty(): // both are selected
 		case v.text != first.text || !bytes.Equal(v.image, first.image):
 			c.add(v, ruleType, "differs from the value of the previous field with the same name: they share one value")
 		}
 	}
 }
 
-// fill adds the values that the service knows: prefilled values of absent fields, read-only values, and the time of
+// fill adds the values known to the service: prefilled values of omitted fields, read-only values, and the time of
 // signing.
 func (c *valueCheck) fill(s *Signer, at time.Time, zone *time.Location) {
 	for _, v := range c.entries {
@@ -181,7 +181,7 @@ func (c *valueCheck) fill(s *Signer, at time.Time, zone *time.Location) {
 	}
 }
 
-// holds reports whether the entry is a text, as written or as a mark.
+// holds reports whether the value of the entry is equivalent to text.
 func (v *entry) holds(text string) bool {
 	if v.field.Type.choice() {
 		checked, ok := parseCheckbox(v.text)
@@ -210,7 +210,7 @@ func (f *Field) Prefilled(s *Signer) string {
 	return ""
 }
 
-// visible returns the ids of the fields whose conditions hold.
+// visible returns the IDs of the fields whose conditions are true.
 func (c *valueCheck) visible(earlier map[string]string) map[string]bool {
 	fields, entered := make([]ConditionField, 0, len(c.entries)), make(map[string]string, len(c.entries))
 	for _, v := range c.entries {
@@ -223,7 +223,7 @@ func (c *valueCheck) visible(earlier map[string]string) map[string]bool {
 		case f.Type.choice():
 			entered[id] = "true"
 		case f.Type.File():
-			entered[id] = "picture" // or a file: conditions only distinguish filled from empty
+			entered[id] = "picture" // or a file, because conditions only distinguish filled from empty
 		default:
 			entered[id] = v.text
 		}
@@ -231,8 +231,7 @@ func (c *valueCheck) visible(earlier map[string]string) map[string]bool {
 	return VisibleFields(fields, entered, earlier)
 }
 
-// value checks a field that is shown. It returns the text to keep, and false if the
-// field stays empty.
+// value checks the value of a visible field. It returns the text to store, and false if the field remains empty.
 func (c *valueCheck) value(v *entry) (string, bool) {
 	f := v.field
 	switch {
@@ -288,7 +287,8 @@ func (c *valueCheck) value(v *entry) (string, bool) {
 	return v.text, true
 }
 
-// checkGroups checks that each required group has one choice, and every other group at most one.
+// checkGroups checks that each required group of radio fields has exactly one choice, and every other group at most
+// one.
 func (c *valueCheck) checkGroups(visible map[string]bool) {
 	type group struct {
 		first    *entry
@@ -344,7 +344,7 @@ func (c *valueCheck) addAt(v *entry, member, rule, text string) {
 	c.p.Add(path, "%s", text)
 }
 
-// require records that a field needs a value and has none.
+// require records that a required field has no value.
 func (c *valueCheck) require(v *entry, member, text string) {
 	if v.at >= 0 {
 		c.addAt(v, member, ruleRequired, text)
@@ -362,8 +362,8 @@ func (c *valueCheck) note(v *entry, rule, text string) {
 	c.broken = append(c.broken, map[string]any{"fieldId": v.field.ID, "name": v.field.Name, "rule": rule, "message": text})
 }
 
-// err is all that was noted; for an envelope that uses more than the interface knows,
-// with the fields and rules as details.
+// err returns an error with all recorded problems. If the envelope uses features beyond the interface, the error
+// details contain the fields and the violated rules.
 func (c *valueCheck) err(extended bool) error {
 	err := c.p.Err()
 	if refused, ok := errors.AsType[*Error](err); ok && extended && len(c.broken) > 0 {
@@ -382,10 +382,10 @@ func parseCheckbox(s string) (checked, ok bool) {
 	return false, false
 }
 
-// Checked reports whether a value is the mark of a checkbox or a radio field.
+// Checked reports whether a value means that the checkbox or radio field is selected.
 func (f *Field) Checked(value string) bool { return f.Type.choice() && value == "true" }
 
-// ChosenName returns the name that the sender assigned to the field; "" if none.
+// ChosenName returns the name that the sender assigned to the field, or "" if there is none.
 func (f *Field) ChosenName() string {
 	if !f.Attributes.Named {
 		return ""
@@ -393,7 +393,7 @@ func (f *Field) ChosenName() string {
 	return f.Name
 }
 
-// Cells returns the number of one-character cells of the field; 0: the field has no cells.
+// Cells returns the number of one-character cells of the field, or zero if the field is not divided into cells.
 func (f *Field) Cells() int {
 	if !f.Attributes.Comb {
 		return 0

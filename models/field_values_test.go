@@ -15,7 +15,7 @@ import (
 	"countersign/models"
 )
 
-// given is the submission of a test: texts by the name of the field; "*" before a name submits a picture.
+// given maps field names to the values that a test submits. A name with the prefix "*" submits a picture.
 type given map[string]string
 
 func submit(e *models.Envelope, values given) models.Submission {
@@ -38,8 +38,8 @@ func submit(e *models.Envelope, values given) models.Submission {
 	return sub
 }
 
-// signing sends an envelope with the fields, signs for the signers before number i without values, and returns the next
-// signer.
+// signing returns a sent envelope with the given fields whose signer number i can sign next. The earlier signers have
+// signed without values.
 func signing(t require.TestingT, i int, ins ...models.FieldInput) *models.Envelope {
 	e := unfilled(t)
 	_, err := e.AddFields(act(start), ins, models.IndexedPath)
@@ -56,7 +56,8 @@ func signing(t require.TestingT, i int, ins ...models.FieldInput) *models.Envelo
 	return e
 }
 
-// kept are the values that were signed for, by name and, of several fields of a name, number.
+// kept returns the signed values by field name. If several fields have the same name, an apostrophe is appended to the
+// name for each further field.
 func kept(e *models.Envelope) map[string]string {
 	out := map[string]string{}
 	for _, v := range e.Values {
@@ -74,8 +75,8 @@ func kept(e *models.Envelope) map[string]string {
 	return out
 }
 
-// TestFieldRules_AcceptAndReject checks the accepted and rejected values of each type and rule, and that errors name
-// field and rule.
+// TestFieldRules_AcceptAndReject checks the accepted and rejected values for each type and rule, and that errors
+// identify the field and the rule.
 func TestFieldRules_AcceptAndReject(t *testing.T) {
 	t.Parallel()
 	must := func(in *models.FieldInput) { in.Required = true }
@@ -89,7 +90,7 @@ func TestFieldRules_AcceptAndReject(t *testing.T) {
 	for _, c := range []struct {
 		in   models.FieldInput
 		text string
-		rule string // "": it is taken
+		rule string // empty if the value is accepted
 	}{
 		{of("A", models.FieldName, "f"), "Ada\nLovelace", "type"},
 		{of("A", models.FieldName, "f"), strings.Repeat("x", 256), "type"},
@@ -156,7 +157,7 @@ func TestFieldRules_AcceptAndReject(t *testing.T) {
 	}
 }
 
-// TestKnownValues_FillOmittedFields checks that known values fill the fields that the signer omits.
+// TestKnownValues_FillOmittedFields checks that fields omitted by the signer are filled with known values.
 func TestKnownValues_FillOmittedFields(t *testing.T) {
 	t.Parallel()
 	fields := []models.FieldInput{
@@ -192,7 +193,7 @@ func TestKnownValues_FillOmittedFields(t *testing.T) {
 	}
 }
 
-// TestChoices_KeepOneOption checks that one choice of a group is stored, with the option as its value.
+// TestChoices_KeepOneOption checks that only one choice of a group is stored, with its option as the value.
 func TestChoices_KeepOneOption(t *testing.T) {
 	t.Parallel()
 	must := func(in *models.FieldInput) { in.Required = true }
@@ -244,8 +245,8 @@ func TestChoices_KeepOneOption(t *testing.T) {
 	}
 }
 
-// TestSignedValues_FollowTheRules checks that, for any submission, the stored values belong to visible fields, follow
-// every rule, and include all required fields.
+// TestSignedValues_FollowTheRules checks that, for any submission, the stored values belong to visible fields, conform
+// to every rule, and include all required fields.
 func TestSignedValues_FollowTheRules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -320,7 +321,8 @@ func TestSignedValues_FollowTheRules(t *testing.T) {
 	})
 }
 
-// TestFieldOfAnotherSigner_IsNamed checks that it is rejected even next to valid fields of the signer.
+// TestFieldOfAnotherSigner_IsNamed checks that a field of another signer is rejected even if it is submitted with valid
+// fields.
 func TestFieldOfAnotherSigner_IsNamed(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 1)

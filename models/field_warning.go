@@ -1,28 +1,29 @@
 package models
 
-// FieldWarning is an aspect of a draft's field that its sender should review before sending.
+// FieldWarning is an issue with a draft's field that the sender should review before sending.
 type FieldWarning string
 
-// The warnings.
+// The field warnings.
 const (
-	FieldTooSmall FieldWarning = "field_too_small" // the longest allowed entry does not fit legibly
-	FieldTooLarge FieldWarning = "field_too_large" // it covers more than a quarter of its page
-	// FieldCoversText reports that the field's picture would cover text of the page.
+	FieldTooSmall FieldWarning = "field_too_small" // the longest permitted value would not fit legibly
+	FieldTooLarge FieldWarning = "field_too_large" // the field covers more than a quarter of its page
+	// FieldCoversText warns that the field's picture would cover text on the page.
 	FieldCoversText FieldWarning = "field_covers_text"
 )
 
-// expectedText is the length, in characters, that a field should have space for unless the sender sets one.
+// expectedText is the number of characters that should fit into a field, unless the sender specifies a length.
 const expectedText = 10
 
-// sampleText is repeated to see how much fits.
+// sampleText is repeated to determine how much text fits.
 const sampleText = "average length of words "
 
-// Warnings returns the warnings about a field in its current position. fit reports how many characters of a text fit
-// legibly, and whether all do. covers reports whether the field is for a picture that would cover text of its page.
+// Warnings returns the warnings about a field in its current position. fit returns the number of characters of a text
+// that fit legibly, and reports whether all of them do. covers specifies whether the field is for a picture that would
+// cover text on its page.
 func (e *Envelope) Warnings(f *Field, fit func(f *Field, text string) (int, bool), covers bool) (out []FieldWarning) {
 	if d := e.Document(f.DocumentID); d != nil {
 		if w, h, ok := d.PageSize(f.Page); ok && f.W*f.H > w*h/4 {
-			out, covers = append(out, FieldTooLarge), false // one warning is enough
+			out, covers = append(out, FieldTooLarge), false // report only one warning
 		}
 	}
 	if covers {
@@ -36,7 +37,7 @@ func (e *Envelope) Warnings(f *Field, fit func(f *Field, text string) (int, bool
 	return out
 }
 
-// expected returns texts for which a field should have room.
+// expected returns texts that should fit into the field.
 func (f *Field) expected(s *Signer) (texts []string) {
 	if f.Type.File() || f.Type.choice() {
 		return nil

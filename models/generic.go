@@ -24,7 +24,7 @@ func nilIfEmpty(s string) *string {
 	return &s
 }
 
-// mapSlice applies to to each element of a list and returns the results.
+// mapSlice applies to to each element of a list, and returns the results.
 func mapSlice[T, U any](list []T, to func(T) U) []U {
 	out := make([]U, 0, len(list))
 	for _, v := range list {
@@ -33,7 +33,7 @@ func mapSlice[T, U any](list []T, to func(T) U) []U {
 	return out
 }
 
-// alternatives lists the permitted values of a member: "a, b or c".
+// alternatives formats the permitted values of a member as "a, b or c".
 func alternatives[T ~string](list []T) string {
 	var out strings.Builder
 	for i, v := range list {

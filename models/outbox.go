@@ -6,33 +6,33 @@ import (
 	"github.com/google/uuid"
 )
 
-// OutboxKind names the workflow or signal of an outbox row.
+// OutboxKind specifies the workflow or signal that an outbox row requests.
 type OutboxKind string
 
-// The kinds of outbox rows. Rows with an envelope's id go to its workflow.
+// The kinds of outbox rows. A signal is sent to the workflow of the envelope that the row refers to.
 const (
-	OutboxStart         OutboxKind = "start"           // start the envelope's workflow
+	OutboxStart         OutboxKind = "start"           // starts the envelope's workflow
 	OutboxSigned        OutboxKind = "signer-signed"   // signal
 	OutboxDeclined      OutboxKind = "signer-declined" // signal
 	OutboxVoided        OutboxKind = "voided"          // signal
 	OutboxSealingFailed OutboxKind = "sealing-failed"  // signal
-	OutboxDeliver       OutboxKind = "deliver"         // start a delivery's workflow
-	OutboxReinvite      OutboxKind = "invite"          // start the sending of a renewed link, or of a reminder
-	OutboxDeletion      OutboxKind = "remind-deletion" // start a reminder that sealed files will be deleted
-	OutboxRescheduled   OutboxKind = "rescheduled"     // signal: deadline or reminders were changed
-	OutboxCopies        OutboxKind = "copies"          // send the sealed files again to a recipient who lost them
-	OutboxTimestamp     OutboxKind = "timestamp"       // start the adding of time-stamps that are awaited
-	OutboxBulk          OutboxKind = "bulk"            // start or signal a bulk send: its state was changed
-	OutboxNotify        OutboxKind = "notify"          // notify the sender of an event; the row has the event's id
-	OutboxDigest        OutboxKind = "digest"          // send a console user, the key, the digest of events up to the row's creation
+	OutboxDeliver       OutboxKind = "deliver"         // starts a delivery's workflow
+	OutboxReinvite      OutboxKind = "invite"          // sends a renewed link or a reminder
+	OutboxDeletion      OutboxKind = "remind-deletion" // reminds recipients that sealed files will be deleted
+	OutboxRescheduled   OutboxKind = "rescheduled"     // signal that the deadline or reminders were changed
+	OutboxCopies        OutboxKind = "copies"          // sends the sealed files to a recipient again
+	OutboxTimestamp     OutboxKind = "timestamp"       // adds the missing time-stamps
+	OutboxBulk          OutboxKind = "bulk"            // starts a bulk send, or signals that it was changed
+	OutboxNotify        OutboxKind = "notify"          // notifies the sender about the event with the row's ID
+	OutboxDigest        OutboxKind = "digest"          // sends the user identified by Key the digest of events up to the row's creation
 )
 
-// OutboxRow is a fact that has not yet been delivered to Temporal. Rows with one Key are delivered in order.
+// OutboxRow is a fact that has not been delivered to Temporal yet. Rows with the same Key are delivered in order.
 type OutboxRow struct {
-	Seq int64     `gorm:"->;primaryKey;autoIncrement:false"` // the database counts
-	ID  uuid.UUID // request id, by which Temporal drops repeats
-	Key uuid.UUID // envelope or delivery
-	// FairnessKey shares the claims: see OutboxRefs.FairnessKey.
+	Seq int64     `gorm:"->;primaryKey;autoIncrement:false"` // assigned by the database
+	ID  uuid.UUID // request ID that Temporal uses to ignore repeated requests
+	Key uuid.UUID // ID of an envelope, delivery or other object
+	// FairnessKey is used to distribute claims fairly (see OutboxRefs.FairnessKey).
 	FairnessKey uuid.UUID `gorm:"column:lane"`
 	Kind        OutboxKind
 	Refs        OutboxRefs `gorm:"serializer:json"`
@@ -41,11 +41,11 @@ type OutboxRow struct {
 	CreatedAt   time.Time
 }
 
-// TableName is the table of outbox rows.
+// TableName returns the name of the database table.
 func (OutboxRow) TableName() string { return "outbox" }
 
-// ListedBy is the id by which rows that start lost workflows are listed: an envelope can have several copies, reminders
-// and notifications.
+// ListedBy returns the ID by which rows that start lost workflows are listed. It is the row's own ID for copies,
+// reminders and notifications, because an envelope can have several of each.
 func (r OutboxRow) ListedBy() uuid.UUID {
 	if r.Kind == OutboxCopies || r.Kind == OutboxNotify || r.Refs.Reminder {
 		return r.ID
@@ -53,34 +53,34 @@ func (r OutboxRow) ListedBy() uuid.UUID {
 	return r.Key
 }
 
-// OutboxRefs are the ids that a row carries along.
+// OutboxRefs contains the IDs and other data of a row.
 type OutboxRefs struct {
 	AppID     uuid.UUID  `json:"appId"`
 	TenantID  string     `json:"tenantId,omitempty"`
 	SignerID  *uuid.UUID `json:"signerId,omitempty"`
 	WebhookID *uuid.UUID `json:"webhookId,omitempty"`
-	// EnvelopeID is the envelope of a delivery; nil for a ping.
+	// EnvelopeID is the envelope of a delivery, or nil for a ping.
 	EnvelopeID *uuid.UUID `json:"envelopeId,omitempty"`
-	// Bulk reports whether a bulk send sent the envelope.
+	// Bulk reports whether the envelope was sent by a bulk send.
 	Bulk bool `json:"bulk,omitempty"`
-	// LinkID is the signer's renewed link, for OutboxReinvite; for a copy recipient, the event that requests the
+	// LinkID is the signer's renewed link for OutboxReinvite. For a copy recipient, it is the event that requested the
 	// notice.
 	LinkID *uuid.UUID `json:"linkId,omitempty"`
-	// Resend is the number of a delivery's resend; 0 for the first delivery.
+	// Resend is the number of a delivery's resend, or zero for the first delivery.
 	Resend int `json:"resend,omitempty"`
-	// Reminder makes OutboxReinvite send a reminder with the current link.
+	// Reminder specifies that OutboxReinvite sends a reminder with the current link.
 	Reminder bool `json:"reminder,omitempty"`
-	// Days is the number of days left before the deletion, for OutboxDeletion.
+	// Days is the number of days left before the files are deleted, for OutboxDeletion.
 	Days int `json:"days,omitempty"`
-	// Restart starts the workflow again even if it completed successfully before.
+	// Restart specifies that the workflow is started again even if it has completed successfully.
 	Restart bool `json:"restart,omitempty"`
-	// Trace is the W3C traceparent of the step that wrote the row; "" without tracing.
+	// Trace is the W3C traceparent of the step that wrote the row, or "" without tracing.
 	Trace string `json:"trace,omitempty"`
 }
 
-// FairnessKey returns the owner of the row's work: the endpoint of a delivery, an app's bulk sends for the envelopes
-// they send, and the app for all other work. Claims from the outbox and Temporal's task queues are shared equally
-// between the keys, so that no key waits for another's backlog.
+// FairnessKey returns the owner of the row's work. It is the endpoint of a delivery, an app's bulk sends for the
+// envelopes they send, and the app for all other work. Claims from the outbox and Temporal's task queues are
+// distributed equally among the keys, so that no key waits for the backlog of another.
 func (r OutboxRefs) FairnessKey() uuid.UUID {
 	if r.WebhookID != nil {
 		return *r.WebhookID

@@ -11,11 +11,11 @@ import (
 	"countersign/locales"
 )
 
-// RecipientKind is the part that a recipient plays.
+// RecipientKind is the role of a recipient in an envelope.
 type RecipientKind string
 
-// The kinds. All but RecipientCopy are signers of the envelope: it is completed when
-// each of them has signed, approved or read.
+// The kinds of recipients. All except RecipientCopy are signers of the envelope. The envelope is completed when each of
+// them has signed, approved or read it.
 const (
 	RecipientSigner   RecipientKind = "signer"
 	RecipientApprover RecipientKind = "approver"
@@ -24,18 +24,18 @@ const (
 	RecipientInPerson RecipientKind = "in_person"
 )
 
-// RecipientKindNames names the kinds in messages.
+// RecipientKindNames lists the kinds in error messages.
 var RecipientKindNames = alternatives([]RecipientKind{RecipientSigner, RecipientApprover, RecipientViewer, RecipientCopy, RecipientInPerson})
 
-// recipientRules are the rules of a kind.
+// recipientRules contains the rules for a kind of recipient.
 type recipientRules struct {
-	counts        bool // completion waits for the recipient
-	signs         bool // the envelope needs fields for the recipient, who can have witnesses
-	takesFields   bool // fields can be for the recipient
+	counts        bool // the envelope is completed only after the recipient has acted
+	signs         bool // the recipient needs fields, and can have witnesses
+	takesFields   bool // fields can be assigned to the recipient
 	readsAll      bool // the recipient must open every document before finishing
-	hosted        bool // a host gets the link and hands the device over
-	mailsCodes    bool // a one-time code can go to the recipient's address
-	keepsDrawings bool // a signature can be kept for the recipient's next envelope
+	hosted        bool // a host receives the link and hands over the device
+	mailsCodes    bool // a one-time code can be emailed to the recipient
+	keepsDrawings bool // a signature can be saved for the recipient's next envelope
 	witnesses     bool // the recipient can be a witness
 }
 
@@ -47,24 +47,24 @@ var kindRules = map[RecipientKind]recipientRules{
 	RecipientInPerson: {counts: true, signs: true, takesFields: true, hosted: true},
 }
 
-// rules returns the rules of a kind ("" is a signer); false if the kind does not exist.
+// rules returns the rules for a kind, where "" means a signer. It returns false if the kind does not exist.
 func (k RecipientKind) rules() (recipientRules, bool) {
 	r, ok := kindRules[cmp.Or(k, RecipientSigner)]
 	return r, ok
 }
 
-// takesFields reports whether fields can be for recipients of the kind.
+// takesFields reports whether fields can be assigned to recipients of this kind.
 func (k RecipientKind) takesFields() bool {
 	r, ok := k.rules()
 	return r.takesFields || !ok // an unknown kind is reported elsewhere
 }
 
 func (s *Signer) rules() recipientRules {
-	r, _ := s.Kind.rules() // it was checked when the recipient was added
+	r, _ := s.Kind.rules() // checked when the recipient was added
 	return r
 }
 
-// DefaultAuthMethod returns the authentication method of a recipient without a requested one.
+// DefaultAuthMethod returns the authentication method of a recipient for whom no method was requested.
 func (k RecipientKind) DefaultAuthMethod() AuthMethod {
 	if r, ok := k.rules(); ok && !r.mailsCodes {
 		return AuthNone
@@ -72,7 +72,7 @@ func (k RecipientKind) DefaultAuthMethod() AuthMethod {
 	return AuthEmailOTP
 }
 
-// ShownKind returns the kind as responses show it: "" for an ordinary signer.
+// ShownKind returns the kind as shown in responses, which is "" for an ordinary signer.
 func (s *Signer) ShownKind() RecipientKind {
 	if s.Kind == RecipientSigner {
 		return ""
@@ -80,10 +80,10 @@ func (s *Signer) ShownKind() RecipientKind {
 	return s.Kind
 }
 
-// Host receives an in-person signer's link and hands the device over.
+// Host is the person who receives an in-person signer's link and hands over the device.
 type Host struct{ Name, Email string }
 
-// Host is the signer's host; nil: the signer gets the link.
+// Host returns the signer's host, or nil if the signer receives the link.
 func (s *Signer) Host() *Host {
 	if !s.rules().hosted || s.HostEmail == nil {
 		return nil
@@ -91,7 +91,7 @@ func (s *Signer) Host() *Host {
 	return &Host{s.HostName, *s.HostEmail}
 }
 
-// Invitee returns name and address of the person who receives the link: the signer or the host.
+// Invitee returns the name and address of the person who receives the link, which is the signer or the host.
 func (s *Signer) Invitee() (name, email string) {
 	if h := s.Host(); h != nil {
 		return h.Name, h.Email
@@ -99,8 +99,8 @@ func (s *Signer) Invitee() (name, email string) {
 	return s.Name, s.Email
 }
 
-// InvitedByMail reports whether the service sends the signer's current link. It does not if the sender delivers links,
-// unless the sender requested that this link be sent.
+// InvitedByMail reports whether the service emails the signer's current link. If the sender delivers links, it does so
+// only at the sender's request.
 func (s *Signer) InvitedByMail() bool { return !s.Silent || s.resent() }
 
 // resent reports whether the sender requested that the current link be sent.
@@ -109,16 +109,16 @@ func (s *Signer) resent() bool {
 	return n > 0 && s.LinkIssuedAt != nil && s.Resends[n-1].Equal(*s.LinkIssuedAt)
 }
 
-// InvitedAnew reports whether the invitation belongs to the change that issued the current link: a resend, or a
-// replacement. The invitation of the routing group waits for that change, so that it is sent once.
+// InvitedAnew reports whether the current link was issued by a resend or a replacement, which causes its own
+// invitation. The invitation of the routing group then omits the signer, so that the invitation is sent only once.
 func (s *Signer) InvitedAnew() bool {
 	return s.resent() || s.LinkIssuedAt != nil && s.Predecessor().Until.Equal(*s.LinkIssuedAt)
 }
 
-// KeepsSignature reports whether the service saves the signer's signature and offers a saved one.
+// KeepsSignature reports whether the service saves the signer's signature and offers it for reuse.
 func (s *Signer) KeepsSignature() bool { return s.rules().keepsDrawings && s.NeedsCode() }
 
-// Recipients returns all recipients in the order of creation: signers and copy recipients.
+// Recipients returns all signers and copy recipients in the order of creation.
 func (e *Envelope) Recipients() []*Signer {
 	if len(e.Copies) == 0 {
 		return e.Signers
@@ -128,7 +128,7 @@ func (e *Envelope) Recipients() []*Signer {
 	return all
 }
 
-// Recipient returns the signer or copy recipient with that id, or nil.
+// Recipient returns the signer or copy recipient with the given ID, or nil.
 func (e *Envelope) Recipient(id uuid.UUID) *Signer {
 	if s := find(e.Copies, func(s *Signer) bool { return s.ID == id }); s != nil {
 		return s
@@ -136,7 +136,7 @@ func (e *Envelope) Recipient(id uuid.UUID) *Signer {
 	return e.Signer(id)
 }
 
-// Place appends a recipient to the envelope's recipients of the same category.
+// Place adds a recipient to the envelope's signers or copy recipients.
 func (e *Envelope) Place(s *Signer) {
 	if s.rules().counts {
 		e.Signers = append(e.Signers, s)
@@ -145,12 +145,12 @@ func (e *Envelope) Place(s *Signer) {
 	}
 }
 
-// Principal returns the signer whose signature s witnesses; nil if s is not a witness.
+// Principal returns the signer whose signature s witnesses, or nil if s is not a witness.
 func (e *Envelope) Principal(s *Signer) *Signer {
 	return find(e.Signers, func(p *Signer) bool { return s.WitnessFor != "" && p.Role == s.WitnessFor })
 }
 
-// alignWitnesses sets the routing order of witnesses to the order of their principals.
+// alignWitnesses sets the routing order of each witness to that of the witnessed signer.
 func (e *Envelope) alignWitnesses() {
 	for _, s := range e.Signers {
 		if p := e.Principal(s); p != nil {
@@ -159,7 +159,7 @@ func (e *Envelope) alignWitnesses() {
 	}
 }
 
-// checkRecipient records the problems of the requested kind of recipient.
+// checkRecipient records the problems of the recipient's kind and of the members that depend on it.
 func (in SignerInput) checkRecipient(p Problems, path string) {
 	rules, ok := in.Kind.rules()
 	if !ok {
@@ -198,7 +198,7 @@ func (in SignerInput) checkRecipient(p Problems, path string) {
 	}
 }
 
-// Speaks reports whether there are texts in the language of a tag of BCP 47.
+// Speaks reports whether texts are available in the language of a BCP 47 tag.
 func Speaks(tag string) bool {
 	if !languageTag.MatchString(tag) {
 		return false
@@ -207,8 +207,8 @@ func Speaks(tag string) bool {
 	return locales.Match(tag) == base
 }
 
-// ResolveWitnesses sets the routing order of a request's witnesses to the order of their principals, and records the
-// principals who cannot be witnessed. path returns the prefix of a signer's problems.
+// ResolveWitnesses sets the routing order of each witness in a request to that of the witnessed signer, and records a
+// problem for each signer who cannot be witnessed. path returns the path prefix for a signer's problems.
 func ResolveWitnesses(p Problems, signers []SignerInput, path func(i int) string) {
 	for i, in := range signers {
 		if in.WitnessFor == "" {
@@ -229,8 +229,8 @@ func ResolveWitnesses(p Problems, signers []SignerInput, path func(i int) string
 	}
 }
 
-// witnessProblem returns the reason that one recipient cannot witness another, and the affected member of the request;
-// "" if there is no problem. order is the witness's own routing order, 0 if absent.
+// witnessProblem returns the reason why a recipient cannot witness another one, and the affected member of the request.
+// It returns empty strings if there is no problem. order is the witness's own routing order, or zero if it is absent.
 func witnessProblem(witness, principal *Signer, order int) (member, text string) {
 	switch {
 	case !principal.rules().signs || principal.WitnessFor != "":
@@ -243,7 +243,7 @@ func witnessProblem(witness, principal *Signer, order int) (member, text string)
 	return "", ""
 }
 
-// checkWitnesses records the problems of the witnesses of an envelope before it is sent.
+// checkWitnesses records the problems of an envelope's witnesses before it is sent.
 func (e *Envelope) checkWitnesses(p Problems) {
 	for _, s := range e.Signers {
 		if s.WitnessFor == "" {
@@ -258,7 +258,8 @@ func (e *Envelope) checkWitnesses(p Problems) {
 	}
 }
 
-// checkOwnWitness is checkWitnesses for one added or changed recipient. The witnessed signer can be added later.
+// checkOwnWitness checks a recipient that was added or changed in the same way as checkWitnesses. The witnessed signer
+// can be added later.
 func (e *Envelope) checkOwnWitness(p Problems, in SignerInput) {
 	witness := &Signer{}
 	in.apply(witness)
@@ -269,7 +270,7 @@ func (e *Envelope) checkOwnWitness(p Problems, in SignerInput) {
 	}
 }
 
-// kindDetail adds the properties of a recipient other than an ordinary signer to an event.
+// kindDetail adds the recipient's kind to an event, unless the recipient is an ordinary signer.
 func (s *Signer) kindDetail(d Detail) Detail {
 	if kind := s.ShownKind(); kind != "" {
 		d["kind"] = string(kind)
@@ -285,7 +286,8 @@ func (e *Envelope) witnessedAddress(s *Signer, email string) bool {
 	})
 }
 
-// Asked returns what a recipient is requested to do: the kind, "witness", or "" for an ordinary signature.
+// Asked returns the action requested from a recipient: the recipient's kind, "witness", or "" for an ordinary
+// signature.
 func (e *Envelope) Asked(s *Signer) string {
 	if s.WitnessFor != "" {
 		return "witness"
@@ -293,7 +295,8 @@ func (e *Envelope) Asked(s *Signer) string {
 	return string(s.ShownKind())
 }
 
-// AskedInPerson is Asked for the recipient's own action if a host receives the request.
+// AskedInPerson is like Asked, but returns "" if a host receives the request, because the recipient's own action is
+// then a signature.
 func (e *Envelope) AskedInPerson(s *Signer) string {
 	if s.rules().hosted {
 		return ""
@@ -301,7 +304,7 @@ func (e *Envelope) AskedInPerson(s *Signer) string {
 	return e.Asked(s)
 }
 
-// AllSign reports whether every awaited recipient signs, rather than only approves or reads.
+// AllSign reports whether every recipient who must act signs, rather than only approving or reading.
 func (e *Envelope) AllSign() bool {
 	return !slices.ContainsFunc(e.Signers, func(s *Signer) bool { return !s.rules().signs })
 }

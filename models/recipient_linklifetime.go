@@ -2,14 +2,14 @@ package models
 
 import "time"
 
-// LinkLifetime is the lifetime of a link, unless the deadline ends it earlier.
+// LinkLifetime is the lifetime of a link, unless the deadline is earlier.
 const LinkLifetime = 30 * 24 * time.Hour
 
-// RenewBefore is the time before its end at which a link is renewed, if the envelope stays open longer.
+// RenewBefore is the time before a link's expiry at which it is renewed, if the envelope remains open longer.
 const RenewBefore = 3 * 24 * time.Hour
 
-// RenewLinkAt returns the time at which the link of an awaited signer is due for renewal. It is nil if the deadline
-// ends the link, and if the sender delivers links, because the sender would not have the new one.
+// RenewLinkAt returns the time at which the link of an awaited signer is due for renewal. It returns nil if the link is
+// valid until the deadline, or if the sender delivers links, because the sender would not receive the new link.
 func (e *Envelope) RenewLinkAt(s *Signer) *time.Time {
 	if !e.Status.Open() || !s.Awaited() || s.Silent || s.LinkExpiresAt == nil || e.DeadlinePassed(s.LinkExpiresAt.UTC()) || !e.roomFor(3) {
 		return nil
@@ -17,12 +17,12 @@ func (e *Envelope) RenewLinkAt(s *Signer) *time.Time {
 	return new(s.LinkExpiresAt.Add(-RenewBefore))
 }
 
-// NextRenewal returns the time at which the first link is due for renewal; nil if none is.
+// NextRenewal returns the time at which the first link is due for renewal, or nil if no renewal is scheduled.
 func (e *Envelope) NextRenewal() *time.Time {
 	return e.firstTime(e.RenewLinkAt)
 }
 
-// firstTime returns the earliest time that of returns for any signer; nil if all are nil.
+// firstTime returns the earliest time that of returns for any signer, or nil if it returns none.
 func (e *Envelope) firstTime(of func(*Signer) *time.Time) *time.Time {
 	var first *time.Time
 	for _, s := range e.Signers {
@@ -33,8 +33,8 @@ func (e *Envelope) firstTime(of func(*Signer) *time.Time) *time.Time {
 	return first
 }
 
-// issueLink issues a new link to the signer. The old link, its code and its verification end at once. The deadline,
-// which can move, is not part of the link: each use of a link reads it from the envelope.
+// issueLink issues a new link to the signer. The old link, its code and its verification are invalidated immediately.
+// The deadline is not part of the link, because it can change. It is read from the envelope whenever a link is used.
 func (e *Envelope) issueLink(act ActionContext, s *Signer) {
 	s.LinkID, s.LinkIssuedAt, s.LinkExpiresAt = new(act.NewID()), new(act.At), new(act.At.Add(LinkLifetime))
 	s.OTPHash, s.OTPExpiresAt, s.OTPVerifiedAt, s.OTPRequests = nil, nil, nil, nil

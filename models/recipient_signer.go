@@ -13,11 +13,11 @@ import (
 	"countersign/internal/plaintext"
 )
 
-// SignerStatus is the state of a signer.
+// SignerStatus is the status of a signer.
 type SignerStatus string
 
-// The states of a signer: pending until the routing group opens, sent after a link is issued, viewed after the link is
-// opened.
+// The statuses of a signer. A signer is pending until the routing group opens, sent after a link was issued, and viewed
+// after the link was opened.
 const (
 	SignerPending  SignerStatus = "pending"
 	SignerSent     SignerStatus = "sent"
@@ -35,66 +35,66 @@ type Signer struct {
 	Email        string
 	Phone        *string // E.164
 	Mailbox      int     // position of the first signer with the same address
-	RoutingOrder int     // from 1; signers sharing a value form one routing group
-	Role         string  // the sender's name for the signer's part; "": none
+	RoutingOrder int     // from 1; signers with the same value form a routing group
+	Role         string  // name that the sender assigned to the signer's role, or ""
 	Kind         RecipientKind
-	Language     string // BCP 47, of pages and messages; "": the tenant's
-	Silent       bool   // the sender delivers the link; for emails see InvitedByMail
-	WitnessFor   string // role of the signer whose signature this signer witnesses; "": not a witness
+	Language     string // BCP 47 language of pages and messages; "" for the tenant's
+	Silent       bool   // whether the sender delivers the link; see InvitedByMail for emails
+	WitnessFor   string // role of the signer whose signature this signer witnesses, or ""
 	Status       SignerStatus
 	AuthMethod   AuthMethod
 	HostName     string  // see Host
-	HostEmail    *string // nil: there is no host
+	HostEmail    *string // nil if there is no host
 
 	// The signing link. A token is valid only if it contains the current LinkID.
 	LinkID        *uuid.UUID
 	LinkIssuedAt  *time.Time
 	LinkExpiresAt *time.Time
 
-	// The only valid code of the current link, stored as a keyed hash.
+	// The only valid code for the current link, stored as a keyed hash.
 	OTPHash       []byte      `gorm:"column:otp_hash"`
 	OTPExpiresAt  *time.Time  `gorm:"column:otp_expires_at"`
-	OTPFailures   int         `gorm:"column:otp_failures"`                 // wrong tries at the live code
-	OTPWrong      int         `gorm:"column:otp_wrong"`                    // wrong tries at all codes of the link
-	OTPRequests   []time.Time `gorm:"column:otp_requests;serializer:json"` // the newest ones, at most OTPRequestLimit
+	OTPFailures   int         `gorm:"column:otp_failures"`                 // wrong attempts at the current code
+	OTPWrong      int         `gorm:"column:otp_wrong"`                    // wrong attempts at all codes of the link
+	OTPRequests   []time.Time `gorm:"column:otp_requests;serializer:json"` // latest requests, at most OTPRequestLimit
 	OTPVerifiedAt *time.Time  `gorm:"column:otp_verified_at"`
 
-	// The client that confirmed a code, see Confirmed.
-	SessionHash []byte // SHA-256 of the session's token; nil: the confirmation is not bound to a session
-	ConfirmedBy []byte // the address and user agent that confirmed
+	// The client that entered a valid code (see Confirmed).
+	SessionHash []byte // SHA-256 of the session's token; nil if the confirmation is not bound to a session
+	ConfirmedBy []byte // address and user agent of the client
 
 	ViewedAt       *time.Time
 	ConsentAt      *time.Time
 	ConsentVersion string
 	SignedAt       *time.Time
 	DeclinedAt     *time.Time
-	IP             string // address at signing
+	IP             string // IP address at signing
 	UserAgent      string
 	PageViews      int
-	LastViewed     string  // "<document id>/<page>" of the newest page view
+	LastViewed     string  // "<document id>/<page>" of the latest page view
 	Pages          PageLog `gorm:"serializer:json"`
-	// Opened lists the opened documents of a recipient who must open all of them.
+	// Opened lists the documents opened by a recipient who must open all of them.
 	Opened []uuid.UUID `gorm:"serializer:json"`
 
-	// PreviousJSON lists the former signers, see Previous; nil: none.
+	// PreviousJSON lists the former signers (see Previous). It is nil if there are none.
 	PreviousJSON *string `gorm:"column:previous"`
 	// AllowDelegation permits the signer to delegate. Delegated reports whether the signer has delegated.
 	AllowDelegation bool
 	Delegated       bool
-	// Resends and Copies are the times of recent requests for a new invitation and for the sealed files.
+	// Resends and Copies contain the times of recent requests for a new invitation and for the sealed files.
 	Resends []time.Time `gorm:"serializer:json"`
 	Copies  []time.Time `gorm:"serializer:json"`
-	// RemindedAt is the time of the sender's last reminder request.
+	// RemindedAt is the time of the sender's latest reminder request.
 	RemindedAt *time.Time
 
-	// ValuesHash is valuesSha256 of the signer's signed values; "" before signing.
+	// ValuesHash is the valuesSha256 of the signer's signed values, or "" before signing.
 	ValuesHash string
-	// Values of other signers delivered to the link: the newest digest, and the signers it covers. After signing, the
-	// values recorded with the signature.
+	// Values of other signers that were delivered to the link: the latest digest, and the signers it covers. After
+	// signing, they are the values recorded with the signature.
 	Shown          string
 	ShownSigners   []uuid.UUID `gorm:"serializer:json"`
-	ShownConfirmed bool        // the request to sign named the digest
-	// Downloads is the time of the newest recorded download of each sealed document.
+	ShownConfirmed bool        // whether the request to sign contained the digest
+	// Downloads contains the time of the latest recorded download of each sealed document.
 	Downloads map[uuid.UUID]time.Time `gorm:"serializer:json"`
 }
 
@@ -105,25 +105,25 @@ type SignerInput struct {
 	Phone        *string
 	RoutingOrder int
 	AuthMethod   AuthMethod
-	Role         string // unique in its envelope; "": none
+	Role         string // unique within the envelope, or ""
 	// AllowDelegation permits the signer to delegate.
 	AllowDelegation bool
-	Kind            RecipientKind // "": signer
-	Language        string        // BCP 47; "": the tenant's
-	Silent          bool          // the sender delivers the link; the service sends no email
-	Host            *Host         // of an in-person signer
+	Kind            RecipientKind // default RecipientSigner
+	Language        string        // BCP 47; "" for the tenant's
+	Silent          bool          // whether the sender delivers the link, so that the service sends no email
+	Host            *Host         // host of an in-person signer
 	WitnessFor      string        // role of the witnessed signer, whose routing order applies if RoutingOrder is 0
 }
 
-// maxRole limits the name of a role, in characters.
+// maxRole is the maximum length of a role's name, in characters.
 const maxRole = 64
 
-// languageTag matches a well-formed BCP 47 tag: a language and its subtags.
+// languageTag matches a well-formed BCP 47 tag, which consists of a language and its subtags.
 var languageTag = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,4}$`)
 
 var e164 = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
-// Check records the problems of the input under path ("" or "signers[0].").
+// Check records the problems of the input with the path prefix path ("" or "signers[0].").
 func (in SignerInput) Check(p Problems, path string) {
 	CheckText(p, path+"name", in.Name, 1, 255)
 	CheckEmail(p, path+"email", in.Email)
@@ -155,7 +155,7 @@ func (in SignerInput) apply(s *Signer) {
 	}
 }
 
-// input returns the input that would create the signer again.
+// input returns the input that would create an identical signer.
 func (s *Signer) input() SignerInput {
 	return SignerInput{
 		Name: s.Name, Email: s.Email, Phone: s.Phone, RoutingOrder: s.RoutingOrder, AuthMethod: s.AuthMethod, Role: s.Role,
@@ -193,8 +193,8 @@ func (e *Envelope) AddSigner(act ActionContext, in SignerInput) (*Signer, error)
 	return s, nil
 }
 
-// mailbox returns the position of the first signer with an address, or position if no signer has it yet. It permits
-// counting people without reading addresses.
+// mailbox returns the position of the first signer with an address, or position if there is none yet. It makes it
+// possible to count people without reading their addresses.
 func (e *Envelope) mailbox(email string, position int) int {
 	if s := find(e.Recipients(), func(s *Signer) bool { return EmailKey(s.Email) == EmailKey(email) }); s != nil {
 		return s.Mailbox
@@ -202,16 +202,16 @@ func (e *Envelope) mailbox(email string, position int) int {
 	return position
 }
 
-// NeedsCode reports whether the signer must verify a one-time code.
+// NeedsCode reports whether the signer must enter a one-time code.
 func (s *Signer) NeedsCode() bool { return s.AuthMethod.rules().needsCode }
 
 // HasActed reports whether the signer has signed or declined.
 func (s *Signer) HasActed() bool { return s.Status == SignerSigned || s.Status == SignerDeclined }
 
-// Awaited reports whether the signer's group is open and they have not acted.
+// Awaited reports whether the signer can act and has not acted yet.
 func (s *Signer) Awaited() bool { return s.Status == SignerSent || s.Status == SignerViewed }
 
-// MaskedEmail shows enough of the address to recognise it: "a***@example.com".
+// MaskedEmail returns the address in a recognizable but masked form, such as "a***@example.com".
 func (s *Signer) MaskedEmail() string {
 	name, domain, ok := strings.Cut(s.Email, "@")
 	if !ok || name == "" {
@@ -221,7 +221,7 @@ func (s *Signer) MaskedEmail() string {
 	return string(first) + "***@" + domain
 }
 
-// MaskedPhone shows the last two digits; "" without a phone.
+// MaskedPhone returns the phone number with only its last two digits visible, or "" if there is none.
 func (s *Signer) MaskedPhone() string {
 	if s.Phone == nil || len(*s.Phone) < 4 {
 		return ""
@@ -229,7 +229,7 @@ func (s *Signer) MaskedPhone() string {
 	return "***" + (*s.Phone)[len(*s.Phone)-2:]
 }
 
-// CheckEmail records at path the problems of an email address.
+// CheckEmail records the problems of an email address at path.
 func CheckEmail(p Problems, path, s string) {
 	a, err := mail.ParseAddress(s)
 	if err != nil || a.Address != s || len(s) > 254 || strings.ContainsFunc(s, plaintext.Hidden) {

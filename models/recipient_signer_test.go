@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// TestRoutingOrder_IsBounded checks that the order is 1 to 1000, or absent for a witness, who shares the signer's
-// order.
+// TestRoutingOrder_IsBounded checks that the routing order must be between 1 and 1000, and that only a witness may omit
+// it, because it follows from the witnessed signer.
 func TestRoutingOrder_IsBounded(t *testing.T) {
 	t.Parallel()
 	for order, want := range map[int][2]bool{-1: {}, 0: {false, true}, 1: {true, true}, 1000: {true, true}, 1001: {}} {
@@ -23,8 +23,8 @@ func TestRoutingOrder_IsBounded(t *testing.T) {
 	}
 }
 
-// TestRecipients_OfOneGroup checks that copies are sent with their group, that nobody can witness their own signature,
-// even after a replacement, and that codes depend on the kind of recipient.
+// TestRecipients_OfOneGroup checks that copies are announced with their group, that nobody can witness their own
+// signature even after a replacement, and that codes depend on the kind of recipient.
 func TestRecipients_OfOneGroup(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t,
@@ -43,7 +43,7 @@ func TestRecipients_OfOneGroup(t *testing.T) {
 	assert.Equal(t, models.AuthEmailOTP, models.RecipientKind("another").DefaultAuthMethod())
 }
 
-// TestEmailAddresses_ValidationAndMasking checks which texts are valid addresses, and how they are masked.
+// TestEmailAddresses_ValidationAndMasking checks which texts are valid email addresses, and how they are masked.
 func TestEmailAddresses_ValidationAndMasking(t *testing.T) {
 	t.Parallel()
 	for address, good := range map[string]bool{
@@ -62,7 +62,7 @@ func TestEmailAddresses_ValidationAndMasking(t *testing.T) {
 	}
 }
 
-// TestSigners_AreBounded checks the limits of name, address, phone and order.
+// TestSigners_AreBounded checks the limits of a signer's name, address, phone number and routing order.
 func TestSigners_AreBounded(t *testing.T) {
 	t.Parallel()
 	good := models.SignerInput{Name: "Ada", Email: "ada@example.com", RoutingOrder: 1, AuthMethod: models.AuthEmailOTP}

@@ -10,7 +10,7 @@ import (
 	"countersign/models"
 )
 
-// recipient is a request for one more recipient, in routing group 1.
+// recipient returns the input for a recipient in routing group 1.
 func recipient(i int, edit func(*models.SignerInput)) models.SignerInput {
 	in := signer(i, 1, models.AuthNone)
 	edit(&in)
@@ -23,7 +23,7 @@ func kind(k models.RecipientKind) func(*models.SignerInput) {
 
 func host(email string) *models.Host { return &models.Host{Name: "Hal", Email: email} }
 
-// withRecipients returns a draft with one document, the recipients, and a field for each recipient who can have fields.
+// withRecipients returns a draft with a document, the given recipients, and a field for each signer.
 func withRecipients(t require.TestingT, ins ...models.SignerInput) *models.Envelope {
 	e := draft(t, nil, models.AuthNone)
 	for _, in := range ins {
@@ -47,7 +47,7 @@ func statuses(e *models.Envelope) (signers, copies []models.SignerStatus) {
 	return signers, copies
 }
 
-// TestRecipientRules_ByKind checks which members a request for each kind of recipient may have.
+// TestRecipientRules_ByKind checks which members are permitted in a request for each kind of recipient.
 func TestRecipientRules_ByKind(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -89,8 +89,8 @@ func TestRecipientRules_ByKind(t *testing.T) {
 	require.Equal(t, models.AuthNone, models.RecipientInPerson.DefaultAuthMethod())
 }
 
-// TestSend_RequiresAnActiveRecipient checks that an envelope needs a recipient who acts, and waits for all of these
-// and for no others.
+// TestSend_RequiresAnActiveRecipient checks that an envelope must have a recipient who acts, and that it waits for all
+// such recipients and no others.
 func TestSend_RequiresAnActiveRecipient(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t, recipient(0, kind(models.RecipientCopy)))
@@ -131,7 +131,7 @@ func TestSend_RequiresAnActiveRecipient(t *testing.T) {
 	require.Equal(t, []models.SignerStatus{"sent", "sent", "sent"}, copies)
 }
 
-// TestCopyRecipients_CannotAct checks that recipients of copies have no link and cannot change the envelope.
+// TestCopyRecipients_CannotAct checks that copy recipients have no link and cannot change the envelope.
 func TestCopyRecipients_CannotAct(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t, recipient(0, func(*models.SignerInput) {}), recipient(1, kind(models.RecipientCopy)))
@@ -154,7 +154,7 @@ func TestCopyRecipients_CannotAct(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestViewers_MustOpenEveryDocument checks that a viewer completes only after opening every document.
+// TestViewers_MustOpenEveryDocument checks that a viewer can finish only after opening every document.
 func TestViewers_MustOpenEveryDocument(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone)
@@ -185,12 +185,12 @@ func TestViewers_MustOpenEveryDocument(t *testing.T) {
 	require.Equal(t, models.SignerSigned, e.Signers[0].Status)
 }
 
-// TestWitnesses_FollowTheirSigner checks that a witness is invited once the witnessed signer has signed, and that the
+// TestWitnesses_FollowTheirSigner checks that a witness is invited after the witnessed signer has signed, and that the
 // group waits for both.
 func TestWitnesses_FollowTheirSigner(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t,
-		recipient(1, func(in *models.SignerInput) { in.WitnessFor, in.RoutingOrder = "Tenant", 0 }), // before whom they witness
+		recipient(1, func(in *models.SignerInput) { in.WitnessFor, in.RoutingOrder = "Tenant", 0 }), // listed before the signer
 		recipient(0, func(in *models.SignerInput) { in.Role, in.RoutingOrder = "Tenant", 2 }),
 		recipient(2, func(in *models.SignerInput) { in.RoutingOrder = 3 }))
 	require.Equal(t, 2, e.Signers[0].RoutingOrder, "that of whom is witnessed")
@@ -239,8 +239,8 @@ func TestWitnesses_FollowTheirSigner(t *testing.T) {
 	require.ErrorContains(t, d.Send(act(start), nil), "the role Tenant, which no signer has")
 }
 
-// TestInvitee_IsHostOrNobody checks that the host of an in-person signer gets the email. If the sender delivers the
-// links, no email is sent except on request.
+// TestInvitee_IsHostOrNobody checks that the host of an in-person signer receives the email. If the sender delivers the
+// links, an email is sent only on request.
 func TestInvitee_IsHostOrNobody(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t, recipient(0, func(in *models.SignerInput) { in.Kind, in.Host = models.RecipientInPerson, host("h@example.com") }),
@@ -280,7 +280,7 @@ func TestSavedSignature_NotOnAnotherDevice(t *testing.T) {
 	}
 }
 
-// TestEditSigner_ChangesKind checks that a recipient of a draft changes kind and keeps the order.
+// TestEditSigner_ChangesKind checks that a recipient in a draft can be changed to another kind and keeps its position.
 func TestEditSigner_ChangesKind(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t, recipient(0, func(*models.SignerInput) {}), recipient(1, kind(models.RecipientCopy)), recipient(2, kind(models.RecipientApprover)))

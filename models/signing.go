@@ -9,32 +9,32 @@ import (
 	"github.com/google/uuid"
 )
 
-// The rules for one-time codes.
+// Limits for one-time codes.
 const (
 	OTPLifetime      = 10 * time.Minute
-	OTPTries         = 3 // wrong tries that burn a code
+	OTPTries         = 3 // wrong attempts that invalidate a code
 	OTPRequestLimit  = 5 // codes per OTPRequestWindow and link
 	OTPRequestWindow = 10 * time.Minute
-	// OTPWrongLimit is the maximum number of wrong codes per link. It ends continued guessing until the sender issues a
-	// new link.
+	// OTPWrongLimit is the maximum number of wrong codes per link. After that, no more codes can be requested until the
+	// sender issues a new link.
 	OTPWrongLimit = 30
 	maxDwell      = 24 * 60 * 60 * 1000
 )
 
-// Link is the content of a signer token: the signer and the link's number.
+// Link is the content of a signing token: the signer and the ID of the link.
 type Link struct {
 	EnvelopeID, SignerID, ID uuid.UUID
 }
 
 var (
-	// ErrLinkInvalid is returned for a token that is not a link, or is no longer one.
+	// ErrLinkInvalid is returned for a token that has never been, or is no longer, a valid link.
 	ErrLinkInvalid = Refuse(KindUnauthorized, "signing_link_invalid", "This signing link is not valid.")
 	errLinkExpired = Refuse(KindUnauthorized, "signing_link_expired", "This signing link has expired.")
 	errNeedsCode   = Refuse(KindUnauthorized, "otp_required", "Please verify the one-time code first.")
 )
 
-// authorizeLink returns the signer of a link after checking that the link is current and the envelope accepts
-// signatures. For a signer who has signed or declined, it returns the error spent.
+// authorizeLink returns the signer of a link after checking that the link is current and that the state of the envelope
+// permits the action. For a signer who has signed or declined, it returns the error spent.
 func (e *Envelope) authorizeLink(l Link, at time.Time, action Action, spent *Error) (*Signer, error) {
 	s := e.Signer(l.SignerID)
 	if s == nil || s.LinkID == nil || *s.LinkID != l.ID {
@@ -52,7 +52,7 @@ func (e *Envelope) authorizeLink(l Link, at time.Time, action Action, spent *Err
 	return s, nil
 }
 
-// authorizeConfirmed is authorizeLink for a verified client only.
+// authorizeConfirmed is like authorizeLink, but also requires that the client is confirmed.
 func (e *Envelope) authorizeConfirmed(l Link, act ActionContext, action Action, spent *Error) (*Signer, error) {
 	s, err := e.authorizeLink(l, act.At, action, spent)
 	if err != nil {
@@ -64,8 +64,8 @@ func (e *Envelope) authorizeConfirmed(l Link, act ActionContext, action Action, 
 	return s, nil
 }
 
-// Reader checks a link for reading and returns its signer. A used link results in 410 if the context is requested,
-// else in 401.
+// Reader checks a link for read access, and returns its signer. For a link that was already used, the error is a 410 if
+// context is set, and otherwise a 401.
 func (e *Envelope) Reader(l Link, at time.Time, context bool) (*Signer, error) {
 	spent := ErrLinkInvalid
 	if context {
@@ -74,7 +74,7 @@ func (e *Envelope) Reader(l Link, at time.Time, context bool) (*Signer, error) {
 	return e.authorizeLink(l, at, ActionRead, spent)
 }
 
-// PreviewSigner returns a signer of a draft, for the sender's preview of the signing page.
+// PreviewSigner returns a signer in a draft, for the sender's preview of the signing page.
 func (e *Envelope) PreviewSigner(id uuid.UUID) (*Signer, error) {
 	s := e.Signer(id)
 	if s == nil {
@@ -86,7 +86,7 @@ func (e *Envelope) PreviewSigner(id uuid.UUID) (*Signer, error) {
 	return s, nil
 }
 
-// Open records that a signer has opened the link. Repeating it changes nothing.
+// Open records that a signer has opened the link. Repeating it has no effect.
 func (e *Envelope) Open(act ActionContext, l Link) (*Signer, error) {
 	s, err := e.Reader(l, act.At, true)
 	if err != nil {
@@ -101,7 +101,7 @@ func (e *Envelope) Open(act ActionContext, l Link) (*Signer, error) {
 	return s, nil
 }
 
-// RequestCode makes hash the only valid code of the link.
+// RequestCode makes the code with the given hash the only valid code of the link.
 func (e *Envelope) RequestCode(act ActionContext, l Link, hash []byte) (*Signer, error) {
 	s, err := e.authorizeLink(l, act.At, ActionRequestCode, ErrLinkInvalid)
 	if err != nil {
@@ -128,9 +128,9 @@ func (e *Envelope) RequestCode(act ActionContext, l Link, hash []byte) (*Signer,
 	return s, nil
 }
 
-// VerifyCode reports whether hash matches the current code. For a wrong code it returns false rather than an error, because the
-// increased failure count must be saved. The confirmation applies to the session whose token hashes to session, or, if session is nil,
-// to clients with the same address and user agent.
+// VerifyCode reports whether hash matches the current code. For a wrong code it returns false rather than an error,
+// because the increased failure count must be saved. The confirmation applies to the session whose token hashes to
+// session, or, if session is nil, to clients with the same address and user agent.
 func (e *Envelope) VerifyCode(act ActionContext, l Link, hash, session []byte) (bool, error) {
 	s, err := e.authorizeLink(l, act.At, ActionVerifyCode, ErrLinkInvalid)
 	if err != nil {
@@ -159,8 +159,7 @@ func (e *Envelope) VerifyCode(act ActionContext, l Link, hash, session []byte) (
 	return false, nil
 }
 
-// Consent records that the signer agreed to sign electronically, having been
-// shown a disclosure.
+// Consent records that the signer was shown a disclosure and agreed to sign electronically.
 func (e *Envelope) Consent(act ActionContext, l Link, shown Disclosure) (*Signer, error) {
 	given := Refuse(KindConflict, "consent_given", "Consent has already been given.")
 	s, err := e.authorizeConfirmed(l, act, ActionConsent, given)
@@ -178,9 +177,9 @@ func (e *Envelope) Consent(act ActionContext, l Link, shown Disclosure) (*Signer
 	return s, nil
 }
 
-// ViewPage records that the signer viewed a page for dwellMs milliseconds: the first view of a page as an event, others
-// in the signer's PageLog. delivered is the best picture of the page that was delivered to the signer; nil: no picture
-// was.
+// ViewPage records that the signer viewed a page for dwellMs milliseconds. The first view of a page is recorded as an
+// event, and further views in the signer's PageLog. delivered is the best picture of the page that was delivered to the
+// signer, or nil if there was none.
 func (e *Envelope) ViewPage(act ActionContext, l Link, document uuid.UUID, page int, dwellMs int64, delivered *Appearance) error {
 	s, err := e.authorizeLink(l, act.At, ActionViewPage, ErrLinkInvalid)
 	if err != nil {
@@ -220,8 +219,8 @@ func (e *Envelope) ViewPage(act ActionContext, l Link, document uuid.UUID, page 
 	return nil
 }
 
-// Sign records a signer's values and signature. When the routing group is complete the next one opens; when all signers
-// have signed, sealing begins.
+// Sign records a signer's values and signature. When the routing group is complete, the next one opens. When all
+// signers have signed, sealing begins.
 func (e *Envelope) Sign(act ActionContext, l Link, sub Submission) (*Signer, error) {
 	s, err := e.authorizeSign(act, l)
 	if err != nil {
@@ -267,8 +266,8 @@ func (e *Envelope) Sign(act ActionContext, l Link, sub Submission) (*Signer, err
 	return s, nil
 }
 
-// Decline closes the envelope because a signer declines. If a client was verified in a session, only that client may
-// decline. If confirmed is set, the client must be verified.
+// Decline closes the envelope because a signer declines. If a client was confirmed in a session, only that client can
+// decline. If confirmed is set, the client must be confirmed.
 func (e *Envelope) Decline(act ActionContext, l Link, reason *string, confirmed bool) (*Signer, error) {
 	s, err := e.authorizeLink(l, act.At, ActionDecline, Refuse(KindConflict, "already_signed_or_declined", "This signer has already signed or declined."))
 	if err != nil {
@@ -289,7 +288,7 @@ func (e *Envelope) Decline(act ActionContext, l Link, reason *string, confirmed 
 	return s, nil
 }
 
-// CheckSign checks, without looking at any value, whether the link may sign now.
+// CheckSign checks whether the holder of the link can currently sign, without considering any values.
 func (e *Envelope) CheckSign(act ActionContext, l Link) error {
 	_, err := e.authorizeSign(act, l)
 	return err

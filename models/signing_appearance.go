@@ -10,19 +10,20 @@ import (
 	"countersign/seal/limits"
 )
 
-// AppearanceProfile is the number of the profile that envelopes get when they are sent, see package appearance.
+// AppearanceProfile is the number of the appearance profile assigned to envelopes when they are sent (see package
+// appearance).
 const AppearanceProfile = 1
 
-// Appearance is a picture of a page.
+// Appearance is a rendered picture of a page.
 type Appearance struct {
 	Level int
-	Hash  string // of its pixels, lower-case hex
+	Hash  string // hash of the pixels, in lowercase hexadecimal
 }
 
-// TextLevel is the level under which the text of a page is stored.
+// TextLevel is the level at which the text of a page is stored.
 const TextLevel = 0
 
-// DeliveredLevel returns the highest level in which a page was delivered to a signer; TextLevel if no picture was
+// DeliveredLevel returns the highest level at which a page was delivered to a signer, or TextLevel if no picture was
 // delivered.
 func (s *Signer) DeliveredLevel(document uuid.UUID, page int) int {
 	highest := TextLevel
@@ -34,13 +35,13 @@ func (s *Signer) DeliveredLevel(document uuid.UUID, page int) int {
 	return highest
 }
 
-// HasDelivered reports whether the delivery of a page to a signer in a level is recorded.
+// HasDelivered reports whether the delivery of a page to a signer at a level is recorded.
 func (s *Signer) HasDelivered(document uuid.UUID, page, level int) bool {
 	return hasPage(s.Pages.Delivered[document][level], page)
 }
 
-// RecordDelivery records that a page was delivered to the holder of a link: in a level, or its text. It omits
-// deliveries that exceed the record's capacity.
+// RecordDelivery records that a page was delivered to the holder of a link, as a picture at a level or as text. It
+// ignores deliveries that exceed the capacity of the record.
 func (e *Envelope) RecordDelivery(l Link, now time.Time, document uuid.UUID, page, level int) error {
 	s, err := e.Reader(l, now, false)
 	if err != nil {
@@ -77,13 +78,13 @@ func (l PageLog) deliveredRanges() int {
 	return n
 }
 
-// DeliveredPage is a page in a level, or its text.
+// DeliveredPage is a page at a level. TextLevel means its text.
 type DeliveredPage struct {
 	Document    uuid.UUID
 	Page, Level int
 }
 
-// Delivered returns the pages that were delivered to signers.
+// Delivered returns the pages that were delivered to any signer.
 func (e *Envelope) Delivered() map[DeliveredPage]bool {
 	out := make(map[DeliveredPage]bool)
 	for _, s := range e.Signers {
@@ -100,13 +101,13 @@ func (e *Envelope) Delivered() map[DeliveredPage]bool {
 	return out
 }
 
-// DeliveredLevels returns the levels of a document in which pages were delivered to a signer, in order.
+// DeliveredLevels returns the levels at which pages of a document were delivered to a signer, in ascending order.
 func (s *Signer) DeliveredLevels(document uuid.UUID) []int {
 	return slices.Sorted(maps.Keys(s.Pages.Delivered[document]))
 }
 
-// deliveredCount returns an upper bound of the number of pages in Delivered. The bound is exact if it exceeds
-// limits.Hashes.
+// deliveredCount returns an upper bound for the number of pages in Delivered. If the result exceeds limits.Hashes, it
+// is exact.
 func (e *Envelope) deliveredCount() int {
 	pages := 0
 	for _, d := range e.Originals() {
@@ -118,5 +119,5 @@ func (e *Envelope) deliveredCount() int {
 	return len(e.Delivered())
 }
 
-// deliveredLevels counts the levels and the text.
+// deliveredLevels is the number of levels, including the text.
 const deliveredLevels = 4

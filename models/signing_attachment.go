@@ -8,39 +8,39 @@ import (
 	"github.com/google/uuid"
 )
 
-// The limits of attachments.
+// Limits for attachments.
 const (
 	MaxAttachmentSize      = 10 << 20 // bytes per file
 	MaxAttachmentsPerField = 3
 	MaxSignerAttachments   = 20 << 20 // bytes per signer
-	// MaxEnvelopeAttachments limits, in bytes, the attachments of all signers together, because a sealed document
-	// contains all of them.
+	// MaxEnvelopeAttachments is the maximum total size, in bytes, of the attachments of all signers, because a sealed
+	// document contains all of them.
 	MaxEnvelopeAttachments = 60 << 20
-	// UnusedAttachmentAge is the time after which an attachment without a signature is removed.
+	// UnusedAttachmentAge is the time after which an attachment that was not used in a signature is removed.
 	UnusedAttachmentAge = 24 * time.Hour
 )
 
-// Attachment is a file that a signer uploaded: a PDF or a re-encoded picture. It becomes part of the envelope when its
-// signer signs with it.
+// Attachment is a file uploaded by a signer, which is a PDF or a re-encoded picture. It becomes part of the envelope
+// when the signer signs with it.
 type Attachment struct {
 	ID         uuid.UUID `gorm:"primaryKey"`
 	EnvelopeID uuid.UUID
 	FieldID    uuid.UUID
 	SignerID   uuid.UUID
-	Name       string // of the uploaded file
+	Name       string // name of the uploaded file
 	MimeType   string
-	SHA256     string `gorm:"column:sha256"` // lower-case hex, of the stored file
+	SHA256     string `gorm:"column:sha256"` // hash of the stored file, in lowercase hexadecimal
 	Size       int64  // bytes
 	BlobKey    string
-	Encrypted  bool // the file is stored encrypted
-	Used       bool // the signer has signed with it
-	Withdrawn  bool // another person took the signer's place before it was used
+	Encrypted  bool // whether the file is stored encrypted
+	Used       bool // whether the signer has signed with it
+	Withdrawn  bool // whether the signer was replaced before using it
 	CreatedAt  time.Time
-	PurgedAt   *time.Time // the file is gone
+	PurgedAt   *time.Time // time at which the file was removed
 }
 
-// CheckAttach rejects an attachment of size bytes that could not be added whatever its content. known are the
-// attachments of the envelope.
+// CheckAttach rejects an attachment of size bytes that could not be added, regardless of its content. known contains
+// the envelope's existing attachments.
 func (e *Envelope) CheckAttach(act ActionContext, l Link, field uuid.UUID, size int64, known []*Attachment) error {
 	s, err := e.authorizeSign(act, l)
 	if err != nil {
@@ -70,7 +70,7 @@ func (e *Envelope) CheckAttach(act ActionContext, l Link, field uuid.UUID, size 
 	return nil
 }
 
-// Attach adds an examined file to one of the signer's fields. The audit trail records it when the signer signs.
+// Attach adds an examined file to one of the signer's fields. It is recorded in the audit trail when the signer signs.
 func (e *Envelope) Attach(act ActionContext, l Link, field uuid.UUID, a Attachment, known []*Attachment) (*Attachment, error) {
 	if err := e.CheckAttach(act, l, field, a.Size, known); err != nil {
 		return nil, err
@@ -80,23 +80,23 @@ func (e *Envelope) Attach(act ActionContext, l Link, field uuid.UUID, a Attachme
 	return &a, nil
 }
 
-// AttachmentsOf returns the attachments of a signer that no signature uses yet.
+// AttachmentsOf returns the attachments of a signer that have not been used in a signature yet.
 func AttachmentsOf(all []*Attachment, signer uuid.UUID) []*Attachment {
 	return slices.DeleteFunc(slices.Clone(all), func(a *Attachment) bool { return a.SignerID != signer || a.Used })
 }
 
-// FindAttachment is the attachment of that id, or nil.
+// FindAttachment returns the attachment with the given ID, or nil.
 func FindAttachment(all []*Attachment, id uuid.UUID) *Attachment {
 	return find(all, func(a *Attachment) bool { return a.ID == id })
 }
 
-// attachmentExtensions are the kinds of files that are taken, with the endings of their names.
+// attachmentExtensions maps the accepted file types to their file name extensions.
 //
 //nolint:gochecknoglobals // a constant table
 var attachmentExtensions = map[string]string{"application/pdf": ".pdf", "image/jpeg": ".jpg", "image/png": ".png"}
 
-// AttachmentName returns the name of an attachment for the name that the signer's file had: safe for any file system,
-// and with the extension of its type.
+// AttachmentName converts the name of the signer's file to the name of the attachment. It is valid on any file system,
+// and has the extension of its type.
 func AttachmentName(given, mimeType string) string {
 	stem := given
 	for _, ending := range []string{".pdf", ".jpg", ".jpeg", ".png"} {
@@ -111,7 +111,7 @@ func AttachmentName(given, mimeType string) string {
 	return stem + attachmentExtensions[mimeType]
 }
 
-// attachment checks the file submitted for a field, and reports whether the entry has one.
+// attachment checks the file submitted for a field, and reports whether the entry has a file.
 func (c *valueCheck) attachment(v *entry) bool {
 	a := v.attachment
 	switch {
@@ -129,7 +129,7 @@ func (c *valueCheck) attachment(v *entry) bool {
 	return false
 }
 
-// recordAttachments records in the audit trail the files that a signer signs with.
+// recordAttachments records the files that a signer signs with in the audit trail.
 func (e *Envelope) recordAttachments(act ActionContext, signer uuid.UUID) {
 	for _, a := range e.Attached {
 		e.record(act, EventAttachmentAdded, signer, Detail{

@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// TestCheckAttach_Limits checks that only the signer's own attachment fields accept files, within each of the three
-// limits.
+// TestCheckAttach_Limits checks that files are accepted only for the signer's own attachment fields and within each of
+// the three limits.
 func TestCheckAttach_Limits(t *testing.T) {
 	t.Parallel()
 	e := signing(t, 0, of("A", models.FieldAttachment, "id"), of("A", models.FieldText, "text"), of("B", models.FieldAttachment, "other"), of("A", models.FieldAttachment, "more"))
@@ -26,7 +26,7 @@ func TestCheckAttach_Limits(t *testing.T) {
 		field uuid.UUID
 		size  int64
 		known []*models.Attachment
-		code  string // "": it is taken
+		code  string // empty if the file is accepted
 	}{
 		{"the field of a text", e.Fields[1].ID, 1, nil, "validation_error"},
 		{"another signer's field", e.Fields[2].ID, 1, nil, "validation_error"},
@@ -69,7 +69,8 @@ func TestCheckAttach_Limits(t *testing.T) {
 	require.Nil(t, models.FindAttachment(all, uuid.New()))
 }
 
-// TestAttachmentName_HasOneExtension checks that the name has only the extension of its type.
+// TestAttachmentName_HasOneExtension checks that the name ends with the extension of its type in place of the original
+// extension.
 func TestAttachmentName_HasOneExtension(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
@@ -81,8 +82,8 @@ func TestAttachmentName_HasOneExtension(t *testing.T) {
 	require.Equal(t, "a.jpg", models.AttachmentName("a", "image/jpeg"))
 }
 
-// TestSign_WithAttachments checks that a field accepts an unused file that this signer uploaded for it, and that the
-// chain records it.
+// TestSign_WithAttachments checks that a field accepts only an unused file that the same signer uploaded for it, and
+// that the audit chain records the file.
 func TestSign_WithAttachments(t *testing.T) {
 	t.Parallel()
 	must := func(in *models.FieldInput) { in.Required = true }
@@ -139,8 +140,8 @@ func TestSign_WithAttachments(t *testing.T) {
 	}, e.Events[i].Detail)
 }
 
-// TestPrepare_ReplacesFoundContents checks that preparing again replaces the prepared file and the contents found in
-// it.
+// TestPrepare_ReplacesFoundContents checks that preparing a document again replaces the prepared file and the fields
+// detected in it.
 func TestPrepare_ReplacesFoundContents(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone)

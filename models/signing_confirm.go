@@ -7,28 +7,28 @@ import (
 	"time"
 )
 
-// Lifetimes of a verified one-time code.
+// Lifetimes of a confirmation by one-time code.
 const (
-	// SessionLifetime is the lifetime of a verification that is bound to a session.
+	// SessionLifetime is the lifetime of a confirmation that is bound to a session.
 	SessionLifetime = 24 * time.Hour
-	// UnboundConfirmationLifetime is the lifetime of a verification that is bound to address and user agent only.
+	// UnboundConfirmationLifetime is the lifetime of a confirmation that is bound only to an address and user agent.
 	UnboundConfirmationLifetime = 30 * time.Minute
 )
 
-// client identifies a client without a session: SHA-256 of address and user agent.
+// client returns a hash that identifies a client without a session: the SHA-256 of its address and user agent.
 func (act *ActionContext) client() []byte {
 	sum := sha256.Sum256([]byte(act.IP + "\x00" + act.UserAgent))
 	return sum[:]
 }
 
-// confirm records that the acting client has proved to be the signer. session is the hash of the session to which the
-// proof is bound; nil: none.
+// confirm records that the acting client was confirmed as the signer. session is the hash of the session to which the
+// confirmation is bound, or nil.
 func (s *Signer) confirm(act ActionContext, session []byte) {
 	s.OTPVerifiedAt, s.SessionHash, s.ConfirmedBy = new(act.At), bytes.Clone(session), act.client()
 }
 
-// Confirmed reports whether the acting client has proved to be the signer, on the current link. If no code is required,
-// the link itself is the proof.
+// Confirmed reports whether the acting client was confirmed as the signer using the current link. If no code is
+// required, possession of the link is sufficient.
 func (s *Signer) Confirmed(act ActionContext) bool {
 	if !s.NeedsCode() {
 		return true
@@ -43,7 +43,8 @@ func (s *Signer) Confirmed(act ActionContext) bool {
 	return age < UnboundConfirmationLifetime && bytes.Equal(s.ConfirmedBy, act.client())
 }
 
-// SessionEnds returns the end of a session that was confirmed at at: after a day, or with the link.
+// SessionEnds returns the time at which a session confirmed at the given time ends, which is a day later or when the
+// link expires.
 func (s *Signer) SessionEnds(at time.Time) time.Time {
 	end := at.Add(SessionLifetime)
 	if s.LinkExpiresAt != nil && s.LinkExpiresAt.Before(end) {
@@ -52,24 +53,24 @@ func (s *Signer) SessionEnds(at time.Time) time.Time {
 	return end
 }
 
-// ConfirmedReader is Reader for data that only a confirmed client can read.
+// ConfirmedReader is like Reader, for data that only a confirmed client may read.
 func (e *Envelope) ConfirmedReader(act ActionContext, l Link) (*Signer, error) {
 	return e.authorizeConfirmed(l, act, ActionRead, ErrLinkInvalid)
 }
 
-// CodeResendDelay is the pause that pages suggest before a signer requests another code. OTPRequestLimit is the limit
-// that the service enforces.
+// CodeResendDelay is the delay that pages suggest before a signer requests another code. The limit that the service
+// enforces is OTPRequestLimit.
 const CodeResendDelay = 30 * time.Second
 
-// CodeState is the state of the link's one-time codes, as visible to the signer.
+// CodeState is the state of the link's one-time codes, as shown to the signer.
 type CodeState struct {
-	LiveUntil     *time.Time // of the current code; nil: no code is valid
-	TriesLeft     *int       // for the current code; nil: no code is valid
-	RequestableAt *time.Time // earliest useful time of another request; nil: now
-	Locked        bool       // only a new link helps
+	LiveUntil     *time.Time // expiry of the current code; nil if no code is valid
+	TriesLeft     *int       // attempts left for the current code; nil if no code is valid
+	RequestableAt *time.Time // earliest sensible time for another request; nil for now
+	Locked        bool       // whether a new link is required
 }
 
-// CodeState returns the state of the codes of the signer's link; nil if the signer needs no code.
+// CodeState returns the state of the codes for the signer's link, or nil if the signer needs no code.
 func (s *Signer) CodeState(at time.Time) *CodeState {
 	if !s.NeedsCode() {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"countersign/models"
 )
 
-// confirmed returns an envelope whose first signer confirmed a code at start, in the session.
+// confirmed returns an envelope whose first signer verified a code at start, in the given session.
 func confirmed(t *testing.T, session []byte, groups ...int) *models.Envelope {
 	t.Helper()
 	e := sent(t, nil, models.AuthEmailOTP, groups...)
@@ -24,8 +24,8 @@ func confirmed(t *testing.T, session []byte, groups ...int) *models.Envelope {
 	return e
 }
 
-// TestConfirmation_BySessionOrClient checks that a verification lasts a day for a session, and half an hour for an
-// address and user agent, and that neither replaces the other.
+// TestConfirmation_BySessionOrClient checks that a confirmation is valid for a day in a session, and for half an hour
+// for an address and user agent, and that neither can be used in place of the other.
 func TestConfirmation_BySessionOrClient(t *testing.T) {
 	t.Parallel()
 	with := func(at time.Time, ip, agent string, session []byte) models.ActionContext {
@@ -82,8 +82,8 @@ func TestConfirmation_BySessionOrClient(t *testing.T) {
 	assert.False(t, e.Signers[0].Confirmed(act(start)), "nobody has confirmed")
 }
 
-// TestConfirmation_EndsWithTheLink checks that a new link requires a new code, and has no record of the pages that the
-// old one showed.
+// TestConfirmation_EndsWithTheLink checks that a new link requires a new code, and that values shown for the old link
+// are no longer recorded.
 func TestConfirmation_EndsWithTheLink(t *testing.T) {
 	t.Parallel()
 	for _, session := range [][]byte{nil, []byte("session")} {
@@ -140,8 +140,7 @@ func TestWhoMayDecline(t *testing.T) {
 	}
 }
 
-// TestShownDigest_CoversAllSigned checks that the digest covers all signers who have signed, in any order, and nothing
-// else.
+// TestShownDigest_CoversAllSigned checks that the digest covers exactly the signers who have signed, in any order.
 func TestShownDigest_CoversAllSigned(t *testing.T) {
 	t.Parallel()
 	digest := func(e *models.Envelope) string {
@@ -152,7 +151,7 @@ func TestShownDigest_CoversAllSigned(t *testing.T) {
 	}
 	e := sent(t, nil, models.AuthNone, 1, 1, 1)
 	none := digest(e)
-	// The documented computation, by other means.
+	// Calculate the documented digest independently.
 	assert.Equal(t, sha256Hex(`{"envelopeId":"`+e.ID.String()+`","signers":[]}`), none)
 	_, err := e.Consent(act(start), link(e, 0), new(models.Signer).Disclosure("en"))
 	require.NoError(t, err)
@@ -162,7 +161,7 @@ func TestShownDigest_CoversAllSigned(t *testing.T) {
 	values := sha256Hex(e.Fields[1].ID.String() + " " + sha256Hex("yes") + "\n")
 	assert.Equal(t, sha256Hex(`{"envelopeId":"`+e.ID.String()+`","signers":[{"signerId":"`+e.Signers[1].ID.String()+`","valuesSha256":"`+values+`"}]}`), one)
 
-	// A submission that does not name every shown signer is rejected without effect.
+	// A submission whose digest does not cover every signer who has signed is rejected, and changes nothing.
 	sub := text(e, 0, "mine")
 	for _, stale := range []string{none, sha256Hex("made up")} {
 		sub.Shown = &stale
@@ -211,7 +210,7 @@ func TestShownDigest_CoversAllSigned(t *testing.T) {
 	}
 }
 
-// TestCodeState_MatchesRejections checks that the reported state of codes agrees with the rejections.
+// TestCodeState_MatchesRejections checks that the reported state of codes is consistent with the rejection of requests.
 func TestCodeState_MatchesRejections(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthEmailOTP, 1)
@@ -244,14 +243,14 @@ func TestCodeState_MatchesRejections(t *testing.T) {
 	assert.True(t, s.CodeState(free).Locked)
 }
 
-// TestCodeWithoutExpiry_IsInvalid checks that a code without expiry is rejected.
+// TestCodeWithoutExpiry_IsInvalid checks that a code without expiry is invalid.
 func TestCodeWithoutExpiry_IsInvalid(t *testing.T) {
 	t.Parallel()
 	s := &models.Signer{AuthMethod: models.AuthEmailOTP, OTPHash: []byte("hash")}
 	assert.Equal(t, &models.CodeState{}, s.CodeState(start))
 }
 
-// TestSession_EndsAfterADayOrWithTheLink checks that a session ends after a day, or with the link.
+// TestSession_EndsAfterADayOrWithTheLink checks that a session ends after a day, or when the link expires.
 func TestSession_EndsAfterADayOrWithTheLink(t *testing.T) {
 	t.Parallel()
 	s := &models.Signer{}
@@ -263,7 +262,7 @@ func TestSession_EndsAfterADayOrWithTheLink(t *testing.T) {
 	}
 }
 
-// TestCodeResendDelay_IsHalfAMinute checks that the suggested pause before another code is half a minute.
+// TestCodeResendDelay_IsHalfAMinute checks that the suggested delay before requesting another code is half a minute.
 func TestCodeResendDelay_IsHalfAMinute(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthEmailOTP, 1)
@@ -309,7 +308,7 @@ func TestOneTimeCodes(t *testing.T) {
 	_, err = e.Consent(act(at), l, new(models.Signer).Disclosure("en"))
 	require.NoError(t, err)
 
-	for range models.OTPRequestLimit - 2 { // two were made in this window
+	for range models.OTPRequestLimit - 2 { // two were requested in this window
 		require.NoError(t, request())
 	}
 	err = request()

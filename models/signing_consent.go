@@ -6,23 +6,23 @@ import (
 	"countersign/locales"
 )
 
-// disclosureEdition names the edition of the texts (consent.txt and consent_answer.txt in
-// locales). A change of any of them is a new edition.
+// disclosureEdition is the edition of the texts in consent.txt and consent_answer.txt in locales. Changing any of the
+// texts requires a new edition.
 const disclosureEdition = "2026-11"
 
-// answerMark is the prefix of the text's version for recipients who approve or read.
+// answerMark is part of the version of the text for recipients who approve or read.
 const answerMark = "answer-"
 
 // Disclosure is the text that a signer reads and accepts before signing.
 type Disclosure struct {
 	Language string // ISO 639-1
-	Version  string // as recorded: edition, "answer" for recipients who approve or read, and language
-	Text     string // paragraphs, separated by empty lines
-	answers  bool   // for recipients who approve or read
+	Version  string // as recorded: the edition, "answer" for recipients who approve or read, and the language
+	Text     string // paragraphs, separated by blank lines
+	answers  bool   // whether it is for recipients who approve or read
 }
 
-// Disclosure returns the disclosure in a language: of signing, or of approving and reading. tag is any BCP 47 tag; a
-// language without a translation results in English.
+// Disclosure returns the disclosure for signing, or for approving and reading, in a language. tag is any BCP 47 tag. If
+// there is no translation, the English text is returned.
 func (s *Signer) Disclosure(tag string) Disclosure {
 	d, _ := disclosure(locales.Match(tag), !s.rules().signs)
 	return d
@@ -31,7 +31,7 @@ func (s *Signer) Disclosure(tag string) Disclosure {
 // Shows reports whether d is a text that the signer is shown.
 func (s *Signer) Shows(d Disclosure) bool { return d.answers == !s.rules().signs }
 
-// DisclosureOf is the disclosure of a version, if that is still shown.
+// DisclosureOf returns the disclosure with the given version, if it belongs to the current edition.
 func DisclosureOf(version string) (Disclosure, bool) {
 	language, ok := strings.CutPrefix(version, disclosureEdition+"-")
 	if !ok {
@@ -53,5 +53,5 @@ func disclosure(language string, answers bool) (Disclosure, bool) {
 	return Disclosure{Language: language, Version: disclosureEdition + "-" + mark + language, Text: strings.TrimSpace(text), answers: answers}, true
 }
 
-// Hash is the SHA-256 of the text, in lowercase hex.
+// Hash returns the SHA-256 hash of the text, in lowercase hexadecimal.
 func (d Disclosure) Hash() string { return hexDigest([]byte(d.Text)) }

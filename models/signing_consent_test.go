@@ -10,7 +10,7 @@ import (
 	"countersign/models"
 )
 
-// TestDisclosures_ExistInEachLanguage checks that each language has its own text of the same paragraphs.
+// TestDisclosures_ExistInEachLanguage checks that each language has its own text with the same number of paragraphs.
 func TestDisclosures_ExistInEachLanguage(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

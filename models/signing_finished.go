@@ -10,19 +10,19 @@ import (
 	"countersign/seal/limits"
 )
 
-// FinishedPages are the pages that a signer was shown with all values, before signing with them.
+// FinishedPages contains the pages with all values that a signer was shown before signing with these values.
 type FinishedPages struct {
 	Values string         `json:"values"` // hash of the signer's values, as in the signer.signed event
 	Shown  string         `json:"shown"`  // digest of the other signers' values
 	Pages  []FinishedPage `json:"pages"`
 }
 
-// FinishedPage is a page in a level, rendered with values.
+// FinishedPage is a page at a level, rendered with values.
 type FinishedPage struct {
 	Document   uuid.UUID `json:"document"`
 	Page       int       `json:"page"`
 	Level      int       `json:"level"`
-	Appearance string    `json:"appearance"` // hash of the pixels, lower-case hex
+	Appearance string    `json:"appearance"` // hash of the pixels, in lowercase hexadecimal
 }
 
 // compare orders pages by document, page and level.
@@ -36,8 +36,8 @@ func (p FinishedPage) compare(o FinishedPage) int {
 	return p.Level - o.Level
 }
 
-// Preview returns the values with which a submission would sign, and the values of the signer's fields that Sign would
-// derive. It performs the same checks as Sign and changes nothing.
+// Preview returns the values that a submission would sign, and the digest of the other signers' values. It performs the
+// same checks as Sign and changes nothing.
 func (e *Envelope) Preview(act ActionContext, l Link, sub Submission) (values []FieldValue, shown string, err error) {
 	s, err := e.authorizeSign(act, l)
 	if err != nil {
@@ -56,8 +56,8 @@ func (e *Envelope) Preview(act ActionContext, l Link, sub Submission) (values []
 	return values, now.Digest, err
 }
 
-// RecordFinished records that a page, rendered with values, was delivered to the holder of a link. It omits pages that
-// exceed the record's capacity, and discards pages with values other than the last ones.
+// RecordFinished records that a page, rendered with values, was delivered to the holder of a link. It ignores pages
+// that exceed the capacity of the record, and discards pages with values other than the latest.
 func (e *Envelope) RecordFinished(act ActionContext, l Link, values []FieldValue, shown string, p FinishedPage) error {
 	s, err := e.authorizeSign(act, l)
 	if err != nil {
@@ -76,8 +76,9 @@ func (e *Envelope) RecordFinished(act ActionContext, l Link, values []FieldValue
 	return nil
 }
 
-// finishedDetail adds to a signer.signed event how many finished pages the signer was shown, and their digest: SHA-256 over
-// "<document id> <page> <level> <hash>\n" of each. Pages with other values are forgotten.
+// finishedDetail adds to a signer.signed event the number of finished pages that the signer was shown, and their
+// digest, which is the SHA-256 hash of "<document id> <page> <level> <hash>\n" for each. Pages with other values are
+// discarded.
 func (s *Signer) finishedDetail(shown string, d Detail) Detail {
 	f := s.Pages.Finished
 	if f == nil || f.Values != s.ValuesHash || f.Shown != shown || len(f.Pages) == 0 {

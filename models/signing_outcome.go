@@ -2,10 +2,11 @@ package models
 
 import "time"
 
-// Outcome is the state of a signer's link after its use.
+// Outcome is the outcome of a signer's link.
 type Outcome string
 
-// The outcomes. Closed: the envelope no longer accepts signatures, and this signer did not sign.
+// The possible outcomes. OutcomeClosed means that the envelope no longer accepts signatures and this signer did not
+// sign.
 const (
 	OutcomeOpen     Outcome = "open"
 	OutcomeSigned   Outcome = "signed"
@@ -13,15 +14,15 @@ const (
 	OutcomeClosed   Outcome = "closed"
 )
 
-// LinkOutcome is the outcome of a link, as visible to its holder.
+// LinkOutcome is the outcome of a link, as shown to its holder.
 type LinkOutcome struct {
 	Outcome         Outcome
-	At              *time.Time // nil while it is open
-	DeclinedByOther bool       // the envelope was closed by another signer's refusal
+	At              *time.Time // nil while the link is open
+	DeclinedByOther bool       // whether another signer closed the envelope by declining
 	Awaiting        []*Signer  // signers who have not signed yet
 }
 
-// OutcomeOf returns the outcome of the link, which must be the signer's newest.
+// OutcomeOf returns the outcome of the link, which must be the signer's latest.
 func (e *Envelope) OutcomeOf(l Link, at time.Time) (LinkOutcome, error) {
 	s := e.Signer(l.SignerID)
 	if s == nil || s.LinkID == nil || *s.LinkID != l.ID {
@@ -54,8 +55,8 @@ func (e *Envelope) OutcomeOf(l Link, at time.Time) (LinkOutcome, error) {
 	return end, nil
 }
 
-// IsSameClient reports whether the acting client is the one that signed, declined, or proved to be the signer. Only
-// that client sees the receipt. A signer without a code is recognized by address and user agent for a limited time.
+// IsSameClient reports whether the acting client is the one that signed, declined, or was confirmed as the signer. Only
+// that client may see the receipt. A signer without a code is recognized by address and user agent for a limited time.
 func (s *Signer) IsSameClient(act ActionContext) bool {
 	if s.NeedsCode() {
 		return s.Confirmed(act)

@@ -10,7 +10,7 @@ import (
 	"countersign/models"
 )
 
-// TestOutcome_ForNewestLink checks the outcome shown to the holder of the newest link after the link has ended.
+// TestOutcome_ForNewestLink checks the outcome shown to the holder of the latest link after the link has ended.
 func TestOutcome_ForNewestLink(t *testing.T) {
 	t.Parallel()
 	later := start.Add(time.Hour)
@@ -54,8 +54,8 @@ func TestOutcome_ForNewestLink(t *testing.T) {
 	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeSigned, At: &start, DeclinedByOther: true}, outcome(declined, 2, later))
 }
 
-// TestIsSameClient_WithinConfirmation checks that without a code the same client is recognized for the lifetime of a
-// verification.
+// TestIsSameClient_WithinConfirmation checks that, without a code, the same client is recognized for the lifetime of a
+// confirmation.
 func TestIsSameClient_WithinConfirmation(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)

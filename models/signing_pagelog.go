@@ -8,24 +8,25 @@ import (
 	"github.com/google/uuid"
 )
 
-// PageLog is the record of a signer's page views. The first view of a page is an event of the audit trail. Further
-// views are counted here, and become one event when the signer signs or declines. Its size is limited by the number of
-// pages with a recorded first view.
+// PageLog records a signer's page views. The first view of a page is an event in the audit trail. Further views are
+// counted here, and are recorded as one event when the signer signs or declines. The size of the log is limited by the
+// number of pages with a recorded first view.
 type PageLog struct {
-	// Seen lists the pages with a recorded first view, by document: sorted ranges, both ends included.
+	// Seen lists the pages with a recorded first view by document, as sorted ranges that include both ends.
 	Seen    map[uuid.UUID][][2]int `json:"seen,omitempty"`
-	Repeats int                    `json:"repeats,omitempty"` // views that are no events
-	DwellMs int64                  `json:"dwellMs,omitempty"` // of these
-	LastAt  *time.Time             `json:"lastAt,omitempty"`  // the last of these
-	Codes   int                    `json:"codes,omitempty"`   // requested with the present link
-	// Delivered are the pages that the service has delivered, by document and by level; of level 0, their texts.
+	Repeats int                    `json:"repeats,omitempty"` // number of views that are not recorded as events
+	DwellMs int64                  `json:"dwellMs,omitempty"` // total duration of these views
+	LastAt  *time.Time             `json:"lastAt,omitempty"`  // time of the latest of these views
+	Codes   int                    `json:"codes,omitempty"`   // number of codes requested with the current link
+	// Delivered lists the pages that the service has delivered, by document and level. Level 0 refers to the text of a
+	// page.
 	Delivered map[uuid.UUID]map[int][][2]int `json:"delivered,omitempty"`
-	// Finished lists the pages that were delivered with all values; nil: none, or the signer's values have changed
-	// since.
+	// Finished lists the pages that were delivered with all values. It is nil if there are none, or if the signer's
+	// values have changed since.
 	Finished *FinishedPages `json:"finished,omitempty"`
 }
 
-// note returns the log with one more first view.
+// note returns the log with the first view of another page added.
 func (l PageLog) note(document uuid.UUID, page int) PageLog {
 	l.Seen = maps.Clone(l.Seen) // the store compares the row with the loaded map
 	if l.Seen == nil {
@@ -35,7 +36,7 @@ func (l PageLog) note(document uuid.UUID, page int) PageLog {
 	return l
 }
 
-// addPage returns ranges with one more page.
+// addPage returns the ranges with another page added.
 func addPage(ranges [][2]int, page int) [][2]int {
 	ranges = append(slices.Clone(ranges), [2]int{page, page})
 	slices.SortFunc(ranges, func(a, b [2]int) int { return a[0] - b[0] })
@@ -50,7 +51,7 @@ func addPage(ranges [][2]int, page int) [][2]int {
 	return joined
 }
 
-// hasPage reports whether ranges have a page.
+// hasPage reports whether the ranges include a page.
 func hasPage(ranges [][2]int, page int) bool {
 	return slices.ContainsFunc(ranges, func(r [2]int) bool { return r[0] <= page && page <= r[1] })
 }
@@ -58,7 +59,7 @@ func hasPage(ranges [][2]int, page int) bool {
 // has reports whether the first view of a page is recorded.
 func (l PageLog) has(document uuid.UUID, page int) bool { return hasPage(l.Seen[document], page) }
 
-// count returns how many first views are recorded.
+// count returns the number of recorded first views.
 func (l PageLog) count() int {
 	n := 0
 	for _, ranges := range l.Seen {
@@ -69,13 +70,13 @@ func (l PageLog) count() int {
 	return n
 }
 
-// logsPage reports whether a view is recorded as the first one of its page. It is not if the signer's share of such
-// events is used up, or the audit trail is full.
+// logsPage reports whether a view is recorded as the first view of its page. It is not recorded if the signer's share
+// of such events is used up, or if the audit trail is full.
 func (e *Envelope) logsPage(s *Signer, document uuid.UUID, page int) bool {
 	return !s.Pages.has(document, page) && s.Pages.count() < max(minPageLog, maxPageLog/len(e.Signers)) && e.roomFor(1)
 }
 
-// recordRepeats records the page views without separate events as one event.
+// recordRepeats records a single event for the page views that are not events themselves.
 func (e *Envelope) recordRepeats(act ActionContext, s *Signer) {
 	if s.Pages.Repeats == 0 {
 		return

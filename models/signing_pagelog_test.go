@@ -12,7 +12,8 @@ import (
 	"countersign/seal/limits"
 )
 
-// TestPageLog_DoesNotModifyTheLoadedOne checks that a view creates a new log, so that the loaded row differs from it.
+// TestPageLog_DoesNotModifyTheLoadedOne checks that a page view creates a new log, so that it differs from the loaded
+// row.
 func TestPageLog_DoesNotModifyTheLoadedOne(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
@@ -37,8 +38,8 @@ func TestRecordDelivery_OfAPageOnceMore_ChangesNothing(t *testing.T) {
 	require.Equal(t, reflect.ValueOf(before).Pointer(), reflect.ValueOf(s.Pages.Delivered).Pointer(), "the row need not be written")
 }
 
-// TestRecordDelivery_FullRecord_TakesNoMore checks that, in documents with more pages than the record can list, the
-// delivered pages are counted.
+// TestRecordDelivery_FullRecord_TakesNoMore checks that the number of recorded pages is limited if the documents have
+// more pages than the record can list.
 func TestRecordDelivery_FullRecord_TakesNoMore(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
@@ -52,7 +53,7 @@ func TestRecordDelivery_FullRecord_TakesNoMore(t *testing.T) {
 	require.Len(t, e.Delivered(), limits.Hashes)
 }
 
-// TestRecordFinished_PagesInAnyOrder_AreKeptInOneOrder checks that pages are stored once each, in the order of
+// TestRecordFinished_PagesInAnyOrder_AreKeptInOneOrder checks that each page is stored only once, in the order of
 // documents, pages and levels.
 func TestRecordFinished_PagesInAnyOrder_AreKeptInOneOrder(t *testing.T) {
 	t.Parallel()
@@ -76,7 +77,7 @@ func TestRecordFinished_PagesInAnyOrder_AreKeptInOneOrder(t *testing.T) {
 	require.Len(t, e.Signers[0].Pages.Finished.Pages, limits.Finished)
 }
 
-// TestPageViews_NotOfSealedDocuments checks that signers view the uploaded documents.
+// TestPageViews_NotOfSealedDocuments checks that signers can view only the uploaded documents.
 func TestPageViews_NotOfSealedDocuments(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
@@ -85,8 +86,8 @@ func TestPageViews_NotOfSealedDocuments(t *testing.T) {
 	assert.Equal(t, "validation_error", code(t, err))
 }
 
-// TestDocumentPages_Sizes checks that page sizes are compressed to runs and restored, and the maximum number of
-// documents.
+// TestDocumentPages_Sizes checks that page sizes can be grouped into runs and restored, and checks the maximum number
+// of documents.
 func TestDocumentPages_Sizes(t *testing.T) {
 	t.Parallel()
 	sizes := [][2]float64{{1, 2}, {1, 2}, {1, 3}, {4, 3}, {4, 3}, {1, 2}}

@@ -8,25 +8,25 @@ import (
 	"github.com/google/uuid"
 )
 
-// Shown is the part of earlier signers' values that a signer has seen.
+// Shown identifies the values of other signers that a signer was shown.
 type Shown struct {
-	// Digest is SHA-256, in lower-case hex, over the RFC 8785 form of
+	// Digest is the SHA-256 hash, in lowercase hexadecimal, of the RFC 8785 canonical JSON of
 	//
 	//	{"envelopeId": …, "signers": [{"signerId": …, "valuesSha256": …}, …]}
 	//
-	// with every signer who has signed, ordered by signerId, and valuesSha256 as in the signer.signed event.
+	// for all signers who have signed, ordered by signerId, with valuesSha256 as in the signer.signed event.
 	Digest string
-	// Signers are the signers whose values the digest covers, ordered by id.
+	// Signers lists the signers whose values the digest covers, ordered by ID.
 	Signers []uuid.UUID
 }
 
-// signedValues are the values that a signer signed with.
+// signedValues identifies the values that a signer signed.
 type signedValues struct {
 	Signer uuid.UUID `json:"signerId"`
 	Values string    `json:"valuesSha256"`
 }
 
-// Shown returns the digest over the values of all signers who have signed.
+// Shown returns the digest of the values of all signers who have signed.
 func (e *Envelope) Shown() (Shown, error) {
 	entries := []signedValues{}
 	for _, s := range e.Signers {
@@ -50,8 +50,8 @@ func newShown(envelope uuid.UUID, entries []signedValues) (Shown, error) {
 	return out, nil
 }
 
-// RecordShown records that the link's holder receives the values of all signers who have signed. An unconfirmed client
-// receives none.
+// RecordShown records that the link's holder is shown the values of all signers who have signed. A client that is not
+// confirmed is not shown any.
 func (e *Envelope) RecordShown(act ActionContext, l Link) (*Signer, error) {
 	s, err := e.ConfirmedReader(act, l)
 	if err != nil {
@@ -65,13 +65,13 @@ func (e *Envelope) RecordShown(act ActionContext, l Link) (*Signer, error) {
 	return s, nil
 }
 
-// ErrValuesChanged is returned for a signature over an incomplete set of values: another signer has signed since they
-// were shown.
+// ErrValuesChanged is returned for a signature that does not cover the values of all signers, because another signer
+// has signed since the values were shown.
 var ErrValuesChanged = Refuse(KindConflict, "values_changed",
 	"Somebody else has signed since the document was shown; look at what they entered and sign again.")
 
-// recordShown records the values shown to s at signing: the digest in the request, which must cover all current values,
-// or else the digest last delivered to the link.
+// recordShown records the values shown to s at signing. It uses the digest in the request, which must cover all current
+// values, or by default the digest that was last delivered to the link.
 func (e *Envelope) recordShown(s *Signer, named *string) error {
 	if named == nil {
 		return nil
@@ -87,8 +87,8 @@ func (e *Envelope) recordShown(s *Signer, named *string) error {
 	return nil
 }
 
-// shownDetail adds to a signer.signed event the digest shown to the signer, or null if it is unknown; the signers whose
-// values it covers; and whether the request named it.
+// shownDetail adds to a signer.signed event the digest shown to the signer, or null if it is unknown, the signers whose
+// values it covers, and whether the request contained it.
 func (s *Signer) shownDetail(d Detail) Detail {
 	d["shown"] = nil
 	if s.Shown != "" {
@@ -97,14 +97,14 @@ func (s *Signer) shownDetail(d Detail) Detail {
 	return d
 }
 
-// names are the ids of the signers, as an event has them.
+// names returns the IDs of the signers in the format of an event.
 func (s Shown) names() string {
 	return strings.Join(mapSlice(s.Signers, uuid.UUID.String), ",")
 }
 
-// CheckShown compares the digest recorded with each signature of a chain with the signatures before it. The digest must
-// cover the values of the named signers, all of whom signed before. If the signer named the digest, it must cover every
-// earlier signer.
+// CheckShown verifies the digest recorded with each signature in a chain against the preceding signatures. The digest
+// must cover the values of the listed signers, all of whom must have signed before. If the signer's request contained
+// the digest, it must cover all earlier signers.
 func CheckShown(events []Event) error {
 	var before []signedValues
 	for i := range events {

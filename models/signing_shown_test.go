@@ -10,13 +10,13 @@ import (
 	"countersign/models"
 )
 
-// TestShown_IsOrderedByID checks that the order does not depend on the signers' order, and that values shown in part,
-// without a digest in the request, do not count as shown completely.
+// TestShown_IsOrderedByID checks that the digest does not depend on the order of the signers, and that values do not
+// count as completely shown if only some were shown and the request contained no digest.
 func TestShown_IsOrderedByID(t *testing.T) {
 	t.Parallel()
 	last := byte(255)
 	context := act(start)
-	context.NewID = func() (id uuid.UUID) { id[0] = last; last--; return id } // each lower than the one before
+	context.NewID = func() (id uuid.UUID) { id[0] = last; last--; return id } // each lower than the previous one
 	e, err := models.NewEnvelope(context, models.Envelope{AppID: uuid.New(), TenantID: "t", CreatedBy: "me"})
 	require.NoError(t, err)
 	_, err = e.AddDocument(context, page(), 1)

@@ -8,31 +8,32 @@ import (
 	"github.com/google/uuid"
 )
 
-// Submission is the input of a signer's signature. Images are PNG, already checked and re-encoded.
+// Submission is a signer's input for signing. Images are PNG files that have already been checked and re-encoded.
 type Submission struct {
 	Fields    []FieldSubmission
 	FontLabel *string
-	Shown     *string // the digest of the other signers' values that were shown; nil: not named
-	TimeZone  *string // such as Europe/Berlin; nil: UTC
-	// Earlier maps the names that EarlierNames returns to values.
+	Shown     *string // digest of the other signers' values that were shown, or nil if absent
+	TimeZone  *string // such as Europe/Berlin; nil for UTC
+	// Earlier maps the names returned by EarlierNames to values.
 	Earlier map[string]string
-	// Fit returns how many characters of a text fit legibly into a field, and whether all do; nil: any text fits.
+	// Fit returns the number of characters of a text that fit legibly into a field, and reports whether all of them do.
+	// If it is nil, any text fits.
 	Fit func(f *Field, text string) (length int, fits bool)
 }
 
-// FieldSubmission is the value of one field. Nil members are absent from the request.
+// FieldSubmission is the value of one field. Members that are absent from the request are nil.
 type FieldSubmission struct {
 	FieldID uuid.UUID
 	Image   []byte
-	// ImageSize is the picture's size in a sealed document, in bytes of compressed samples.
+	// ImageSize is the size of the picture in a sealed document, in bytes of compressed samples.
 	ImageSize int
 	Text      *string
-	// AttachmentID identifies an uploaded file; Attachment is that file, or nil if it does not exist.
+	// AttachmentID identifies an uploaded file. Attachment is that file, or nil if it does not exist.
 	AttachmentID *uuid.UUID
 	Attachment   *Attachment
 }
 
-// FindAttachments sets the Attachment of each value from the uploaded files.
+// FindAttachments sets the Attachment of each value to the uploaded file that it identifies.
 func (sub *Submission) FindAttachments(uploaded []*Attachment) {
 	for i := range sub.Fields {
 		if id := sub.Fields[i].AttachmentID; id != nil {
@@ -52,35 +53,35 @@ func (sub *Submission) pictureSizes() map[string]int {
 	return sizes
 }
 
-// FieldValue is a signed value. It is written once, with the signature, and never changed.
+// FieldValue is a signed value. It is written together with the signature and never changed.
 type FieldValue struct {
 	FieldID    uuid.UUID `gorm:"primaryKey"`
 	EnvelopeID uuid.UUID
 	SignerID   uuid.UUID
 	Text       string
-	Image      []byte // PNG; nil if the value is not a picture
-	// ImageSHA256 is the hash of Image, which identifies the picture even if it is not loaded, or the hash of an
-	// attachment's file, whose name is Text; "" for all other values.
+	Image      []byte // PNG, or nil if the value is not a picture
+	// ImageSHA256 is the hash of Image, which identifies the picture even if it is not loaded. For an attachment, it is
+	// the hash of the file, and Text is the file's name. It is "" for all other values.
 	ImageSHA256 string `gorm:"column:image_sha256"`
 	CreatedAt   time.Time
 }
 
-// SavedSignature is a person's last adopted signature, offered for reuse.
+// SavedSignature is the latest signature that a person adopted, which is offered for reuse.
 //
-// It belongs to one tenant and one authentication method. It is not offered to a signer who authenticates by another
+// It belongs to one tenant and one authentication method. It is not offered to a signer who is authenticated by another
 // method.
 type SavedSignature struct {
 	AppID      uuid.UUID `gorm:"primaryKey"`
 	EmailKey   string    `gorm:"primaryKey"` // keyed hash of TenantID, AuthMethod and Email
 	TenantID   string
 	AuthMethod AuthMethod
-	Email      string // lower case
+	Email      string // lowercase
 	Image      []byte // PNG
 	FontLabel  *string
 	UpdatedAt  time.Time
 }
 
-// rememberSignature remembers the signature for the person's next envelope.
+// rememberSignature sets the signature to be saved for the person's next envelope.
 func (e *Envelope) rememberSignature(s *Signer, values []FieldValue, fontLabel *string, at time.Time) {
 	if !s.KeepsSignature() {
 		return
@@ -101,12 +102,12 @@ func (e *Envelope) rememberSignature(s *Signer, values []FieldValue, fontLabel *
 	}
 }
 
-// valuesHash binds the audit trail to the signed values: SHA-256 over "<field id> <SHA-256 of the value>\n" of each
-// value in field order. The value of an attachment field is the file.
+// valuesHash returns the hash that binds the audit trail to the signed values. It is the SHA-256 hash of "<field id>
+// <SHA-256 of the value>\n" for each value in field order. The value of an attachment field is the file.
 func valuesHash(values []FieldValue) string {
 	var lines bytes.Buffer
 	for _, v := range values {
-		sum := v.ImageSHA256 // of a picture, or of a file
+		sum := v.ImageSHA256 // of a picture or a file
 		if sum == "" {
 			sum = hexDigest([]byte(v.Text))
 		}

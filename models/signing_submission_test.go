@@ -13,7 +13,7 @@ import (
 	"countersign/models"
 )
 
-// signature returns an envelope whose only signer must draw a signature.
+// signature returns an envelope whose only signer must draw a signature, and a submission with the signature.
 func signature(t *testing.T, method models.AuthMethod) (*models.Envelope, models.Submission) {
 	t.Helper()
 	e := draft(t, nil, method)
@@ -34,7 +34,7 @@ func signature(t *testing.T, method models.AuthMethod) (*models.Envelope, models
 	return e, models.Submission{Fields: []models.FieldSubmission{{FieldID: fields[0].ID, Image: []byte("a picture")}}}
 }
 
-// TestSaveSignature_RequiresVerification checks that only a verified person's signature is saved for reuse.
+// TestSaveSignature_RequiresVerification checks that a signature is saved for reuse only if the signer entered a code.
 func TestSaveSignature_RequiresVerification(t *testing.T) {
 	t.Parallel()
 	e, sub := signature(t, models.AuthNone)
@@ -51,7 +51,7 @@ func TestSaveSignature_RequiresVerification(t *testing.T) {
 	}, *e.Adopted)
 }
 
-// TestAuditTrail_CoversPictures checks that the audit trail covers pictures like texts.
+// TestAuditTrail_CoversPictures checks that the audit trail covers pictures as well as texts.
 func TestAuditTrail_CoversPictures(t *testing.T) {
 	t.Parallel()
 	e, sub := signature(t, models.AuthNone)
@@ -70,7 +70,7 @@ func TestAuditTrail_CoversPictures(t *testing.T) {
 	assert.Equal(t, s.ValuesHash, last.Detail["valuesSha256"])
 }
 
-// consented returns an envelope whose only signer has optional fields of these types and has consented.
+// consented returns an envelope whose only signer has consented and has optional fields of the given types.
 func consented(t *testing.T, types ...models.FieldType) *models.Envelope {
 	t.Helper()
 	e := draft(t, nil, models.AuthEmailOTP)
@@ -92,7 +92,7 @@ func consented(t *testing.T, types ...models.FieldType) *models.Envelope {
 	return e
 }
 
-// problemsOf are the paths of a validation_error.
+// problemsOf returns the paths in a validation_error.
 func problemsOf(t *testing.T, err error) []string {
 	t.Helper()
 	var refusal *models.Error
@@ -120,7 +120,8 @@ func TestOmittedOptionalField_HasNoValue(t *testing.T) {
 	}
 }
 
-// TestPictureWithEmptyText_IsAccepted checks that a picture with an empty text, as forms send it, is accepted.
+// TestPictureWithEmptyText_IsAccepted checks that a picture is accepted together with an empty text, which is what
+// forms send.
 func TestPictureWithEmptyText_IsAccepted(t *testing.T) {
 	t.Parallel()
 	e, empty := consented(t, models.FieldSignature), ""
@@ -129,8 +130,8 @@ func TestPictureWithEmptyText_IsAccepted(t *testing.T) {
 	assert.Equal(t, "png", string(e.Values[0].Image))
 }
 
-// TestEmptyRequiredField_IsReportedOnce checks that a required field with an empty value is not also reported as
-// missing.
+// TestEmptyRequiredField_IsReportedOnce checks that a required field submitted with an empty value is not reported as
+// missing as well.
 func TestEmptyRequiredField_IsReportedOnce(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
@@ -142,7 +143,7 @@ func TestEmptyRequiredField_IsReportedOnce(t *testing.T) {
 	assert.Equal(t, []string{"fields"}, problemsOf(t, err))
 }
 
-// TestFontName_IsBounded checks that the name of a font is one line of limited length.
+// TestFontName_IsBounded checks that the name of a font is a single line of limited length.
 func TestFontName_IsBounded(t *testing.T) {
 	t.Parallel()
 	for label, ok := range map[string]bool{
@@ -158,8 +159,8 @@ func TestFontName_IsBounded(t *testing.T) {
 	}
 }
 
-// TestSign_StoresTheFirstSignature checks that the first signature of this signer, and no other picture or text, is
-// saved for reuse, and that values have the time of signing.
+// TestSign_StoresTheFirstSignature checks that the signer's first signature is saved for reuse rather than another
+// picture or text, and that values have the time of signing.
 func TestSign_StoresTheFirstSignature(t *testing.T) {
 	t.Parallel()
 	e := consented(t, models.FieldInitial, models.FieldText, models.FieldSignature, models.FieldSignature)
@@ -196,8 +197,8 @@ func TestSubmittedValues(t *testing.T) {
 		typ      models.FieldType
 		optional bool
 		in       *models.FieldSubmission
-		want     string // the stored value; "-" for none
-		problem  string // part of the rejected path
+		want     string // the stored value, or "-" for none
+		problem  string // part of the rejected path, or ""
 	}{
 		{"text", models.FieldText, false, &models.FieldSubmission{Text: str("Ada")}, "Ada", ""},
 		{"text of two lines", models.FieldText, false, &models.FieldSubmission{Text: str("a\nb")}, "a\nb", ""},

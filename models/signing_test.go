@@ -12,7 +12,7 @@ import (
 	"countersign/models"
 )
 
-// TestLink_ExpiresAfterThirtyDays checks that a link expires after thirty days, even without a deadline.
+// TestLink_ExpiresAfterThirtyDays checks that a link expires after thirty days even if there is no deadline.
 func TestLink_ExpiresAfterThirtyDays(t *testing.T) {
 	t.Parallel()
 	end := start.Add(models.LinkLifetime)
@@ -33,13 +33,13 @@ func TestLink_ExpiresAfterThirtyDays(t *testing.T) {
 	}
 }
 
-// TestUsedLink_RejectsActions checks that signers who have signed or declined can neither view pages nor request or
+// TestUsedLink_RejectsActions checks that signers who have signed or declined can no longer view pages, or request or
 // enter codes.
 func TestUsedLink_RejectsActions(t *testing.T) {
 	t.Parallel()
 	spend := map[string]func(*models.Envelope){
 		"signed": func(e *models.Envelope) { signs(t, e, 0, start) },
-		"declined": func(e *models.Envelope) { // undoes the decline, which closes the envelope
+		"declined": func(e *models.Envelope) { // resets the status, because declining closes the envelope
 			_, err := e.Decline(act(start), link(e, 0), nil, false)
 			require.NoError(t, err)
 			e.Status = models.StatusInProgress
@@ -63,7 +63,7 @@ func TestUsedLink_RejectsActions(t *testing.T) {
 	}
 }
 
-// TestPageViews_AreBounded checks the limits of page, time and number.
+// TestPageViews_AreBounded checks the limits of the page number, the duration, and the number of recorded views.
 func TestPageViews_AreBounded(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
@@ -91,8 +91,8 @@ func TestPageViews_AreBounded(t *testing.T) {
 	assert.Equal(t, 2, e.Signers[0].PageViews)
 }
 
-// TestRepeatedPageViews_AreOneEvent checks that the first view of a page is an event, and that further views are
-// counted and become one event when the signer signs or declines.
+// TestRepeatedPageViews_AreOneEvent checks that the first view of a page is recorded as an event, and that further
+// views are counted and recorded as one event when the signer signs or declines.
 func TestRepeatedPageViews_AreOneEvent(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
@@ -121,7 +121,7 @@ func events(e *models.Envelope, name models.EventName) (n int) {
 	return n
 }
 
-// TestCodeRequests_AreLimitedInTenMinutes checks that the limit is five codes in any ten minutes.
+// TestCodeRequests_AreLimitedInTenMinutes checks that at most five codes can be requested within ten minutes.
 func TestCodeRequests_AreLimitedInTenMinutes(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthEmailOTP, 1)
@@ -144,7 +144,7 @@ func TestCodeRequests_AreLimitedInTenMinutes(t *testing.T) {
 	assert.True(t, verify(start.Add(10*time.Minute-time.Microsecond)))
 }
 
-// TestSign_RequiresConsent checks that consent is required even if no code is.
+// TestSign_RequiresConsent checks that consent is required even if no code is required.
 func TestSign_RequiresConsent(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
@@ -158,7 +158,7 @@ func TestSign_RequiresConsent(t *testing.T) {
 	assert.Equal(t, models.StatusSealing, e.Status)
 }
 
-// TestNewLink_ResetsState checks that verifications and failed attempts of the old link do not count for a new one.
+// TestNewLink_ResetsState checks that confirmations and failed attempts with an old link do not apply to a new one.
 func TestNewLink_ResetsState(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthEmailOTP, 1)
@@ -182,7 +182,8 @@ func TestNewLink_ResetsState(t *testing.T) {
 	require.NoError(t, err, "the window is the link's")
 }
 
-// TestLink_RequiresAnAwaitedSigner checks that signers of a later group and signers who have acted get no link.
+// TestLink_RequiresAnAwaitedSigner checks that no link is issued to signers in a later group or to signers who have
+// acted.
 func TestLink_RequiresAnAwaitedSigner(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 2)
@@ -198,7 +199,7 @@ func TestLink_RequiresAnAwaitedSigner(t *testing.T) {
 	require.NoError(t, e.Reinvite(act(start), e.Signers[1].ID))
 }
 
-// TestSignerActions_AreRecorded checks that each action follows the transition table, changes its subject, and leaves
+// TestSignerActions_AreRecorded checks that each action follows the transition table, changes the signer, and records
 // exactly one event.
 func TestSignerActions_AreRecorded(t *testing.T) {
 	t.Parallel()
@@ -317,7 +318,8 @@ func TestSignerActions_AreRecorded(t *testing.T) {
 	}
 }
 
-// TestRepeatedAction_IsNotRecorded checks that opening a link again adds no event, and that consent is recorded once.
+// TestRepeatedAction_IsNotRecorded checks that opening a link again records no event, and that consent is recorded only
+// once.
 func TestRepeatedAction_IsNotRecorded(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
@@ -337,7 +339,8 @@ func TestRepeatedAction_IsNotRecorded(t *testing.T) {
 	assert.Equal(t, start, *e.Signers[0].ConsentAt)
 }
 
-// TestDeclineWithoutReason_HasNoReasonInEvents checks that its events have no reason either.
+// TestDeclineWithoutReason_HasNoReasonInEvents checks that the events for a decline contain a reason only if one was
+// given.
 func TestDeclineWithoutReason_HasNoReasonInEvents(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]bool{"": false, "Not mine.": true} {

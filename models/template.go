@@ -10,22 +10,22 @@ import (
 	"github.com/google/uuid"
 )
 
-// Template is a template of envelopes, in versions.
+// Template is a template for envelopes. It has numbered versions.
 type Template struct {
 	ID         uuid.UUID `gorm:"primaryKey"`
 	AppID      uuid.UUID
-	TenantID   string // "": for all tenants of the app
+	TenantID   string // empty for all tenants of the app
 	ExternalID *string
 	Name       string
 	Labels     []string `gorm:"serializer:json"`
-	Version    int      // the newest, from 1
+	Version    int      // number of the latest version, from 1
 	CreatedBy  string
 	CreatedAt  time.Time
 	UpdatedAt  time.Time `gorm:"autoUpdateTime:false"`
 	ArchivedAt *time.Time
 }
 
-// TemplateVersion is a version of a template. It is never changed.
+// TemplateVersion is an immutable version of a template.
 type TemplateVersion struct {
 	ID         uuid.UUID `gorm:"primaryKey"`
 	TemplateID uuid.UUID
@@ -35,11 +35,11 @@ type TemplateVersion struct {
 	CreatedAt  time.Time
 }
 
-// TemplateContent is the content of a template's version, except its files.
+// TemplateContent is the content of a template's version, except for its files.
 type TemplateContent struct {
-	Subject       *string           `json:"subject,omitempty"` // this and the message may have {{variables}}
+	Subject       *string           `json:"subject,omitempty"` // the subject and the message can contain {{variables}}
 	Message       *string           `json:"message,omitempty"`
-	ExpiresInDays *int              `json:"expiresInDays,omitempty"` // nil: the tenant's default, 0: no deadline
+	ExpiresInDays *int              `json:"expiresInDays,omitempty"` // nil for the tenant's default, 0 for no deadline
 	ReminderHours *int              `json:"reminderHours,omitempty"`
 	Metadata      map[string]string `json:"metadata,omitempty"`
 	FieldOrigin   Origin            `json:"fieldOrigin,omitempty"`
@@ -47,17 +47,17 @@ type TemplateContent struct {
 	Fields        []TemplateField   `json:"fields"`
 }
 
-// TemplateRole describes a signer of an envelope without the person.
+// TemplateRole describes a signer of an envelope, without the actual person.
 type TemplateRole struct {
 	Role         string     `json:"role"`
 	RoutingOrder int        `json:"routingOrder"`
 	AuthMethod   AuthMethod `json:"authMethod"`
 	// AllowDelegation permits the signer to delegate.
 	AllowDelegation bool          `json:"allowDelegation,omitempty"`
-	Kind            RecipientKind `json:"kind,omitempty"`       // "": signer
-	Language        string        `json:"language,omitempty"`   // BCP 47; "": the tenant's
-	Silent          bool          `json:"silent,omitempty"`     // the sender delivers the links
-	WitnessFor      string        `json:"witnessFor,omitempty"` // a role; RoutingOrder is that role's then
+	Kind            RecipientKind `json:"kind,omitempty"`       // default RecipientSigner
+	Language        string        `json:"language,omitempty"`   // BCP 47; "" for the tenant's
+	Silent          bool          `json:"silent,omitempty"`     // whether the sender delivers the links
+	WitnessFor      string        `json:"witnessFor,omitempty"` // witnessed role, which determines RoutingOrder
 }
 
 // TemplateField describes a field of an envelope.
@@ -67,20 +67,20 @@ type TemplateField struct {
 	Field
 }
 
-// TemplateDocument is a PDF of a template's version. Other versions and envelopes may share its files.
+// TemplateDocument is a PDF in a template's version. Its files can be shared with other versions and with envelopes.
 type TemplateDocument struct {
 	RowID      uuid.UUID
 	VersionID  uuid.UUID
 	TemplateID uuid.UUID
-	// Document is like an original, but without an envelope. Its ID, to which fields refer, is the same in each version
-	// that contains it.
+	// Document is like an original, but without an envelope. Fields refer to its ID, which is the same in every version
+	// that contains the document.
 	Document
 
 	Warnings []string // codes of content that other programs may display differently
-	Released bool     // the template is archived and no longer holds the files
+	Released bool     // whether the template is archived and no longer needs the files
 }
 
-// SameContent reports whether two fields have the same properties and position, regardless of their origin.
+// SameContent reports whether two fields have the same properties and position, regardless of how they were created.
 func (f TemplateField) SameContent(other TemplateField) bool {
 	f.Source, f.Origin, f.Attributes.Named = other.Source, other.Origin, other.Attributes.Named
 	return reflect.DeepEqual(f, other)
@@ -90,21 +90,23 @@ func (f TemplateField) SameContent(other TemplateField) bool {
 type LoadedTemplate struct {
 	Template
 
-	Of        TemplateVersion // which version the rest is of
+	Of        TemplateVersion // the version that Content and Documents belong to
 	Content   TemplateContent
 	Documents []*TemplateDocument
-	// Versions are the newest versions, newest first, without their content; nil if not requested.
+	// Versions lists the latest versions without their content, newest first. It is nil if the versions were not
+	// requested.
 	Versions []*TemplateVersion
 }
 
-// Limits of a template.
+// Limits for templates.
 const (
 	MaxTemplateName = 200 // characters
-	// maxTemplateText limits a text with variables, in characters. The resulting text has separate limits.
+	// maxTemplateText is the maximum length of a text with variables, in characters. The resulting text has its own
+	// limit.
 	maxTemplateText = 4000
 )
 
-// Check records the problems of a template's name and external id.
+// Check records the problems of a template's name, external ID and labels.
 func (t *Template) Check(p Problems) {
 	if len(p["name"]) == 0 {
 		CheckText(p, "name", t.Name, 1, MaxTemplateName)
@@ -116,8 +118,8 @@ func (t *Template) Check(p Problems) {
 // ErrTemplateArchived is returned for a change to an archived template.
 var ErrTemplateArchived = Refuse(KindConflict, "template_archived", "The template is archived and can no longer be changed.")
 
-// Check records the problems of a template's texts and roles. Witness roles get the routing order of the witnessed
-// role.
+// Check records the problems of a template's texts and roles. It sets the routing order of witness roles to that of the
+// witnessed role.
 func (c *TemplateContent) Check(p Problems) {
 	checkTemplateText(p, "subject", c.Subject, checkSubject)
 	checkTemplateText(p, "message", c.Message, checkMessage)
@@ -150,7 +152,7 @@ func (c *TemplateContent) Check(p Problems) {
 	}
 }
 
-// role returns the role of that name, or nil.
+// role returns the role with the given name, or nil.
 func (c *TemplateContent) role(name string) *TemplateRole {
 	if i := slices.IndexFunc(c.Roles, func(r TemplateRole) bool { return r.Role == name }); i >= 0 {
 		return &c.Roles[i]
@@ -158,7 +160,7 @@ func (c *TemplateContent) role(name string) *TemplateRole {
 	return nil
 }
 
-// placeholder returns the person of a role while the template is examined as if it were an envelope.
+// placeholder returns a placeholder for the person in a role, so that a template can be examined like an envelope.
 func (r TemplateRole) placeholder(i int) SignerInput {
 	in := SignerInput{Name: "-", Email: fmt.Sprintf("role%d@template.invalid", i+1), Phone: new("+10000000")}
 	if rules, ok := r.Kind.rules(); ok && rules.hosted {
@@ -167,10 +169,10 @@ func (r TemplateRole) placeholder(i int) SignerInput {
 	return r.signer(in)
 }
 
-// signer returns the input for a signer of the role: the request's members, completed by the role.
+// signer completes the input for a signer with the properties of the role.
 func (r TemplateRole) signer(in SignerInput) SignerInput {
 	in.Role, in.Kind, in.WitnessFor = r.Role, cmp.Or(r.Kind, RecipientSigner), r.WitnessFor
-	if r.WitnessFor == "" { // otherwise the order of the witnessed signer
+	if r.WitnessFor == "" { // otherwise, the order of the witnessed signer applies
 		in.RoutingOrder = cmp.Or(in.RoutingOrder, r.RoutingOrder)
 	}
 	in.AuthMethod = cmp.Or(in.AuthMethod, r.AuthMethod)
@@ -180,8 +182,8 @@ func (r TemplateRole) signer(in SignerInput) SignerInput {
 	return in
 }
 
-// Draft returns an envelope without recipients' addresses, with a signer for each role and the template's documents. It
-// serves to check files and fields like those of an envelope.
+// Draft returns an envelope with the template's documents and a placeholder for each role's signer. It is used to check
+// files and fields in the same way as those of an envelope.
 func (c *TemplateContent) Draft(act ActionContext, t *Template, documents []*TemplateDocument) (*Envelope, error) {
 	e, err := NewEnvelope(act, Envelope{AppID: t.AppID, TenantID: "-", CreatedBy: "-", FieldOrigin: c.FieldOrigin})
 	if err != nil {
@@ -201,7 +203,7 @@ func (c *TemplateContent) Draft(act ActionContext, t *Template, documents []*Tem
 	return e, nil
 }
 
-// Placeholders returns persons for all roles.
+// Placeholders returns placeholders for the people in all roles.
 func (c *TemplateContent) Placeholders() []SignerInput {
 	out := make([]SignerInput, 0, len(c.Roles))
 	for i, r := range c.Roles {
@@ -210,8 +212,8 @@ func (c *TemplateContent) Placeholders() []SignerInput {
 	return out
 }
 
-// KeptFields returns the input for the fields in a version with these documents. If all documents are replaced, fields
-// that were found in them are dropped, and the others move to the first document.
+// KeptFields returns the input for the fields in a version with the given documents. If the document of a field was
+// replaced, the field is dropped if it was detected in that document, and otherwise is moved to the first document.
 func (c *TemplateContent) KeptFields(documents []*TemplateDocument) []FieldInput {
 	var out []FieldInput
 	for _, f := range c.Fields {
@@ -228,8 +230,8 @@ func (c *TemplateContent) KeptFields(documents []*TemplateDocument) []FieldInput
 	return out
 }
 
-// FromEnvelope copies the settings, roles and fields of an envelope, without its recipients' names and addresses. A
-// signer without a role gets a numbered one.
+// FromEnvelope copies the settings, roles and fields of an envelope, without the names and addresses of its recipients.
+// A signer without a role is assigned a numbered one.
 func (c *TemplateContent) FromEnvelope(e *Envelope) {
 	c.Subject, c.Message, c.ReminderHours, c.FieldOrigin = e.Subject, e.Message, e.ReminderHours, e.FieldOrigin
 	c.ExpiresInDays = new(Deref(e.ExpiresInDays, 0))
@@ -276,7 +278,7 @@ func TemplateDocuments(e *Envelope) []*TemplateDocument {
 	return mapSlice(e.Originals(), func(d *Document) *TemplateDocument { return &TemplateDocument{Document: *d} })
 }
 
-// ShareFiles replaces the files of documents by identical files that the template already has.
+// ShareFiles makes documents refer to the identical files that the template already has.
 func (t *LoadedTemplate) ShareFiles(documents []*TemplateDocument) {
 	for _, d := range documents {
 		for _, was := range t.Documents {
@@ -288,7 +290,7 @@ func (t *LoadedTemplate) ShareFiles(documents []*TemplateDocument) {
 	}
 }
 
-// NewVersion adds a version to the template. The previous version stays.
+// NewVersion adds a version to the template. Previous versions remain unchanged.
 func (t *LoadedTemplate) NewVersion(act ActionContext, by string, c TemplateContent, documents []*TemplateDocument) {
 	t.Version++
 	t.Of = TemplateVersion{ID: act.NewID(), TemplateID: t.ID, Number: t.Version, CreatedBy: by, CreatedAt: act.At}
@@ -303,7 +305,7 @@ func (t *LoadedTemplate) NewVersion(act ActionContext, by string, c TemplateCont
 	}
 }
 
-// NewTemplate returns a template without a version. by is its creator.
+// NewTemplate returns a template without any version.
 func NewTemplate(act ActionContext, t Template) *LoadedTemplate {
 	t.ID, t.Version, t.CreatedAt, t.UpdatedAt, t.ArchivedAt = act.NewID(), 0, act.At, act.At, nil
 	return &LoadedTemplate{Template: t}

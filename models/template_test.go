@@ -14,7 +14,7 @@ import (
 	"countersign/models"
 )
 
-// lease is a template with two roles and a field of many types for the second.
+// lease returns a template with two roles. The second one has fields of many types.
 func lease(t *testing.T) *models.LoadedTemplate {
 	t.Helper()
 	c := models.TemplateContent{
@@ -52,7 +52,7 @@ func lease(t *testing.T) *models.LoadedTemplate {
 	return made
 }
 
-// leaseUse returns a valid request for an envelope of lease.
+// leaseUse returns a valid request for an envelope created from lease.
 func leaseUse() models.TemplateUse {
 	return models.TemplateUse{
 		Envelope: models.Envelope{TenantID: "t", CreatedBy: "me"}, DefaultExpiryDays: ptr(30), Variables: map[string]string{"place": "the mill", "name": "Ada {{place}}"},
@@ -62,8 +62,8 @@ func leaseUse() models.TemplateUse {
 	}
 }
 
-// TestEnvelopeOfTemplate_HasValues checks that an envelope follows its template, with the supplied values in place of
-// the variables.
+// TestEnvelopeOfTemplate_HasValues checks that an envelope is created as described by its template, with variables
+// replaced by the supplied values.
 func TestEnvelopeOfTemplate_HasValues(t *testing.T) {
 	t.Parallel()
 	template, use := lease(t), leaseUse()
@@ -92,7 +92,7 @@ func TestEnvelopeOfTemplate_HasValues(t *testing.T) {
 	}, got)
 	require.NoError(t, e.Send(act(start), nil))
 
-	// Values of the request take precedence over the template's.
+	// Values in the request take precedence over those in the template.
 	use = leaseUse()
 	use.Envelope.Subject, use.Envelope.Message, use.Expiry, use.Variables = ptr("Own"), ptr("{{words}}"), models.Change[*int]{Given: true}, nil
 	e, err = template.NewEnvelope(act(start), use, 1)
@@ -100,7 +100,7 @@ func TestEnvelopeOfTemplate_HasValues(t *testing.T) {
 	assert.Equal(t, []any{"Own", "{{words}}"}, []any{*e.Subject, *e.Message})
 	assert.Nil(t, e.ExpiresAt)
 
-	// With the template's own deadline, and without one.
+	// The template has its own deadline, or specifies that there is none.
 	for days, want := range map[int]*int{5: ptr(5), 0: nil} {
 		template.Content.ExpiresInDays = &days
 		e, err = template.NewEnvelope(act(start), leaseUse(), 1)
@@ -109,7 +109,7 @@ func TestEnvelopeOfTemplate_HasValues(t *testing.T) {
 	}
 }
 
-// TestUseTemplate_RejectedRequests checks that each problem names its place in the request.
+// TestUseTemplate_RejectedRequests checks that each problem names the invalid member of the request.
 func TestUseTemplate_RejectedRequests(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -142,7 +142,8 @@ func TestUseTemplate_RejectedRequests(t *testing.T) {
 	assert.Equal(t, "plan_documents", code(t, err))
 }
 
-// TestTemplateTexts_Braces checks that braces without a variable are rejected, and texts that no envelope could have.
+// TestTemplateTexts_Braces checks that braces without a variable are rejected, as well as texts that would be invalid
+// in an envelope.
 func TestTemplateTexts_Braces(t *testing.T) {
 	t.Parallel()
 	for text, ok := range map[string]bool{
@@ -158,7 +159,7 @@ func TestTemplateTexts_Braces(t *testing.T) {
 	assert.Equal(t, []string{"b", "a", "c"}, c.Variables())
 }
 
-// TestTemplateRoles_AreUnique checks that a role follows the rules of signers, and that names of roles are unique.
+// TestTemplateRoles_AreUnique checks that the rules for signers apply to roles, and that role names are unique.
 func TestTemplateRoles_AreUnique(t *testing.T) {
 	t.Parallel()
 	p := models.Problems{}
@@ -176,7 +177,7 @@ func TestTemplateRoles_AreUnique(t *testing.T) {
 	}
 }
 
-// TestNewTemplate_SetsTheRest checks that the creator chooses the name, and the service the other members.
+// TestNewTemplate_SetsTheRest checks that the creator specifies the name, and that the service sets the other members.
 func TestNewTemplate_SetsTheRest(t *testing.T) {
 	t.Parallel()
 	for days, ok := range map[int]bool{-1: false, 0: true, 1: true, 3650: true, 3651: false} {
@@ -191,7 +192,7 @@ func TestNewTemplate_SetsTheRest(t *testing.T) {
 	assert.Nil(t, made.ArchivedAt)
 }
 
-// TestTemplateRoles_HaveKinds checks that a role has the kind of its recipient, the witnessed role and the language.
+// TestTemplateRoles_HaveKinds checks that a role contains the kind of recipient, the witnessed role and the language.
 func TestTemplateRoles_HaveKinds(t *testing.T) {
 	t.Parallel()
 	c := models.TemplateContent{Roles: []models.TemplateRole{

@@ -9,13 +9,13 @@ import (
 	"countersign/internal/plaintext"
 )
 
-// A variable is written {{name}} in a text of a template, with or without spaces inside the braces.
+// variable matches a variable in a template's text, which has the form {{name}} with optional spaces inside the braces.
 var variable = regexp.MustCompile(`\{\{ *([A-Za-z0-9_.-]{1,64}) *\}\}`)
 
-// maxVariable limits the value of a variable, in characters.
+// maxVariable is the maximum length of a variable's value, in characters.
 const maxVariable = 2000
 
-// variablesIn returns the names of the variables of a text, in order and with repeats.
+// variablesIn returns the names of the variables in a text, in order and with repetitions.
 func variablesIn(text *string) []string {
 	return mapSlice(variable.FindAllStringSubmatch(Deref(text, ""), -1), func(found []string) string { return found[1] })
 }
@@ -46,14 +46,13 @@ func checkTemplateText(p Problems, path string, text *string, check func(Problem
 
 func hasBraces(text string) bool { return strings.Contains(text, "{{") || strings.Contains(text, "}}") }
 
-// substitution replaces variables in texts by their values, and collects the variables without a value.
+// substitution replaces variables in texts with their values, and records a problem for each variable without a value.
 type substitution struct {
 	p      Problems
 	values map[string]string
 }
 
-// text returns a text of the template with its variables replaced by their values. Braces within a value are not
-// replaced.
+// text returns a text of the template with its variables replaced by their values. Braces in values are not replaced.
 func (s substitution) text(of string, text *string) *string {
 	if text == nil {
 		return nil
@@ -69,7 +68,7 @@ func (s substitution) text(of string, text *string) *string {
 	return new(plaintext.Visible(out))
 }
 
-// check records the problems of the values on their own.
+// check records the problems of the values, regardless of the texts they are used in.
 func (s substitution) check(known []string) {
 	names := make(map[string]bool, len(known))
 	for _, name := range known {

@@ -9,22 +9,22 @@ import (
 	"github.com/google/uuid"
 )
 
-// TemplateUse is the input for an envelope in addition to its template.
+// TemplateUse contains the input for an envelope that a template does not provide.
 type TemplateUse struct {
-	Envelope Envelope // nil members come from the template
-	// Expiry replaces ExpiresInDays if it is Given; nil then means no deadline.
+	Envelope Envelope // members that are nil are taken from the template
+	// Expiry replaces ExpiresInDays if it is Given. Its value can be nil for no deadline.
 	Expiry Change[*int]
-	// DefaultExpiryDays is the tenant's setting, for a template without its own.
+	// DefaultExpiryDays is the tenant's setting, which applies if the template has none.
 	DefaultExpiryDays *int
-	// Signers are the persons, one for each role. The role determines RoutingOrder, AuthMethod, Kind, Language and
-	// WitnessFor if these are zero; Kind and WitnessFor cannot differ from the role.
+	// Signers contains one person for each role. The role provides RoutingOrder, AuthMethod, Kind, Language and
+	// WitnessFor if they are zero. Kind and WitnessFor must not differ from those of the role.
 	Signers   []SignerInput
-	Values    map[string]string // by the names of fields, or of groups of radio fields
+	Values    map[string]string // by name of a field or a group of radio fields
 	Variables map[string]string
 }
 
-// NewEnvelope creates a draft from the loaded version. maxDocuments is the limit of the app's plan. The error lists all
-// problems of the input.
+// NewEnvelope creates a draft from the loaded version. maxDocuments is the limit of the app's plan. The error contains
+// all problems of the input.
 func (t *LoadedTemplate) NewEnvelope(act ActionContext, in TemplateUse, maxDocuments int) (*Envelope, error) {
 	p := Problems{}
 	if t.TenantID != "" && t.TenantID != in.Envelope.TenantID {
@@ -58,7 +58,7 @@ func (t *LoadedTemplate) NewEnvelope(act ActionContext, in TemplateUse, maxDocum
 		if id, ok := made[*fields[i].DocumentID]; ok {
 			fields[i].DocumentID = &id
 		} else {
-			fields[i].DocumentID = nil // it waits for the first document
+			fields[i].DocumentID = nil // the field belongs to the first document
 		}
 	}
 	if _, err := e.AddFields(act, fields, IndexedPath); err != nil {
@@ -97,9 +97,9 @@ func (t *LoadedTemplate) input(p Problems, in TemplateUse) Envelope {
 	return out
 }
 
-// signers are the persons in the order of the roles.
+// signers returns the inputs for the signers in the order of the roles.
 func (t *LoadedTemplate) signers(p Problems, given []SignerInput) []SignerInput {
-	at := make(map[string]int, len(given)) // index of the person of each role
+	at := make(map[string]int, len(given)) // index of each role's person
 	path := func(i int) string { return fmt.Sprintf("signers[%d].", i) }
 	for i, s := range given {
 		role := t.Content.role(s.Role)
@@ -132,7 +132,7 @@ func (t *LoadedTemplate) signers(p Problems, given []SignerInput) []SignerInput 
 	return out
 }
 
-// checkSame records the members of a request's signer that contradict the role.
+// checkSame records a problem for each member of a request's signer that contradicts the role.
 func (r TemplateRole) checkSame(p Problems, path string, in SignerInput) {
 	if kind := cmp.Or(r.Kind, RecipientSigner); in.Kind != "" && in.Kind != kind {
 		p.addFirst(path+"kind", fmt.Sprintf("is %s for the role %s of the template", kind, r.Role))
@@ -166,7 +166,7 @@ func (t *LoadedTemplate) fields(p Problems, values map[string]string) []FieldInp
 		if !used[name] {
 			path := name
 			if !fieldName.MatchString(name) {
-				path = "?" // it may be anything
+				path = "?" // the name can be any text
 			}
 			p.addFirst("values."+path, "is not a field of the template")
 		}
@@ -174,7 +174,7 @@ func (t *LoadedTemplate) fields(p Problems, values map[string]string) []FieldInp
 	return out
 }
 
-// input returns the input for a field. A name that the service generated is generated again.
+// input returns the input for a field. It omits a generated name, which will be generated again.
 func (f TemplateField) input() FieldInput {
 	in := FieldInput{
 		DocumentID: &f.DocumentID, Role: f.Role, Type: f.Type, Page: f.Page, X: f.X, Y: f.Y, W: f.W, H: f.H, Required: f.Required,
@@ -186,7 +186,7 @@ func (f TemplateField) input() FieldInput {
 	return in
 }
 
-// given returns the prefilled value of a field for a value of the request; "" if the value is invalid.
+// given returns the prefilled value of a field for a value in the request, or "" if the value is invalid.
 func (f TemplateField) given(p Problems, path, value string, all []TemplateField) string {
 	switch {
 	case f.Type.File() || f.Type == FieldSignedDate:
@@ -211,7 +211,7 @@ func (f TemplateField) given(p Problems, path, value string, all []TemplateField
 	return value
 }
 
-// input returns the input for an envelope's document: the same files, not examined again.
+// input returns the input for a document of an envelope with the same files, which are not examined again.
 func (d *TemplateDocument) input() DocumentInput {
 	in := DocumentInput{Document: d.Document, Warnings: d.Warnings}
 	in.Shared = true

@@ -7,13 +7,13 @@ import (
 	"countersign/internal/plaintext"
 )
 
-// CheckText records a problem at path if s is shorter than minLen or longer than maxLen characters, is not UTF-8, or
-// contains control or invisible characters, which can disguise a text.
+// CheckText records a problem at path if s is shorter than minLen or longer than maxLen characters, is not valid UTF-8,
+// or contains control characters or invisible characters, which can be used to disguise text.
 func CheckText(p Problems, path, s string, minLen, maxLen int) {
 	checkText(p, path, s, minLen, maxLen, plaintext.Hidden)
 }
 
-// CheckParagraph is CheckText that allows tabs and line breaks.
+// CheckParagraph is like CheckText, but permits tabs and line breaks.
 func CheckParagraph(p Problems, path, s string, minLen, maxLen int) {
 	checkText(p, path, s, minLen, maxLen, func(r rune) bool { return r != '\n' && r != '\r' && r != '\t' && plaintext.Hidden(r) })
 }

@@ -8,10 +8,11 @@ import (
 	"countersign/models"
 )
 
-// TestTexts_AreBounded checks that limits count characters, not bytes, and that invisible characters are rejected.
+// TestTexts_AreBounded checks that limits count characters rather than bytes, and that invisible characters are
+// rejected.
 func TestTexts_AreBounded(t *testing.T) {
 	t.Parallel()
-	for text, good := range map[string][2]bool{ // as text, as paragraph
+	for text, good := range map[string][2]bool{ // whether it is a valid text, and a valid paragraph
 		"":         {false, false},
 		"a":        {false, false},
 		"ab":       {true, true},

@@ -13,7 +13,7 @@ const MaxWebhooks = 100
 // DisableAfter is the time without a successful delivery after which a failing endpoint is disabled.
 const DisableAfter = 5 * 24 * time.Hour
 
-// RoomForWebhook returns an error if an app with n endpoints cannot have another one.
+// RoomForWebhook returns an error if an app with n endpoints cannot register another one.
 func RoomForWebhook(n int64) error {
 	if n >= MaxWebhooks {
 		return Refuse(KindConflict, "too_many_webhooks", "An app can register at most %d endpoints. Delete one first.", MaxWebhooks)
@@ -27,40 +27,40 @@ type Webhook struct {
 	AppID     uuid.UUID
 	URL       string           `gorm:"column:url"`
 	Events    []EventName      `gorm:"serializer:json"`
-	Secret    []byte           // vault; nil: the client secret signs
-	Include   []WebhookInclude `gorm:"serializer:json"` // beyond the ordinary body
+	Secret    []byte           // encrypted by the vault; nil if the client secret signs
+	Include   []WebhookInclude `gorm:"serializer:json"` // optional parts of the body
 	Active    bool
 	CreatedAt time.Time
 
-	PreviousSecret []byte     // vault; signs together with Secret until PreviousUntil
-	PreviousUntil  *time.Time // nil: no previous secret
-	FailingSince   *time.Time // the first failure of an unbroken run; nil: the last attempt went well
-	LastError      string     // why the last attempt failed, in safe words
-	DisabledAt     *time.Time // when the service switched it off
-	DisabledReason string     // "gone" or "failing"; "" while it is active or paused by its owner
+	PreviousSecret []byte     // encrypted by the vault; signs in addition to Secret until PreviousUntil
+	PreviousUntil  *time.Time // nil if there is no previous secret
+	FailingSince   *time.Time // start of the current run of failures; nil if the last attempt succeeded
+	LastError      string     // reason for the last failure; safe to display
+	DisabledAt     *time.Time // time at which the service disabled the endpoint
+	DisabledReason string     // "gone" or "failing"; "" if the endpoint is active, or was paused by its owner
 
-	// Tenants are the tenants of its app (empty: all), if they were loaded with it.
+	// Tenants lists the app's tenants (empty for all) if they were loaded with the endpoint.
 	Tenants []string `gorm:"-"`
 }
 
-// Reasons why the service switches an endpoint off.
+// Reasons why the service disables an endpoint.
 const (
 	DisabledGone    = "gone"    // the endpoint returned 410
-	DisabledFailing = "failing" // no delivery succeeded for days
+	DisabledFailing = "failing" // no delivery has succeeded for days
 )
 
-// SubscribesTo reports whether the endpoint subscribes to the event, of a tenant that its app may act for.
+// SubscribesTo reports whether the endpoint is active and subscribes to the event, and its app may access the tenant.
 func (w *Webhook) SubscribesTo(n EventName, tenant string) bool {
 	return w.Active && slices.Contains(w.Events, n) && allowsTenant(w.Tenants, tenant)
 }
 
-// WebhookInclude is optional data in the body of an endpoint's deliveries.
+// WebhookInclude is an optional part of the bodies delivered to an endpoint.
 type WebhookInclude string
 
 // IncludeValues requests data.values in the events that have values.
 const IncludeValues WebhookInclude = "values"
 
-// Valid reports whether i is something that can be asked for.
+// Valid reports whether i is a known optional part.
 func (i WebhookInclude) Valid() bool { return i == IncludeValues }
 
 // GetsValues reports whether the endpoint receives entered values with the event.
@@ -68,19 +68,19 @@ func (w *Webhook) GetsValues(n EventName) bool {
 	return (n == EventSignerSigned || n == EventEnvelopeCompleted) && slices.Contains(w.Include, IncludeValues)
 }
 
-// WebhookEvent is an event as delivered to the app's endpoints and listed in its feed.
+// WebhookEvent is an event as delivered to the app's endpoints and listed in its event feed.
 type WebhookEvent struct {
-	ID         uuid.UUID `gorm:"primaryKey"` // of the audit event; consumers deduplicate by it
+	ID         uuid.UUID `gorm:"primaryKey"` // ID of the audit event, which consumers use for deduplication
 	AppID      uuid.UUID
 	EnvelopeID uuid.UUID
 	TenantID   string
 	Name       EventName
 	Body       []byte
-	ValuesBody []byte // Body with data.values; nil if no endpoint includes them
+	ValuesBody []byte // Body with data.values; nil if no endpoint includes values
 	CreatedAt  time.Time
 }
 
-// BodyFor is the body that an endpoint gets.
+// BodyFor returns the body that is delivered to an endpoint.
 func (ev *WebhookEvent) BodyFor(w *Webhook) []byte {
 	if ev.ValuesBody != nil && w.GetsValues(ev.Name) {
 		return ev.ValuesBody
@@ -88,7 +88,7 @@ func (ev *WebhookEvent) BodyFor(w *Webhook) []byte {
 	return ev.Body
 }
 
-// CanDeliver returns an error if the endpoint is disabled.
+// CanDeliver returns an error unless the endpoint is active.
 func (w *Webhook) CanDeliver() error {
 	if !w.Active {
 		return Refuse(KindConflict, "webhook_inactive", "The endpoint is inactive. Resume it first.")
@@ -105,18 +105,19 @@ func (w *Webhook) SetActive(active bool) {
 	}
 }
 
-// forgive forgets the failures so far.
+// forgive resets the recorded failures.
 func (w *Webhook) forgive() { w.FailingSince, w.LastError = nil, "" }
 
-// WebhookChange is a change of an endpoint; nil members stay.
+// WebhookChange describes a change of an endpoint. Members that are nil are not changed.
 type WebhookChange struct {
 	URL    *string
 	Events []EventName
-	// Include replaces the included data; an empty list includes nothing.
+	// Include replaces the optional parts. An empty list removes all of them.
 	Include []WebhookInclude
 }
 
-// Change changes the endpoint. A new address resets the recorded failures, which belong to the previous one.
+// Change applies a change to the endpoint. A new address resets the recorded failures, because they belong to the
+// previous address.
 func (w *Webhook) Change(c WebhookChange) {
 	if c.URL != nil && *c.URL != w.URL {
 		w.URL = *c.URL
@@ -130,7 +131,8 @@ func (w *Webhook) Change(c WebhookChange) {
 	}
 }
 
-// RotateSecret replaces the secret; nil means the client secret. The previous secret also signs until then.
+// RotateSecret replaces the secret, where nil means the client secret. The previous secret also signs until the given
+// time.
 func (w *Webhook) RotateSecret(secret, previous []byte, until time.Time) {
 	w.Secret, w.PreviousSecret, w.PreviousUntil = secret, previous, &until
 }
@@ -141,7 +143,7 @@ func (w *Webhook) PreviousSigns(at time.Time) bool {
 }
 
 // UpdateHealth records the result of an attempt, and disables an endpoint that is gone or has failed for too long. It
-// returns the reason, or "" if the endpoint stays enabled.
+// returns the reason, or "" if the endpoint is not disabled.
 func (w *Webhook) UpdateHealth(a *DeliveryAttempt, o DeliveryOutcome) (disabled string) {
 	if o.Delivered {
 		w.forgive()

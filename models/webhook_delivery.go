@@ -7,17 +7,17 @@ import (
 	"github.com/google/uuid"
 )
 
-// DeliveryStatus is the state of a delivery.
+// DeliveryStatus is the status of a delivery.
 type DeliveryStatus string
 
-// The states of a delivery.
+// The statuses of a delivery.
 const (
 	DeliveryPending   DeliveryStatus = "pending"
 	DeliveryDelivered DeliveryStatus = "delivered"
 	DeliveryFailed    DeliveryStatus = "failed"
 )
 
-// Delivery is the delivery of one event to one endpoint.
+// Delivery is the delivery of an event to an endpoint.
 type Delivery struct {
 	ID          uuid.UUID `gorm:"primaryKey"`
 	AppID       uuid.UUID
@@ -27,17 +27,17 @@ type Delivery struct {
 	Event       EventName
 	Status      DeliveryStatus
 	Attempts    int
-	Run         int // the number of resends
-	RunAttempts int // the attempts since the last resend
+	Run         int // number of resends
+	RunAttempts int // number of attempts since the last resend
 	CreatedAt   time.Time
 	DeliveredAt *time.Time
 	FailedAt    *time.Time
 }
 
-// TableName is the table of deliveries.
+// TableName returns the name of the database table.
 func (Delivery) TableName() string { return "webhook_deliveries" }
 
-// SettledBefore reports whether the delivery was settled before a time.
+// SettledBefore reports whether the delivery was settled before the given time.
 func (d *Delivery) SettledBefore(at time.Time) bool {
 	if d.Status == DeliveryPending {
 		return false
@@ -45,21 +45,21 @@ func (d *Delivery) SettledBefore(at time.Time) bool {
 	return Deref(firstNonNil(d.DeliveredAt, d.FailedAt), d.CreatedAt).Before(at)
 }
 
-// DeliveryAttempt is one attempt of a delivery.
+// DeliveryAttempt is an attempt to deliver an event.
 type DeliveryAttempt struct {
 	ID         uuid.UUID `gorm:"primaryKey"`
 	DeliveryID uuid.UUID
-	Number     int // from 1, over all runs of the delivery
+	Number     int // from 1, across all runs of the delivery
 	At         time.Time
-	Status     int    // HTTP status; 0 without a response
+	Status     int    // HTTP status, or 0 if there was no response
 	LatencyMS  int64  `gorm:"column:latency_ms"`
-	Error      string // reason for the missing response, without sensitive text
-	Body       []byte // the first 4 KiB of the response
-	// NextAt is the due time of the next attempt; nil if none follows.
+	Error      string // reason for the missing response; contains nothing sensitive
+	Body       []byte // first 4 KiB of the response
+	// NextAt is the due time of the next attempt, or nil if none follows.
 	NextAt *time.Time
 }
 
-// Failure returns the reason that an attempt failed, without sensitive text.
+// Failure returns the reason why an attempt failed, without sensitive text.
 func (a *DeliveryAttempt) Failure() string {
 	if a.Error != "" {
 		return a.Error
@@ -67,20 +67,20 @@ func (a *DeliveryAttempt) Failure() string {
 	return fmt.Sprintf("HTTP status %d", a.Status)
 }
 
-// DeliveryOutcome is the outcome of an attempt of a delivery.
+// DeliveryOutcome is the outcome of a delivery attempt.
 type DeliveryOutcome struct {
 	WebhookID uuid.UUID
-	Run       int // the run of the delivery that the attempt belongs to
+	Run       int // run of the delivery that the attempt belongs to
 	Delivered bool
-	Last      bool // no further attempt follows
-	Gone      bool // the endpoint no longer exists
+	Last      bool // whether this was the last attempt
+	Gone      bool // whether the endpoint no longer exists
 }
 
-// MaxRuns limits the number of times that one delivery can be sent again.
+// MaxRuns is the maximum number of times that a delivery can be resent.
 const MaxRuns = 100
 
-// Record numbers an attempt and settles the delivery: delivered on success, failed if it was the last attempt of its
-// run and the delivery was not resent in the meantime.
+// Record numbers an attempt and updates the status of the delivery. The delivery is delivered if the attempt succeeded.
+// It has failed if this was the last attempt of its run and the delivery was not resent in the meantime.
 func (d *Delivery) Record(a *DeliveryAttempt, o DeliveryOutcome) {
 	d.Attempts++
 	a.Number = d.Attempts
@@ -96,8 +96,8 @@ func (d *Delivery) Record(a *DeliveryAttempt, o DeliveryOutcome) {
 	}
 }
 
-// Resend sends the delivery to the endpoint w again; a nil w means that the endpoint was deleted. A pending delivery is
-// attempted at once: the run waiting for the next attempt ends without it.
+// Resend starts a new run that delivers the event to the endpoint w again. If w is nil, the endpoint was deleted. A
+// pending delivery is attempted immediately, and its previous run ends.
 func (d *Delivery) Resend(w *Webhook) error {
 	if w == nil {
 		return Refuse(KindConflict, "webhook_deleted", "The endpoint was deleted.")

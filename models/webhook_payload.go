@@ -9,10 +9,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// WebhookPayload is the body of a webhook request. One body serves both the nested and the flat form of the interface.
+// WebhookPayload is the body of a webhook request. The same body serves the nested and the flat form of the interface.
 type WebhookPayload struct {
 	Event       EventName   `json:"event"`
-	ID          uuid.UUID   `json:"id"` // of the event; consumers deduplicate by it
+	ID          uuid.UUID   `json:"id"` // ID of the event, which consumers use for deduplication
 	CreatedAt   time.Time   `json:"createdAt"`
 	Data        WebhookData `json:"data"`
 	EnvelopeID  uuid.UUID   `json:"envelopeId"`
@@ -20,7 +20,7 @@ type WebhookPayload struct {
 	DocumentURL string      `json:"documentUrl"`
 }
 
-// WebhookData is the state of the envelope right after the event.
+// WebhookData is the state of the envelope immediately after the event.
 type WebhookData struct {
 	EnvelopeID        uuid.UUID       `json:"envelopeId"`
 	TenantID          string          `json:"tenantId"`
@@ -36,15 +36,15 @@ type WebhookData struct {
 	// ExternalID and Metadata are present if the sender set them.
 	ExternalID *string           `json:"externalId,omitempty"`
 	Metadata   map[string]string `json:"metadata,omitempty"`
-	// Signer is the subject of signer events and of envelope.declined.
+	// Signer is the signer that the event concerns, for signer events and envelope.declined.
 	Signer *WebhookSigner `json:"signer,omitempty"`
-	// Reason is why the envelope was voided or declined.
+	// Reason is the reason why the envelope was voided or declined.
 	Reason *string `json:"reason,omitempty"`
-	// Values are the values of the fields, by name, for endpoints that include them.
+	// Values contains the values of the fields by name, for endpoints that include values.
 	Values *NamedValues `json:"values,omitempty"`
 }
 
-// WebhookSigner is a signer as webhooks see it.
+// WebhookSigner describes a signer in a webhook body.
 type WebhookSigner struct {
 	ID           uuid.UUID    `json:"id"`
 	Name         string       `json:"name"`
@@ -56,11 +56,11 @@ type WebhookSigner struct {
 	Kind RecipientKind `json:"kind,omitempty"`
 }
 
-// IsWebhookEvent reports whether webhooks receive the event.
+// IsWebhookEvent reports whether the event is sent to webhooks.
 func (n EventName) IsWebhookEvent() bool { return slices.Contains(WebhookEvents, n) }
 
-// WebhookPayload is the webhook body for ev, with data.values unless values is nil.
-// baseURL is the service's address.
+// WebhookPayload returns the webhook body for ev. It contains data.values unless values is nil. baseURL is the address
+// of the service.
 func (e *Envelope) WebhookPayload(ev *Event, baseURL string, values *NamedValues) ([]byte, error) {
 	kind := DocumentOriginal
 	if e.Status == StatusCompleted {
@@ -87,14 +87,14 @@ func (e *Envelope) WebhookPayload(ev *Event, baseURL string, values *NamedValues
 	})
 }
 
-// PingPayload is the webhook body that tests an endpoint.
+// PingPayload returns the webhook body that tests an endpoint.
 func PingPayload(id, webhook uuid.UUID, at time.Time) ([]byte, error) {
 	return marshalPayload(EventPing, map[string]any{
 		"event": EventPing, "id": id, "createdAt": at, "data": map[string]any{"webhookId": webhook},
 	})
 }
 
-// BulkCompletedPayload is the webhook body that reports the end of a bulk send.
+// BulkCompletedPayload returns the webhook body that reports the completion of a bulk send.
 func BulkCompletedPayload(id, bulk uuid.UUID, counts BulkCounts, at time.Time) ([]byte, error) {
 	return marshalPayload(EventBulkCompleted, map[string]any{
 		"event": EventBulkCompleted, "id": id, "createdAt": at, "data": map[string]any{"bulkSendId": bulk, "counts": counts},

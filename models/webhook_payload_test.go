@@ -13,8 +13,8 @@ import (
 	"countersign/models"
 )
 
-// TestWebhookBody_HasStateAfterTheEvent checks that the body has the state right after the event, the signer and
-// reason if the event has them, and the available document.
+// TestWebhookBody_HasStateAfterTheEvent checks that the body contains the state immediately after the event, the signer
+// and the reason if the event has them, and the URL of the available document.
 func TestWebhookBody_HasStateAfterTheEvent(t *testing.T) {
 	t.Parallel()
 	body := func(e *models.Envelope, ev models.Event) (out models.WebhookPayload) {
@@ -58,7 +58,7 @@ func TestWebhookBody_HasStateAfterTheEvent(t *testing.T) {
 	assert.Equal(t, done.HashFinal, got.Data.DocumentHashFinal)
 }
 
-// TestPingBody_NamesTheEndpoint checks that a ping is its own event, which names the endpoint.
+// TestPingBody_NamesTheEndpoint checks that a ping is an event of its own that identifies the endpoint.
 func TestPingBody_NamesTheEndpoint(t *testing.T) {
 	t.Parallel()
 	id, webhook := uuid.New(), uuid.New()

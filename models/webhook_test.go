@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// TestEndpoint_IsDisabledAfterFailures checks that an endpoint is disabled when it responds that it is gone, or after
-// days without success, and that one success resets the failures.
+// TestEndpoint_IsDisabledAfterFailures checks that an endpoint is disabled if it responds that it is gone, or after
+// days without success, and that a single success resets the failures.
 func TestEndpoint_IsDisabledAfterFailures(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -45,7 +45,8 @@ func TestEndpoint_IsDisabledAfterFailures(t *testing.T) {
 	assert.Equal(t, models.DisabledGone, w.DisabledReason, "pausing it says nothing else")
 }
 
-// TestNewAddress_ResetsFailures checks that recorded failures belong to the address.
+// TestNewAddress_ResetsFailures checks that changing the address resets the recorded failures, and that other changes
+// do not.
 func TestNewAddress_ResetsFailures(t *testing.T) {
 	t.Parallel()
 	url, at := "https://example.com/a", time.Now()
@@ -60,8 +61,7 @@ func TestNewAddress_ResetsFailures(t *testing.T) {
 	assert.Equal(t, &models.Webhook{URL: other, Events: []models.EventName{models.EventEnvelopeVoided}}, w)
 }
 
-// TestPreviousSecret_SignsUntilItExpires checks that the previous secret signs until the end of the rotation,
-// exclusively.
+// TestPreviousSecret_SignsUntilItExpires checks that the previous secret signs until immediately before its expiry.
 func TestPreviousSecret_SignsUntilItExpires(t *testing.T) {
 	t.Parallel()
 	at := time.Now()
@@ -73,8 +73,8 @@ func TestPreviousSecret_SignsUntilItExpires(t *testing.T) {
 	assert.False(t, w.PreviousSigns(at))
 }
 
-// TestDelivery_Settles checks that attempts are numbered over all runs, that a delivery fails with its last attempt,
-// and that any successful attempt delivers it.
+// TestDelivery_Settles checks that attempts are numbered across all runs, that a delivery fails with its last attempt,
+// and that any successful attempt completes it.
 func TestDelivery_Settles(t *testing.T) {
 	t.Parallel()
 	at := time.Now()
@@ -107,8 +107,8 @@ func TestDelivery_Settles(t *testing.T) {
 	require.ErrorContains(t, d.Resend(w), "delivery_exhausted")
 }
 
-// TestGetsValues_OnRequest checks that an endpoint that requested values gets them with a signature and at completion,
-// and that other endpoints never do.
+// TestGetsValues_OnRequest checks that an endpoint that requests values receives them with signatures and on
+// completion, and that other endpoints never do.
 func TestGetsValues_OnRequest(t *testing.T) {
 	t.Parallel()
 	asked, plain := &models.Webhook{Include: []models.WebhookInclude{models.IncludeValues}}, &models.Webhook{Include: []models.WebhookInclude{"something"}}
@@ -125,8 +125,8 @@ func TestGetsValues_OnRequest(t *testing.T) {
 	}
 }
 
-// TestEndpoint_GetsSubscribedEvents checks that an active endpoint gets the subscribed events of the tenants that its
-// app may access.
+// TestEndpoint_GetsSubscribedEvents checks that an active endpoint receives the events it subscribes to, for the
+// tenants that its app may access.
 func TestEndpoint_GetsSubscribedEvents(t *testing.T) {
 	t.Parallel()
 	w := &models.Webhook{Active: true, Events: []models.EventName{models.EventEnvelopeSent, models.EventSignerSigned}}
@@ -140,7 +140,7 @@ func TestEndpoint_GetsSubscribedEvents(t *testing.T) {
 	require.False(t, w.SubscribesTo(models.EventEnvelopeSent, "t"))
 }
 
-// TestWebhooks_AreLimitedToAHundred checks that a hundredth endpoint is accepted and no further one.
+// TestWebhooks_AreLimitedToAHundred checks that an app can register up to a hundred endpoints.
 func TestWebhooks_AreLimitedToAHundred(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, models.RoomForWebhook(0))
@@ -150,7 +150,7 @@ func TestWebhooks_AreLimitedToAHundred(t *testing.T) {
 	}
 }
 
-// TestPreviousSecretWithoutExpiry_DoesNotSign checks that it does not sign.
+// TestPreviousSecretWithoutExpiry_DoesNotSign checks that a previous secret without an expiry does not sign.
 func TestPreviousSecretWithoutExpiry_DoesNotSign(t *testing.T) {
 	t.Parallel()
 	w := &models.Webhook{PreviousSecret: []byte("old")}
