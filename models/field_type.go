@@ -12,16 +12,16 @@ const (
 	FieldDate       FieldType = "date"
 	FieldText       FieldType = "text"
 	FieldCheckbox   FieldType = "checkbox"
-	FieldName       FieldType = "name"        // the signer's name by default
-	FieldEmail      FieldType = "email"       // the signer's address by default
-	FieldCompany    FieldType = "company"     //
+	FieldName       FieldType = "name"  // the signer's name by default
+	FieldEmail      FieldType = "email" // the signer's address by default
+	FieldCompany    FieldType = "company"
 	FieldTitle      FieldType = "title"       // the signer's job title
 	FieldSignedDate FieldType = "signed_date" // set by the service at signing
-	FieldNumber     FieldType = "number"      //
-	FieldSelect     FieldType = "select"      // one of the field's options
-	FieldRadio      FieldType = "radio"       // one choice in a group of fields
-	FieldAttachment FieldType = "attachment"  // a file
-	FieldStamp      FieldType = "stamp"       // a picture, such as a company's stamp
+	FieldNumber     FieldType = "number"
+	FieldSelect     FieldType = "select"     // one of the field's options
+	FieldRadio      FieldType = "radio"      // one choice in a group of fields
+	FieldAttachment FieldType = "attachment" // a file
+	FieldStamp      FieldType = "stamp"      // a picture, such as a company's stamp
 )
 
 // FieldTypes lists all field types.
