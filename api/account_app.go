@@ -12,11 +12,11 @@ import (
 	"countersign/store"
 )
 
-// appDetailView is an app as its console users see it.
+// appDetailView represents an app in responses to its console users.
 type appDetailView struct {
 	appView
 
-	Contact   string    `json:"contact"` // "": no contact
+	Contact   string    `json:"contact"` // empty if there is no contact
 	CreatedAt time.Time `json:"createdAt"`
 }
 
@@ -25,14 +25,14 @@ func viewAppDetail(a *models.App) appDetailView {
 }
 
 func (s *appHandler) getApp(c *gin.Context, app caller) error {
-	a, err := s.store.App(c.Request.Context(), app.ID) // bypass the cached app
+	a, err := s.store.App(c.Request.Context(), app.ID) // bypass the app cache
 	if err != nil {
 		return err
 	}
 	return answer(c, http.StatusOK, viewAppDetail(a))
 }
 
-// updateApp updates the name and the contact of an app. Only the operator changes its plan and its tenants.
+// updateApp updates the name and contact of an app. Only the operator can change its plan and tenants.
 func (s *appHandler) updateApp(c *gin.Context, app caller, o *object) error {
 	change := store.AppChange{Name: o.optStr("name"), Contact: o.optStr("contact")}
 	for _, name := range []string{"plan", "tenants"} {
@@ -54,7 +54,7 @@ func (s *appHandler) updateApp(c *gin.Context, app caller, o *object) error {
 type clientSecretView struct {
 	ID        uuid.UUID  `json:"id"`
 	CreatedAt time.Time  `json:"createdAt"`
-	ExpiresAt *time.Time `json:"expiresAt"` // null: valid until it is replaced
+	ExpiresAt *time.Time `json:"expiresAt"` // null if the secret is valid until it is replaced
 }
 
 // listClientSecrets lists the creation and expiry times of the app's secrets, newest first. It never returns a secret.
@@ -68,7 +68,7 @@ func (s *appHandler) listClientSecrets(c *gin.Context, app caller) error {
 	}))
 }
 
-// The hours for which the previous client secrets remain valid.
+// The default and maximum number of hours for which the previous client secrets remain valid.
 const (
 	defaultSecretOverlap = 7 * 24
 	maxSecretOverlap     = 30 * 24
@@ -117,7 +117,7 @@ type appView struct {
 	ID      uuid.UUID   `json:"id"`
 	Name    string      `json:"name"`
 	Plan    models.Plan `json:"plan"`
-	Tenants []string    `json:"tenants"` // empty: all
+	Tenants []string    `json:"tenants"` // empty if the client may act for all tenants
 }
 
 func viewApp(a *models.App) appView {

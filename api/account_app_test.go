@@ -22,7 +22,7 @@ func TestConsoleApp(t *testing.T) {
 		require.Equal(t, "Quayside", viewer.get("/v1/console/app").want(200).str("name"))
 		require.Empty(t, admin.call(http.MethodPatch, "/v1/console/app", object{"contact": ""}).want(200).str("contact"))
 		admin.call(http.MethodPatch, "/v1/console/app", object{"contact": "nobody"}).refused(400, "validation_error")
-		for _, o := range []object{{"plan": "enterprise"}, {"tenants": []string{}}} { // only the operator changes them
+		for _, o := range []object{{"plan": "enterprise"}, {"tenants": []string{}}} { // only the operator can change these
 			admin.call(http.MethodPatch, "/v1/console/app", o).refused(400, "validation_error")
 		}
 	})
@@ -46,7 +46,7 @@ func TestConsoleClientSecrets(t *testing.T) {
 		admin.post("/v1/console/client-secrets", object{"password": password, "overlapHours": 721}).refused(400, "validation_error")
 		require.Len(t, secrets(), 1)
 
-		// The response contains the secret once, even for a retry.
+		// The response contains the secret. A retry with the same key returns the same response.
 		key := admin.with("Idempotency-Key", "secret")
 		made := key.post("/v1/console/client-secrets", object{"password": password, "overlapHours": 2}).want(201)
 		fresh := made.str("clientSecret")
@@ -58,7 +58,7 @@ func TestConsoleClientSecrets(t *testing.T) {
 		require.Nil(t, secrets()[0].(object)["expiresAt"])
 		require.NotNil(t, old["expiresAt"])
 
-		// The old secret ends at its expiry or immediately; the newest secret never ends.
+		// The old secret ends when it expires or is revoked. The newest secret cannot be revoked.
 		end := func(id any) *answer {
 			return admin.post("/v1/console/client-secrets/"+id.(string)+"/end", object{"password": password})
 		}
@@ -84,8 +84,8 @@ func TestConsoleClientSecrets(t *testing.T) {
 	})
 }
 
-// TestClientSecrets_RequireSecondFactor checks that a user with a second factor must use it to manage secrets, and
-// that a console that requires a second factor rejects administrators without one.
+// TestClientSecrets_RequireSecondFactor checks that a user with a second factor must present it to manage secrets, and
+// that administrators without one are rejected if the console requires a second factor.
 func TestClientSecrets_RequireSecondFactor(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -99,7 +99,7 @@ func TestClientSecrets_RequireSecondFactor(t *testing.T) {
 }
 
 // TestClientSecretRotation_KeepsWebhookSignature checks that deliveries to endpoints without their own secret are
-// signed with the old and the new client secret until the overlap ends.
+// signed with both the old and the new client secret until the overlap ends.
 func TestClientSecretRotation_KeepsWebhookSignature(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -16,7 +16,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// brandingView is a tenant's branding as the sender sees it.
+// brandingView represents a tenant's branding in responses to the sender.
 type brandingView struct {
 	TenantID     string  `json:"tenantId"`
 	Logo         *string `json:"logo"`
@@ -27,15 +27,15 @@ type brandingView struct {
 	SupportURL   *string `json:"supportUrl"`
 }
 
-// contextBranding is the branding of the signing page and of the download portal.
+// contextBranding contains the branding of the signing page and the download portal.
 type contextBranding struct {
 	PrimaryColor *string `json:"primaryColor"`
 	Footer       *string `json:"footer"`
 	SupportURL   *string `json:"supportUrl"`
-	Logo         *string `json:"logo"` // SHA-256 of the picture, which GET …/logo returns
+	Logo         *string `json:"logo"` // SHA-256 of the image that GET …/logo returns
 }
 
-// signingBranding returns the branding of the signing page; nil is the default appearance.
+// signingBranding returns the branding of the signing page, or nil for the default appearance.
 func signingBranding(chosen models.Settings) *contextBranding {
 	if !chosen.Branded() {
 		return nil
@@ -43,7 +43,7 @@ func signingBranding(chosen models.Settings) *contextBranding {
 	return &contextBranding{chosen.PrimaryColor, chosen.Footer, chosen.SupportURL, chosen.LogoSHA256}
 }
 
-// brandedTenant reads the tenant from the path.
+// brandedTenant returns the tenant in the path and checks that the client may access it.
 func brandedTenant(c *gin.Context, app caller) (string, error) {
 	tenant := c.Param("tenantId")
 	p := models.Problems{}
@@ -76,7 +76,7 @@ func (s *brandingHandler) showBranding(c *gin.Context, app caller, tenant string
 	return answer(c, http.StatusOK, v)
 }
 
-// putBranding changes a tenant's branding. A missing member keeps its value; null resets it to the default.
+// putBranding updates a tenant's branding. A missing member keeps its value, and null resets it to the default.
 func (s *brandingHandler) putBranding(c *gin.Context, app caller) error {
 	tenant, err := brandedTenant(c, app)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *brandingHandler) putBranding(c *gin.Context, app caller) error {
 	return s.showBranding(c, app, tenant)
 }
 
-// logoIn returns the re-encoded logo of a request; nil if it is absent or invalid.
+// logoIn returns the re-encoded logo in a request, or nil if it is absent or invalid.
 func (s *brandingHandler) logoIn(c *gin.Context, o *object) ([]byte, error) {
 	text := o.optStr("logo")
 	if text == nil {

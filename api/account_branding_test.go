@@ -17,7 +17,7 @@ import (
 	"countersign/models"
 )
 
-// testLogo is a small PNG in base64.
+// testLogo is a small PNG, encoded in base64.
 var testLogo = base64.StdEncoding.EncodeToString(pngOf(image.Rect(0, 0, 12, 6)))
 
 func pngOf(r image.Rectangle) []byte {
@@ -38,8 +38,8 @@ func filled(r image.Rectangle) *image.NRGBA {
 	return img
 }
 
-// TestBranding checks that a tenant's branding is returned by the API, displayed to signers and used in emails, that
-// each member can be changed and reset, and that other tenants do not get it.
+// TestBranding checks that the API returns a tenant's branding, that signing pages and emails use it, that each member
+// can be changed and reset, and that other tenants are unaffected.
 func TestBranding(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -106,8 +106,8 @@ func TestBranding(t *testing.T) {
 	})
 }
 
-// TestBranding_RejectsInvalidValues checks that every problem is named, including the contrast of a color, and that
-// nothing of the request is stored.
+// TestBranding_RejectsInvalidValues checks that the response names every problem, including the insufficient contrast
+// of a color, and that a rejected request changes nothing.
 func TestBranding_RejectsInvalidValues(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -174,8 +174,8 @@ func emptyPNG(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestBranding_Permissions checks that viewers can read it, that admins can change it, and that a client limited to
-// some tenants cannot access that of others.
+// TestBranding_Permissions checks that viewers can read the branding, that only admins can change it, and that a client
+// restricted to certain tenants cannot access the branding of others.
 func TestBranding_Permissions(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -30,7 +30,7 @@ func viewContact(v *models.Contact) contactView {
 }
 
 // listContacts responds with a page of contacts, sorted by name. X-Total-Count is the number of matches, and Link
-// names the next page (RFC 8288).
+// contains the URL of the next page (RFC 8288).
 func (s *contactHandler) listContacts(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	search := searchText(c, p)
@@ -53,13 +53,13 @@ func (s *contactHandler) listContacts(c *gin.Context, app caller) error {
 	return answer(c, http.StatusOK, views(found, viewContact))
 }
 
-// saveContact creates the contact, or updates the one with that address. A phone number absent from the request keeps
-// its value; null removes it.
+// saveContact creates the contact, or updates the existing one with the same address. A phone number absent from the
+// request keeps its value, and null removes it.
 func (s *contactHandler) saveContact(c *gin.Context, app caller, o *object) error {
 	in := models.SignerInput{
 		Name: plaintext.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), RoutingOrder: 1, AuthMethod: models.AuthNone,
 	}
-	in.Check(o.p, "") // a contact must be valid as a signer
+	in.Check(o.p, "") // a contact must be a valid signer
 	if err := o.err(); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (s *contactHandler) deleteContact(c *gin.Context, app caller) error {
 	return answerNothing(c)
 }
 
-// usage returns the app's usage of its plan in the current month.
+// usage responds with the app's usage of its plan in the current month.
 func (s *contactHandler) usage(c *gin.Context, app caller) error {
 	used, err := s.store.EnvelopesUsed(c.Request.Context(), app.ID)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *contactHandler) usage(c *gin.Context, app caller) error {
 	})
 }
 
-// phone reads an optional phone number, and normalizes it to E.164 if possible.
+// phone returns an optional phone number, normalized to E.164 if possible.
 func phone(o *object) *string {
 	text := o.optStr("phone")
 	if text == nil || strings.TrimSpace(*text) == "" {

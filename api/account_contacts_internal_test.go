@@ -8,7 +8,7 @@ import (
 	"countersign/models"
 )
 
-// TestPhoneNumbers_AreNormalized checks that possible numbers are stored in the international form, and others
+// TestPhoneNumbers_AreNormalized checks that possible numbers are converted to E.164, and that all others remain
 // unchanged.
 func TestPhoneNumbers_AreNormalized(t *testing.T) {
 	t.Parallel()

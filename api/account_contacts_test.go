@@ -40,7 +40,7 @@ func TestEnvelopesByDay(t *testing.T) {
 	})
 }
 
-// TestContacts_NextPageKeepsTheQuery checks that the link to the next page keeps the query.
+// TestContacts_NextPageKeepsTheQuery checks that the link to the next page repeats the query parameters.
 func TestContacts_NextPageKeepsTheQuery(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -97,8 +97,8 @@ func TestContactsAndUsage(t *testing.T) {
 	})
 }
 
-// TestPhoneNumbers_NormalizedOrRejected checks that a possible number is normalized, and that any other is rejected in
-// every notation.
+// TestPhoneNumbers_NormalizedOrRejected checks that a possible number is normalized, and that an impossible number is
+// rejected in every notation.
 func TestPhoneNumbers_NormalizedOrRejected(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -116,7 +116,8 @@ func TestPhoneNumbers_NormalizedOrRejected(t *testing.T) {
 	}
 }
 
-// TestContacts_KeepTheirPhone checks that a request without the phone number keeps it, and that null deletes it.
+// TestContacts_KeepTheirPhone checks that a request without a phone number keeps the stored one, and that null deletes
+// it.
 func TestContacts_KeepTheirPhone(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -132,7 +133,7 @@ func TestContacts_KeepTheirPhone(t *testing.T) {
 	})
 }
 
-// TestContacts_ReportTruncation checks that a truncated list reports the truncation.
+// TestContacts_ReportTruncation checks that an incomplete list reports the total and the next page.
 func TestContacts_ReportTruncation(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -144,7 +145,7 @@ func TestContacts_ReportTruncation(t *testing.T) {
 	require.Len(t, list(all), 5)
 	require.Equal(t, "5", all.header.Get("X-Total-Count"))
 	require.Empty(t, all.header.Get("Link"))
-	c.post("/v1/console/contacts", object{"name": "Bob", "email": "bob@elsewhere.org"}).want(200) // matches no search below
+	c.post("/v1/console/contacts", object{"name": "Bob", "email": "bob@elsewhere.org"}).want(200) // does not match the search below
 	var names []string
 	for path := "/v1/console/contacts?pageSize=2&search=example"; path != ""; {
 		a := c.get(path).want(200)

@@ -16,7 +16,7 @@ import (
 	"countersign/store"
 )
 
-// factor returns the state of the user's second factor.
+// factor responds with the state of the user's second factor.
 func (s *signInHandler) factor(c *gin.Context, app caller) error {
 	f, err := s.store.FactorState(c.Request.Context(), app.user.ID)
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *signInHandler) factor(c *gin.Context, app caller) error {
 	return answer(c, http.StatusOK, gin.H{"active": f.TOTP, "required": !app.user.AtProvider() && s.consoleTOTP.Requires(app.user.Role), "recoveryCodes": f.RecoveryCodes})
 }
 
-// enrol returns the secret of a new second factor, as text and as a QR code.
+// enrol responds with the secret of a new second factor, as text and as a QR code.
 func (s *signInHandler) enrol(c *gin.Context, app caller, o *object) error {
 	if err := refuseProviderAccount(app); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (s *signInHandler) enrol(c *gin.Context, app caller, o *object) error {
 	return answer(c, http.StatusCreated, gin.H{"secret": secret.Text, "uri": secret.URI, "qr": picture})
 }
 
-// qrSVG draws a QR code with its quiet zone. A module is one unit wide.
+// qrSVG draws a QR code with its quiet zone. Each module is one unit wide.
 func qrSVG(text string) (string, error) {
 	const quiet = 4 // modules
 	code, err := qr.Encode(text, qr.M, qr.Auto)
@@ -63,7 +63,7 @@ func qrSVG(text string) (string, error) {
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[1]d" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h%[1]dv%[1]dH0z"/><path d="%[2]s"/></svg>`, size+2*quiet, path.String()), nil
 }
 
-// confirmFactor accepts the first code and returns the recovery codes.
+// confirmFactor verifies the first code and responds with the recovery codes.
 func (s *signInHandler) confirmFactor(c *gin.Context, app caller, o *object) error {
 	code := o.str("code")
 	if err := o.err(); err != nil {
@@ -82,7 +82,8 @@ func (s *signInHandler) confirmFactor(c *gin.Context, app caller, o *object) err
 	return answer(c, http.StatusOK, gin.H{"recoveryCodes": recovery})
 }
 
-// wrongCode reports a wrong code as an error of its member, because the session is valid.
+// wrongCode returns an error for the member code if err reports a wrong code. The session itself is valid, so the
+// response is not a 401.
 func wrongCode(err error) error {
 	if errors.Is(err, store.ErrCode) {
 		return wrongCredential("code", "is wrong or was already used")
@@ -116,7 +117,7 @@ func (s *signInHandler) removeFactor(c *gin.Context, app caller, o *object) erro
 	return answerNothing(c)
 }
 
-// changeFactor verifies that the user may change the existing second factor.
+// changeFactor verifies that the user is authorized to change the existing second factor.
 func (s *signInHandler) changeFactor(c *gin.Context, app caller, o *object) error {
 	if err := s.reauthenticate(c, app, o); err != nil {
 		return err
@@ -128,7 +129,7 @@ func (s *signInHandler) changeFactor(c *gin.Context, app caller, o *object) erro
 }
 
 // resetFactor removes the second factors of a user who lost them, and ends the user's sessions. The administrator must
-// verify the identity of the user who requests it.
+// first verify the identity of the person who requests it.
 func (s *userHandler) resetFactor(c *gin.Context, app caller) error {
 	user, err := s.pathUser(c, app)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"countersign/models"
 )
 
-// enrolled signs in a new user and enrolls a second factor for the account.
+// enrolled signs in a new user who has enrolled a second factor.
 func (s *service) enrolled(t *testing.T, role models.Role) (c *client, secret string, recovery []any) {
 	t.Helper()
 	c = s.person(t, role)
@@ -28,7 +28,7 @@ func (s *service) enrolled(t *testing.T, role models.Role) (c *client, secret st
 	return c, secret, recovery
 }
 
-// code returns the next code of an authenticator app. It advances the clock, so that each code is new.
+// code returns the next code of an authenticator app. It advances the clock so that each code is new.
 func (s *service) code(t *testing.T, secret string) string {
 	t.Helper()
 	s.clock.advance(30 * time.Second)
@@ -48,7 +48,7 @@ func TestSecondFactor(t *testing.T) {
 		before.post("/v1/console/totp/recovery-codes", object{"password": password}).refused(409, "second_factor_none")
 		before.post("/v1/console/totp", object{"password": "something else"}).refused(400, "validation_error")
 
-		// A secret is inactive until its first correct code, and another request creates a new secret.
+		// A secret is inactive until its first correct code. Another request creates a new secret.
 		old := before.post("/v1/console/totp", object{"password": password}).want(201).str("secret")
 		fresh := before.post("/v1/console/totp", object{"password": password}).want(201).str("secret")
 		require.NotEqual(t, old, fresh)
@@ -56,11 +56,11 @@ func TestSecondFactor(t *testing.T) {
 		other := before.again()
 		c := before
 		recovery := c.post("/v1/console/totp/confirm", object{"code": s.code(t, fresh)}).want(200).body["recoveryCodes"].([]any)
-		other.me().refused(401, "unauthorized") // a changed sign-in method ends open sessions
+		other.me().refused(401, "unauthorized") // a change of the sign-in method ends other sessions
 		require.Equal(t, object{"active": true, "required": false, "recoveryCodes": 10.0}, state(c))
 		c.post("/v1/console/totp", object{"password": password, "code": s.code(t, fresh)}).refused(409, "second_factor_active")
 
-		// The password is no longer sufficient.
+		// The password alone is no longer sufficient.
 		email, nobody := c.email(), &client{t: t, s: s}
 		login := func(code any) *answer {
 			t.Helper()
@@ -71,7 +71,7 @@ func TestSecondFactor(t *testing.T) {
 		code := s.code(t, fresh)
 		login(code[1:]).refused(401, "invalid_code")
 		login(code).want(200)
-		login(code).refused(401, "invalid_code") // once (RFC 6238 §5.2)
+		login(code).refused(401, "invalid_code") // a code is valid once (RFC 6238 §5.2)
 		s.clock.advance(2 * time.Minute)
 		login(code).refused(401, "invalid_code")
 

@@ -13,7 +13,7 @@ import (
 	"countersign/store"
 )
 
-// appHandler serves an app: its tokens, secrets and name.
+// appHandler serves the access tokens, secrets and name of an app.
 type appHandler struct {
 	subject[appStore]
 
@@ -74,7 +74,7 @@ type contactStore interface {
 	SaveContact(ctx context.Context, c models.Contact, keepPhone bool) (*models.Contact, error)
 }
 
-// userHandler serves console users to their administrators.
+// userHandler serves the administration of console users.
 type userHandler struct {
 	subject[userStore]
 }
@@ -91,11 +91,12 @@ type userStore interface {
 	UserOfApp(ctx context.Context, app, id uuid.UUID) (*models.ConsoleUser, error)
 }
 
-// notificationHandler serves the notification settings of console users for the envelopes that they sent.
+// notificationHandler serves the settings that control which notifications console users receive about envelopes they
+// sent.
 type notificationHandler struct {
 	subject[notificationStore]
 
-	pages http.Handler // the web pages; nil: no pages
+	pages http.Handler // the web pages, or nil if they are not served
 }
 
 // notificationStore contains the store methods that notificationHandler uses.
@@ -105,12 +106,12 @@ type notificationStore interface {
 	UserOfApp(ctx context.Context, app, id uuid.UUID) (*models.ConsoleUser, error)
 }
 
-// signInHandler signs console users in, and serves their own accounts.
+// signInHandler signs console users in and serves their own accounts.
 type signInHandler struct {
 	subject[signInStore]
 
-	provider     *ProviderConfig    // nil: no sign-in at a provider
-	relyingParty *webauthn.WebAuthn // of passkeys; nil: passkeys are not supported
+	provider     *ProviderConfig    // nil if sign-in at a provider is not configured
+	relyingParty *webauthn.WebAuthn // for passkeys; nil if passkeys are not supported
 }
 
 // signInStore contains the store methods that signInHandler uses.

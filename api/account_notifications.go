@@ -34,7 +34,7 @@ func (s *notificationHandler) getNotifications(c *gin.Context, app caller) error
 	return answer(c, http.StatusOK, viewNotifications(app.user, &n))
 }
 
-// putNotifications updates the settings in the body and keeps the others.
+// putNotifications updates the settings present in the body.
 func (s *notificationHandler) putNotifications(c *gin.Context, app caller) error {
 	o, err := readObject(c, false)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *notificationHandler) putNotifications(c *gin.Context, app caller) error
 	return answer(c, http.StatusOK, viewNotifications(app.user, &n))
 }
 
-// textOr returns an optional string, or otherwise if it is absent.
+// textOr returns an optional string, or otherwise if the member is absent.
 func textOr(o *object, name, otherwise string) string {
 	if !o.has(name) {
 		return otherwise
@@ -69,8 +69,8 @@ func textOr(o *object, name, otherwise string) string {
 	return o.text(name)
 }
 
-// unsubscribePage serves the page behind the unsubscribe link of a notification. It changes nothing, because mail
-// programs open links automatically.
+// unsubscribePage serves the page that the unsubscribe link of a notification opens. It changes nothing, because email
+// clients may open links automatically.
 func (s *notificationHandler) unsubscribePage(c *gin.Context) error {
 	if s.pages == nil {
 		return models.ErrNotFound
@@ -79,8 +79,8 @@ func (s *notificationHandler) unsubscribePage(c *gin.Context) error {
 	return nil
 }
 
-// unsubscribe ends the notifications of the console user whose token is in the email's link (RFC 8058). Only the token
-// matters: the form is read up to its limit and ignored.
+// unsubscribe disables all notifications for the console user whose token is in the link (RFC 8058). Only the token
+// matters. The body is read up to its limit and ignored.
 func (s *notificationHandler) unsubscribe(c *gin.Context) error {
 	if _, err := io.Copy(io.Discard, c.Request.Body); err != nil {
 		return bodyError(err)

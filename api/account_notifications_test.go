@@ -15,8 +15,8 @@ import (
 
 const notificationsPath = "/v1/console/me/notifications"
 
-// TestNotificationSettings_ArePerUser checks that each user has separate settings, and that a change keeps the other
-// members.
+// TestNotificationSettings_ArePerUser checks that each user has separate settings, and that an update keeps the members
+// it omits.
 func TestNotificationSettings_ArePerUser(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -45,7 +45,7 @@ func TestNotificationSettings_ArePerUser(t *testing.T) {
 	})
 }
 
-// TestUnsubscribe_EndsNotifications checks that posting the link of an email ends the notifications of its user
+// TestUnsubscribe_EndsNotifications checks that a POST to the link in an email disables the user's notifications
 // without a login, that the link expires, and that it permits nothing else.
 func TestUnsubscribe_EndsNotifications(t *testing.T) {
 	t.Parallel()

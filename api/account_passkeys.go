@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// passkeyLifetime is the maximum age of a challenge when the browser responds.
+	// passkeyLifetime is the time within which the browser must respond to a challenge.
 	passkeyLifetime = 5 * time.Minute
 	maxPasskeyName  = 100 // characters
 	maxCeremony     = 100 // bytes
@@ -34,15 +34,15 @@ var (
 	errPasskeyRefused = models.Refuse(models.KindUnauthorized, "invalid_passkey", "The passkey was not accepted. Please try again.")
 )
 
-// newRelyingParty returns the relying party of passkeys: the host of the public address. It is nil if browsers do not
-// support passkeys there, at an IP address or over plain HTTP.
+// newRelyingParty returns the WebAuthn relying party for the host of the public address. It returns nil if browsers do
+// not support passkeys at that address, because it is an IP address or uses plain HTTP.
 func newRelyingParty(base string) (*webauthn.WebAuthn, error) {
 	u, err := url.Parse(base)
 	if err != nil {
 		return nil, fmt.Errorf("relying party: %w", err)
 	}
 	if _, err := netip.ParseAddr(u.Hostname()); err == nil || u.Scheme != "https" && u.Hostname() != "localhost" {
-		return nil, nil //nolint:nilnil // passkeys are not supported, which is no failure
+		return nil, nil //nolint:nilnil // unsupported passkeys are not an error
 	}
 	rp, err := webauthn.New(&webauthn.Config{
 		RPID: u.Hostname(), RPDisplayName: "Countersign", RPOrigins: []string{u.Scheme + "://" + u.Host}, AttestationPreference: protocol.PreferNoAttestation,
@@ -101,7 +101,7 @@ func (s *signInHandler) listPasskeys(c *gin.Context, app caller) error {
 	return answerList(c, views(rows, viewPasskey))
 }
 
-// askedOf describes the purpose of a challenge and the credentials it accepts.
+// askedOf describes the purpose of a challenge and its holder, who alone may respond.
 type askedOf struct {
 	kind   models.ChallengeKind
 	holder string
@@ -119,7 +119,7 @@ func registrationChallenge(session uuid.UUID) askedOf {
 	return askedOf{models.ChallengePasskey, session.String()}
 }
 
-// challenge stores the challenge of a browser. It accepts one response.
+// challenge stores a challenge and sends it to the browser. A challenge accepts one response.
 func (s *signInHandler) challenge(c *gin.Context, asked askedOf, user uuid.UUID, session *webauthn.SessionData, options any) error {
 	data, err := json.Marshal(session)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *signInHandler) takeChallenge(c *gin.Context, asked askedOf, ceremony st
 	return session, nil
 }
 
-// beginPasskey begins the registration of a passkey for the user, in this session.
+// beginPasskey begins the registration of a passkey in the user's session.
 func (s *signInHandler) beginPasskey(c *gin.Context, app caller, o *object) error {
 	if err := s.checkPasskeys(app); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (s *signInHandler) beginPasskey(c *gin.Context, app caller, o *object) erro
 	return s.challenge(c, registrationChallenge(app.session), app.user.ID, session, options.Response)
 }
 
-// checkPasskeys rejects the registration of a passkey if passkeys are not supported.
+// checkPasskeys returns an error if the user cannot register passkeys.
 func (s *signInHandler) checkPasskeys(app caller) error {
 	if err := refuseProviderAccount(app); err != nil {
 		return err
@@ -175,7 +175,7 @@ func (s *signInHandler) checkPasskeys(app caller) error {
 	return nil
 }
 
-// createPasskey registers the passkey that the browser created.
+// createPasskey registers a passkey created by the browser.
 func (s *signInHandler) createPasskey(c *gin.Context, app caller, o *object) error {
 	name := plaintext.Visible(o.str("name"))
 	models.CheckText(o.p, "name", name, 1, maxPasskeyName)
@@ -216,7 +216,7 @@ func (s *signInHandler) createPasskey(c *gin.Context, app caller, o *object) err
 	return answer(c, http.StatusCreated, gin.H{"passkey": viewPasskey(row), "recoveryCodes": append([]string{}, recovery...)})
 }
 
-// refusePasskey logs the reason for a rejected passkey response, and returns an error that names its member.
+// refusePasskey logs the reason for a rejected passkey response, and returns an error for the member that contains it.
 func (s *signInHandler) refusePasskey(c *gin.Context, user uuid.UUID, err error) error {
 	kind := ""
 	if p, ok := errors.AsType[*protocol.Error](err); ok {
@@ -226,7 +226,8 @@ func (s *signInHandler) refusePasskey(c *gin.Context, user uuid.UUID, err error)
 	return wrongPasskey(errPasskeyRefused)
 }
 
-// wrongPasskey reports a rejected response as an error of its member, because the session is valid.
+// wrongPasskey returns an error for the member credential if err reports a rejected response. The session itself is
+// valid, so the response is not a 401.
 func wrongPasskey(err error) error {
 	if errors.Is(err, errPasskeyRefused) {
 		return wrongCredential("credential", "was not accepted, or took too long")
@@ -258,7 +259,7 @@ func (s *signInHandler) removePasskey(c *gin.Context, app caller) error {
 	return answerNothing(c)
 }
 
-// askForPasskey creates a passkey challenge for a user who entered the password.
+// askForPasskey creates a passkey challenge for a user who entered the correct password.
 func (s *signInHandler) askForPasskey(c *gin.Context) error {
 	o, err := readObject(c, false)
 	if err != nil {
@@ -279,8 +280,8 @@ func (s *signInHandler) askForPasskey(c *gin.Context) error {
 	return s.challengePasskeys(c, user, signInChallenge(known.ID))
 }
 
-// askAgainForPasskey creates a passkey challenge that confirms a change of the account. It is valid only in the user's
-// session.
+// askAgainForPasskey creates a passkey challenge to confirm a change of the account. The challenge is valid only in the
+// user's session.
 func (s *signInHandler) askAgainForPasskey(c *gin.Context, app caller) error {
 	user, err := s.passkeyUser(c, app.user)
 	if err != nil {
@@ -293,7 +294,7 @@ func (s *signInHandler) challengePasskeys(c *gin.Context, user *passkeyUser, ask
 	if len(user.rows) == 0 {
 		return errPasskeyNone
 	}
-	if s.relyingParty == nil { // registered when passkeys were supported here
+	if s.relyingParty == nil { // passkeys were supported when it was registered
 		return errNoPasskeys
 	}
 	options, session, err := s.relyingParty.BeginLogin(user, webauthn.WithUserVerification(protocol.VerificationRequired))
@@ -309,8 +310,8 @@ type passkeyAnswer struct {
 	credential []byte
 }
 
-// consumePasskey consumes the challenge of a response and verifies the response. Wrong responses count as wrong codes
-// do.
+// consumePasskey consumes a challenge and verifies the response to it. Wrong responses count towards the same limit as
+// wrong codes.
 func (s *signInHandler) consumePasskey(c *gin.Context, known *models.ConsoleUser, asked askedOf, a passkeyAnswer) error {
 	session, err := s.takeChallenge(c, asked, a.ceremony)
 	if err != nil {
@@ -326,7 +327,7 @@ func (s *signInHandler) consumePasskey(c *gin.Context, known *models.ConsoleUser
 		made, err = s.relyingParty.ValidateLogin(user, session, parsed)
 	}
 	if err != nil || made == nil {
-		_ = s.refusePasskey(c, known.ID, err) // only to log it
+		_ = s.refusePasskey(c, known.ID, err) // only logs the reason
 		return errPasskeyRefused
 	}
 	for i := range user.rows {
@@ -347,7 +348,7 @@ func (s *signInHandler) consumePasskey(c *gin.Context, known *models.ConsoleUser
 	return errPasskeyRefused
 }
 
-// ceremony returns the name of the challenge that a response belongs to.
+// ceremony returns the identifier of the challenge that a response refers to.
 func (o *object) ceremony() string {
 	s := o.str("ceremony")
 	if o.has("ceremony") && (s == "" || len(s) > maxCeremony) {
@@ -356,7 +357,7 @@ func (o *object) ceremony() string {
 	return s
 }
 
-// raw returns the JSON of a member that is an object.
+// raw returns the JSON encoding of a member that must be an object.
 func (o *object) raw(name string) []byte {
 	m, ok := o.get(name).(map[string]any)
 	if !ok {

@@ -23,12 +23,12 @@ import (
 	"countersign/models"
 )
 
-// authenticator is a passkey, as a browser at an origin uses it (WebAuthn Level 3 §6, §7).
+// authenticator simulates a passkey used by a browser at an origin (WebAuthn Level 3 §6, §7).
 type authenticator struct {
 	t      *testing.T
 	key    *ecdsa.PrivateKey
 	id     []byte
-	user   string // the handle of its user, base64url
+	user   string // the user handle, in base64url
 	count  uint32
 	origin string
 	rp     string
@@ -63,7 +63,7 @@ func (a *authenticator) data(flags byte) []byte {
 	return binary.BigEndian.AppendUint32(append(rp[:], flags), a.count)
 }
 
-// creates returns the response to the options of a new passkey.
+// creates returns the browser's response to the options for a new passkey.
 func (a *authenticator) creates(options object) object {
 	a.t.Helper()
 	o := options["publicKey"].(object)
@@ -82,7 +82,7 @@ func (a *authenticator) creates(options object) object {
 	}}
 }
 
-// signs returns the response to a challenge.
+// signs returns the browser's response to a sign-in challenge.
 func (a *authenticator) signs(options object) object {
 	a.t.Helper()
 	a.count++
@@ -99,20 +99,20 @@ func (a *authenticator) signs(options object) object {
 
 const passkeysPath = "/v1/console/passkeys"
 
-// registers registers a passkey for a user.
+// registers registers a passkey for the client's user.
 func (c *client) registers(a *authenticator, name string, proof object) *answer {
 	c.t.Helper()
 	options := c.post(passkeysPath+"/begin", proof).want(200)
 	return c.post(passkeysPath, object{"ceremony": options.str("ceremony"), "name": name, "credential": a.creates(options.body)})
 }
 
-// asked returns a challenge for an account.
+// asked returns a sign-in challenge for the account with the given email address.
 func (s *service) asked(t *testing.T, email string) *answer {
 	t.Helper()
 	return (&client{t: t, s: s}).post(passkeysPath+"/challenge", object{"email": email, "password": password}).want(200)
 }
 
-// askedAgain returns a challenge for the proof before a change, in a session.
+// askedAgain returns a challenge to confirm a change in the client's session.
 func (c *client) askedAgain() *answer {
 	c.t.Helper()
 	return c.post(passkeysPath+"/proof", nil).want(200)
@@ -122,8 +122,8 @@ func answerOf(asked *answer, a *authenticator) object {
 	return object{"ceremony": asked.str("ceremony"), "credential": a.signs(asked.body)}
 }
 
-// TestPasskeys_SignInAndConfirm checks several named passkeys, at sign-in and to confirm changes, next to the
-// authenticator app and recovery codes.
+// TestPasskeys_SignInAndConfirm checks that several named passkeys can be used to sign in and to confirm changes,
+// alongside the authenticator app and recovery codes.
 func TestPasskeys_SignInAndConfirm(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -142,7 +142,7 @@ func TestPasskeys_SignInAndConfirm(t *testing.T) {
 		require.Equal(t, "Laptop", a.body["passkey"].(object)["name"])
 		other.me().refused(401, "unauthorized")
 
-		// The password is no longer sufficient to sign in or to change the account.
+		// The password alone no longer permits signing in or changing the account.
 		login := func(second object) *answer {
 			t.Helper()
 			body := object{"email": email, "password": password}
@@ -170,10 +170,10 @@ func TestPasskeys_SignInAndConfirm(t *testing.T) {
 		}
 		require.Equal(t, []string{"Laptop", "Phone"}, names)
 		c.registers(phone, "Again", object{"password": password, "code": recovery[1]}).refused(409, "passkey_exists")
-		copied := *phone // the copy records its owner
+		copied := *phone // the copy contains its user handle
 		s.person(t, models.RoleViewer).registers(&copied, "Another's", object{"password": password}).refused(409, "passkey_exists")
 
-		// An authenticator app in addition to passkeys.
+		// An authenticator app can be enrolled in addition to passkeys.
 		secret := c.post("/v1/console/totp", object{"password": password, "code": recovery[2]}).want(201).str("secret")
 		fresh := c.post("/v1/console/totp/confirm", object{"code": s.code(t, secret)}).want(200).body["recoveryCodes"].([]any)
 		require.Equal(t, object{"authenticatorApp": true, "passkey": true}, login(nil).body["details"])
@@ -216,11 +216,12 @@ func TestPasskeys_EachChangeNeedsAResponse(t *testing.T) {
 		change.body["passkey"] = answerOf(c.askedAgain(), key)
 		c.post(change.path, change.body).want(change.status)
 		c.me().want(200)
-		c.post(change.path, change.body).refused(400, "validation_error") // the response was consumed, and the password changed
+		c.post(change.path, change.body).refused(400, "validation_error") // the response was already consumed, and the password may have changed
 	}
 }
 
-// TestPasskeys_RejectedResponses checks responses that do not prove that the user holds the key at this service now.
+// TestPasskeys_RejectedResponses checks that a response is rejected if it does not prove that the user currently holds
+// the key and intends to use it for this service.
 func TestPasskeys_RejectedResponses(t *testing.T) {
 	t.Parallel()
 	log := &bytes.Buffer{}
@@ -232,7 +233,7 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 	email := ada.email()
 	login := func(answer object) *answer {
 		t.Helper()
-		s.clock.advance(time.Hour) // wrong responses count by the hour
+		s.clock.advance(time.Hour) // wrong responses are counted per hour
 		return (&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password, "passkey": answer})
 	}
 	ask := func() *answer { t.Helper(); s.clock.advance(time.Hour); return s.asked(t, email) }
@@ -244,13 +245,13 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 	asked := ask()
 	used := answerOf(asked, adas)
 	quick(used).want(200)
-	quick(used).refused(401, "invalid_passkey")                                    // replayed
-	quick(answerOf(asked, adas)).refused(401, "invalid_passkey")                   // the challenge was used
+	quick(used).refused(401, "invalid_passkey")                                    // replayed response
+	quick(answerOf(asked, adas)).refused(401, "invalid_passkey")                   // challenge already used
 	quick(answerOf(ask(), bobs)).refused(401, "invalid_passkey")                   // another user's key
 	quick(answerOf(s.asked(t, bob.email()), bobs)).refused(401, "invalid_passkey") // another user's challenge
 	asked = ask()
-	quick(object{"ceremony": ask().str("ceremony"), "credential": adas.signs(asked.body)}).refused(401, "invalid_passkey") // a challenge of another try
-	login(answerOf(s.asked(t, email), adas)).refused(401, "invalid_passkey")                                               // too late
+	quick(object{"ceremony": ask().str("ceremony"), "credential": adas.signs(asked.body)}).refused(401, "invalid_passkey") // challenge from another attempt
+	login(answerOf(s.asked(t, email), adas)).refused(401, "invalid_passkey")                                               // expired challenge
 
 	for name, change := range map[string]func(a *authenticator){
 		"another site":     func(a *authenticator) { a.origin = "https://sign.example.com.evil.example" },
@@ -275,7 +276,7 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 	quick(object{"ceremony": ask().str("ceremony"), "credential": object{"id": "x"}}).refused(401, "invalid_passkey")
 	(&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password, "passkey": object{"ceremony": "x"}}).refused(400, "validation_error")
 
-	// A response is valid once, for a change, in the session that requested the challenge.
+	// A response is valid once, for one change, in the session that requested the challenge.
 	ada = s.enters(t, object{"email": email, "password": password, "passkey": answerOf(ask(), adas)})
 	elsewhere := s.enters(t, object{"email": email, "password": password, "passkey": answerOf(s.asked(t, email), adas)})
 	renew := func(c *client, answer object) *answer {
@@ -283,7 +284,7 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 		return c.post("/v1/console/totp/recovery-codes", object{"password": password, "passkey": answer})
 	}
 	renew(ada, answerOf(elsewhere.askedAgain(), adas)).refused(400, "validation_error")
-	renew(ada, answerOf(s.asked(t, email), adas)).refused(400, "validation_error") // requested at a sign-in
+	renew(ada, answerOf(s.asked(t, email), adas)).refused(400, "validation_error") // challenge was requested for a sign-in
 	quick(answerOf(ada.askedAgain(), adas)).refused(401, "invalid_passkey")
 	renew(ada, answerOf(ada.askedAgain(), bobs)).refused(400, "validation_error")
 	used = answerOf(ada.askedAgain(), adas)
@@ -293,12 +294,12 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 	ada.post("/v1/console/logout", nil).want(204)
 	renew(elsewhere, answerOf(pending, adas)).refused(400, "validation_error")
 
-	// A lower signature counter is logged: the key may have been copied.
+	// A lower signature counter is logged, because the key may have been copied.
 	adas.count = 1
 	quick(answerOf(ask(), adas)).want(200)
 	require.Contains(t, log.String(), "it may have been copied")
 
-	// A registration is bound to its session, and valid once.
+	// A registration is valid once, and only in its session.
 	carol := s.person(t, models.RoleViewer)
 	another := carol.again()
 	key := newAuthenticator(t)
@@ -316,7 +317,7 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 		require.Equal(t, 400, dave.registers(forged, "x", object{"password": password}).status, name)
 		require.Empty(t, list(dave.get(passkeysPath).want(200)))
 	}
-	// Ten are enough.
+	// The limit is ten passkeys.
 	erin := s.person(t, models.RoleViewer)
 	first := newAuthenticator(t)
 	erin.registers(first, "1", object{"password": password}).want(201)
@@ -330,7 +331,7 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 }
 
 // TestPasskeys_RequiredSecondFactor checks that passkeys satisfy a required second factor, that an administrator can
-// remove them, that guesses are limited, and that a BASE_URL without a host name disables passkeys.
+// remove them, that guesses are limited, and that passkeys are unavailable if BASE_URL has no host name.
 func TestPasskeys_RequiredSecondFactor(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.ConsoleTOTP = models.SecondFactorRequired })
@@ -356,7 +357,7 @@ func TestPasskeys_RequiredSecondFactor(t *testing.T) {
 		person := s.person(t, models.RoleViewer)
 		person.post(passkeysPath+"/begin", object{"password": password}).refused(409, "passkeys_unavailable")
 		person.post(passkeysPath, object{"ceremony": uuid.NewString(), "name": "x", "credential": object{}}).refused(409, "passkeys_unavailable")
-		// A passkey registered under another address of the service is not requested either.
+		// A passkey that was registered when the service had another address cannot be used either.
 		owner := person.me().body["user"].(object)
 		_, err := s.store.AddPasskey(t.Context(), &models.ConsolePasskey{UserID: uuid.MustParse(owner["id"].(string)), CredentialID: []byte("old"), Credential: []byte("{}"), Name: "Old"}, uuid.Nil)
 		require.NoError(t, err)

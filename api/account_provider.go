@@ -20,20 +20,21 @@ import (
 )
 
 const (
-	// providerLifetime is the maximum duration of a sign-in at the provider.
+	// providerLifetime is the time within which a sign-in at the provider must be completed.
 	providerLifetime = 10 * time.Minute
-	// provedLifetime is the time after a sign-in at the provider during which changes of the account need no password.
+	// provedLifetime is the period after a sign-in at the provider in which the user can change the account without
+	// signing in again.
 	provedLifetime = 5 * time.Minute
 
-	maxProviderText = 4096 // bytes of code and state
+	maxProviderText = 4096 // bytes of the code or the state
 	maxUserName     = 255  // characters
 )
 
-// ProviderConfig configures sign-in at an OpenID provider in addition to passwords.
+// ProviderConfig configures sign-in at an OpenID provider, in addition to passwords.
 type ProviderConfig struct {
 	Client *openid.Client
-	Name   string    // displayed by the console
-	App    uuid.UUID // client ID of the app for new users; zero: the only app that exists
+	Name   string    // shown in the console
+	App    uuid.UUID // client ID of the app for new users; zero selects the only existing app
 }
 
 var (
@@ -46,7 +47,7 @@ var (
 	errNoApplication       = models.Refuse(models.KindConflict, "application_unclear", "The app of this console is not configured. Ask the operator of this service to set OIDC_APP.")
 )
 
-// signInOptions returns the available sign-in methods.
+// signInOptions responds with the available sign-in methods.
 func (s *signInHandler) signInOptions(c *gin.Context) error {
 	var provider any
 	if s.provider != nil {
@@ -70,8 +71,8 @@ func (s *signInHandler) setProviderCookie(c *gin.Context, value string, maxAge i
 	})
 }
 
-// beginAtProvider begins a sign-in at the provider. With again, the provider must authenticate the person again; with
-// otherAccount, it must let the person choose an account, because the current one was rejected.
+// beginAtProvider begins a sign-in at the provider. With again, the provider must authenticate the user again. With
+// otherAccount, it must let the user choose an account, because the current one was rejected.
 func (s *signInHandler) beginAtProvider(c *gin.Context) error {
 	o, err := readObject(c, true)
 	if err != nil {
@@ -84,7 +85,7 @@ func (s *signInHandler) beginAtProvider(c *gin.Context) error {
 	return s.toProvider(c, models.ChallengeProviderSignIn, nil, prompt)
 }
 
-// connectProvider begins the sign-in that connects an account that has a password to the provider.
+// connectProvider begins the sign-in that connects a password account to the provider.
 func (s *signInHandler) connectProvider(c *gin.Context, app caller, o *object) error {
 	if err := refuseProviderAccount(app); err != nil {
 		return err
@@ -95,7 +96,7 @@ func (s *signInHandler) connectProvider(c *gin.Context, app caller, o *object) e
 	return s.toProvider(c, models.ChallengeProviderLink, &app.user.ID, openid.Prompt{})
 }
 
-// toProvider responds with the provider's address, and binds the sign-in to this browser.
+// toProvider responds with the provider's URL and binds the sign-in to this browser.
 func (s *signInHandler) toProvider(c *gin.Context, kind models.ChallengeKind, user *uuid.UUID, prompt openid.Prompt) error {
 	if s.provider == nil {
 		return models.ErrNotFound
@@ -117,7 +118,7 @@ func (s *signInHandler) toProvider(c *gin.Context, kind models.ChallengeKind, us
 	return answer(c, http.StatusOK, gin.H{"url": request.URL})
 }
 
-// completeAtProvider signs in the user whom the provider authenticated. Wrong attempts count by client address.
+// completeAtProvider signs in the user authenticated by the provider. Failed attempts count by client address.
 func (s *signInHandler) completeAtProvider(c *gin.Context) error {
 	o, err := readObject(c, false)
 	if err != nil {
@@ -149,7 +150,7 @@ func (s *signInHandler) completeAtProvider(c *gin.Context) error {
 	return s.startSession(c, user, person.ProvedAt, false)
 }
 
-// fromProvider returns the user whom the provider authenticated in a sign-in that began in this browser.
+// fromProvider returns the user authenticated by the provider, if the sign-in began in this browser.
 func (s *signInHandler) fromProvider(c *gin.Context, code, state string, issuer *string) (user *models.ConsoleUser, person openid.Person, err error) {
 	ctx := c.Request.Context()
 	browser, err := c.Cookie(s.providerCookie())
@@ -181,7 +182,7 @@ func (s *signInHandler) fromProvider(c *gin.Context, code, state string, issuer 
 	return user, person, err
 }
 
-// userOf finds, creates or connects the user whom the provider authenticated.
+// userOf finds, creates or connects the user authenticated by the provider.
 func (s *signInHandler) userOf(c *gin.Context, challenge store.Challenge, person openid.Person) (*models.ConsoleUser, error) {
 	role := highestRole(person.Roles)
 	if !role.Valid() {
@@ -210,7 +211,7 @@ func (s *signInHandler) userOf(c *gin.Context, challenge store.Challenge, person
 	return u, err
 }
 
-// highestRole returns the highest known role in the provider's list; "" if it contains none.
+// highestRole returns the highest known role in the provider's list, or "" if it contains none.
 func highestRole(given []string) models.Role {
 	for _, r := range slices.Backward(models.Roles) {
 		if slices.Contains(given, string(r)) {
@@ -220,8 +221,8 @@ func highestRole(given []string) models.Role {
 	return ""
 }
 
-// refuseSignIn logs the reason for a rejected sign-in, without the user or the provider's response, and returns an
-// error that explains the next step.
+// refuseSignIn logs the reason for a rejected sign-in, without the user or the provider's response. It returns an error
+// that explains what to do next.
 func (s *signInHandler) refuseSignIn(c *gin.Context, err error) error {
 	if refusal, ok := errors.AsType[*openid.Refusal](err); ok {
 		s.logSecurityEvent(c, "sign-in at the provider refused", "reason", refusal.Reason)

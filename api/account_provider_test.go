@@ -33,8 +33,8 @@ const (
 	providerSecret = "a secret of the provider's & its client's"
 )
 
-// fakeProvider is an OpenID provider that can return responses no real provider would. It enforces the rules for
-// codes: each is valid once, for the holder of the verifier (RFC 7636).
+// fakeProvider is an OpenID provider that can also return responses no real provider would. It enforces the rules for
+// codes: each code is valid once, and only with the matching verifier (RFC 7636).
 type fakeProvider struct {
 	*httptest.Server
 
@@ -43,10 +43,10 @@ type fakeProvider struct {
 	now func() time.Time
 
 	mu       sync.Mutex
-	codes    map[string]url.Values // the parameters of the authorization requests
-	asked    []string              // paths, in order
-	claims   object                // in addition to the claims of every token
-	userinfo object                // nil: the provider has no such endpoint
+	codes    map[string]url.Values // parameters of the authorization requests, by code
+	asked    []string              // requested paths, in order
+	claims   object                // added to the claims of every token
+	userinfo object                // nil if the provider has no userinfo endpoint
 	sign     func(jwt.MapClaims) string
 	discover func(object)
 	down     bool
@@ -73,7 +73,7 @@ func signed(t *testing.T, method jwt.SigningMethod, key any, c jwt.MapClaims) st
 	return s
 }
 
-// is sets the user who signs in.
+// is sets the user who signs in at the provider.
 func (p *fakeProvider) is(subject, email string, roles ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,8 +151,8 @@ func (p *fakeProvider) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// authorize simulates the user's consent at the provider. It returns the parameters with which the browser is
-// redirected back.
+// authorize simulates the user's consent at the provider. It returns the parameters of the redirect back to the
+// service.
 func (p *fakeProvider) authorize(address string) object {
 	p.t.Helper()
 	u, err := url.Parse(address)
@@ -170,7 +170,7 @@ func (p *fakeProvider) authorize(address string) object {
 	return object{"code": code, "state": q.Get("state")}
 }
 
-// withProvider starts a service with sign-in at a provider.
+// withProvider starts a service that supports sign-in at a provider.
 func withProvider(t *testing.T, db string, also ...func(*api.Config)) (*service, *fakeProvider, *bytes.Buffer) {
 	t.Helper()
 	var p *fakeProvider
@@ -194,14 +194,14 @@ const (
 	connectPath  = "/v1/console/provider/connect"
 )
 
-// begin begins a sign-in and returns the browser with its cookie, and the address.
+// begin begins a sign-in. It returns the browser with its cookie, and the provider's URL.
 func (s *service) begin(t *testing.T, body any) (*client, string) {
 	t.Helper()
 	a := (&client{t: t, s: s}).post(beginPath, body).want(200)
 	return (&client{t: t, s: s}).with("Cookie", cookieOf(t, a)), a.str("url")
 }
 
-// cookieOf returns the cookie that a response sets, as a browser sends it.
+// cookieOf returns the cookie set by a response, in the format of a Cookie header.
 func cookieOf(t *testing.T, a *answer) string {
 	t.Helper()
 	c, err := http.ParseSetCookie(a.header.Get("Set-Cookie"))
@@ -212,7 +212,7 @@ func cookieOf(t *testing.T, a *answer) string {
 	return c.Name + "=" + c.Value
 }
 
-// atProvider signs in the user who is set at the provider.
+// atProvider signs in the provider's current user.
 func (s *service) atProvider(t *testing.T, p *fakeProvider) *answer {
 	t.Helper()
 	browser, address := s.begin(t, object{})
@@ -235,8 +235,8 @@ func eachDatabaseWithProvider(t *testing.T, test func(*testing.T, *service, *fak
 	}
 }
 
-// TestProviderSignIn_WithRole checks that a person with a role can sign in, always as the same user, with the current
-// role.
+// TestProviderSignIn_WithRole checks that a person with a role can sign in, always as the same user and with the
+// current role.
 func TestProviderSignIn_WithRole(t *testing.T) {
 	t.Parallel()
 	eachDatabaseWithProvider(t, func(t *testing.T, s *service, p *fakeProvider) {
@@ -263,7 +263,7 @@ func TestProviderSignIn_WithRole(t *testing.T) {
 		p.is("ada", "ada@example.com")
 		s.atProvider(t, p).refused(403, "role_missing")
 
-		// Another person with the same address is another user.
+		// Another person with the same email address is a different user.
 		p.is("eve", "ada@example.com", "admin")
 		s.atProvider(t, p).refused(409, "account_exists")
 		ada.post("/v1/console/logout", nil).want(204)
@@ -271,8 +271,8 @@ func TestProviderSignIn_WithRole(t *testing.T) {
 	})
 }
 
-// TestProviderSignIn_RejectedResponses checks responses that do not prove that the provider has just authenticated the
-// user for this service.
+// TestProviderSignIn_RejectedResponses checks that a response is rejected if it does not prove that the provider has
+// just authenticated the user for this service.
 func TestProviderSignIn_RejectedResponses(t *testing.T) {
 	t.Parallel()
 	s, p, log := withProvider(t, databases["sqlite"](t))
@@ -348,7 +348,7 @@ func TestProviderSignIn_RejectedResponses(t *testing.T) {
 	require.Contains(t, log.String(), "console user signed in")
 }
 
-// TestProviderSignIn_BelongsToItsBrowser checks that a response is accepted once, within minutes, and only in the
+// TestProviderSignIn_BelongsToItsBrowser checks that a response is accepted once, within minutes, and only from the
 // browser that started the sign-in.
 func TestProviderSignIn_BelongsToItsBrowser(t *testing.T) {
 	t.Parallel()
@@ -363,21 +363,21 @@ func TestProviderSignIn_BelongsToItsBrowser(t *testing.T) {
 		a := browser.post(completePath, back).want(200)
 		require.NotContains(t, string(a.raw), back["code"])
 
-		// Neither a retry, nor another code that the provider would accept.
+		// A retry is rejected, and so is another code that the provider would accept.
 		browser.post(completePath, back).refused(401, "sign_in_expired")
 		browser.post(completePath, object{"code": p.authorize(address)["code"], "state": back["state"]}).refused(401, "sign_in_expired")
 
-		// A code of another sign-in, to which its verifier does not belong (RFC 7636).
+		// A code from another sign-in is rejected, because its verifier does not match (RFC 7636).
 		stolen := p.authorize(address)["code"]
 		other.post(completePath, object{"code": stolen, "state": p.authorize(another)["state"]}).refused(401, "sign_in_refused")
 
-		// A code that the provider has already consumed.
+		// A code that was already used at the provider is rejected.
 		browser, address = s.begin(t, object{})
 		back = p.authorize(address)
 		p.change(func() { clear(p.codes) })
 		browser.post(completePath, back).refused(401, "sign_in_refused")
 
-		// The response of another provider (RFC 9207).
+		// A response that names another issuer is rejected (RFC 9207).
 		browser, address = s.begin(t, object{})
 		back = p.authorize(address)
 		back["iss"] = "https://login.example.com"
@@ -396,7 +396,7 @@ func TestProviderSignIn_BelongsToItsBrowser(t *testing.T) {
 		browser.post(completePath, back).refused(401, "sign_in_expired")
 		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))
 
-		// Of many requests with the same response, one succeeds.
+		// Only one of many requests with the same response succeeds.
 		browser, address = s.begin(t, object{})
 		back = p.authorize(address)
 		var wg sync.WaitGroup
@@ -410,7 +410,7 @@ func TestProviderSignIn_BelongsToItsBrowser(t *testing.T) {
 	})
 }
 
-// TestLinkProvider_IsLogged checks that linking an account to the provider logs the user's ID and role, and no email
+// TestLinkProvider_IsLogged checks that linking an account to the provider logs the user's ID and role, but no email
 // address.
 func TestLinkProvider_IsLogged(t *testing.T) {
 	t.Parallel()
@@ -425,8 +425,8 @@ func TestLinkProvider_IsLogged(t *testing.T) {
 	require.NotContains(t, log.String(), "other@example.com")
 }
 
-// TestLinkProvider_OnlyByTheOwner checks that only the owner of an account with a password can link it to the
-// provider, not another person with the same address there.
+// TestLinkProvider_OnlyByTheOwner checks that only the owner of a password account can link it to the provider, and
+// that another person with the same email address at the provider cannot.
 func TestLinkProvider_OnlyByTheOwner(t *testing.T) {
 	t.Parallel()
 	eachDatabaseWithProvider(t, func(t *testing.T, s *service, p *fakeProvider) {
@@ -437,7 +437,7 @@ func TestLinkProvider_OnlyByTheOwner(t *testing.T) {
 		s.atProvider(t, p).refused(409, "account_exists")
 		ada.me().want(200)
 
-		// The owner connects it, with the password.
+		// The owner links it and confirms with the password.
 		ada.post(connectPath, object{"password": "something else"}).refused(400, "validation_error")
 		a := ada.post(connectPath, object{"password": password}).want(200)
 		p.is("ada", "other@example.com", "sender")
@@ -455,25 +455,25 @@ func TestLinkProvider_OnlyByTheOwner(t *testing.T) {
 		connected.post("/v1/console/totp", object{"password": password}).refused(409, "provider_account")
 		connected.post("/v1/console/totp/confirm", object{"code": "000000"}).refused(409, "provider_account")
 
-		// One account at the provider is one user.
+		// An account at the provider can be linked to only one user.
 		bob := s.person(t, models.RoleViewer)
 		a = bob.post(connectPath, object{"password": password}).want(200)
 		browser = (&client{t: t, s: s}).with("Cookie", cookieOf(t, a))
 		browser.post(completePath, p.authorize(a.str("url"))).refused(409, "identity_taken")
 		bob.me().want(200)
 
-		// The provider determines the role, until a new password is set.
+		// The provider determines the role until an administrator sets a new password.
 		app := s.client(t)
 		app.call(http.MethodPatch, "/v1/console/users/"+id, object{"role": "admin"}).refused(409, "provider_account")
 		app.call(http.MethodPatch, "/v1/console/users/"+id, object{"name": "Ada", "role": "sender"}).want(200)
 		app.post("/v1/console/users/"+id+"/password", object{"newPassword": password}).want(204)
 		connected.me().refused(401, "unauthorized")
-		s.atProvider(t, p) // other@example.com is free: another user, without ada's
+		s.atProvider(t, p) // other@example.com is no longer linked, so this is a different user
 		nobody.post("/v1/console/login", login).want(200)
 	})
 }
 
-// TestProviderSignIn_DisabledUser checks that disabled users cannot sign in, including those who had a password.
+// TestProviderSignIn_DisabledUser checks that disabled users cannot sign in, including users who had a password.
 func TestProviderSignIn_DisabledUser(t *testing.T) {
 	t.Parallel()
 	eachDatabaseWithProvider(t, func(t *testing.T, s *service, p *fakeProvider) {
@@ -491,7 +491,7 @@ func TestProviderSignIn_DisabledUser(t *testing.T) {
 		p.is("bob", strings.ToUpper(email), "admin")
 		s.atProvider(t, p).refused(403, "account_disabled")
 
-		// An administrator restores access by creating a new account, once the user connects it.
+		// To restore access, an administrator creates a new account and the user links it.
 		p.is("ada", "ada@example.com", "viewer")
 		app.post("/v1/console/users", object{"email": "ada@example.com", "name": "Ada", "password": password, "role": "viewer"}).want(201)
 		fresh := s.enters(t, object{"email": "ada@example.com", "password": password})
@@ -502,8 +502,8 @@ func TestProviderSignIn_DisabledUser(t *testing.T) {
 	})
 }
 
-// TestProviderSignIn_NeedsNoSecondFactor checks that the service requires no second factor of its provider's users, and
-// requires a recent sign-in where others enter their password.
+// TestProviderSignIn_NeedsNoSecondFactor checks that the service requires no second factor from users of the provider,
+// and that changes for which other users enter a password require a recent sign-in.
 func TestProviderSignIn_NeedsNoSecondFactor(t *testing.T) {
 	t.Parallel()
 	var p *fakeProvider
@@ -523,7 +523,7 @@ func TestProviderSignIn_NeedsNoSecondFactor(t *testing.T) {
 	secret := object{"password": "-"}
 	ada.post("/v1/console/client-secrets", secret).refused(403, "sign_in_again")
 
-	// The provider must authenticate the user again, and confirm that it did.
+	// The provider must authenticate the user again and confirm the time at which it did.
 	browser, address := s.begin(t, object{"again": true})
 	u, err := url.Parse(address)
 	require.NoError(t, err)
@@ -542,7 +542,7 @@ func TestProviderSignIn_NeedsNoSecondFactor(t *testing.T) {
 	s.clock.advance(5*time.Minute + time.Second)
 	fresh.post("/v1/console/client-secrets", secret).refused(403, "sign_in_again")
 
-	// A provider's clock that runs ahead does not extend the period.
+	// A provider's clock that is ahead does not extend the period.
 	p.set("auth_time", s.clock.now().Add(time.Hour).Unix())
 	ahead := s.withToken(t, s.atProvider(t, p))
 	ahead.post("/v1/console/sessions/end", secret).want(204)
@@ -550,12 +550,12 @@ func TestProviderSignIn_NeedsNoSecondFactor(t *testing.T) {
 	ahead.post("/v1/console/sessions/end", secret).refused(403, "sign_in_again")
 }
 
-// TestProviderSignIn_ChoosesAnotherAccount checks that a user whom the provider signs in immediately with a rejected
-// account can choose another one.
+// TestProviderSignIn_ChoosesAnotherAccount checks that a user can choose another account at the provider after the one
+// selected automatically was rejected.
 func TestProviderSignIn_ChoosesAnotherAccount(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		prompts []string // the values that the provider's metadata lists
+		prompts []string // the prompt values listed in the provider's metadata
 		want    string
 	}{
 		"untold":  {nil, "login"},
@@ -586,7 +586,8 @@ func TestProviderSignIn_ChoosesAnotherAccount(t *testing.T) {
 	}
 }
 
-// TestProviderUnavailable_Recovers checks that the service starts without its provider, reports the fault, and recovers.
+// TestProviderUnavailable_Recovers checks that the service starts while its provider is unavailable, reports the fault,
+// and recovers.
 func TestProviderUnavailable_Recovers(t *testing.T) {
 	t.Parallel()
 	s, p, log := withProvider(t, databases["sqlite"](t))
@@ -606,7 +607,7 @@ func TestProviderUnavailable_Recovers(t *testing.T) {
 	browser.post(completePath, back).refused(503, "provider_unreachable")
 	p.change(func() { p.down = false })
 
-	// The provider's metadata is refreshed after an hour. If that fails, the old metadata stays in use.
+	// The provider's metadata is refreshed after an hour. If the refresh fails, the old metadata remains in use.
 	s.clock.advance(time.Hour)
 	p.change(func() { p.down = true })
 	browser, address = s.begin(t, object{})
@@ -645,7 +646,8 @@ func TestProviderUnavailable_Recovers(t *testing.T) {
 	without.person(t, models.RoleViewer).post(connectPath, object{"password": password}).refused(404, "not_found")
 }
 
-// TestProviderClaims_FromUserinfo checks that claims can be in the userinfo response only, and that its subject must match.
+// TestProviderClaims_FromUserinfo checks that claims may appear only in the userinfo response, and that its subject
+// must match the token's.
 func TestProviderClaims_FromUserinfo(t *testing.T) {
 	t.Parallel()
 	s, p, _ := withProvider(t, databases["sqlite"](t))
@@ -658,13 +660,13 @@ func TestProviderClaims_FromUserinfo(t *testing.T) {
 	who := s.withToken(t, s.atProvider(t, p)).me().body["user"].(object)
 	require.Equal(t, "support", who["role"])
 	require.Equal(t, "ada@example.com", who["name"], "whoever has no name is called by the address")
-	// The userinfo of another address does not verify the address in the token.
+	// A verified address in the userinfo response does not verify a different address in the token.
 	p.change(func() { p.claims = object{"sub": "bob", "email": "bob@example.com"}; p.userinfo["sub"] = "bob" })
 	s.atProvider(t, p).refused(403, "email_unverified")
 }
 
-// TestProviderSignIn_SeveralApps checks that with several apps the setting must name the app of the provider's users,
-// and that users of other apps cannot sign in.
+// TestProviderSignIn_SeveralApps checks that the configuration must specify the app for users of the provider if there
+// are several apps, and that users of other apps cannot sign in.
 func TestProviderSignIn_SeveralApps(t *testing.T) {
 	t.Parallel()
 	s, p, _ := withProvider(t, databases["sqlite"](t))
@@ -681,7 +683,7 @@ func TestProviderSignIn_SeveralApps(t *testing.T) {
 	s.atProvider(t, p).refused(409, "application_unclear")
 }
 
-// TestProviderSignIn_GuessesAreLimited checks that guesses are limited by client address.
+// TestProviderSignIn_GuessesAreLimited checks that failed attempts are limited by client address.
 func TestProviderSignIn_GuessesAreLimited(t *testing.T) {
 	t.Parallel()
 	s, _, _ := withProvider(t, databases["sqlite"](t))

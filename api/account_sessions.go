@@ -15,8 +15,8 @@ import (
 // consoleIdle is the default time after which an idle console session ends.
 const consoleIdle = 30 * time.Minute
 
-// login signs a console user in. Wrong passwords count by the user's and by the client's address. Wrong codes, which
-// require the password, count by user.
+// login signs a console user in. Wrong passwords count by email address and by client address. Wrong codes count by
+// user, because only a user with the correct password can enter them.
 func (s *signInHandler) login(c *gin.Context) error {
 	o, err := readObject(c, false)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *signInHandler) login(c *gin.Context) error {
 	return s.startSession(c, user, nil, factor.Active)
 }
 
-// checkPassword returns the user with an email address and a password.
+// checkPassword returns the user with the given email address and password.
 func (s *signInHandler) checkPassword(c *gin.Context, email, password string) (*models.ConsoleUser, error) {
 	user, err := withAttemptLimit(c, s.shared, "login", models.EmailKey(email), func() (*models.ConsoleUser, error) {
 		return s.store.Login(c.Request.Context(), email, password)
@@ -56,7 +56,7 @@ func (s *signInHandler) checkPassword(c *gin.Context, email, password string) (*
 	return user, notFoundAs(models.Refuse(models.KindUnauthorized, "invalid_credentials", "The email address or the password is wrong."), err)
 }
 
-// secondFactor is the second factor in a request: a code, or the response of a passkey.
+// secondFactor is the second factor in a request: either a code or the response of a passkey.
 type secondFactor struct {
 	code    *string
 	passkey *passkeyAnswer
@@ -75,7 +75,7 @@ func readSecondFactor(o *object) secondFactor {
 }
 
 // startSession starts a session for an authenticated user and responds with its token. provedAt is the time of the
-// sign-in at the provider; nil: unknown, or not at the provider.
+// sign-in at the provider, or nil if it is unknown or the user signed in with a password.
 func (s *signInHandler) startSession(c *gin.Context, user *models.ConsoleUser, provedAt *time.Time, factor bool) error {
 	ctx := c.Request.Context()
 	app, err := s.store.App(ctx, user.AppID)
@@ -108,14 +108,14 @@ func signInOf(user *models.ConsoleUser) string {
 	return "password"
 }
 
-// The maximum number of wrong second-factor codes for an account, and the period in which they count.
+// The maximum number of wrong second-factor codes for an account, and the period in which they are counted.
 const (
 	maxWrongCodes = 10
 	codeWindow    = time.Hour
 )
 
-// consumeSecondFactor consumes a code of a user's second factor, or the response of a passkey. The attempt counts
-// before the check, as in withAttemptLimit.
+// consumeSecondFactor consumes a second-factor code or the response of a passkey. Like withAttemptLimit, it counts the
+// attempt before it checks the code.
 func (s *signInHandler) consumeSecondFactor(c *gin.Context, user *models.ConsoleUser, asked askedOf, second secondFactor) error {
 	tries := s.newAttempts("factor:"+user.ID.String(), codeWindow, maxWrongCodes)
 	err := tries.count(c, "Too many wrong codes; please wait.")
@@ -135,8 +135,8 @@ func (s *signInHandler) consumeSecondFactor(c *gin.Context, user *models.Console
 	return tries.giveBack(c)
 }
 
-// reauthenticate verifies the credentials in a request that changes the user's own account: the password, and a code
-// if a second factor is enrolled. A user who signs in at the provider must have done so recently.
+// reauthenticate verifies the credentials in a request to change the user's own account: the password, and a code if a
+// second factor is enrolled. A user of the provider must instead have signed in there recently.
 func (s *signInHandler) reauthenticate(c *gin.Context, app caller, o *object) error {
 	password, second := o.str("password"), readSecondFactor(o)
 	if app.user.AtProvider() {
@@ -168,7 +168,8 @@ func (s *signInHandler) reauthenticate(c *gin.Context, app caller, o *object) er
 
 func wrongCredential(name, what string) error { return models.InvalidField(name, "%s", what) }
 
-// currentUser returns the owner of the bearer token. user is null for the app itself.
+// currentUser responds with the owner of the bearer token. The member user is null if the token belongs to the app
+// itself.
 func (s *signInHandler) currentUser(c *gin.Context, app caller) error {
 	if app.user == nil {
 		return answer(c, http.StatusOK, gin.H{"user": nil, "app": viewApp(app.App), "mustEnrol": false, "signIn": nil})
@@ -178,7 +179,7 @@ func (s *signInHandler) currentUser(c *gin.Context, app caller) error {
 	})
 }
 
-// logout ends the token's session at once.
+// logout ends the token's session immediately.
 func (s *signInHandler) logout(c *gin.Context, app caller) error {
 	if err := s.store.EndConsoleSession(c.Request.Context(), app.user.ID, app.session); err != nil {
 		return err
@@ -249,7 +250,7 @@ func (s *signInHandler) changePassword(c *gin.Context, app caller, o *object) er
 	return err
 }
 
-// pathUser returns the app's console user that the path names.
+// pathUser returns the console user whose ID is in the path.
 func (s *userHandler) pathUser(c *gin.Context, app caller) (*models.ConsoleUser, error) {
 	return s.store.UserOfApp(c.Request.Context(), app.ID, checkedID(c, "id"))
 }

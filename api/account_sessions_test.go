@@ -66,11 +66,11 @@ func TestConsoleSessions_EndWhenIdle(t *testing.T) {
 		require.Len(t, busy.sessions(), 3)
 		s.clock.advance(20 * time.Minute)
 		left.me().refused(401, "unauthorized")
-		polling.me().refused(401, "unauthorized") // polling does not keep the session active
+		polling.me().refused(401, "unauthorized") // polling does not keep a session active
 		require.Len(t, busy.sessions(), 1)
 		s.clock.advance(idle - 30*time.Minute)
 		busy.me().want(200)
-		s.clock.advance(30 * time.Minute) // more than eight hours since the login
+		s.clock.advance(30 * time.Minute) // more than eight hours after the login
 		busy.me().want(401)
 		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))
 	})
@@ -117,7 +117,7 @@ func TestConsoleSessions_Own(t *testing.T) {
 			last = last.again()
 		}
 		require.Len(t, last.sessions(), 20)
-		one.me().refused(401, "unauthorized") // the oldest of too many sessions
+		one.me().refused(401, "unauthorized") // the oldest session was ended because there were too many
 	})
 }
 
@@ -144,11 +144,11 @@ func TestChangePassword_Own(t *testing.T) {
 		const change = "/v1/console/password"
 		c := s.person(t, models.RoleViewer)
 		other, email := c.again(), c.email()
-		long := strings.Repeat("страница ", 9) // 81 characters, 153 bytes: more than bcrypt reads
+		long := strings.Repeat("страница ", 9) // 81 characters, but 153 bytes: longer than the bcrypt limit
 		errs := func(a *answer) object { t.Helper(); return a.refused(400, "validation_error").body["errors"].(object) }
 		require.Contains(t, errs(c.post(change, object{"password": "not the password", "newPassword": long})), "password")
 		require.Contains(t, errs(c.post(change, object{"password": password, "newPassword": "short"})), "newPassword")
-		require.Contains(t, errs(c.post(change, object{"password": password, "newPassword": strings.Repeat("😀", 9)})), "newPassword") // 36 bytes
+		require.Contains(t, errs(c.post(change, object{"password": password, "newPassword": strings.Repeat("😀", 9)})), "newPassword") // 9 characters, but 36 bytes
 		other.me().want(200)
 		c.post(change, object{"password": password, "newPassword": long}).want(204)
 		c.me().want(200)
@@ -189,7 +189,7 @@ func TestChangePassword_RejectsGuessable(t *testing.T) {
 	require.Contains(t, a.body["errors"], "newPassword")
 }
 
-// TestSignIn_IsLogged checks that sign-ins are logged with the user's id and the method, and without secrets and
+// TestSignIn_IsLogged checks that sign-ins are logged with the user's ID and the method, but without secrets and
 // addresses.
 func TestSignIn_IsLogged(t *testing.T) {
 	t.Parallel()
@@ -217,7 +217,7 @@ func TestSignIn_IsLogged(t *testing.T) {
 	}
 }
 
-// logBuffer is a log that supports concurrent writes.
+// logBuffer collects log output and supports concurrent writes.
 type logBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -244,7 +244,7 @@ func TestLargeBodiesOfOwnRoutes(t *testing.T) {
 	}
 }
 
-// list returns the items of a list, which is an array or an object with the member data.
+// list returns the items of a response that is an array, or an object with the array data.
 func list(a *answer) (out []any) {
 	a.t.Helper()
 	if data, ok := a.body["data"].([]any); ok {
@@ -254,7 +254,7 @@ func list(a *answer) (out []any) {
 	return out
 }
 
-// databaseFiles returns the bytes of the database and of its log.
+// databaseFiles returns the contents of the database file and its write-ahead log.
 func databaseFiles(t *testing.T, s *service) (out []string) {
 	t.Helper()
 	for _, suffix := range []string{"", "-wal"} {

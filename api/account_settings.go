@@ -24,8 +24,8 @@ func viewSettings(v models.Settings) settingsView {
 	return settingsView{v.DefaultExpiryDays, v.ReminderIntervalHours, v.RetentionDays, v.FieldOrigin, v.SenderName, v.Language, v.ReplyTo, v.NotifyEmail}
 }
 
-// settingsOf returns the tenant whose settings are requested. Without a tenantId the settings are the app's, which a
-// client restricted to some tenants must not change.
+// settingsOf returns the tenant whose settings are requested. Without a tenantId, the request concerns the app's
+// settings, which a client restricted to certain tenants must not change.
 func settingsOf(c *gin.Context, app caller) (string, error) {
 	tenant := c.Query("tenantId")
 	return tenant, checkTenantQuery(models.Problems{}, app, tenant)
@@ -39,7 +39,7 @@ func (s *settingsHandler) getSettings(c *gin.Context, app caller) error {
 	return s.showSettings(c, app, tenant)
 }
 
-// showSettings renders the tenant's own settings and the effective ones.
+// showSettings responds with the tenant's own settings and the effective ones.
 func (s *settingsHandler) showSettings(c *gin.Context, app caller, tenant string) error {
 	own, effective, err := s.store.Settings(c.Request.Context(), app.ID, tenant)
 	if err != nil {
@@ -49,8 +49,8 @@ func (s *settingsHandler) showSettings(c *gin.Context, app caller, tenant string
 	return answer(c, http.StatusOK, gin.H{"tenantId": tenant, "own": viewSettings(own), "effective": viewSettings(effective)})
 }
 
-// putSettings changes a tenant's settings. A missing member keeps its value; null resets it to the default of the app,
-// or else of the service.
+// putSettings updates a tenant's settings. A missing member keeps its value, and null resets it to the default of the
+// app or, if that has none, of the service.
 func (s *settingsHandler) putSettings(c *gin.Context, app caller) error {
 	tenant, err := settingsOf(c, app)
 	if err != nil {
@@ -79,13 +79,13 @@ func (s *settingsHandler) putSettings(c *gin.Context, app caller) error {
 	return s.showSettings(c, app, tenant)
 }
 
-// effectiveSettings returns the settings in effect for a tenant of the app.
+// effectiveSettings returns the effective settings of a tenant of the app.
 func (s *settingsHandler) effectiveSettings(c *gin.Context, app caller, tenant string) (models.Settings, error) {
 	_, chosen, err := s.store.Settings(c.Request.Context(), app.ID, tenant)
 	return chosen.WithDefaults(s.serviceDefaults(app)), err
 }
 
-// serviceDefaults returns the settings in effect if neither the tenant nor the app has set them.
+// serviceDefaults returns the settings that apply if neither the tenant nor the app has set them.
 func (s *settingsHandler) serviceDefaults(app caller) models.Settings {
 	return models.Settings{
 		DefaultExpiryDays: &s.defaultExpiryDays, ReminderIntervalHours: new(int(s.reminderInterval / time.Hour)),

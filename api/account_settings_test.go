@@ -41,7 +41,7 @@ func TestSettings_TakeEffect(t *testing.T) {
 	})
 }
 
-// TestSettings_ChangeOnlyNamedMembers checks that a client that sends some settings does not reset the others.
+// TestSettings_ChangeOnlyNamedMembers checks that updating some settings does not reset the others.
 func TestSettings_ChangeOnlyNamedMembers(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -76,7 +76,7 @@ func TestSettings_ChangeOnlyNamedMembers(t *testing.T) {
 	})
 }
 
-// TestSettings_OfMails checks that a tenant sets the language of its emails, the reply address, and the contact for
+// TestSettings_OfMails checks that a tenant can set the language and reply address of its emails, and the contact for
 // problems.
 func TestSettings_OfMails(t *testing.T) {
 	t.Parallel()

@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// token implements the OAuth 2.0 client credentials grant (RFC 6749 §4.4). The client authenticates in the form or by
-// HTTP Basic (§2.3.1).
+// token implements the OAuth 2.0 client credentials grant (RFC 6749 §4.4). The client authenticates with form
+// parameters or HTTP Basic (§2.3.1).
 func (s *appHandler) token(c *gin.Context) error {
 	form, err := readForm(c)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *appHandler) token(c *gin.Context) error {
 	})
 }
 
-// jwks publishes the keys that sign manifests (RFC 7517), so that anyone can verify sealed documents.
+// jwks publishes the public keys of manifest signatures (RFC 7517), so that anyone can verify sealed documents.
 func (s *appHandler) jwks(c *gin.Context) error {
 	keys, err := s.store.Keys(c.Request.Context(), models.KeyManifests)
 	if err != nil {

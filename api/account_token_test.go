@@ -9,7 +9,8 @@ import (
 	"countersign/models"
 )
 
-// TestToken_FormOrBasic_IsAccepted (RFC 6749, 2.3.1), and other grants are rejected.
+// TestToken_FormOrBasic_IsAccepted checks that clients can authenticate with form parameters or HTTP Basic (RFC 6749
+// §2.3.1), and that other grants are rejected.
 func TestToken_FormOrBasic_IsAccepted(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

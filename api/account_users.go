@@ -12,13 +12,13 @@ import (
 	"countersign/store"
 )
 
-// userDetailView is a console user as administrators see it.
+// userDetailView represents a console user in responses to administrators.
 type userDetailView struct {
 	userView
 
-	SignIn       string     `json:"signIn"` // with a password, or at the provider
+	SignIn       string     `json:"signIn"` // "password" or "provider"
 	SecondFactor bool       `json:"secondFactor"`
-	SeenAt       *time.Time `json:"seenAt"` // null: no session
+	SeenAt       *time.Time `json:"seenAt"` // null if there is no session
 }
 
 func (s *userHandler) listUsers(c *gin.Context, app caller) error {
@@ -31,8 +31,8 @@ func (s *userHandler) listUsers(c *gin.Context, app caller) error {
 	}))
 }
 
-// refuseOwnAccount rejects administrative changes of the user's own account, so that no administrator loses access by
-// mistake.
+// refuseOwnAccount rejects administrative changes to the user's own account, so that administrators cannot lock
+// themselves out by mistake.
 func refuseOwnAccount(app caller, user uuid.UUID, message string) error {
 	if app.user != nil && app.user.ID == user {
 		return models.Refuse(models.KindForbidden, "own_account", "%s", message)
@@ -70,8 +70,8 @@ func (s *userHandler) updateUser(c *gin.Context, app caller) error {
 	return answer(c, http.StatusOK, viewUser(changed))
 }
 
-// setUserPassword sets a new password for a user who forgot it. The second factor remains. A user who signed in at the
-// provider signs in with the password from then on.
+// setUserPassword sets a new password for a user who forgot it, and keeps the second factor. A user who previously
+// signed in at the provider signs in with this password from then on.
 func (s *userHandler) setUserPassword(c *gin.Context, app caller) error {
 	user, err := s.pathUser(c, app)
 	if err != nil {

@@ -20,7 +20,7 @@ func TestConsoleUsers_ChangedByAdministrators(t *testing.T) {
 		me, id := admin.me().body["user"].(object)["id"].(string), other.me().body["user"].(object)["id"].(string)
 		at := "/v1/console/users/" + id
 
-		// A role applies from the next request, in the same session.
+		// A changed role takes effect with the next request, in the same session.
 		other.post("/v1/console/contacts", object{"name": "A", "email": "a@example.com"}).refused(403, "role_forbidden")
 		changed := admin.call(http.MethodPatch, at, object{"role": "support", "name": "Grace Hopper"}).want(200)
 		require.Equal(t, "support", changed.str("role"))
@@ -36,7 +36,7 @@ func TestConsoleUsers_ChangedByAdministrators(t *testing.T) {
 		admin.del("/v1/console/users/"+me).refused(403, "own_account")
 		admin.post("/v1/console/users/"+me+"/password", object{"newPassword": "another long one"}).refused(403, "own_account")
 
-		// A forgotten password: an administrator sets a new one, and the sessions end.
+		// If a user forgot the password, an administrator sets a new one, which ends the user's sessions.
 		admin.post(at+"/password", object{"newPassword": "short"}).refused(400, "validation_error")
 		admin.post(at+"/password", object{"newPassword": "another long one"}).want(204)
 		other.me().refused(401, "unauthorized")
@@ -70,7 +70,8 @@ func TestConsoleUsers_ListedWithSessions(t *testing.T) {
 	})
 }
 
-// TestConsoleUsers_ChangesAreLogged checks that changes are logged with user and administrator, without secrets.
+// TestConsoleUsers_ChangesAreLogged checks that changes are logged with the user and the administrator, but without
+// secrets.
 func TestConsoleUsers_ChangesAreLogged(t *testing.T) {
 	t.Parallel()
 	log := &logBuffer{}
@@ -125,8 +126,8 @@ func TestConsoleUsersAndRoles(t *testing.T) {
 		log := voided.body["auditLog"].([]any)
 		require.True(t, strings.HasPrefix(log[len(log)-1].(object)["actor"].(string), "user:"), "the audit trail names the person")
 
-		// A console token is valid only for the console.
-		admin.get("/v1/envelopes?tenantId=acme").want(200) // and for envelopes, see TestEnvelopes_Roles
+		// A console token is valid only for console operations.
+		admin.get("/v1/envelopes?tenantId=acme").want(200) // and for envelopes; see TestEnvelopes_Roles
 		admin.get("/v1/webhooks").refused(401, "unauthorized")
 
 		made := admin.post("/v1/console/users", object{"email": "new@example.com", "name": "New", "password": password, "role": "viewer"}).want(201)

@@ -19,7 +19,8 @@ var errorCatalog []byte
 //go:embed errors.html
 var errorTemplate string
 
-// catalogPolicy is the content security policy of the catalog, a single file without scripts that loads nothing.
+// catalogPolicy is the content security policy of the error catalog, a single page that contains no scripts and loads
+// no resources.
 const catalogPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // errorGroup is a section of the catalog.
@@ -33,7 +34,7 @@ type errorGroup struct {
 	}
 }
 
-// errorPage renders the catalog, once.
+// errorPage renders the catalog once and caches it.
 var errorPage = sync.OnceValues(func() ([]byte, error) {
 	var groups []errorGroup
 	if err := yaml.Unmarshal(errorCatalog, &groups); err != nil {
@@ -50,7 +51,7 @@ var errorPage = sync.OnceValues(func() ([]byte, error) {
 	return page.Bytes(), nil
 })
 
-// withCode returns text as HTML, with the parts between backquotes as code.
+// withCode returns text as HTML, and formats the parts between backquotes as code.
 func withCode(text string) template.HTML {
 	var b strings.Builder
 	for i, part := range strings.Split(text, "`") {

@@ -7,7 +7,8 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// The contract has two documents: the API of applications, and the sign-in and account management of console users.
+// The contract consists of two documents: the API for applications, and the API for the sign-in and account management
+// of console users.
 var (
 	//go:embed openapi.yaml
 	contract []byte

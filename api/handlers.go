@@ -32,7 +32,7 @@ type handlers struct {
 	verification  *verifyHandler
 }
 
-// newHandlers creates the handlers, each after the handlers it calls.
+// newHandlers creates the handlers in the order of their dependencies.
 func newHandlers(s *shared, cfg Config) (*handlers, error) {
 	h := &handlers{}
 	relyingParty, err := newRelyingParty(cfg.BaseURL)

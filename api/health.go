@@ -12,9 +12,9 @@ func (s *Server) healthz(c *gin.Context) error {
 	return answer(c, http.StatusOK, gin.H{"status": "ok", "version": s.version})
 }
 
-// readyz responds with 200 if all services that the service depends on respond. With for=requests only the database
-// counts: signers can sign while Temporal is down or the disk is full, so a load balancer must keep the processes
-// then. With for=uploads the file store also counts.
+// readyz responds with 200 if all dependencies of the service respond. With for=requests, only the database counts.
+// Signers can sign while Temporal is down or the disk is full, so a load balancer must keep such processes in service.
+// With for=uploads, the file store also counts.
 func (s *Server) readyz(c *gin.Context) error {
 	parts := health.Checks{"database": s.database, "files": s.blobs.Check, "temporal": s.workflows.Check}
 	var required []string

@@ -10,17 +10,18 @@ import (
 	"countersign/models"
 )
 
-// Maximum failed attempts per minute. An address from which an account was recently used has a separate limit, so that
-// strangers who guess, or share the address, do not lock the account out.
+// The maximum numbers of failed attempts per minute. An address from which an account was recently used has a separate
+// limit, so that an attacker who guesses passwords, or shares the address, does not lock out the account.
 const (
-	maxWrongPerAccount      = 20 // from all other addresses together
-	maxWrongPerAddress      = 60 // over all accounts
-	maxWrongPerKnownAddress = 20 // at an account, from an address known for it
-	// knownAddressLifetime is how long an address remains known for an account after a successful attempt.
+	maxWrongPerAccount      = 20 // per account, from all other addresses together
+	maxWrongPerAddress      = 60 // per address, across all accounts
+	maxWrongPerKnownAddress = 20 // per account, from an address known for it
+	// knownAddressLifetime is the period for which an address remains known for an account after a successful attempt.
 	knownAddressLifetime = 30 * 24 * time.Hour
 )
 
-// attempts counts failed attempts in a window of time. It counts in the database, exactly and for all processes.
+// attempts counts failed attempts in a time window. The counter is in the database, so that it is exact across all
+// processes.
 type attempts struct {
 	shared *shared
 	key    string
@@ -42,13 +43,13 @@ func (a attempts) count(c *gin.Context, message string) error {
 	return a.shared.tooMany(a.start.Add(a.window), message)
 }
 
-// giveBack subtracts a successful attempt.
+// giveBack removes a successful attempt from the count.
 func (a attempts) giveBack(c *gin.Context) error {
 	_, _, err := a.shared.requests.ReserveQuota(c.Request.Context(), a.key, a.start, a.window, -1, a.limit)
 	return err
 }
 
-// tooMany returns the error for too many attempts, with the time of the next one.
+// tooMany returns the error for too many attempts. again is the time of the next permitted attempt.
 func (s *shared) tooMany(again time.Time, message string) error {
 	e := models.Refuse(models.KindRateLimited, "rate_limited", "%s", message)
 	e.RetryAfter = max(again.Sub(s.now()), time.Second)
@@ -57,12 +58,13 @@ func (s *shared) tooMany(again time.Time, message string) error {
 
 const tooManyTries = "Too many tries; please wait."
 
-// withAttemptLimit calls try, which checks a credential of an account, within the limits of failed attempts. It counts
-// the attempt first, so that concurrent attempts cannot exceed the limit, and subtracts it if it succeeds.
+// withAttemptLimit calls try, which checks a credential of an account, unless the limits of failed attempts are
+// reached. It counts the attempt before the call, so that concurrent attempts cannot exceed the limit, and removes it
+// from the count if the attempt succeeds.
 func withAttemptLimit[T any](c *gin.Context, s *shared, what, account string, try func() (T, error)) (T, error) {
 	var none T
 	ctx := c.Request.Context()
-	// The account is unverified input: only its hash is stored.
+	// The account is unverified input, so only its hash is stored.
 	sum := sha256.Sum256([]byte(account))
 	account = hex.EncodeToString(sum[:16])
 	known := what + "-known:" + account + ":" + callerNetwork(c)

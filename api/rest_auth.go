@@ -20,16 +20,16 @@ import (
 type caller struct {
 	*models.App
 
-	user    *models.ConsoleUser // nil: the app itself
+	user    *models.ConsoleUser // nil if the caller is the app itself
 	session uuid.UUID           // the user's session
-	factor  bool                // the user has a second factor
+	factor  bool                // whether the user has a second factor
 
-	provedAt *time.Time // time of the user's last sign-in at the provider; nil: unknown, or signed in with a password
+	provedAt *time.Time // time of the user's last sign-in at the provider, or nil if it is unknown or the user signed in with a password
 
-	builder *models.BuilderSession // the session that restricts the caller; nil: no builder session
+	builder *models.BuilderSession // the builder session that restricts the caller, or nil
 }
 
-// actor returns the caller's name in the audit trail.
+// actor returns the caller's identifier in the audit trail.
 func (c caller) actor() string {
 	if c.user != nil {
 		return models.UserActor(c.user.ID)
@@ -40,7 +40,7 @@ func (c caller) actor() string {
 	return models.AppActor(c.ID)
 }
 
-// require rejects a console user whose role is below the required one.
+// require returns an error if the caller is a console user whose role is below least.
 func (c caller) require(least models.Role) error {
 	if c.user == nil || c.user.Role.Allows(least) {
 		return nil
@@ -65,7 +65,7 @@ func refuseToken(err error) error {
 	return errInvalidToken
 }
 
-// authenticate returns the app of the bearer token.
+// authenticate returns the app that the bearer token belongs to.
 func (s *shared) authenticate(c *gin.Context) (caller, error) {
 	token, err := bearerToken(c)
 	if err != nil {
@@ -78,17 +78,19 @@ func (s *shared) authenticate(c *gin.Context) (caller, error) {
 	return s.appCaller(c, id)
 }
 
-// backgroundHeader marks a request that the console sends without the user's action. It does not extend the session.
+// backgroundHeader marks a request that the console sends without any action by the user. Such a request does not
+// extend the session.
 const backgroundHeader = "Countersign-Background"
 
-// authenticateConsole also accepts a console user's token, if the user's role allows the route, and a required second
-// factor is enrolled. The app itself may use all routes except those of a user's account.
+// authenticateConsole accepts an app's token or a console user's token. A console user must have a role that permits
+// the route, and must have enrolled a second factor if one is required. The app itself may use all routes except those
+// for a user's own account.
 func (s *shared) authenticateConsole(c *gin.Context, r route) (caller, error) {
 	token, err := bearerToken(c)
 	if err != nil {
 		return caller{}, err
 	}
-	// App tokens are verified first, because valid ones are cached.
+	// Verify as an app token first, because valid app tokens are cached.
 	appID, notAnApps := s.tokens.VerifyAccess(token)
 	if notAnApps == nil {
 		app, err := s.appCaller(c, appID)
@@ -127,8 +129,8 @@ func (s *shared) appCaller(c *gin.Context, id uuid.UUID) (caller, error) {
 	return caller{App: app}, notFoundAs(errInvalidToken, err)
 }
 
-// appCache caches apps for a second. A busy client costs no query for each request, and a change of an app takes
-// effect everywhere after a second.
+// appCache caches each app for one second. A busy client therefore does not cause a query for each request, and a
+// change to an app takes effect in every process within a second.
 type appCache struct {
 	mu   sync.RWMutex
 	byID map[uuid.UUID]cachedApp
@@ -164,11 +166,11 @@ func (a *appCache) get(ctx context.Context, id uuid.UUID, now time.Time, load fu
 	return app, nil
 }
 
-// signerLink is the signing link of a signer token in the path.
+// signerLink is the signing link that a signer token in the path refers to.
 type signerLink = credential.SigningLink
 
-// authenticateSigner returns the link that the path names by a token, or by the short form in text messages. With
-// ended, it also accepts an expired link.
+// authenticateSigner returns the signing link that the path identifies by a token, or by the short form used in text
+// messages. If ended is set, it also accepts an expired link.
 func (s *shared) authenticateSigner(c *gin.Context, ended bool) (signerLink, error) {
 	token := c.Param("token")
 	if len(token) == store.ShortLinkLength {
@@ -196,18 +198,18 @@ func (s *shared) authenticateSigner(c *gin.Context, ended bool) (signerLink, err
 	return l, session.Live(s.now())
 }
 
-// mustEnrol reports whether a user lacks a required second factor. For a user who signs in at the provider, the
-// provider is responsible for the second factor.
+// mustEnrol reports whether a user lacks a required second factor. If the user signs in at the provider, the provider
+// is responsible for the second factor.
 func (s *shared) mustEnrol(user *models.ConsoleUser, factor bool) bool {
 	return !factor && !user.AtProvider() && s.consoleTOTP.Requires(user.Role)
 }
 
-// checkPath rejects a path to an envelope that does not belong to the caller. It runs before the body is read, so that
-// no body reveals whether the envelope exists. Loading the envelope again for the change costs less than reading a
-// body in vain.
+// checkPath returns an error if the path contains an invalid ID or an envelope that does not belong to the caller. It
+// runs before the body is read, so that the error for a body cannot reveal whether the envelope exists. Loading the
+// envelope a second time for the change costs less than reading a body in vain.
 func (s *shared) checkPath(c *gin.Context, app caller) error {
 	for _, p := range c.Params {
-		if p.Key == "tenantId" || p.Key == "page" { // a tenant's id is any text of the app, and a page is a number
+		if p.Key == "tenantId" || p.Key == "page" { // a tenant ID is arbitrary text, and a page is a number
 			continue
 		}
 		if _, err := pathID(c, p.Key); err != nil {
@@ -240,7 +242,7 @@ func (s *shared) actionContext(c *gin.Context, actor string) models.ActionContex
 
 const maxUserAgent = 512
 
-// notFoundAsInvalidLink replaces a not-found error by an invalid-link error, and returns every other error unchanged.
+// notFoundAsInvalidLink replaces a not-found error with an invalid-link error, and returns every other error unchanged.
 func notFoundAsInvalidLink(err error) error {
 	return notFoundAs(models.ErrLinkInvalid, err)
 }

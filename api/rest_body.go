@@ -16,20 +16,20 @@ import (
 	"countersign/models"
 )
 
-// The limits of a request's body.
+// The limits of request bodies.
 const (
 	maxJSON    = 1 << 20 // bytes of a JSON body or text part
 	maxParts   = 20
-	maxPairs   = 50      // in a form or a query string
-	maxHeaders = 8 << 10 // bytes of the headers of one part, and of the preamble
-	besideFile = 1 << 20 // bytes of a multipart body in addition to the file
-	// besideOriginal is the number of bytes that a sealed document can have in addition to its original: at most 32 MB
-	// from the seal, 60 MB of the signers' attachments and a quarter of that for their encoding, and the time-stamps
-	// added over the years.
+	maxPairs   = 50      // name=value pairs in a form or a query string
+	maxHeaders = 8 << 10 // bytes in the headers of one part, or in the preamble
+	besideFile = 1 << 20 // bytes in a multipart body in addition to the file
+	// besideOriginal is the number of bytes by which a sealed document may exceed its original: at most 32 MB for the
+	// seal, 60 MB for the signers' attachments and a quarter of that for their encoding, and the time-stamps added over
+	// the years.
 	besideOriginal = 115 << 20
 )
 
-// limitBody limits the number of bytes that can be read from the request's body.
+// limitBody limits the number of bytes that can be read from the request body.
 func limitBody(c *gin.Context, limit int64) {
 	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, limit)
 }
@@ -52,7 +52,7 @@ func fileTooLarge(limit int64) error {
 	return models.Refuse(models.KindTooLarge, "file_too_large", "The file is larger than %d bytes.", limit)
 }
 
-// readForm reads a form of name=value pairs.
+// readForm reads a form, which consists of name=value pairs.
 func readForm(c *gin.Context) (url.Values, error) {
 	text, err := io.ReadAll(c.Request.Body)
 	if err != nil {
@@ -68,14 +68,14 @@ func readForm(c *gin.Context) (url.Values, error) {
 	return c.Request.PostForm, nil
 }
 
-// allowance is a reader with a limited number of bytes that can be renewed. It limits the buffer of a parser that has
-// no limit.
+// allowance is a reader that returns a limited number of bytes until the limit is renewed. It limits the buffer of a
+// parser that has no limit of its own.
 type allowance struct {
 	r    io.Reader
-	left int64 // bytes; negative: no limit
+	left int64 // remaining bytes; a negative number means no limit
 }
 
-// errAllowance is the error of a read beyond the allowance.
+// errAllowance reports a read beyond the allowance.
 var errAllowance = errors.New("more than is allowed")
 
 // Read implements io.Reader.
@@ -106,7 +106,7 @@ func newMultipartReader(body io.Reader, boundary string) *multipartReader {
 // next returns the next part. The previous part must have been read to its end.
 func (m *multipartReader) next() (*multipart.Part, error) { return m.bounded(m.NextPart) }
 
-// nextRaw is next without decoding the part.
+// nextRaw is like next, but does not decode the content of the part.
 func (m *multipartReader) nextRaw() (*multipart.Part, error) { return m.bounded(m.NextRawPart) }
 
 func (m *multipartReader) bounded(next func() (*multipart.Part, error)) (*multipart.Part, error) {
@@ -119,19 +119,20 @@ func (m *multipartReader) bounded(next func() (*multipart.Part, error)) (*multip
 	return p, err
 }
 
-// parts contains the parts of a multipart body: the file, and the other parts as text.
+// parts contains the parts of a multipart body: the file, and all other parts as text.
 type parts struct {
 	file *upload
-	text map[string][]string // several values only for signers, fields and roles
+	text map[string][]string // only signers, fields and roles can have several values
 }
 
-// receivedPart is a received part that has not been parsed.
+// receivedPart is a part that was received but not yet parsed.
 type receivedPart struct {
 	name string
 	body io.ReadSeeker
 }
 
-// readParts reads a multipart body from its stream, with a file of at most limit bytes. The caller discards the file.
+// readParts reads a multipart body as a stream. Its file may have at most limit bytes. The caller must discard the
+// file.
 func (s *shared) readParts(c *gin.Context, limit int64) (*parts, error) {
 	limitBody(c, limit+besideFile)
 	t, params, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
@@ -190,7 +191,7 @@ func (s *shared) receiveParts(c *gin.Context, out *parts, mr *multipartReader, l
 	}
 }
 
-// countedReader counts the bytes read from a reader.
+// countedReader counts the bytes read through it.
 type countedReader struct {
 	r io.Reader
 	n int64 // bytes
@@ -203,7 +204,7 @@ func (c *countedReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// load reads the received texts, once the memory for all of them and their JSON is available.
+// load reads the received texts after acquiring the memory for all of them and for their parsed JSON.
 func (p *parts) load(c *gin.Context, texts []receivedPart) error {
 	sizes := make([]int64, len(texts))
 	memory := int64(0)

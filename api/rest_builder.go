@@ -15,7 +15,7 @@ import (
 // builderTokenPrefix distinguishes the token of a builder session from an access token.
 const builderTokenPrefix = "builder_"
 
-// withDetails adds details to an error.
+// withDetails adds details to a copy of a models.Error, and returns any other error unchanged.
 func withDetails(err error, details map[string]any) error {
 	refusal, ok := errors.AsType[*models.Error](err)
 	if !ok {
@@ -28,8 +28,8 @@ func withDetails(err error, details map[string]any) error {
 	return &told
 }
 
-// checkBuilt returns an error if the session has ended, because its draft was sent or deleted, or its template was
-// archived.
+// checkBuilt returns an error if the session has ended because its draft was sent or deleted, or because its template
+// was archived.
 func (s *shared) checkBuilt(c *gin.Context, session *models.BuilderSession) error {
 	if session.TemplateID != nil {
 		archived, err := s.requests.TemplateArchived(c.Request.Context(), session.AppID, *session.TemplateID)
@@ -49,8 +49,9 @@ func (s *shared) checkBuilt(c *gin.Context, session *models.BuilderSession) erro
 	return err
 }
 
-// authenticateBuilder returns the builder session of the bearer token, for a call that requires one of its features.
-// For all other calls it is not an access token. The caller is the app, restricted to the session's draft or template.
+// authenticateBuilder returns a caller that is the app, restricted to the draft or template of the builder session that
+// the bearer token belongs to. The route must require one of the session's features. On all other routes the token is
+// invalid.
 func (s *shared) authenticateBuilder(c *gin.Context, token string, needs models.BuilderFeature) (caller, error) {
 	session, err := s.requests.BuilderSessionByToken(c.Request.Context(), tokenHash(token))
 	if err != nil {
@@ -77,7 +78,7 @@ func (s *shared) authenticateBuilder(c *gin.Context, token string, needs models.
 	}
 	if err := s.checkBuilt(c, session); models.IsRefusal(err) {
 		over, _ := errors.AsType[*models.Error](err)
-		// A page whose request to send got no response learns that the envelope was sent.
+		// If the page sent the envelope but received no response, the details inform it that the envelope was sent.
 		return caller{}, withDetails(models.ErrSessionInvalid, over.Details)
 	} else if err != nil {
 		return caller{}, err
@@ -86,7 +87,7 @@ func (s *shared) authenticateBuilder(c *gin.Context, token string, needs models.
 	return app, nil
 }
 
-// allowFields rejects fields whose types the caller's builder session does not allow.
+// allowFields returns an error if the caller's builder session does not allow the type of one of the fields.
 func (c caller) allowFields(in ...models.FieldInput) error {
 	for i := range in {
 		if c.builder == nil {
@@ -99,8 +100,8 @@ func (c caller) allowFields(in ...models.FieldInput) error {
 	return nil
 }
 
-// allowTemplateEdit rejects an edit of a template without the feature of the caller's builder session that it
-// requires.
+// allowTemplateEdit returns an error if an edit of a template requires a feature that the caller's builder session
+// lacks.
 func (c caller) allowTemplateEdit(o *object, file bool) error {
 	if c.builder == nil {
 		return nil
@@ -118,8 +119,8 @@ func (c caller) allowTemplateEdit(o *object, file bool) error {
 	return nil
 }
 
-// allowTemplateFields rejects fields whose types the caller's builder session does not allow, except fields that the
-// previous version also contains.
+// allowTemplateFields returns an error if the caller's builder session does not allow the type of one of the fields.
+// Fields that the previous version also contains are always allowed.
 func (c caller) allowTemplateFields(before, after []models.TemplateField) error {
 	if c.builder == nil {
 		return nil
@@ -138,8 +139,8 @@ func (c caller) allowTemplateFields(before, after []models.TemplateField) error 
 	return nil
 }
 
-// templateFeatures maps the members of a template's edit to the features that they require. Only the application may
-// edit members that are missing here, such as externalId.
+// templateFeatures maps each member of a template edit to the feature that it requires. Only the application may edit
+// members that are missing here, such as externalId.
 var templateFeatures = map[string]models.BuilderFeature{
 	"fields": models.BuilderAlways, "origin": models.BuilderAlways, "roles": models.BuilderRecipients, "documents": models.BuilderDocuments, "documentOptions": models.BuilderDocuments,
 	"name": models.BuilderSend, "subject": models.BuilderSend, "message": models.BuilderSend, "expiresInDays": models.BuilderSend, "reminderHours": models.BuilderSend,

@@ -12,18 +12,18 @@ import (
 	"countersign/store"
 )
 
-// If the process dies after the commit and before the response, a client that retries must still get the response. So
-// a command computes its response inside its transaction and stores it there with the idempotency key.
+// If the process dies between the commit and the response, a client that retries must still get the response. A command
+// therefore computes its response inside its transaction and stores it there with the idempotency key.
 
-// command runs fn in one transaction and responds with view of its result. view is called before the commit, with the
-// complete result.
+// command runs fn in one transaction and sends the response that view returns for the result. It calls view before the
+// commit, with the complete result.
 func command[S, T any](s subject[S], c *gin.Context, fn func(S) (T, error), view func(T) (*store.StoredResponse, error)) error {
 	_, err := execute(s, c, fn, view)
 	return err
 }
 
-// execute is command for a handler that needs the result. If view is nil, no response is stored with the change: the
-// handler responds itself.
+// execute is like command, but also returns the result to the handler. If view is nil, no response is stored with the
+// change, and the handler must respond itself.
 func execute[S, T any](s subject[S], c *gin.Context, fn func(S) (T, error), view func(T) (*store.StoredResponse, error)) (T, error) {
 	var made, none T
 	key := keyOf(c)
@@ -45,8 +45,8 @@ func execute[S, T any](s subject[S], c *gin.Context, fn func(S) (T, error), view
 
 // claimedKey is the idempotency key of a request that is being executed.
 type claimedKey struct {
-	id     uuid.UUID // uuid.Nil: the request has no key
-	stored bool      // the response is stored with the key
+	id     uuid.UUID // uuid.Nil if the request has no key
+	stored bool      // whether the response was stored with the key
 }
 
 const claimedKeyName = "countersign/claimed-key"
@@ -71,17 +71,17 @@ func inJSON(status int, v any) (*store.StoredResponse, error) {
 
 const jsonType = "application/json; charset=utf-8"
 
-// asJSON returns the view of a command whose response is the JSON of view of its result.
+// asJSON returns the view of a command that responds with a JSON representation of its result.
 func asJSON[T, V any](status int, view func(T) V) func(T) (*store.StoredResponse, error) {
 	return func(made T) (*store.StoredResponse, error) { return inJSON(status, view(made)) }
 }
 
-// noContent is the view of a command without a response body.
+// noContent is the view of a command whose response has no body.
 func noContent[T any](T) (*store.StoredResponse, error) {
 	return &store.StoredResponse{Status: http.StatusNoContent, Header: http.Header{}}, nil
 }
 
-// withLocation adds the Location of a resource to a response.
+// withLocation adds the Location header of a resource to a response.
 func (s *shared) withLocation(r *store.StoredResponse, path string) *store.StoredResponse {
 	if r != nil {
 		r.Header.Set("Location", s.baseURL+path)
@@ -89,7 +89,7 @@ func (s *shared) withLocation(r *store.StoredResponse, path string) *store.Store
 	return r
 }
 
-// answer writes a JSON response, for a handler that is not a command.
+// answer writes a JSON response for a handler that is not a command.
 func answer(c *gin.Context, status int, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -12,18 +12,18 @@ import (
 	"countersign/models"
 )
 
-// ProblemConn is a connection that rewrites the responses net/http sends before it calls a handler (400, 408, 431, 501
-// and 505), so that they have the error body and the headers of every other response.
+// ProblemConn is a connection that rewrites the responses that net/http sends before it calls a handler (400, 408, 431,
+// 501 and 505), so that they have the same error body and headers as every other response.
 type ProblemConn struct {
 	*net.TCPConn
 
-	// RateLimit is the limit in the headers of these responses, in requests per minute; 0 omits it. These requests do
-	// not count.
+	// RateLimit is the limit in the headers of these responses, in requests per minute. Zero omits the headers. Requests
+	// that receive these responses are not counted.
 	RateLimit int
 	Now       func() time.Time
 }
 
-// ownResponse matches a whole response that net/http sends in one write, without a handler.
+// ownResponse matches a complete response that net/http sends in one write, without calling a handler.
 var ownResponse = regexp.MustCompile(`(?s)\AHTTP/1\.1 ([45][0-9][0-9]) [^\r\n]*\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n[^\r\n]*\z`)
 
 // maxOwnResponse is the maximum size of such a response, in bytes.
@@ -45,7 +45,7 @@ func (c ProblemConn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// connectionProblems contains the errors of requests that reach no handler.
+// connectionProblems maps status codes to the errors of requests that reach no handler.
 var connectionProblems = map[int]*models.Error{
 	http.StatusBadRequest:                  {Code: "bad_request", Message: "The request is not valid HTTP."},
 	http.StatusRequestTimeout:              {Code: "request_timeout", Message: "The request did not arrive in time."},
@@ -60,7 +60,7 @@ func (c ProblemConn) problem(status int) []byte {
 	if e == nil {
 		e = connectionProblems[http.StatusBadRequest]
 	}
-	body, _ := json.Marshal(problemOf("", status, e)) // texts and numbers can always be encoded
+	body, _ := json.Marshal(problemOf("", status, e)) // strings and numbers can always be encoded
 	limits := ""
 	if c.RateLimit > 0 {
 		limits = fmt.Sprintf("X-RateLimit-Limit: %d\r\nX-RateLimit-Remaining: %d\r\nX-RateLimit-Reset: %d\r\n", c.RateLimit, c.RateLimit, windowEnd(c.Now()).Unix())

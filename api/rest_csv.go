@@ -10,13 +10,13 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// wantsCSV reports whether the client prefers a table to JSON.
+// wantsCSV reports whether the client prefers CSV to JSON.
 func wantsCSV(c *gin.Context) bool {
 	c.Header("Vary", "Accept")
 	return c.NegotiateFormat("application/json", "text/csv") == "text/csv"
 }
 
-// writeCSV responds with a table. Its first row contains the names of the columns.
+// writeCSV responds with a table as CSV. The first row contains the column names.
 func writeCSV(c *gin.Context, rows [][]string) error {
 	c.Header("Content-Type", "text/csv; charset=utf-8; header=present")
 	c.Status(http.StatusOK)
@@ -25,14 +25,14 @@ func writeCSV(c *gin.Context, rows [][]string) error {
 	return w.WriteAll(rows)
 }
 
-// csvCell returns a text as a cell that no spreadsheet interprets as a formula.
+// csvCell returns text as a cell that no spreadsheet interprets as a formula.
 func csvCell(text string) string {
 	first, _ := utf8.DecodeRuneInString(text)
-	if text == "" || !strings.ContainsRune("=@\t\r\n+-＝＠＋－", first) || signedNumber.MatchString(text) { // Japanese Excel also accepts full-width signs
+	if text == "" || !strings.ContainsRune("=@\t\r\n+-＝＠＋－", first) || signedNumber.MatchString(text) { // the Japanese version of Excel also accepts full-width signs
 		return text
 	}
 	return "'" + text
 }
 
-// signedNumber matches a cell of a sign and digits, which a spreadsheet may compute.
+// signedNumber matches a cell that consists of a sign and digits. A spreadsheet can safely evaluate such a cell.
 var signedNumber = regexp.MustCompile(`^[+-][0-9]+$`)

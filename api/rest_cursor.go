@@ -12,14 +12,15 @@ import (
 	"countersign/models"
 )
 
-// listPlace is a place in a list: the last item of the previous page, by the columns that sort the list.
+// listPlace is a position in a list: the values, in the last item of the previous page, of the columns by which the
+// list is sorted.
 type listPlace struct {
 	ID     uuid.UUID
-	Number int64 // a time in microseconds, or a position; 0 in lists sorted by ID
+	Number int64 // a time in microseconds, or a position; 0 in lists sorted only by ID
 }
 
 // cursorQuery reads the cursor after which a page of a list begins. It returns the zero value for the first page. A
-// list is identified by its app and by the filters that its cursors depend on.
+// list is identified by its app and by the filters that affect the cursor.
 func cursorQuery(c *gin.Context, p models.Problems, app caller, list string) listPlace {
 	cursor, given := c.GetQuery("cursor")
 	if !given {
@@ -32,15 +33,16 @@ func cursorQuery(c *gin.Context, p models.Problems, app caller, list string) lis
 	return at
 }
 
-// A cursor contains the place and a checksum over place, app and list, which detects an altered cursor or a cursor of
-// another list. It selects only items that the caller may list anyway, so it needs no key.
+// A cursor contains the position and a checksum over the position, the app and the list. The checksum detects an
+// altered cursor and a cursor from another list. No key is needed, because a cursor can select only items that the
+// caller may list anyway.
 const (
 	placeSize    = 16 + 8
-	checksumSize = 6 // the length of the cursor is a multiple of three bytes, so base64 has no spare bits
+	checksumSize = 6 // makes the length of a cursor a multiple of three bytes, so that its base64 form has no spare bits
 )
 
 func cursorOf(at listPlace, app caller, list string) string {
-	place := binary.BigEndian.AppendUint64(at.ID[:], uint64(at.Number)) //nolint:gosec // the conversion back restores the value
+	place := binary.BigEndian.AppendUint64(at.ID[:], uint64(at.Number)) //nolint:gosec // the reverse conversion restores the value
 	return base64.RawURLEncoding.EncodeToString(append(place, cursorChecksum(place, app, list)...))
 }
 
@@ -57,8 +59,8 @@ func cursorChecksum(place []byte, app caller, list string) []byte {
 	return sum[:checksumSize]
 }
 
-// cutPage returns the page of a list and the cursor of the next page; nil on the last one. The query of the list
-// returns one row more than the page size if another page follows.
+// cutPage returns one page of a list, and the cursor of the next page, or nil for the last page. The list's query must
+// request one row more than the page size, so that rows exceeds size if another page follows.
 func cutPage[T any](rows []T, size int, app caller, list string, place func(T) listPlace) (_ []T, next *string) {
 	if len(rows) <= size {
 		return rows, nil
@@ -66,17 +68,17 @@ func cutPage[T any](rows []T, size int, app caller, list string, place func(T) l
 	return rows[:size], new(cursorOf(place(rows[size-1]), app, list))
 }
 
-// answerCursorList responds with a page of a list with cursors.
+// answerCursorList responds with one page of a list that supports only cursors.
 func answerCursorList[V any](c *gin.Context, data []V, next *string) error {
 	return answer(c, http.StatusOK, gin.H{"data": data, "nextCursor": next})
 }
 
-// answerPage responds with a page of a list with page numbers and cursors.
+// answerPage responds with one page of a list that supports both page numbers and cursors.
 func answerPage[V any](c *gin.Context, data []V, total int64, number, size int, next *string) error {
 	return answer(c, http.StatusOK, gin.H{"data": data, "total": total, "page": number, "pageSize": size, "nextCursor": next})
 }
 
-// pageQuery reads the number and the size of a page of a list that has page numbers and cursors.
+// pageQuery reads the page number and the page size of a list that supports both page numbers and cursors.
 func pageQuery(c *gin.Context, p models.Problems) (number, size int) {
 	if _, given := c.GetQuery("cursor"); given {
 		if _, given := c.GetQuery("page"); given {
@@ -86,5 +88,5 @@ func pageQuery(c *gin.Context, p models.Problems) (number, size int) {
 	return query(c, p, "page", 1, 1_000_000), sizeQuery(c, p)
 }
 
-// sizeQuery reads the size of a page.
+// sizeQuery reads the page size.
 func sizeQuery(c *gin.Context, p models.Problems) int { return query(c, p, "pageSize", 20, 100) }

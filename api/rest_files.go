@@ -20,7 +20,7 @@ import (
 	"countersign/store/blob"
 )
 
-// sendFile streams a stored PDF, with support for ranges.
+// sendFile streams a stored PDF and supports range requests.
 func (s *shared) sendFile(c *gin.Context, e *models.Envelope, d *models.Document, disposition string) error {
 	f, err := s.openFile(c.Request.Context(), e, d)
 	if err != nil {
@@ -30,14 +30,15 @@ func (s *shared) sendFile(c *gin.Context, e *models.Envelope, d *models.Document
 	return s.serveFile(c, e, d, f, disposition)
 }
 
-// openFile opens a document's file. A file that is being purged is readable in whole or not at all.
+// openFile opens a document's file. While a file is being purged, it is either completely readable or not readable at
+// all.
 func (s *shared) openFile(ctx context.Context, e *models.Envelope, d *models.Document) (*blob.Content, error) {
 	if d.PurgeStatus == models.PurgePurged {
 		return nil, models.ErrPurged
 	}
 	f, err := s.files.Open(ctx, store.FileRecord(d))
-	if errors.Is(err, fs.ErrNotExist) && e.ID != uuid.Nil { // the files of a template are not replaced
-		fresh, err1 := s.requests.Envelope(ctx, e.AppID, e.ID) // it may have been purged or replaced since e was loaded
+	if errors.Is(err, fs.ErrNotExist) && e.ID != uuid.Nil { // the files of a template are never replaced
+		fresh, err1 := s.requests.Envelope(ctx, e.AppID, e.ID) // the file may have been purged or replaced since e was loaded
 		if err1 != nil {
 			return nil, err1
 		}
@@ -45,7 +46,7 @@ func (s *shared) openFile(ctx context.Context, e *models.Envelope, d *models.Doc
 		if now == nil || now.PurgeStatus == models.PurgePurged {
 			return nil, models.ErrPurged
 		}
-		if d.IsPrepared() && d.SHA256 == d.PreparedSHA256 { // the caller requested the prepared file
+		if d.IsPrepared() && d.SHA256 == d.PreparedSHA256 { // the prepared file was requested
 			now = now.Presented()
 		}
 		if now.BlobKey != d.BlobKey {
@@ -62,15 +63,15 @@ func (s *shared) openFile(ctx context.Context, e *models.Envelope, d *models.Doc
 // fileMissingError is the error for a file that is unexpectedly missing.
 var fileMissingError = models.Refuse(models.KindUnavailable, "file_missing", "The document's file cannot be read at the moment. The operator has been notified.")
 
-// isUnavailable reports whether err means that a document's file is unavailable: missing, different from its record,
-// or out of reach.
+// isUnavailable reports whether err means that a document's file is unavailable: it is missing, differs from its
+// record, or cannot be reached.
 func isUnavailable(err error) bool {
 	e, ok := errors.AsType[*models.Error](err)
 	return ok && e.Kind == models.KindUnavailable
 }
 
-// refuseFile returns the error for a file of what, "a document" or "an attachment", that cannot be opened. It logs the
-// cause for the operator.
+// refuseFile returns the error for a file that cannot be opened, and logs the cause for the operator. what is "a
+// document" or "an attachment".
 func (s *shared) refuseFile(ctx context.Context, err error, what string, envelope, id uuid.UUID, key string) error {
 	_, kind, _ := strings.Cut(what, " ")
 	switch {
@@ -94,13 +95,13 @@ func (s *shared) countMissing() {
 }
 
 var (
-	// filesUnavailableError is the error while the file store does not respond.
+	// filesUnavailableError is returned while the file store does not respond.
 	filesUnavailableError = models.Refuse(models.KindUnavailable, "files_unavailable", "Files cannot be read at the moment. Please try again later.")
-	// archiveBrokenError is the error for an envelope whose archive is missing or differs from its record.
+	// archiveBrokenError is returned for an envelope whose archive is missing or differs from its record.
 	archiveBrokenError = models.Refuse(models.KindUnavailable, "file_missing", "A part of this envelope cannot be read at the moment. The operator has been notified.")
 )
 
-// fileStoreFails logs the failure of the file store. A disconnected client also ends the reading and is not logged.
+// fileStoreFails logs a failure of the file store. It logs nothing if the read failed because the client disconnected.
 func (s *shared) fileStoreFails(ctx context.Context, envelope uuid.UUID, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -109,7 +110,7 @@ func (s *shared) fileStoreFails(ctx context.Context, envelope uuid.UUID, err err
 	return filesUnavailableError
 }
 
-// archiveFails returns the client error for an archive's error, which it logs; any other error is returned unchanged.
+// archiveFails logs an archive error and returns the corresponding client error. It returns any other error unchanged.
 func (s *shared) archiveFails(c *gin.Context, err error) error {
 	ctx := c.Request.Context()
 	broken, ok := errors.AsType[*store.ArchiveError](err)
@@ -129,8 +130,8 @@ func (s *shared) serveFile(c *gin.Context, e *models.Envelope, d *models.Documen
 	return s.serveContent(c, d.MimeType, contentDisposition(disposition, e.FileName(d)), d.SHA256, d.CreatedAt, f)
 }
 
-// serveContent streams content, with support for ranges. An empty disposition omits the name, and a zero time omits
-// the date.
+// serveContent streams content and supports range requests. An empty disposition omits the Content-Disposition header,
+// and a zero time omits Last-Modified.
 func (s *shared) serveContent(c *gin.Context, mimeType, disposition, tag string, modified time.Time, content io.ReadSeeker) error {
 	h := c.Writer.Header()
 	h.Set("Content-Type", mimeType)
@@ -142,10 +143,10 @@ func (s *shared) serveContent(c *gin.Context, mimeType, disposition, tag string,
 	defer w.end()
 	http.ServeContent(w, c.Request, "", modified, content)
 	if w.refused != 0 {
-		for _, name := range []string{"Content-Type", "Content-Disposition", "ETag", "Last-Modified", "Accept-Ranges"} { // headers of the content
+		for _, name := range []string{"Content-Type", "Content-Disposition", "ETag", "Last-Modified", "Accept-Ranges"} { // headers that describe the content
 			h.Del(name)
 		}
-		h.Set("Cache-Control", "no-store") // net/http has removed it
+		h.Set("Cache-Control", "no-store") // net/http removed it
 		refused := models.Refuse(models.KindInvalid, "range_not_satisfiable", "The requested range is outside the file.")
 		if w.refused == http.StatusPreconditionFailed {
 			refused = models.Refuse(models.KindPrecondition, "precondition_failed", "The file does not match If-Match or If-Unmodified-Since.")
@@ -155,8 +156,8 @@ func (s *shared) serveContent(c *gin.Context, mimeType, disposition, tag string,
 	return nil
 }
 
-// contentDisposition returns the header with a file name for any client (RFC 6266): in ASCII, and also in UTF-8 if
-// that differs.
+// contentDisposition returns a Content-Disposition header whose file name is readable by any client (RFC 6266). It
+// contains the name in ASCII, and also in UTF-8 if that differs.
 func contentDisposition(disposition, name string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r > unicode.MaxASCII {

@@ -8,12 +8,12 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// stallLimit is how long a client may read nothing of a file that it downloads. It does not limit the whole download:
-// a phone with 3 KB/s takes hours for 25 MB, but reads some of it every minute.
+// stallLimit is the maximum time for which a client that downloads a file may stop reading. It does not limit the total
+// duration of the download. A phone with 3 KB/s takes hours for 25 MB, but continues to read.
 const stallLimit = 2 * time.Minute
 
-// fileWriter sends a file to a client, with a time limit for each part. Without the limit, a client that stops reading
-// could hold the file, and its decrypted copy, indefinitely.
+// fileWriter sends a file to a client with a time limit for each write. Without the limit, a client that stops reading
+// could keep the file and its decrypted copy open indefinitely.
 type fileWriter struct {
 	http.ResponseWriter
 
@@ -21,10 +21,10 @@ type fileWriter struct {
 	now   func() time.Time
 	stall time.Duration
 
-	refused int // the status with which net/http rejects a range or a precondition, whose body is not sent; 0: not rejected
+	refused int // the status of a range or precondition error from net/http, whose body is not sent; 0 if there is none
 }
 
-// newFileWriter returns a writer for sending a file. The caller ends it.
+// newFileWriter returns a writer that sends a file. The caller must call end.
 func (s *shared) newFileWriter(c *gin.Context) *fileWriter {
 	return &fileWriter{ResponseWriter: c.Writer, conn: http.NewResponseController(c.Writer), now: s.now, stall: s.stallLimit}
 }
@@ -49,7 +49,7 @@ func (w *fileWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// extend resets the time limit for the next part.
+// extend resets the time limit for the next write.
 func (w *fileWriter) extend() error { return w.setDeadline(w.now().Add(w.stall)) }
 
 func (w *fileWriter) setDeadline(at time.Time) error {
@@ -59,7 +59,7 @@ func (w *fileWriter) setDeadline(at time.Time) error {
 	return nil
 }
 
-// end flushes the buffer and removes the deadline, because later requests on the connection have none.
+// end flushes the buffer and removes the deadline, because later requests on the connection must not have one.
 func (w *fileWriter) end() {
 	if w.extend() == nil && w.conn.Flush() == nil {
 		_ = w.setDeadline(time.Time{}) // an error means that the client has disconnected

@@ -31,33 +31,33 @@ const (
 	idempotencyHeader = "Idempotency-Key"
 	replayedHeader    = "Idempotency-Replayed"
 	maxKey            = 255
-	// responseLifetime is how long a request can be retried. The response with an access token is kept for half the
-	// token's life, so that a replayed token remains usable.
+	// responseLifetime is the period in which a request can be retried. A response that contains an access token is stored
+	// for half of the token's lifetime, so that a replayed token remains usable.
 	responseLifetime      = 24 * time.Hour
 	tokenResponseLifetime = credential.AccessLifetime / 2
 	storeTimeout          = 10 * time.Second
-	// minResponseLifetime is how long a key is kept if its process dies.
+	// minResponseLifetime is the period for which a key remains claimed if its process dies.
 	minResponseLifetime = time.Minute
 )
 
-// perRequestHeaders contains the headers of a request that are not part of its stored response. Every replay has its
-// own.
+// perRequestHeaders contains the headers that are not part of a stored response. They are set individually for each
+// replay.
 var perRequestHeaders = map[string]bool{
 	"X-Request-Id": true, "X-Ratelimit-Limit": true, "X-Ratelimit-Remaining": true, "X-Ratelimit-Reset": true, "Date": true, replayedHeader: true,
 	"Cache-Control": true, "Referrer-Policy": true, "X-Content-Type-Options": true, "Content-Security-Policy": true, "X-Frame-Options": true,
 	"Strict-Transport-Security": true,
 }
 
-// storableHeaders returns the headers that are part of the stored response.
+// storableHeaders returns the headers to include in the stored response.
 func storableHeaders(h http.Header) http.Header {
 	out := h.Clone()
 	maps.DeleteFunc(out, func(name string, _ []string) bool { return perRequestHeaders[name] })
 	return out
 }
 
-// idempotent runs fn, or replays the response of the first request with the same Idempotency-Key. scope identifies the
-// owner of the key. The route determines how long responses are kept: 0, for responses with a secret that is returned
-// once, only prevents two requests with the key from running at the same time.
+// idempotent runs fn, or replays the response to the first request with the same Idempotency-Key. scope identifies the
+// owner of the key. The route determines how long the response is stored. If this is zero, the key only prevents
+// concurrent requests.
 func (s *shared) idempotent(c *gin.Context, r route, scope, path string, fn func() error) error {
 	key := c.GetHeader(idempotencyHeader)
 	if key == "" || c.Request.Method != http.MethodPost {
@@ -83,15 +83,15 @@ func (s *shared) idempotent(c *gin.Context, r route, scope, path string, fn func
 	return s.executeFirst(c, id, keep, fn)
 }
 
-// executeFirst runs fn for the first request with a key. It keeps the response if the request took effect (2xx).
-// Otherwise it releases the key, also for another body: a rejected request is checked again.
+// executeFirst runs fn for the first request with a key. It stores the response if the request took effect (2xx).
+// Otherwise it releases the key, which can then be used with another body, because a rejected request is checked again.
 func (s *shared) executeFirst(c *gin.Context, id uuid.UUID, keepFor time.Duration, fn func() error) error {
 	rec := &responseRecorder{ResponseWriter: c.Writer}
 	c.Writer = rec
 	claimed := &claimedKey{id: id}
 	c.Set(claimedKeyName, claimed)
 	answered := false
-	// Keep the response even if the client has disconnected.
+	// Store the response even if the client has disconnected.
 	keep, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), storeTimeout)
 	defer cancel()
 	defer func() {
@@ -99,7 +99,7 @@ func (s *shared) executeFirst(c *gin.Context, id uuid.UUID, keepFor time.Duratio
 			_ = s.requests.ReleaseKey(keep, id, false)
 		}
 	}()
-	unknown := false // whether the request took effect
+	unknown := false // whether it is unknown if the request took effect
 	if err := fn(); err != nil {
 		_, refused := errors.AsType[*models.Error](err)
 		_, rejected := errors.AsType[*refusal.Error](err)
@@ -114,31 +114,31 @@ func (s *shared) executeFirst(c *gin.Context, id uuid.UUID, keepFor time.Duratio
 	a := store.StoredResponse{Status: status, Header: storableHeaders(rec.Header()), Body: rec.body.Bytes()}
 	switch {
 	case unknown || status == http.StatusInternalServerError || rec.lost || !rec.Written() && status == http.StatusOK:
-		err = s.requests.ReleaseKey(keep, id, false) // a committed request does not run twice
+		err = s.requests.ReleaseKey(keep, id, false) // a committed request does not run again
 	case keepFor == 0 || c.GetBool(noStoreKey) || status < 200 || status > 299:
 		err = s.requests.ReleaseKey(keep, id, true)
 	case !claimed.stored:
 		err = s.requests.StoreResponse(keep, id, a)
 	}
-	if err != nil { // the client has its response; a retry will be rejected
+	if err != nil { // the client received the response, but a retry will be rejected
 		s.log.ErrorContext(keep, "response not stored for retries", "request", requestID(c), "error", err)
 	}
 	return nil
 }
 
-// noStoreKey marks a request whose response is not kept.
+// noStoreKey marks a request whose response must not be stored.
 const noStoreKey = "countersign/no-answer"
 
-// doNotStoreResponse excludes a response from replay, because it contains a secret that is stored nowhere else. A
+// doNotStoreResponse excludes a response from replay because it contains a secret that is not stored anywhere else. A
 // retry then runs the request again.
 func doNotStoreResponse(c *gin.Context) { c.Set(noStoreKey, true) }
 
-// responseRecorder records a response for its replay.
+// responseRecorder records a response so that it can be replayed.
 type responseRecorder struct {
 	gin.ResponseWriter
 
 	body bytes.Buffer
-	lost bool // too large to keep
+	lost bool // the body is too large to store
 }
 
 // Write implements io.Writer.
@@ -154,16 +154,16 @@ func (r *responseRecorder) Write(b []byte) (int, error) {
 // WriteString implements io.StringWriter.
 func (r *responseRecorder) WriteString(s string) (int, error) { return r.Write([]byte(s)) }
 
-// maxBodyInMemory is the maximum size of a body that waits in memory, in bytes.
+// maxBodyInMemory is the maximum size of a body that is buffered in memory, in bytes.
 const maxBodyInMemory = 16 << 10
 
-// fingerprint hashes the request's body, which it reads to its end and restores. file is the maximum size of a file in
-// the body; 0 if the body has no file.
+// fingerprint returns a hash of the request body. It reads the body to its end and replaces it with a re-readable copy.
+// file is the maximum size of a file in the body, or 0 if the route accepts no file.
 func (s *shared) fingerprint(c *gin.Context, file int64) (sum []byte, discard func(), err error) {
 	body, _, discard, err := s.spool(c.Request.Body, maxBodyInMemory)
 	if err != nil {
 		if refused, ok := errors.AsType[*models.Error](err); ok && refused.Kind == models.KindTooLarge && file > 0 && c.ContentType() != "application/json" {
-			err = fileTooLarge(file) // the same error as without a key
+			err = fileTooLarge(file) // the same error as for a request without a key
 		}
 		return nil, nil, err
 	}
@@ -180,17 +180,17 @@ func (s *shared) fingerprint(c *gin.Context, file int64) (sum []byte, discard fu
 	return h.Sum(nil), discard, nil
 }
 
-// spooledBody is a restored body.
+// spooledBody is a request body that was read completely and can be read again.
 type spooledBody struct{ io.ReadSeeker }
 
 // Close implements io.Closer.
 func (spooledBody) Close() error { return nil }
 
-// spool reads a body to its end: into memory if it has at most inMemory bytes, else into a temporary file, which
-// discard removes. It returns the number of bytes in memory.
+// spool reads a body to its end. It stores a body of at most inMemory bytes in memory, and a larger one in a temporary
+// file, which discard removes. It returns the number of bytes in memory.
 func (s *shared) spool(src io.Reader, inMemory int) (body io.ReadSeeker, used int, discard func(), err error) {
 	if b, ok := src.(spooledBody); ok {
-		return b, 0, func() {}, nil // the caller that spooled it discards it
+		return b, 0, func() {}, nil // it is discarded where it was spooled
 	}
 	head, err := io.ReadAll(io.LimitReader(src, int64(inMemory)+1))
 	if err != nil {
@@ -216,8 +216,8 @@ func (s *shared) spool(src io.Reader, inMemory int) (body io.ReadSeeker, used in
 	return nil, 0, nil, bodyError(err)
 }
 
-// digest hashes a body. It hashes a multipart body part by part, because a client that retries generates another
-// boundary.
+// digest hashes a body. It hashes a multipart body part by part, because a client generates a new boundary for each
+// retry.
 func digest(h hash.Hash, contentType string, body io.ReadSeeker) error {
 	t, params, err := mime.ParseMediaType(contentType)
 	if err != nil || t != "multipart/form-data" || params["boundary"] == "" {
@@ -246,7 +246,7 @@ func digest(h hash.Hash, contentType string, body io.ReadSeeker) error {
 		}
 		parts.Write(content.Sum(nil))
 	}
-	// An invalid multipart body is hashed by its bytes.
+	// Hash the raw bytes of an invalid multipart body.
 	if _, err := body.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
@@ -254,7 +254,7 @@ func digest(h hash.Hash, contentType string, body io.ReadSeeker) error {
 	return err
 }
 
-// writeHashPart hashes a text together with its length, so that its end is unambiguous.
+// writeHashPart hashes a text together with its length, which makes its end unambiguous.
 func writeHashPart(h hash.Hash, text string) {
 	var n [8]byte
 	binary.BigEndian.PutUint64(n[:], uint64(len(text)))
@@ -262,8 +262,8 @@ func writeHashPart(h hash.Hash, text string) {
 	h.Write([]byte(text))
 }
 
-// publicScope returns the scope of an idempotency key in an unauthenticated call: the caller's network, and the
-// credentials in the header. Credentials in the body are part of the fingerprint.
+// publicScope returns the scope of an idempotency key in an unauthenticated call. It consists of the caller's network
+// and a hash of the Authorization header. Credentials in the body are part of the fingerprint.
 func publicScope(c *gin.Context) string {
 	sum := sha256.Sum256([]byte(c.GetHeader("Authorization")))
 	return "public:" + hex.EncodeToString(sum[:8]) + ":" + callerNetwork(c)

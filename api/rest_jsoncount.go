@@ -7,29 +7,29 @@ import (
 	"countersign/models"
 )
 
-// The limits of a JSON text. They are checked on its bytes, before it is parsed.
+// The limits of a JSON text. They are checked on the raw bytes, before the text is parsed.
 const (
-	maxDepth  = 32      // levels of nested arrays and objects
-	maxValues = 100_000 // values and names of members
+	maxDepth  = 32      // nesting levels of arrays and objects
+	maxValues = 100_000 // values and member names
 )
 
 // jsonCount is the size and shape of a JSON text.
 type jsonCount struct {
 	bytes      int64
-	values     int // strings including names, numbers, literals, arrays and objects
+	values     int // strings (including names), numbers, literals, arrays and objects
 	containers int // arrays and objects
-	depth      int // of the deepest nesting
+	depth      int // maximum nesting level
 }
 
-// The memory of a parsed JSON text: the text and the copies of its strings, a value with its entry in a map or slice,
-// and an object with the structure that a handler reads it into.
+// Estimates of the memory used by a parsed JSON text: the text and the copies of its strings, each value with its entry
+// in a map or slice, and each object with the structure that a handler reads it into.
 const (
 	memoryPerByte      = 3
 	memoryPerValue     = 64
 	memoryPerContainer = 1 << 10
 )
 
-// memory returns an upper bound for the memory of the parsed text, in bytes.
+// memory returns an upper bound on the memory used by the parsed text, in bytes.
 func (n jsonCount) memory() int64 {
 	return n.bytes*memoryPerByte + int64(n.values)*memoryPerValue + int64(n.containers)*memoryPerContainer
 }
@@ -45,7 +45,7 @@ func (n jsonCount) check(name string) error {
 	return nil
 }
 
-// countJSON counts the values of a JSON text while it reads. It does not validate the text.
+// countJSON counts the values in a JSON text as it reads it. It does not validate the text.
 func countJSON(r io.Reader) (jsonCount, error) {
 	var s jsonScanner
 	buf := make([]byte, 8<<10)
@@ -61,13 +61,13 @@ func countJSON(r io.Reader) (jsonCount, error) {
 	}
 }
 
-// jsonScanner counts the values of a JSON text that arrives in pieces.
+// jsonScanner counts the values in a JSON text that arrives in pieces.
 type jsonScanner struct {
 	jsonCount
 
-	open    int  // arrays and objects that have not ended
+	open    int  // arrays and objects that are still open
 	quoted  bool // within a string
-	escaped bool // after a backslash in a string
+	escaped bool // after a backslash within a string
 	word    bool // within a number or literal
 }
 

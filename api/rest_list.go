@@ -9,15 +9,16 @@ import (
 	"countersign/models"
 )
 
-// answerArray responds with a whole list as an array, the format of the first lists of the API.
+// answerArray responds with a complete list as a JSON array. Only the oldest lists of the API have this format.
 func answerArray[V any](c *gin.Context, data []V) error { return answer(c, http.StatusOK, data) }
 
-// answerList responds with a whole list in the format of a last page.
+// answerList responds with a complete list in the format of a last page.
 func answerList[V any](c *gin.Context, data []V) error {
 	return answerCursorList(c, data, nil)
 }
 
-// checkTenantQuery rejects an invalid query string and a tenant that the caller must not access; "" means all tenants.
+// checkTenantQuery returns the problems found in the query string, or an error if the caller must not access the
+// tenant. An empty tenant means all tenants.
 func checkTenantQuery(p models.Problems, app caller, tenant string) error {
 	if tenant != "" {
 		models.CheckText(p, "tenantId", tenant, 1, 255)
@@ -25,7 +26,7 @@ func checkTenantQuery(p models.Problems, app caller, tenant string) error {
 	return cmp.Or(p.Err(), app.CheckTenant(tenant))
 }
 
-// views returns the views of rows; an empty list if there are no rows.
+// views returns the views of rows. If there are no rows, the result is empty but not nil.
 func views[T, V any](rows []T, view func(*T) V) []V {
 	out := make([]V, 0, len(rows))
 	for i := range rows {
@@ -43,7 +44,7 @@ func viewEach[T, V any](rows []*T, view func(*T) V) []V {
 	return out
 }
 
-// orNull returns a pointer to a value; nil, which is null in a response, for the zero value.
+// orNull returns a pointer to v, or nil, which is null in a response, if v is the zero value.
 func orNull[T comparable](v T) *T {
 	if v == *new(T) {
 		return nil

@@ -13,18 +13,18 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// The limits of the memory for parsed bodies, in bytes. Bodies below smallBody have a separate limit, so that they do
-// not wait for large ones.
+// The limits on the memory for parsed bodies, in bytes. Bodies that need at most smallBody bytes have a separate limit,
+// so that they do not wait for large ones.
 const (
 	smallBody         = 256 << 10
 	smallBodiesMemory = 24 << 20
 	largeBodiesMemory = 48 << 20
 )
 
-// memoryWait is how long a request waits for memory.
+// memoryWait is the maximum time for which a request waits for memory.
 const memoryWait = 10 * time.Second
 
-// bodyMemory limits the memory of parsed bodies, over all requests.
+// bodyMemory limits the total memory of parsed bodies across all requests.
 type bodyMemory struct {
 	small, large *limit.Limit
 	wait         time.Duration
@@ -34,7 +34,7 @@ func newBodyMemory(wait time.Duration) *bodyMemory {
 	return &bodyMemory{limit.New(smallBodiesMemory), limit.New(largeBodiesMemory), cmp.Or(wait, memoryWait)}
 }
 
-// take waits for the memory of one body. A body that needs the whole limit runs exclusively.
+// take acquires the memory for one body. A body that needs the complete limit is processed alone.
 func (m *bodyMemory) take(ctx context.Context, size int64) (release func(), err error) {
 	pool := m.small
 	if size > smallBody {
@@ -43,33 +43,34 @@ func (m *bodyMemory) take(ctx context.Context, size int64) (release func(), err 
 	return acquire(ctx, pool, size, m.wait, "Too many large requests are being read")
 }
 
-// workMemory is the maximum memory for decoding pictures and decrypting PDFs in this process at a time, in bytes.
+// workMemory is the maximum memory that this process uses at a time to decode images and decrypt PDFs, in bytes.
 const workMemory = 64 << 20
 
-// takeWork waits for working memory of a number of bytes. A request acquires it last, so that no holder waits for another limit.
+// takeWork acquires size bytes of working memory. A request must acquire it last, so that no holder waits for another
+// limit.
 func (s *shared) takeWork(ctx context.Context, size int64) (release func(), err error) {
 	return acquire(ctx, s.work, size, s.bodyMemory.wait, "Too many files are being read")
 }
 
-// pictureBounds returns the limits of a process that decodes a picture.
+// pictureBounds returns the resource limits of a process that decodes an image.
 func (s *shared) pictureBounds() sandbox.Bounds {
 	return sandbox.Bounds{Memory: s.admission.MaxMemory, CPU: s.admission.Timeout}
 }
 
-// requestBody holds the memory and the temporary files of a request's body until the request ends.
+// requestBody owns the memory and temporary files of a request body until the request ends.
 //
-// A body is received completely before memory is acquired for it, so that a slow client holds only a small buffer or a
-// file, and nothing that other requests wait for.
+// A body is received completely before memory is acquired for it. A slow client therefore occupies only a small buffer
+// or a file, and no resource that other requests wait for.
 type requestBody struct {
 	shared   *shared
-	maxJSON  int64 // bytes of a JSON body
-	inMemory int   // bytes of the received parts that are not parsed
+	maxJSON  int64 // maximum bytes of a JSON body
+	inMemory int   // bytes of received parts that are in memory but not yet parsed
 	cleanup  []func()
 }
 
 const requestBodyKey = "countersign/body"
 
-// holdBody limits the body of a request to a route. The caller releases its memory and files.
+// holdBody limits the size of a request body according to its route. The caller must call release.
 func (s *shared) holdBody(c *gin.Context, r route) *requestBody {
 	limitBody(c, r.maxBody())
 	b := &requestBody{shared: s, maxJSON: r.maxBody()}
@@ -92,7 +93,7 @@ func (b *requestBody) release() {
 	}
 }
 
-// receive reads r to its end, into memory or into a temporary file.
+// receive reads r to its end and stores the content in memory or in a temporary file.
 func (b *requestBody) receive(r io.Reader) (io.ReadSeeker, error) {
 	body, n, discard, err := b.shared.spool(r, maxBodyInMemory-b.inMemory)
 	if err != nil {
@@ -103,8 +104,8 @@ func (b *requestBody) receive(r io.Reader) (io.ReadSeeker, error) {
 	return body, nil
 }
 
-// take waits for the memory of the parsed texts. A request calls it once: two requests that hold a part and wait for
-// the rest would deadlock.
+// take acquires the memory for the parsed texts. A request must call it only once, because two requests that each hold
+// a part and wait for the rest would deadlock.
 func (b *requestBody) take(c *gin.Context, size int64) error {
 	release, err := b.shared.bodyMemory.take(c.Request.Context(), size)
 	if err == nil {
@@ -113,7 +114,7 @@ func (b *requestBody) take(c *gin.Context, size int64) error {
 	return err
 }
 
-// measure counts the values of a received body, and seeks back to its start.
+// measure counts the values in a received body and seeks back to its start.
 func measure(body io.ReadSeeker) (jsonCount, error) {
 	n, err := countJSON(body)
 	if err == nil {
@@ -134,7 +135,7 @@ func load(body io.Reader, size int64) ([]byte, error) {
 	return text, nil
 }
 
-// readJSON reads a JSON body after counting its values.
+// readJSON reads a JSON body after checking its size and number of values.
 func readJSON(c *gin.Context) ([]byte, error) {
 	b := bodyOf(c)
 	received, ok := c.Request.Body.(spooledBody)

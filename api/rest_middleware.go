@@ -21,13 +21,14 @@ const (
 	envelopeKey  = "envelope"
 )
 
-// tagEnvelope records the envelope of a request for the log and the trace.
+// tagEnvelope records the envelope of a request in the log and the trace.
 func tagEnvelope(c *gin.Context, envelope uuid.UUID) { c.Set(envelopeKey, envelope.String()) }
 
 func requestID(c *gin.Context) string { return c.GetString(requestIDKey) }
 
-// observe assigns an id to the request and writes one log line. The line contains the route instead of the path, which
-// may contain a token. A trace begins here: the parent trace in a client's header is not trusted.
+// observe assigns an ID to the request and writes one log line. The line contains the route instead of the path,
+// because the path may contain a token. The trace always starts here, because a parent trace in a client's header is
+// not trusted.
 func (s *shared) observe(c *gin.Context) {
 	id := uuid.NewString()
 	c.Set(requestIDKey, id)
@@ -60,13 +61,12 @@ func (s *shared) observe(c *gin.Context) {
 		"envelope", c.GetString(envelopeKey), "status", c.Writer.Status(), "ms", s.now().Sub(start).Milliseconds(), "ip", c.ClientIP())
 }
 
-// logSecurityEvent logs an authentication event: the user by id, never by name
-// or address.
+// logSecurityEvent logs an authentication event. The attributes must identify the user by ID, never by name or address.
 func (s *shared) logSecurityEvent(c *gin.Context, what string, attrs ...any) {
 	s.log.InfoContext(c.Request.Context(), what, append(attrs, "request", requestID(c), "ip", c.ClientIP())...)
 }
 
-// finishSpan records the result of the request, with ids and the route only.
+// finishSpan records the result of the request. It includes only IDs and the route.
 func finishSpan(c *gin.Context, span trace.Span) {
 	span.SetAttributes(attribute.String("http.route", c.FullPath()),
 		attribute.Int("http.response.status_code", c.Writer.Status()), attribute.String(tracing.RequestID, requestID(c)))
@@ -88,10 +88,10 @@ func (s *shared) recoverPanic(c *gin.Context) {
 	c.Next()
 }
 
-// noContentPolicy is the content security policy of responses that load nothing.
+// noContentPolicy is the content security policy of responses that load no resources.
 const noContentPolicy = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 
-// secureHeaders sets the security headers. Paths contain tokens, and responses are confidential.
+// secureHeaders sets the security headers, because paths contain tokens and responses are confidential.
 func (s *shared) secureHeaders(c *gin.Context) {
 	h := c.Writer.Header()
 	h.Set("Cache-Control", "no-store")

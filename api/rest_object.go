@@ -21,15 +21,15 @@ import (
 	"countersign/seal"
 )
 
-// object reads a JSON object member by member. It records missing members and wrong types by JSON path, so that a
-// caller gets all errors at once.
+// object reads the members of a JSON object. It records missing members and wrong types by JSON path, so that one
+// response can report all errors.
 type object struct {
 	m    map[string]any
-	path string // "" or "signers[0]."
+	path string // path prefix, such as "" or "signers[0]."
 	p    models.Problems
 }
 
-// readObject reads the request's body. An optional body can be empty or null.
+// readObject reads a JSON object from the request body. An optional body may be empty or null.
 func readObject(c *gin.Context, optional bool) (*object, error) {
 	body, err := readJSON(c)
 	if err != nil {
@@ -38,7 +38,7 @@ func readObject(c *gin.Context, optional bool) (*object, error) {
 	return bodyObject(c, body, optional)
 }
 
-// bodyObject parses a body that has been read.
+// bodyObject parses a JSON object from a body that was already read.
 func bodyObject(c *gin.Context, body []byte, optional bool) (*object, error) {
 	text := bytes.TrimSpace(body)
 	none := &object{m: map[string]any{}, p: models.Problems{}}
@@ -54,8 +54,8 @@ func bodyObject(c *gin.Context, body []byte, optional bool) (*object, error) {
 	return parseObject(body, "")
 }
 
-// readObjects reads a body that is an object, or an array of 1 to most objects. It records problems under name[0],
-// name[1] …
+// readObjects reads a body that contains either one object or an array of 1 to most objects. It records problems under
+// name[0], name[1] and so on.
 func readObjects(c *gin.Context, name string, most int) (objects []*object, listed bool, err error) {
 	body, err := readJSON(c)
 	if err != nil {
@@ -99,7 +99,7 @@ func parseJSON(body []byte, name string) (any, error) {
 	dec.UseNumber()
 	var v any
 	if err := dec.Decode(&v); err != nil {
-		at := int64(len(body)) // the text ends too early
+		at := int64(len(body)) // by default, the text ends prematurely
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			at = syntax.Offset
 		}
@@ -118,10 +118,10 @@ func pathOrBody(name string) string {
 	return "The part " + name
 }
 
-// get returns a member; nil if it is absent or null.
+// get returns a member, or nil if it is absent or null.
 func (o *object) get(name string) any { return o.m[name] }
 
-// has reports whether the member is present, possibly null.
+// has reports whether the member is present, even if it is null.
 func (o *object) has(name string) bool { _, ok := o.m[name]; return ok }
 
 // given returns the subset of names whose members are present.
@@ -131,7 +131,7 @@ func (o *object) given(names ...string) []string {
 
 func (o *object) bad(name, format string, args ...any) { o.p.Add(o.path+name, format, args...) }
 
-// member returns an optional member of type T; nil if it is absent or of another type.
+// member returns an optional member of type T, or nil if it is absent or has another type.
 func member[T any](o *object, name, must string) *T {
 	switch v := o.get(name).(type) {
 	case nil:
@@ -143,7 +143,7 @@ func member[T any](o *object, name, must string) *T {
 	return nil
 }
 
-// required returns the value of an optional member, and records a problem if it is absent.
+// required dereferences the value of a member, and records a problem if the member is absent.
 func required[T any](o *object, name string, v *T) T {
 	if v == nil && o.get(name) == nil {
 		o.bad(name, "is required")
@@ -157,10 +157,10 @@ func (o *object) str(name string) string { return required(o, name, o.optStr(nam
 // optStr returns an optional string.
 func (o *object) optStr(name string) *string { return member[string](o, name, "must be a string") }
 
-// text returns an optional string; "" if it is absent.
+// text returns an optional string, or "" if it is absent.
 func (o *object) text(name string) string { return models.Deref(o.optStr(name), "") }
 
-// strippedText returns an optional string without invisible characters, which are easily pasted by accident.
+// strippedText returns an optional string without invisible characters, which users may paste by accident.
 func (o *object) strippedText(name string) *string {
 	text := o.optStr(name)
 	if text == nil {
@@ -191,7 +191,7 @@ func (o *object) numOr(name string, otherwise float64) float64 {
 	return o.num(name)
 }
 
-// optTime returns an optional time.
+// optTime returns an optional RFC 3339 time.
 func (o *object) optTime(name string) *time.Time {
 	text := o.optStr(name)
 	if text == nil {
@@ -286,7 +286,7 @@ func (o *object) objects(name string, minLen, maxLen int) []*object {
 	return out
 }
 
-// sub returns an optional object; nil if it is absent or not an object.
+// sub returns an optional object, or nil if it is absent or not an object.
 func (o *object) sub(name string) *object {
 	m := member[map[string]any](o, name, "must be an object")
 	if m == nil {
@@ -295,7 +295,7 @@ func (o *object) sub(name string) *object {
 	return &object{m: *m, path: o.path + name + ".", p: o.p}
 }
 
-// badUnder reports whether a problem is recorded for the member or anything in it.
+// badUnder reports whether a problem was recorded for the member or for anything inside it.
 func (o *object) badUnder(name string) bool {
 	for path := range o.p {
 		rest, ok := strings.CutPrefix(path, o.path+name)
@@ -306,7 +306,7 @@ func (o *object) badUnder(name string) bool {
 	return false
 }
 
-// refuse records a problem for each of the named members that is present and not null.
+// refuse records a problem for each named member that is present and not null.
 func (o *object) refuse(problem string, names ...string) {
 	for _, name := range names {
 		if o.get(name) != nil {
@@ -315,10 +315,10 @@ func (o *object) refuse(problem string, names ...string) {
 	}
 }
 
-// lineEnds replaces each CRLF and CR by LF, the line end of documents.
+// lineEnds replaces each CRLF and CR with LF, the line ending used in documents.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// checkDrawable records a problem if a text cannot be drawn into a document.
+// checkDrawable records a problem if text cannot be drawn in a document.
 func (o *object) checkDrawable(name, text string) {
 	if err := seal.CheckText(text); err != nil {
 		o.bad(name, "%s", err.Error())
@@ -328,12 +328,12 @@ func (o *object) checkDrawable(name, text string) {
 // err returns the problems recorded so far.
 func (o *object) err() error { return o.p.Err() }
 
-// withBody returns a handler that reads a JSON object from the request's body.
+// withBody returns a handler that reads a JSON object from the request body and passes it to h.
 func withBody[T any](h func(*gin.Context, T, *object) error) func(*gin.Context, T) error {
 	return bodyHandler(h, false)
 }
 
-// withOptionalBody is withBody for an optional body.
+// withOptionalBody is like withBody, but the body may be empty.
 func withOptionalBody[T any](h func(*gin.Context, T, *object) error) func(*gin.Context, T) error {
 	return bodyHandler(h, true)
 }
@@ -350,7 +350,7 @@ func bodyHandler[T any](h func(*gin.Context, T, *object) error, optional bool) f
 
 type jsonNumber = json.Number
 
-// secretOverlap reads how long a replaced secret remains valid. Both limits are in hours.
+// secretOverlap reads the period for which a replaced secret remains valid. otherwise and most are in hours.
 func secretOverlap(o *object, otherwise, most int) time.Duration {
 	hours := models.Deref(o.optInt("overlapHours"), otherwise)
 	if hours < 0 || hours > most {

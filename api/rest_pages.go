@@ -13,21 +13,21 @@ import (
 	"countersign/seal/appearance"
 )
 
-// PageRenderer renders pages of PDFs, and repairs PDFs.
+// PageRenderer renders, reads and repairs PDFs. Page numbers start at 1.
 type PageRenderer interface {
 	admission.Renderer
-	// Page renders a page, by its number from 1.
+	// Page renders a page as an image.
 	Page(ctx context.Context, file io.ReaderAt, size int64, page int, level appearance.Level) (*appearance.Encoded, error)
-	// Lines reads the lines and images of a page, by its number from 1.
+	// Lines returns the lines and images on a page.
 	Lines(ctx context.Context, file io.ReaderAt, size int64, page int) (*appearance.Lines, error)
-	// Text reads the text of a page, by its number from 1.
+	// Text returns the text on a page.
 	Text(ctx context.Context, file io.ReaderAt, size int64, page int) (*appearance.Text, error)
 }
 
-// pageLimit is the time limit for rendering a page, including the wait for a concurrency limit.
+// pageLimit is the time limit for rendering a page, including the time spent waiting for a concurrency limit.
 const pageLimit = time.Minute
 
-// pageLevel reads the level of a picture; the default is 2.
+// pageLevel reads the level of detail of an image from the query string. The default is 2.
 func pageLevel(c *gin.Context) (int, error) {
 	text, given := c.GetQuery("level")
 	if !given {
@@ -40,12 +40,13 @@ func pageLevel(c *gin.Context) (int, error) {
 	return level, nil
 }
 
-// readingCopyRequested reads the parameter that requests a document with the values of all signers who have signed.
+// readingCopyRequested reads the parameter that requests a document with the values of all signers who have signed so
+// far.
 func readingCopyRequested(c *gin.Context) (bool, error) {
 	p := models.Problems{}
 	return queryFlag(c, p, "entries"), p.Err()
 }
 
-// errOtherProfile is the error for an envelope that was sent under an appearance profile that this program does not
+// errOtherProfile is returned for an envelope that was sent with an appearance profile that this program does not
 // support.
 var errOtherProfile = models.Refuse(models.KindUnavailable, "profile_unavailable", "This version of the service cannot render the pages as they were displayed before. The operator can install a version that can.")

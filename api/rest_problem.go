@@ -30,7 +30,7 @@ type problem struct {
 	Errors  map[string][]string `json:"errors"`
 }
 
-// statusOf maps the kinds of errors to HTTP status codes. No other code does so.
+// statusOf maps error kinds to HTTP status codes. It is the only such mapping.
 var statusOf = map[models.Kind]int{
 	models.KindInvalid:       http.StatusBadRequest,
 	models.KindUnauthorized:  http.StatusUnauthorized,
@@ -46,7 +46,8 @@ var statusOf = map[models.Kind]int{
 	models.KindUnavailable:   http.StatusServiceUnavailable,
 }
 
-// fail responds with err. An error without a kind is a 500 with the request's id, under which the log has the details.
+// fail responds with err. An error without a kind results in a 500 response that contains only the request ID. The log
+// contains the details under the same ID.
 func (s *shared) fail(c *gin.Context, err error) {
 	refused, ok := errors.AsType[*models.Error](err)
 	rejected, of := errors.AsType[*refusal.Error](err)
@@ -74,18 +75,18 @@ func (s *shared) fail(c *gin.Context, err error) {
 	s.write(c, statusOf[refused.Kind], refused)
 }
 
-// unavailableDelay is the time after which clients should retry a request that failed because a dependency of the
-// service did not respond.
+// unavailableDelay is the delay before clients should retry a request that failed because a dependency of the service
+// did not respond.
 const unavailableDelay = 5 * time.Second
 
-// errUnavailable is the error while the database or the file store does not respond or has no room, or the renderer is
-// being prepared.
+// errUnavailable is returned while the database or the file store does not respond or is full, or while the renderer is
+// not ready yet.
 var errUnavailable = &models.Error{
 	Kind: models.KindUnavailable, Code: "unavailable", RetryAfter: unavailableDelay, Message: "The service cannot process the request at the moment. Try again in a few seconds.",
 }
 
-// problemOf returns the body of an error. base is the base address of the catalog of errors; empty means a relative
-// address.
+// problemOf returns the body of an error response. base is the base URL of the error catalog. If it is empty, the URL
+// in the body is relative.
 func problemOf(base string, status int, e *models.Error) problem {
 	p := problem{
 		Error: e.Code, Message: e.Message, Details: e.Details, Type: base + catalogPath + "#" + e.Code, Title: http.StatusText(status), Status: status, Errors: e.Fields,
@@ -116,8 +117,8 @@ func (s *shared) write(c *gin.Context, status int, e *models.Error) {
 	c.AbortWithStatusJSON(status, p)
 }
 
-// retryAfter returns the time after which a client may retry a request; 0 if a retry does not help. A 503 is
-// temporary, unless it is about one file that the operator has to repair.
+// retryAfter returns the delay before a client may retry a request, or 0 if a retry does not help. A 503 is temporary
+// unless the cause is a file that the operator must repair.
 func retryAfter(status int, e *models.Error) time.Duration {
 	if e.RetryAfter == 0 && status == http.StatusServiceUnavailable && !slices.Contains(brokenFileCodes, e.Code) {
 		return unavailableDelay
@@ -125,10 +126,10 @@ func retryAfter(status int, e *models.Error) time.Duration {
 	return e.RetryAfter
 }
 
-// brokenFileCodes contains the codes of 503 responses that last until the operator repairs a file.
+// brokenFileCodes contains the codes of 503 responses that persist until the operator repairs a file.
 var brokenFileCodes = []string{"file_missing", "document_unavailable", "appearance_changed", "profile_unavailable"}
 
-// utcPtr returns a time in UTC, as all responses contain it; nil for nil.
+// utcPtr converts an optional time to UTC, the zone of all times in responses. It returns nil for nil.
 func utcPtr(t *time.Time) *time.Time {
 	if t == nil {
 		return nil
@@ -138,7 +139,7 @@ func utcPtr(t *time.Time) *time.Time {
 
 func isNotFound(err error) bool { return errors.Is(err, models.ErrNotFound) }
 
-// notFoundAs returns refused if err is a not-found error, and else err.
+// notFoundAs returns refused if err is a not-found error, and otherwise err.
 func notFoundAs(refused, err error) error {
 	if isNotFound(err) {
 		return refused
@@ -146,6 +147,6 @@ func notFoundAs(refused, err error) error {
 	return err
 }
 
-// catalogPath is the path of the catalog of all error codes. The type of an error is that address with the code as
-// fragment.
+// catalogPath is the path of the error catalog. The type of an error is the URL of the catalog with the error code as
+// its fragment.
 const catalogPath = "/docs/errors"

@@ -15,10 +15,10 @@ import (
 	"countersign/models"
 )
 
-// Reading the query string, and the ids in the path.
+// This file reads the query string and the IDs in the path.
 
-// checkQuery rejects an ambiguous query string: repeated names, and values that are not text. It ignores unknown
-// names.
+// checkQuery returns an error if the query string is ambiguous, because a name is repeated or a value is not text. It
+// ignores unknown names.
 func checkQuery(c *gin.Context) error {
 	p := models.Problems{}
 	if strings.Count(c.Request.URL.RawQuery, "&") >= maxPairs {
@@ -44,7 +44,7 @@ func isText(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError })
 }
 
-// query reads a positive integer from the query string.
+// query reads a positive integer from the query string. It returns otherwise if the parameter is absent or invalid.
 func query(c *gin.Context, p models.Problems, name string, otherwise, highest int) int {
 	raw, ok := c.GetQuery(name)
 	if !ok {
@@ -58,7 +58,7 @@ func query(c *gin.Context, p models.Problems, name string, otherwise, highest in
 	return n
 }
 
-// queryText reads a text from the query string; "" if it is absent.
+// queryText reads text from the query string. It returns "" if the parameter is absent.
 func queryText(c *gin.Context, p models.Problems, name string, most int) string {
 	text, given := c.GetQuery(name)
 	if given && (strings.TrimSpace(text) == "" || utf8.RuneCountInString(text) > most) {
@@ -67,7 +67,7 @@ func queryText(c *gin.Context, p models.Problems, name string, most int) string 
 	return text
 }
 
-// queryTime reads a time from the query string; the zero time if it is absent.
+// queryTime reads a time from the query string. It returns the zero time if the parameter is absent.
 func queryTime(c *gin.Context, p models.Problems, name string) time.Time {
 	raw, ok := c.GetQuery(name)
 	if !ok {
@@ -76,14 +76,14 @@ func queryTime(c *gin.Context, p models.Problems, name string) time.Time {
 	t, err := time.Parse(time.RFC3339, raw)
 	switch {
 	case err != nil && strings.Contains(raw, " "):
-		p.Add(name, "%s; the + of a zone is written %%2B", notATime) // a + means a space in a query string
+		p.Add(name, "%s; the + of a zone is written %%2B", notATime) // an unencoded + means a space in a query string
 	case err != nil:
 		p.Add(name, notATime)
 	}
 	return t
 }
 
-// queryFlag reads a Boolean from the query string; false if it is absent.
+// queryFlag reads a Boolean from the query string. It returns false if the parameter is absent.
 func queryFlag(c *gin.Context, p models.Problems, name string) bool {
 	raw, ok := c.GetQuery(name)
 	if ok && raw != "true" && raw != "false" {
@@ -92,7 +92,7 @@ func queryFlag(c *gin.Context, p models.Problems, name string) bool {
 	return raw == "true"
 }
 
-// queryID reads an id from the query string; the zero id if it is absent.
+// queryID reads an ID from the query string. It returns the zero ID if the parameter is absent.
 func queryID(c *gin.Context, p models.Problems, name string) uuid.UUID {
 	raw, ok := c.GetQuery(name)
 	if !ok {
@@ -105,13 +105,13 @@ func queryID(c *gin.Context, p models.Problems, name string) uuid.UUID {
 	return id
 }
 
-// checkedID returns an id of a path that checkPath has accepted.
+// checkedID returns an ID from the path. checkPath must have validated it.
 func checkedID(c *gin.Context, name string) uuid.UUID {
 	id, _ := pathID(c, name)
 	return id
 }
 
-// pathID reads an id from the path. An invalid id is not found.
+// pathID reads an ID from the path. For an invalid ID, it returns a not-found error.
 func pathID(c *gin.Context, name string) (uuid.UUID, error) {
 	id, err := uuid.Parse(c.Param(name))
 	if err != nil || len(c.Param(name)) != 36 {

@@ -18,36 +18,37 @@ import (
 
 const (
 	rateWindow = time.Minute
-	maxKeys    = 100_000 // beyond it, new keys share one counter
-	// reservations is the number of reservations into which a process divides the remaining quota. Reservations are
-	// large while much quota remains and single near the limit, so that several processes together stay within it.
+	maxKeys    = 100_000 // when this is exceeded, new keys share one counter
+	// reservations is the divisor that determines how much of the remaining quota a process reserves at a time.
+	// Reservations are large while much of the quota remains, and shrink to single requests near the limit, so that
+	// several processes together stay within it.
 	reservations = 16
 )
 
-// Quotas counts requests over all processes.
+// Quotas counts requests across all processes.
 type Quotas interface {
-	// ReserveQuota reserves up to n of the remaining requests in key's window. It returns the numbers of reserved and
-	// of remaining requests.
+	// ReserveQuota reserves up to n of the remaining requests in the current window of key. It returns the number of
+	// reserved requests and the number that remain.
 	ReserveQuota(ctx context.Context, key string, start time.Time, length time.Duration, n, limit int) (taken, left int, err error)
 }
 
-// limiter counts requests per key in windows of a minute. Each process reserves
-// a portion of the remaining quota for itself, so that most requests cost no query.
+// limiter counts requests per key in windows of one minute. Each process reserves a portion of the remaining quota for
+// itself, so that most requests do not require a query.
 type limiter struct {
 	limit  int
 	now    func() time.Time
-	shared Quotas // nil: this process is the only one
+	shared Quotas // nil if this is the only process
 
 	mu           sync.Mutex
-	start        time.Time // of the window
+	start        time.Time // start of the window
 	reservations map[string]*reservation
 }
 
-// reservation is a process's share of the remaining quota of one key.
+// reservation is the portion of a key's remaining quota that this process has reserved.
 type reservation struct {
 	mu   sync.Mutex
-	own  int // reserved and unused
-	left int // unreserved, at the last query
+	own  int // reserved but unused requests
+	left int // unreserved requests at the time of the last query
 }
 
 func newLimiter(limit int, now func() time.Time, shared Quotas) *limiter {
@@ -72,9 +73,9 @@ func (l *limiter) reservation(key string) (*reservation, time.Time) {
 	return a, l.start
 }
 
-// take counts one request of key. It returns the remaining quota, negative if the request exceeds it, and the end of
-// the window. If the database does not respond, this process counts on its own: the request then fails anyway, or
-// needs no database.
+// take counts one request for key. It returns the remaining quota, which is negative if the request exceeds it, and the
+// end of the window. If the database does not respond, the process counts independently, because such a request either
+// fails anyway or does not need the database.
 func (l *limiter) take(ctx context.Context, key string) (left int, reset time.Time) {
 	a, start := l.reservation(key)
 	a.mu.Lock()
@@ -97,8 +98,9 @@ func (l *limiter) take(ctx context.Context, key string) (left int, reset time.Ti
 	return a.left + a.own, start.Add(rateWindow)
 }
 
-// limitAddress counts requests by client address. On a route that requires a bearer token, the decision waits until
-// the token is verified: a valid one counts for its app, any other for the address.
+// limitAddress counts requests by client address. On a route that requires a bearer token, the decision is deferred
+// until the token is verified. A request with a valid token counts towards the limit of its app, and any other towards
+// that of the address.
 func (s *shared) limitAddress(c *gin.Context) {
 	if c.FullPath() == "/healthz" || c.FullPath() == "/readyz" || s.bearerRoutes[c.Request.Method+" "+c.FullPath()] && hasBearer(c) {
 		s.rateHeaders(c, s.limits.limit, windowEnd(s.now()))
@@ -109,8 +111,8 @@ func (s *shared) limitAddress(c *gin.Context) {
 	}
 }
 
-// countRejected counts a request with a rejected bearer token for its address. It returns the rate limit error if the
-// limit is reached, and else err.
+// countRejected counts a request whose bearer token was rejected towards the limit of its address. It returns the rate
+// limit error if the limit is exceeded, and otherwise err.
 func (s *shared) countRejected(c *gin.Context, err error) error {
 	if refused, ok := errors.AsType[*models.Error](err); ok && refused.Kind == models.KindUnauthorized && hasBearer(c) {
 		return cmp.Or(s.limit(c, addressKey(c)), err)
@@ -126,10 +128,10 @@ func hasBearer(c *gin.Context) bool {
 	return strings.EqualFold(scheme, "Bearer")
 }
 
-// addressKey returns the rate limit key of a caller without an account.
+// addressKey returns the rate limit key of an unauthenticated caller.
 func addressKey(c *gin.Context) string { return "address:" + callerNetwork(c) }
 
-// callerNetwork returns the caller's address; for IPv6 its /64 network, which belongs to one subscriber.
+// callerNetwork returns the caller's IPv4 address or IPv6 /64 network. Such a network belongs to a single subscriber.
 func callerNetwork(c *gin.Context) string {
 	addr, err := netip.ParseAddr(c.ClientIP())
 	if err != nil || addr.Unmap().Is4() {

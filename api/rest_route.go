@@ -9,7 +9,7 @@ import (
 	"countersign/models"
 )
 
-// credentialKind is the credential that a route requires.
+// credentialKind is the kind of credential that a route requires.
 type credentialKind int
 
 const (
@@ -20,13 +20,13 @@ const (
 	signing                           // a signer token in the path
 )
 
-// replayPolicy determines the response to a POST with the Idempotency-Key of an earlier POST that took effect.
+// replayPolicy determines the response to a POST whose Idempotency-Key was used by an earlier POST that took effect.
 type replayPolicy int
 
 const (
 	replayResponse replayPolicy = iota // the same response, for 24 hours
-	replayBriefly                      // the same response, for half an access token's life
-	neverReplay                        // run again: the response contains a secret that is returned once, or the request changes nothing
+	replayBriefly                      // the same response, for half the lifetime of an access token
+	neverReplay                        // none: the request runs again, because its response contains a one-time secret or because it changes nothing
 )
 
 func (r replayPolicy) lifetime() time.Duration {
@@ -42,17 +42,17 @@ func (r replayPolicy) lifetime() time.Duration {
 
 // bodyLimit is the maximum size of a request's body, in bytes.
 type bodyLimit struct {
-	all  int64 // 0: the default of the route's credential
-	file int64 // size of the file in the body; 0: no file
+	all  int64 // 0 selects the default for the route's credential
+	file int64 // size of the file in the body; 0 if there is no file
 }
 
-// The maximum size of a body by the credential of its route, in bytes.
+// The default limits on the size of a body, by the credential of the route, in bytes.
 const (
-	maxPublicBody = 8 << 10  // credentials and responses of authenticators
+	maxPublicBody = 8 << 10  // sufficient for credentials and authenticator responses
 	maxPersonBody = 64 << 10 // from a signer, or from a console user about the user's own account
 )
 
-// maxBody returns the maximum size of a request's body, in bytes.
+// maxBody returns the maximum size of a request body, in bytes.
 func (r route) maxBody() int64 {
 	if r.body.all > 0 {
 		return r.body.all
@@ -67,23 +67,23 @@ func (r route) maxBody() int64 {
 	return maxJSON
 }
 
-// route is one row of the table that lists every endpoint.
+// route is one row in the table of all endpoints.
 type route struct {
 	method, path     string
 	access           credentialKind
-	role             models.Role           // console, consoleUser: the minimum role
-	allowWithoutMFA  bool                  // console: also while the user's second factor is missing
-	allowExpiredLink bool                  // signing: also for a link that has expired
-	builder          models.BuilderFeature // bearer, console: the feature with which a builder session may make the call
+	role             models.Role           // console and consoleUser: the minimum role
+	allowWithoutMFA  bool                  // console and consoleUser: allow users who have not yet enrolled a required second factor
+	allowExpiredLink bool                  // signing: also accept an expired link
+	builder          models.BuilderFeature // bearer and console: the feature that permits a builder session to make the call
 	replay           replayPolicy
 	body             bodyLimit
-	before           func(*gin.Context) error // public: called before the body is read
+	before           func(*gin.Context) error // public: runs before the body is read
 	public           func(*gin.Context) error
 	app              func(*gin.Context, caller) error
 	signer           func(*gin.Context, signerLink) error
 }
 
-// The constructors of rows in the tables of routes.
+// Short names for use in the tables of routes.
 const (
 	get, post, put, patch, del     = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
 	viewer, support, sender, admin = models.RoleViewer, models.RoleSupport, models.RoleSender, models.RoleAdmin
@@ -93,22 +93,23 @@ func forAnyone(method, path string, h func(*gin.Context) error) route {
 	return route{method: method, path: path, access: public, public: h}
 }
 
-// forApp returns a route for the app itself.
+// forApp returns a route that only the app itself can use.
 func forApp(method, path string, h func(*gin.Context, caller) error) route {
 	return route{method: method, path: path, access: bearer, app: h}
 }
 
-// forConsole returns a route for the app itself, and for console users with at least the role.
+// forConsole returns a route that the app itself, and console users with at least the given role, can use.
 func forConsole(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
 	return route{method: method, path: path, access: console, role: role, app: h}
 }
 
-// forUser returns a route for console users with at least the role and, if required, a second factor.
+// forUser returns a route that only console users with at least the given role can use. Users without a required second
+// factor are rejected.
 func forUser(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
 	return route{method: method, path: path, access: consoleUser, role: role, app: h}
 }
 
-// forOwn returns a route for a console user's own account.
+// forOwn returns a route for operations on a console user's own account.
 func forOwn(method, path string, h func(*gin.Context, caller) error) route {
 	return withoutFactor(forUser(viewer, method, path, h))
 }
@@ -118,13 +119,13 @@ func forSigner(method, path string, h func(*gin.Context, signerLink) error) rout
 	return route{method: method, path: path, access: signing, signer: h}
 }
 
-// withBodyOf sets the size limit of the body.
+// withBodyOf sets the maximum size of the body.
 func withBodyOf(limit int64, r route) route {
 	r.body.all = limit
 	return r
 }
 
-// withFile sets the size limit of a file in the body.
+// withFile sets the maximum size of a file in the body.
 func withFile(limit int64, r route) route {
 	r.body = bodyLimit{limit + besideFile, limit}
 	return r
@@ -146,19 +147,19 @@ func replayedBriefly(r route) route {
 	return r
 }
 
-// withoutFactor allows a call also while the user's second factor is missing.
+// withoutFactor also permits users who have not yet enrolled a required second factor.
 func withoutFactor(r route) route {
 	r.allowWithoutMFA = true
 	return r
 }
 
-// afterExpiry also accepts an expired link.
+// afterExpiry also accepts an expired signing link.
 func afterExpiry(r route) route {
 	r.allowExpiredLink = true
 	return r
 }
 
-// builderMay also accepts a builder session with the feature.
+// builderMay also accepts a builder session that has the feature.
 func builderMay(f models.BuilderFeature, r route) route {
 	r.builder = f
 	return r

@@ -9,7 +9,7 @@ import (
 // newSecret returns a random secret.
 func newSecret() string {
 	secret := make([]byte, 32)
-	_, _ = rand.Read(secret) // never fails
+	_, _ = rand.Read(secret) // never returns an error
 	return base64.RawURLEncoding.EncodeToString(secret)
 }
 

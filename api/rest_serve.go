@@ -7,7 +7,8 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// handle checks the credential that the route requires, replays the response of a retried request, and renders errors.
+// handle returns the handler of a route. It verifies the credential that the route requires, replays the response to a
+// retried request, and renders errors.
 func (s *shared) handle(r route) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if err := s.serve(c, r); err != nil {
@@ -46,7 +47,7 @@ func (s *shared) serve(c *gin.Context, r route) error {
 			return err
 		}
 		tagEnvelope(c, l.EnvelopeID)
-		// The path contains the token, so the route is stored instead.
+		// The path contains the token, so use the route instead.
 		return s.idempotent(c, r, "link:"+l.ID.String(), c.FullPath(), func() error { return r.signer(c, l) })
 	case public:
 		if r.before != nil {

@@ -17,32 +17,31 @@ import (
 	"countersign/store/blob"
 )
 
-// shared contains the dependencies of every handler: the clock, credentials, limits, files, and the rendering of
-// errors.
+// shared contains the dependencies that all handlers use: the clock, credentials, limits, files, and error rendering.
 type shared struct {
 	requests requestStore
 	blobs    blob.Store
 	files    *blob.Reader
 	tokens   *credential.Tokens
-	sms      notify.SMS // nil: no text messages
+	sms      notify.SMS // nil if text messages are not supported
 
 	baseURL     string
-	uploadLimit int64 // bytes
+	uploadLimit int64 // in bytes
 	admission   admission.Limits
-	stallLimit  time.Duration // how long a client may read nothing of a file
-	queueWait   time.Duration // how long a request waits for a concurrency limit; 0: 10 or 30 seconds
-	consoleIdle time.Duration // how long an idle console session lasts
+	stallLimit  time.Duration // maximum time for which a client may stop reading a file
+	queueWait   time.Duration // maximum time for which a request waits for a concurrency limit; 0 means 10 or 30 seconds
+	consoleIdle time.Duration // time after which an idle console session ends
 	consoleTOTP models.SecondFactor
 
-	admissions *limit.Limit // concurrent PDF examinations
+	admissions *limit.Limit // concurrent examinations of PDFs
 	work       *limit.Limit // bytes of workMemory
 	bodyMemory *bodyMemory
 	limits     *limiter
 	apps       appCache
-	// bearerRoutes contains the routes that require a bearer token, as "GET /v1/envelopes".
+	// bearerRoutes contains the routes that require a bearer token, in the form "GET /v1/envelopes".
 	bearerRoutes map[string]bool
 
-	tracer      trace.Tracer                                               // nil: no tracing
+	tracer      trace.Tracer                                               // nil if tracing is disabled
 	observed    func(method, route string, status int, took time.Duration) // may be nil
 	fileMissing func()                                                     // may be nil
 	log         *slog.Logger
@@ -68,7 +67,8 @@ type requestStore interface {
 	TemplateArchived(ctx context.Context, app, id uuid.UUID) (bool, error)
 }
 
-// subject is the base of a subject's handlers: the shared dependencies, and the store methods S that they use.
+// subject is the base of a subject's handlers. It consists of the shared dependencies and the store methods S that the
+// handlers use.
 type subject[S any] struct {
 	*shared
 
@@ -76,7 +76,7 @@ type subject[S any] struct {
 	execute func(ctx context.Context, key uuid.UUID, fn func(S) (*store.StoredResponse, error)) (*store.StoredResponse, error) // see store.Store.Execute
 }
 
-// newSubject returns a subject with the store methods that narrow returns.
+// newSubject returns a subject that uses the store methods selected by narrow.
 func newSubject[S any](s *shared, all *store.Store, narrow func(*store.Store) S) subject[S] {
 	return subject[S]{s, narrow(all), func(ctx context.Context, key uuid.UUID, fn func(S) (*store.StoredResponse, error)) (*store.StoredResponse, error) {
 		return all.Execute(ctx, key, func(st *store.Store) (*store.StoredResponse, error) { return fn(narrow(st)) })

@@ -25,24 +25,24 @@ func firstCharacters(s string, n int) string {
 	return s
 }
 
-// preparing is the set of preparation options of an upload.
+// preparing contains the preparation options of an upload.
 type preparing struct {
 	prepare.Options
 
-	// password opens an encrypted file; nil if absent. It is not stored.
+	// password opens an encrypted file, and is nil if absent. It is never stored.
 	password *string
-	// repair is admission.RepairRefuse, or empty.
+	// repair is admission.RepairRefuse or empty.
 	repair string
 }
 
-// upload is a PDF from a request, in a temporary file. Its page facts are set after admission.
+// upload is a PDF received in a request and stored in a temporary file. Its page facts are set after admission.
 type upload struct {
 	file *os.File
 	models.DocumentInput
 
 	preparing preparing
-	revision  *admission.Prepared // nil: the upload does not have to change
-	prepared  *os.File            // the prepared file, in a temporary file
+	revision  *admission.Prepared // nil if the upload does not need any changes
+	prepared  *os.File            // temporary file that contains the prepared PDF
 }
 
 func (u *upload) discard() {
@@ -55,7 +55,7 @@ func (u *upload) discard() {
 	}
 }
 
-// replace replaces the content of the file.
+// replace replaces the content of the file with b.
 func (u *upload) replace(b []byte) error {
 	if _, err := u.file.WriteAt(b, 0); err != nil {
 		return fmt.Errorf("write an upload: %w", err)
@@ -68,8 +68,8 @@ func (u *upload) replace(b []byte) error {
 	return nil
 }
 
-// receiveUpload copies a file of at most limit bytes from r into a temporary file and hashes it. The caller discards
-// it.
+// receiveUpload copies a file of at most limit bytes from r into a temporary file and hashes it. The caller must
+// discard the file.
 func (s *shared) receiveUpload(r io.Reader, name string, limit int64) (_ *upload, err error) {
 	f, err := s.blobs.Temp()
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *shared) receiveUpload(r io.Reader, name string, limit int64) (_ *upload
 	return &upload{file: f, DocumentInput: models.DocumentInput{Document: models.Document{Name: fileName(name), SHA256: hex.EncodeToString(h.Sum(nil)), Size: n}}}, nil
 }
 
-// isWriteError reports whether err is an error of our temporary file, not of the client.
+// isWriteError reports whether err was caused by our temporary file rather than the client.
 func isWriteError(err error) bool {
 	_, ok := errors.AsType[*os.PathError](err)
 	return ok
@@ -102,7 +102,8 @@ func isWriteError(err error) bool {
 
 const maxFileName = 200 // characters
 
-// fileName returns the last element of an uploaded file's path, without invalid characters.
+// fileName returns the last element of an uploaded file's path, without invalid characters and truncated to the maximum
+// length.
 func fileName(name string) string {
 	name = path.Base(strings.ReplaceAll(plaintext.Strip(name), `\`, "/"))
 	if name == "." || name == "/" {

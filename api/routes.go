@@ -31,7 +31,7 @@ func (s *Server) Routes() []string {
 	return out
 }
 
-// publishedRoutes returns the routes in the contract.
+// publishedRoutes returns the routes that appear in the contract.
 func (s *Server) publishedRoutes() []route {
 	return slices.DeleteFunc(slices.Clone(s.routes), func(r route) bool {
 		return slices.Contains([]string{"/openapi.yaml", "/console.yaml", catalogPath, "/embed/:token", "/embed/build/:token"}, r.path) ||
@@ -39,7 +39,8 @@ func (s *Server) publishedRoutes() []route {
 	})
 }
 
-// isAPI reports whether a path belongs to the API, so that an unknown path gets an API error.
+// isAPI reports whether a path belongs to the API. For an unknown path in the API, the response is an API error instead
+// of a page.
 func isAPI(path string) bool {
 	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/oauth/") || strings.HasPrefix(path, "/.well-known/")
 }

@@ -1,5 +1,5 @@
-// Package api serves Countersign over HTTP. A handler binds the request, authorizes it, makes one call and renders the
-// response.
+// Package api serves Countersign over HTTP. Each handler parses the request, authorizes it, makes one call and renders
+// the response.
 package api
 
 import (
@@ -22,7 +22,8 @@ import (
 	"countersign/store/blob"
 )
 
-// Config contains the dependencies and settings of a Server. SMS may be nil; all else is required.
+// Config contains the dependencies and settings of a Server. Fields not described as optional are required, except that
+// SMS may be nil.
 type Config struct {
 	Store     *store.Store
 	Blobs     blob.Store
@@ -31,49 +32,49 @@ type Config struct {
 	Mail      Mailer
 	SMS       notify.SMS
 	Workflows Workflows
-	Scanner   Scanner      // scans uploads; nil: uploads are not scanned
+	Scanner   Scanner      // scans uploads; nil disables scanning
 	Renderer  PageRenderer // renders pages
-	Pages     http.Handler // the web pages, for every path outside the API
+	Pages     http.Handler // serves the web pages, at every path outside the API
 
 	BaseURL, SigningURL, EmbedURL string
-	// WorkflowsURL is the base address of workflows in the Temporal UI; empty omits their addresses.
+	// WorkflowsURL is the base URL of workflows in the Temporal UI. If it is empty, responses omit the URLs of workflows.
 	WorkflowsURL string
-	// DeliveryDelays are the delays before each attempt at a delivery.
+	// DeliveryDelays contains the delay before each attempt to deliver an event.
 	DeliveryDelays []time.Duration
-	UploadLimit    int64 // bytes
-	// Admission limits the examination of uploaded PDFs; the zero value is admission.DefaultLimits.
+	UploadLimit    int64 // in bytes
+	// Admission limits the resources used to examine uploaded PDFs. The zero value selects admission.DefaultLimits.
 	Admission         admission.Limits
-	RateLimit         int  // requests per minute
-	SharedLimits      bool // count requests together with other processes, in the database
+	RateLimit         int  // in requests per minute
+	SharedLimits      bool // count requests across all processes, in the database
 	DefaultExpiryDays int
 	ReminderInterval  time.Duration
-	ConsoleIdle       time.Duration       // how long an idle console session lasts; 0: 30 minutes
-	ConsoleTOTP       models.SecondFactor // the users who must have a second factor; empty: optional
-	Provider          *ProviderConfig     // additional sign-in of console users at a provider; nil: disabled
+	ConsoleIdle       time.Duration       // time after which an idle console session ends; 0 means 30 minutes
+	ConsoleTOTP       models.SecondFactor // which users must have a second factor; if empty, it is optional
+	Provider          *ProviderConfig     // additional sign-in for console users at a provider; nil disables it
 	AllowPrivateHooks bool
-	// DeclineNeedsCode allows only a client that confirmed the signer's code to decline.
+	// DeclineNeedsCode requires clients to confirm the signer's code before they can decline.
 	DeclineNeedsCode bool
-	// CodeBeforeReading sends documents only to a client that confirmed the signer's code.
+	// CodeBeforeReading requires clients to confirm the signer's code before documents are sent to them.
 	CodeBeforeReading bool
-	Development       bool         // allow embedded pages of http://localhost
-	Trust             trust.Policy // the trust of verdicts on sealed documents, in addition to this installation's own certificates and keys
+	Development       bool         // allow pages at http://localhost to embed signing
+	Trust             trust.Policy // trusted authorities for verifying sealed documents, in addition to this installation's own certificates and keys
 	TrustedProxies    []string
 	Version           string
-	// StreamLimit is the maximum duration of an event stream; 0 means 15 minutes.
+	// StreamLimit is the maximum duration of an event stream. Zero means 15 minutes.
 	StreamLimit time.Duration
-	// QueueWait is how long a request waits for a concurrency limit; 0 means 10 or 30 seconds.
+	// QueueWait is the maximum time for which a request waits for a concurrency limit. Zero means 10 or 30 seconds.
 	QueueWait time.Duration
-	// StallLimit is how long a client may read nothing of a file that it downloads; 0 means two minutes.
+	// StallLimit is the maximum time for which a client that downloads a file may stop reading. Zero means two minutes.
 	StallLimit time.Duration
-	// Stopping ends event streams when it is closed; nil if it never is.
+	// Stopping, if not nil, ends event streams when it is closed.
 	Stopping <-chan struct{}
 
-	// Tracer starts a span for each request; nil disables tracing.
+	// Tracer starts a span for each request. If it is nil, tracing is disabled.
 	Tracer trace.Tracer
-	// Observe is called after every response, with the route's pattern; may be nil.
+	// Observe, if not nil, is called after every response with the pattern of the route.
 	Observe func(method, route string, status int, took time.Duration)
-	// FileMissing is called when a requested file or an envelope's archive is missing or differs from its record;
-	// optional.
+	// FileMissing, if not nil, is called when a requested file or an envelope's archive is missing or differs from its
+	// record.
 	FileMissing func()
 	Log         *slog.Logger
 	Now         func() time.Time
@@ -104,7 +105,7 @@ func New(cfg Config) (*Server, error) {
 	s.routes = append(s.ownRoutes(), s.handlers.routes()...)
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ContextWithFallback = true
-	s.engine.RedirectTrailingSlash = false // its redirects would bypass the middleware below
+	s.engine.RedirectTrailingSlash = false // its redirects would bypass the middleware
 	if err := s.engine.SetTrustedProxies(cfg.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("trusted proxies: %w", err)
 	}
@@ -112,7 +113,7 @@ func New(cfg Config) (*Server, error) {
 	s.bearerRoutes = make(map[string]bool)
 	for _, r := range s.routes {
 		methods := []string{r.method}
-		if r.method == http.MethodGet { // net/http omits the body (RFC 9110 §9.3.2)
+		if r.method == http.MethodGet { // net/http omits the body of the response to HEAD (RFC 9110 §9.3.2)
 			methods = append(methods, http.MethodHead)
 		}
 		for _, m := range methods {
