@@ -13,13 +13,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// ofCommands contains the codes that only the command line and the worker report.
+// ofCommands contains the codes that only the command line or the worker returns.
 var ofCommands = map[string]bool{
 	"envelope_not_sealing": true, "document_not_sealed": true, "document_replaced": true, "unknown_action": true,
 	"envelope_not_due": true, "retention_not_due": true, "envelope_not_stuck": true, "key_revoked": true, "key_not_revocable": true,
 }
 
-// codesOfSources returns every error code in the sources of the packages whose errors the API returns.
+// codesOfSources returns every error code that appears in the packages whose errors the API returns.
 func codesOfSources(t *testing.T) map[string]bool {
 	t.Helper()
 	codes := make(map[string]bool)
@@ -52,7 +52,7 @@ func codesOfSources(t *testing.T) map[string]bool {
 		require.True(t, codes[code], "%s is no code anymore", code)
 		delete(codes, code)
 	}
-	// The code for a bulk send that cannot be changed ends with its status.
+	// The code for a bulk send that cannot be changed is built from its status.
 	codes["bulk_send_completed"], codes["bulk_send_cancelled"] = true, true
 	return codes
 }
@@ -63,7 +63,8 @@ type catalogRow struct {
 	When, Action string
 }
 
-// TestCatalogHasEveryCode compares the catalog of errors with the codes in the sources, and the page with the catalog.
+// TestCatalogHasEveryCode checks that the error catalog lists exactly the codes in the source files, and that the page
+// shows the whole catalog.
 func TestCatalogHasEveryCode(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("errors.yaml")
@@ -92,15 +93,15 @@ func TestCatalogHasEveryCode(t *testing.T) {
 	require.Equal(t, "https://sign.example.com/docs/errors#unauthorized", refused.str("type"))
 }
 
-// ofNoOperation contains the codes that are returned before the operation is known, or by a page.
+// ofNoOperation contains the codes that are returned before the operation is known, or for a page.
 var ofNoOperation = map[string]bool{
 	"method_not_allowed": true, "bad_request": true, "request_timeout": true, "expectation_failed": true, "headers_too_large": true,
 	"unsupported_transfer_encoding": true, "unsupported_version": true, "origin_forbidden": true,
 }
 
-// TestOperationsListTheirCodes checks that every error response in the contract lists its codes with the status of the
-// catalog, and that every code of the catalog belongs to an operation. checkContract compares the lists with the
-// responses.
+// TestOperationsListTheirCodes checks that every error response in the contract lists its codes with the status given
+// in the catalog, and that every code in the catalog belongs to an operation. checkContract compares these lists with
+// actual responses.
 func TestOperationsListTheirCodes(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("errors.yaml")

@@ -25,32 +25,33 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// untested lists the statuses and fields of the contract that no response in the tests of this package contains.
+// untested lists the statuses and fields of the contract that do not appear in any response in the tests of this
+// package.
 var untested = map[string]bool{
-	"VerifyReport.stampedAt":          true, // needs a time-stamp authority: test/conformance
+	"VerifyReport.stampedAt":          true, // requires a time-stamp authority: test/conformance
 	"VerifiedRecord.attachments":      true, // package seal
 	"VerifiedRecord.signers.previous": true, // package seal
 	"PreparedFile.changes.detail":     true, // no kind of change has a detail yet
 
-	// These need a busy renderer and sealed files: test/conformance and seal/appearance.
+	// These require a busy renderer and sealed files: test/conformance and seal/appearance.
 	"POST /v1/verify/pages/{page} 409": true, "POST /v1/verify/pages/{page} 413": true,
 	"POST /v1/verify/pages/{page} 503": true,
 
-	// Finished pages of a running service: test/conformance.
+	// These require a running service that creates finished pages: test/conformance.
 	"VerifiedRecord.appearance.finished": true, "VerifiedRecord.appearance.finished.documentId": true, "VerifiedRecord.appearance.finished.level": true,
 	"VerifiedRecord.appearance.finished.page": true, "VerifiedRecord.appearance.finished.sha256": true, "VerifiedRecord.appearance.finished.signerId": true,
 
-	// These lists are complete.
+	// These lists are never divided into pages.
 	"ClientSecretList.nextCursor": true, "ConsoleSessionList.nextCursor": true, "ConsoleWebhookList.nextCursor": true, "PasskeyList.nextCursor": true,
 	"UserList.nextCursor": true,
 }
 
-// coverageOf records the statuses and the fields of the responses in the tests.
+// coverageOf records the statuses and fields that appear in test responses.
 var coverageOf = &coverage{seen: make(map[string]bool)}
 
 type coverage struct {
 	mu   sync.Mutex
-	seen map[string]bool // "GET /v1/envelopes 200" or "Envelope.id"
+	seen map[string]bool // such as "GET /v1/envelopes 200" or "Envelope.id"
 }
 
 // note records a request and its response.
@@ -105,7 +106,7 @@ func (s *coverage) note(t *testing.T, route *routers.Route, contentType string, 
 	}
 }
 
-// dataSchemas contains the schema of the part "data" of each form.
+// dataSchemas maps the schema of each form to the schema of its part "data".
 var dataSchemas = map[string]string{"EnvelopeForm": "EnvelopeRequest", "TemplateForm": "TemplateRequest", "TemplateEditForm": "TemplateEdit"}
 
 func schemaNamed(name string) *openapi3.Schema {
@@ -116,7 +117,7 @@ func schemaNamed(name string) *openapi3.Schema {
 	return doc.Components.Schemas[name].Value
 }
 
-// walk records the members that are present and not null, as schema.member.
+// walk records each member that is present and not null, in the form schema.member.
 func (s *coverage) walk(name string, ref *openapi3.SchemaRef, v any) {
 	if ref.Ref != "" {
 		name = ref.Ref[strings.LastIndex(ref.Ref, "/")+1:]
@@ -143,7 +144,7 @@ func (s *coverage) walk(name string, ref *openapi3.SchemaRef, v any) {
 	}
 }
 
-// interfacePromises lists the statuses and the fields of the contract.
+// interfacePromises returns the statuses and fields that the contract defines.
 func interfacePromises(doc *openapi3.T) (statuses, fields []string) {
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
@@ -179,9 +180,9 @@ func interfacePromises(doc *openapi3.T) (statuses, fields []string) {
 	return statuses, fields
 }
 
-// TestMain checks, after all tests have run, that their responses had every status and every field of the contract.
+// TestMain checks, after all tests have run, that every status and field of the contract appeared in a response.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "validate-pdf" { // a process of BenchmarkUpload
+	if len(os.Args) > 1 && os.Args[1] == "validate-pdf" { // this process is a child of BenchmarkUpload
 		os.Exit(sandbox.Serve(context.Background(), os.Stdin, os.Stdout, admission.Tasks()))
 	}
 	code := m.Run()
@@ -195,7 +196,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// missing returns each status and field of the contract that no response had.
+// missing returns the statuses and fields of the contract that did not appear in any response.
 func (s *coverage) missing() (problems []string) {
 	doc, err := contractDocument()
 	if err != nil {

@@ -27,7 +27,7 @@ var (
 	}
 )
 
-// strictEnvelope is an envelope as such a client decodes it. The client ignores unknown members.
+// strictEnvelope is an envelope as decoded by a strict client, which ignores unknown members.
 type strictEnvelope struct {
 	ID        uuid.UUID `json:"id"`
 	TenantID  string    `json:"tenantId"`
@@ -77,15 +77,15 @@ func strictly[T any](t *testing.T, a *answer) (out T) {
 	return out
 }
 
-// TestStrictClientAmongOthers runs a client that accepts only the enumerations and bodies of the original interface.
-// Other envelopes of its app use all additions, and its lists and its webhook include their events.
+// TestStrictClientAmongOthers runs a client that accepts only the enumeration values and bodies of the original
+// interface. Other envelopes of the same app use all additions, and the client's lists and webhook include their data.
 func TestStrictClientAmongOthers(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.client(t), &client{t: t, s: s}
 		hook := c.post("/v1/webhooks", object{"url": "https://example.com/strict", "events": knownEvents}).want(201)
 
-		// The others: every type of field, every kind of recipient, corrections, a draft's edits, other webhooks.
+		// The others use every field type, every kind of recipient, corrections, edits of a draft, and other webhooks.
 		c.post("/v1/webhooks", object{"url": "https://example.com/modern", "events": models.WebhookEvents, "include": []string{"values"}}).want(201)
 		modern := everyType()
 		modern["externalId"], modern["metadata"] = "X-1", object{"case": "7"}
@@ -138,7 +138,7 @@ func TestStrictClientAmongOthers(t *testing.T) {
 		require.Equal(t, []int{1, 1, 100, 1}, []int{list.Total, list.Page, list.PageSize, len(list.Data)})
 		list.Data[0].check(t)
 
-		// Its webhook receives the events of all envelopes of the app, in the original format.
+		// The strict client's webhook receives the events of all envelopes of the app, in the original format.
 		deliveries, _, err := s.store.Deliveries(t.Context(), store.DeliveryFilter{App: s.app.ID, Webhook: uuid.MustParse(hook.str("id")), Page: 1, Size: 100})
 		require.NoError(t, err)
 		about := map[string]bool{}

@@ -50,7 +50,7 @@ var contractAnswers = sync.OnceValues(func() (*contractcheck.Answers, error) {
 })
 
 // checkContract validates a request and its response against the OpenAPI document. The document must contain the route
-// and the status of the response, and allow each successful request.
+// and the status of the response. If the request was successful, the document must allow it.
 func checkContract(t *testing.T, req *http.Request, body []byte, res *http.Response, answer []byte) {
 	t.Helper()
 	switch {
@@ -58,14 +58,14 @@ func checkContract(t *testing.T, req *http.Request, body []byte, res *http.Respo
 	case req.Method == http.MethodPost && strings.HasPrefix(req.URL.Path, "/unsubscribe/"):
 	case req.URL.Path == "/oauth/token", req.URL.Path == "/healthz", req.URL.Path == "/readyz":
 	default:
-		return // pages
+		return // the path belongs to a page
 	}
 	router, err := contractRouter()
 	require.NoError(t, err)
 	known := req.Clone(t.Context())
 	known.URL = &url.URL{Path: req.URL.Path, RawQuery: req.URL.RawQuery}
 	known.Host, known.Body = "", io.NopCloser(bytes.NewReader(body))
-	if known.Method == http.MethodHead { // like GET, without the body
+	if known.Method == http.MethodHead { // like GET, but without a body
 		known.Method, answer = http.MethodGet, nil
 	}
 	route, params, err := router.FindRoute(known)
@@ -74,14 +74,14 @@ func checkContract(t *testing.T, req *http.Request, body []byte, res *http.Respo
 		return
 	}
 	if of := route.Operation.RequestBody; of != nil && !of.Value.Required && strings.TrimSpace(string(body)) == "null" {
-		known.Body = http.NoBody // as the contract's introduction specifies
+		known.Body = http.NoBody // as specified in the introduction of the contract
 	}
 	in := &openapi3filter.RequestValidationInput{
 		Request: known, PathParams: params, Route: route,
 		Options: &openapi3filter.Options{
 			MultiError:         true,
 			AuthenticationFunc: openapi3filter.NoopAuthenticationFunc,
-			// Multipart and forms are read differently by every library; JSON is the contract.
+			// Validate only JSON, because libraries parse multipart bodies and forms in different ways.
 			ExcludeRequestBody: !strings.HasPrefix(req.Header.Get("Content-Type"), "application/json"),
 		},
 	}
@@ -159,15 +159,15 @@ func TestContractIsDescribed(t *testing.T) {
 	require.Greater(t, members, 800)
 }
 
-// TestClientOfTheInterface runs a whole envelope with a client that knows only the original interface, without
-// sessions and values of other signers.
+// TestClientOfTheInterface processes an envelope from creation to completion with a client that knows only the original
+// interface. The client does not use sessions or the values of other signers.
 func TestClientOfTheInterface(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
-		c, signer := s.client(t), &client{t: t, s: s} // without cookies and additional headers
+		c, signer := s.client(t), &client{t: t, s: s} // no cookies or additional headers
 		data := twoSigners()
 		data["signers"].([]object)[2]["routingOrder"] = 3
-		rich := c.create(everyKind()).want(201) // other envelopes of the application use more
+		rich := c.create(everyKind()).want(201) // other envelopes of the same app use newer features
 		c.post("/v1/envelopes/"+rich.str("id")+"/send", nil).want(200)
 		e, _ := c.sent(data)
 		for i := range 3 {
@@ -231,13 +231,13 @@ func TestClientOfTheInterface(t *testing.T) {
 
 		other, _ := c.sent(twoSigners())
 		at := s.link(t, other, 0)
-		signer.post(at+"/decline", object{"reason": nil}).want(200) // without a code
+		signer.post(at+"/decline", object{"reason": nil}).want(200) // without a one-time code
 		signer.post(at+"/decline", nil).want(409)
 		require.Equal(t, "declined", c.get("/v1/envelopes/"+other.str("id")).want(200).str("status"))
 	})
 }
 
-// TestAPINotes_NameEveryEvent checks that the page lists every event of the audit trail and of webhooks.
+// TestAPINotes_NameEveryEvent checks that docs/build/api.md lists every audit trail event and webhook event.
 func TestAPINotes_NameEveryEvent(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/build/api.md")
@@ -251,7 +251,7 @@ func TestAPINotes_NameEveryEvent(t *testing.T) {
 	}
 }
 
-// requireDescribed requires a description of every member below a schema, and counts them.
+// requireDescribed requires a description for every member below a schema. It returns the number of members.
 func requireDescribed(t *testing.T, at string, s *openapi3.Schema) int {
 	t.Helper()
 	members := 0

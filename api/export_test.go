@@ -5,7 +5,7 @@ import (
 	"runtime"
 )
 
-// MaxBody returns the largest body of a route that the contract names, in bytes.
+// MaxBody returns the maximum body size of an operation in the contract, in bytes.
 func (s *Server) MaxBody(operation string) int64 {
 	for i, name := range s.Routes() {
 		if name == operation {
@@ -15,8 +15,8 @@ func (s *Server) MaxBody(operation string) int64 {
 	return 0
 }
 
-// TakeAllTurns acquires the concurrency limits of reading copies, verifications and bulk sends, and reports whether
-// they were free.
+// TakeAllTurns acquires all of the concurrency limits for reading copies, verifications and bulk sends. It reports
+// whether they were unused.
 func (s *Server) TakeAllTurns() bool {
 	h := s.handlers
 	_, copies := h.signings.pages.readingCopies.TryAcquire(maxConcurrentReadingCopies)
@@ -25,7 +25,8 @@ func (s *Server) TakeAllTurns() bool {
 	return copies && verifications && rows
 }
 
-// TakeBodyMemory acquires the memory of bodies until it is released. A completed request may still hold some.
+// TakeBodyMemory acquires all memory for bodies. It waits for it, because a request that has just completed may still
+// hold some.
 func (s *Server) TakeBodyMemory(ctx context.Context) (release func(), err error) {
 	m := s.bodyMemory
 	small, err := m.small.Acquire(ctx, smallBodiesMemory, 0)

@@ -23,7 +23,7 @@ import (
 	"countersign/test/kit"
 )
 
-// named finds the item of a list with that member.
+// named returns the item in a list whose member has the given value.
 func named(t *testing.T, items []any, member string, value any) object {
 	t.Helper()
 	for _, v := range items {
@@ -35,7 +35,7 @@ func named(t *testing.T, items []any, member string, value any) object {
 	return nil
 }
 
-// rowsOf returns the rows of a page.
+// rowsOf returns the items in one page of a list.
 func rowsOf(a *answer) []any { return a.body["data"].([]any) }
 
 // part is one part of a multipart body.
@@ -68,7 +68,7 @@ func multipartBody(t *testing.T, fields map[string]string, file []byte) (string,
 	t.Helper()
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
-	for _, k := range slices.Sorted(maps.Keys(fields)) { // in the same order each time
+	for _, k := range slices.Sorted(maps.Keys(fields)) { // always in the same order
 		require.NoError(t, w.WriteField(k, fields[k]))
 	}
 	if file != nil {
@@ -81,7 +81,7 @@ func multipartBody(t *testing.T, fields map[string]string, file []byte) (string,
 	return w.FormDataContentType(), b.Bytes()
 }
 
-// contract returns a request for an envelope with one signer and one field.
+// contract returns a request to create an envelope with one signer and one field.
 func contract() object {
 	return object{
 		"tenantId": "acme", "subject": "Contract",
@@ -90,7 +90,7 @@ func contract() object {
 	}
 }
 
-// draft creates an envelope with its file.
+// draft creates an envelope with a document.
 func (c *client) draft(data object) *answer {
 	c.t.Helper()
 	b, err := json.Marshal(data)
@@ -112,7 +112,7 @@ func (a *answer) signer(i int) object { return a.body["signers"].([]any)[i].(obj
 
 func (a *answer) field(i int) object { return a.body["fields"].([]any)[i].(object) }
 
-// signs signs with a signer's token, and returns the receipt's token.
+// signs signs the envelope as the signer with the given token. It returns the receipt token.
 func (c *client) signs(e *answer, token string) (receipt string) {
 	c.t.Helper()
 	at := "/v1/signing/" + token
@@ -121,14 +121,13 @@ func (c *client) signs(e *answer, token string) (receipt string) {
 	return c.post(at+"/sign", object{"fields": []object{{"fieldId": e.field(0)["id"], "textValue": "yes"}}}).want(http.StatusOK).str("receiptToken")
 }
 
-// completes finishes the sealing of an envelope as the worker does, and returns the download token of the first
-// signer.
+// completes completes the sealing of an envelope, as the worker does. It returns the first signer's download token.
 func (s *service) completes(t *testing.T, envelope string, retentionDays int) string {
 	t.Helper()
 	return s.completesWith(t, envelope, retentionDays, kit.OnePage())
 }
 
-// completesWith is completes with the given content in each sealed file.
+// completesWith is like completes, but stores the given content as each sealed file.
 func (s *service) completesWith(t *testing.T, envelope string, retentionDays int, content []byte) string {
 	t.Helper()
 	f, err := s.cfg.Blobs.Temp()
@@ -169,7 +168,7 @@ func form(values ...string) []byte {
 	return []byte(v.Encode())
 }
 
-// values contains some members of a response.
+// values returns the named members of a response.
 func values(a *answer, names ...string) (out []any) {
 	for _, name := range names {
 		out = append(out, a.body[name])

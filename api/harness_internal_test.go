@@ -11,7 +11,8 @@ import (
 	"countersign/store/blob"
 )
 
-// multipartOf writes a multipart body: name, file name or "", content, and so on.
+// multipartOf returns a multipart body. Each part is given by three arguments: its name, its file name or "", and its
+// content.
 func multipartOf(t *testing.T, all ...string) (contentType, body string) {
 	t.Helper()
 	var b bytes.Buffer

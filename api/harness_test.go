@@ -32,7 +32,7 @@ import (
 
 type object = map[string]any
 
-// clock is a clock that tests can move.
+// clock is a clock that tests can advance.
 type clock struct {
 	mu   sync.Mutex
 	skew time.Duration
@@ -50,7 +50,7 @@ func (c *clock) advance(d time.Duration) {
 	c.skew += d
 }
 
-// nextMinute advances to the beginning of the next minute, with which all windows of rate limits begin.
+// nextMinute advances the clock to the beginning of the next minute, when all rate limit windows start.
 func (c *clock) nextMinute() {
 	now := c.now()
 	c.advance(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
@@ -58,7 +58,7 @@ func (c *clock) nextMinute() {
 
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
-// fakeMailer records emails and text messages.
+// fakeMailer records emails and text messages instead of sending them.
 type fakeMailer struct {
 	mu    sync.Mutex
 	mails []notify.Mail
@@ -75,7 +75,7 @@ func (p *fakeMailer) Send(_ context.Context, m notify.Mail) error {
 
 func (p *fakeMailer) MessageID(parts ...string) string { return strings.Join(parts, "-") + "@test" }
 
-// code returns the last emailed one-time code.
+// code returns the most recently emailed one-time code.
 func (p *fakeMailer) code(t *testing.T) string {
 	t.Helper()
 	p.mu.Lock()
@@ -104,7 +104,7 @@ func (s fakeSMS) Send(_ context.Context, _, text string) error {
 	return nil
 }
 
-// fakeWorkflows replaces Temporal.
+// fakeWorkflows replaces the Temporal client.
 type fakeWorkflows struct{ fail error }
 
 func (w fakeWorkflows) Progress(context.Context, uuid.UUID) (temporal.Progress, error) {
@@ -117,7 +117,7 @@ func (w fakeWorkflows) Running(context.Context, uuid.UUID) (bool, error) {
 }
 func (w fakeWorkflows) Check(context.Context) error { return w.fail }
 
-// service is the API with a database and without Temporal.
+// service is an API server that uses a database but not Temporal.
 type service struct {
 	*httptest.Server
 
@@ -132,7 +132,7 @@ type service struct {
 	pass  string
 }
 
-// databases are the two that every test runs on.
+// databases contains the two databases that the tests run on.
 var databases = map[string]func(testing.TB) string{
 	"sqlite":   func(tb testing.TB) string { return kit.MigratedURL(tb, "sqlite") },
 	"postgres": func(tb testing.TB) string { return kit.MigratedURL(tb, "postgres") },
@@ -148,7 +148,7 @@ func eachDatabase(t *testing.T, test func(*testing.T, *service)) {
 	}
 }
 
-// onSQLite starts a service for tests that do not depend on the database.
+// onSQLite starts a service for tests whose result does not depend on the database.
 func onSQLite(t *testing.T, edit func(*api.Config)) *service {
 	t.Helper()
 	return start(t, databases["sqlite"](t), edit)
@@ -179,7 +179,7 @@ func start(t testing.TB, db string, edit func(*api.Config)) *service {
 		}),
 		BaseURL: base, SigningURL: base + "/sign", EmbedURL: base + "/embed", UploadLimit: 1 << 20, RateLimit: 100_000,
 		SharedLimits: strings.HasPrefix(db, "postgres"), DefaultExpiryDays: 30, ReminderInterval: 72 * time.Hour, Version: "test",
-		ConsoleIdle: 4 * time.Hour, // tests move the clock
+		ConsoleIdle: 4 * time.Hour, // long, because tests advance the clock
 		StreamLimit: 50 * time.Millisecond, DeliveryDelays: []time.Duration{0, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour},
 		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: s.clock.now, NewID: newID,
 	}
@@ -197,7 +197,7 @@ func start(t testing.TB, db string, edit func(*api.Config)) *service {
 	return s
 }
 
-// client calls the API with one credential.
+// client calls the API with one set of credentials.
 type client struct {
 	t     *testing.T
 	s     *service
@@ -212,7 +212,7 @@ func (s *service) client(t *testing.T) *client {
 	return &client{t: t, s: s, token: token}
 }
 
-// other returns a client of another app.
+// other returns a client for another app.
 func (s *service) other(t *testing.T, tenants ...string) *client {
 	t.Helper()
 	app, _, err := s.store.CreateApp(t.Context(), "Other", models.PlanEnterprise, tenants)
@@ -222,7 +222,7 @@ func (s *service) other(t *testing.T, tenants ...string) *client {
 	return &client{t: t, s: s, token: token}
 }
 
-// limit restricts the app of s to some tenants.
+// limit restricts the service's app to certain tenants.
 func (s *service) limit(t *testing.T, tenants ...string) {
 	t.Helper()
 	_, err := s.store.UpdateApp(t.Context(), s.app.ID, store.AppChange{Tenants: &tenants})
@@ -306,7 +306,7 @@ func (c *client) post(path string, body any) *answer {
 
 func (c *client) del(path string) *answer { c.t.Helper(); return c.call(http.MethodDelete, path, nil) }
 
-// lockedWriter is a writer for several at a time.
+// lockedWriter is a writer that supports concurrent use.
 type lockedWriter struct {
 	mu *sync.Mutex
 	w  io.Writer

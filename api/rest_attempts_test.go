@@ -12,17 +12,17 @@ import (
 	"countersign/test/kit"
 )
 
-// limited starts a service that limits each address to n requests a minute.
+// limited starts a service with a rate limit of n requests per minute.
 func limited(t *testing.T, n int) *service {
 	t.Helper()
 	s := onSQLite(t, func(cfg *api.Config) {
-		cfg.RateLimit, cfg.TrustedProxies = n, []string{"127.0.0.1"} // tests choose their addresses
+		cfg.RateLimit, cfg.TrustedProxies = n, []string{"127.0.0.1"} // lets tests choose their client addresses
 	})
 	s.clock.nextMinute()
 	return s
 }
 
-// TestRateLimit_ForgedTokensCountByAddress checks that an unverified bearer token allows no additional requests on any
+// TestRateLimit_ForgedTokensCountByAddress checks that a forged bearer token does not allow additional requests on any
 // route.
 func TestRateLimit_ForgedTokensCountByAddress(t *testing.T) {
 	t.Parallel()
@@ -42,13 +42,13 @@ func TestRateLimit_ForgedTokensCountByAddress(t *testing.T) {
 			require.NotEqual(t, http.StatusTooManyRequests, elsewhere.get(path).status)
 			good := s.client(t).with("X-Forwarded-For", "203.0.113.7")
 			for range 5 {
-				good.get("/v1/console/usage").want(200) // a verified bearer is counted for its app
+				good.get("/v1/console/usage").want(200) // a request with a valid token counts towards the limit of its app
 			}
 		})
 	}
 }
 
-// TestRateLimit_IPv6NetworkIsOneCaller checks that the 2^64 addresses of a subscriber share one limit.
+// TestRateLimit_IPv6NetworkIsOneCaller checks that the 2^64 addresses of an IPv6 subscriber share one limit.
 func TestRateLimit_IPv6NetworkIsOneCaller(t *testing.T) {
 	t.Parallel()
 	s := limited(t, 3)
@@ -62,7 +62,8 @@ func TestRateLimit_IPv6NetworkIsOneCaller(t *testing.T) {
 	(&client{t: t, s: s}).with("X-Forwarded-For", "2001:db8:0:1::1").get("/v1/receipts/x").want(401)
 }
 
-// TestRateLimit_RejectedRolesCount checks that requests rejected because of the user's role count for the app.
+// TestRateLimit_RejectedRolesCount checks that requests rejected because of the user's role count towards the limit of
+// the app.
 func TestRateLimit_RejectedRolesCount(t *testing.T) {
 	t.Parallel()
 	s := limited(t, 20)
@@ -76,8 +77,8 @@ func TestRateLimit_RejectedRolesCount(t *testing.T) {
 	require.Positive(t, limit)
 }
 
-// TestRateLimit_GuessesDoNotLockOut checks that guesses use up the limit shared by all unknown addresses, and not that
-// of an address from which the account was used.
+// TestRateLimit_GuessesDoNotLockOut checks that guesses consume the limit shared by all unknown addresses, but not the
+// limit of an address from which the account was used.
 func TestRateLimit_GuessesDoNotLockOut(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -86,7 +87,7 @@ func TestRateLimit_GuessesDoNotLockOut(t *testing.T) {
 		h, err := api.New(cfg)
 		require.NoError(t, err)
 		s.Config.Handler = h
-		// A password with a hash that is fast in tests; client secrets behave alike.
+		// Use a password whose hash is fast to compute in tests. Client secrets are limited in the same way.
 		_, err = s.store.CreateUser(t.Context(), s.app.ID, "ada@example.com", "Ada", password, models.RoleViewer)
 		require.NoError(t, err)
 		s.pass = password
@@ -100,7 +101,7 @@ func TestRateLimit_GuessesDoNotLockOut(t *testing.T) {
 		}
 		from("203.0.113.66", "guess").refused(429, "rate_limited")
 		from("203.0.113.67", "guess").refused(429, "rate_limited")
-		from("203.0.113.68", s.pass).refused(429, "rate_limited") // an unknown address is limited
+		from("203.0.113.68", s.pass).refused(429, "rate_limited") // the limit for unknown addresses is reached
 		for range 25 {
 			from("198.51.100.1", s.pass).want(200)
 		}
@@ -114,7 +115,7 @@ func TestRateLimit_GuessesDoNotLockOut(t *testing.T) {
 		s.clock.advance(20 * time.Second)
 		from("198.51.100.1", s.pass).want(200)
 
-		// It is forgotten after a month without a right try.
+		// The address is forgotten after a month without a successful attempt.
 		s.clock.advance(31 * 24 * time.Hour)
 		s.clock.nextMinute()
 		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))

@@ -13,7 +13,7 @@ import (
 	"countersign/models"
 )
 
-// TestBearerTokens checks that a header has one scheme, in any case, and a token.
+// TestBearerTokens checks that only a header with the scheme Bearer, in any case, and a token is accepted.
 func TestBearerTokens(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]string{
@@ -63,7 +63,7 @@ func TestAppCache_LastsASecond(t *testing.T) {
 	require.Len(t, cache.byID, 1, "a full memory begins anew")
 }
 
-// fakeQuotas reserves from its remaining quota.
+// fakeQuotas grants reservations from a fixed quota and records them.
 type fakeQuotas struct {
 	left  int
 	err   error

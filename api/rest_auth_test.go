@@ -23,7 +23,7 @@ import (
 	"countersign/store"
 )
 
-// TestForgedTokens checks that a token is valid only for its purpose and only unmodified.
+// TestForgedTokens checks that a token is valid only for its purpose and only if it is unmodified.
 func TestForgedTokens(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -128,13 +128,13 @@ func TestForgedTokens(t *testing.T) {
 	good.get("/v1/envelopes?tenantId=acme").refused(401, "token_expired")
 }
 
-// TestKeyRotation checks that tokens of the old key stay valid, that the new key signs, and that running processes
-// load it.
+// TestKeyRotation checks that tokens signed with the old key remain valid, that new tokens are signed with the new key,
+// and that running processes load it.
 func TestKeyRotation(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		asked := 0
-		follow := func() { // two processes that both started before the rotation
+		follow := func() { // for two processes that both started before the rotation
 			keys, err := s.store.Keys(t.Context(), models.KeyTokens)
 			require.NoError(t, err)
 			s.cfg.Tokens, err = credential.NewTokens(keys, s.clock.now)
@@ -162,7 +162,7 @@ func TestKeyRotation(t *testing.T) {
 		require.Zero(t, asked, "keys that are known are not asked for again")
 
 		s.clock.advance(31 * time.Second)
-		token, err := signer.IssueAccess(s.app.ID) // by the process with the advanced clock
+		token, err := signer.IssueAccess(s.app.ID) // issued by the process whose clock is ahead
 		require.NoError(t, err)
 		head, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[0])
 		require.NoError(t, err)
@@ -181,7 +181,7 @@ func TestKeyRotation(t *testing.T) {
 	})
 }
 
-// TestClientSecretRotation_BothAreValid checks that two secrets are valid during a rotation.
+// TestClientSecretRotation_BothAreValid checks that both secrets are valid during a rotation.
 func TestClientSecretRotation_BothAreValid(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -198,8 +198,8 @@ func TestClientSecretRotation_BothAreValid(t *testing.T) {
 	login(fresh).want(200)
 }
 
-// TestForeignIDs_AreNotFound checks that each route with ids returns the same 404 for the ids of another app or
-// tenant, in every combination.
+// TestForeignIDs_AreNotFound checks that each route with IDs returns the same 404 for the IDs of another app or tenant,
+// in every combination.
 func TestForeignIDs_AreNotFound(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -236,7 +236,7 @@ func TestForeignIDs_AreNotFound(t *testing.T) {
 				for _, signer := range []string{ids["signer"], foreign.signer(0)["id"].(string)} {
 					at := strings.NewReplacer("{id}", id, "{signerId}", signer).Replace(path)
 					caller := other
-					if strings.HasPrefix(path, "/v1/console/client-secrets/") || strings.HasPrefix(path, passkeysPath+"/") { // no app's
+					if strings.HasPrefix(path, "/v1/console/client-secrets/") || strings.HasPrefix(path, passkeysPath+"/") { // for console users only
 						caller = person
 					}
 					a := caller.call(method, at, nil)
@@ -253,7 +253,7 @@ func TestForeignIDs_AreNotFound(t *testing.T) {
 			}
 		}
 		require.Greater(t, tried, 200)
-		// Ids that belong together in another app do not help either.
+		// IDs that belong together in the other app are not found either.
 		other.post("/v1/console/envelopes/"+foreign.str("id")+"/signers/"+ids["signer"]+"/resend", nil).refused(404, "not_found")
 		other.get("/v1/envelopes/"+foreign.str("id")+"/document?documentId="+ids["document"]).refused(404, "not_found")
 		for _, list := range []string{"/v1/envelopes?tenantId=acme", "/v1/console/envelopes"} {
@@ -261,13 +261,13 @@ func TestForeignIDs_AreNotFound(t *testing.T) {
 		}
 		require.EqualValues(t, 0, other.get("/v1/console/webhook-deliveries?webhookId=" + ids["webhook"]).want(200).body["total"])
 		require.Equal(t, "[]", string(other.get("/v1/webhooks").want(200).raw))
-		owner.get("/v1/envelopes/" + ids["envelope"]).want(200) // unchanged
+		owner.get("/v1/envelopes/" + ids["envelope"]).want(200) // the envelope is unchanged
 		owner.get("/v1/console/webhook-deliveries/" + ids["delivery"]).want(200)
 		require.Equal(t, "draft", owner.get("/v1/envelopes/"+ids["draft"]).want(200).str("status"))
 
-		// The same client, now restricted to another tenant.
+		// Now restrict the owner's client to another tenant.
 		s.limit(t, "elsewhere")
-		s.clock.advance(time.Second) // a change of an app takes effect after a second
+		s.clock.advance(time.Second) // a change to an app takes effect after a second
 		for _, route := range s.api.Routes() {
 			method, path, _ := strings.Cut(route, " ")
 			if strings.Contains(path, "/envelopes/{id}") {
@@ -299,7 +299,8 @@ func TestResponses_HaveSecurityHeaders(t *testing.T) {
 	}
 }
 
-// TestGet_ChangesNothing checks that opening a link, as mail scanners do, only records the opening.
+// TestGet_ChangesNothing checks that GET requests to a signing link, such as those of email scanners, only record that
+// it was opened.
 func TestGet_ChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -337,7 +338,7 @@ func TestRateLimit(t *testing.T) {
 		edit.RateLimit = 20
 		limited, err := api.New(edit)
 		require.NoError(t, err)
-		second, err := api.New(edit) // another process on the same database
+		second, err := api.New(edit) // simulates another process that uses the same database
 		require.NoError(t, err)
 		one.clock.nextMinute()
 		servers := []*api.Server{limited}
@@ -379,7 +380,7 @@ func TestTokenEndpoint_IsThrottled(t *testing.T) {
 		try("guess").refused(429, "rate_limited")
 		try(s.pass).refused(429, "rate_limited")
 		s.clock.advance(time.Minute)
-		for range 25 { // successful attempts do not count
+		for range 25 { // successful attempts are not counted
 			require.Equal(t, "no-store", try(s.pass).want(200).header.Get("Cache-Control"))
 		}
 	})

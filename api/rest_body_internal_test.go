@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestParts checks that a form has one file within its limit, texts once each, and a limited number of parts.
+// TestParts checks that a form must have one file within the size limit, each text only once, and a limited number of
+// parts.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	s, _ := serverWithFiles(t)

@@ -17,7 +17,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestRepeatedFormFields: HTML forms and curl -F repeat a field for a list.
+// TestRepeatedFormFields checks that a form can repeat a field to submit a list, as HTML forms and curl -F do.
 func TestRepeatedFormFields(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -46,8 +46,8 @@ func TestRepeatedFormFields(t *testing.T) {
 	require.Contains(t, send("tenantId", "acme", "signers", `7`).refused(400, "validation_error").body["errors"], "signers")
 }
 
-// TestLargeBodies checks the size limit of every endpoint that accepts JSON, also within multipart bodies, and that
-// smaller bodies are read.
+// TestLargeBodies checks the size limit of every endpoint that accepts JSON, including JSON in multipart bodies, and
+// that smaller bodies are accepted.
 func TestLargeBodies(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -60,8 +60,8 @@ func TestLargeBodies(t *testing.T) {
 		limit := int(s.api.MaxBody(method + " " + path))
 		switch {
 		case strings.HasSuffix(path, "/sign"), strings.HasSuffix(path, "/finished"):
-			limit = 90 << 10 // the limit of a signer with one text field
-		case strings.HasSuffix(path, "/bulk-sends"): // its values have a limit each
+			limit = 90 << 10 // the limit for a signer with one text field
+		case strings.HasSuffix(path, "/bulk-sends"): // each value has its own limit
 			c.raw(method, at, bytes.Repeat([]byte(" "), limit+1)).refused(413, "request_too_large")
 			return
 		case op.RequestBody.Value.Content["multipart/form-data"] != nil:
@@ -87,7 +87,8 @@ func TestLargeBodies(t *testing.T) {
 	c.send(http.MethodPost, "/v1/envelopes", ct, body).refused(413, "request_too_large")
 }
 
-// TestBadForms is TestBadInput for the parts of a multipart body: once in the part data, once as flat fields.
+// TestBadForms applies the mutations of TestBadInput to a multipart body, once in the part data and once as flat
+// fields.
 func TestBadForms(t *testing.T) {
 	t.Parallel()
 	doc, err := contractDocument()
@@ -97,7 +98,7 @@ func TestBadForms(t *testing.T) {
 	for name := range schema.Properties {
 		switch name {
 		case "templateId", "templateVersion", "values", "variables":
-			continue // a template brings its file
+			continue // a template includes its own file
 		}
 		require.Contains(t, flat, name, "every member has its form field")
 	}
@@ -119,7 +120,7 @@ func TestBadForms(t *testing.T) {
 		for _, m := range mutations(schema, clone(full()), true) {
 			body := m.body(clone(full()))
 			if len(body) > 1<<20 {
-				continue // see TestLargeBodies
+				continue // covered by TestLargeBodies
 			}
 			try(m, map[string]string{"data": string(body)})
 			if parts, same := formOf(body); same {
@@ -129,7 +130,7 @@ func TestBadForms(t *testing.T) {
 	})
 }
 
-// TestBadParts checks the errors of malformed multipart bodies.
+// TestBadParts checks the errors for malformed multipart bodies.
 func TestBadParts(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -189,7 +190,7 @@ func TestBadParts(t *testing.T) {
 	}
 }
 
-// TestManyValues_AreRejected checks that a body with more values than the limit is rejected before it is parsed, also
+// TestManyValues_AreRejected checks that a body with too many values is rejected before it is parsed, both as JSON and
 // in a form part.
 func TestManyValues_AreRejected(t *testing.T) {
 	t.Parallel()
@@ -210,7 +211,7 @@ func TestManyValues_AreRejected(t *testing.T) {
 	c.raw(http.MethodPost, at+"/void", many(100_000)).want(200)
 }
 
-// TestManyPairs_AreRejected checks that the number of pairs in forms and query strings is limited.
+// TestManyPairs_AreRejected checks that the number of name=value pairs in forms and query strings is limited.
 func TestManyPairs_AreRejected(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -229,8 +230,8 @@ func TestManyPairs_AreRejected(t *testing.T) {
 	require.Contains(t, c.get(query+"&b=c").refused(400, "validation_error").body["errors"], "query")
 }
 
-// TestPartHeaders_AreBounded checks that headers of a part are limited for any content, even if a key causes the body
-// to be read twice.
+// TestPartHeaders_AreBounded checks that the size of a part's headers is limited for any content, even if an
+// idempotency key causes the body to be read twice.
 func TestPartHeaders_AreBounded(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -13,13 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// connected returns both ends of a connection.
+// connected returns both ends of a TCP connection.
 func connected(t *testing.T) (server *net.TCPConn, client net.Conn) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // on this machine
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // local connection
 	require.NoError(t, err)
 	defer func() { _ = l.Close() }()
-	client, err = net.Dial("tcp", l.Addr().String()) //nolint:noctx // on this machine
+	client, err = net.Dial("tcp", l.Addr().String()) //nolint:noctx // local connection
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	accepted, err := l.Accept()
@@ -28,12 +28,13 @@ func connected(t *testing.T) (server *net.TCPConn, client net.Conn) {
 	return accepted.(*net.TCPConn), client
 }
 
-// ownResponseOf returns a response that net/http writes without a handler.
+// ownResponseOf returns a response that net/http writes without calling a handler.
 func ownResponseOf(status, text string) string {
 	return "HTTP/1.1 " + status + "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n" + text
 }
 
-// TestProblemConn_ResponseWithoutAHandler_BecomesAProblem, with the headers of every other response.
+// TestProblemConn_ResponseWithoutAHandler_BecomesAProblem checks that the rewritten response has the headers of every
+// other response.
 func TestProblemConn_ResponseWithoutAHandler_BecomesAProblem(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

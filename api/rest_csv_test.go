@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCells: no cell is a formula, and numbers stay numbers.
+// TestCells checks that no cell can be interpreted as a formula, and that numbers remain unchanged.
 func TestCells(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

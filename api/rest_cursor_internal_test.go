@@ -10,7 +10,7 @@ import (
 	"countersign/models"
 )
 
-// TestReadCursor checks that a cursor is valid only unaltered, and only for its list and app.
+// TestReadCursor checks that a cursor is valid only if it is unmodified, and only for its own list and app.
 func TestReadCursor(t *testing.T) {
 	t.Parallel()
 	app, other := caller{App: &models.App{ID: uuid.New()}}, caller{App: &models.App{ID: uuid.New()}}

@@ -12,7 +12,8 @@ import (
 )
 
 // TestCursorLists_WalkWhileRowsAreAdded checks that the pages of each list contain every item once and in order, even
-// if items are added between two pages. A cursor of another list, an altered one and one of another app are rejected.
+// if items are added between two requests. It also checks that a modified cursor, a cursor from another list, and a
+// cursor from another app are rejected.
 func TestCursorLists_WalkWhileRowsAreAdded(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -36,7 +37,7 @@ func TestCursorLists_WalkWhileRowsAreAdded(t *testing.T) {
 		bulk := rowsOf(c.get("/v1/bulk-sends").want(http.StatusOK))
 		rows := func(i int) string { return "/v1/bulk-sends/" + bulk[i].(object)["id"].(string) + "/rows" }
 		const since = "&createdAfter=2000-01-01T00:00:00Z"
-		lists := []struct{ path, kind string }{ // cursors of one kind are valid with other filters
+		lists := []struct{ path, kind string }{ // cursors of one kind remain valid when the filters change
 			{"/v1/envelopes?tenantId=acme", "envelopes"},
 			{"/v1/envelopes?tenantId=acme&q=contract", "envelopes"},
 			{"/v1/envelopes?tenantId=acme" + since, "envelopes by creation"},
@@ -100,7 +101,7 @@ func TestCursorLists_WalkWhileRowsAreAdded(t *testing.T) {
 				a := c.get(from.path+"&cursor="+bad).refused(http.StatusBadRequest, "validation_error")
 				assert.Contains(t, a.str("message"), "must be the nextCursor of a page of this list")
 			}
-			if !strings.Contains(from.path, "/rows") { // the rows of another app's bulk send are not found
+			if !strings.Contains(from.path, "/rows") { // not for rows, because another app's bulk send is not found
 				s.other(t).get(from.path+"&cursor="+cursors[i]).refused(http.StatusBadRequest, "validation_error")
 			}
 		}

@@ -23,7 +23,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestDocument_PreparedDuringTheRequest checks that a document that is prepared again during the request is returned in its new state.
+// TestDocument_PreparedDuringTheRequest checks that if a document is prepared again during the request, its new file is
+// returned.
 func TestDocument_PreparedDuringTheRequest(t *testing.T) {
 	t.Parallel()
 	files := &purgingStore{purge: func() {}}
@@ -34,7 +35,7 @@ func TestDocument_PreparedDuringTheRequest(t *testing.T) {
 	}, preparable("Text", script, ""))
 	e := c.send(http.MethodPost, "/v1/envelopes", ct, body).want(201)
 	at := "/v1/envelopes/" + e.str("id") + "/documents/" + e.document(0)["id"].(string)
-	var again atomic.Bool // preparing opens a file itself
+	var again atomic.Bool // preparing opens the file, too
 	files.purge = func() {
 		if again.CompareAndSwap(false, true) {
 			c.post(at+"/prepare", object{"activeContent": "remove"}).want(200)
@@ -45,7 +46,8 @@ func TestDocument_PreparedDuringTheRequest(t *testing.T) {
 	require.Equal(t, shown, c.get("/v1/envelopes/"+e.str("id")+"/document?kind=prepared").want(200).raw)
 }
 
-// TestRejectedUpload_IsRemoved checks that a failed request leaves no file in the store or the temporary directory.
+// TestRejectedUpload_IsRemoved checks that a failed request leaves no file in the file store or the temporary
+// directory.
 func TestRejectedUpload_IsRemoved(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -73,7 +75,7 @@ func TestRejectedUpload_IsRemoved(t *testing.T) {
 	c.send(http.MethodPost, "/v1/envelopes", ct, body).refused(409, "external_id_taken")
 	require.Equal(t, kept, files())
 
-	large := preparable(strings.Repeat("word ", 80_000), "", "") // more than waits in memory
+	large := preparable(strings.Repeat("word ", 80_000), "", "") // larger than the buffer in memory
 	for i, tenant := range []string{"acme", "acme", ""} {
 		ct, body := multipartBody(t, map[string]string{"tenantId": tenant, "signers": `{"name":"A","email":"a@example.com"}`}, large)
 		c.with("Idempotency-Key", "large").send(http.MethodPost, "/v1/envelopes", ct, body).want([]int{201, 201, 422}[i])
@@ -81,7 +83,7 @@ func TestRejectedUpload_IsRemoved(t *testing.T) {
 	}
 }
 
-// unreadable is a file store whose temporary files cannot be read.
+// unreadable is a file store whose new temporary files cannot be read while now is set.
 type unreadable struct {
 	blob.Store
 	now bool
@@ -95,7 +97,7 @@ func (s *unreadable) Temp() (*os.File, error) {
 	return os.OpenFile(f.Name(), os.O_WRONLY, 0o600)
 }
 
-// TestFileStoreFailure_IsNoFileError checks that a failure of the file store is not reported as a fault of the file.
+// TestFileStoreFailure_IsNoFileError checks that a failure of the file store is not reported as an invalid file.
 func TestFileStoreFailure_IsNoFileError(t *testing.T) {
 	t.Parallel()
 	files := &unreadable{}
@@ -111,14 +113,15 @@ func TestFileStoreFailure_IsNoFileError(t *testing.T) {
 	c.attach(token, e.field(0)["id"], "a.pdf", kit.OnePage()).want(201)
 }
 
-// failingOpen is an unreachable file store.
+// failingOpen is a file store that cannot be reached.
 type failingOpen struct{ blob.Store }
 
 func (failingOpen) Open(context.Context, string) (*blob.File, error) {
 	return nil, errors.New("no route to the bucket")
 }
 
-// TestUnresponsiveFileStore checks that the file is reported neither as missing nor as altered.
+// TestUnresponsiveFileStore checks that a file in an unresponsive file store is reported neither as missing nor as
+// altered.
 func TestUnresponsiveFileStore(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Blobs = failingOpen{cfg.Blobs} })
@@ -128,8 +131,8 @@ func TestUnresponsiveFileStore(t *testing.T) {
 	require.NotContains(t, string(a.raw), "bucket")
 }
 
-// TestReadingCopies checks that each document contains the values of the fields on its pages, for verified signers
-// only.
+// TestReadingCopies checks that each document contains the values of the fields on its pages, and that only verified
+// signers receive it.
 func TestReadingCopies(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -169,7 +172,8 @@ func TestReadingCopies(t *testing.T) {
 	}
 }
 
-// TestReplaceSigner_InvalidMember checks that a member of the wrong type is named, and that no signer is replaced.
+// TestReplaceSigner_InvalidMember checks that the error names a member with an invalid value, and that no signer is
+// replaced.
 func TestReplaceSigner_InvalidMember(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -188,8 +192,8 @@ func TestReplaceSigner_InvalidMember(t *testing.T) {
 	require.Contains(t, c.post("/v1/envelopes/"+e.str("id")+"/copies", object{"email": 5}).refused(400, "validation_error").body["errors"], "email")
 }
 
-// TestAlteredFile_IsNotDelivered checks that a file that replaced a document's file is never delivered, encrypted or
-// not.
+// TestAlteredFile_IsNotDelivered checks that a file that was replaced in the file store is never delivered, whether or
+// not files are encrypted.
 func TestAlteredFile_IsNotDelivered(t *testing.T) {
 	t.Parallel()
 	for name, encrypted := range map[string]bool{"plain": false, "encrypted": true} {
@@ -220,9 +224,9 @@ func TestAlteredFile_IsNotDelivered(t *testing.T) {
 			own := "/v1/envelopes/" + e.str("id") + "/document"
 			require.Equal(t, kit.OnePage(), nobody.get(doc).want(200).raw)
 
-			// The unencrypted original is rejected: an attacker who can write it could also write another file.
+			// The unencrypted original is rejected, because an attacker who can write it could also write another file.
 			put(plain, d.BlobKey, kit.OnePage())
-			fresh, err := api.New(s.cfg) // a server without open files
+			fresh, err := api.New(s.cfg) // a server without cached files
 			require.NoError(t, err)
 			s.Config.Handler = fresh
 			if encrypted {
@@ -255,8 +259,9 @@ func TestAlteredFile_IsNotDelivered(t *testing.T) {
 	}
 }
 
-// TestDamagedArchive_Is503 checks that a damaged archive is a 503 that notifies the operator, and affects nothing that
-// needs no archive. The same holds for a file store that does not respond. Afterwards everything works as before.
+// TestDamagedArchive_Is503 checks that a damaged archive results in a 503 and notifies the operator, and that requests
+// that do not need the archive succeed. It checks the same for an unresponsive file store. After the archive or file
+// store is restored, all requests succeed again.
 func TestDamagedArchive_Is503(t *testing.T) {
 	t.Parallel()
 	for name, url := range databases {
@@ -344,7 +349,7 @@ func TestDamagedArchive_Is503(t *testing.T) {
 	}
 }
 
-// file returns the content of a file of the file store.
+// file returns the content of a stored file.
 func (s *service) file(t *testing.T, key string) []byte {
 	t.Helper()
 	f, err := s.cfg.Blobs.Open(t.Context(), key)
@@ -355,7 +360,7 @@ func (s *service) file(t *testing.T, key string) []byte {
 	return content
 }
 
-// keepFile stores a file in the file store.
+// keepFile writes a file to the file store.
 func (s *service) keepFile(t *testing.T, key string, content []byte) {
 	t.Helper()
 	f, err := s.cfg.Blobs.Temp()

@@ -21,10 +21,10 @@ import (
 	"countersign/test/kit"
 )
 
-// patience is the time limit for operations that must not wait for others.
+// patience is the time limit for operations that must not wait for other clients.
 const patience = 20 * time.Second
 
-// narrow serves the API with small buffers, so that writes block when the client does not read.
+// narrow serves the API with small socket buffers, so that writes block when the client does not read.
 func (s *service) narrow(t *testing.T) (address string) {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(s.api)
@@ -39,7 +39,7 @@ func (s *service) narrow(t *testing.T) (address string) {
 	return srv.Listener.Addr().String()
 }
 
-// begin sends a request without its body, and returns the response from its first line on.
+// begin sends a request line and headers without a body. It returns a reader of the response.
 func (c *client) begin(address, head string, headers ...string) *bufio.Reader {
 	c.t.Helper()
 	var d net.Dialer
@@ -58,8 +58,8 @@ func (c *client) begin(address, head string, headers ...string) *bufio.Reader {
 	return r
 }
 
-// TestDownload_StalledClientIsDisconnected checks that a client that stops reading is disconnected, which releases the file and its
-// decrypted copy, and that a slow reader gets the whole file.
+// TestDownload_StalledClientIsDisconnected checks that a client that stops reading is disconnected, which releases the
+// file and its decrypted copy, and that a slow reader receives the complete file.
 func TestDownload_StalledClientIsDisconnected(t *testing.T) {
 	t.Parallel()
 	const stall = time.Second
@@ -71,7 +71,7 @@ func TestDownload_StalledClientIsDisconnected(t *testing.T) {
 	c := s.client(t)
 	e, token := c.sent(contract())
 	c.signs(e, token)
-	content := bytes.Repeat([]byte("0123456789abcdef"), 128<<10) // 2 MB, more than all buffers
+	content := bytes.Repeat([]byte("0123456789abcdef"), 128<<10) // 2 MB, which exceeds all buffers
 	at := "/v1/envelopes/" + e.str("id")
 	download := "/v1/download/" + s.completesWith(t, e.str("id"), 0, content) + "/document"
 	address := s.narrow(t)
@@ -114,7 +114,7 @@ func TestDownload_StalledClientIsDisconnected(t *testing.T) {
 	require.True(t, bytes.Equal(content, got.Bytes()))
 }
 
-// TestReadingCopies_SlowClientsDoNotBlock checks that clients that do not read their reading copies do not block
+// TestReadingCopies_SlowClientsDoNotBlock checks that clients that stop reading their reading copies do not block
 // others.
 func TestReadingCopies_SlowClientsDoNotBlock(t *testing.T) {
 	t.Parallel()
@@ -142,7 +142,8 @@ func TestReadingCopies_SlowClientsDoNotBlock(t *testing.T) {
 	require.Greater(t, n, int64(len(padding)))
 }
 
-// TestBulkSend_SlowRowsDoNotBlock checks that slow or stalled rows do not block the requests of others.
+// TestBulkSend_SlowRowsDoNotBlock checks that requests whose rows arrive slowly or not at all do not block those of
+// other apps.
 func TestBulkSend_SlowRowsDoNotBlock(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -165,7 +166,7 @@ func TestBulkSend_SlowRowsDoNotBlock(t *testing.T) {
 }
 
 // TestConcurrencyLimit_RejectsAfterWaiting checks that a request that waits too long for a concurrency limit is
-// rejected with a time to retry.
+// rejected, and that the response states when to retry.
 func TestConcurrencyLimit_RejectsAfterWaiting(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.QueueWait = time.Nanosecond })

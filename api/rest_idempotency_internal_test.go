@@ -20,8 +20,8 @@ import (
 	"countersign/store"
 )
 
-// TestFingerprint_IgnoresBoundary checks that requests with the same content have the same fingerprint, for any
-// multipart boundary, and others differ.
+// TestFingerprint_IgnoresBoundary checks that requests with the same content have the same fingerprint regardless of
+// the multipart boundary, and that other requests have different fingerprints.
 func TestFingerprint_IgnoresBoundary(t *testing.T) {
 	t.Parallel()
 	s, _ := serverWithFiles(t)
@@ -95,8 +95,8 @@ func TestFingerprint_IgnoresBoundary(t *testing.T) {
 	require.NotEqual(t, h1.Sum(nil), h2.Sum(nil))
 }
 
-// TestStoredResponse_OmitsRequestHeaders checks that headers of the request are not stored, and that long responses
-// are not stored.
+// TestStoredResponse_OmitsRequestHeaders checks that headers that are specific to a request are not stored, and that
+// responses that exceed the size limit are not stored.
 func TestStoredResponse_OmitsRequestHeaders(t *testing.T) {
 	t.Parallel()
 	h := http.Header{"Content-Type": {"a"}, "Location": {"b"}, "X-Request-Id": {"c"}, "Date": {"d"}, "Idempotency-Replayed": {"true"}, "X-Ratelimit-Reset": {"1"}, "Cache-Control": {"no-store"}}
@@ -131,7 +131,7 @@ func TestStoredResponse_OmitsRequestHeaders(t *testing.T) {
 	require.Equal(t, []time.Duration{24 * time.Hour, tokenResponseLifetime, 0}, []time.Duration{replayResponse.lifetime(), replayBriefly.lifetime(), neverReplay.lifetime()})
 }
 
-// releases records how keys were released.
+// releases records the arguments with which keys were released.
 type releases struct {
 	requestStore
 
@@ -143,8 +143,8 @@ func (r *releases) ReleaseKey(_ context.Context, _ uuid.UUID, anyway bool) error
 	return nil
 }
 
-// TestExecuteFirst_UnknownOutcome_KeepsCommittedKeys checks that a retry does not run a request again that may have
-// taken effect, whatever the status of its response.
+// TestExecuteFirst_UnknownOutcome_KeepsCommittedKeys checks that a request that may have taken effect is not run again
+// for a retry, regardless of the status of its response.
 func TestExecuteFirst_UnknownOutcome_KeepsCommittedKeys(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

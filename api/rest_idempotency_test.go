@@ -36,7 +36,7 @@ func TestIdempotency_TwelveRequestsCreateOneResource(t *testing.T) {
 		)
 		for range 12 {
 			wg.Go(func() {
-				// Each with a different boundary, as of a client that retries.
+				// Use a different boundary for each request, as a client that retries does.
 				ct, body := multipartBody(t, map[string]string{"data": string(data)}, kit.OnePage())
 				for {
 					a := c.send(http.MethodPost, "/v1/envelopes", ct, body)
@@ -84,13 +84,13 @@ func TestIdempotencyRules(t *testing.T) {
 		require.Empty(t, first.header.Get("Idempotency-Replayed"))
 		require.Equal(t, first.header.Get("Content-Type"), again.header.Get("Content-Type"))
 
-		// Another body, another path, another app.
+		// The key is rejected for another body or path, and independent for another app.
 		key.post("/v1/webhooks", object{"url": "https://example.com/b", "events": []string{"envelope.sent"}}).refused(422, "idempotency_key_reused")
 		key.post("/v1/console/contacts", object{"name": "A", "email": "a@example.com"}).want(200)
 		other := s.other(t).with("Idempotency-Key", "k").post("/v1/webhooks", hook).want(201)
 		require.NotEqual(t, first.str("id"), other.str("id"))
 
-		// A rejection releases the key, also for another body. An invalid key is rejected.
+		// A rejected request releases its key, which can then be used with another body. Invalid keys are rejected.
 		bad := c.with("Idempotency-Key", "bad")
 		bad.post("/v1/webhooks", object{}).want(400)
 		require.Empty(t, bad.post("/v1/webhooks", object{}).want(400).header.Get("Idempotency-Replayed"))
@@ -99,7 +99,7 @@ func TestIdempotencyRules(t *testing.T) {
 		c.with("Idempotency-Key", strings.Repeat("x", 256)).post("/v1/webhooks", hook).want(400)
 		c.with("Idempotency-Key", "a space and ~").post("/v1/console/contacts", object{"name": "B", "email": "b@example.com"}).want(200)
 
-		// Raw bodies, by digest.
+		// Raw bodies are compared by digest.
 		e := c.post("/v1/envelopes", object{"tenantId": "raw", "signers": []object{{"name": "A", "email": "a@example.com"}}}).want(201)
 		up := func(body []byte) *answer {
 			return c.with("Idempotency-Key", "up").send(http.MethodPost, "/v1/envelopes/"+e.str("id")+"/document", "application/octet-stream", body)
@@ -143,8 +143,8 @@ func TestIdempotencyForSignersAndTokens(t *testing.T) {
 	require.NotEqual(t, first.str("access_token"), login(s.pass).want(200).str("access_token"), "a token that would soon expire is not repeated")
 }
 
-// TestIdempotency_SecretsAreNotStored checks that a response with a secret that is returned once is not stored, and
-// that the request runs again.
+// TestIdempotency_SecretsAreNotStored checks that a response with a one-time secret is not stored, and that a retry
+// runs the request again.
 func TestIdempotency_SecretsAreNotStored(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -155,8 +155,8 @@ func TestIdempotency_SecretsAreNotStored(t *testing.T) {
 	require.Empty(t, again.header.Get("Idempotency-Replayed"))
 }
 
-// TestIdempotency_InterruptedRequest checks that a retry creates no second resource, whatever happens between the
-// commit and the response.
+// TestIdempotency_InterruptedRequest checks that a retry never creates a second resource, regardless of what happens
+// between the commit and the response.
 func TestIdempotency_InterruptedRequest(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -168,7 +168,7 @@ func TestIdempotency_InterruptedRequest(t *testing.T) {
 		_, _, err = s.store.ClaimKey(ctx, r, time.Hour)
 		require.ErrorContains(t, err, "idempotency_in_flight")
 
-		s.clock.advance(3 * time.Minute) // its process died before it changed anything
+		s.clock.advance(3 * time.Minute) // the process died before it changed anything
 		second, answer, err := s.store.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
 		require.Nil(t, answer)
@@ -182,14 +182,14 @@ func TestIdempotency_InterruptedRequest(t *testing.T) {
 		}
 		require.Error(t, createApp(id), "the first was not dead after all; it commits nothing more")
 		require.NoError(t, createApp(second))
-		s.clock.advance(3 * time.Minute) // its process died after the commit
+		s.clock.advance(3 * time.Minute) // the process died after the commit
 		_, _, err = s.store.ClaimKey(ctx, r, time.Hour)
 		require.ErrorContains(t, err, "idempotency_interrupted")
 	})
 }
 
-// TestIdempotency_CommitsResponseWithEffect checks that the response of a POST that changes no envelope, or resends a link, is
-// committed with its effect: if the process dies before it responds, a retry gets the response.
+// TestIdempotency_CommitsResponseWithEffect checks that the response is committed with the effect if a POST does not
+// change an envelope, or resends a link. If the process dies before it responds, a retry then gets the response.
 func TestIdempotency_CommitsResponseWithEffect(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -203,7 +203,7 @@ func TestIdempotency_CommitsResponseWithEffect(t *testing.T) {
 	db, err := sql.Open("sqlite", strings.TrimPrefix(s.url, "sqlite://")+"?_pragma=busy_timeout(10000)")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	// Simulate that every process dies after its commit.
+	// Simulate the death of every process after its commit.
 	_, err = db.ExecContext(t.Context(), `CREATE TRIGGER dies BEFORE UPDATE ON idempotency_keys WHEN OLD.committed BEGIN SELECT RAISE(ABORT, 'dead'); END`)
 	require.NoError(t, err)
 	at := "/v1/console/webhooks/" + hook
@@ -231,8 +231,8 @@ func TestIdempotency_CommitsResponseWithEffect(t *testing.T) {
 	}
 }
 
-// TestIdempotency_CommandResponse checks that a response stored by a command's transaction is sent once it is
-// committed, and discarded otherwise.
+// TestIdempotency_CommandResponse checks that a response stored by a command's transaction is replayed if the
+// transaction was committed, and discarded otherwise.
 func TestIdempotency_CommandResponse(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -270,8 +270,8 @@ func TestIdempotency_CommandResponse(t *testing.T) {
 	})
 }
 
-// TestIdempotency_PublicCallsReadLimitedBody checks that an unauthenticated call reads at most the permitted size of a body, and reads
-// none of it if the call is rejected beforehand.
+// TestIdempotency_PublicCallsReadLimitedBody checks that an unauthenticated call reads at most the permitted size of a
+// body, and reads none of it if the call is rejected beforehand.
 func TestIdempotency_PublicCallsReadLimitedBody(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -299,7 +299,7 @@ func TestIdempotency_PublicCallsReadLimitedBody(t *testing.T) {
 	require.Equal(t, []any{429, int64(0)}, []any{status, read})
 }
 
-// countedZeros is a body of zeros that counts the bytes read from it.
+// countedZeros is a body of zero bytes. It counts the bytes read from it.
 type countedZeros struct{ left, read int64 }
 
 func (z *countedZeros) Read(b []byte) (int, error) {
@@ -312,8 +312,8 @@ func (z *countedZeros) Read(b []byte) (int, error) {
 	return int(n), nil
 }
 
-// TestIdempotency_SameRequest checks that requests with the same content are the same for any boundary, and that a
-// different part, name, file name, type or content is a different request.
+// TestIdempotency_SameRequest checks that multipart requests with the same content are considered identical regardless
+// of the boundary, and that a different part, name, file name, type or content makes a different request.
 func TestIdempotency_SameRequest(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -348,7 +348,8 @@ func TestIdempotency_SameRequest(t *testing.T) {
 	c.send(http.MethodPost, "/v1/envelopes", strings.Replace(ct, "first", "second", 1), body).refused(422, "idempotency_key_reused")
 }
 
-// TestIdempotency_InvalidKeys checks invalid keys wherever the contract has the header.
+// TestIdempotency_InvalidKeys checks that invalid keys are rejected by every operation that has the header in the
+// contract.
 func TestIdempotency_InvalidKeys(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -370,15 +371,15 @@ func TestIdempotency_InvalidKeys(t *testing.T) {
 	require.Greater(t, tried, 80)
 }
 
-// TestIdempotency_BodyIsBoundedByRoute checks that a request with an Idempotency-Key stores no more on disk than its
-// route accepts.
+// TestIdempotency_BodyIsBoundedByRoute checks that a request with an Idempotency-Key stores no more bytes on disk than
+// its route accepts.
 func TestIdempotency_BodyIsBoundedByRoute(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c, viewer, nobody := s.client(t), s.person(t, models.RoleViewer), &client{t: t, s: s}
 	draft := c.draft(contract())
 	sent, token := c.sent(contract())
-	c.post("/v1/envelopes/"+sent.str("id")+"/void", nil).want(200) // its link is of no use
+	c.post("/v1/envelopes/"+sent.str("id")+"/void", nil).want(200) // invalidates the signing link
 	link, at := "/v1/signing/"+token, "/v1/envelopes/"+draft.str("id")
 	const mb = 1 << 20
 	for _, tt := range []struct {
@@ -421,7 +422,8 @@ func TestIdempotency_BodyIsBoundedByRoute(t *testing.T) {
 	}
 }
 
-// TestIdempotency_QueryIsPartOfTheRequest checks that the same body with another query is a different request.
+// TestIdempotency_QueryIsPartOfTheRequest checks that the same body with a different query string is a different
+// request.
 func TestIdempotency_QueryIsPartOfTheRequest(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -432,8 +434,8 @@ func TestIdempotency_QueryIsPartOfTheRequest(t *testing.T) {
 	require.Equal(t, first.raw, c.post("/v1/webhooks", hook).want(201).raw)
 }
 
-// TestIdempotency_RateLimitIsNotStored checks that a rate-limited response is not stored for its key, so that the
-// retry after the wait succeeds.
+// TestIdempotency_RateLimitIsNotStored checks that a response to a rate-limited request is not stored, so that a retry
+// succeeds after the wait.
 func TestIdempotency_RateLimitIsNotStored(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

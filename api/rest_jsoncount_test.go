@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCountJSON checks the counts of values, names and nesting, whatever the strings contain.
+// TestCountJSON checks the counts of values, names and nesting levels for texts with any content in their strings.
 func TestCountJSON(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]jsonCount{
@@ -37,7 +37,7 @@ func TestCountJSON(t *testing.T) {
 	}
 }
 
-// TestCountJSON_Generated compares the counts of countJSON for generated values with their actual number and depth.
+// TestCountJSON_Generated compares the results of countJSON for generated values with their actual counts and depth.
 func TestCountJSON_Generated(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))

@@ -12,7 +12,7 @@ import (
 	"countersign/api"
 )
 
-// TestBodies_AreBounded checks the limit even if a key delays the request.
+// TestBodies_AreBounded checks that the size limit applies with and without an idempotency key.
 func TestBodies_AreBounded(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.UploadLimit = 64 << 10 })
@@ -28,8 +28,8 @@ func TestBodies_AreBounded(t *testing.T) {
 	}
 }
 
-// TestBodies_WaitForMemory checks that a body for which no memory becomes available in time is rejected like every
-// other waiting request.
+// TestBodies_WaitForMemory checks that a request is rejected like any other waiting request if memory for its body does
+// not become available in time.
 func TestBodies_WaitForMemory(t *testing.T) {
 	t.Parallel()
 	busy := onSQLite(t, func(cfg *api.Config) { cfg.QueueWait = time.Millisecond })

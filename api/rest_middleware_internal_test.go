@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSecureHeaders checks the headers of every response, and Strict-Transport-Security if the service uses https.
+// TestSecureHeaders checks the security headers of every response, and that Strict-Transport-Security is sent only if
+// the service uses https.
 func TestSecureHeaders(t *testing.T) {
 	t.Parallel()
 	for base, sts := range map[string]string{"https://a.b": "max-age=31536000; includeSubDomains", "http://localhost": ""} {

@@ -21,7 +21,7 @@ import (
 	"countersign/temporal"
 )
 
-// logLines collects log records.
+// logLines collects log lines.
 type logLines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -33,7 +33,7 @@ func (l *logLines) Write(b []byte) (int, error) {
 	return l.text.Write(b)
 }
 
-// with returns the lines that contain all texts.
+// with returns the number of lines that contain all of the given texts.
 func (l *logLines) with(texts ...string) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,15 +49,16 @@ lines:
 	return n
 }
 
-// panickingWorkflows replaces a Temporal client that panics.
+// panickingWorkflows simulates a Temporal client that panics.
 type panickingWorkflows struct{ fakeWorkflows }
 
 func (panickingWorkflows) Progress(context.Context, uuid.UUID) (temporal.Progress, error) {
 	panic("a secret: 4711")
 }
 
-// TestRequests_AreTracedAndLogged checks that a request has one span, the parent of the spans that it starts, which fails only
-// with the service; that a panic is a response like other faults; and that operations on sessions are logged.
+// TestRequests_AreTracedAndLogged checks that each request has one span, which is the parent of all spans started by
+// the request and which fails only if the service fails. It also checks that a panic is reported like any other
+// internal error, and that session operations are logged.
 func TestRequests_AreTracedAndLogged(t *testing.T) {
 	t.Parallel()
 	lines := &logLines{}
@@ -100,8 +101,8 @@ func TestRequests_AreTracedAndLogged(t *testing.T) {
 	require.Zero(t, lines.with("@example.com"))
 }
 
-// TestUnknownPaths checks that an unknown path of the API returns a problem and every other path the pages, for GET
-// and HEAD only.
+// TestUnknownPaths checks that an unknown path in the API returns a problem, and that every other path serves the
+// pages, for GET and HEAD only.
 func TestUnknownPaths(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -115,7 +116,7 @@ func TestUnknownPaths(t *testing.T) {
 		nobody.call(http.MethodHead, path, nil).want(200)
 		nobody.post(path, nil).refused(404, "not_found")
 	}
-	// An idempotency key only affects requests that create something.
+	// An idempotency key affects only POST requests.
 	c := s.client(t).with("Idempotency-Key", "k")
 	e := c.draft(contract())
 	at := "/v1/envelopes/" + e.str("id")

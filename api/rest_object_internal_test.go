@@ -17,12 +17,12 @@ import (
 	"countersign/store/blob"
 )
 
-// request returns the context of a request.
+// request returns a gin context for a request.
 func request(method, target, contentType, body string) (*gin.Context, *httptest.ResponseRecorder) {
 	gin.SetMode(gin.ReleaseMode)
 	w := httptest.NewRecorder()
 	c, _ := gin.CreateTestContext(w)
-	c.Request = httptest.NewRequest(method, target, strings.NewReader(body)) //nolint:noctx // as the server creates it
+	c.Request = httptest.NewRequest(method, target, strings.NewReader(body)) //nolint:noctx // the server creates requests in the same way
 	if contentType != "" {
 		c.Request.Header.Set("Content-Type", contentType)
 	}
@@ -36,7 +36,7 @@ func codeOf(t *testing.T, err error) string {
 	return refused.Code
 }
 
-// objectOf reads an object that must be readable.
+// objectOf parses an object that must be valid.
 func objectOf(t *testing.T, text string) *object {
 	t.Helper()
 	o, err := parseObject([]byte(text), "")
@@ -44,7 +44,7 @@ func objectOf(t *testing.T, text string) *object {
 	return o
 }
 
-// TestBodiesThatAreNoObject checks that the error names the type of the body.
+// TestBodiesThatAreNoObject checks that the error describes why the body is not a valid JSON object.
 func TestBodiesThatAreNoObject(t *testing.T) {
 	t.Parallel()
 	deep := func(n int) string { return `{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + "}" }
@@ -66,7 +66,7 @@ func TestBodiesThatAreNoObject(t *testing.T) {
 	}
 }
 
-// TestReadingBodies checks the declared type and the size of a body, and an optional body that is absent.
+// TestReadingBodies checks the handling of a body's declared type and size, and of an optional body that is absent.
 func TestReadingBodies(t *testing.T) {
 	t.Parallel()
 	blobs, err := blob.OpenDir(t.TempDir())
@@ -109,7 +109,7 @@ func TestReadingBodies(t *testing.T) {
 	}
 }
 
-// TestMembers reads each type of member from each JSON value.
+// TestMembers reads members of each type from each kind of JSON value.
 func TestMembers(t *testing.T) {
 	t.Parallel()
 	id := uuid.New()
@@ -184,7 +184,7 @@ func TestMembers(t *testing.T) {
 	require.Equal(t, "ab", *objectOf(t, `{"m":"a\u200bb"}`).strippedText("m"))
 }
 
-// TestLists checks the limits of arrays and the types of their items.
+// TestLists checks the length limits of arrays and the types of their items.
 func TestLists(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -229,7 +229,7 @@ func TestLists(t *testing.T) {
 	require.False(t, (&object{path: "at.", p: models.Problems{"m": {"x"}}}).badUnder("m"))
 }
 
-// TestQueries: whole numbers, ids, times, flags and texts of the query string.
+// TestQueries checks integers, IDs, times, flags and texts in the query string.
 func TestQueries(t *testing.T) {
 	t.Parallel()
 	id := uuid.New()
@@ -293,7 +293,7 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-// TestQueryStrings checks that values are unambiguous, and text.
+// TestQueryStrings checks that names in a query string must not be repeated, and that values must be text.
 func TestQueryStrings(t *testing.T) {
 	t.Parallel()
 	for raw, names := range map[string][]string{
@@ -319,7 +319,7 @@ func TestQueryStrings(t *testing.T) {
 	}
 }
 
-// TestPathIDs checks that an id that is not in its canonical form is not found.
+// TestPathIDs checks that an ID that is not in canonical form is not found.
 func TestPathIDs(t *testing.T) {
 	t.Parallel()
 	id := uuid.New()
@@ -336,12 +336,12 @@ func TestPathIDs(t *testing.T) {
 	}
 }
 
-// TestFormFields checks that the fields of a form result in the same object as JSON.
+// TestFormFields checks that form fields result in the same object as equivalent JSON.
 func TestFormFields(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		text     map[string][]string
-		want     string // of the object
+		want     string // expected object
 		problems models.Problems
 	}{
 		"texts":                 {map[string][]string{"subject": {"7"}, "expiresInDays": {"7"}}, `{"subject":"7","expiresInDays":7}`, nil},

@@ -14,10 +14,10 @@ import (
 	"countersign/models"
 )
 
-// operation returns a valid request, which tests change field by field. Each call creates all that the request needs.
+// operation returns a valid request that tests can modify. Each call creates all objects that the request needs.
 type operation func(*testing.T, *service) (c *client, path string, body object)
 
-// operations has an entry for every endpoint that accepts a JSON body. The contract lists the fields.
+// operations returns an entry for every endpoint that accepts a JSON body. The fields are taken from the contract.
 func operations() map[string]operation {
 	envelope := func(suffix string, body object) operation {
 		return func(t *testing.T, s *service) (*client, string, object) {
@@ -239,7 +239,7 @@ func operations() map[string]operation {
 	}
 }
 
-// full returns an envelope request with all members.
+// full returns an envelope request that contains all members.
 func full() object {
 	return object{
 		"tenantId": "acme", "subject": "S", "createdBy": "me", "expiresInDays": 3, "origin": "top-left",
@@ -256,15 +256,15 @@ func clone(o object) object {
 	return out
 }
 
-// mutation is a single fault in a body.
+// mutation is a single fault introduced into a body.
 type mutation struct {
-	name, path string // path is the field's path in errors
+	name, path string // path is the field's path in the errors
 	body       func(object) []byte
-	invalid    bool // the contract forbids it
+	invalid    bool // whether the contract forbids the value
 }
 
-// TestBadInput tries invalid values for every field of every request of the contract: never a 500, and each rejection
-// names the field.
+// TestBadInput tries invalid values for every field of every request in the contract. It checks that the response is
+// never a 500, and that every rejection names the field.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	doc, err := contractDocument()
@@ -284,7 +284,7 @@ func TestBadInput(t *testing.T) {
 					schema := plain(op.RequestBody.Value.Content["application/json"].Schema.Value)
 					c, at, base := ready(t, s)
 					for _, m := range mutations(schema, clone(base), op.RequestBody.Value.Required) {
-						// A rejected request changes nothing; after an accepted one, the next needs new objects.
+						// A rejected request changes nothing. After an accepted request, the next one needs new objects.
 						if taken := tryMutation(t, c, method, at, clone(base), m); taken {
 							c, at, base = ready(t, s)
 						}
@@ -298,7 +298,7 @@ func TestBadInput(t *testing.T) {
 func tryMutation(t *testing.T, c *client, method, path string, body object, m mutation) (taken bool) {
 	t.Helper()
 	if strings.HasSuffix(path, "/login") {
-		c.s.clock.advance(15 * time.Second) // it is throttled
+		c.s.clock.advance(15 * time.Second) // attempts are limited
 	}
 	if strings.Contains(path, "/client-secrets") {
 		c.s.clock.advance(4 * time.Second) // wrong passwords are counted
@@ -328,7 +328,7 @@ func names(errors object, path string) bool {
 	return false
 }
 
-// raw sends bytes that need not be JSON, without holding them against the contract.
+// raw sends a body that need not be valid JSON.
 func (c *client) raw(method, path string, body []byte) *answer {
 	c.t.Helper()
 	return c.send(method, path, "application/json", body)
@@ -351,7 +351,7 @@ func mutations(schema *openapi3.Schema, base object, required bool) []mutation {
 	return append(out, fieldMutations(schema, base, "", nil)...)
 }
 
-// fieldMutations walks over the members of an object.
+// fieldMutations returns mutations for each member of an object.
 func fieldMutations(schema *openapi3.Schema, base object, prefix string, at []any) []mutation {
 	var out []mutation
 	for name, ref := range schema.Properties {
@@ -401,7 +401,7 @@ func plain(s *openapi3.Schema) *openapi3.Schema {
 	return s
 }
 
-// wrongs returns values of every type, and the boundary values of this one.
+// wrongs returns values of every type, and the boundary values for the schema.
 func wrongs(s *openapi3.Schema) map[string]any {
 	out := map[string]any{
 		"null": nil, "boolean": true, "number": 7.5, "huge number": 1e300, "negative": -1, "zero": 0, "text": "\u00fcnknown value", "empty text": "", "blank": "   ",
@@ -430,7 +430,7 @@ func asJSON(v any) any {
 	return out
 }
 
-// edited returns the body with the value at keys replaced or removed.
+// edited returns the JSON of the body, with the value at keys replaced or removed.
 func edited(o object, keys []any, v any, remove bool) []byte {
 	var at any = o
 	for _, k := range keys[:len(keys)-1] {
@@ -455,7 +455,7 @@ func edited(o object, keys []any, v any, remove bool) []byte {
 	return b
 }
 
-// TestTexts_AreOneLine checks that texts used in emails and file names are one line.
+// TestTexts_AreOneLine checks that texts used in emails and file names cannot contain line breaks.
 func TestTexts_AreOneLine(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -472,12 +472,12 @@ func TestTexts_AreOneLine(t *testing.T) {
 			edit(o, v)
 			a := c.post("/v1/envelopes", o)
 			if field == "signers[0].email" && strings.TrimSpace(v) == "a@example.com" {
-				continue // white space around an address is dropped
+				continue // surrounding white space is removed from an address
 			}
 			require.Contains(t, a.refused(400, "validation_error").body["errors"], field, "%q", v)
 		}
 	}
-	// RFC 6266: any name is handed out, in ASCII and in full.
+	// RFC 6266: every name is sent in ASCII, and also in UTF-8 if it contains other characters.
 	for subject, want := range map[string]string{
 		"Vertrag":      `attachment; filename=Vertrag.pdf`,
 		"Mietverträge": `attachment; filename=Mietvertr_ge.pdf; filename*=utf-8''Mietvertr%C3%A4ge.pdf`,
@@ -493,7 +493,7 @@ func TestTexts_AreOneLine(t *testing.T) {
 }
 
 // TestTexts_InvisibleCharacters checks that invisible characters, which are pasted by accident or used to imitate
-// names, are removed or rejected, except the joiners that Persian and emoji need.
+// names, are removed or rejected, except for the joiners that Persian text and emoji require.
 func TestTexts_InvisibleCharacters(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -514,7 +514,7 @@ func TestTexts_InvisibleCharacters(t *testing.T) {
 		for k, v := range of {
 			bad[k] = v
 		}
-		c.post("/v1/envelopes", bad).refused(400, "validation_error") // identifiers are not changed silently
+		c.post("/v1/envelopes", bad).refused(400, "validation_error") // identifiers are rejected rather than changed silently
 	}
 	require.Equal(t, "Ada", c.post("/v1/console/contacts", object{"name": "A\u200bda", "email": "ada@example.com"}).want(200).str("name"))
 }

@@ -16,7 +16,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// TestProblems checks the error body and its headers.
+// TestProblems checks the body and headers of error responses.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	s := &shared{baseURL: "https://sign.example.com", log: slog.New(slog.DiscardHandler)}

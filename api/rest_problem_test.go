@@ -19,7 +19,7 @@ import (
 	"countersign/models"
 )
 
-// TestFailures_AreLogged checks that rejected requests are not logged as errors and failures are.
+// TestFailures_AreLogged checks that failures are logged as errors, but rejected requests are not.
 func TestFailures_AreLogged(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -37,7 +37,7 @@ func TestFailures_AreLogged(t *testing.T) {
 	mu.Unlock()
 }
 
-// TestDatabaseFailure_HasNoDetails checks that an internal failure is a 500 problem without details.
+// TestDatabaseFailure_HasNoDetails checks that an internal failure results in a 500 problem without details.
 func TestDatabaseFailure_HasNoDetails(t *testing.T) {
 	t.Parallel()
 	s, _, _ := withProvider(t, databases["sqlite"](t))
@@ -52,8 +52,8 @@ func TestDatabaseFailure_HasNoDetails(t *testing.T) {
 	})
 }
 
-// TestUnresponsiveDatabase_Is503 checks that every operation that needs the database responds with 503 while it does
-// not respond, as the contract promises, with the time to retry.
+// TestUnresponsiveDatabase_Is503 checks that every operation that needs the database responds with 503 and Retry-After,
+// as the contract specifies, while the database does not respond.
 func TestUnresponsiveDatabase_Is503(t *testing.T) {
 	t.Parallel()
 	address, cut := proxied(t, databases["postgres"](t))
@@ -66,8 +66,8 @@ func TestUnresponsiveDatabase_Is503(t *testing.T) {
 	})
 }
 
-// requestOfEach prepares a request of every operation. The returned function sends them, and calls check with the
-// responses of operations that need the database.
+// requestOfEach prepares a request for every operation. The returned function sends these requests, and passes the
+// responses of operations that need the database to check.
 func requestOfEach(t *testing.T, s *service) (each func(check func(name string, a *answer))) {
 	t.Helper()
 	at := places(t, s)
@@ -89,12 +89,12 @@ func requestOfEach(t *testing.T, s *service) (each func(check func(name string, 
 		}
 		ready[method+" "+path] = r
 	})
-	s.clock.advance(2 * time.Second) // caches have expired
+	s.clock.advance(2 * time.Second) // expires the caches
 	return func(check func(name string, a *answer)) {
 		for name, r := range ready {
 			method, path, _ := strings.Cut(name, " ")
 			switch {
-			case path == "/healthz" || path == "/v1/console/sign-in": // these need no database
+			case path == "/healthz" || path == "/v1/console/sign-in": // these do not need the database
 				r.c.get(path).want(200)
 			case path == "/readyz":
 				r.c.get(path).want(503)
@@ -109,7 +109,7 @@ func requestOfEach(t *testing.T, s *service) (each func(check func(name string, 
 	}
 }
 
-// proxied returns the address of a database through a proxy. cut closes the proxy and all connections.
+// proxied returns the URL of a database behind a proxy. cut closes the proxy and all of its connections.
 func proxied(t *testing.T, address string) (through string, cut func()) {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -118,7 +118,7 @@ func proxied(t *testing.T, address string) (through string, cut func()) {
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, end := context.WithCancel(context.WithoutCancel(t.Context()))
-	cut = func() { end(); _ = l.Close() } // closed twice: by the test and at its end
+	cut = func() { end(); _ = l.Close() } // called twice: by the test and in the cleanup
 	t.Cleanup(cut)
 	go func() {
 		for {

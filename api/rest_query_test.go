@@ -18,8 +18,8 @@ import (
 	"countersign/models"
 )
 
-// places replaces the parameters in the contract's paths by existing objects, so that a request has only the faults of
-// the test.
+// places replaces the parameters in the contract's paths with the IDs of existing objects, so that a request has only
+// the fault that the test introduces.
 func places(t *testing.T, s *service) *strings.Replacer {
 	t.Helper()
 	c := s.client(t)
@@ -59,12 +59,12 @@ func places(t *testing.T, s *service) *strings.Replacer {
 	)
 }
 
-// eachOperation calls test for every operation of the contract with a client that has the right credential.
+// eachOperation calls test for every operation in the contract, with a client that has suitable credentials.
 func eachOperation(t *testing.T, s *service, test func(c *client, method, path string, op *openapi3.Operation)) {
 	t.Helper()
 	doc, err := contractDocument()
 	require.NoError(t, err)
-	// Always in the same order: requests of the signer before requests that end the envelope.
+	// Use a fixed order in which requests by the signer precede requests that close the envelope.
 	paths := slices.SortedFunc(maps.Keys(doc.Paths.Map()), func(a, b string) int { return strings.Compare(b, a) })
 	for _, path := range paths {
 		operations := doc.Paths.Value(path).Operations()
@@ -79,8 +79,8 @@ func eachOperation(t *testing.T, s *service, test func(c *client, method, path s
 	}
 }
 
-// TestBadQueries tries every query parameter of the contract with values that its schema forbids, and with values that
-// are invalid everywhere.
+// TestBadQueries tries every query parameter in the contract with values that its schema forbids, and with values that
+// are never valid.
 func TestBadQueries(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -149,7 +149,7 @@ func TestBadQueries(t *testing.T) {
 	})
 }
 
-// allowed reports whether a schema allows a query parameter's text.
+// allowed reports whether a schema allows the text of a query parameter.
 func allowed(schema *openapi3.Schema, text string) bool {
 	var v any = text
 	if schema.Type.Is("integer") {
@@ -178,7 +178,7 @@ func TestBadPaths(t *testing.T) {
 		}
 		for _, ref := range op.Parameters {
 			p := ref.Value
-			if p.In != "path" || p.Name == "tenantId" { // the app chooses it, see TestBranding_RejectsInvalidValues
+			if p.In != "path" || p.Name == "tenantId" { // tenantId is arbitrary text; see TestBranding_RejectsInvalidValues
 				continue
 			}
 			want, bad := 404, []string{"x", "%00", "NOT-A-UUID", strings.Repeat("1", 400), "%ff", "%0d%0a", "{}", uuid.NewString(), uuid.NewString() + "%20"}
@@ -192,10 +192,10 @@ func TestBadPaths(t *testing.T) {
 				a := c.call(method, at.Replace(strings.Join(parts, "/")), nil)
 				want := want
 				if strings.Contains(v, "%2f") {
-					want = 404 // no such path
+					want = 404 // the path does not exist
 				}
 				if _, err := uuid.Parse(v); err == nil && p.Name == "aid" && method == http.MethodDelete {
-					want = 401 // the signer has not agreed to sign yet
+					want = 401 // the signer has not consented yet
 				}
 				require.Equal(t, want, a.status, "%s %s with %s=%q: %s", method, path, p.Name, v, a.raw)
 			}
@@ -216,8 +216,8 @@ func (r *counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// formOf writes a request as flat form fields. same reports whether the form is equivalent to the request, because a
-// form contains only texts.
+// formOf converts a JSON request to flat form fields. same reports whether the form is equivalent to the request, which
+// is not always possible because a form contains only texts.
 func formOf(body []byte) (parts map[string]string, same bool) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(body, &members) != nil {
@@ -230,7 +230,7 @@ func formOf(body []byte) (parts map[string]string, same bool) {
 		case "signers", "fields", "expiresInDays":
 			continue
 		}
-		// The raw bytes: a decoder would replace invalid UTF-8.
+		// Use the raw bytes, because a decoder would replace invalid UTF-8.
 		text, ok := strings.CutPrefix(string(raw), `"`)
 		if !ok {
 			return nil, false

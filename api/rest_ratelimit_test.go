@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLimiter_AllowsExactly checks that exactly the allowed number of requests in a minute is accepted, reserved in
-// portions that become small near the limit.
+// TestLimiter_AllowsExactly checks that exactly the allowed number of requests per minute is accepted, and that
+// reservations become smaller near the limit.
 func TestLimiter_AllowsExactly(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -60,7 +60,7 @@ func TestLimiter_AllowsExactly(t *testing.T) {
 	require.Len(t, full.reservations, maxKeys+1)
 }
 
-// TestCallerNetwork checks that the result is an IPv4 address, or the network of an IPv6 address.
+// TestCallerNetwork checks that the result is an IPv4 address or an IPv6 network.
 func TestCallerNetwork(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{

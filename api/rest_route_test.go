@@ -18,17 +18,17 @@ import (
 	"countersign/test/kit"
 )
 
-// repeatableRequest is a request that succeeds when it is sent for the first time.
+// repeatableRequest is a request that succeeds when it is first sent.
 type repeatableRequest struct {
 	c           *client
 	path        string
-	contentType string // "": JSON
-	body        []byte // nil: no body
-	bad         []byte // a body that is rejected; nil: no body is rejected
-	anew        bool   // a retry runs again
+	contentType string // empty for JSON
+	body        []byte // nil if there is no body
+	bad         []byte // a body that is rejected, or nil if the operation rejects none
+	anew        bool   // whether a retry runs the request again
 }
 
-// repeatableRequests returns one request for every POST of the contract.
+// repeatableRequests returns a request for every POST in the contract.
 func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]func() repeatableRequest {
 	t.Helper()
 	c, nobody := s.client(t), &client{t: t, s: s}
@@ -247,13 +247,13 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 			return app(hook+"/ping", nil)()
 		},
 		"/v1/console/webhooks/{id}/resend": func() repeatableRequest {
-			c.post(hook+"/resume", nil).want(200) // the cases run in any order
+			c.post(hook+"/resume", nil).want(200) // the cases run in random order
 			return app(hook+"/resend", object{"since": "2026-01-02T03:04:05Z"})()
 		},
 		"/v1/console/webhook-deliveries/{id}/resend": func() repeatableRequest {
 			c.post(hook+"/resume", nil).want(200)
 			c.draft(contract())
-			c.post(hook+"/pause", nil).want(200) // fails pending deliveries
+			c.post(hook+"/pause", nil).want(200) // makes pending deliveries fail
 			c.post(hook+"/resume", nil).want(200)
 			d := c.get("/v1/console/webhook-deliveries?status=failed").want(200).body["data"].([]any)[0].(object)
 			return app("/v1/console/webhook-deliveries/"+d["id"].(string)+"/resend", nil)()
@@ -316,9 +316,9 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 	}
 }
 
-// TestPost_CanBeRepeated checks every POST of the contract. Of concurrent requests with one key, one is processed.
-// A retry of a successful request gets the original response, unless that contains a secret or the request changes
-// nothing. A rejection releases the key.
+// TestPost_CanBeRepeated checks every POST in the contract. Only one of several concurrent requests with the same key
+// is processed. A retry of a successful request gets the original response, unless that contains a secret or the
+// request changes nothing. A rejected request releases its key.
 func TestPost_CanBeRepeated(t *testing.T) {
 	t.Parallel()
 	s, p, _ := withProvider(t, databases["sqlite"](t), func(cfg *api.Config) { cfg.Workflows = &lostWorkflows{} })
@@ -331,12 +331,13 @@ func TestPost_CanBeRepeated(t *testing.T) {
 	}
 	all := repeatableRequests(t, s, p)
 	for _, r := range s.api.Routes() {
-		// A page of a sealed file needs a sealed file (test/conformance); its response is replayed like the response of /v1/verify.
+		// A page of a sealed file requires a sealed file (test/conformance). Its response is replayed in the same way as that
+		// of /v1/verify.
 		if path, ok := strings.CutPrefix(r, "POST "); ok && path != "/v1/verify/pages/{page}" {
 			require.Contains(t, all, path, "how is a repeated POST %s answered?", path)
 		}
 	}
-	for path, prepare := range all { //nolint:paralleltest // sequential: they share triggers on the database
+	for path, prepare := range all { //nolint:paralleltest // sequential because the cases share database triggers
 		t.Run(path, func(t *testing.T) {
 			r := prepare()
 			caller := *r.c
@@ -365,8 +366,8 @@ func TestPost_CanBeRepeated(t *testing.T) {
 				require.NoError(t, db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM idempotency_keys WHERE path = ? AND status <> 0", r.path).Scan(&kept))
 				require.Zero(t, kept, "nothing of the answer is kept")
 			case path == "/v1/console/logout":
-				again.refused(401, "unauthorized") // the token has ended, which is checked first
-				// So a request still in progress is another process's.
+				again.refused(401, "unauthorized") // the session has ended, which is checked first
+				// Simulate a request of another process that is still in progress.
 				var fingerprint []byte
 				require.NoError(t, db.QueryRowContext(t.Context(), "SELECT fingerprint FROM idempotency_keys WHERE path = ?", r.path).Scan(&fingerprint))
 				caller = *s.person(t, models.RoleAdmin)
@@ -389,14 +390,14 @@ func TestPost_CanBeRepeated(t *testing.T) {
 					require.Equal(t, first.header.Get(name), again.header.Get(name), name)
 				}
 				other := append(append([]byte{}, r.body...), '\n')
-				if strings.HasPrefix(r.contentType, "multipart") { // the parts count, not the bytes between them
+				if strings.HasPrefix(r.contentType, "multipart") { // only the parts matter, not the bytes between them
 					other = bytes.Replace(r.body, []byte("contract.pdf"), []byte("another.pdf"), 1)
 				}
 				do("k", other).refused(422, "idempotency_key_reused")
 				exec("UPDATE idempotency_keys SET status = 0")
 				do("k", r.body).refused(409, "idempotency_in_flight")
 			}
-			if r.anew { // as if the first request were still running
+			if r.anew { // simulate that the first request is still running
 				exec("CREATE TRIGGER stays BEFORE DELETE ON idempotency_keys BEGIN SELECT RAISE(IGNORE); END")
 				defer exec("DROP TRIGGER stays")
 				do("busy", r.body)

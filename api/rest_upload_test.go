@@ -13,8 +13,8 @@ import (
 	"countersign/models"
 )
 
-// TestFileNames checks that a name is the last element of the path, printable, and of a length that file systems
-// support.
+// TestFileNames checks that a file name is the last element of the path, is printable, and has a length that file
+// systems support.
 func TestFileNames(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ä", 200)
@@ -28,8 +28,8 @@ func TestFileNames(t *testing.T) {
 	require.Equal(t, "a\tb\nc", printable([]byte("a\tb\nc\x00\x1b\xff\u202e")))
 }
 
-// TestReceivedFiles_AreDiscarded checks that rejected files are deleted, and that a failure is attributed to the
-// client or the service.
+// TestReceivedFiles_AreDiscarded checks that rejected files are deleted, and that a failure is correctly attributed to
+// the client or the service.
 func TestReceivedFiles_AreDiscarded(t *testing.T) {
 	t.Parallel()
 	s, dir := serverWithFiles(t)
@@ -64,7 +64,7 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// walkFiles calls visit for every file below a directory.
+// walkFiles calls visit for every file in a directory and its subdirectories.
 func walkFiles(dir string, visit func()) error {
 	return filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {

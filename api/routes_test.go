@@ -18,15 +18,15 @@ import (
 	"countersign/test/kit"
 )
 
-// The tests in this file try every operation of the contract with faults that apply to all of them.
+// The tests in this file try every operation in the contract with faults that apply to all operations.
 
-// isOwn reports whether an operation is for console users only, not for the app.
+// isOwn reports whether only console users, and not the app, can use an operation.
 func isOwn(op *openapi3.Operation) bool {
 	return op.Security != nil && len(*op.Security) == 1 && (*op.Security)[0]["console"] != nil
 }
 
-// TestOperations_RequireCredentialAndRole checks that every operation with a bearer token rejects callers without one,
-// and every operation with a role rejects users with a lower role.
+// TestOperations_RequireCredentialAndRole checks that every operation that requires a bearer token rejects callers
+// without one, and that every operation that requires a role rejects users with a lower role.
 func TestOperations_RequireCredentialAndRole(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -49,7 +49,7 @@ func TestOperations_RequireCredentialAndRole(t *testing.T) {
 	})
 	viewer.get("/v1/console/users").refused(403, "role_forbidden")
 	s.limit(t, "acme")
-	s.clock.advance(2 * time.Second) // a change of an app takes effect after a second
+	s.clock.advance(2 * time.Second) // a change to an app takes effect after a second
 	c := s.client(t)
 	c.post("/v1/envelopes", object{"tenantId": "other", "signers": []object{{"name": "A", "email": "a@example.com"}}}).refused(403, "tenant_forbidden")
 	c.get("/v1/envelopes?tenantId=other").refused(403, "tenant_forbidden")
@@ -62,7 +62,8 @@ func TestOperations_RequireCredentialAndRole(t *testing.T) {
 	}).refused(403, "tenant_forbidden")
 }
 
-// TestOperations_AreRateLimited checks that one request is accepted and the next rejected.
+// TestOperations_AreRateLimited checks that every operation except the probes rejects requests once the limit is
+// reached.
 func TestOperations_AreRateLimited(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -82,12 +83,12 @@ func TestOperations_AreRateLimited(t *testing.T) {
 		if c.token != "" {
 			c = app
 		}
-		if !exhausted(c) { // at the first operation, and after each minute
+		if !exhausted(c) { // true at the first operation and after each minute
 			exhausted(c)
 		}
 		a := c.call(method, at.Replace(path), nil)
 		if a.status != http.StatusTooManyRequests && exhausted(c) {
-			a = c.call(method, at.Replace(path), nil) // the minute ended in between
+			a = c.call(method, at.Replace(path), nil) // the minute ended in the meantime
 		}
 		a.refused(429, "rate_limited")
 		require.NotEmpty(t, a.header.Get("Retry-After"), "%s %s", method, path)
@@ -95,8 +96,8 @@ func TestOperations_AreRateLimited(t *testing.T) {
 	})
 }
 
-// TestPlanLimits_OnEveryRoute checks one document and five envelopes of the free plan at each endpoint that could
-// exceed them.
+// TestPlanLimits_OnEveryRoute checks the limits of the free plan, one document and five envelopes, on every endpoint
+// that could exceed them.
 func TestPlanLimits_OnEveryRoute(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -127,7 +128,7 @@ func TestPlanLimits_OnEveryRoute(t *testing.T) {
 	c.post("/v1/console/envelopes/"+e.str("id")+"/signers/"+e.signer(0)["id"].(string)+"/resend", nil).refused(409, "envelope_draft")
 }
 
-// TestDependenciesUnavailable checks operation without Temporal and without a mail server.
+// TestDependenciesUnavailable checks the responses while Temporal and the mail server are unavailable.
 func TestDependenciesUnavailable(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Workflows = fakeWorkflows{errors.New("down")} })
@@ -145,8 +146,8 @@ func TestDependenciesUnavailable(t *testing.T) {
 	require.Equal(t, object{"database": "ok", "files": "ok"}, nobody.get("/readyz?for=requests").want(200).body, "signers sign without Temporal")
 }
 
-// TestEnvelopes_Roles checks that a console user's role decides on operations on envelopes, also through the
-// interface's endpoints.
+// TestEnvelopes_Roles checks that a console user's role determines the permitted operations on envelopes, including the
+// endpoints of the original interface.
 func TestEnvelopes_Roles(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -195,8 +196,8 @@ func TestEnvelopes_Roles(t *testing.T) {
 	by[models.RoleSender].get("/v1/console/users").refused(403, "role_forbidden")
 }
 
-// TestOperations_RequireSecondFactor checks that a console user who must enroll a second factor can only use the
-// account endpoints that enrollment needs.
+// TestOperations_RequireSecondFactor checks that a console user who must enroll a second factor can use only the
+// account endpoints needed for enrollment.
 func TestOperations_RequireSecondFactor(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.ConsoleTOTP = models.SecondFactorAdmins })
@@ -213,8 +214,8 @@ func TestOperations_RequireSecondFactor(t *testing.T) {
 	require.Greater(t, refused, 80)
 }
 
-// TestOperations_BodiesAreBounded checks the limit even for a body that an operation ignores, if a key includes it in
-// the request's fingerprint.
+// TestOperations_BodiesAreBounded checks that the size limit applies even to a body that the operation ignores but that
+// is included in the fingerprint of an idempotency key.
 func TestOperations_BodiesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.UploadLimit = 64 << 10 })

@@ -33,15 +33,15 @@ var subjects = map[string][]string{
 // composition lists the files that belong to no subject.
 var composition = []string{"server.go", "handlers.go", "routes.go", "health.go", "contract.go", "catalog.go"}
 
-// withoutSource are the test files that test the package as a whole, or no file at all.
+// withoutSource lists the test files that test the package as a whole or contain no tests.
 var withoutSource = []string{
 	"contract_promised_test.go", "contract_strictclient_test.go", "subjects_test.go", "harness_test.go", "harness_internal_test.go", "fixtures_test.go", "export_test.go",
 }
 
-const maxMethods = 60 // of a type
+const maxMethods = 60 // per type
 
-// TestSubjects checks that files are named by subject and tests by file, that a handler's methods stay in its subject,
-// and that a subject uses only the subjects below it.
+// TestSubjects checks that source files are named after their subject and test files after their source file, that a
+// handler's methods are all in the files of its subject, and that a subject uses only the subjects below it.
 func TestSubjects(t *testing.T) {
 	t.Parallel()
 	fset := token.NewFileSet()
@@ -62,7 +62,7 @@ func TestSubjects(t *testing.T) {
 		}
 	}
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
-	conf := types.Config{Importer: noImports{}, Error: func(error) {}} // declarations of other packages are unknown here
+	conf := types.Config{Importer: noImports{}, Error: func(error) {}} // declarations of other packages are not needed
 	pkg, _ := conf.Check("api", fset, files, info)
 	in := func(pos token.Pos) string { return subjectOf(fset.Position(pos).Filename) }
 
@@ -105,7 +105,7 @@ func TestSubjects(t *testing.T) {
 	}
 }
 
-// subjectOf returns the subject of a file; "" if it belongs to the composition.
+// subjectOf returns the subject of a file, or "" if the file belongs to the composition.
 func subjectOf(file string) string {
 	begin, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".go"), "_")
 	if _, ok := subjects[begin]; ok {
@@ -114,7 +114,7 @@ func subjectOf(file string) string {
 	return ""
 }
 
-// noImports returns an empty package for each import.
+// noImports is an importer that returns an empty package for each import.
 type noImports struct{}
 
 // Import implements types.Importer.
