@@ -22,7 +22,7 @@ import (
 	"countersign/store"
 )
 
-// bulkSendView is a bulk send as the API returns it.
+// bulkSendView represents a bulk send in API responses.
 type bulkSendView struct {
 	ID              uuid.UUID         `json:"id"`
 	TenantID        string            `json:"tenantId"`
@@ -32,7 +32,7 @@ type bulkSendView struct {
 	Status          models.BulkStatus `json:"status"`
 	Total           int               `json:"total"`
 	Counts          models.BulkCounts `json:"counts"`
-	PerMinute       *int              `json:"perMinute"` // null: no limit
+	PerMinute       *int              `json:"perMinute"` // null if there is no limit
 	CreatedBy       string            `json:"createdBy"`
 	CreatedAt       time.Time         `json:"createdAt"`
 	CompletedAt     *time.Time        `json:"completedAt"`
@@ -46,10 +46,10 @@ func viewBulkSend(b *store.BulkSendWithCounts) bulkSendView {
 	}
 }
 
-// createBulkSend creates a bulk send from JSON rows, or from a CSV table with all other members in the query string.
-// It checks every row before it stores anything.
+// createBulkSend creates a bulk send from JSON rows, or from a CSV table with all other members in the query string. It
+// validates every row before it stores anything.
 func (s *bulkHandler) createBulkSend(c *gin.Context, app caller) error {
-	body, err := bodyOf(c).receive(c.Request.Body) // receive the body before taking a limit: a client may send it slowly
+	body, err := bodyOf(c).receive(c.Request.Body) // before acquiring the concurrency limit, because a client may send the body slowly
 	if err != nil {
 		return err
 	}
@@ -111,15 +111,15 @@ func (s *bulkHandler) createBulkSend(c *gin.Context, app caller) error {
 	})
 }
 
-// bulkMembers are the members of a bulk send, without its rows.
+// bulkMembers lists the members of a bulk send, except for its rows.
 var bulkMembers = []string{"templateId", "templateVersion", "tenantId", "name", "createdBy", "perMinute", "dryRun"}
 
-// bulkRowMembers are the members of a row. Unknown members are rejected: "value" instead of "values" would create
-// thousands of envelopes without values.
+// bulkRowMembers lists the members of a row. Unknown members are rejected, because "value" instead of "values" would
+// create thousands of envelopes without values.
 var bulkRowMembers = []string{"externalId", "signers", "values", "variables"}
 
-// unknownBulkMember rejects a member that a bulk send does not have. Other endpoints ignore unknown members; here a
-// "dryrun" would send thousands of emails.
+// unknownBulkMember returns an error if a bulk send has no member with the given name. Other endpoints ignore unknown
+// members, but here "dryrun" instead of "dryRun" would send thousands of emails.
 func unknownBulkMember(name string) error {
 	if slices.Contains(bulkMembers, name) {
 		return nil
@@ -127,10 +127,10 @@ func unknownBulkMember(name string) error {
 	return models.InvalidField(printableName(name), "is unknown; a bulk send has the members %s", strings.Join(bulkMembers, ", "))
 }
 
-// printableName returns a member name from a request in a form that is safe in a response.
+// printableName returns a member name from a request in a form that is safe to include in a response.
 func printableName(name string) string { return plaintext.Cut(plaintext.Strip(name), 60) }
 
-// bulkQuery returns the members of a bulk send from the query string, for a request with a table.
+// bulkQuery reads the members of a bulk send from the query string of a request whose body is a CSV table.
 func bulkQuery(c *gin.Context) *object {
 	o := &object{m: make(map[string]any), p: models.Problems{}}
 	for _, name := range []string{"templateId", "tenantId", "name", "createdBy"} {
@@ -152,7 +152,7 @@ func bulkQuery(c *gin.Context) *object {
 	return o
 }
 
-// bulkInput reads the bulk send without its rows, and the template's version.
+// bulkInput reads the bulk send without its rows, and loads its version of the template.
 func (s *bulkHandler) bulkInput(c *gin.Context, app caller, o *object) (*models.BulkSend, *models.LoadedTemplate, error) {
 	b := &models.BulkSend{
 		ID: s.newID(), AppID: app.ID, TenantID: o.str("tenantId"), TemplateID: o.id("templateId"), Status: models.BulkQueued,
@@ -160,7 +160,7 @@ func (s *bulkHandler) bulkInput(c *gin.Context, app caller, o *object) (*models.
 	}
 	if n := o.optInt("perMinute"); n != nil {
 		if b.PerMinute = *n; *n == 0 {
-			b.PerMinute = -1 // Check rejects it: only an absent member means no limit
+			b.PerMinute = -1 // makes Check reject 0, because only an absent member means no limit
 		}
 	}
 	version := templateVersion(o, "must be at least 1")
@@ -189,15 +189,15 @@ func (s *bulkHandler) bulkInput(c *gin.Context, app caller, o *object) (*models.
 	return b, of, nil
 }
 
-// checkBulkRows builds the envelope of each row without storing it. It rejects the request with all problems of the
-// rows.
+// checkBulkRows builds the envelope of each row without storing it. It returns the rows, or an error that contains the
+// problems of all rows.
 func (s *bulkHandler) checkBulkRows(c *gin.Context, app caller, b *models.BulkSend, of *models.LoadedTemplate, rows bulkRows, faults *bulkFaults) ([]*models.BulkRow, error) {
 	chosen, err := s.settings.effectiveSettings(c, app, b.TenantID)
 	if err != nil {
 		return nil, err
 	}
 	act, limits := s.actionContext(c, app.actor()), s.store.PlanLimits(app.Plan)
-	var out, clean []*models.BulkRow // all rows, and the rows that are valid on their own
+	var out, clean []*models.BulkRow // all rows, and the rows that are valid by themselves
 	ids := make(map[string]int)
 	for n := 1; ; n++ {
 		m, err := rows.next(n, faults)
@@ -249,7 +249,7 @@ func (s *bulkHandler) checkBulkRows(c *gin.Context, app caller, b *models.BulkSe
 	return out, faults.err(b.Total)
 }
 
-// bulkRowData reads the content of a row's envelope.
+// bulkRowData reads the content of the envelope for a row.
 func (s *bulkHandler) bulkRowData(o *object, chosen models.Settings) models.BulkRowData {
 	d := models.BulkRowData{Values: o.fieldTexts("values"), Variables: o.plainTexts("variables"), DefaultExpiryDays: chosen.DefaultExpiryDays}
 	for _, so := range o.objects("signers", 1, models.MaxSigners) {
@@ -258,7 +258,7 @@ func (s *bulkHandler) bulkRowData(o *object, chosen models.Settings) models.Bulk
 	return d
 }
 
-// addRefusal adds the problems of a rejection to a row, and returns any other error.
+// addRefusal adds the problems of a rejection to p. It returns any other error.
 func addRefusal(p models.Problems, err error) error {
 	refused, ok := errors.AsType[*models.Error](err)
 	switch {
@@ -275,7 +275,7 @@ func addRefusal(p models.Problems, err error) error {
 	return nil
 }
 
-// checkExternalIDs adds a problem to each row whose external ID belongs to another envelope.
+// checkExternalIDs records a fault for each row whose external ID is already used by an envelope.
 func (s *bulkHandler) checkExternalIDs(ctx context.Context, b *models.BulkSend, rows []*models.BulkRow, faults *bulkFaults) error {
 	var ids []string
 	for _, r := range rows {
@@ -295,7 +295,7 @@ func (s *bulkHandler) checkExternalIDs(ctx context.Context, b *models.BulkSend, 
 	return nil
 }
 
-// callerBulkSend returns the bulk send that the path names, if it belongs to the caller.
+// callerBulkSend returns the bulk send whose ID is in the path, if it belongs to the caller.
 func (s *bulkHandler) callerBulkSend(c *gin.Context, app caller) (*store.BulkSendWithCounts, error) {
 	b, err := s.store.BulkSend(c.Request.Context(), app.ID, checkedID(c, "id"))
 	if err == nil && app.CheckTenant(b.TenantID) != nil {
@@ -312,7 +312,7 @@ func (s *bulkHandler) getBulkSend(c *gin.Context, app caller) error {
 	return answer(c, http.StatusOK, viewBulkSend(b))
 }
 
-// changeBulkSend returns the handler that applies an action to a bulk send.
+// changeBulkSend returns a handler that applies an action to a bulk send.
 func (s *bulkHandler) changeBulkSend(action models.BulkAction) func(*gin.Context, caller) error {
 	return func(c *gin.Context, app caller) error {
 		return command(s.subject, c, func(st bulkStore) (*store.BulkSendWithCounts, error) {

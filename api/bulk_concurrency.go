@@ -10,10 +10,10 @@ import (
 	"countersign/internal/limit"
 )
 
-// bulkLimit is the concurrency limit of requests with rows: a number of bytes for all apps, and one request for each
-// app.
+// bulkLimit is the concurrency limit of requests with rows. It limits the total number of bytes for all apps, and the
+// number of requests for each app to one.
 type bulkLimit struct {
-	all *limit.Limit // bytes
+	all *limit.Limit // in bytes
 
 	mu   sync.Mutex
 	apps map[uuid.UUID]*appLimit
@@ -29,10 +29,10 @@ func newBulkLimit() *bulkLimit {
 	return &bulkLimit{all: limit.New(maxBulkBody), apps: make(map[uuid.UUID]*appLimit)}
 }
 
-// acquire waits until a request of the given size may be processed. The caller releases it.
+// acquire waits until a request of the given size may be processed. The caller must call release.
 func (l *bulkLimit) acquire(ctx context.Context, app uuid.UUID, size int64, wait time.Duration) (release func(), err error) {
 	const tooMany = "Too many bulk sends are being read"
-	ctx, cancel := context.WithTimeout(ctx, wait) // for both limits
+	ctx, cancel := context.WithTimeout(ctx, wait) // applies to both limits together
 	defer cancel()
 	own := l.enter(app)
 	releaseOwn, err := acquire(ctx, own.one, 1, wait, tooMany)

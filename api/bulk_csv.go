@@ -17,24 +17,25 @@ import (
 	"countersign/models"
 )
 
-// The table of a bulk send has a line of column names and a row for each envelope: RFC 4180 with commas, in UTF-8 with
-// or without a byte order mark.
+// A bulk send table is a CSV file (RFC 4180) with commas, in UTF-8 with or without a byte order mark. It has a header
+// line with the column names, and one row for each envelope.
 const (
 	columnExternalID     = "externalId"
 	columnValuePrefix    = "value."
 	columnVariablePrefix = "variable."
 )
 
-// maxColumns is the maximum number of columns in a table: more than the signers and fields of an envelope need.
+// maxColumns is the maximum number of columns in a table. It exceeds the number that the signers and fields of an
+// envelope need.
 const maxColumns = 5000
 
-// signerColumns are the attributes of a signer that a column "<role>.<name>" can set.
+// signerColumns lists the attributes of a signer that can be set by a column named "<role>.<attribute>".
 var signerColumns = []string{"name", "email", "phone", "authMethod", "language", "notify", "allowDelegation", "hostName", "hostEmail"}
 
-// hostColumns are the columns of a host, by their member of the JSON object.
+// hostColumns maps the JSON path of each member of a host to the corresponding attribute in signerColumns.
 var hostColumns = map[string]string{"host.name": "hostName", "host.email": "hostEmail", "host": "hostName"}
 
-// setSigner sets the attribute of a signer from a cell.
+// setSigner sets an attribute of a signer to the text of a cell.
 func setSigner(signer map[string]any, column, text string) {
 	switch column {
 	case "hostName", "hostEmail":
@@ -51,8 +52,8 @@ func setSigner(signer map[string]any, column, text string) {
 	}
 }
 
-// truthOrText returns a Boolean, or the text itself, which is rejected if a Boolean is expected. Spreadsheets write
-// TRUE and FALSE.
+// truthOrText returns the Boolean that text represents, in any case because spreadsheets write TRUE and FALSE. It
+// returns any other text unchanged, which is rejected later if a Boolean is required.
 func truthOrText(text string) any {
 	switch strings.ToLower(text) {
 	case "true":
@@ -63,23 +64,24 @@ func truthOrText(text string) any {
 	return text
 }
 
-// bulkTable reads the rows of a table.
+// bulkTable reads the rows of a CSV table.
 type bulkTable struct {
 	csv     *csv.Reader
 	source  *allowance
 	columns []bulkColumn
-	roles   []string // in the order of their first column
+	roles   []string // in the order of their first columns
 }
 
-// bulkColumn is the content of a column: the external ID, an attribute of a role's signer, a value or a variable.
+// bulkColumn describes the content of a column: the external ID, an attribute of the signer with a role, a value, or a
+// variable.
 type bulkColumn struct {
 	name      string
-	role      string // "" unless the column belongs to a signer
-	attribute string // of the signer, or the name of the value or variable
+	role      string // empty unless the column belongs to a signer
+	attribute string // of the signer; otherwise the name of the value or variable
 	member    string // values, variables or externalId
 }
 
-// newBulkTable reads the column names.
+// newBulkTable reads the header line with the column names.
 func newBulkTable(body io.ReadSeeker, faults *bulkFaults) (*bulkTable, error) {
 	onlyCR, err := checkTable(body)
 	if err != nil {
@@ -87,7 +89,7 @@ func newBulkTable(body io.ReadSeeker, faults *bulkFaults) (*bulkTable, error) {
 	}
 	source := &allowance{r: body}
 	t := &bulkTable{csv: csv.NewReader(source), source: source}
-	t.csv.FieldsPerRecord = -1 // next counts the fields
+	t.csv.FieldsPerRecord = -1 // next checks the number of fields
 	names, err := t.read()
 	switch {
 	case errors.Is(err, errAllowance) || len(names) > maxColumns:
@@ -140,12 +142,13 @@ func readColumn(name string) (c bulkColumn, problem string) {
 	return c, fmt.Sprintf("is not known: write %s, value.<field>, variable.<name> or <role>.<%s>", columnExternalID, strings.Join(signerColumns, "|"))
 }
 
-// checkTable reads a whole table and seeks back to its start, after the byte order mark. It rejects encodings other
-// than UTF-8, and names the encoding that it detects. It reports whether lines end with CR only.
+// checkTable reads the complete table, and seeks back to its start or to the position after the byte order mark. It
+// rejects encodings other than UTF-8 with an error that names the detected encoding. It reports whether the lines end
+// with CR only.
 func checkTable(body io.ReadSeeker) (onlyCR bool, err error) {
 	in := bufio.NewReader(body)
 	encoding, start := "", int64(0)
-	switch mark, _ := in.Peek(3); { // a shorter table has no mark
+	switch mark, _ := in.Peek(3); { // a table with fewer bytes has no byte order mark
 	case bytes.HasPrefix(mark, []byte{0xff, 0xfe}):
 		encoding = "UTF-16 (little endian)"
 	case bytes.HasPrefix(mark, []byte{0xfe, 0xff}):
@@ -153,7 +156,7 @@ func checkTable(body io.ReadSeeker) (onlyCR bool, err error) {
 	case bytes.HasPrefix(mark, []byte{0xef, 0xbb, 0xbf}):
 		start = 3
 	}
-	var invalid error // the first invalid UTF-8; a later NUL identifies the encoding better
+	var invalid error // the first invalid UTF-8 sequence; a NUL later in the file identifies the encoding better
 	cr, line := false, 1
 	for encoding == "" {
 		r, n, err := in.ReadRune()
@@ -193,13 +196,13 @@ func checkTable(body io.ReadSeeker) (onlyCR bool, err error) {
 	return cr && line == 1, nil
 }
 
-// read reads the next line, up to a size limit.
+// read reads the next record and limits its size.
 func (t *bulkTable) read() ([]string, error) {
 	t.source.left = rowAllowance
 	return t.csv.Read()
 }
 
-// tableProblem describes a fault of a table and its position.
+// tableProblem describes a CSV syntax error and its position.
 func tableProblem(err error) string {
 	at, ok := errors.AsType[*csv.ParseError](err)
 	if !ok {
@@ -212,7 +215,7 @@ func tableProblem(err error) string {
 	return fmt.Sprintf("line %d, byte %d: %s", at.Line, at.Column, what)
 }
 
-// next returns the next row as a JSON object; io.EOF after the last.
+// next returns the next row as a JSON object, or io.EOF after the last row.
 func (t *bulkTable) next(row int, faults *bulkFaults) (map[string]any, error) {
 	cells, err := t.read()
 	if errors.Is(err, io.EOF) {
@@ -233,7 +236,7 @@ func (t *bulkTable) next(row int, faults *bulkFaults) (map[string]any, error) {
 	for i, c := range t.columns[:min(len(cells), len(t.columns))] {
 		text := cells[i]
 		if text == "" {
-			continue // absent
+			continue // treat as absent
 		}
 		switch {
 		case c.role != "":
@@ -262,7 +265,7 @@ func (t *bulkTable) next(row int, faults *bulkFaults) (map[string]any, error) {
 	return m, nil
 }
 
-// column returns the column of a fault at a JSON path of a row.
+// column returns the name of the column for a fault at the given JSON path in a row.
 func (t *bulkTable) column(path string, m map[string]any) string {
 	for member, prefix := range map[string]string{"values.": columnValuePrefix, "variables.": columnVariablePrefix} {
 		if name, ok := strings.CutPrefix(path, member); ok {
@@ -274,7 +277,7 @@ func (t *bulkTable) column(path string, m map[string]any) string {
 		name, ok := strings.CutPrefix(path, fmt.Sprintf("signers[%d].", i))
 		if signer, is := s.(map[string]any); ok && is {
 			role, _ := signer["role"].(string)
-			if name == "role" { // all columns of the role
+			if name == "role" { // applies to all columns of the role
 				return role
 			}
 			return role + "." + cmp.Or(hostColumns[name], name)
@@ -283,14 +286,14 @@ func (t *bulkTable) column(path string, m map[string]any) string {
 	return path
 }
 
-// bulkFault is a fault of a row, or of a column of all rows (row 0).
+// bulkFault is a fault in a row, or in a column of all rows (row 0).
 type bulkFault struct {
-	Row     int    `json:"row"` // from 1, without the line of column names
+	Row     int    `json:"row"` // starts at 1; the header line is not counted
 	Column  string `json:"column"`
 	Message string `json:"message"`
 }
 
-// place describes the position of the fault.
+// place describes the location of the fault.
 func (f bulkFault) place() string {
 	switch {
 	case f.Row == 0:
@@ -301,10 +304,10 @@ func (f bulkFault) place() string {
 	return fmt.Sprintf("row %d, %s", f.Row, f.Column)
 }
 
-// maxBulkFaults is the maximum number of faults in a response.
+// maxBulkFaults is the maximum number of faults listed in a response.
 const maxBulkFaults = 100
 
-// bulkFaults collects the first faults of the rows and counts all of them.
+// bulkFaults stores the first faults in the rows, and counts all of them.
 type bulkFaults struct {
 	list  []bulkFault
 	total int
@@ -316,7 +319,7 @@ func (f *bulkFaults) add(row int, column, message string) {
 	}
 }
 
-// addProblems adds the problems of a row, by the column of each path.
+// addProblems adds the problems of a row. column maps each JSON path to a column name.
 func (f *bulkFaults) addProblems(row int, problems models.Problems, column func(path string) string) {
 	for _, path := range slices.Sorted(maps.Keys(problems)) {
 		for _, text := range problems[path] {
@@ -325,7 +328,7 @@ func (f *bulkFaults) addProblems(row int, problems models.Problems, column func(
 	}
 }
 
-// err returns an error that lists the faults of the rows; nil if the rows have no faults.
+// err returns an error that lists the faults, or nil if there are none.
 func (f *bulkFaults) err(total int) error {
 	if f.total == 0 {
 		return nil
@@ -350,7 +353,7 @@ func (f *bulkFaults) err(total int) error {
 	return refused
 }
 
-// count returns a number with its noun, in the singular or with an s.
+// count returns a number followed by a noun, which is in the plural unless the number is 1.
 func count(n int, noun string) string {
 	if n != 1 {
 		noun += "s"

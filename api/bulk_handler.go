@@ -15,7 +15,7 @@ type bulkHandler struct {
 
 	templates *templateHandler
 	settings  *settingsHandler
-	limit     *bulkLimit // of requests with rows
+	limit     *bulkLimit // concurrency limit of requests with rows
 }
 
 // bulkStore contains the store methods that bulkHandler uses.

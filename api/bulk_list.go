@@ -12,17 +12,17 @@ import (
 	"countersign/store"
 )
 
-// bulkRowView is a row of a bulk send as the API returns it.
+// bulkRowView represents a row of a bulk send in API responses.
 type bulkRowView struct {
 	Row        int                  `json:"row"`
 	ExternalID *string              `json:"externalId"`
 	Status     models.BulkRowStatus `json:"status"`
 	EnvelopeID *uuid.UUID           `json:"envelopeId"`
-	Error      *bulkErrorView       `json:"error"` // null unless it failed
+	Error      *bulkErrorView       `json:"error"` // null unless the row failed
 	SettledAt  *time.Time           `json:"settledAt"`
 }
 
-// bulkErrorView is the error of a failed row, equal to the error of a request for a single envelope.
+// bulkErrorView is the error of a failed row. It matches the error that a request for a single envelope would return.
 type bulkErrorView struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -36,7 +36,7 @@ func viewBulkRow(r *models.BulkRow) bulkRowView {
 	return v
 }
 
-// listBulkSends responds with a page of the bulk sends of all tenants or of one, newest first.
+// listBulkSends responds with a page of bulk sends, newest first, of one tenant or of all tenants.
 func (s *bulkHandler) listBulkSends(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	tenant := c.Query("tenantId")
@@ -59,7 +59,7 @@ func (s *bulkHandler) listBulkSends(c *gin.Context, app caller) error {
 	return answerCursorList(c, viewEach(found, viewBulkSend), next)
 }
 
-// listBulkRows responds with a page of the rows in their order, or with all rows as a table.
+// listBulkRows responds with a page of rows in their original order, or with all rows as CSV.
 func (s *bulkHandler) listBulkRows(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	status := models.BulkRowStatus(c.Query("status"))

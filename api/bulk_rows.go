@@ -11,28 +11,28 @@ import (
 )
 
 const (
-	// maxBulkBody is the maximum size of a bulk send's body, in bytes.
+	// maxBulkBody is the maximum size of the body of a bulk send request, in bytes.
 	maxBulkBody = 32 << 20
 	// maxBulkRow is the maximum size of a JSON row, and of each other member of the body, in bytes.
 	maxBulkRow = maxJSON
 )
 
-// bulkRows reads the rows of a request, each as a JSON object.
+// bulkRows is an iterator over the rows in a request. It returns each row as a JSON object.
 type bulkRows interface {
-	// next returns the next row, whose number the caller passes; io.EOF after the last.
+	// next returns the next row, whose number is row, or io.EOF after the last one.
 	next(row int, faults *bulkFaults) (map[string]any, error)
-	// column returns the column of a fault at a JSON path of the row.
+	// column returns the name of the column for a fault at the given JSON path in the row.
 	column(path string, m map[string]any) string
 }
 
-// jsonRows reads rows in JSON, one at a time. It parses every row twice, so that the number of rows and the members
-// after them are known before the first row is processed.
+// jsonRows reads JSON rows, one at a time. Every row is parsed twice. The first pass determines the number of rows and
+// reads the members after them, before the first row is processed.
 type jsonRows struct {
 	body   io.ReadSeeker
-	start  int64 // of the first row in the body
+	start  int64 // offset of the first row in the body
 	count  int
 	source *allowance
-	dec    *json.Decoder // nil: before the first row
+	dec    *json.Decoder // nil before the first row is read
 	raw    json.RawMessage
 }
 
@@ -55,7 +55,7 @@ func (r *jsonRows) next(row int, faults *bulkFaults) (map[string]any, error) {
 	}
 	r.source.left = rowAllowance
 	r.raw = r.raw[:0]
-	if err := r.dec.Decode(&r.raw); err != nil { // the first pass decoded it successfully
+	if err := r.dec.Decode(&r.raw); err != nil { // unexpected, because the first pass succeeded
 		return nil, fmt.Errorf("read rows: %w", err)
 	}
 	v, err := parseJSON(r.raw, "")
@@ -72,7 +72,7 @@ func (r *jsonRows) next(row int, faults *bulkFaults) (map[string]any, error) {
 
 func (r *jsonRows) column(path string, _ map[string]any) string { return path }
 
-// bulkBody reads the JSON body of a bulk send.
+// bulkBody reads the JSON body of a bulk send request.
 type bulkBody struct {
 	source *allowance
 	dec    *json.Decoder
@@ -83,7 +83,7 @@ func (b *bulkBody) invalid() error {
 	return models.Refuse(models.KindInvalid, "invalid_json", "The body is not a valid JSON object (at byte %d).", b.dec.InputOffset())
 }
 
-// token reads the next token: a name or a delimiter.
+// token reads the next token, which is a name or a delimiter.
 func (b *bulkBody) token() (json.Token, error) {
 	b.source.left = rowAllowance
 	return b.dec.Token()
@@ -95,7 +95,7 @@ func (b *bulkBody) more() bool {
 	return b.dec.More()
 }
 
-// value reads a value of at most maxBulkRow bytes into b.raw. what names the value in the error for a larger one.
+// value reads a value of at most maxBulkRow bytes into b.raw. The error for a larger value contains what as its name.
 func (b *bulkBody) value(what string) error {
 	b.source.left = rowAllowance
 	b.raw = b.raw[:0]
@@ -109,8 +109,8 @@ func (b *bulkBody) value(what string) error {
 	return nil
 }
 
-// readBulkObject reads a JSON body: its members without rows, and the position of the rows. It rejects a body with too
-// many rows as early as possible.
+// readBulkObject parses a JSON body. It returns the members except for the rows, and a reader of the rows. It rejects a
+// body with too many rows as early as possible.
 func readBulkObject(body io.ReadSeeker) (*object, *jsonRows, error) {
 	source := &allowance{r: body}
 	b := &bulkBody{source: source, dec: json.NewDecoder(source)}
@@ -156,7 +156,7 @@ func readBulkObject(body io.ReadSeeker) (*object, *jsonRows, error) {
 	return o, rows, nil
 }
 
-// find records the position and the number of the rows.
+// find records the offset of the rows and their number.
 func (r *jsonRows) find(b *bulkBody, o *object) error {
 	t, err := b.token()
 	if err != nil {

@@ -20,7 +20,7 @@ func originalKey(e *models.Envelope, id uuid.UUID) string {
 	return fmt.Sprintf("envelopes/%s/original/%s.pdf", e.ID, id)
 }
 
-// statusQuery reads the status filter; "" for all.
+// statusQuery reads the status filter. It returns "" if all envelopes are requested.
 func statusQuery(c *gin.Context, p models.Problems) models.Status {
 	v := models.Status(c.Query("status"))
 	if _, given := c.GetQuery("status"); given && (!v.Valid() || v != v.Public() || v == models.StatusDeleted) {
@@ -38,7 +38,7 @@ func (s *envelopeHandler) getEnvelope(c *gin.Context, app caller) error {
 		return err
 	}
 	if app.builder != nil {
-		log = nil // the audit trail belongs to the application
+		log = nil // the embedded page must not see the audit trail
 	}
 	v := viewEnvelope(e, log)
 	showValues(&v, e, values)
@@ -52,11 +52,11 @@ func (s *envelopeHandler) sendEnvelope(c *gin.Context, app caller, o *object) er
 	if err := o.err(); err != nil {
 		return err
 	}
-	links := app.builder == nil // the embedded page receives no signing links
+	links := app.builder == nil // an embedded page receives no signing links
 	return s.changeWhole(c, app, links, func(e *models.Envelope, act models.ActionContext) error { return e.Send(act, message) })
 }
 
-// showLinks adds the links of signers who can sign to the response to a send.
+// showLinks adds the signing links of signers who can currently sign to the response to a send request.
 func (s *envelopeHandler) showLinks(v *envelopeView, e *models.Envelope) error {
 	for i, signer := range e.Signers {
 		if signer.LinkID == nil {
@@ -87,7 +87,7 @@ func (s *envelopeHandler) addSigner(c *gin.Context, app caller, o *object) error
 	}, asJSON(http.StatusCreated, viewSigner))
 }
 
-// addField adds a field or a list of fields. If one field is invalid, none is added.
+// addField adds one field or a list of fields. If any field is invalid, none is added.
 func (s *envelopeHandler) addField(c *gin.Context, app caller) error {
 	objects, listed, err := readObjects(c, "fields", models.MaxFields)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *envelopeHandler) addField(c *gin.Context, app caller) error {
 	var invalid error
 	for _, o := range objects {
 		ins = append(ins, fieldInput(o, e.FieldOrigin))
-		invalid = o.err() // the errors of all fields
+		invalid = o.err() // includes the errors of all fields
 	}
 	if invalid == nil && firstAnchor(ins) >= 0 {
 		if _, err := e.Status.Next(models.ActionAddField); err != nil {
@@ -128,14 +128,15 @@ func (s *envelopeHandler) addField(c *gin.Context, app caller) error {
 	})
 }
 
-// getDocument streams the first document or the one of documentId: the original, unless kind names another file.
+// getDocument streams the first document, or the one selected by documentId. It sends the original unless the parameter
+// kind selects another file.
 func (s *documentHandler) getDocument(c *gin.Context, _ caller, e *models.Envelope) error {
 	p := models.Problems{}
 	kind, id := models.DocumentOriginal, queryID(c, p, "documentId")
 	if given, ok := c.GetQuery("kind"); ok {
 		kind = models.DocumentKind(given)
 	} else if id != uuid.Nil {
-		kind = "" // the id determines the kind
+		kind = "" // documentId determines the kind
 	}
 	switch kind {
 	case models.DocumentOriginal, models.DocumentSealed, kindPrepared:
@@ -162,7 +163,7 @@ func (s *documentHandler) getDocument(c *gin.Context, _ caller, e *models.Envelo
 	return models.ErrNotFound
 }
 
-// kindPrepared requests the prepared file instead of the original.
+// kindPrepared selects the prepared file instead of the original.
 const kindPrepared models.DocumentKind = "prepared"
 
 type progressView struct {
@@ -172,10 +173,11 @@ type progressView struct {
 	AnsweredBy  string  `json:"answeredBy"`
 }
 
-// workflowPatience is the time limit for a workflow's response, after which the response comes from the database.
+// workflowPatience is the time limit for querying a workflow. If it is exceeded, the response is based on the database
+// instead.
 const workflowPatience = time.Second
 
-// progress responds with the current step of the envelope's workflow.
+// progress responds with the current step in the envelope's workflow.
 func (s *envelopeHandler) progress(c *gin.Context, _ caller, e *models.Envelope) error {
 	if e.SentAt == nil {
 		return models.Refuse(models.KindConflict, "envelope_draft", "The envelope has not been sent.")
@@ -196,7 +198,7 @@ func (s *envelopeHandler) progress(c *gin.Context, _ caller, e *models.Envelope)
 	return answer(c, http.StatusOK, out)
 }
 
-// recordedProgress responds with the progress that the database records.
+// recordedProgress responds with the progress according to the database.
 func (s *envelopeHandler) recordedProgress(c *gin.Context, e *models.Envelope) error {
 	ctx := c.Request.Context()
 	_, settings, err := s.store.Settings(ctx, e.AppID, e.TenantID)
@@ -211,12 +213,12 @@ func (s *envelopeHandler) recordedProgress(c *gin.Context, e *models.Envelope) e
 	return answer(c, http.StatusOK, progressView{Progress: temporal.ProgressOf(e, next), AnsweredBy: "database"})
 }
 
-// callerEnvelope returns the envelope that the path names, if it belongs to the caller.
+// callerEnvelope returns the envelope whose ID is in the path, if it belongs to the caller.
 func (s *envelopeHandler) callerEnvelope(c *gin.Context, app caller) (*models.Envelope, error) {
 	return s.callerEnvelopeByID(c, app, checkedID(c, "id"))
 }
 
-// ofEnvelope returns a handler for the envelope that the path names.
+// ofEnvelope returns a handler that loads the caller's envelope and passes it to h.
 func (s *envelopeHandler) ofEnvelope(h func(*gin.Context, caller, *models.Envelope) error) func(*gin.Context, caller) error {
 	return func(c *gin.Context, app caller) error {
 		e, err := s.callerEnvelope(c, app)

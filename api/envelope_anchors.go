@@ -20,12 +20,12 @@ import (
 	"countersign/seal/budget"
 )
 
-// firstAnchor returns the index of the first field with an anchor; -1 if no field has one.
+// firstAnchor returns the index of the first field that has an anchor, or -1 if there is none.
 func firstAnchor(fields []models.FieldInput) int {
 	return slices.IndexFunc(fields, func(in models.FieldInput) bool { return in.Anchor != nil })
 }
 
-// anchor reads the text anchor of a field; nil if the field has coordinates.
+// anchor reads the text anchor of a field. It returns nil if the field has none.
 func anchor(o *object) *models.Anchor {
 	o = o.sub("anchor")
 	if o == nil {
@@ -49,7 +49,7 @@ func anchor(o *object) *models.Anchor {
 	return &a
 }
 
-// prepareAnchor converts an anchor for package prepare.
+// prepareAnchor converts an anchor to the type used by package prepare.
 func prepareAnchor(a models.Anchor) (prepare.Anchor, error) {
 	out := prepare.Anchor{
 		Text: a.Text, Page: a.Page, DX: a.DX, DY: a.DY, At: a.At, WholeWord: a.WholeWord, IgnoreCase: a.IgnoreCase, IfMissing: a.IfMissing,
@@ -68,8 +68,8 @@ func prepareAnchor(a models.Anchor) (prepare.Anchor, error) {
 	return out, out.Match.UnmarshalJSON(match)
 }
 
-// addDraftFields adds the fields of a new draft. Fields with an anchor are placed at its text in file, or in the first
-// document if there is no file.
+// addDraftFields adds fields to a new draft. It places a field with an anchor at the anchor's text in file, or in the
+// first document if file is nil.
 func (s *uploads) addDraftFields(c *gin.Context, e *models.Envelope, act models.ActionContext, fields []models.FieldInput, path func(int) string, file *upload) error {
 	if i := firstAnchor(fields); i >= 0 {
 		var content io.ReaderAt
@@ -82,7 +82,7 @@ func (s *uploads) addDraftFields(c *gin.Context, e *models.Envelope, act models.
 			if err != nil {
 				return err
 			}
-			defer func() { _ = f.Close() }() // read only
+			defer func() { _ = f.Close() }() // opened only for reading
 			content, size = f, f.Size()
 		default:
 			return models.ErrAnchorNeedsDocument(path(i))
@@ -101,9 +101,9 @@ func (s *uploads) addDraftFields(c *gin.Context, e *models.Envelope, act models.
 	return err
 }
 
-// placeAnchors finds the anchor texts of fields in a document, and returns the fields with their places. A field whose
-// anchor selects several occurrences becomes one field for each; an optional one without an occurrence is left out. at
-// contains the index of the request's field for each result, and path names that index in problems.
+// placeAnchors finds the anchor texts of fields in a document, and returns the fields with their positions. A field
+// whose anchor matches several occurrences becomes several fields. An optional field without any match is omitted. at
+// contains the index in the request for each returned field. path converts this index to the JSON path in a problem.
 func (s *uploads) placeAnchors(ctx context.Context, fields []models.FieldInput, r io.ReaderAt, size int64, path func(int) string) (placed []models.FieldInput, at []int, err error) {
 	var anchored []prepare.AnchoredField
 	for _, in := range fields {
@@ -144,7 +144,7 @@ func (s *uploads) placeAnchors(ctx context.Context, fields []models.FieldInput, 
 	return placed, at, nil
 }
 
-// resolveAnchors finds the anchor texts in a document, within the concurrency limit of examinations.
+// resolveAnchors finds anchor texts in a document, subject to the concurrency limit of examinations.
 func (s *uploads) resolveAnchors(ctx context.Context, r io.ReaderAt, size int64, fields []prepare.AnchoredField) ([][]prepare.Place, error) {
 	done, err := s.admissions.Acquire(ctx, 1, 0)
 	if err != nil {
@@ -160,9 +160,9 @@ func (s *uploads) resolveAnchors(ctx context.Context, r io.ReaderAt, size int64,
 	return prepare.Resolve(ctx, f, fields)
 }
 
-// anchorProblem returns an anchor's error as a validation error that names the field.
+// anchorProblem converts an error of an anchor to a validation error that names the field.
 func anchorProblem(err error, fields []models.FieldInput, path func(int) string) error {
-	var nth int // index among the fields with an anchor
+	var nth int // index among the fields that have an anchor
 	if missing, ok := errors.AsType[*prepare.AnchorError](err); ok {
 		nth = missing.Field
 	} else if page, ok := errors.AsType[*prepare.PageError](err); ok {
@@ -186,10 +186,10 @@ func anchorProblem(err error, fields []models.FieldInput, path func(int) string)
 	return err
 }
 
-// placeOnDocuments is placeAnchors for fields of a draft, each on its document or on the first one. In a list
-// (listed), a field can become several fields or none.
+// placeOnDocuments is like placeAnchors, but for the fields of a draft, which may be on several documents. The default
+// is the first document. If the request contains a list of fields (listed), a field can become several fields or none.
 func (s *uploads) placeOnDocuments(ctx context.Context, e *models.Envelope, ins []models.FieldInput, listed bool, path func(int) string) (placed []models.FieldInput, at []int, err error) {
-	of := make(map[uuid.UUID][]int) // indices of the fields with an anchor, by document
+	of := make(map[uuid.UUID][]int) // indices of fields with an anchor, by document ID
 	var documents []*models.Document
 	for i, in := range ins {
 		if in.Anchor == nil {
@@ -227,7 +227,7 @@ func (s *uploads) placeOnDocuments(ctx context.Context, e *models.Envelope, ins 
 	return placed, at, nil
 }
 
-// anchoredDocument returns the document that contains an anchor's text.
+// anchoredDocument returns the document in which to find an anchor's text.
 func anchoredDocument(e *models.Envelope, in models.FieldInput, listed bool, path string) (*models.Document, error) {
 	id := e.FirstDocumentID
 	if in.DocumentID != nil {
@@ -245,13 +245,13 @@ func anchoredDocument(e *models.Envelope, in models.FieldInput, listed bool, pat
 	return d, nil
 }
 
-// placeOnDocument places the fields of one document, which it reads once, and records the result of each.
+// placeOnDocument places fields on one document, which is read only once, and stores the result for each field in made.
 func (s *uploads) placeOnDocument(ctx context.Context, e *models.Envelope, d *models.Document, ins []models.FieldInput, which []int, made [][]models.FieldInput, path func(int) string) error {
 	f, err := s.openFile(ctx, e, d.Presented())
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // opened only for reading
 	fields := make([]models.FieldInput, 0, len(which))
 	for _, i := range which {
 		fields = append(fields, ins[i])

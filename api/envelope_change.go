@@ -10,8 +10,9 @@ import (
 	"countersign/store"
 )
 
-// change applies one change to the caller's envelope and responds with view of its result. It rejects an invalid body
-// (invalid) only after it has checked that the envelope belongs to the caller and has the expected version.
+// change applies a change to the caller's envelope, and sends the response that view returns for its result. If the
+// request body was invalid, it returns the error invalid, but only after checking that the envelope belongs to the
+// caller and has the expected version.
 func change[T any](s *envelopeHandler, c *gin.Context, app caller, invalid error,
 	do func(*models.Envelope, models.ActionContext) (T, error), view func(T) (*store.StoredResponse, error),
 ) error {
@@ -27,13 +28,13 @@ func change[T any](s *envelopeHandler, c *gin.Context, app caller, invalid error
 	})
 }
 
-// changeResult is an envelope with the result of a change.
+// changeResult contains a changed envelope and the result of the change.
 type changeResult[T any] struct {
 	envelope *models.Envelope
 	made     T
 }
 
-// withETag adds the version of the envelope to a response.
+// withETag adds an ETag with the version of the envelope to a response.
 func withETag(r *store.StoredResponse, e *models.Envelope) *store.StoredResponse {
 	if r != nil {
 		r.Header.Set("ETag", etag(e))
@@ -41,24 +42,25 @@ func withETag(r *store.StoredResponse, e *models.Envelope) *store.StoredResponse
 	return r
 }
 
-// changeWhole is change with the whole envelope as its response. With links, the response contains the links of
-// signers who can sign.
+// changeWhole is like change, but responds with the complete envelope. If links is set, the response contains the links
+// of signers who can currently sign.
 func (s *envelopeHandler) changeWhole(c *gin.Context, app caller, links bool, do func(*models.Envelope, models.ActionContext) error) error {
 	return command(s.subject, c, func(st envelopeStore) (*store.EnvelopeWithEvents, error) {
 		return st.ChangeWithEvents(c.Request.Context(), app.ID, checkedID(c, "id"), s.by(c, app, nil, do))
 	}, func(e *store.EnvelopeWithEvents) (*store.StoredResponse, error) {
 		log := e.Log
 		if app.builder != nil {
-			log = nil // the audit trail belongs to the application
+			log = nil // the embedded page must not see the audit trail
 		}
 		return s.wholeEnvelope(http.StatusOK, e.Envelope, log, links)
 	})
 }
 
-// wholeEnvelope returns a response with an envelope. With links, it contains the links of signers who can sign.
+// wholeEnvelope returns a response that contains an envelope. If links is set, it contains the links of signers who can
+// currently sign.
 func (s *envelopeHandler) wholeEnvelope(status int, e *models.Envelope, log []models.Event, links bool) (*store.StoredResponse, error) {
 	v := viewEnvelope(e, log)
-	showFieldWarnings(&v, e, nil) // a transaction reads no files
+	showFieldWarnings(&v, e, nil) // files must not be read in a transaction
 	if links {
 		if err := s.showLinks(&v, e); err != nil {
 			return nil, err
@@ -68,7 +70,8 @@ func (s *envelopeHandler) wholeEnvelope(status int, e *models.Envelope, log []mo
 	return withETag(r, e), err
 }
 
-// by returns do with checks before it: the caller may change the envelope, and the request is valid.
+// by returns a function that checks that the caller may change the envelope and that the request is valid, and then
+// calls do.
 func (s *envelopeHandler) by(c *gin.Context, app caller, invalid error, do func(*models.Envelope, models.ActionContext) error) func(*models.Envelope) error {
 	return func(e *models.Envelope) error {
 		if app.CheckTenant(e.TenantID) != nil {

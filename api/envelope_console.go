@@ -13,7 +13,7 @@ import (
 	"countersign/store"
 )
 
-// searchEnvelopes responds with a page of the envelopes of all tenants or of one, newest first.
+// searchEnvelopes responds with a page of envelopes, newest first, of one tenant or of all tenants.
 func (s *envelopeHandler) searchEnvelopes(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	f := store.EnvelopeFilter{
@@ -59,18 +59,18 @@ func (s *envelopeHandler) searchEnvelopes(c *gin.Context, app caller) error {
 	return answerCursorList(c, data, next)
 }
 
-// consoleRow is an envelope in the console's list.
+// consoleRow represents an envelope in the console's list.
 type consoleRow struct {
 	envelopeView
 	ownerView
 
 	Undelivered  []uuid.UUID   `json:"undelivered"`  // signers whose last email was permanently rejected
-	LastActivity *activityView `json:"lastActivity"` // null: the envelope is archived
+	LastActivity *activityView `json:"lastActivity"` // null if the envelope is archived
 }
 
-// ownerView contains the console users who are involved in an envelope.
+// ownerView contains the console users involved in an envelope.
 type ownerView struct {
-	OwnerID *uuid.UUID `json:"ownerId"` // null: an application sent it
+	OwnerID *uuid.UUID `json:"ownerId"` // null if the envelope was sent by an application
 	Users   []userName `json:"users"`   // the owner, and the users who caused the displayed events
 }
 
@@ -79,7 +79,7 @@ type userName struct {
 	Name string    `json:"name"`
 }
 
-// activityView is an event without the hashes of the chain.
+// activityView is an audit trail event without its hashes.
 type activityView struct {
 	Event     models.EventName `json:"event"`
 	Timestamp time.Time        `json:"timestamp"`
@@ -87,7 +87,8 @@ type activityView struct {
 	Detail    models.Detail    `json:"detail"`
 }
 
-// appendUsers appends the owner of an envelope and the console users who caused its events, without duplicates.
+// appendUsers appends the IDs of an envelope's owner and of the console users who caused its events, without
+// duplicates.
 func appendUsers(to []uuid.UUID, e *models.Envelope, log ...models.Event) []uuid.UUID {
 	if e.OwnerID != nil && !slices.Contains(to, *e.OwnerID) {
 		to = append(to, *e.OwnerID)
@@ -100,7 +101,7 @@ func appendUsers(to []uuid.UUID, e *models.Envelope, log ...models.Event) []uuid
 	return to
 }
 
-// viewUsers returns the users with their names, and omits users who no longer exist.
+// viewUsers returns the users with their names. It omits users who no longer exist.
 func viewUsers(names map[uuid.UUID]string, ids []uuid.UUID) []userName {
 	out := []userName{}
 	for _, id := range ids {
@@ -111,7 +112,7 @@ func viewUsers(names map[uuid.UUID]string, ids []uuid.UUID) []userName {
 	return out
 }
 
-// unsentMailView is an email that was not sent.
+// unsentMailView represents an email that was not sent.
 type unsentMailView struct {
 	SignerID  uuid.UUID       `json:"signerId"`
 	Kind      models.MailKind `json:"kind"`

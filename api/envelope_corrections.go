@@ -12,7 +12,7 @@ import (
 	"countersign/store"
 )
 
-// replacementInput reads the person who replaces a signer.
+// replacementInput reads the details of the person who is to replace a signer.
 func (s *envelopeHandler) replacementInput(o *object) models.Replacement {
 	in := models.Replacement{
 		Name: plaintext.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), Reason: o.strippedText("reason"),
@@ -24,7 +24,7 @@ func (s *envelopeHandler) replacementInput(o *object) models.Replacement {
 	return in
 }
 
-// replaceSigner replaces a signer by another person.
+// replaceSigner replaces a signer with another person.
 func (s *envelopeHandler) replaceSigner(c *gin.Context, app caller) error {
 	o, id, err := s.partEdit(c, app, "signerId")
 	if err != nil {
@@ -36,7 +36,8 @@ func (s *envelopeHandler) replaceSigner(c *gin.Context, app caller) error {
 	}, asJSON(http.StatusOK, viewSigner))
 }
 
-// resendInvitation sends the signer a new link by email only. The previous link ends.
+// resendInvitation emails the signer a new link. The new link is sent only by email, and the previous link becomes
+// invalid.
 func (s *envelopeHandler) resendInvitation(c *gin.Context, app caller) error {
 	return change(s, c, app, nil, func(e *models.Envelope, act models.ActionContext) (*models.Signer, error) {
 		return e.Resend(act, checkedID(c, "signerId"))
@@ -48,7 +49,7 @@ type signingLinkView struct {
 	ExpiresAt  *time.Time `json:"expiresAt"`
 }
 
-// issueLink returns the link of an invited signer to the sender.
+// issueLink responds with the signing link of an invited signer.
 func (s *envelopeHandler) issueLink(c *gin.Context, app caller, o *object) error {
 	rotate := o.flag("rotate", false)
 	return change(s, c, app, o.err(), func(e *models.Envelope, act models.ActionContext) (v signingLinkView, err error) {
@@ -61,7 +62,7 @@ func (s *envelopeHandler) issueLink(c *gin.Context, app caller, o *object) error
 	}, func(v signingLinkView) (*store.StoredResponse, error) { return inJSON(http.StatusOK, v) })
 }
 
-// requestCopies sends the links to the sealed files again, to an address of the envelope.
+// requestCopies sends the links to the sealed files again. The email address must belong to the envelope.
 func (s *envelopeHandler) requestCopies(c *gin.Context, app caller, o *object) error {
 	email := strings.TrimSpace(o.str("email"))
 	return change(s, c, app, o.err(), func(e *models.Envelope, act models.ActionContext) (*models.Signer, error) {

@@ -13,13 +13,13 @@ import (
 	"countersign/prepare"
 )
 
-// coverKey names a place on a page of a file.
+// coverKey identifies a place on a page of a file.
 type coverKey struct {
 	sha256 string
 	place  prepare.Place
 }
 
-// coverCache caches which places cover text, so that repeated reads of a draft do not read its files.
+// coverCache caches whether places cover text, so that repeated requests for a draft do not read its files again.
 type coverCache struct {
 	mu    sync.Mutex
 	known map[coverKey]bool
@@ -28,9 +28,9 @@ type coverCache struct {
 const (
 	// maxCovers is the maximum number of cached places.
 	maxCovers = 10_000
-	// maxCoverFields is the maximum number of fields of one draft that are checked.
+	// maxCoverFields is the maximum number of fields that are checked in one draft.
 	maxCoverFields = 200
-	// coverTime is the time limit for finding covered text in one request.
+	// coverTime is the time limit for finding covered text during one request.
 	coverTime = 2 * time.Second
 )
 
@@ -50,8 +50,9 @@ func (c *coverCache) put(k coverKey, covers bool) {
 	c.known[k] = covers
 }
 
-// coveringFields returns the fields of a draft whose pictures would cover text of the original. It reads files, so it
-// is not called in a transaction. If a file cannot be read in time, its fields count as not covering text.
+// coveringFields returns the fields of a draft whose images would cover text in the original. It reads files, so it
+// must not be called in a transaction. If a file cannot be read in time, its fields are considered not to cover any
+// text.
 func (s *envelopeHandler) coveringFields(ctx context.Context, e *models.Envelope) map[uuid.UUID]bool {
 	if e.Status != models.StatusDraft {
 		return nil
@@ -86,13 +87,13 @@ func (s *envelopeHandler) coveringFields(ctx context.Context, e *models.Envelope
 	return covering
 }
 
-// findCovered determines which places on a document cover text, within the concurrency limit of examinations.
+// findCovered determines which places in a document cover text, subject to the concurrency limit of examinations.
 func (s *envelopeHandler) findCovered(ctx context.Context, e *models.Envelope, d *models.Document, wanted map[prepare.Place]bool) error {
 	content, err := s.openFile(ctx, e, d.Presented())
 	if err != nil {
 		return err
 	}
-	defer func() { _ = content.Close() }() // read only
+	defer func() { _ = content.Close() }() // opened only for reading
 	done, err := s.admissions.Acquire(ctx, 1, 0)
 	if err != nil {
 		return err
@@ -110,7 +111,7 @@ func (s *envelopeHandler) findCovered(ctx context.Context, e *models.Envelope, d
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	for i, p := range places { // also if the file could not be read in time, so that it is not retried
+	for i, p := range places { // also after a failure, so that the file is not read again
 		s.covers.put(coverKey{d.Presented().SHA256, p}, err == nil && covered[i])
 	}
 	return err

@@ -14,9 +14,9 @@ import (
 	"countersign/store"
 )
 
-// createEnvelope creates an envelope from a multipart body with the file, or from JSON without it.
+// createEnvelope creates an envelope from a multipart body that contains the file, or from JSON without a file.
 func (s *envelopeHandler) createEnvelope(c *gin.Context, app caller) error {
-	t, _, _ := mime.ParseMediaType(c.ContentType()) // an unreadable type is treated as JSON and rejected there
+	t, _, _ := mime.ParseMediaType(c.ContentType()) // an invalid type is treated as JSON, and rejected when the body is read
 	if t != "multipart/form-data" {
 		o, err := readObject(c, false)
 		if err != nil {
@@ -49,7 +49,7 @@ func (s *envelopeHandler) createEnvelope(c *gin.Context, app caller) error {
 
 const optionsWithoutFile = "are about the request's own file: give them with the upload"
 
-// readOptions reads the preparation options of the file.
+// readOptions reads the preparation options for the file.
 func (p *parts) readOptions(c *gin.Context, o *object) {
 	if p.file != nil {
 		p.file.preparing = documentOptions(o.sub("documentOptions"))
@@ -57,7 +57,7 @@ func (p *parts) readOptions(c *gin.Context, o *object) {
 	}
 }
 
-// object reads the JSON part of a multipart body, or its flat form fields.
+// object returns the JSON part of a multipart body, or its flat form fields, as an object.
 func (p *parts) object() (*object, error) {
 	if data, ok := p.text["data"]; ok {
 		return parseObject([]byte(data[0]), "data")
@@ -81,8 +81,8 @@ func (p *parts) object() (*object, error) {
 	return o, nil
 }
 
-// jsonList joins the form fields of one name. Each is a JSON array, or one element of it, because HTML forms and curl
-// -F repeat fields.
+// jsonList joins the form fields that have the same name. Each is a JSON array or one element, because HTML forms and
+// curl -F repeat fields.
 func jsonList(o *object, name string, texts []string) any {
 	all := []any{}
 	for _, text := range texts {
@@ -98,7 +98,7 @@ func jsonList(o *object, name string, texts []string) any {
 			all = append(all, v)
 		default:
 			if len(texts) == 1 {
-				return v // of the wrong type, or null
+				return v // null or of the wrong type
 			}
 			o.bad(name, "must be JSON objects, or arrays of them")
 			return nil
@@ -139,8 +139,8 @@ func (s *envelopeHandler) createDraft(c *gin.Context, app caller, o *object, fil
 	return nil
 }
 
-// viewCreated returns the response for a new envelope. If it was sent, the response contains the links of signers who
-// can sign.
+// viewCreated returns the view for a new envelope. If the envelope was sent, the response contains the links of signers
+// who can currently sign.
 func (s *envelopeHandler) viewCreated(sent bool) func(*store.EnvelopeWithEvents) (*store.StoredResponse, error) {
 	return func(made *store.EnvelopeWithEvents) (*store.StoredResponse, error) {
 		r, err := s.wholeEnvelope(http.StatusCreated, made.Envelope, made.Log, sent)
@@ -148,7 +148,7 @@ func (s *envelopeHandler) viewCreated(sent bool) func(*store.EnvelopeWithEvents)
 	}
 }
 
-// envelopeInput reads the content of an envelope and returns all validation errors together.
+// envelopeInput reads the content of an envelope. The returned error contains all validation problems.
 func (s *envelopeHandler) envelopeInput(c *gin.Context, app caller, o *object) (models.Envelope, []models.SignerInput, []models.FieldInput, error) {
 	in := models.Envelope{
 		AppID: app.ID, TenantID: o.str("tenantId"), Subject: o.strippedText("subject"), CreatedBy: createdBy(o, app.ID.String()), ExpiresInDays: o.optInt("expiresInDays"),
@@ -179,7 +179,7 @@ func (s *envelopeHandler) envelopeInput(c *gin.Context, app caller, o *object) (
 		signers = append(signers, signer)
 	}
 	models.ResolveWitnesses(o.p, signers, func(i int) string { return fmt.Sprintf("signers[%d].", i) })
-	known := signers // the signers that fields can refer to
+	known := signers // signers that fields can refer to
 	if o.badUnder("signers") {
 		known = nil
 	}
@@ -192,14 +192,14 @@ func (s *envelopeHandler) envelopeInput(c *gin.Context, app caller, o *object) (
 	return in, signers, fields, o.err()
 }
 
-// createdBy reads the creator's name, or returns otherwise if it is absent.
+// createdBy reads the creator's name. It returns otherwise if the member is absent.
 func createdBy(o *object, otherwise string) string {
 	by := plaintext.Visible(models.Deref(o.optStr("createdBy"), otherwise))
 	models.CheckText(o.p, "createdBy", by, 1, 255)
 	return by
 }
 
-// fieldOrigin reads the default origin of the request's fields; nil if it is absent.
+// fieldOrigin reads the default origin for fields in the request. It returns nil if the member is absent.
 func fieldOrigin(o *object) *models.Origin {
 	own := o.optStr("origin")
 	if own == nil {
@@ -212,8 +212,8 @@ func fieldOrigin(o *object) *models.Origin {
 	return nil
 }
 
-// buildDraft creates the draft with the contents of the request, and stores the file. It examines the file last, after
-// all other checks of the request.
+// buildDraft creates a draft with the content of the request, and stores the file. It examines the file last, after all
+// other checks of the request.
 func (s *envelopeHandler) buildDraft(c *gin.Context, app caller, in models.Envelope, signers []models.SignerInput, fields []models.FieldInput,
 	file *upload,
 ) (*models.Envelope, error) {
@@ -252,14 +252,14 @@ func (s *envelopeHandler) buildDraft(c *gin.Context, app caller, in models.Envel
 	return e, nil
 }
 
-// signerInput reads a signer from a request.
+// signerInput reads the details of a signer.
 func (s *envelopeHandler) signerInput(o *object) models.SignerInput {
 	in := models.SignerInput{
 		Name: plaintext.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), RoutingOrder: 1, Kind: recipientKind(o),
 	}
 	readRecipient(o, &in)
 	if in.WitnessFor != "" {
-		in.RoutingOrder = 0 // the witnessed signer determines the order
+		in.RoutingOrder = 0 // determined by the witnessed signer
 	}
 	in.RoutingOrder = models.Deref(o.optInt("routingOrder"), in.RoutingOrder)
 	in.AuthMethod = s.authMethod(o, in.Kind.DefaultAuthMethod())

@@ -16,17 +16,17 @@ import (
 	"countersign/models"
 )
 
-// An edit is a merge patch (RFC 7396): a missing member keeps its value, null resets it to the default.
+// An edit is a merge patch (RFC 7396). A missing member keeps its value, and null resets it to the default.
 
-// etag returns the ETag of an envelope's version.
+// etag returns an ETag that contains the version of an envelope.
 func etag(e *models.Envelope) string { return `"` + strconv.FormatInt(e.Version, 10) + `"` }
 
-// checkIfMatch rejects a change if the envelope's version differs from the If-Match header (RFC 9110, 13.1.1).
+// checkIfMatch returns an error if the version of the envelope does not match the If-Match header (RFC 9110 §13.1.1).
 func checkIfMatch(c *gin.Context, e *models.Envelope) error {
 	return checkTag(c, etag(e), "The envelope has changed. Reload it and try again.")
 }
 
-// checkTag rejects a change if the current tag differs from the If-Match header.
+// checkTag returns an error with the given message if the current tag does not match the If-Match header.
 func checkTag(c *gin.Context, now, message string) error {
 	header := strings.Join(c.Request.Header.Values("If-Match"), ",")
 	if header == "" {
@@ -42,7 +42,7 @@ func checkTag(c *gin.Context, now, message string) error {
 	return refused
 }
 
-// changed reads a member of an edit, if it is present.
+// changed reads a member of an edit if it is present.
 func changed[T any](o *object, name string, read func(string) T) models.Change[T] {
 	if !o.has(name) {
 		return models.Change[T]{}
@@ -50,7 +50,7 @@ func changed[T any](o *object, name string, read func(string) T) models.Change[T
 	return models.Change[T]{Given: true, Value: read(name)}
 }
 
-// metadata reads an optional object of texts.
+// metadata reads an optional object whose members are strings.
 func (o *object) metadata(name string) map[string]string {
 	members := o.sub(name)
 	if members == nil || len(members.m) == 0 {
@@ -68,9 +68,9 @@ func (o *object) metadata(name string) map[string]string {
 	return out
 }
 
-// patchEnvelope edits a draft, or changes the deadline and the reminders of a sent envelope.
+// patchEnvelope edits a draft, or changes the deadline and reminders of a sent envelope.
 func (s *envelopeHandler) patchEnvelope(c *gin.Context, app caller, o *object) error {
-	if app.builder != nil && (o.has("metadata") || o.has("labels")) { // the application owns them
+	if app.builder != nil && (o.has("metadata") || o.has("labels")) { // only the application may change these
 		return app.builder.Allow(models.BuilderNever)
 	}
 	edit := models.EnvelopeEdit{
@@ -96,7 +96,7 @@ func (s *envelopeHandler) deleteEnvelope(c *gin.Context, app caller) error {
 	return s.removing(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) { return e.Delete(act) })
 }
 
-// removing changes a draft and then removes the files without remaining references.
+// removing changes a draft, and then deletes the files that are no longer referenced.
 func (s *envelopeHandler) removing(c *gin.Context, app caller, do func(*models.Envelope, models.ActionContext) ([]string, error)) error {
 	var files []string
 	err := change(s, c, app, nil, func(e *models.Envelope, act models.ActionContext) (_ []string, err error) {
@@ -109,7 +109,7 @@ func (s *envelopeHandler) removing(c *gin.Context, app caller, do func(*models.E
 	return err
 }
 
-// merged returns a part of a draft after an edit: its view, overwritten by the members of the edit.
+// merged returns part of a draft after an edit: its current view, overwritten by the members of the edit.
 func merged(view any, edit *object) (*object, error) {
 	b, err := json.Marshal(view)
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *envelopeHandler) patchSigner(c *gin.Context, app caller) error {
 		}
 		in := s.signerInput(o)
 		if in.WitnessFor != "" && !edit.has("routingOrder") {
-			in.RoutingOrder = 0 // the witnessed signer determines the order
+			in.RoutingOrder = 0 // determined by the witnessed signer
 		}
 		if err := o.err(); err != nil {
 			return nil, err
@@ -169,8 +169,8 @@ func (s *envelopeHandler) patchSigner(c *gin.Context, app caller) error {
 	}, asJSON(http.StatusOK, viewSigner))
 }
 
-// partEdit reads an edit of a part of the envelope, and the part's id. An unknown part is not found, whatever the body
-// contains.
+// partEdit reads an edit of part of an envelope, and the part's ID from the path. If the part does not exist, it
+// returns a not-found error before it reads the body.
 func (s *envelopeHandler) partEdit(c *gin.Context, app caller, param string) (*object, uuid.UUID, error) {
 	id := checkedID(c, param)
 	e, err := s.callerEnvelope(c, app)
@@ -184,7 +184,7 @@ func (s *envelopeHandler) partEdit(c *gin.Context, app caller, param string) (*o
 	return o, id, err
 }
 
-// again returns the same object without recorded problems.
+// again returns the same object without the problems recorded so far.
 func (o *object) again() *object { return &object{m: o.m, path: o.path, p: models.Problems{}} }
 
 func (s *envelopeHandler) deleteSigner(c *gin.Context, app caller) error {
@@ -193,8 +193,8 @@ func (s *envelopeHandler) deleteSigner(c *gin.Context, app caller) error {
 	})
 }
 
-// patchField edits a field. A new y is measured from the new origin, or else from the envelope's origin; an unchanged
-// y is as displayed.
+// patchField edits a field. A new y is measured from the new origin or, if the edit contains none, from the envelope's
+// origin. If y does not change, the field keeps its displayed position.
 func (s *envelopeHandler) patchField(c *gin.Context, app caller) error {
 	edit, id, err := s.partEdit(c, app, "fieldId")
 	if err != nil {
@@ -210,7 +210,7 @@ func (s *envelopeHandler) patchField(c *gin.Context, app caller) error {
 			return nil, err
 		}
 		if edit.get("role") != nil && !edit.has("signerId") {
-			delete(o.m, "signerId") // the role determines the signer
+			delete(o.m, "signerId") // determined by the role
 		}
 		switch {
 		case !edit.has("y"):

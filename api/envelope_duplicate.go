@@ -7,7 +7,7 @@ import (
 	"countersign/store"
 )
 
-// duplicateEnvelope creates a draft with the documents, recipients and fields of an envelope.
+// duplicateEnvelope creates a draft with the documents, recipients and fields of an existing envelope.
 func (s *envelopeHandler) duplicateEnvelope(c *gin.Context, app caller, o *object) error {
 	by, documents := createdBy(o, app.ID.String()), s.store.PlanLimits(app.Plan).Documents
 	made, err := execute(s.subject, c, func(st envelopeStore) (*store.EnvelopeWithEvents, error) {

@@ -10,9 +10,9 @@ import (
 	"countersign/seal"
 )
 
-// Fields in requests and in responses.
+// This file reads fields from requests and renders them in responses.
 
-// fieldInput reads a field from a request. origin is the default origin.
+// fieldInput reads a field from a request. origin is the default for the field's origin.
 func fieldInput(o *object, origin models.Origin) models.FieldInput {
 	in := models.FieldInput{
 		DocumentID: o.optID("documentId"), Type: models.FieldType(o.str("type")), Required: o.flag("required", true), Origin: origin,
@@ -26,7 +26,7 @@ func fieldInput(o *object, origin models.Origin) models.FieldInput {
 		in.W, in.H = o.numOr("w", in.W), o.numOr("h", in.H)
 	}
 	if n, ok := o.get("signerId").(jsonNumber); ok {
-		in.SignerRef = n.String() // an index without quotes
+		in.SignerRef = n.String() // accepts an index that is a JSON number
 	} else if in.Role == "" || o.get("signerId") != nil {
 		in.SignerRef = o.str("signerId")
 	}
@@ -61,7 +61,7 @@ func fieldAttributes(o *object) models.FieldAttributes {
 	return a
 }
 
-// defaultValue reads the default value: a text, or for a checkbox also true or false.
+// defaultValue reads the default value, which is a string or, for a checkbox, also a Boolean.
 func defaultValue(o *object) string {
 	if b, ok := o.get("defaultValue").(bool); ok {
 		return fmt.Sprint(b)
@@ -100,7 +100,7 @@ func condition(o *object) *models.Condition {
 	return &models.Condition{All: read("all"), Any: read("any")}
 }
 
-// textOrNumber reads an optional string, or a number in its original notation.
+// textOrNumber reads an optional string or number. It returns a number in its original notation.
 func (o *object) textOrNumber(name string) string {
 	if n, ok := o.get(name).(jsonNumber); ok {
 		return n.String()
@@ -121,8 +121,8 @@ func (o *object) texts(name string) []string {
 	return out
 }
 
-// fieldExtras contains the members of a field that the original interface does not have. Responses contain them only
-// for envelopes that use at least one of them.
+// fieldExtras contains the members of a field that are not part of the original interface. Responses contain them only
+// for envelopes in which at least one is used.
 type fieldExtras struct {
 	Name         string            `json:"name,omitempty"`
 	Label        string            `json:"label,omitempty"`
@@ -179,13 +179,13 @@ type fieldView struct {
 	placeView
 	Required bool          `json:"required"`
 	Origin   models.Origin `json:"origin"`
-	// Value is present, possibly null, only in the response to a single GET.
+	// Value appears only in the response to a GET request for a single envelope, where it may be null.
 	Value *models.EnteredValue `json:"value,omitempty"`
 	fieldExtras
 }
 
-// viewField returns the view of a field. With extended, it contains the members that the original interface does not
-// have.
+// viewField returns the view of a field. If extended is set, it includes the members that are not part of the original
+// interface.
 func viewField(f *models.Field, extended bool) fieldView {
 	v := fieldView{
 		ID: f.ID, DocumentID: f.DocumentID, SignerID: f.SignerID, Type: f.Type, placeView: placeOf(f), Required: f.Required, Origin: f.Origin,
@@ -196,13 +196,13 @@ func viewField(f *models.Field, extended bool) fieldView {
 	return v
 }
 
-// viewOneField is viewField for a response that contains no other field of the envelope.
+// viewOneField is like viewField, but for a response that contains no other field of the envelope.
 func viewOneField(f *models.Field) fieldView { return viewField(f, f.Extended()) }
 
 func placeOf(f *models.Field) placeView { return placeView{f.Page, f.X, f.Y, f.W, f.H} }
 
-// fitText reports whether the seal can draw a text into a field in a legible size, and if not, how many characters fit.
-// A text that cannot be drawn at all counts as fitting, because other checks reject it.
+// fitText reports whether the seal can draw a text in a field at a legible size. If not, it returns the number of
+// characters that fit. A text that cannot be drawn at all is considered to fit, because other checks reject it.
 func fitText(f *models.Field, text string) (length int, fits bool) {
 	if fitsText(f, text) {
 		return 0, true
@@ -213,7 +213,7 @@ func fitText(f *models.Field, text string) (length int, fits bool) {
 
 func textBox(f *models.Field) seal.TextBox { return seal.TextBox{W: f.W, H: f.H, Cells: f.Cells()} }
 
-// fitsText reports whether the seal can draw a text into a field in a legible size.
+// fitsText reports whether the seal can draw a text in a field at a legible size.
 func fitsText(f *models.Field, text string) bool {
 	fits, err := textBox(f).Fits(text)
 	return fits || err != nil

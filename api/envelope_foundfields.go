@@ -15,7 +15,7 @@ import (
 	"countersign/seal/admission"
 )
 
-// addFoundFields adds the fields that tags and the form of an upload describe.
+// addFoundFields adds the fields described by the tags and the form of an upload.
 func addFoundFields(app caller, e *models.Envelope, act models.ActionContext, d *models.Document, u *upload) error {
 	found, err := allowedFields(app, e, d, u)
 	if err != nil || len(found) == 0 {
@@ -25,17 +25,17 @@ func addFoundFields(app caller, e *models.Envelope, act models.ActionContext, d 
 	return err
 }
 
-// allowedFields returns the fields that tags and the form of an upload describe. It rejects types that the caller may
-// not add.
+// allowedFields returns the fields described by the tags and the form of an upload. It returns an error if the caller
+// may not add one of their types.
 func allowedFields(app caller, e *models.Envelope, d *models.Document, u *upload) ([]models.FieldInput, error) {
 	found, err := foundFields(e, d, u.revision, u.preparing.Options)
 	return found, cmp.Or(err, app.allowFields(found...))
 }
 
-// foundPath names a found field by its number.
+// foundPath returns the JSON path of a found field in problems.
 func foundPath(i int) string { return fmt.Sprintf("found[%d].", i) }
 
-// foundFields returns the fields that a revision's tags and form describe.
+// foundFields returns the fields described by the tags and the form in a prepared upload.
 func foundFields(e *models.Envelope, d *models.Document, rev *admission.Prepared, opt prepare.Options) ([]models.FieldInput, error) {
 	if rev == nil {
 		return nil, nil
@@ -51,7 +51,7 @@ func foundFields(e *models.Envelope, d *models.Document, rev *admission.Prepared
 	names := prepare.FieldNames(rev.Fields)
 	for i, f := range rev.Fields {
 		if f.Hidden {
-			continue // not visible to signers
+			continue // invisible to signers
 		}
 		signer, ok := signerOfRole(e, cmp.Or(f.Role(), opt.FormRole))
 		if !ok {
@@ -66,7 +66,7 @@ func foundFields(e *models.Envelope, d *models.Document, rev *admission.Prepared
 	return out, nil
 }
 
-// fieldOfTag returns the field that a tag describes.
+// fieldOfTag returns the field described by a tag.
 func fieldOfTag(e *models.Envelope, d *models.Document, t prepare.FoundTag) (models.FieldInput, error) {
 	signer, ok := signerOfRole(e, t.Role)
 	if !ok {
@@ -87,7 +87,7 @@ func fieldOfTag(e *models.Envelope, d *models.Document, t prepare.FoundTag) (mod
 	if t.Condition != nil {
 		in.Attributes.Condition = &models.Condition{All: []models.Clause{{Field: t.Condition.Field, Is: &t.Condition.Is}}}
 	}
-	if in.Type == models.FieldRadio { // a choice of the group with the tag's name
+	if in.Type == models.FieldRadio { // an option in the radio group whose name is the tag's name
 		in.Attributes.Group, in.Name = t.Name, ""
 		if len(t.Options) > 0 {
 			in.Attributes.Option = t.Options[0]
@@ -96,14 +96,14 @@ func fieldOfTag(e *models.Envelope, d *models.Document, t prepare.FoundTag) (mod
 	}
 	p := models.Problems{}
 	in.Check(p, "", nil)
-	delete(p, "documentId") // the document is known here
+	delete(p, "documentId") // the document is already known
 	for _, path := range slices.Sorted(maps.Keys(p)) {
 		return in, models.Refuse(models.KindInvalid, "text_tag_invalid", "The tag %q on page %d cannot be used: %s %s.", t.Text, t.Place.Page, path, p[path][0])
 	}
 	return in, nil
 }
 
-// fieldOfForm returns the field for a form widget.
+// fieldOfForm returns the field for a form field in the file.
 func fieldOfForm(f prepare.FormField, name string) models.FieldInput {
 	in := models.FieldInput{
 		Type: models.FieldType(f.Type), Required: f.Required, Source: models.SourceForm, Name: name, DefaultValue: cmp.Or(f.Value, f.Default),
@@ -145,10 +145,10 @@ func fieldOfForm(f prepare.FormField, name string) models.FieldInput {
 		a.ReadOnly, in.DefaultValue = false, ""
 	}
 	if a.ReadOnly && in.DefaultValue == "" {
-		in.Required = false // it would have no value
+		in.Required = false // no value could ever be entered
 	}
 	if p := (models.Problems{}); in.Type == models.FieldDate {
-		if in.Check(p, "", nil); len(p["format"])+len(p["defaultValue"]) > 0 { // a date in an unsupported format becomes a text field
+		if in.Check(p, "", nil); len(p["format"])+len(p["defaultValue"]) > 0 { // a date whose format is unsupported becomes a text field
 			in.Type, a.Format = models.FieldText, ""
 		}
 	}
@@ -158,7 +158,8 @@ func fieldOfForm(f prepare.FormField, name string) models.FieldInput {
 // maxLabel is the maximum length of a field's label, in characters.
 const maxLabel = 200
 
-// dateFormat converts the date pattern of a PDF form, where m is the month and M the minute, into a field's format.
+// dateFormat converts the date pattern of a PDF form, in which m is the month and M the minute, to the format of a
+// field.
 func dateFormat(pattern string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
@@ -171,7 +172,7 @@ func dateFormat(pattern string) string {
 	}, pattern)
 }
 
-// placed places a field at its displayed position, clipped to the page.
+// placed sets the position of a field to its displayed position, clipped to the page.
 func placed(d *models.Document, at prepare.Place, in models.FieldInput) models.FieldInput {
 	w, h, _ := d.PageSize(at.Page)
 	x0, y0, x1, y1 := max(at.X, 0), max(at.Y, 0), min(at.X+at.W, w), min(at.Y+at.H, h)
@@ -180,8 +181,8 @@ func placed(d *models.Document, at prepare.Place, in models.FieldInput) models.F
 	return in
 }
 
-// signerOfRole returns the id of the signer for a role: the only signer, or the signer with this role, number
-// (signer1, r1) or email address.
+// signerOfRole returns the ID of the signer with a role, number (signer1, r1) or email address. If role is empty, it
+// returns the only signer.
 func signerOfRole(e *models.Envelope, role string) (string, bool) {
 	if role == "" {
 		if len(e.Signers) == 1 {

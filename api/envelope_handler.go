@@ -13,20 +13,20 @@ import (
 	"countersign/temporal"
 )
 
-// envelopeHandler serves envelopes: their lists, drafts, sending and corrections.
+// envelopeHandler serves envelopes. This includes lists, drafts, sending and corrections.
 type envelopeHandler struct {
 	subject[envelopeStore]
 
 	uploads  *uploads
 	settings *settingsHandler
-	// fromTemplate creates an envelope from a template, for a request with a templateId.
+	// fromTemplate creates an envelope from a template for a request that contains a templateId.
 	fromTemplate func(*gin.Context, caller, *object) error
 
 	signingURL   string
 	workflows    Workflows
-	workflowsURL string // base address of workflows in the Temporal UI; empty: responses contain no workflow links
+	workflowsURL string // base URL of workflows in the Temporal UI; if empty, responses contain no workflow links
 
-	deliveryDelays []time.Duration // the delay before each attempt at a delivery
+	deliveryDelays []time.Duration // delay before each attempt to deliver an event
 
 	covers coverCache
 }
@@ -78,7 +78,7 @@ type documentStore interface {
 type uploads struct {
 	subject[uploadStore]
 
-	scanner Scanner // nil: uploads are not scanned
+	scanner Scanner // nil if uploads are not scanned
 }
 
 // uploadStore contains the store methods that uploads uses.
@@ -89,7 +89,7 @@ type uploadStore interface {
 
 // Scanner detects malware.
 type Scanner interface {
-	// Scan returns the name of the malware found in r; "" if none was found.
+	// Scan returns the name of the malware found in r, or "" if none was found.
 	Scan(ctx context.Context, r io.Reader) (found string, err error)
 }
 

@@ -10,7 +10,7 @@ import (
 	"countersign/store"
 )
 
-// inboxQuery reads the part of the inbox to filter by; "" for all.
+// inboxQuery reads the inbox filter. It returns "" if the parameter is absent.
 func inboxQuery(c *gin.Context, p models.Problems) store.Inbox {
 	text, given := c.GetQuery("inbox")
 	part := store.Inbox(text)
@@ -20,13 +20,13 @@ func inboxQuery(c *gin.Context, p models.Problems) store.Inbox {
 	return part
 }
 
-// homeView is the start page of the console.
+// homeView contains the data of the console's start page.
 type homeView struct {
 	Counts  map[store.Inbox]int64 `json:"counts"`
-	Tenants []string              `json:"tenants"` // tenants with envelopes; for a restricted client, the tenants it may access
+	Tenants []string              `json:"tenants"` // all tenants with envelopes or, for a restricted client, the tenants that it may access
 }
 
-// getHome counts the envelopes of each part of the inbox, of all tenants or of one.
+// getHome counts the envelopes in each part of the inbox, for one tenant or for all tenants.
 func (s *envelopeHandler) getHome(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	f := store.EnvelopeFilter{App: app.ID, Tenant: c.Query("tenantId")}

@@ -23,7 +23,7 @@ func (o *object) labels(name string) []string {
 	return out
 }
 
-// labelQuery reads the label to filter by; "" for all.
+// labelQuery reads the label filter. It returns "" if the parameter is absent.
 func labelQuery(c *gin.Context, p models.Problems) string {
 	return queryText(c, p, "label", models.MaxLabelLength)
 }

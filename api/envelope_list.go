@@ -10,7 +10,7 @@ import (
 	"countersign/store"
 )
 
-// listEnvelopes responds with a page of a tenant's envelopes, by number or after the cursor of the previous page.
+// listEnvelopes responds with a page of a tenant's envelopes, selected by page number or by cursor.
 func (s *envelopeHandler) listEnvelopes(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	f := store.EnvelopeFilter{
@@ -44,10 +44,10 @@ func (s *envelopeHandler) listEnvelopes(c *gin.Context, app caller) error {
 	return answerPage(c, viewEach(found, listedEnvelope), total, f.Page, f.Size, next)
 }
 
-// listedEnvelope returns the view of an envelope in a list, without its audit trail.
+// listedEnvelope returns the view of an envelope in a list, which omits the audit trail.
 func listedEnvelope(e *models.Envelope) envelopeView { return viewEnvelope(e, nil) }
 
-// envelopeListOf names the list of envelopes, including its order, that a cursor belongs to.
+// envelopeListOf returns the identifier of the list of envelopes for cursors. It depends on the order of the list.
 func envelopeListOf(f store.EnvelopeFilter) string {
 	switch {
 	case f.ByUpdate:
@@ -58,7 +58,7 @@ func envelopeListOf(f store.EnvelopeFilter) string {
 	return "envelopes"
 }
 
-// placeOfEnvelope returns a function that returns the place of an envelope in the list that a filter selects.
+// placeOfEnvelope returns a function that determines an envelope's position in the list selected by a filter.
 func placeOfEnvelope(f store.EnvelopeFilter) func(*models.Envelope) listPlace {
 	return func(e *models.Envelope) listPlace {
 		switch {
@@ -71,7 +71,7 @@ func placeOfEnvelope(f store.EnvelopeFilter) func(*models.Envelope) listPlace {
 	}
 }
 
-// afterEnvelope returns the place for the store's query; nil for the first page.
+// afterEnvelope converts a position to the store's type. It returns nil for the first page.
 func afterEnvelope(at listPlace) *store.ListPlace {
 	if at.ID == uuid.Nil {
 		return nil

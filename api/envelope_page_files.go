@@ -26,13 +26,13 @@ import (
 	"countersign/store/blob"
 )
 
-// pageFiles renders, stores and sends pictures and texts of pages.
+// pageFiles renders pages to images and text, stores these files, and sends them.
 type pageFiles struct {
 	subject[pageStore]
 
 	renderer      PageRenderer
 	readingCopies *limit.Limit       // limits concurrent reading copies
-	making        singleflight.Group // by the key of the file
+	making        singleflight.Group // keyed by the file's storage key
 }
 
 // pageStore contains the store methods that pageFiles uses.
@@ -46,13 +46,13 @@ type pageStore interface {
 	ValuesWithoutPictures(ctx context.Context, e *models.Envelope) ([]models.FieldValue, error)
 }
 
-// pageRequest is a requested page of a document.
+// pageRequest identifies a requested page in a document.
 type pageRequest struct {
 	envelope *models.Envelope
-	document *models.Document // the file as recipients read it
+	document *models.Document // the file presented to recipients
 	profile  int
 	page     int
-	level    int // models.TextLevel selects the text
+	level    int // models.TextLevel selects the page's text
 }
 
 // newPageRequest reads the requested page of a document.
@@ -64,7 +64,8 @@ func newPageRequest(c *gin.Context, e *models.Envelope, d *models.Document, leve
 	return pageRequest{e, d.Presented(), cmp.Or(e.AppearanceProfile, models.AppearanceProfile), page, level}, nil
 }
 
-// pixels returns an upper bound for the pixels of a page, or the equivalent cost of its text.
+// pixels returns an upper bound on the number of pixels in a page image, or the equivalent cost of extracting the
+// page's text.
 func (r *pageRequest) pixels() int {
 	if r.level == models.TextLevel {
 		return appearance.MaxPixels / 4
@@ -76,8 +77,8 @@ func (r *pageRequest) pixels() int {
 	return appearance.MaxPixels
 }
 
-// send sends a page, and renders it first if it is not stored. It calls delivered, which may be nil, before it sends
-// the page.
+// send sends a page. If the page is not stored yet, send renders it first. It calls delivered, which may be nil, before
+// it sends the page.
 func (s *pageFiles) send(c *gin.Context, r pageRequest, delivered func() error) error {
 	if r.document.PurgeStatus == models.PurgePurged {
 		return models.ErrPurged
@@ -86,7 +87,7 @@ func (s *pageFiles) send(c *gin.Context, r pageRequest, delivered func() error) 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = content.Close() }() // read only
+	defer func() { _ = content.Close() }() // opened only for reading
 	if delivered != nil {
 		if err := delivered(); err != nil {
 			return err
@@ -99,7 +100,7 @@ func (s *pageFiles) send(c *gin.Context, r pageRequest, delivered func() error) 
 	return s.serveContent(c, p.MediaType, "", p.SHA256, time.Time{}, content)
 }
 
-// sendLines sends the lines of a page, which are not stored.
+// sendLines sends the lines on a page. They are determined for each request, not stored.
 func (s *pageFiles) sendLines(c *gin.Context, r pageRequest) error {
 	if r.document.PurgeStatus == models.PurgePurged {
 		return models.ErrPurged
@@ -115,7 +116,7 @@ func (s *pageFiles) sendLines(c *gin.Context, r pageRequest) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // opened only for reading
 	lines, err := s.renderer.Lines(ctx, f, f.Size(), r.page)
 	if err != nil {
 		return pageFails(r, err)
@@ -125,7 +126,8 @@ func (s *pageFiles) sendLines(c *gin.Context, r pageRequest) error {
 	return nil
 }
 
-// pageFile returns the record of a page and its content, after comparing them.
+// pageFile returns the record of a stored page and its content, which must match the record. It renders the page if it
+// is not stored.
 func (s *pageFiles) pageFile(ctx context.Context, r pageRequest) (*store.PageFile, *blob.Content, error) {
 	p, err := s.store.PageFile(ctx, r.document.BlobKey, r.profile, r.page, r.level)
 	if err != nil {
@@ -153,11 +155,11 @@ func (s *pageFiles) pageFile(ctx context.Context, r pageRequest) (*store.PageFil
 	return made, content, nil
 }
 
-// makePage renders and stores a page. Concurrent requests for the same page share one rendering.
+// makePage renders and stores a page. Concurrent requests for the same page share one rendering process.
 func (s *pageFiles) makePage(ctx context.Context, r pageRequest) (*store.PageFile, error) {
 	wanted := store.PageFile{BlobKey: r.document.BlobKey, Profile: r.profile, Page: r.page, Level: r.level}
 	made := s.making.DoChan(wanted.Key(), func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageLimit) // the rendering also serves the other requests
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageLimit) // other requests may wait for the same rendering
 		defer cancel()
 		return s.renderPage(ctx, r, wanted)
 	})
@@ -183,7 +185,7 @@ func (s *pageFiles) renderPage(ctx context.Context, r pageRequest, p store.PageF
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // opened only for reading
 	var content []byte
 	if r.level == models.TextLevel {
 		content, err = s.pageText(ctx, f, &p)
@@ -215,7 +217,7 @@ func (s *pageFiles) pageText(ctx context.Context, f *blob.Content, p *store.Page
 	return content, err
 }
 
-// pageFails returns the error for a page that cannot be rendered.
+// pageFails returns the error for a page that could not be rendered.
 func pageFails(r pageRequest, err error) error {
 	if refused, ok := errors.AsType[*refusal.Error](err); ok {
 		return models.Refuse(models.KindUnprocessable, refused.Code, "%s", refused.Message)
@@ -226,8 +228,8 @@ func pageFails(r pageRequest, err error) error {
 	return fmt.Errorf("render page %d of document %s, level %d: %w", r.page, r.document.ID, r.level, err)
 }
 
-// keepPage stores the file of a page and records it. The appearance of a page never changes: a different one is an
-// error.
+// keepPage stores the file of a page and its record. The appearance of a page must never change, so a different
+// appearance is an error.
 func (s *pageFiles) keepPage(ctx context.Context, r pageRequest, p store.PageFile, content []byte) (*store.PageFile, error) {
 	sum := sha256.Sum256(content)
 	p.SHA256, p.Encrypted = hex.EncodeToString(sum[:]), blob.Encrypts(s.blobs)
@@ -261,8 +263,9 @@ func (s *pageFiles) keepPage(ctx context.Context, r pageRequest, p store.PageFil
 	return recorded, nil
 }
 
-// removeStray removes the pages of a file that was deleted while one of them was rendered, and reports whether it did.
-// Deleting a file first removes its last reference, then its pages, so one of the two sides sees this page.
+// removeStray deletes the stored pages of a file if the file was deleted while one of them was being rendered. It
+// reports whether it did. The deletion of a file removes the last reference to it before it removes the pages, so
+// either the deletion or this function sees the new page.
 func (s *pageFiles) removeStray(ctx context.Context, key string) (bool, error) {
 	gone, err := s.store.Unreferenced(ctx, key)
 	if err != nil || len(gone) == 0 {
@@ -274,7 +277,7 @@ func (s *pageFiles) removeStray(ctx context.Context, key string) (bool, error) {
 	return true, s.store.RemovePageFiles(ctx, key)
 }
 
-// shownDocument returns the original or sealed document that the path names.
+// shownDocument returns the original or sealed document whose ID is in the path.
 func shownDocument(c *gin.Context, e *models.Envelope, parameter string) (*models.Document, error) {
 	id, err := pathID(c, parameter)
 	if err != nil {
@@ -286,7 +289,7 @@ func shownDocument(c *gin.Context, e *models.Envelope, parameter string) (*model
 	return nil, models.ErrNotFound
 }
 
-// originalOf returns the original that the path names.
+// originalOf returns the original whose ID is in the path.
 func originalOf(c *gin.Context, e *models.Envelope, parameter string) (*models.Document, error) {
 	id, err := pathID(c, parameter)
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 	"countersign/seal/appearance"
 )
 
-// maxConcurrentReadingCopies is the maximum number of concurrent reading copies.
+// maxConcurrentReadingCopies is the maximum number of reading copies that are rendered at the same time.
 const maxConcurrentReadingCopies = 4
 
-// readingCopy renders a reading copy, within the concurrency limit.
+// readingCopy renders a reading copy, subject to the concurrency limit.
 func (s *pageFiles) readingCopy(ctx context.Context, job seal.Reading) (*io.SectionReader, error) {
 	done, err := acquire(ctx, s.readingCopies, 1, cmp.Or(s.queueWait, readingCopyWait), "Too many documents are being prepared for reading")
 	if err != nil {
@@ -30,8 +30,8 @@ func (s *pageFiles) readingCopy(ctx context.Context, job seal.Reading) (*io.Sect
 	return seal.ReadingCopy(ctx, job)
 }
 
-// newReading returns the job of drawing values on an original: on one page, from 1, or on all of them (0). It loads
-// pictures that are not part of the values. The caller adds the file and the version.
+// newReading returns the job that draws values on an original. page is the only page to draw, starting at 1, or 0 for
+// all pages. The function loads images that are not included in values. The caller must set the file and the version.
 func (s *pageFiles) newReading(ctx context.Context, e *models.Envelope, d *models.Document, values []models.FieldValue, page int) (seal.Reading, error) {
 	byField := make(map[uuid.UUID]models.FieldValue, len(values))
 	for _, v := range values {
@@ -67,9 +67,9 @@ func (s *pageFiles) newReading(ctx context.Context, e *models.Envelope, d *model
 	return job, nil
 }
 
-// sendWithValues sends a picture of a page with the values of all signers who have signed. The picture is rendered for
-// each request and not stored, because the next signature changes it. For a page without values it sends the stored
-// picture.
+// sendWithValues sends an image of a page with the values of all signers who have signed. The image is rendered for
+// each request and never stored, because the next signature will change it. If the page has no values, the stored image
+// is sent.
 func (s *pageFiles) sendWithValues(c *gin.Context, r pageRequest) error {
 	if r.document.PurgeStatus == models.PurgePurged {
 		return models.ErrPurged
@@ -100,7 +100,7 @@ func (s *pageFiles) sendWithValues(c *gin.Context, r pageRequest) error {
 	return s.serveContent(c, picture.MediaType, "", hex.EncodeToString(picture.Hash), time.Time{}, bytes.NewReader(picture.Content))
 }
 
-// renderReading renders the page of a reading copy.
+// renderReading renders a page of a reading copy.
 func (s *pageFiles) renderReading(ctx context.Context, r pageRequest, job seal.Reading) (*appearance.Encoded, error) {
 	if r.profile != appearance.Current().Number {
 		return nil, errOtherProfile
@@ -116,7 +116,7 @@ func (s *pageFiles) renderReading(ctx context.Context, r pageRequest, job seal.R
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // opened only for reading
 	job.Original, job.Size = f, f.Size()
 	copied, err := s.readingCopy(ctx, job)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *pageFiles) renderReading(ctx context.Context, r pageRequest, job seal.R
 	return picture, nil
 }
 
-// setAppearance sets the headers that describe a picture.
+// setAppearance sets the headers that describe a page image.
 func setAppearance(c *gin.Context, r pageRequest, p *appearance.Encoded) {
 	c.Header("X-Appearance-SHA256", hex.EncodeToString(p.Hash))
 	c.Header("X-Appearance-Profile", strconv.Itoa(r.profile))

@@ -6,8 +6,8 @@ import (
 	"countersign/models"
 )
 
-// envelopePage sends a picture of a page of an original or sealed document. With entries, the picture of an original
-// contains the values of all signers who have signed.
+// envelopePage sends an image of a page of an original or sealed document. With the parameter entries, the image of an
+// original contains the values of all signers who have signed.
 func (s *documentHandler) envelopePage(c *gin.Context, _ caller, e *models.Envelope) error {
 	level, err := pageLevel(c)
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *documentHandler) envelopePage(c *gin.Context, _ caller, e *models.Envel
 	return s.pages.send(c, r, nil)
 }
 
-// envelopePageText sends the text of a page.
+// envelopePageText sends the text on a page.
 func (s *documentHandler) envelopePageText(c *gin.Context, _ caller, e *models.Envelope) error {
 	r, err := envelopePageRequest(c, e, models.TextLevel)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *documentHandler) envelopePageText(c *gin.Context, _ caller, e *models.E
 	return s.pages.send(c, r, nil)
 }
 
-// envelopePageLines sends the lines of a page.
+// envelopePageLines sends the lines on a page.
 func (s *documentHandler) envelopePageLines(c *gin.Context, _ caller, e *models.Envelope) error {
 	r, err := envelopePageRequest(c, e, models.TextLevel)
 	if err != nil {

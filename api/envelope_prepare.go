@@ -10,7 +10,7 @@ import (
 	"countersign/prepare"
 )
 
-// pathOriginal returns the original that the path names, if its envelope belongs to the caller.
+// pathOriginal returns the original whose ID is in the path, if its envelope belongs to the caller.
 func (s *documentHandler) pathOriginal(c *gin.Context, app caller) (*models.Envelope, *models.Document, error) {
 	e, err := s.envelopes.callerEnvelope(c, app)
 	if err != nil {
@@ -23,13 +23,13 @@ func (s *documentHandler) pathOriginal(c *gin.Context, app caller) (*models.Enve
 	return e, d, nil
 }
 
-// reopenUpload returns a document's original as a new upload.
+// reopenUpload returns the original of a document as a new upload.
 func (s *uploads) reopenUpload(c *gin.Context, e *models.Envelope, d *models.Document, opt preparing) (*upload, error) {
 	f, err := s.openFile(c.Request.Context(), e, d)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // opened only for reading
 	u, err := s.receiveUpload(io.NewSectionReader(f, 0, f.Size()), d.Name, s.uploadLimit)
 	if err == nil {
 		u.preparing = opt
@@ -37,7 +37,7 @@ func (s *uploads) reopenUpload(c *gin.Context, e *models.Envelope, d *models.Doc
 	return u, err
 }
 
-// prepareDocument prepares the original again, and adds the fields found in it.
+// prepareDocument prepares an original again, and adds the fields found in it.
 func (s *documentHandler) prepareDocument(c *gin.Context, app caller, o *object) error {
 	e, d, err := s.pathOriginal(c, app)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *documentHandler) prepareDocument(c *gin.Context, app caller, o *object)
 	return err
 }
 
-// suggestionView is a field that a document describes.
+// suggestionView represents a field found in a document.
 type suggestionView struct {
 	Source models.FieldSource `json:"source"`
 	Type   string             `json:"type"`
@@ -100,7 +100,7 @@ func newSuggestion(source models.FieldSource, kind, name, role string, at prepar
 	return suggestionView{source, kind, orNull(name), orNull(role), placeView{at.Page, at.X, at.Y, at.W, at.H}}
 }
 
-// suggestions lists the fields that the tags and the form of an original describe.
+// suggestions lists the fields described by the tags and the form in an original.
 func (s *documentHandler) suggestions(c *gin.Context, app caller) error {
 	e, d, err := s.pathOriginal(c, app)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *documentHandler) suggestions(c *gin.Context, app caller) error {
 	return s.uploads.writeSuggestions(c, e, d)
 }
 
-// writeSuggestions responds with the fields that the tags and the form of an original describe.
+// writeSuggestions responds with the fields described by the tags and the form in an original.
 func (s *uploads) writeSuggestions(c *gin.Context, e *models.Envelope, d *models.Document) error {
 	u, err := s.reopenUpload(c, e, d, preparing{})
 	if err != nil {

@@ -20,20 +20,21 @@ import (
 	"countersign/store/blob"
 )
 
-// passwordHeader names the header with a file's password. Logs do not contain headers.
+// passwordHeader is the name of the header that contains a file's password. The password is in a header because headers
+// are not logged.
 const passwordHeader = "X-Document-Password"
 
-// takePassword reads the password from the header, if it is not set yet.
+// takePassword sets the password from the header unless it is already set.
 func (p *preparing) takePassword(c *gin.Context) {
 	if v := c.Request.Header.Values(passwordHeader); p.password == nil && len(v) > 0 {
 		p.password = &v[0]
 	}
 }
 
-// optionNames contains the names of all preparation options.
+// optionNames lists the names of all preparation options.
 var optionNames = []string{"tags", "form", "formRole", "activeContent", "repair", "password"}
 
-// documentOptions reads the preparation options; nil means the defaults.
+// documentOptions reads the preparation options from o. If o is nil, it returns the defaults.
 func documentOptions(o *object) preparing {
 	var out preparing
 	if o == nil {
@@ -62,7 +63,7 @@ func documentOptions(o *object) preparing {
 	return out
 }
 
-// choice reads an option with two values. The default has the same effect as an absent option.
+// choice reads an option that has two values. It returns "" for the default, as for an absent option.
 func choice(o *object, name, byDefault, other string) string {
 	v := models.Deref(o.optStr(name), byDefault)
 	if v == other {
@@ -74,13 +75,13 @@ func choice(o *object, name, byDefault, other string) string {
 	return ""
 }
 
-// Both are in characters. ISO 32000-2, 7.6.4.3.2 truncates a password to 127 bytes.
+// Limits in characters. A PDF password is truncated to 127 bytes (ISO 32000-2, 7.6.4.3.2).
 const (
 	maxRole     = 64
 	maxPassword = 127
 )
 
-// optionsOf reads the preparation options from a source of texts.
+// optionsOf reads the preparation options. get returns the text of the option with the given name.
 func optionsOf(get func(name string) (string, bool)) (preparing, error) {
 	o := &object{m: make(map[string]any), p: models.Problems{}}
 	for _, name := range optionNames {
@@ -92,9 +93,9 @@ func optionsOf(get func(name string) (string, bool)) (preparing, error) {
 	return out, o.err()
 }
 
-// queryOptions reads the options of a raw upload.
+// queryOptions reads the preparation options for a raw upload.
 func queryOptions(c *gin.Context) (preparing, error) {
-	if _, given := c.GetQuery("password"); given { // the query string would be in logs
+	if _, given := c.GetQuery("password"); given { // query strings may be logged
 		return preparing{}, models.InvalidField("password", "must be in the header "+passwordHeader+", never in the URL")
 	}
 	out, err := optionsOf(c.GetQuery)
@@ -102,7 +103,7 @@ func queryOptions(c *gin.Context) (preparing, error) {
 	return out, err
 }
 
-// partOptions reads the options of a multipart upload.
+// partOptions reads the preparation options for a multipart upload.
 func partOptions(c *gin.Context, text map[string][]string) (preparing, error) {
 	out, err := optionsOf(func(name string) (string, bool) {
 		if v := text[name]; len(v) > 0 {
@@ -114,7 +115,7 @@ func partOptions(c *gin.Context, text map[string][]string) (preparing, error) {
 	return out, err
 }
 
-// writePrepared writes the prepared file, if the upload has to change.
+// writePrepared writes the prepared file if the upload needs changes.
 func (s *uploads) writePrepared(u *upload) error {
 	if u.revision == nil {
 		return nil
@@ -154,7 +155,7 @@ func (s *uploads) writePrepared(u *upload) error {
 	return nil
 }
 
-// nameUpload chooses the storage keys of an upload's files.
+// nameUpload sets the storage keys for the files of an upload.
 func (s *uploads) nameUpload(e *models.Envelope, u *upload) {
 	u.BlobKey = originalKey(e, s.newID())
 	if u.IsPrepared() {
@@ -189,15 +190,15 @@ func (s *uploads) discardUpload(c *gin.Context, u *upload) {
 	}
 }
 
-// changeView is a change from the upload to the prepared file.
+// changeView represents a change from the uploaded file to the prepared file.
 type changeView struct {
 	Kind   string  `json:"kind"`
-	Page   *int    `json:"page"` // null: not on a page
+	Page   *int    `json:"page"` // null if the change does not affect a page
 	Count  int     `json:"count"`
 	Detail *string `json:"detail"`
 }
 
-// viewPrepared returns the view of an original's prepared file; JSON's null if there is none.
+// viewPrepared returns the view of an original's prepared file, or a JSON null if there is none.
 func viewPrepared(d *models.Document) *json.RawMessage {
 	out := json.RawMessage("null")
 	if !d.IsPrepared() {
@@ -208,7 +209,7 @@ func viewPrepared(d *models.Document) *json.RawMessage {
 		changes = []changeView{}
 	}
 	b, err := json.Marshal(map[string]any{"sha256": d.PreparedSHA256, "size": d.PreparedSize, "changes": changes})
-	if err == nil { // texts and numbers can always be encoded
+	if err == nil { // strings and numbers can always be encoded
 		out = b
 	}
 	return &out
@@ -222,7 +223,7 @@ func viewChanges(d *models.Document) (out []changeView) {
 	return out
 }
 
-// presented returns the file that recipients read, for an admitted upload.
+// presented returns the file of an admitted upload that is presented to recipients.
 func (u *upload) presented() (io.ReaderAt, int64) {
 	if u.prepared != nil {
 		return u.prepared, u.PreparedSize

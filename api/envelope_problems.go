@@ -17,25 +17,25 @@ import (
 	"countersign/temporal"
 )
 
-// Limits of the lists of problems.
+// The limits on lists of problems.
 const (
-	problemLimit   = 50  // entries of each list
-	lookedAfter    = 100 // newest open envelopes whose workflow is looked up
-	workflowLooks  = 16  // concurrent lookups
+	problemLimit   = 50  // maximum number of entries in each list
+	lookedAfter    = 100 // newest open envelopes whose workflows are checked
+	workflowLooks  = 16  // concurrent checks
 	lookedForAfter = time.Minute
 )
 
-// lookPatience is the time limit for looking up all workflows of a list.
+// lookPatience is the time limit for checking the workflows of all envelopes in a list.
 const lookPatience = 3 * time.Second
 
-// The states of a workflow in lists of problems.
+// The states of workflows in lists of problems.
 const (
 	workflowRunning = "running"
 	workflowMissing = "missing"
-	workflowUnknown = "unknown" // Temporal does not respond
+	workflowUnknown = "unknown" // Temporal did not respond
 )
 
-// The kinds of problems of envelopes.
+// The kinds of envelope problems.
 const (
 	problemLost          = "lost"
 	problemOverdue       = "overdue"
@@ -67,11 +67,11 @@ type mailProblemView struct {
 type deliveryProblemView struct {
 	undeliveredView
 
-	NextAttemptAt *time.Time   `json:"nextAttemptAt"` // null: no automatic attempt follows
-	LastAttempt   *attemptView `json:"lastAttempt"`   // null: no attempt was made
+	NextAttemptAt *time.Time   `json:"nextAttemptAt"` // null if no automatic attempt follows
+	LastAttempt   *attemptView `json:"lastAttempt"`   // null if no attempt has been made
 }
 
-// listProblems lists envelopes, emails and deliveries that wait for the service or need attention.
+// listProblems lists envelopes, emails and deliveries that are stuck or need attention.
 func (s *envelopeHandler) listProblems(c *gin.Context, app caller) error {
 	ctx := c.Request.Context()
 	of := store.OwnProblems{App: app.ID, Tenants: app.Tenants, Limit: problemLimit}
@@ -90,7 +90,7 @@ func (s *envelopeHandler) listProblems(c *gin.Context, app caller) error {
 	return answer(c, http.StatusOK, gin.H{"envelopes": envelopes, "mails": views(mails, viewMailProblem), "deliveries": deliveries})
 }
 
-// envelopeProblems lists stuck envelopes, and the newest open envelopes that have no workflow.
+// envelopeProblems lists stuck envelopes, and recent open envelopes that have no workflow.
 func (s *envelopeHandler) envelopeProblems(ctx context.Context, of store.OwnProblems) ([]envelopeProblemView, error) {
 	known, err := s.store.EnvelopeProblems(ctx, of)
 	if err != nil {
@@ -113,15 +113,15 @@ func (s *envelopeHandler) envelopeProblems(ctx context.Context, of store.OwnProb
 	for _, e := range newest {
 		if workflows[e.ID] == workflowMissing && len(out) < of.Limit {
 			v := s.viewEnvelopeProblem(e, workflowMissing)
-			v.Problem, v.Since = problemLost, nil // its start is unknown
+			v.Problem, v.Since = problemLost, nil // the time of the failure is unknown
 			out = append(out, v)
 		}
 	}
 	return out, nil
 }
 
-// lookForWorkflows returns the state of each envelope's workflow. It stops at the first failure, because Temporal does
-// not respond.
+// lookForWorkflows returns the state of each envelope's workflow. It stops after the first failure, because that means
+// that Temporal does not respond.
 func (s *envelopeHandler) lookForWorkflows(ctx context.Context, of []store.EnvelopeProblem) map[uuid.UUID]string {
 	ctx, cancel := context.WithTimeout(ctx, lookPatience)
 	defer cancel()
@@ -148,7 +148,7 @@ func (s *envelopeHandler) lookForWorkflows(ctx context.Context, of []store.Envel
 			return nil
 		})
 	}
-	_ = looks.Wait() // lookups return no error
+	_ = looks.Wait() // the functions return no errors
 	out := make(map[uuid.UUID]string, len(of))
 	for i, e := range of {
 		out[e.ID] = states[i]
@@ -200,8 +200,8 @@ func (s *envelopeHandler) deliveryProblems(ctx context.Context, app caller) ([]d
 	return out, nil
 }
 
-// nextAttempt returns the time of a delivery's next attempt: as recorded by the last attempt of its run, or else by
-// the schedule; nil if no attempt follows.
+// nextAttempt returns the time of the next delivery attempt, or nil if no attempt follows. It was recorded by the last
+// attempt, or is determined by the schedule if the current run has no attempts yet.
 func (s *envelopeHandler) nextAttempt(d store.DeliveryProblem) *time.Time {
 	switch {
 	case d.Status != models.DeliveryPending:
@@ -220,7 +220,7 @@ var (
 	}
 )
 
-// restartWorkflow starts the workflow of an envelope that Temporal does not run, as the schedule reconcile does.
+// restartWorkflow starts the workflow of an envelope if it is not running, in the same way as the schedule reconcile.
 func (s *envelopeHandler) restartWorkflow(c *gin.Context, app caller, e *models.Envelope) error {
 	if err := e.CanRestart(); err != nil {
 		return err

@@ -10,18 +10,18 @@ import (
 	"countersign/models"
 )
 
-// recipientView contains the members of a recipient that ordinary signers of the original interface do not have. Empty
-// members are omitted.
+// recipientView contains the members of a recipient that are not part of the original interface. Empty members are
+// omitted.
 type recipientView struct {
 	Role       string               `json:"role,omitempty"`
 	Kind       models.RecipientKind `json:"kind,omitempty"`
 	Language   string               `json:"language,omitempty"`
-	Notify     *bool                `json:"notify,omitempty"` // false: the service sends no automatic email
+	Notify     *bool                `json:"notify,omitempty"` // false if the service sends no automatic emails
 	Host       *hostView            `json:"host,omitempty"`
-	WitnessFor string               `json:"witnessFor,omitempty"` // a role
+	WitnessFor string               `json:"witnessFor,omitempty"` // role of the witnessed signer
 }
 
-// hostView is the host who receives an in-person signer's link.
+// hostView is the host who receives the link of an in-person signer.
 type hostView struct {
 	Name  string `json:"name"`
 	Email string `json:"email"`
@@ -38,22 +38,22 @@ func viewRecipient(s *models.Signer) recipientView {
 	return v
 }
 
-// copyView is a recipient who receives only the completed copies.
+// copyView represents a recipient who receives only the completed copies.
 type copyView struct {
 	ID           uuid.UUID           `json:"id"`
 	Name         string              `json:"name"`
 	Email        string              `json:"email"`
 	RoutingOrder int                 `json:"routingOrder"`
-	Status       models.SignerStatus `json:"status"` // pending, or sent once the routing order is reached
+	Status       models.SignerStatus `json:"status"` // pending, or sent as soon as the routing order is reached
 	recipientView
-	Previous []previousView `json:"previous,omitempty"` // the previous recipients of the copy
+	Previous []previousView `json:"previous,omitempty"` // previous recipients of this copy
 }
 
 func viewCopy(s *models.Signer) copyView {
 	return copyView{ID: s.ID, Name: s.Name, Email: s.Email, RoutingOrder: s.RoutingOrder, Status: s.Status, recipientView: viewRecipient(s), Previous: viewPrevious(s)}
 }
 
-// readRecipient reads the members of a signer that the original interface does not have.
+// readRecipient reads the members of a signer that are not part of the original interface.
 func readRecipient(o *object, in *models.SignerInput) {
 	in.Role, in.AllowDelegation = o.text("role"), o.flag("allowDelegation", false)
 	in.Language, in.WitnessFor = strings.TrimSpace(o.text("language")), o.text("witnessFor")
@@ -63,13 +63,13 @@ func readRecipient(o *object, in *models.SignerInput) {
 	}
 }
 
-// recipientKind reads the requested kind of recipient.
+// recipientKind reads the kind of a recipient.
 func recipientKind(o *object) models.RecipientKind {
 	kind := o.optStr("kind")
 	switch {
 	case kind == nil:
 		return models.RecipientSigner
-	case *kind == "": // the internal value of a signer
+	case *kind == "": // the internal value for a signer
 		o.bad("kind", "must be %s", models.RecipientKindNames)
 	}
 	return models.RecipientKind(*kind)
@@ -79,7 +79,7 @@ type contextHost struct {
 	Name string `json:"name"`
 }
 
-// witnessedView is the signer whose signature a witness confirms. Only a confirmed client receives names.
+// witnessedView is the signer whose signature a witness confirms. Name is sent only to confirmed clients.
 type witnessedView struct {
 	SignerID uuid.UUID  `json:"signerId"`
 	Role     string     `json:"role"`

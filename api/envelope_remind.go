@@ -8,7 +8,7 @@ import (
 	"countersign/models"
 )
 
-// remindSigner sends a signer a reminder by email. The link does not change.
+// remindSigner emails a reminder to a signer. The signing link does not change.
 func (s *envelopeHandler) remindSigner(c *gin.Context, app caller) error {
 	return change(s, c, app, nil, func(e *models.Envelope, act models.ActionContext) (*models.Signer, error) {
 		return e.Remind(act, checkedID(c, "signerId"))

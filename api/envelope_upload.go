@@ -26,8 +26,8 @@ import (
 	"countersign/store/blob"
 )
 
-// admitUpload examines a received PDF, or converts a received picture to PDF. Because it is expensive, all other
-// checks of the request come first.
+// admitUpload examines a received PDF, or converts a received image to PDF. This is expensive, so all other checks of
+// the request must be done first.
 func (s *uploads) admitUpload(c *gin.Context, u *upload) error {
 	ctx := c.Request.Context()
 	if err := s.convertPicture(ctx, u); err != nil {
@@ -58,7 +58,7 @@ func (s *uploads) admitUpload(c *gin.Context, u *upload) error {
 	return nil
 }
 
-// convertPicture replaces a received PNG or JPEG by a PDF with one page that contains it.
+// convertPicture replaces a received PNG or JPEG with a one-page PDF that contains it.
 func (s *uploads) convertPicture(ctx context.Context, u *upload) error {
 	head := make([]byte, 8)
 	if _, err := u.file.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -87,10 +87,10 @@ func (s *uploads) convertPicture(ctx context.Context, u *upload) error {
 	return u.replace(b)
 }
 
-// maxConcurrentAdmissions is the concurrency limit of PDF examinations: each can use Admission.MaxMemory.
+// maxConcurrentAdmissions is the concurrency limit of PDF examinations. Each can use up to Admission.MaxMemory.
 const maxConcurrentAdmissions = 8
 
-// admitAttachment examines a PDF that a signer attaches, within the concurrency limit.
+// admitAttachment examines a PDF attached by a signer, subject to the concurrency limit.
 func (s *uploads) admitAttachment(ctx context.Context, f *os.File, size int64) (admission.Info, error) {
 	done, err := s.admissions.Acquire(ctx, 1, 0)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *uploads) admitAttachment(ctx context.Context, f *os.File, size int64) (
 	return admission.AdmitAttachment(ctx, f, size, s.admission)
 }
 
-// admitPrepared examines and prepares an upload, within the concurrency limit.
+// admitPrepared examines and prepares an upload, subject to the concurrency limit.
 func (s *uploads) admitPrepared(ctx context.Context, u *upload) (info admission.Info, err error) {
 	hash, err := hex.DecodeString(u.SHA256)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *uploads) admitPrepared(ctx context.Context, u *upload) (info admission.
 	return info, err
 }
 
-// readSuggestions reads the tags and the form of an upload, within the concurrency limit.
+// readSuggestions reads the tags and the form in an upload, subject to the concurrency limit.
 func (s *uploads) readSuggestions(c *gin.Context, u *upload) ([]prepare.FoundTag, []prepare.FormField, error) {
 	ctx := c.Request.Context()
 	done, err := s.admissions.Acquire(ctx, 1, 0)
@@ -130,7 +130,8 @@ func (s *uploads) readSuggestions(c *gin.Context, u *upload) ([]prepare.FoundTag
 	return admission.Suggest(ctx, u.file, u.Size, s.admission)
 }
 
-// scan rejects a file in which the virus scanner finds malware, and every file while the scanner does not respond.
+// scan returns an error if the virus scanner finds malware in a file. While the scanner does not respond, it rejects
+// every file.
 func (s *uploads) scan(ctx context.Context, f io.ReaderAt, size int64) error {
 	if s.scanner == nil {
 		return nil
@@ -149,7 +150,8 @@ func (s *uploads) scan(ctx context.Context, f io.ReaderAt, size int64) error {
 	return err
 }
 
-// addDocument stores an upload as the envelope's next document. It responds with status and the view of the document.
+// addDocument stores an upload as the envelope's next document. It responds with the given status and the view of the
+// document.
 func (s *documentHandler) addDocument(c *gin.Context, app caller, u *upload, status int, view func(*models.Document) any) error {
 	e, err := s.envelopes.callerEnvelope(c, app)
 	if err != nil {
@@ -184,7 +186,7 @@ func (s *documentHandler) addDocument(c *gin.Context, app caller, u *upload, sta
 	return err
 }
 
-// discardBlob removes a file that was not added to an envelope.
+// discardBlob deletes a file that was not added to an envelope.
 func (s *uploads) discardBlob(c *gin.Context, key string) {
 	err := blob.DeleteWithPages(c.Request.Context(), s.blobs, key)
 	if err == nil {
@@ -195,7 +197,7 @@ func (s *uploads) discardBlob(c *gin.Context, key string) {
 	}
 }
 
-// discardUnreferenced removes files without remaining references.
+// discardUnreferenced deletes those of the given files that are no longer referenced.
 func (s *uploads) discardUnreferenced(c *gin.Context, keys ...string) {
 	gone, err := s.store.Unreferenced(c.Request.Context(), keys...)
 	if err != nil {
@@ -206,7 +208,7 @@ func (s *uploads) discardUnreferenced(c *gin.Context, keys ...string) {
 	}
 }
 
-// documentTypes are the media types of documents in a body.
+// documentTypes lists the accepted media types of a body that contains a document.
 var documentTypes = []string{"application/octet-stream", "application/pdf", "image/png", "image/jpeg"}
 
 func (s *documentHandler) uploadDocument(c *gin.Context, app caller) error {
@@ -231,8 +233,8 @@ func (s *documentHandler) uploadDocument(c *gin.Context, app caller) error {
 	})
 }
 
-// checkUpload rejects an upload before it reads a byte: for another app's envelope, for another version than the
-// caller expects, and for an envelope that accepts no more documents.
+// checkUpload rejects an upload before its body is read if the envelope belongs to another app, does not have the
+// expected version, or accepts no more documents.
 func (s *documentHandler) checkUpload(c *gin.Context, app caller) error {
 	e, err := s.envelopes.callerEnvelope(c, app)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"countersign/models"
 )
 
-// showValues adds the values that signers entered to the fields of a response.
+// showValues adds the values entered by signers to the fields in a response.
 func showValues(v *envelopeView, e *models.Envelope, values []models.FieldValue) {
 	entered := e.EnteredValues(values)
 	for i := range v.Fields {
@@ -18,7 +18,7 @@ func showValues(v *envelopeView, e *models.Envelope, values []models.FieldValue)
 
 func hasSigned(s *models.Signer) bool { return s.Status == models.SignerSigned }
 
-// getValues responds with the values that signers entered, by field name.
+// getValues responds with the values entered by signers, by field name.
 func (s *envelopeHandler) getValues(c *gin.Context, _ caller, e *models.Envelope) error {
 	values, err := s.store.ValuesWithoutPictures(c.Request.Context(), e)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"countersign/models"
 )
 
-// The views are the resources as the API returns them.
+// The view types represent resources in API responses.
 
 type envelopeView struct {
 	ID                   uuid.UUID      `json:"id"`
@@ -28,21 +28,21 @@ type envelopeView struct {
 	Fields               []fieldView    `json:"fields"`
 	Documents            []documentView `json:"documents"`
 	UpdatedAt            time.Time      `json:"updatedAt"`
-	// Present only if they were set.
+	// These members are present only if they were set.
 	ExternalID    *string           `json:"externalId,omitempty"`
 	Metadata      map[string]string `json:"metadata,omitempty"`
 	Labels        []string          `json:"labels,omitempty"`
 	Message       *string           `json:"message,omitempty"`
 	ReminderHours *int              `json:"reminderHours,omitempty"`
-	// Present only if the envelope was created from a template.
+	// These members are present only if the envelope was created from a template.
 	TemplateID      *uuid.UUID `json:"templateId,omitempty"`
 	TemplateVersion int        `json:"templateVersion,omitempty"`
-	// SealingProblem is present and not null while all signers have signed and the documents cannot be sealed.
+	// SealingProblem is present only while all signers have signed and the documents cannot be sealed.
 	SealingProblem *sealingView `json:"sealingProblem,omitempty"`
 	AuditLog       []eventView  `json:"auditLog"`
 }
 
-// sealingView contains the reason why the documents cannot be sealed.
+// sealingView describes why the documents cannot be sealed.
 type sealingView struct {
 	Code    models.SealingProblem `json:"code"`
 	Message string                `json:"message"`
@@ -59,14 +59,14 @@ type signerView struct {
 	AuthMethod   models.AuthMethod   `json:"authMethod"`
 	SignedAt     *time.Time          `json:"signedAt"`
 	recipientView
-	// Present only if they differ from the default.
+	// These members are present only if they differ from the default.
 	AllowDelegation bool           `json:"allowDelegation,omitempty"`
 	Previous        []previousView `json:"previous,omitempty"`
-	// SigningURL is a credential. Only the response to send contains it.
+	// SigningURL is a credential. It is present only in responses to requests that send the envelope.
 	SigningURL string `json:"signingUrl,omitempty"`
 }
 
-// previousView is a previous signer.
+// previousView represents a previous signer.
 type previousView struct {
 	Name   string    `json:"name"`
 	Email  string    `json:"email"`
@@ -86,9 +86,9 @@ type documentView struct {
 	Order          int                 `json:"document_order"`
 	Name           string              `json:"name"`
 	Size           int64               `json:"size"`
-	// Prepared is present for originals: the prepared file, or null if there is none.
+	// Prepared is present only for originals. It describes the prepared file, or is null if there is none.
 	Prepared *json.RawMessage `json:"prepared,omitempty"`
-	// Warnings are warnings about the document for its sender. Omitted if there are none.
+	// Warnings contains warnings about the document for its sender. It is omitted if there are none.
 	Warnings []warningView `json:"warnings,omitempty"`
 }
 
@@ -160,7 +160,7 @@ func viewEvent(e *models.Event) eventView {
 	}
 }
 
-// placeView is a place in a document.
+// placeView is a position and size on a page.
 type placeView struct {
 	Page int     `json:"page"`
 	X    float64 `json:"x"`

@@ -8,7 +8,7 @@ import (
 	"countersign/models"
 )
 
-// warningView is a warning about a document for its sender.
+// warningView represents a warning about a document for its sender.
 type warningView struct {
 	Code    string     `json:"code"`
 	Message string     `json:"message"`
@@ -16,7 +16,7 @@ type warningView struct {
 	Field   *uuid.UUID `json:"field,omitempty"`
 }
 
-// documentWarnings are the messages about content that programs may display differently, by code.
+// documentWarnings maps warning codes to messages about content that programs may display differently.
 //
 //nolint:gochecknoglobals // a constant table
 var documentWarnings = map[string]string{
@@ -34,7 +34,7 @@ var documentWarnings = map[string]string{
 	"pdfa_claim_removed":            "The file states that it conforms to PDF/A. The sealed file does not conform, so that statement is removed from its metadata.",
 }
 
-// viewNotes returns the warnings about an original as uploaded.
+// viewNotes returns the warnings about an uploaded original.
 func viewNotes(d *models.Document) (out []warningView) {
 	for _, code := range d.Notes {
 		if message, ok := documentWarnings[code]; ok {
@@ -44,12 +44,12 @@ func viewNotes(d *models.Document) (out []warningView) {
 	return out
 }
 
-// maxFittings is the maximum number of different texts and sizes of fields that are laid out for the warnings of one
-// response.
+// maxFittings is the maximum number of distinct combinations of text and field size that are laid out to determine the
+// warnings in one response.
 const maxFittings = 200
 
-// showFieldWarnings adds warnings about the fields of a draft to the warnings of their documents. covering are the fields that
-// cover text of the original; nil: that is not known.
+// showFieldWarnings adds warnings about the fields of a draft to the warnings of their documents. covering contains the
+// fields that cover text in the original, or is nil if this is unknown.
 func showFieldWarnings(v *envelopeView, e *models.Envelope, covering map[uuid.UUID]bool) {
 	if e.Status != models.StatusDraft {
 		return

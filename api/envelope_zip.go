@@ -13,8 +13,8 @@ import (
 	"countersign/store/blob"
 )
 
-// sealedArchive sends all sealed files of an envelope in one ZIP file. It opens them before it sends anything, so that
-// a missing file is an error.
+// sealedArchive sends all sealed files of an envelope in a ZIP archive. It opens all files before it sends anything, so
+// that it can still report a missing file as an error.
 func (s *documentHandler) sealedArchive(c *gin.Context, _ caller, e *models.Envelope) error {
 	if e.Status != models.StatusCompleted {
 		return models.Refuse(models.KindConflict, "envelope_not_completed", "The envelope is %s; there is no sealed document yet.", e.Status.Public())
@@ -23,7 +23,7 @@ func (s *documentHandler) sealedArchive(c *gin.Context, _ caller, e *models.Enve
 	files := make([]*blob.Content, 0, len(docs))
 	defer func() {
 		for _, f := range files {
-			_ = f.Close() // read only
+			_ = f.Close() // opened only for reading
 		}
 	}()
 	for _, d := range docs {
@@ -40,14 +40,14 @@ func (s *documentHandler) sealedArchive(c *gin.Context, _ caller, e *models.Enve
 	w := s.newFileWriter(c)
 	defer w.end()
 	if err := writeArchive(w, e, docs, files); err != nil {
-		// The response has begun, so an error is no longer possible. Without its directory at the end, the client
-		// rejects the ZIP file.
+		// The response has already begun, so an error can no longer be sent. The client rejects the archive because its
+		// central directory is missing.
 		s.log.ErrorContext(c.Request.Context(), "ZIP download interrupted", "request", requestID(c), "envelope", e.ID, "error", err)
 	}
 	return nil
 }
 
-// archiveName returns the name of an envelope's ZIP file.
+// archiveName returns the file name of an envelope's ZIP archive.
 func archiveName(e *models.Envelope) string {
 	name := e.FileName(&models.Document{Order: 1})
 	return strings.TrimSuffix(strings.TrimSuffix(name, ".pdf"), " (1)") + ".zip"
@@ -56,7 +56,7 @@ func archiveName(e *models.Envelope) string {
 func writeArchive(w io.Writer, e *models.Envelope, docs []*models.Document, files []*blob.Content) error {
 	z := zip.NewWriter(w)
 	for i, d := range docs {
-		// A PDF is already compressed.
+		// PDFs are already compressed.
 		entry, err := z.CreateHeader(&zip.FileHeader{Name: e.FileName(d), Method: zip.Store, Modified: *e.CompletedAt})
 		if err == nil {
 			_, err = io.Copy(entry, files[i])
