@@ -23,7 +23,7 @@ var (
 	radius   = regexp.MustCompile(`^[0-9]{1,3}(?:\.[0-9]{1,2})?(?:px|rem|em|%)?$`)
 )
 
-// createSession creates a session in which one signer signs inside a page of one origin.
+// createSession creates a session in which a signer signs on a page of one origin.
 func (s *embeddedHandler) createSession(c *gin.Context, app caller, o *object) error {
 	in := models.EmbeddedSession{PageSession: s.sessionInput(app, o, maxSessionMinutes, false), EnvelopeID: o.id("envelopeId"), SignerID: o.id("signerId")}
 	if err := o.err(); err != nil {
@@ -59,7 +59,7 @@ func (s *embeddedHandler) createSession(c *gin.Context, app caller, o *object) e
 	})
 }
 
-// secureURL reports whether a URL uses https, or in development http on this machine.
+// secureURL reports whether a URL uses https. In development, it also accepts http on this machine.
 func (s *embeddedHandler) secureURL(u *url.URL) bool {
 	if u.Host == "" || u.User != nil {
 		return false
@@ -71,7 +71,7 @@ func (s *embeddedHandler) secureURL(u *url.URL) bool {
 	return u.Scheme == "https"
 }
 
-// returnURL reads the address that the signer returns to after the session.
+// returnURL reads the URL to which the signer returns after the session.
 func (s *embeddedHandler) returnURL(o *object) *string {
 	to := o.optStr("returnUrl")
 	if to == nil {
@@ -83,7 +83,7 @@ func (s *embeddedHandler) returnURL(o *object) *string {
 	return to
 }
 
-// readTheme reads the two supported members of a theme and ignores all others.
+// readTheme reads the two supported members of a theme. It ignores all other members.
 func readTheme(o *object) (primaryColor, borderRadius *string) {
 	theme := o.sub("theme")
 	if theme == nil {
@@ -113,8 +113,8 @@ type themeView struct {
 	BorderRadius *string `json:"borderRadius"`
 }
 
-// openSession returns the data of the embedded page: its recipient, and a signing token that ends with the session. It
-// can be called repeatedly, because a page can be reloaded.
+// openSession responds with the data of the embedded page: its recipient, and a signing token that expires with the
+// session. It can be called repeatedly, because the page can be reloaded.
 func (s *embeddedHandler) openSession(c *gin.Context) error {
 	session, err := s.store.EmbeddedSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
 	if err != nil {
@@ -148,8 +148,8 @@ func (s *embeddedHandler) openSession(c *gin.Context) error {
 	})
 }
 
-// withOrigin adds to the error of an ended session the origin that may frame it, so that the page can notify the
-// embedding application.
+// withOrigin adds details to the error for an ended session. They include the origin allowed to frame the page, so that
+// the page can notify the embedding application.
 func withOrigin(err error, session *models.EmbeddedSession) error {
 	return withDetails(err, map[string]any{
 		"allowedOrigin": session.AllowedOrigin, "envelopeId": session.EnvelopeID, "signerId": session.SignerID,
@@ -168,9 +168,9 @@ func (s *embeddedHandler) embedPage(c *gin.Context) error {
 	return s.framedPage(c, session.AllowedOrigin)
 }
 
-// framedPage serves a page that only the origin of its session may frame. The page of an ended session is still
-// served, and notifies the signer and the application that the session ended. A token without a session (no origin) is
-// not found, and no page may frame the response.
+// framedPage serves a page that only the given origin may frame. The page is also served if the session has ended, and
+// then informs the signer and the application. If there is no session (an empty origin), the status is 404 and no page
+// may frame the response.
 func (s *embeddedHandler) framedPage(c *gin.Context, origin string) error {
 	framed := &frameAncestorsWriter{ResponseWriter: c.Writer, ancestor: "'none'"}
 	if origin == "" {
@@ -188,7 +188,7 @@ func (s *embeddedHandler) framedPage(c *gin.Context, origin string) error {
 	return nil
 }
 
-// isAllowedReferer reports whether the referring page is of the allowed origin, or of this service.
+// isAllowedReferer reports whether the referring page has the allowed origin or belongs to this service.
 func (s *embeddedHandler) isAllowedReferer(referer, allowed string) bool {
 	u, err := url.Parse(referer)
 	if err != nil {
@@ -199,12 +199,12 @@ func (s *embeddedHandler) isAllowedReferer(referer, allowed string) bool {
 	return origin == allowed || err == nil && origin == strings.ToLower(own.Scheme+"://"+own.Host)
 }
 
-// frameAncestorsWriter allows one origin to frame the response.
+// frameAncestorsWriter adapts the headers of a response so that only one origin may frame it.
 type frameAncestorsWriter struct {
 	http.ResponseWriter
 
 	ancestor string
-	status   int // replaces 200; zero: no replacement
+	status   int // replaces status 200 unless it is 0
 	done     bool
 }
 
@@ -221,7 +221,7 @@ func (w *frameAncestorsWriter) WriteHeader(status int) {
 		}
 		h.Set("Content-Security-Policy", strings.Join(append(rest, "frame-ancestors "+w.ancestor), "; "))
 		if w.ancestor != "'none'" {
-			h.Del("X-Frame-Options") // it cannot name an origin, and would forbid framing that the policy allows
+			h.Del("X-Frame-Options") // cannot specify an origin, and would forbid framing that the policy allows
 		}
 		if w.status != 0 && status == http.StatusOK {
 			status = w.status

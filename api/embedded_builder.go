@@ -12,7 +12,7 @@ import (
 
 const maxBuilderMinutes = 240
 
-// createBuilderSession creates a session in which a user prepares a draft or a template inside a page of one origin.
+// createBuilderSession creates a session in which a user prepares a draft or a template on a page of one origin.
 func (s *embeddedHandler) createBuilderSession(c *gin.Context, app caller, o *object) error {
 	template := o.optID("templateId")
 	in := models.BuilderSession{PageSession: s.sessionInput(app, o, maxBuilderMinutes, template != nil), TemplateID: template, Features: builderFeatures(o)}
@@ -38,7 +38,7 @@ func (s *embeddedHandler) createBuilderSession(c *gin.Context, app caller, o *ob
 	})
 }
 
-// checkBuild rejects a session for an object that does not belong to the caller, or that cannot be prepared.
+// checkBuild returns an error if the draft or template does not belong to the caller or cannot be prepared.
 func (s *embeddedHandler) checkBuild(c *gin.Context, app caller, in *models.BuilderSession) error {
 	if in.TemplateID != nil {
 		t, err := s.store.Template(c.Request.Context(), app.ID, *in.TemplateID, 0)
@@ -62,7 +62,7 @@ func (s *embeddedHandler) checkBuild(c *gin.Context, app caller, in *models.Buil
 	return e.CheckBuild()
 }
 
-// builderFeatures reads the features of the session. All features except sending are enabled by default.
+// builderFeatures reads the features of a session. By default, all features except sending are enabled.
 func builderFeatures(o *object) models.BuilderFeatures {
 	f := models.BuilderFeatures{Recipients: true, Documents: true, FieldTypes: slices.Clone(models.FieldTypes)}
 	in := o.sub("features")
@@ -86,8 +86,8 @@ func builderFeatures(o *object) models.BuilderFeatures {
 	return f
 }
 
-// openBuilderSession returns the data of the builder's page: its draft, and the allowed features. The session's token
-// is the page's credential.
+// openBuilderSession responds with the data of the builder page: its draft or template, and the allowed features. The
+// session token serves as the page's credential.
 func (s *embeddedHandler) openBuilderSession(c *gin.Context) error {
 	session, err := s.store.BuilderSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *embeddedHandler) openBuilderSession(c *gin.Context) error {
 	return answer(c, http.StatusOK, out)
 }
 
-// builderPage serves the page of a builder session, which only the session's origin may frame.
+// builderPage serves the page of a builder session. Only the session's origin may frame it.
 func (s *embeddedHandler) builderPage(c *gin.Context) error {
 	session, err := s.store.BuilderSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
 	if isNotFound(err) {

@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// sessionInput reads the members that both kinds of embedded sessions share. most is the maximum lifetime in minutes.
-// With allTenants, a null tenantId means all tenants.
+// sessionInput reads the members that both kinds of embedded sessions have in common. most is the maximum lifetime in
+// minutes. If allTenants is set, a null tenantId means all tenants.
 func (s *embeddedHandler) sessionInput(app caller, o *object, most int, allTenants bool) models.PageSession {
 	in := models.PageSession{
 		AppID: app.ID, AllowedOrigin: s.origin(o, "allowedOrigin"), ReturnURL: s.returnURL(o), CreatedAt: s.now().UTC().Truncate(time.Microsecond),
@@ -32,13 +32,14 @@ func (s *embeddedHandler) sessionInput(app caller, o *object, most int, allTenan
 	return in
 }
 
-// newEmbeddedToken returns a new token of an embedded session, and the hash that is stored.
+// newEmbeddedToken returns a new token for an embedded session, and its hash, which is stored.
 func newEmbeddedToken(prefix string) (token string, hash []byte) {
 	token = prefix + newSecret()
 	return token, tokenHash(token)
 }
 
-// madeSession is the response to the creation of an embedded session, the only one that contains its token.
+// madeSession is the response to a request that creates an embedded session. It is the only response that contains the
+// session token.
 type madeSession struct {
 	ID        uuid.UUID `json:"sessionId"`
 	Token     string    `json:"sessionToken"`
@@ -53,7 +54,7 @@ func storeSession[T any](s *embeddedHandler, c *gin.Context, in *T, create func(
 	}, asJSON(http.StatusCreated, view))
 }
 
-// revokeEmbedded returns the handler that revokes a session by one of the store's methods.
+// revokeEmbedded returns a handler that revokes a session with one of the store's methods.
 func (s *embeddedHandler) revokeEmbedded(revoke func(embeddedStore, context.Context, *models.App, uuid.UUID) error) func(*gin.Context, caller) error {
 	return func(c *gin.Context, app caller) error {
 		if err := revoke(s.store, c.Request.Context(), app.App, checkedID(c, "id")); err != nil {

@@ -17,7 +17,7 @@ type embeddedHandler struct {
 
 	embedURL    string
 	pages       http.Handler
-	development bool // allow pages of http://localhost
+	development bool // allow pages at http://localhost
 }
 
 // embeddedStore contains the store methods that embeddedHandler uses.

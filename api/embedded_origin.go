@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// origin reads the origin of a page, as browsers serialize it.
+// origin reads the origin of a page and returns it in the form in which browsers serialize it.
 func (s *embeddedHandler) origin(o *object, name string) string {
 	text := o.optStr(name)
 	if text == nil {
@@ -37,8 +37,9 @@ var (
 	numericEnd  = regexp.MustCompile(`(^|\.)([0-9]+|0x[0-9a-f]*)\.?$`)
 )
 
-// serializeOrigin returns an http or https origin as browsers write it (HTML, "ASCII serialization of an origin"): the host in
-// lower case and in ASCII, and no default port. A text with more than scheme, host and port is an error.
+// serializeOrigin returns an http or https origin in the form in which browsers serialize it (HTML, "ASCII
+// serialization of an origin"): with the host in lower case and in ASCII, and without a default port. It returns an
+// error if text contains more than a scheme, a host and a port.
 func serializeOrigin(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || len(text) > maxURL || u.User != nil || len(text) != len(u.Scheme)+len("://")+len(u.Host) {
@@ -55,7 +56,7 @@ func serializeOrigin(text string) (string, error) {
 	return u.Scheme + "://" + host + ":" + strconv.FormatUint(port, 10), nil
 }
 
-// serializeHost returns the host and the port of a URL; 0 if it has no port.
+// serializeHost returns the host and port of a URL. The port is 0 if the URL does not contain one.
 func serializeHost(u *url.URL) (host string, port uint64, err error) {
 	if p := u.Port(); p != "" {
 		if port, err = strconv.ParseUint(p, 10, 16); err != nil || port == 0 {
@@ -76,7 +77,7 @@ func serializeHost(u *url.URL) (host string, port uint64, err error) {
 		}
 	}
 	host = strings.ToLower(host)
-	if numericEnd.MatchString(host) { // browsers read it as an IPv4 address
+	if numericEnd.MatchString(host) { // browsers interpret such a host as an IPv4 address
 		if addr, err := netip.ParseAddr(host); err != nil || !addr.Is4() {
 			return "", 0, errNoOrigin
 		}

@@ -10,7 +10,7 @@ import (
 	"countersign/models"
 )
 
-// downloadTarget returns the sealed document of a portal link.
+// downloadTarget returns the sealed document for a portal link.
 func (s *portalHandler) downloadTarget(c *gin.Context) (credential.DownloadLink, *models.Envelope, *models.Document, error) {
 	invalid := models.Refuse(models.KindUnauthorized, "download_link_invalid", "This download link is not valid or has expired.")
 	l, err := s.tokens.VerifyDownload(c.Param("token"))
@@ -31,8 +31,8 @@ func (s *portalHandler) downloadTarget(c *gin.Context) (credential.DownloadLink,
 	return l, e, d, nil
 }
 
-// purgedDownload returns the error for a link to a deleted document. The page that displays the error has the sender's
-// branding.
+// purgedDownload returns the error for a link to a purged document. It includes the sender's branding for the page that
+// displays the error.
 func (s *portalHandler) purgedDownload(c *gin.Context, l credential.DownloadLink, e *models.Envelope) error {
 	_, chosen, err := s.store.Settings(c.Request.Context(), l.App, e.TenantID)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *portalHandler) download(c *gin.Context) error {
 	case err != nil:
 		return err
 	default:
-		_ = f.Close() // read only
+		_ = f.Close() // opened only for reading
 	}
 	until := l.Until
 	if end := e.RetainedUntil(); end != nil && end.Before(until) {
@@ -90,7 +90,7 @@ func (s *portalHandler) downloadDocument(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // opened only for reading
 	if c.Request.Method != http.MethodHead {
 		_, err = s.store.Change(c.Request.Context(), l.App, e.ID, func(e *models.Envelope) error {
 			return e.Downloaded(s.actionContext(c, models.SignerActor(l.Recipient)), l.Recipient, l.Document)
@@ -102,7 +102,7 @@ func (s *portalHandler) downloadDocument(c *gin.Context) error {
 	return s.serveFile(c, e, d, f, "attachment")
 }
 
-// downloadLogo sends the logo to the holder of a portal link, also after the document was deleted.
+// downloadLogo sends the logo to the holder of a portal link, even if the document has been purged.
 func (s *portalHandler) downloadLogo(c *gin.Context) error {
 	l, e, _, err := s.downloadTarget(c)
 	if err != nil && !errors.Is(err, models.ErrPurged) {

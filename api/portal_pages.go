@@ -6,7 +6,7 @@ import (
 	"countersign/models"
 )
 
-// downloadPage sends a picture of a page of the sealed document.
+// downloadPage sends an image of a page of the sealed document.
 func (s *portalHandler) downloadPage(c *gin.Context) error {
 	if err := checkQuery(c); err != nil {
 		return err
@@ -18,7 +18,7 @@ func (s *portalHandler) downloadPage(c *gin.Context) error {
 	return s.sendDownloadPage(c, level)
 }
 
-// downloadPageText sends the text of a page of the sealed document.
+// downloadPageText sends the text on a page of the sealed document.
 func (s *portalHandler) downloadPageText(c *gin.Context) error {
 	return s.sendDownloadPage(c, models.TextLevel)
 }

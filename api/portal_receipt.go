@@ -12,12 +12,12 @@ type receiptDocument struct {
 	Name        string `json:"name"`
 	Size        int64  `json:"size"`
 	SHA256      string `json:"sha256"`
-	DownloadURL string `json:"downloadUrl"` // the portal's address for this signer
+	DownloadURL string `json:"downloadUrl"` // the URL of the portal for this signer
 }
 
-// receipt returns the state of the envelope to a signer who has signed, with the sealed documents once they exist. The
-// signer receives the receipt's token in the response to the signature, because the signing link can no longer be
-// used.
+// receipt responds with the state of the envelope and, if they exist, the sealed documents. It is for signers who have
+// signed and whose signing links are therefore no longer usable. They received the receipt token in the response to
+// their signature.
 func (s *portalHandler) receipt(c *gin.Context) error {
 	invalid := models.Refuse(models.KindUnauthorized, "receipt_invalid", "This receipt is not valid or has expired.")
 	app, envelope, signer, err := s.tokens.VerifyReceipt(c.Param("token"))
@@ -29,7 +29,7 @@ func (s *portalHandler) receipt(c *gin.Context) error {
 		return notFoundAs(invalid, err)
 	}
 	if g := e.Signer(signer); g == nil || g.Status != models.SignerSigned {
-		return invalid // it was issued for a rejected signature
+		return invalid // the receipt was issued for a signature that was rejected
 	}
 	docs := []receiptDocument{}
 	for _, d := range e.Sealed() {

@@ -16,10 +16,9 @@ import (
 	"countersign/store"
 )
 
-// consent records consent to the version of the disclosure in the request. Without a version it is the English
-// disclosure.
+// consent records consent to the version of the disclosure given in the request. The default is the English disclosure.
 func (s *signingHandler) consent(c *gin.Context, l signerLink, o *object) error {
-	var shown *models.Disclosure // nil: the disclosure of a signing context without a requested language
+	var shown *models.Disclosure // nil selects the disclosure that a signing context contains if no language is requested
 	if version := o.optStr("version"); version != nil {
 		named, ok := models.DisclosureOf(*version)
 		if shown = &named; !ok {
@@ -46,8 +45,8 @@ func (s *signingHandler) consent(c *gin.Context, l signerLink, o *object) error 
 	}))
 }
 
-// The limits of the body of a sign request, in bytes: for the whole body, for everything except the fields, and for
-// each field, whose text can be escaped or whose picture is in base64.
+// The limits on the body of a sign request, in bytes: for the complete body, for everything except the fields, and for
+// each field. A field contains either text, which may be escaped, or an image in base64.
 const (
 	maxSign        = 12 << 20
 	besideFields   = 64 << 10
@@ -55,7 +54,7 @@ const (
 	maxSignPicture = picture.MaxBytes/3*4 + 1<<10
 )
 
-// signLimit returns the maximum size of a sign request's body for a signer's fields.
+// signLimit returns the maximum size of the body of a sign request, based on the signer's fields.
 func signLimit(mine map[uuid.UUID]models.FieldType) int64 {
 	limit := int64(besideFields)
 	for _, t := range mine {
@@ -97,7 +96,7 @@ func (s *signingHandler) sign(c *gin.Context, l signerLink) error {
 	return err
 }
 
-// readSubmission reads the values in a request, for a link that can sign now.
+// readSubmission reads the values in a request. It returns an error if the link cannot be used to sign now.
 func (s *signingHandler) readSubmission(c *gin.Context, l signerLink, e *models.Envelope) (models.Submission, error) {
 	mine, earlier, err := s.fieldsToSign(c, l, e)
 	if err != nil {
@@ -117,8 +116,8 @@ func (s *signingHandler) readSubmission(c *gin.Context, l signerLink, e *models.
 	return sub, nil
 }
 
-// fieldsToSign returns the types of the fields of a link that can sign now, and the values of earlier signers that
-// decide which of the fields are visible. It returns an error for any other link, so that the request is not processed
+// fieldsToSign returns the types of the signer's fields, and the values of earlier signers that determine which fields
+// are visible. It returns an error if the link cannot be used to sign now, so that such a request is not processed any
 // further.
 func (s *signingHandler) fieldsToSign(c *gin.Context, l signerLink, e *models.Envelope) (map[uuid.UUID]models.FieldType, map[string]string, error) {
 	if err := e.CheckSign(s.signerContext(c, l), l.Link); err != nil {
@@ -137,8 +136,8 @@ func (s *signingHandler) fieldsToSign(c *gin.Context, l signerLink, e *models.En
 	return mine, earlier, nil
 }
 
-// submission reads a sign request. Texts must be drawable. Pictures are decoded, checked and re-encoded, one for each
-// of the signer's fields that accepts a picture. Signing rejects values for other fields.
+// submission reads a sign request. Texts must be drawable. Images are decoded, checked and re-encoded, at most one for
+// each of the signer's image fields. Values for other fields are rejected later, when the values are signed.
 func submission(o *object, mine map[uuid.UUID]models.FieldType, check checkPicture) models.Submission {
 	sub := models.Submission{FontLabel: o.optStr("fontLabel"), Shown: o.optStr("shown"), TimeZone: o.optStr("timeZone")}
 	if sub.Shown != nil && !models.IsDigest(*sub.Shown) {
@@ -167,18 +166,18 @@ func submission(o *object, mine map[uuid.UUID]models.FieldType, check checkPictu
 	return sub
 }
 
-// undecodedPicture replaces a picture that is rejected without decoding.
+// undecodedPicture is a placeholder for an image that is rejected without being decoded.
 var undecodedPicture = []byte{0}
 
-// checkPicture is Pictures.Check.
+// checkPicture is a function that checks an image, such as the method Check of picture.Checker.
 type checkPicture func([]byte) (picture.Picture, error)
 
-// pictureChecker checks the pictures of a submission, each once memory is available for it.
+// pictureChecker checks the images in a submission. It acquires memory for each of them.
 type pictureChecker struct {
 	ctx      context.Context //nolint:containedctx // the request's context
 	shared   *shared
 	pictures picture.Checker
-	err      error // no memory was available
+	err      error // set if no memory was available
 }
 
 func (p *pictureChecker) check(b []byte) (picture.Picture, error) {
@@ -194,8 +193,8 @@ func (p *pictureChecker) check(b []byte) (picture.Picture, error) {
 	return p.pictures.Check(b)
 }
 
-// decodePicture decodes and checks a picture in base64. It returns the picture and its size in a sealed document, in
-// bytes.
+// decodePicture decodes and checks a base64-encoded image. It returns the re-encoded image, and its size in bytes in
+// the sealed document.
 func decodePicture(check checkPicture, f *object, b64 string) (png []byte, size int) {
 	const name = "signatureImageBase64"
 	b64 = strings.TrimPrefix(b64, "data:image/png;base64,")
@@ -239,13 +238,13 @@ func (s *signingHandler) pageView(c *gin.Context, l signerLink, o *object) error
 	}, noContent)
 }
 
-// linkedEnvelope returns the envelope of a signing link.
+// linkedEnvelope returns the envelope that a signing link belongs to.
 func (s *signingHandler) linkedEnvelope(c *gin.Context, l signerLink) (*models.Envelope, error) {
 	e, err := s.store.Envelope(c.Request.Context(), l.App, l.EnvelopeID)
 	return e, notFoundAsInvalidLink(err)
 }
 
-// delegate assigns the envelope to another person, who is invited. The signer's link ends.
+// delegate replaces the signer with another person, who is then invited. The signer's own link becomes invalid.
 func (s *signingHandler) delegate(c *gin.Context, l signerLink, o *object) error {
 	in := s.envelopes.replacementInput(o)
 	if err := o.err(); err != nil {
@@ -257,7 +256,7 @@ func (s *signingHandler) delegate(c *gin.Context, l signerLink, o *object) error
 	}, noContent)
 }
 
-// changeSigned applies one change to the envelope of a signing link and responds with view.
+// changeSigned applies a change to the envelope of a signing link and responds with the result of view.
 func (s *signingHandler) changeSigned(c *gin.Context, l signerLink, do func(*models.Envelope) error, view func(*models.Envelope) (*store.StoredResponse, error)) error {
 	return notFoundAsInvalidLink(command(s.subject, c, func(st signingStore) (*models.Envelope, error) {
 		return st.Change(c.Request.Context(), l.App, l.EnvelopeID, do)

@@ -19,7 +19,7 @@ import (
 	"countersign/store/blob"
 )
 
-// attachmentView is a file that a signer attached.
+// attachmentView represents a file attached by a signer.
 type attachmentView struct {
 	AttachmentID uuid.UUID `json:"attachmentId"`
 	FieldID      uuid.UUID `json:"fieldId"`
@@ -94,7 +94,7 @@ func (s *signingHandler) attach(c *gin.Context, l signerLink) error {
 	return notFoundAsInvalidLink(err)
 }
 
-// attachmentRequest reads the parts of the request other than the file.
+// attachmentRequest reads all parts of a request except for the file.
 func attachmentRequest(in *parts) (field uuid.UUID, err error) {
 	o, err := in.object()
 	if err != nil {
@@ -109,7 +109,7 @@ func attachmentRequest(in *parts) (field uuid.UUID, err error) {
 	return field, o.err()
 }
 
-// examineAttachment detects the type of a file from its content, and replaces a picture by its re-encoded form.
+// examineAttachment determines the type of a file from its content, and re-encodes an image.
 func (s *signingHandler) examineAttachment(c *gin.Context, u *upload) (models.Attachment, error) {
 	ctx := c.Request.Context()
 	in := models.Attachment{ID: s.newID()}
@@ -137,7 +137,7 @@ func (s *signingHandler) examineAttachment(c *gin.Context, u *upload) (models.At
 		return in, models.Refuse(models.KindInvalid, "attachment_type", "The file must be a PDF, JPEG or PNG.")
 	}
 	in.Name = models.AttachmentName(u.Name, in.MimeType)
-	if seal.CheckText(in.Name) != nil { // the sealed document and its certificate name it
+	if seal.CheckText(in.Name) != nil { // the name appears in the sealed document and its certificate
 		in.Name = models.AttachmentName("", in.MimeType)
 	}
 	in.SHA256, in.Size, in.Encrypted = u.SHA256, u.Size, blob.Encrypts(s.blobs)
@@ -147,7 +147,7 @@ func (s *signingHandler) examineAttachment(c *gin.Context, u *upload) (models.At
 // maxAttachmentPages is the maximum number of pages of an attached PDF.
 const maxAttachmentPages = 500
 
-// reencode replaces a picture in its temporary file by its re-encoded form, within the concurrency limit.
+// reencode replaces an image in a temporary file with its re-encoded form, subject to the concurrency limit.
 func (s *signingHandler) reencode(ctx context.Context, u *upload) error {
 	done, err := s.admissions.Acquire(ctx, 1, 0)
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *signingHandler) reencode(ctx context.Context, u *upload) error {
 	return u.replace(b)
 }
 
-// detach removes a file that is not part of a signature.
+// detach removes an attached file that is not part of a signature.
 func (s *signingHandler) detach(c *gin.Context, l signerLink) error {
 	id, err := pathID(c, "aid")
 	if err != nil {
@@ -194,14 +194,15 @@ func (s *signingHandler) detach(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	if !removed { // signed concurrently: the file is evidence now
+	if !removed { // signed concurrently, so the file is now evidence
 		return models.ErrNotFound
 	}
 	s.uploads.discardBlob(c, a.BlobKey)
 	return answerNothing(c)
 }
 
-// signingAttachment sends a file to a signer: the signer's own, or one that is part of a signature.
+// signingAttachment sends an attached file to a signer. The file must be one of the signer's own or part of a
+// signature.
 func (s *signingHandler) signingAttachment(c *gin.Context, l signerLink) error {
 	e, err := s.confirmedReading(c, l)
 	if err != nil {
@@ -210,7 +211,7 @@ func (s *signingHandler) signingAttachment(c *gin.Context, l signerLink) error {
 	return s.sendAttachment(c, e, func(a *models.Attachment) bool { return a.Used || a.SignerID == l.SignerID })
 }
 
-// getAttachment sends the owner a file that is part of a signature.
+// getAttachment sends a file that is part of a signature to the owner of the envelope.
 func (s *signingHandler) getAttachment(c *gin.Context, _ caller, e *models.Envelope) error {
 	return s.sendAttachment(c, e, func(a *models.Attachment) bool { return a.Used })
 }
@@ -235,10 +236,10 @@ func (s *signingHandler) sendAttachment(c *gin.Context, e *models.Envelope, show
 	f, err := s.files.Open(ctx, store.AttachmentRecord(a))
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !a.Used:
-		return models.ErrNotFound // removed concurrently
+		return models.ErrNotFound // it was removed concurrently
 	case err != nil:
 		return s.refuseFile(ctx, err, "an attachment", e.ID, a.ID, a.BlobKey)
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // opened only for reading
 	return s.serveContent(c, a.MimeType, contentDisposition("attachment", a.Name), a.SHA256, a.CreatedAt, f)
 }

@@ -16,11 +16,11 @@ import (
 	"countersign/store"
 )
 
-// codeLimit is how long a signer waits while the mail server accepts a code.
+// codeLimit is the time for which a signer waits for the mail server to accept a code.
 const codeLimit = 20 * time.Second
 
-// requestCode creates a code and sends it while the signer waits, because a code that cannot be sent now is useless
-// later.
+// requestCode creates a one-time code and sends it while the signer waits, because a code is useless if it cannot be
+// sent immediately.
 func (s *signingHandler) requestCode(c *gin.Context, l signerLink) error {
 	code, err := s.codes.New()
 	if err != nil {
@@ -119,8 +119,8 @@ func (s *signingHandler) verifyCode(c *gin.Context, l signerLink, o *object) err
 		})
 		return out, err
 	}, func(out changeResult[bool]) (*store.StoredResponse, error) {
-		if !out.made || bind { // a rejected code, or a response with a token
-			return nil, nil //nolint:nilnil // not stored: the response follows below
+		if !out.made || bind { // the code was rejected, or the response contains a token
+			return nil, nil //nolint:nilnil // not stored; the response is sent below
 		}
 		return inJSON(http.StatusOK, gin.H{"verified": true})
 	})

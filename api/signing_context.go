@@ -46,7 +46,7 @@ type contextView struct {
 	Branding *contextBranding `json:"branding,omitempty"`
 }
 
-// laterView is a field that another signer fills in later.
+// laterView represents a field that another signer has not filled in yet.
 type laterView struct {
 	FieldID    uuid.UUID        `json:"fieldId"`
 	SignerName string           `json:"signerName"`
@@ -55,7 +55,7 @@ type laterView struct {
 	placeView
 }
 
-// laterFields returns the fields of the other signers who have not acted, in the order of the fields.
+// laterFields returns the fields of all other signers who have not acted yet, in the order of the envelope's fields.
 func laterFields(e *models.Envelope, signer *models.Signer) (out []laterView) {
 	for _, f := range e.Fields {
 		if other := e.Signer(f.SignerID); other != nil && other != signer && !other.HasActed() {
@@ -73,7 +73,7 @@ type contextDoc struct {
 	Size       int64            `json:"size"`
 	SHA256     string           `json:"sha256"`
 	Pages      []models.PageRun `json:"pages"`
-	// Changes are the differences between the presented file and the upload.
+	// Changes lists the differences between the presented file and the uploaded file.
 	Changes []changeView `json:"changes,omitempty"`
 }
 
@@ -93,7 +93,7 @@ func checkLanguage(c *gin.Context) error {
 	return nil
 }
 
-// signingContext responds with the data of the signing page. The first request records that the signer opened the
+// signingContext responds with the data for the signing page. The first request records that the signer opened the
 // link.
 func (s *signingHandler) signingContext(c *gin.Context, l signerLink) error {
 	if err := checkLanguage(c); err != nil {
@@ -151,7 +151,7 @@ func (s *signingHandler) signingContext(c *gin.Context, l signerLink) error {
 	return answer(c, http.StatusOK, v)
 }
 
-// viewContext returns the data of the signing page for a signer. Only a verified client receives values.
+// viewContext returns the data for a signer's signing page. It contains values only if the client is confirmed.
 func (s *signingHandler) viewContext(c *gin.Context, chosen models.Settings, e *models.Envelope, signer *models.Signer, confirmed bool) (contextView, error) {
 	ctx := c.Request.Context()
 	shown := signer.Disclosure(cmp.Or(c.Query("language"), signer.Language))
@@ -181,7 +181,7 @@ func (s *signingHandler) viewContext(c *gin.Context, chosen models.Settings, e *
 	return v, s.contextFields(c, &v, e, signer, confirmed)
 }
 
-// senderSettings returns the settings in effect for the sender of an envelope of the app with an id.
+// senderSettings returns the effective settings for the sender of an envelope. id is the ID of the app.
 func (s *signingHandler) senderSettings(c *gin.Context, id uuid.UUID, e *models.Envelope) (models.Settings, error) {
 	app, err := s.store.App(c.Request.Context(), id)
 	if err != nil {
@@ -196,7 +196,7 @@ func contextDocs(e *models.Envelope) []contextDoc {
 	})
 }
 
-// signingLogo sends the sender's logo to the signing page, also if the link can no longer sign.
+// signingLogo sends the sender's logo to the signing page, even if the link can no longer be used to sign.
 func (s *signingHandler) signingLogo(c *gin.Context, l signerLink) error {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {

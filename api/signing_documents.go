@@ -8,7 +8,7 @@ import (
 	"countersign/models"
 )
 
-// readableEnvelope returns the envelope of a link whose holder may read it.
+// readableEnvelope returns the envelope of a link if the signer may currently read it.
 func (s *signingHandler) readableEnvelope(c *gin.Context, l signerLink) (*models.Envelope, error) {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
@@ -18,7 +18,8 @@ func (s *signingHandler) readableEnvelope(c *gin.Context, l signerLink) (*models
 	return e, err
 }
 
-// readEnvelope returns the envelope of a link whose client may read its documents.
+// readEnvelope returns the envelope of a link if the client may read its documents. Values of signers (entries) always
+// require a confirmed client.
 func (s *signingHandler) readEnvelope(c *gin.Context, l signerLink, entries bool) (*models.Envelope, error) {
 	if entries || s.codeBeforeReading {
 		return s.confirmedReading(c, l)
@@ -26,7 +27,7 @@ func (s *signingHandler) readEnvelope(c *gin.Context, l signerLink, entries bool
 	return s.readableEnvelope(c, l)
 }
 
-// sendToSigner streams a document as uploaded, or with the values of other signers.
+// sendToSigner streams a document, optionally with the values of signers who have signed.
 func (s *signingHandler) sendToSigner(c *gin.Context, l signerLink, find func(*models.Envelope) (*models.Document, error)) error {
 	entries, err := readingCopyRequested(c)
 	if err != nil {

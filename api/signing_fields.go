@@ -16,8 +16,8 @@ type contextField struct {
 	fieldExtras
 }
 
-// contextFields adds the signer's fields to the signing context. Only a verified client gets prefilled values and
-// values of earlier signers.
+// contextFields adds the signer's fields to the signing context. It includes prefilled values and values of earlier
+// signers only if the client is confirmed.
 func (s *signingHandler) contextFields(c *gin.Context, v *contextView, e *models.Envelope, signer *models.Signer, confirmed bool) error {
 	extended := e.Extended()
 	for _, f := range e.Fields {
@@ -42,12 +42,12 @@ func (s *signingHandler) contextFields(c *gin.Context, v *contextView, e *models
 	return err
 }
 
-// conditionValues returns the values of earlier signers that the conditions of a signer's fields compare; nil if the
-// conditions compare no values.
+// conditionValues returns the values of earlier signers that conditions on the signer's fields refer to. It returns nil
+// if there are no such conditions.
 func (s *signingHandler) conditionValues(c *gin.Context, e *models.Envelope, signer uuid.UUID) (map[string]string, error) {
 	names := e.EarlierNames(signer)
 	if len(names) == 0 {
-		return nil, nil //nolint:nilnil // no condition compares values
+		return nil, nil //nolint:nilnil // no condition refers to values
 	}
 	values, err := s.store.ValuesWithoutPictures(c.Request.Context(), e)
 	if err != nil {

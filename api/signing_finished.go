@@ -11,8 +11,8 @@ import (
 	"countersign/seal"
 )
 
-// finishedPage sends a picture of a page as it will be sealed: with the values of all signers who have signed, the
-// values in the request, and the line at the foot. It records that the picture was delivered.
+// finishedPage sends an image of a page as it will be sealed. The page contains the values of all signers who have
+// signed, the values in the request, and the footer line. The delivery of the image is recorded.
 func (s *signingHandler) finishedPage(c *gin.Context, l signerLink) error {
 	level, err := pageLevel(c)
 	if err != nil {
@@ -71,7 +71,8 @@ func (s *signingHandler) finishedPage(c *gin.Context, l signerLink) error {
 	return nil
 }
 
-// finishedJob returns the job of drawing a page with the values of all signers who have signed, and further values.
+// finishedJob returns a job that draws a page with the values of all signers who have signed, and the additional values
+// in mine.
 func (s *signingHandler) finishedJob(c *gin.Context, r pageRequest, mine []models.FieldValue) (seal.Reading, error) {
 	ctx := c.Request.Context()
 	e, d := r.envelope, r.envelope.Document(r.document.ID)

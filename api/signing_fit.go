@@ -10,11 +10,11 @@ import (
 	"countersign/models"
 )
 
-// maxFitChecks is the maximum number of texts in a request: a signer types into one field, and other fields can share
-// its name.
+// maxFitChecks is the maximum number of texts in a request. Usually there are only a few: the field in which the signer
+// is typing, and other fields with the same name.
 const maxFitChecks = 20
 
-// checkFit reports which texts do not fit into their fields, while a signer types them into the signing page.
+// checkFit reports which texts do not fit in their fields. The signing page calls it while the signer is typing.
 func (s *signingHandler) checkFit(c *gin.Context, l signerLink, o *object) error {
 	texts := make(map[uuid.UUID]string)
 	for _, f := range o.objects("fields", 1, maxFitChecks) {

@@ -33,8 +33,8 @@ type outcomeDocument struct {
 	PageCount int    `json:"pageCount"`
 }
 
-// outcome responds with the result to the holder of a link, even a used, closed or expired one. The client that signed
-// gets its receipt again.
+// outcome responds with the result of an envelope to the holder of a signing link, even if the link is used, closed or
+// expired. It returns the receipt again to the client that signed.
 func (s *signingHandler) outcome(c *gin.Context, l signerLink) error {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"countersign/models"
 )
 
-// signingPage sends a picture of a page, and records that it was delivered.
+// signingPage sends an image of a page, and records the delivery.
 func (s *signingHandler) signingPage(c *gin.Context, l signerLink) error {
 	level, err := pageLevel(c)
 	if err != nil {
@@ -18,7 +18,7 @@ func (s *signingHandler) signingPage(c *gin.Context, l signerLink) error {
 	return s.sendPageToSigner(c, l, level)
 }
 
-// signingPageText sends the text of a page.
+// signingPageText sends the text on a page.
 func (s *signingHandler) signingPageText(c *gin.Context, l signerLink) error {
 	return s.sendPageToSigner(c, l, models.TextLevel)
 }
@@ -47,8 +47,8 @@ func (s *signingHandler) sendPageToSigner(c *gin.Context, l signerLink, level in
 	})
 }
 
-// deliveredPage returns the best picture of a page that was delivered to the holder of a link; nil if no picture was
-// delivered.
+// deliveredPage returns the most detailed image of a page that was delivered to the holder of a link, or nil if none
+// was delivered.
 func (s *signingHandler) deliveredPage(c *gin.Context, l signerLink, document uuid.UUID, page int) (*models.Appearance, error) {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
@@ -56,11 +56,11 @@ func (s *signingHandler) deliveredPage(c *gin.Context, l signerLink, document uu
 	}
 	signer, d := e.Signer(l.SignerID), e.Document(document)
 	if signer == nil || d == nil {
-		return nil, nil //nolint:nilnil // no picture was delivered
+		return nil, nil //nolint:nilnil // no image was delivered
 	}
 	level := signer.DeliveredLevel(document, page)
 	if level == models.TextLevel {
-		return nil, nil //nolint:nilnil // no picture was delivered
+		return nil, nil //nolint:nilnil // no image was delivered
 	}
 	p, err := s.pages.store.PageFile(c.Request.Context(), d.Presented().BlobKey, e.AppearanceProfile, page, level)
 	if err != nil || p == nil {

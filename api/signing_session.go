@@ -13,8 +13,8 @@ import (
 	"countersign/models"
 )
 
-// A signer's session binds the confirmation of a one-time code to the client that confirmed it. The client sends its
-// token as a cookie or in this header.
+// A signer's session binds the confirmation of a one-time code to the client that confirmed it. The client sends the
+// session token in a cookie or in this header.
 const (
 	sessionHeader   = "X-Signer-Session"
 	sessionCookie   = "countersign-signer-"
@@ -23,7 +23,7 @@ const (
 	maxSessionToken = 100
 )
 
-// signerContext describes the client of a signing link for the audit trail, with its session.
+// signerContext describes the client of a signing link, including its session, for the audit trail.
 func (s *signingHandler) signerContext(c *gin.Context, l signerLink) models.ActionContext {
 	act := s.actionContext(c, models.SignerActor(l.SignerID))
 	token := c.GetHeader(sessionHeader)
@@ -38,7 +38,8 @@ func (s *signingHandler) signerContext(c *gin.Context, l signerLink) models.Acti
 	return act
 }
 
-// sessionCookieName returns a cookie name that differs for each link of a browser and does not reveal the link.
+// sessionCookieName returns the name of the session cookie. The name is different for each link, and does not reveal
+// the link.
 func (s *signingHandler) sessionCookieName(link uuid.UUID) string {
 	sum := sha256.Sum256(link[:])
 	name := sessionCookie + hex.EncodeToString(sum[:8])
@@ -48,8 +49,8 @@ func (s *signingHandler) sessionCookieName(link uuid.UUID) string {
 	return name
 }
 
-// setSessionCookie sets the session cookie. In a frame of another site it must be partitioned (CHIPS), and is valid
-// only on that site's page.
+// setSessionCookie sets the session cookie. In a frame on another site, the cookie must be partitioned (CHIPS) and is
+// then valid only on pages of that site.
 func (s *signingHandler) setSessionCookie(c *gin.Context, l signerLink, token string, until time.Time) {
 	cookie := &http.Cookie{
 		Name: s.sessionCookieName(l.ID), Value: token, Path: sessionPath, HttpOnly: true, SameSite: http.SameSiteLaxMode,
@@ -61,7 +62,7 @@ func (s *signingHandler) setSessionCookie(c *gin.Context, l signerLink, token st
 	http.SetCookie(c.Writer, cookie)
 }
 
-// codeView is the state of a one-time code on the signing page.
+// codeView describes the state of a one-time code to the signing page.
 type codeView struct {
 	LiveUntil     *time.Time `json:"liveUntil"`
 	TriesLeft     *int       `json:"triesLeft"`

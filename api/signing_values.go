@@ -13,7 +13,7 @@ import (
 	"countersign/models"
 )
 
-// filledView is the value that a signer entered into a field, with its position.
+// filledView represents a value entered in a field, with the position of the field.
 type filledView struct {
 	FieldID    uuid.UUID        `json:"fieldId"`
 	SignerID   uuid.UUID        `json:"signerId"`
@@ -21,19 +21,18 @@ type filledView struct {
 	DocumentID uuid.UUID        `json:"documentId"`
 	Type       models.FieldType `json:"type"`
 	placeView
-	Value      *string         `json:"value"`   // null for a picture
-	Picture    *string         `json:"picture"` // its SHA-256; null for a text
+	Value      *string         `json:"value"`   // null if it is an image
+	Picture    *string         `json:"picture"` // SHA-256 of the image; null if the value is text
 	SignedAt   *time.Time      `json:"signedAt"`
 	Attachment *attachmentView `json:"attachment,omitempty"` // the file whose name is Value
-	// Only for envelopes that use more than the original interface has:
+	// These members are present only if the envelope uses features beyond the original interface.
 	Name   string `json:"name,omitempty"`
 	Label  string `json:"label,omitempty"`
 	Group  string `json:"group,omitempty"`
 	Option string `json:"option,omitempty"`
 }
 
-// filledFields returns the values of all signers who have signed e, in the order of the signatures and then of the
-// fields.
+// filledFields returns the values of all signers who have signed e, ordered by signature and then by field.
 func (s *signingHandler) filledFields(ctx context.Context, e *models.Envelope) ([]filledView, error) {
 	out := []filledView{}
 	signed := slices.DeleteFunc(slices.Clone(e.Signers), func(g *models.Signer) bool { return !hasSigned(g) })
@@ -88,14 +87,14 @@ func (s *signingHandler) filledFields(ctx context.Context, e *models.Envelope) (
 	return out, nil
 }
 
-// changedValues returns the error for a signature based on outdated values, with all current values. It records that
-// these were displayed.
+// changedValues returns the error for a signature based on outdated values. The error contains all current values, and
+// the function records that they were displayed.
 func (s *signingHandler) changedValues(c *gin.Context, l signerLink) error {
-	ctx := c.Request.Context() // recorded outside the requested change, which is rejected and can be retried
+	ctx := c.Request.Context() // recorded in a separate change, because the requested one is rejected and can be retried
 	e, err := s.store.Change(ctx, l.App, l.EnvelopeID, func(e *models.Envelope) error {
 		act := s.signerContext(c, l)
 		if err := e.CheckSign(act, l.Link); err != nil {
-			return err // signed or closed concurrently
+			return err // the envelope was signed or closed concurrently
 		}
 		_, err := e.RecordShown(act, l.Link)
 		return err
@@ -112,7 +111,8 @@ func (s *signingHandler) changedValues(c *gin.Context, l signerLink) error {
 	return &refused
 }
 
-// shown responds with the digest of the current values, a cheap way for a client to detect that another signer has signed.
+// shown responds with the digest of the current values, a cheap way for a client to detect that another signer has
+// signed.
 func (s *signingHandler) shown(c *gin.Context, l signerLink) error {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
@@ -133,7 +133,7 @@ func (s *signingHandler) shown(c *gin.Context, l signerLink) error {
 	return answer(c, http.StatusOK, gin.H{"shown": now.Digest})
 }
 
-// signingPicture sends a picture that is part of a signature.
+// signingPicture sends an image that is part of a signature.
 func (s *signingHandler) signingPicture(c *gin.Context, l signerLink) error {
 	e, err := s.confirmedReading(c, l)
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *signingHandler) signingPicture(c *gin.Context, l signerLink) error {
 	return models.ErrNotFound
 }
 
-// confirmedReading returns the envelope of a link whose client is confirmed.
+// confirmedReading returns the envelope of a link if the client is confirmed.
 func (s *signingHandler) confirmedReading(c *gin.Context, l signerLink) (*models.Envelope, error) {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
@@ -188,7 +188,7 @@ func (s *signingHandler) sendReadingCopy(c *gin.Context, e *models.Envelope, d *
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // opened only for reading
 	job.Original, job.Size = f, f.Size()
 	copied, err := s.pages.readingCopy(ctx, job)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"countersign/store"
 )
 
-// seesTemplate reports whether the caller may read and use a template. A template for all tenants belongs to each of
-// them.
+// seesTemplate reports whether the caller may read and use a template. A template for all tenants is visible to every
+// tenant.
 func (c caller) seesTemplate(t *models.Template) bool {
 	return t.TenantID == "" || c.CheckTenant(t.TenantID) == nil
 }
 
-// checkTemplate rejects a change of a template that does not belong to the caller, or that changed since the caller
-// read it.
+// checkTemplate returns an error if the caller must not change a template, or if the template has changed since the
+// caller read it.
 func checkTemplate(c *gin.Context, app caller, t *models.Template) error {
 	if !app.seesTemplate(t) {
 		return models.ErrNotFound
@@ -28,7 +28,7 @@ func checkTemplate(c *gin.Context, app caller, t *models.Template) error {
 	return checkTag(c, templateTag(t), "The template has changed. Reload it and try again.")
 }
 
-// callerTemplate returns a version of the template that the path names; 0 is the newest.
+// callerTemplate returns a version of the template whose ID is in the path. Version 0 selects the newest one.
 func (s *templateHandler) callerTemplate(c *gin.Context, app caller, version int) (*models.LoadedTemplate, error) {
 	t, err := s.store.Template(c.Request.Context(), app.ID, checkedID(c, "id"), version)
 	if err == nil && !app.seesTemplate(&t.Template) {
@@ -37,7 +37,7 @@ func (s *templateHandler) callerTemplate(c *gin.Context, app caller, version int
 	return t, err
 }
 
-// versionQuery reads the requested version; 0 is the newest.
+// versionQuery reads the requested version. It returns 0, which selects the newest one, if the parameter is absent.
 func versionQuery(c *gin.Context, p models.Problems) int {
 	return query(c, p, "version", 0, 1_000_000_000)
 }
@@ -80,8 +80,8 @@ func (s *templateHandler) listTemplates(c *gin.Context, app caller) error {
 	return answerCursorList(c, viewEach(found, viewTemplate), next)
 }
 
-// templateDocument streams the first document of a version, or the one of documentId: the uploaded or the prepared
-// file.
+// templateDocument streams a document of a template version. It sends the first document, or the one selected by
+// documentId, either as uploaded or as prepared.
 func (s *templateHandler) templateDocument(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	version, id, kind := versionQuery(c, p), queryID(c, p, "documentId"), models.DocumentOriginal
@@ -115,7 +115,7 @@ func (s *templateHandler) templateDocument(c *gin.Context, app caller) error {
 	return models.ErrNotFound
 }
 
-// checkTemplateFiles rejects reading the files of an archived template.
+// checkTemplateFiles returns an error if a template is archived, because its files must not be read any longer.
 func checkTemplateFiles(t *models.LoadedTemplate) error {
 	if t.ArchivedAt != nil {
 		return models.Refuse(models.KindGone, "template_archived", "The template is archived; its files are kept only for the envelopes that were created from it.")
@@ -123,7 +123,8 @@ func checkTemplateFiles(t *models.LoadedTemplate) error {
 	return nil
 }
 
-// templateHolder returns an envelope with the documents of a template, for functions that read the files of envelopes.
+// templateHolder returns an envelope that contains the documents of a template, for use with functions that read files
+// of envelopes.
 func templateHolder(app caller, t *models.LoadedTemplate) *models.Envelope {
 	holder := &models.Envelope{AppID: app.ID}
 	for _, d := range t.Documents {
@@ -132,7 +133,7 @@ func templateHolder(app caller, t *models.LoadedTemplate) *models.Envelope {
 	return holder
 }
 
-// archiveTemplate archives a template. Envelopes created from it are unchanged.
+// archiveTemplate archives a template. It does not affect envelopes that were created from it.
 func (s *templateHandler) archiveTemplate(c *gin.Context, app caller) error {
 	files, err := execute(s.subject, c, func(st templateStore) ([]string, error) {
 		return st.ArchiveTemplate(c.Request.Context(), app.ID, checkedID(c, "id"), func(t *models.Template) error { return checkTemplate(c, app, t) })

@@ -11,10 +11,10 @@ import (
 	"countersign/store"
 )
 
-// contentMembers are the members of a template whose edit creates a new version.
+// contentMembers lists the members of a template that create a new version when edited.
 var contentMembers = []string{"subject", "message", "expiresInDays", "reminderHours", "metadata", "roles", "fields", "documents", "documentOptions"}
 
-// patchTemplate edits a template. A change of the content of new envelopes creates a new version.
+// patchTemplate edits a template. If the edit affects the content of future envelopes, it creates a new version.
 func (s *templateHandler) patchTemplate(c *gin.Context, app caller) error {
 	seen, err := s.callerTemplate(c, app, 0)
 	if err != nil {
@@ -80,7 +80,8 @@ func (s *templateHandler) patchTemplate(c *gin.Context, app caller) error {
 	return s.afterExamining(c, draft, err)
 }
 
-// edited returns the version that an edit creates from the previous one; nil if it changes no content.
+// edited returns the version that results from an edit of the previous one, or nil if the edit does not affect the
+// content.
 func (s *templateHandler) edited(c *gin.Context, app caller, o *object, file *upload, seen *models.LoadedTemplate) (*templateDraft, error) {
 	if file == nil && !slices.ContainsFunc(contentMembers, o.has) {
 		return nil, o.err()
@@ -112,7 +113,8 @@ func (s *templateHandler) edited(c *gin.Context, app caller, o *object, file *up
 	return d, s.examine(c, app, d)
 }
 
-// editedDocuments returns the documents of the previous version that the edit names, in its order and with its names.
+// editedDocuments returns those documents of the previous version that the edit lists, in the order and with the names
+// given there.
 func editedDocuments(o *object, before []*models.TemplateDocument) []*models.TemplateDocument {
 	if o.get("documents") == nil {
 		o.bad("documents", "must be an array")

@@ -6,7 +6,7 @@ import (
 	"countersign/models"
 )
 
-// templatePage sends a picture of a page of a template's document.
+// templatePage sends an image of a page of a template's document.
 func (s *templateHandler) templatePage(c *gin.Context, app caller) error {
 	level, err := pageLevel(c)
 	if err != nil {
@@ -15,12 +15,12 @@ func (s *templateHandler) templatePage(c *gin.Context, app caller) error {
 	return s.sendTemplatePage(c, app, level)
 }
 
-// templatePageText sends the text of a page of a template's document.
+// templatePageText sends the text on a page of a template's document.
 func (s *templateHandler) templatePageText(c *gin.Context, app caller) error {
 	return s.sendTemplatePage(c, app, models.TextLevel)
 }
 
-// templatePageLines sends the lines of a page of a template's document.
+// templatePageLines sends the lines on a page of a template's document.
 func (s *templateHandler) templatePageLines(c *gin.Context, app caller) error {
 	r, err := s.templatePageRequest(c, app, models.TextLevel)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"countersign/models"
 )
 
-// templateSuggestions lists the suggested fields for a document of a template's newest version.
+// templateSuggestions lists the suggested fields for a document in the newest version of a template.
 func (s *templateHandler) templateSuggestions(c *gin.Context, app caller) error {
 	t, err := s.callerTemplate(c, app, 0)
 	if err != nil {

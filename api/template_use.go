@@ -10,7 +10,7 @@ import (
 	"countersign/store"
 )
 
-// createFromTemplate creates an envelope from a template, and sends it if the request requires it.
+// createFromTemplate creates an envelope from a template, and sends it if requested.
 func (s *templateHandler) createFromTemplate(c *gin.Context, app caller, o *object) error {
 	id, version, send := o.id("templateId"), templateVersion(o, "must be 1 or more"), o.flag("send", false)
 	use := s.templateUse(o, app)
@@ -51,7 +51,7 @@ func (s *templateHandler) createFromTemplate(c *gin.Context, app caller, o *obje
 	return err
 }
 
-// templateVersion reads the version of a template; 0 is the newest.
+// templateVersion reads the version of a template. It returns 0, which selects the newest one, if the member is absent.
 func templateVersion(o *object, problem string) int {
 	n := o.optInt("templateVersion")
 	if n != nil && *n < 1 {
@@ -60,7 +60,7 @@ func templateVersion(o *object, problem string) int {
 	return models.Deref(n, 0)
 }
 
-// checkSMS rejects text message codes if the service no longer sends text messages.
+// checkSMS returns an error if a signer uses text message codes but the service no longer sends text messages.
 func (s *templateHandler) checkSMS(e *models.Envelope) error {
 	for _, signer := range e.Signers {
 		if signer.AuthMethod == models.AuthSMSOTP && s.sms == nil {
@@ -70,7 +70,7 @@ func (s *templateHandler) checkSMS(e *models.Envelope) error {
 	return nil
 }
 
-// templateUse reads the members of a request that complete a template.
+// templateUse reads the members of a request that complete the content of a template.
 func (s *templateHandler) templateUse(o *object, app caller) models.TemplateUse {
 	in := models.TemplateUse{Envelope: models.Envelope{
 		TenantID: o.str("tenantId"), CreatedBy: plaintext.Visible(models.Deref(o.optStr("createdBy"), app.ID.String())),
@@ -83,14 +83,14 @@ func (s *templateHandler) templateUse(o *object, app caller) models.TemplateUse 
 	return in
 }
 
-// templateSigner reads the signer of a role. Missing members have the role's values.
+// templateSigner reads the signer for a role. Missing members are taken from the role.
 func (s *templateHandler) templateSigner(o *object) models.SignerInput {
 	in := s.envelopes.signerInput(o)
 	switch {
 	case o.get("routingOrder") == nil:
 		in.RoutingOrder = 0
 	case in.RoutingOrder <= 0:
-		in.RoutingOrder = -1 // present, so that it is rejected
+		in.RoutingOrder = -1 // a value that will be rejected
 	}
 	if o.get("kind") == nil {
 		in.Kind = ""
@@ -106,7 +106,8 @@ func (s *templateHandler) templateSigner(o *object) models.SignerInput {
 	return in
 }
 
-// plainTexts reads an optional object of texts, numbers and Booleans as texts.
+// plainTexts reads an optional object whose members are strings, numbers or Booleans. It returns all of them as
+// strings.
 func (o *object) plainTexts(name string) map[string]string {
 	members := o.sub(name)
 	if members == nil {
@@ -135,7 +136,7 @@ func (o *object) plainTexts(name string) map[string]string {
 	return out
 }
 
-// fieldTexts is plainTexts for values that are drawn into a document.
+// fieldTexts is like plainTexts, but for values that are drawn in a document.
 func (o *object) fieldTexts(name string) map[string]string {
 	values := o.plainTexts(name)
 	for member, text := range values {

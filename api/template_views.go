@@ -11,10 +11,10 @@ import (
 	"countersign/models"
 )
 
-// templateView is a template in a list.
+// templateView represents a template in a list.
 type templateView struct {
 	ID         uuid.UUID  `json:"id"`
-	TenantID   *string    `json:"tenantId"` // null: all tenants
+	TenantID   *string    `json:"tenantId"` // null if it is for all tenants
 	ExternalID *string    `json:"externalId"`
 	Name       string     `json:"name"`
 	Labels     []string   `json:"labels"`
@@ -25,13 +25,13 @@ type templateView struct {
 	ArchivedAt *time.Time `json:"archivedAt"`
 }
 
-// templateVersionView is a template with the content of one of its versions.
+// templateVersionView represents a template with the content of one of its versions.
 type templateVersionView struct {
 	templateView
 
 	Subject       *string                `json:"subject"`
 	Message       *string                `json:"message"`
-	ExpiresInDays **int                  `json:"expiresInDays,omitempty"` // absent: the tenant's default, null: no deadline
+	ExpiresInDays **int                  `json:"expiresInDays,omitempty"` // null for no deadline; absent for the tenant's default
 	ReminderHours *int                   `json:"reminderHours"`
 	Metadata      map[string]string      `json:"metadata"`
 	Variables     []string               `json:"variables"`
@@ -52,14 +52,14 @@ type templateRoleView struct {
 	Kind            models.RecipientKind `json:"kind"`
 	RoutingOrder    int                  `json:"routingOrder"`
 	AuthMethod      models.AuthMethod    `json:"authMethod"`
-	Language        *string              `json:"language"` // null: the tenant's language
+	Language        *string              `json:"language"` // null for the tenant's language
 	AllowDelegation bool                 `json:"allowDelegation"`
 	Notify          bool                 `json:"notify"`
 	WitnessFor      *string              `json:"witnessFor"`
 }
 
 type templateFieldView struct {
-	DocumentID *uuid.UUID       `json:"documentId"` // null: the first document of the envelope
+	DocumentID *uuid.UUID       `json:"documentId"` // null for the envelope's first document
 	Role       string           `json:"role"`
 	Type       models.FieldType `json:"type"`
 	placeView
@@ -127,7 +127,7 @@ func viewVersion(n *models.TemplateVersion) versionView {
 	return versionView{n.Number, n.CreatedBy, n.CreatedAt.UTC()}
 }
 
-// templateTag returns the tag of a template's state.
+// templateTag returns the ETag of the current state of a template.
 func templateTag(t *models.Template) string {
 	return fmt.Sprintf(`"%d-%d"`, t.Version, t.UpdatedAt.UnixMicro())
 }

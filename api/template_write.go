@@ -15,19 +15,19 @@ import (
 	"countersign/store/blob"
 )
 
-// templateDraft is a version of a template before it is stored.
+// templateDraft is a template version that is not stored yet.
 type templateDraft struct {
 	models.TemplateContent
 
 	documents []*models.TemplateDocument
 	fields    []models.FieldInput
-	paths     []string // of the fields in the request; nil: the fields are numbered
+	paths     []string // JSON paths of the fields in the request; if nil, fields are identified by index
 	file      *upload
 }
 
-// readTemplate reads a JSON body, or a multipart one with a file.
+// readTemplate reads a JSON body, or a multipart body with a file.
 func (s *templateHandler) readTemplate(c *gin.Context) (*object, *upload, error) {
-	if t, _, _ := mime.ParseMediaType(c.ContentType()); t != "multipart/form-data" { // an unreadable type is treated as JSON and rejected there
+	if t, _, _ := mime.ParseMediaType(c.ContentType()); t != "multipart/form-data" { // an invalid type is treated as JSON, and rejected when the body is read
 		o, err := readObject(c, false)
 		if err == nil {
 			o.refuse(optionsWithoutFile, "documentOptions")
@@ -47,7 +47,7 @@ func (s *templateHandler) readTemplate(c *gin.Context) (*object, *upload, error)
 	return o, in.file, nil
 }
 
-// createTemplate creates a template, or a new version of the template with the external ID.
+// createTemplate creates a template, or a new version of the existing template with the same external ID.
 func (s *templateHandler) createTemplate(c *gin.Context, app caller) error {
 	o, file, err := s.readTemplate(c)
 	if err != nil {
@@ -119,7 +119,7 @@ func templateResponse(status int, t *models.LoadedTemplate) (*store.StoredRespon
 	return r, err
 }
 
-// templateHead reads the members of a template that are not part of its content.
+// templateHead reads the members of a template that do not belong to its content.
 func (s *templateHandler) templateHead(o *object, app caller) (t models.Template, from uuid.UUID) {
 	t = models.Template{AppID: app.ID, ExternalID: o.strippedText("externalId"), Labels: o.labels("labels"), CreatedBy: createdBy(o, app.ID.String())}
 	switch {
@@ -134,7 +134,7 @@ func (s *templateHandler) templateHead(o *object, app caller) (t models.Template
 	return t, models.Deref(o.optID("fromEnvelope"), uuid.Nil)
 }
 
-// templateOrigin returns the default origin of a template's fields.
+// templateOrigin returns the default origin for the fields of a template.
 func (s *templateHandler) templateOrigin(c *gin.Context, app caller, o *object, tenant string) models.Origin {
 	if own := fieldOrigin(o); own != nil {
 		return *own
@@ -146,7 +146,7 @@ func (s *templateHandler) templateOrigin(c *gin.Context, app caller, o *object, 
 	return *chosen.FieldOrigin
 }
 
-// read reads the content from a request; a missing member keeps its value.
+// read reads the content from a request. A missing member keeps its value.
 func (d *templateDraft) read(s *templateHandler, o *object, origin models.Origin) {
 	d.readTexts(o)
 	if o.has("expiresInDays") {
@@ -184,7 +184,7 @@ func (d *templateDraft) read(s *templateHandler, o *object, origin models.Origin
 			fo.bad("role", "is required: the role of who fills the field")
 			signers = nil
 		}
-		document := in.DocumentID // the draft of the version checks the document
+		document := in.DocumentID // checked when the version's draft is created
 		in.DocumentID = nil
 		in.Check(o.p, fo.path, signers)
 		in.DocumentID = document
@@ -192,7 +192,7 @@ func (d *templateDraft) read(s *templateHandler, o *object, origin models.Origin
 	}
 }
 
-// readTexts reads the members of the content that a request can set for fromEnvelope as well.
+// readTexts reads the content members that a request may also contain together with fromEnvelope.
 func (d *templateDraft) readTexts(o *object) {
 	changed(o, "subject", o.strippedText).Apply(&d.Subject)
 	changed(o, "message", o.strippedText).Apply(&d.Message)
@@ -210,14 +210,14 @@ func (s *templateHandler) templateRole(o *object) models.TemplateRole {
 	if in.Host != nil {
 		o.bad("host", "is given when an envelope is made of the template, as the other persons are")
 	}
-	if in.WitnessFor == "" { // a witness has the order of the witnessed signer
+	if in.WitnessFor == "" { // otherwise the witnessed signer determines the order
 		r.RoutingOrder = 1
 	}
 	r.RoutingOrder = models.Deref(o.optInt("routingOrder"), r.RoutingOrder)
 	return r
 }
 
-// takeEnvelope fills the version from an envelope, with the texts of the request taking precedence.
+// takeEnvelope copies the content of an envelope into the version. Texts in the request take precedence.
 func (d *templateDraft) takeEnvelope(app caller, t models.Template, e *models.Envelope, o *object) error {
 	switch {
 	case app.CheckTenant(e.TenantID) != nil:
@@ -237,7 +237,7 @@ func (d *templateDraft) takeEnvelope(app caller, t models.Template, e *models.En
 	return o.err()
 }
 
-// examine admits the file of a version and places the fields, as for an envelope.
+// examine admits the file of a version and places the fields, in the same way as for an envelope.
 func (s *templateHandler) examine(c *gin.Context, app caller, d *templateDraft) error {
 	act := s.actionContext(c, app.actor())
 	e, err := d.Draft(act, &models.Template{AppID: app.ID}, d.documents)
@@ -283,7 +283,8 @@ func (s *templateHandler) examine(c *gin.Context, app caller, d *templateDraft) 
 	return s.uploads.keepUpload(c, d.file)
 }
 
-// afterExamining removes the file of a version that was not stored, or that shares the file of the previous version.
+// afterExamining deletes the file of a version if the version was not stored, or if it uses the file of the previous
+// version instead.
 func (s *templateHandler) afterExamining(c *gin.Context, d *templateDraft, err error) error {
 	if d == nil || d.file == nil || d.file.BlobKey == "" || err != nil && !models.IsRefusal(err) {
 		return err

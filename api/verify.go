@@ -19,16 +19,16 @@ import (
 )
 
 const (
-	verifyPerMinute = 30 // per minute and address
-	verifyPatience  = 3  // multiple of the processor time, because the processors have other work
+	verifyPerMinute = 30 // per address
+	verifyPatience  = 3  // multiple of the processor time limit, because the processors also do other work
 )
 
-// countVerification rejects a client that has verified too many documents recently.
+// countVerification returns an error if the client has recently verified too many documents.
 func (s *verifyHandler) countVerification(c *gin.Context) error {
 	return s.newAttempts("verify:"+callerNetwork(c), rateWindow, verifyPerMinute).count(c, tooManyTries)
 }
 
-// verify examines a PDF, sent raw or as the part "file", and stores nothing.
+// verify examines a PDF, which is sent as the raw body or in the part "file". It stores nothing.
 func (s *verifyHandler) verify(c *gin.Context) error {
 	u, err := s.receiveSealed(c)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *verifyHandler) verify(c *gin.Context) error {
 	return answer(c, http.StatusOK, report)
 }
 
-// examineSealed examines an untrusted file, in a separate process if there is one.
+// examineSealed examines an untrusted file, in a separate process if one is available.
 func (s *verifyHandler) examineSealed(ctx context.Context, f io.ReaderAt, size int64) (found *verify.Examination, err error) {
 	if s.admission.Validators != nil {
 		found, err = verify.ExamineIn(ctx, s.admission.Validators, f, size)
@@ -68,7 +68,7 @@ func (s *verifyHandler) examineSealed(ctx context.Context, f io.ReaderAt, size i
 	}
 	_, refused := errors.AsType[*refusal.Error](err)
 	switch {
-	case errors.Is(err, context.DeadlineExceeded) && s.admission.Validators == nil: // no other limit applies
+	case errors.Is(err, context.DeadlineExceeded) && s.admission.Validators == nil: // without a separate process, there is no other limit
 		return nil, models.Refuse(models.KindInvalid, "file_too_complex", "The file could not be examined within %s.", verifyPatience*verify.ExaminationTime(size))
 	case refused:
 		return nil, models.Refuse(models.KindInvalid, "file_too_complex", "The file is too complex to be examined.")
@@ -78,8 +78,8 @@ func (s *verifyHandler) examineSealed(ctx context.Context, f io.ReaderAt, size i
 	return found, nil
 }
 
-// trustPolicy returns the trust of a verdict: this installation's own sealing certificates and record keys, and the
-// trust anchors in the settings.
+// trustPolicy returns the trust policy for verdicts. It consists of this installation's own sealing certificates and
+// record keys, and the trust anchors in the configuration.
 func (s *verifyHandler) trustPolicy(ctx context.Context) (trust.Policy, error) {
 	p, err := s.store.Trust(ctx)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *verifyHandler) trustPolicy(ctx context.Context) (trust.Policy, error) {
 	return p, nil
 }
 
-// receiveSealed receives the file of a request, sent raw or as the part "file". The caller discards it.
+// receiveSealed receives the file, which is sent as the raw body or in the part "file". The caller must discard it.
 func (s *verifyHandler) receiveSealed(c *gin.Context) (u *upload, err error) {
 	limit := s.uploadLimit + besideOriginal
 	t, _, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
@@ -120,13 +120,13 @@ func (s *verifyHandler) receiveSealed(c *gin.Context) (u *upload, err error) {
 	return u, nil
 }
 
-// compareWithRecord compares a document that was sealed here with the database's record of its envelope. It looks up
-// nothing for other documents, because their content is untrusted.
+// compareWithRecord compares a document sealed by this service with the database record of its envelope. For other
+// documents it does not query the database, because their content is untrusted.
 func (s *verifyHandler) compareWithRecord(ctx context.Context, r *verify.Report) error {
 	if r.Verdict != verify.VerdictValid && r.Verdict != verify.VerdictAltered {
 		return nil
 	}
-	envelope, _ := uuid.Parse(r.EnvelopeID) // an invalid id becomes the zero id, which no envelope has
+	envelope, _ := uuid.Parse(r.EnvelopeID) // an invalid ID becomes the zero ID, which no envelope has
 	document, _ := uuid.Parse(r.DocumentID)
 	rec, err := s.store.SealRecord(ctx, envelope, document, r.Events)
 	if isNotFound(err) {

@@ -14,8 +14,8 @@ import (
 type verifyHandler struct {
 	subject[verifyStore]
 
-	trust         trust.Policy // in addition to this installation's own certificates and keys
-	verifications *limit.Limit // concurrent verifications
+	trust         trust.Policy // in addition to the trust in this installation's own certificates and keys
+	verifications *limit.Limit // limits concurrent verifications
 	renderer      PageRenderer
 }
 

@@ -20,15 +20,15 @@ import (
 	"countersign/seal/verify"
 )
 
-// verifyPagesPerMinute is the maximum number of rendered pages of verified documents per minute and address.
+// verifyPagesPerMinute is the maximum number of pages of verified documents that are rendered per minute and address.
 const verifyPagesPerMinute = 120
 
-// countVerifiedPage rejects a client for which too many pages of verified documents were rendered recently.
+// countVerifiedPage returns an error if too many pages were recently rendered for the client.
 func (s *verifyHandler) countVerifiedPage(c *gin.Context) error {
 	return s.newAttempts("verify-page:"+callerNetwork(c), rateWindow, verifyPagesPerMinute).count(c, tooManyTries)
 }
 
-// errDiffers is the error for a page whose appearance differs from the record.
+// errDiffers is returned for a page whose appearance differs from the seal record.
 var errDiffers = models.Refuse(models.KindUnprocessable, "appearance_differs", "The page does not look as the seal record says.")
 
 // verifyPage renders a page of a sealed PDF as it was displayed to the signers, and compares it with the seal record.
@@ -74,7 +74,7 @@ func (s *verifyHandler) verifyPage(c *gin.Context) error {
 	return nil
 }
 
-// shownPages returns the record in a sealed PDF of the pages that were displayed to its signers.
+// shownPages returns the record, contained in a sealed PDF, of the pages that were displayed to its signers.
 func (s *verifyHandler) shownPages(ctx context.Context, u *upload) (*manifest.Appearance, error) {
 	done, err := acquire(ctx, s.verifications, 1, cmp.Or(s.queueWait, verifyWait), "Too many documents are being verified")
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *verifyHandler) shownPages(ctx context.Context, u *upload) (*manifest.Ap
 	return report.Record.Appearance, nil
 }
 
-// renderShown renders a page of the original at the beginning of a sealed PDF.
+// renderShown renders a page of the original, which is the beginning of the sealed PDF.
 func (s *verifyHandler) renderShown(ctx context.Context, u *upload, shown *manifest.Appearance, page, level int) (*appearance.Encoded, error) {
 	if known := appearance.Current(); known.Number != shown.Profile.Number || known.Module != shown.Profile.Module || known.Fonts != shown.Profile.Fonts {
 		return nil, errOtherProfile

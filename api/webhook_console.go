@@ -33,7 +33,7 @@ func viewConsoleWebhook(w *models.Webhook) consoleWebhookView {
 	return v
 }
 
-// endpointRequest reads the endpoint's id and the body of a request.
+// endpointRequest returns the ID of the endpoint in the path, and the request body.
 func (s *webhookHandler) endpointRequest(c *gin.Context, app caller) (uuid.UUID, *object, error) {
 	id := checkedID(c, "id")
 	if _, err := s.store.Webhook(c.Request.Context(), app.ID, id); err != nil {
@@ -43,12 +43,12 @@ func (s *webhookHandler) endpointRequest(c *gin.Context, app caller) (uuid.UUID,
 	return id, o, err
 }
 
-// createConsoleWebhook registers an endpoint, as the API of applications does.
+// createConsoleWebhook registers an endpoint, in the same way as the API for applications.
 func (s *webhookHandler) createConsoleWebhook(c *gin.Context, app caller, o *object) error {
 	return s.registerWebhook(c, app, o, asJSON(http.StatusCreated, viewConsoleWebhook))
 }
 
-// updateWebhook changes the URL or the events of an endpoint; a missing or null member keeps its value.
+// updateWebhook changes the URL or the events of an endpoint. A missing or null member keeps its value.
 func (s *webhookHandler) updateWebhook(c *gin.Context, app caller) error {
 	id, o, err := s.endpointRequest(c, app)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *webhookHandler) updateWebhook(c *gin.Context, app caller) error {
 	return s.changeWebhook(c, app, id, store.WebhookPatch{WebhookChange: change}, asJSON(http.StatusOK, viewConsoleWebhook))
 }
 
-// setWebhookActive returns the handler that pauses or resumes an endpoint.
+// setWebhookActive returns a handler that pauses or resumes an endpoint.
 func (s *webhookHandler) setWebhookActive(active bool) func(*gin.Context, caller) error {
 	return func(c *gin.Context, app caller) error {
 		return s.changeWebhook(c, app, checkedID(c, "id"), store.WebhookPatch{Active: &active}, asJSON(http.StatusOK, viewConsoleWebhook))
@@ -80,14 +80,15 @@ func (s *webhookHandler) pingWebhook(c *gin.Context, app caller) error {
 	}, asJSON(http.StatusAccepted, viewDelivery))
 }
 
-// The hours for which two secrets of an endpoint sign.
+// The default and maximum number of hours for which deliveries are signed with both the old and the new secret of an
+// endpoint.
 const (
 	defaultOverlap = 24
 	maxOverlap     = 7 * 24
 )
 
-// rotateSecret replaces the secret of an endpoint; null selects the client secret. The old secret also signs for
-// overlapHours.
+// rotateSecret replaces the secret of an endpoint. Null selects the client secret. Deliveries are also signed with the
+// old secret for overlapHours.
 func (s *webhookHandler) rotateSecret(c *gin.Context, app caller) error {
 	id, o, err := s.endpointRequest(c, app)
 	if err != nil {
@@ -103,7 +104,7 @@ func (s *webhookHandler) rotateSecret(c *gin.Context, app caller) error {
 	return s.changeWebhook(c, app, id, store.WebhookPatch{Secret: &secret, Overlap: overlap}, asJSON(http.StatusOK, viewConsoleWebhook))
 }
 
-// resendSince resends all deliveries that have failed at an endpoint since a time.
+// resendSince resends all deliveries to an endpoint that have failed since the given time.
 func (s *webhookHandler) resendSince(c *gin.Context, app caller) error {
 	id, o, err := s.endpointRequest(c, app)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"countersign/store"
 )
 
-// undeliveredView is a delivery that no endpoint has accepted.
+// undeliveredView represents a delivery that was not accepted by its endpoint.
 type undeliveredView struct {
 	ID         uuid.UUID             `json:"id"`
 	WebhookID  uuid.UUID             `json:"webhookId"`
@@ -28,7 +28,7 @@ type undeliveredView struct {
 	CreatedAt  time.Time             `json:"createdAt"`
 	FailedAt   *time.Time            `json:"failedAt"`
 
-	// The address of the webhook and the subject of the envelope. Omitted if they were deleted or not looked up.
+	// The URL of the webhook and the subject of the envelope. They are omitted if they were deleted or not loaded.
 	WebhookURL      string `json:"webhookUrl,omitempty"`
 	EnvelopeSubject string `json:"envelopeSubject,omitempty"`
 }
@@ -46,7 +46,7 @@ func viewDelivery(d *models.Delivery) deliveryView {
 	}, utcPtr(d.DeliveredAt)}
 }
 
-// viewDeliveryIn returns viewDelivery with the address of the webhook and the subject of the envelope.
+// viewDeliveryIn is like viewDelivery, but adds the URL of the webhook and the subject of the envelope.
 func viewDeliveryIn(names store.DeliveryContext) func(*models.Delivery) deliveryView {
 	return func(d *models.Delivery) deliveryView {
 		v := viewDelivery(d)
@@ -58,7 +58,7 @@ func viewDeliveryIn(names store.DeliveryContext) func(*models.Delivery) delivery
 type attemptView struct {
 	Number    int       `json:"number"`
 	At        time.Time `json:"at"`
-	Status    *int      `json:"status"` // null: no response
+	Status    *int      `json:"status"` // null if there was no response
 	LatencyMS int64     `json:"latencyMs"`
 	Error     string    `json:"error"`
 	Body      string    `json:"body"`
@@ -117,7 +117,7 @@ func (s *webhookHandler) getDelivery(c *gin.Context, app caller) error {
 		Payload     json.RawMessage `json:"payload"`
 		AttemptList []attemptView   `json:"attemptLog"`
 	}{viewDeliveryIn(names)(d), ev.Body, views(attempts, viewAttempt)}
-	if len(ev.Body) == 0 { // purged with its envelope
+	if len(ev.Body) == 0 { // purged together with its envelope
 		out.Payload = nil
 	}
 	return answer(c, http.StatusOK, out)
@@ -129,7 +129,8 @@ func (s *webhookHandler) resendDelivery(c *gin.Context, app caller) error {
 	}, asJSON(http.StatusAccepted, viewDelivery))
 }
 
-// printable returns the beginning of an endpoint's response as text, with its tabs and line breaks.
+// printable returns the beginning of an endpoint's response as text, with tabs and line breaks but no other hidden
+// characters.
 func printable(body []byte) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && plaintext.Hidden(r) || r == utf8.RuneError {

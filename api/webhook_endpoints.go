@@ -19,7 +19,7 @@ type webhookView struct {
 	Events    []models.EventName `json:"events"`
 	Active    bool               `json:"active"`
 	CreatedAt time.Time          `json:"createdAt"`
-	// Include is present if the endpoint includes more than the default body.
+	// Include is present only if bodies for the endpoint contain additional parts.
 	Include []models.WebhookInclude `json:"include,omitempty"`
 }
 
@@ -27,7 +27,7 @@ func viewWebhook(w *models.Webhook) webhookView {
 	return webhookView{ID: w.ID, URL: w.URL, Events: w.Events, Active: w.Active, CreatedAt: w.CreatedAt.UTC(), Include: w.Include}
 }
 
-// listWebhooks returns the handler that lists all endpoints of the app. view renders each endpoint, and respond writes
+// listWebhooks returns a handler that lists all endpoints of the app. view converts each endpoint, and respond writes
 // the list.
 func listWebhooks[V any](s *webhookHandler, view func(*models.Webhook) V, respond func(*gin.Context, []V) error) func(*gin.Context, caller) error {
 	return func(c *gin.Context, app caller) error {
@@ -43,7 +43,7 @@ func (s *webhookHandler) createWebhook(c *gin.Context, app caller, o *object) er
 	return s.registerWebhook(c, app, o, asJSON(http.StatusCreated, viewWebhook))
 }
 
-// registerWebhook registers the endpoint in o, and responds with view.
+// registerWebhook registers the endpoint described by o, and responds with the result of view.
 func (s *webhookHandler) registerWebhook(c *gin.Context, app caller, o *object, view func(*models.Webhook) (*store.StoredResponse, error)) error {
 	url := o.str("url")
 	if !o.badUnder("url") {
@@ -71,7 +71,7 @@ func (s *webhookHandler) getWebhook(c *gin.Context, app caller) error {
 	return answer(c, http.StatusOK, viewWebhook(w))
 }
 
-// patchWebhook changes an endpoint: a missing member keeps its value; a null secret selects the client secret.
+// patchWebhook changes an endpoint. A missing member keeps its value, and a null secret selects the client secret.
 func (s *webhookHandler) patchWebhook(c *gin.Context, app caller) error {
 	id, o, err := s.endpointRequest(c, app)
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *webhookHandler) patchWebhook(c *gin.Context, app caller) error {
 	return s.changeWebhook(c, app, id, change, asJSON(http.StatusOK, viewWebhook))
 }
 
-// changeWebhook changes an endpoint, and responds with view.
+// changeWebhook changes an endpoint, and responds with the result of view.
 func (s *webhookHandler) changeWebhook(c *gin.Context, app caller, id uuid.UUID, change store.WebhookPatch, view func(*models.Webhook) (*store.StoredResponse, error)) error {
 	err := command(s.subject, c, func(st webhookStore) (*models.Webhook, error) {
 		return st.PatchWebhook(c.Request.Context(), app.ID, id, change)
@@ -123,7 +123,7 @@ func (s *webhookHandler) deleteWebhook(c *gin.Context, app caller) error {
 	return answerNothing(c)
 }
 
-// webhookURL validates the address of an endpoint.
+// webhookURL validates the URL of an endpoint.
 func (s *webhookHandler) webhookURL(o *object, url string) {
 	if err := webhook.CheckURL(url, s.allowPrivate); err != nil {
 		o.bad("url", "%s", err.Error())
@@ -147,8 +147,8 @@ func webhookEvents(o *object) []models.EventName {
 	return events
 }
 
-// webhookInclude reads the optional parts of an endpoint's bodies, without duplicates; an empty list if there are
-// none.
+// webhookInclude reads the optional parts to include in bodies for an endpoint, without duplicates. The result is empty
+// but not nil if there are none.
 func webhookInclude(o *object) []models.WebhookInclude {
 	out := []models.WebhookInclude{}
 	for i, v := range o.list("include", 0, 10) {
@@ -166,7 +166,7 @@ func webhookInclude(o *object) []models.WebhookInclude {
 // maxSecret is the maximum length of a secret, in bytes.
 const maxSecret = 256
 
-// webhookSecret reads an optional secret; "" if it is absent.
+// webhookSecret reads an optional secret. It returns "" if the member is absent.
 func webhookSecret(o *object) string {
 	secret := o.optStr("secret")
 	if secret == nil {

@@ -21,15 +21,16 @@ import (
 const (
 	defaultEvents = 100
 	maxEvents     = 500
-	// streamPoll is the interval at which a stream queries new events.
+	// streamPoll is the interval at which a stream queries the database for new events.
 	streamPoll = time.Second
-	// streamSilence is how long a stream is idle before it sends a comment, so that proxies keep it open.
+	// streamSilence is the time without events after which a stream sends a comment, so that proxies do not close the
+	// connection.
 	streamSilence = 15 * time.Second
-	// streamWrite is the time limit for a client to read one write.
+	// streamWrite is the time limit for each write to the client.
 	streamWrite = 30 * time.Second
-	// streamLimit is the maximum duration of a stream. The client then reconnects with its credential.
+	// streamLimit is the maximum duration of a stream. After it, the client must reconnect with its credential.
 	streamLimit = 15 * time.Minute
-	// maxStreams is the maximum number of open streams of an app, in each process.
+	// maxStreams is the maximum number of streams that an app may have open in each process.
 	maxStreams = 20
 )
 
@@ -56,7 +57,7 @@ func (s *webhookHandler) listEvents(c *gin.Context, app caller) error {
 	return answer(c, http.StatusOK, gin.H{"data": data, "nextCursor": orNull(page.Cursor), "hasMore": page.More})
 }
 
-// eventQuery reads the requested events.
+// eventQuery reads the filters that select events.
 func (s *webhookHandler) eventQuery(c *gin.Context, p models.Problems, app caller) store.EventQuery {
 	q := store.EventQuery{App: app.ID, Tenants: app.Tenants}
 	if text, given := c.GetQuery("cursor"); given {
@@ -71,7 +72,7 @@ func (s *webhookHandler) eventQuery(c *gin.Context, p models.Problems, app calle
 	return q
 }
 
-// eventID reads the id of an event.
+// eventID parses the ID of an event.
 func eventID(p models.Problems, name, text string) uuid.UUID {
 	id, err := uuid.Parse(text)
 	if err != nil || len(text) != 36 || id == uuid.Nil {
@@ -80,8 +81,8 @@ func eventID(p models.Problems, name, text string) uuid.UUID {
 	return id
 }
 
-// streamEvents sends the app's events as they happen, as server-sent events. It begins after Last-Event-ID or cursor,
-// or else with the next event.
+// streamEvents sends the app's events as server-sent events while they occur. The stream begins after the event in
+// Last-Event-ID or cursor, or otherwise with the next new event.
 func (s *webhookHandler) streamEvents(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	q := s.eventQuery(c, p, app)
@@ -100,7 +101,7 @@ func (s *webhookHandler) streamEvents(c *gin.Context, app caller) error {
 		}
 	}
 	defer s.streams.close(app.ID)
-	page, err := s.store.Events(c.Request.Context(), q) // before the response begins, so that it can still be an error
+	page, err := s.store.Events(c.Request.Context(), q) // before the response begins, so that an error can still be sent
 	if err != nil {
 		return err
 	}
@@ -118,17 +119,17 @@ func (s *webhookHandler) streamEvents(c *gin.Context, app caller) error {
 	defer func() {
 		s.logSecurityEvent(c, "stream of events closed", "app", app.ID, "count", out.count, "last", out.last)
 	}()
-	// Any further failure ends the stream: the client reconnects and continues after the last event that it received.
+	// Any later failure ends the stream. The client reconnects and continues after the last event that it received.
 	if err := s.follow(c.Request.Context(), out, q, page); err != nil && c.Request.Context().Err() == nil && !errors.Is(err, errStreamWrite) {
 		s.log.WarnContext(c.Request.Context(), "stream of events failed", "request", requestID(c), "error", err)
 	}
 	return nil
 }
 
-// follow sends page and all later events, until the client disconnects, the process stops or the stream reaches its
+// follow sends page and all later events until the client disconnects, the process stops, or the stream reaches its
 // maximum duration.
 func (s *webhookHandler) follow(ctx context.Context, out *eventStream, q store.EventQuery, page *store.EventPage) error {
-	defer func() { _ = out.SetWriteDeadline(time.Time{}) }() // the connection may serve other requests
+	defer func() { _ = out.SetWriteDeadline(time.Time{}) }() // the connection may be used for other requests
 	end := time.NewTimer(s.streamLimit)
 	defer end.Stop()
 	ticker := time.NewTicker(streamPoll)
@@ -146,7 +147,7 @@ func (s *webhookHandler) follow(ctx context.Context, out *eventStream, q store.E
 			quiet = 0
 		}
 		sent = page.Cursor
-		q.After, q.Latest = page.Cursor, false // for an app without earlier events, all new events are selected
+		q.After, q.Latest = page.Cursor, false // if the app had no events at first, all later events are new
 		if !page.More {
 			select {
 			case <-ctx.Done():
@@ -171,7 +172,7 @@ func (s *webhookHandler) follow(ctx context.Context, out *eventStream, q store.E
 	}
 }
 
-// errStreamWrite reports that the client did not read in time.
+// errStreamWrite reports that the client did not read the data in time.
 var errStreamWrite = errors.New("the client does not read")
 
 // eventStream writes server-sent events.
@@ -181,12 +182,13 @@ type eventStream struct {
 	w   http.ResponseWriter
 	now func() time.Time
 
-	count int       // events sent
-	last  uuid.UUID // the last event sent
+	count int       // number of events sent
+	last  uuid.UUID // ID of the last event sent
 }
 
-// sendPage sends events, and an id to continue from if no events were selected. An id without data is not an event for
-// the client, but updates its Last-Event-ID.
+// sendPage sends the events of a page. If the page's cursor is beyond the last event sent, it also sends the cursor as
+// an ID from which the client can continue. An ID without data is not an event for the client, but updates its
+// Last-Event-ID.
 func (o *eventStream) sendPage(page *store.EventPage, sent uuid.UUID) error {
 	var b bytes.Buffer
 	for _, ev := range page.Events {
@@ -222,7 +224,7 @@ func (o *eventStream) send(text string) error {
 	return nil
 }
 
-// openStreams counts the streams of each app.
+// openStreams counts the open streams of each app.
 type openStreams struct {
 	mu sync.Mutex
 	n  map[uuid.UUID]int

@@ -14,9 +14,9 @@ import (
 type webhookHandler struct {
 	subject[webhookStore]
 
-	allowPrivate bool            // endpoints at private addresses
+	allowPrivate bool            // allow endpoints at private addresses
 	streamLimit  time.Duration   // maximum duration of an event stream
-	stopping     <-chan struct{} // event streams end when it is closed
+	stopping     <-chan struct{} // event streams end when this channel is closed
 	streams      openStreams
 }
 
