@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBulkLimit_BytesAndRequestsPerApp checks that requests with rows are limited by their total bytes, and to one for
-// each app.
+// TestBulkLimit_BytesAndRequestsPerApp checks that the total size of concurrent requests with rows is limited, and that
+// each app can have only one such request at a time.
 func TestBulkLimit_BytesAndRequestsPerApp(t *testing.T) {
 	t.Parallel()
 	limited := newBulkLimit()

@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestBulkSend_FromCSV checks that CSV has the same result as JSON, and that errors name the columns.
+// TestBulkSend_FromCSV checks that CSV has the same result as JSON, and that errors identify the column.
 func TestBulkSend_FromCSV(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -83,7 +83,7 @@ func TestBulkSend_FromCSV(t *testing.T) {
 	for _, query := range []string{"&perMinute=x", "&perMinute=0", "&dryRun=yes", "&dryrun=true", "&dryRun=false&dryRun=true", "&templateVersion=2", "&templateVersion=0"} {
 		post(query, head+"d,Ada,ada@example.com,Lena,lena@example.com,7,S\n").refused(http.StatusBadRequest, "validation_error")
 	}
-	post("&dryRun=TRUE", "tenant.notify,"+head+"FALSE,d,Ada,ada@example.com,Lena,lena@example.com,7,S\n").want(http.StatusOK) // as spreadsheets write it
+	post("&dryRun=TRUE", "tenant.notify,"+head+"FALSE,d,Ada,ada@example.com,Lena,lena@example.com,7,S\n").want(http.StatusOK) // as written by spreadsheets
 	dry := post("&dryRun=true", head+"d,Ada,ada@example.com,Lena,lena@example.com,7,S\n").want(http.StatusOK)
 	assert.EqualValues(t, 1, dry.body["total"])
 	c.send(http.MethodPost, "/v1/bulk-sends", "application/pdf", kit.OnePage()).refused(http.StatusBadRequest, "content_type")

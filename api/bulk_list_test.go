@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// TestBulkSends_AreListed checks that bulk sends are listed newest first, with their counts, by tenant and page, and
-// only to their app.
+// TestBulkSends_AreListed checks that an app can list only its own bulk sends, newest first and with counts, and can
+// filter them by tenant and page through them.
 func TestBulkSends_AreListed(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -49,7 +49,7 @@ func TestBulkSends_AreListed(t *testing.T) {
 		}
 
 		s.limit(t, "umbrella")
-		s.clock.advance(time.Minute) // the cached app is reloaded
+		s.clock.advance(time.Minute) // makes the cached app expire
 		limited := s.client(t)
 		assert.Contains(t, limited.get(at).refused(http.StatusBadRequest, "validation_error").body["errors"], "tenantId")
 		limited.get(at+"?tenantId=acme").refused(http.StatusForbidden, "tenant_forbidden")

@@ -12,8 +12,8 @@ import (
 	"countersign/models"
 )
 
-// TestBulkRecipients checks that rows of JSON and of a table describe recipients alike, and that faults name the
-// member or the column.
+// TestBulkRecipients checks that JSON rows and CSV rows describe recipients in the same way, and that faults identify
+// the member or the column.
 func TestBulkRecipients(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -85,7 +85,7 @@ func inPersonTemplate(c *client) string {
 	return c.template(data).str("id")
 }
 
-// madeFrom returns the envelope of the first row of an accepted bulk send.
+// madeFrom returns the envelope created from the first row of an accepted bulk send.
 func (s *service) madeFrom(t *testing.T, accepted *answer) *models.Envelope {
 	t.Helper()
 	work, err := s.store.BulkWork(t.Context(), s.app.ID, uuid.MustParse(accepted.want(http.StatusAccepted).str("id")), 1, 1)

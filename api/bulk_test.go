@@ -18,8 +18,8 @@ import (
 	"countersign/store"
 )
 
-// bulkTemplate returns a template with the roles tenant and landlord, a field "flat" of the tenant,
-// and the variable street in its subject.
+// bulkTemplate creates a template with the roles tenant and landlord, a tenant's field named "flat", and the variable
+// street in its subject. It returns the template's ID.
 func bulkTemplate(t *testing.T, s *service, c *client, tenant string) string {
 	t.Helper()
 	draft := c.draft(object{
@@ -48,7 +48,7 @@ func bulkTemplate(t *testing.T, s *service, c *client, tenant string) string {
 	return made.ID.String()
 }
 
-// bulkRow returns a row for a tenant.
+// bulkRow returns a row with the given external ID and tenant's name.
 func bulkRow(id, name string) object {
 	return object{
 		"externalId": id, "values": object{"flat": "7"}, "variables": object{"street": "High Street"},
@@ -62,7 +62,7 @@ func bulkRequest(template string, rows ...object) object {
 	return object{"templateId": template, "tenantId": "acme", "rows": rows, "name": "Leases of May"}
 }
 
-// faultsOf returns the faults in an error, as "row column: message".
+// faultsOf returns the faults listed in an error response, in the form "row column: message".
 func faultsOf(a *answer) (out []string) {
 	var body struct {
 		Details struct {
@@ -79,7 +79,7 @@ func faultsOf(a *answer) (out []string) {
 	return out
 }
 
-// TestBulkSend_Lifecycle checks that a bulk send is accepted, returned with its counts, listed, paused, resumed and
+// TestBulkSend_Lifecycle checks that a bulk send can be created, retrieved with its counts, listed, paused, resumed and
 // canceled, and that a retry gets the original response.
 func TestBulkSend_Lifecycle(t *testing.T) {
 	t.Parallel()
@@ -130,13 +130,14 @@ func TestBulkSend_Lifecycle(t *testing.T) {
 		}
 		notFound(s.other(t))
 		s.limit(t, "umbrella")
-		s.clock.advance(time.Minute) // the cached app is reloaded
+		s.clock.advance(time.Minute) // makes the cached app expire
 		notFound(s.client(t))
 		s.client(t).post("/v1/bulk-sends", in).refused(http.StatusForbidden, "tenant_forbidden")
 	})
 }
 
-// TestBulkSend_RejectsInvalidRows checks that the faults of all rows are reported by row and column, and that nothing is stored.
+// TestBulkSend_RejectsInvalidRows checks that the response reports the faults of all rows by row and column, and that
+// nothing is stored.
 func TestBulkSend_RejectsInvalidRows(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -218,7 +219,7 @@ func TestBulkSend_RejectsInvalidRows(t *testing.T) {
 		for _, body := range []string{`[]`, `{"rows": [`, `{"rows": []} x`, `{"rows": 1}`, `{"rows": [], "rows": []}`, `{"dryRun": true, "dryRun": false}`, ``} {
 			c.send(http.MethodPost, "/v1/bulk-sends", "application/json", []byte(body)).want(http.StatusBadRequest)
 		}
-		// A bulk send that must send nothing sends nothing.
+		// A request with a misspelled dryRun is rejected, so it sends nothing.
 		for _, name := range []string{"dryrun", "dry_run", "", strings.Repeat("ä", 5000)} {
 			for _, r := range []*answer{
 				c.post("/v1/bulk-sends", with(bulkRequest(template, good), name, true)), c.post("/v1/bulk-sends?"+url.QueryEscape(name)+"=true", bulkRequest(template, good)),
@@ -237,8 +238,8 @@ func TestBulkSend_RejectsInvalidRows(t *testing.T) {
 	})
 }
 
-// TestBulkSend_ReservesEnvelopes checks that a bulk send of a limited plan reserves its envelopes, which the usage
-// shows.
+// TestBulkSend_ReservesEnvelopes checks that a bulk send of an app with a limited plan reserves envelopes, and that the
+// usage includes them.
 func TestBulkSend_ReservesEnvelopes(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -269,8 +270,8 @@ func TestBulkSend_ReservesEnvelopes(t *testing.T) {
 	assert.Equal(t, []any{0.0, float64(len(rows) - 1)}, usage())
 }
 
-// TestBulkSend_FailedRowsCanBeRetried checks that failed rows report their error and can be retried, and that subscribers are notified of
-// the end.
+// TestBulkSend_FailedRowsCanBeRetried checks that failed rows report their errors and can be retried, and that
+// subscribers are notified when the bulk send completes.
 func TestBulkSend_FailedRowsCanBeRetried(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -314,7 +315,7 @@ func TestBulkSend_FailedRowsCanBeRetried(t *testing.T) {
 	})
 }
 
-// TestBulkSend_Permissions checks that a sender can send and a viewer only read.
+// TestBulkSend_Permissions checks that a sender can create a bulk send, and that a viewer can only read it.
 func TestBulkSend_Permissions(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// builder creates a builder session for a draft and returns a client with its token.
+// builder creates a builder session for a draft. It returns the response and a client with the session's token.
 func (c *client) builder(e *answer, features object) (*answer, *client) {
 	c.t.Helper()
 	in := object{"tenantId": e.str("tenantId"), "envelopeId": e.str("id"), "allowedOrigin": "https://app.example.com", "features": features}
@@ -21,8 +21,8 @@ func (c *client) builder(e *answer, features object) (*answer, *client) {
 	return made, &client{t: c.t, s: c.s, token: made.str("sessionToken")}
 }
 
-// TestBuilderSession_PreparesItsDraft checks that a session can only prepare its draft, until the session or the draft
-// ends.
+// TestBuilderSession_PreparesItsDraft checks that a session can only prepare its own draft, and only until the session
+// ends or the draft is sent or deleted.
 func TestBuilderSession_PreparesItsDraft(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -44,7 +44,7 @@ func TestBuilderSession_PreparesItsDraft(t *testing.T) {
 		require.Contains(t, nobody.get("/embed/build/unknown").want(404).header.Get("Content-Security-Policy"), "frame-ancestors 'none'")
 		nobody.with("Referer", "https://evil.example.com/").get("/embed/build/"+token).refused(403, "origin_forbidden")
 
-		// The draft's own calls, without its audit trail.
+		// The session can use the operations of its draft, but cannot see the audit trail.
 		draft := page.get(at).want(200)
 		require.Empty(t, draft.body["auditLog"])
 		require.Len(t, draft.body["documents"], 1)
@@ -71,7 +71,7 @@ func TestBuilderSession_PreparesItsDraft(t *testing.T) {
 		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))
 		nobody.get("/v1/embedded/builders/"+made.str("sessionToken")).refused(401, "session_invalid")
 
-		c = s.client(t) // its token has expired
+		c = s.client(t) // the previous token has expired
 		made, page = c.builder(e, nil)
 		c.post(at+"/send", nil).want(200)
 		require.Equal(t, object{"status": "sent"}, page.get(at).refused(401, "session_invalid").body["details"], "so that a page that got no answer to its sending learns of it")
@@ -81,8 +81,8 @@ func TestBuilderSession_PreparesItsDraft(t *testing.T) {
 	})
 }
 
-// TestBuilderSession_TenantRestriction checks that a client limited to some tenants can create sessions only for their
-// drafts.
+// TestBuilderSession_TenantRestriction checks that a client restricted to certain tenants can create sessions only for
+// drafts of these tenants.
 func TestBuilderSession_TenantRestriction(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -135,7 +135,7 @@ func TestBuilderSession_FeaturesAreEnforced(t *testing.T) {
 	page.patch(at+"/fields/"+made.str("id"), object{"type": "date"}).refused(403, "feature_forbidden")
 	require.Len(t, c.get(at).want(200).body["fields"], 2, "what is refused changes nothing")
 
-	// Fields from tags and forms are added like all others.
+	// The features also apply to fields found in tags and forms.
 	tagged := preparable("Sign {{signature;role=signer1}} on {{When_es_:signer1:date}}", "", "")
 	plain := c.draftOf(pairOfSigners(), tagged).want(201)
 	_, page = c.builder(plain, object{"fieldTypes": []string{"signature"}})
@@ -166,7 +166,7 @@ func TestBuilderSession_FeaturesAreEnforced(t *testing.T) {
 	require.Contains(t, string(c.get(at).want(200).raw), "builder:", "the trail names the session")
 }
 
-// TestBuilderSession_HasNoOtherAccess tries every call of the contract with the token of a builder session.
+// TestBuilderSession_HasNoOtherAccess tries every operation in the contract with the token of a builder session.
 func TestBuilderSession_HasNoOtherAccess(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -177,7 +177,7 @@ func TestBuilderSession_HasNoOtherAccess(t *testing.T) {
 	for _, r := range s.api.Routes() {
 		method, path, _ := strings.Cut(r, " ")
 		if strings.Contains(path, "{token}") || !strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/v1/verify") || path == "/v1/console/login" || path == "/v1/console/sign-in" || path == beginPath || path == completePath || path == passkeysPath+"/challenge" {
-			continue // these require another credential, or none
+			continue // requires a different credential or none
 		}
 		with := func(envelope string) *answer {
 			to := strings.NewReplacer("{id}", envelope).Replace(path)
@@ -202,8 +202,8 @@ func TestBuilderSession_HasNoOtherAccess(t *testing.T) {
 	(&client{t: t, s: s, token: "builder_x"}).get("/v1/envelopes/"+e.str("id")).refused(401, "unauthorized")
 }
 
-// TestTemplateBuilderSession_EditsItsTemplate checks that a session can only edit its template, until the session or
-// the template ends.
+// TestTemplateBuilderSession_EditsItsTemplate checks that a session can only edit its own template, and only until the
+// session ends or the template is archived.
 func TestTemplateBuilderSession_EditsItsTemplate(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -250,8 +250,8 @@ func TestTemplateBuilderSession_EditsItsTemplate(t *testing.T) {
 	})
 }
 
-// TestTemplateBuilderSession_HasTheTemplatesTenant checks that the tenant of a session is the template's; null means a
-// template for all tenants.
+// TestTemplateBuilderSession_HasTheTemplatesTenant checks that the tenant of a session must be that of the template.
+// Null means a template for all tenants.
 func TestTemplateBuilderSession_HasTheTemplatesTenant(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -282,7 +282,8 @@ func TestTemplateBuilderSession_HasTheTemplatesTenant(t *testing.T) {
 	c.post("/v1/embedded/builder-sessions", in).refused(403, "tenant_forbidden")
 }
 
-// TestTemplateBuilderSession_FeaturesAreEnforced checks that the server enforces the features of a session for a template.
+// TestTemplateBuilderSession_FeaturesAreEnforced checks that the server enforces the features of a template builder
+// session.
 func TestTemplateBuilderSession_FeaturesAreEnforced(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -311,7 +312,7 @@ func TestTemplateBuilderSession_FeaturesAreEnforced(t *testing.T) {
 	page.patch(at, object{"fields": []object{kept, kept}}).refused(403, "feature_forbidden")
 	require.InDelta(t, 1, c.get(at).want(200).body["version"], 0, "what is refused makes no version")
 	page.patch(at, object{"fields": []object{kept, text}}).want(200)
-	page.patch(at, object{"fields": []object{text}}).want(200) // fields that must not be added may be removed
+	page.patch(at, object{"fields": []object{text}}).want(200) // fields that must not be added can still be removed
 
 	_, all := c.templateBuilder(template, object{"send": true})
 	all.patch(at, object{"name": "Ours", "subject": "S", "message": "M", "expiresInDays": 3, "reminderHours": 3}).want(200)
@@ -319,7 +320,8 @@ func TestTemplateBuilderSession_FeaturesAreEnforced(t *testing.T) {
 	all.upload(http.MethodPatch, at, object{"documents": []object{{"id": document}}}, kit.OnePage()).want(200)
 }
 
-// TestTemplateBuilderSession_HasNoOtherAccess tries every call of the contract with the token of a session for a template.
+// TestTemplateBuilderSession_HasNoOtherAccess tries every operation in the contract with the token of a template
+// builder session.
 func TestTemplateBuilderSession_HasNoOtherAccess(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -330,7 +332,7 @@ func TestTemplateBuilderSession_HasNoOtherAccess(t *testing.T) {
 	for _, r := range s.api.Routes() {
 		method, path, _ := strings.Cut(r, " ")
 		if strings.Contains(path, "{token}") || !strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/v1/verify") || path == "/v1/console/login" || path == "/v1/console/sign-in" || strings.HasPrefix(path, "/v1/console/provider/") || path == passkeysPath+"/challenge" {
-			continue // these require another credential, or none
+			continue // requires a different credential or none
 		}
 		with := func(id string) *answer {
 			to := strings.NewReplacer("{id}", id).Replace(path)
@@ -397,7 +399,8 @@ func TestTemplateDocuments_AreEdited(t *testing.T) {
 	})
 }
 
-// templateBuilder creates a builder session for a template and returns a client with its token.
+// templateBuilder creates a builder session for a template. It returns the response and a client with the session's
+// token.
 func (c *client) templateBuilder(template *answer, features object) (*answer, *client) {
 	c.t.Helper()
 	made := c.post("/v1/embedded/builder-sessions", object{

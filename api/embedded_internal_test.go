@@ -14,7 +14,8 @@ import (
 	"countersign/models"
 )
 
-// TestThemes checks that a theme has two supported members, and that their values must be valid in a style sheet.
+// TestThemes checks that only the two supported members of a theme are read, and that their values must be valid in a
+// style sheet.
 func TestThemes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][2]string{
@@ -45,7 +46,8 @@ func TestThemes(t *testing.T) {
 	}
 }
 
-// TestReferers checks that the referring page of an embedded page must have the session's origin or the service's own.
+// TestReferers checks that the referring page of an embedded page must have the origin of the session or of the
+// service.
 func TestReferers(t *testing.T) {
 	t.Parallel()
 	s := &embeddedHandler{}
@@ -61,13 +63,14 @@ func TestReferers(t *testing.T) {
 	require.True(t, s.isAllowedReferer("https://app.example.com", "https://app.example.com"))
 }
 
-// TestFrameAncestors checks that one directive replaces the page's own, once and before the first byte.
+// TestFrameAncestors checks that a single directive replaces the frame-ancestors directive of the page, once and before
+// the first byte is written.
 func TestFrameAncestors(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		ancestor string
 		status   int
-		write    int // 0: a body without a status
+		write    int // 0 if the body is written without a status
 		want     int
 		options  string
 	}{
@@ -91,7 +94,7 @@ func TestFrameAncestors(t *testing.T) {
 	}
 }
 
-// TestWithOrigin checks that an error receives the origin of its session and is otherwise unchanged.
+// TestWithOrigin checks that an error contains the origin of its session and is otherwise unchanged.
 func TestWithOrigin(t *testing.T) {
 	t.Parallel()
 	session := &models.EmbeddedSession{PageSession: models.PageSession{AllowedOrigin: "https://a.b"}, EnvelopeID: uuid.New(), SignerID: uuid.New()}

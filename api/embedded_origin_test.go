@@ -10,7 +10,7 @@ import (
 	"countersign/models"
 )
 
-// TestSerializeOrigin compares with the location.origin of browsers.
+// TestSerializeOrigin compares the results with location.origin in browsers.
 func TestSerializeOrigin(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -45,7 +45,7 @@ func TestSerializeOrigin(t *testing.T) {
 	}
 }
 
-// TestOrigins: exact origins by https, and in development by http of this machine.
+// TestOrigins checks that only exact https origins are accepted and, in development, also http origins on this machine.
 func TestOrigins(t *testing.T) {
 	t.Parallel()
 	longest := "https://" + strings.Repeat("a", 253)

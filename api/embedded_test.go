@@ -49,7 +49,8 @@ func TestEmbeddedSessions(t *testing.T) {
 		nobody.get(signing).refused(401, "session_invalid")
 		require.Empty(t, nobody.get("/v1/embedded/sessions/unknown").refused(401, "session_invalid").body["details"])
 
-		// A session of an ended envelope opens nothing, and the embedding page still receives its event.
+		// The session of a closed envelope is rejected, but the error still contains what the embedding page needs to notify
+		// the application.
 		ended, _ := c.sent(contract())
 		of := in()
 		of["envelopeId"], of["signerId"] = ended.str("id"), ended.signer(0)["id"]
@@ -58,7 +59,7 @@ func TestEmbeddedSessions(t *testing.T) {
 		over = nobody.get("/v1/embedded/sessions/"+made.str("sessionToken")).refused(401, "session_invalid")
 		require.Equal(t, object{"allowedOrigin": "https://app.example.com", "envelopeId": ended.str("id"), "signerId": ended.signer(0)["id"]}, over.body["details"])
 
-		// The session expires, and with it the signing token that it returned.
+		// The signing token returned by a session expires together with the session.
 		short := in()
 		short["expiresInMinutes"] = 1
 		made = c.post("/v1/embedded/signing-sessions", short).want(201)
@@ -101,8 +102,8 @@ func TestEmbeddedSessions(t *testing.T) {
 	})
 }
 
-// TestEmbeddedSession_OutlivesTheLink checks that signing is possible until the session ends, even if the signer's link
-// ends earlier, which is not renewed without an email.
+// TestEmbeddedSession_OutlivesTheLink checks that the signer can sign until the session ends, even if the signing link
+// would expire earlier and is not renewed automatically because the signer receives no emails.
 func TestEmbeddedSession_OutlivesTheLink(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -112,7 +113,7 @@ func TestEmbeddedSession_OutlivesTheLink(t *testing.T) {
 		e, old := s.client(t).sent(data)
 		nobody := &client{t: t, s: s}
 		embed := func(renewed int) (signing string) {
-			c := s.client(t) // its token has expired
+			c := s.client(t) // the previous token has expired
 			made := c.post("/v1/embedded/signing-sessions", object{
 				"tenantId": "acme", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"], "allowedOrigin": "https://app.example.com",
 			}).want(201)
@@ -152,8 +153,8 @@ func TestEmbeddedOnLocalhostInDevelopment(t *testing.T) {
 	}).want(201)
 }
 
-// TestEmbeddedSession_Limits checks that a session lasts from one minute to two hours, by default half an hour, and
-// that its addresses have at most 2,048 characters.
+// TestEmbeddedSession_Limits checks that a session can last from one minute to two hours, with a default of half an
+// hour, and that its URLs can have at most 2,048 characters.
 func TestEmbeddedSession_Limits(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -168,7 +169,7 @@ func TestEmbeddedSession_Limits(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		given any
-		want  time.Duration // 0: rejected
+		want  time.Duration // 0 if rejected
 	}{{nil, 30 * time.Minute}, {1, time.Minute}, {120, 2 * time.Hour}, {0, 0}, {-1, 0}, {121, 0}} {
 		a := ask("expiresInMinutes", tt.given)
 		if tt.want == 0 {

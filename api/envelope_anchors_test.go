@@ -16,7 +16,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// TestAnchorProblems checks that an anchor's error names its place in the request.
+// TestAnchorProblems checks that the error for an anchor contains its path in the request.
 func TestAnchorProblems(t *testing.T) {
 	t.Parallel()
 	fields := []models.FieldInput{{Name: "b"}, {Name: "a", Anchor: &models.Anchor{}}, {Anchor: &models.Anchor{}}, {Name: "b", Anchor: &models.Anchor{}}}
@@ -60,7 +60,8 @@ func TestAnchor_Page_BeginsAtOne(t *testing.T) {
 	}
 }
 
-// TestPlace_FieldsBeyondTheirBound_AreRejected, however they are placed.
+// TestPlace_FieldsBeyondTheirBound_AreRejected checks that too many fields are rejected, regardless of how they are
+// placed.
 func TestPlace_FieldsBeyondTheirBound_AreRejected(t *testing.T) {
 	t.Parallel()
 	for n, ok := range map[int]bool{models.MaxFields: true, models.MaxFields + 1: false} {

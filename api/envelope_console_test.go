@@ -14,10 +14,10 @@ import (
 	"countersign/store/blob"
 )
 
-// password is the password of all console users in these tests.
+// password is the password of all console users in the tests.
 const password = "correct horse"
 
-// signIn creates a console user and signs in.
+// signIn creates a console user with the given role and signs in. It can be called once for each role.
 func (s *service) signIn(t *testing.T, role models.Role) *client {
 	t.Helper()
 	email := string(role) + "@example.com"
@@ -26,7 +26,7 @@ func (s *service) signIn(t *testing.T, role models.Role) *client {
 	return s.enters(t, object{"email": strings.ToUpper(email), "password": password})
 }
 
-// person creates a new console user and signs in. It can be called many times.
+// person creates a console user with the given role and signs in. It can be called repeatedly.
 func (s *service) person(t *testing.T, role models.Role) *client {
 	t.Helper()
 	email := uuid.NewString() + "@example.com"
@@ -35,7 +35,7 @@ func (s *service) person(t *testing.T, role models.Role) *client {
 	return s.enters(t, object{"email": email, "password": password})
 }
 
-// enters signs in.
+// enters signs in with the given credentials.
 func (s *service) enters(t *testing.T, login object) *client {
 	t.Helper()
 	c := &client{t: t, s: s}
@@ -45,8 +45,8 @@ func (s *service) enters(t *testing.T, login object) *client {
 	return c
 }
 
-// TestConsoleEnvelopes_NameOwners checks that a list has the sender and the last event of each envelope, and that an
-// application's envelope has no owner.
+// TestConsoleEnvelopes_NameOwners checks that the list contains the sender and the last event of each envelope, and
+// that an envelope sent by an application has no owner.
 func TestConsoleEnvelopes_NameOwners(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -94,7 +94,7 @@ func TestConsoleEnvelopes(t *testing.T) {
 		c.get("/v1/signing/"+token).refused(401, "signing_link_invalid")
 		rows, err := s.store.ClaimOutbox(t.Context(), 100, time.Minute)
 		require.NoError(t, err)
-		for range 3 { // one row for each envelope at a time
+		for range 3 { // rows of the same envelope are claimed one at a time
 			for _, r := range rows {
 				require.NoError(t, s.store.FinishOutbox(t.Context(), r.Seq))
 			}
@@ -115,7 +115,8 @@ func TestConsoleEnvelopes(t *testing.T) {
 	})
 }
 
-// TestSealingProblem_IsShownToTheSender checks that the envelope has the problem until it is sealed or closed.
+// TestSealingProblem_IsShownToTheSender checks that the envelope reports a sealing problem until it is sealed or
+// closed.
 func TestSealingProblem_IsShownToTheSender(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -150,7 +151,7 @@ func TestSealingProblem_IsShownToTheSender(t *testing.T) {
 	})
 }
 
-// purgingStore is a file store that purges a file when it is opened.
+// purgingStore is a file store that calls purge before it opens a file.
 type purgingStore struct {
 	blob.Store
 	purge func()
@@ -161,7 +162,7 @@ func (p *purgingStore) Open(ctx context.Context, key string) (*blob.File, error)
 	return p.Store.Open(ctx, key)
 }
 
-// TestUndeliveredMail_IsListed checks that a rejected invitation is listed until a later email was sent.
+// TestUndeliveredMail_IsListed checks that a rejected invitation is listed until a later email is sent.
 func TestUndeliveredMail_IsListed(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -192,12 +193,12 @@ func TestUndeliveredMail_IsListed(t *testing.T) {
 		require.Equal(t, []any{signer.String()}, undelivered("")[e.str("id")], "the next one is on its way only")
 		require.NoError(t, s.store.MailSent(t.Context(), "two"+e.str("id")))
 		require.Equal(t, none, undelivered("")[e.str("id")])
-		c.get("/v1/envelopes?tenantId=acme").want(200) // and the interface's own list has no such member: the contract forbids it
+		c.get("/v1/envelopes?tenantId=acme").want(200) // the original interface's list must not contain the member, which checkContract verifies
 	})
 }
 
-// TestConsoleEnvelope_Details checks the outcome of an envelope, its emails, its deliveries and the state of their
-// endpoint.
+// TestConsoleEnvelope_Details checks the details of an envelope: its outcome, emails, deliveries, and the state of
+// their endpoint.
 func TestConsoleEnvelope_Details(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

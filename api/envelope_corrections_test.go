@@ -14,25 +14,25 @@ import (
 	"countersign/models"
 )
 
-// tokenOf returns the token in a signing link.
+// tokenOf returns the token contained in a signing link.
 func tokenOf(link any) string {
 	return strings.TrimPrefix(link.(string), "https://sign.example.com/sign/")
 }
 
-// linkOf requests the link of an envelope's signer.
+// linkOf requests the signing link of an envelope's signer and returns its token.
 func (c *client) linkOf(e *answer, i int) string {
 	c.t.Helper()
 	return tokenOf(c.post("/v1/envelopes/"+e.str("id")+"/signers/"+e.signer(i)["id"].(string)+"/signing-link", nil).want(200).body["signingUrl"])
 }
 
-// refusedLink checks that every operation rejects the token.
+// refusedLink checks that a signing link is rejected with the given code.
 func (c *client) refusedLink(token, code string) {
 	c.t.Helper()
 	c.get("/v1/signing/"+token).refused(401, code)
 }
 
-// TestReplaceSigner_EndsTheFormerLink checks that the new signer takes over the place of the previous one, whose link
-// ends immediately, and that both names are returned without being in the audit chain.
+// TestReplaceSigner_EndsTheFormerLink checks that the new signer takes the place of the previous one, whose link
+// becomes invalid immediately, and that responses contain both names although the audit chain does not.
 func TestReplaceSigner_EndsTheFormerLink(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -95,7 +95,7 @@ func TestReplaceSigner_EndsTheFormerLink(t *testing.T) {
 	})
 }
 
-// outbox counts the rows of one kind that are queued for an envelope.
+// outbox returns the number of outbox rows of one kind for an envelope.
 func (s *service) outbox(t *testing.T, envelope string, kind models.OutboxKind) (n int) {
 	t.Helper()
 	rows, err := s.store.ClaimOutbox(t.Context(), 1000, time.Minute)
@@ -113,8 +113,8 @@ func (s *service) outbox(t *testing.T, envelope string, kind models.OutboxKind) 
 	return n
 }
 
-// TestResendInvitation_IsLimited checks that invitations can be resent five times an hour for each signer, each with a
-// new link.
+// TestResendInvitation_IsLimited checks that the invitation of each signer can be resent five times an hour, each time
+// with a new link.
 func TestResendInvitation_IsLimited(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -138,7 +138,7 @@ func TestResendInvitation_IsLimited(t *testing.T) {
 	c.post(at, nil).refused(409, "envelope_terminal")
 }
 
-// TestSigningLinks checks that the sender gets the current link, or a new one on request or after the old one has
+// TestSigningLinks checks that the sender gets the current link, or a new one on request or if the current one has
 // expired.
 func TestSigningLinks(t *testing.T) {
 	t.Parallel()
@@ -178,7 +178,7 @@ func TestSigningLinks(t *testing.T) {
 	s.signIn(t, models.RoleSupport).post(at, nil).refused(403, "role_forbidden")
 }
 
-// TestReschedule_ExtendsLinks checks that emailed links follow a changed deadline.
+// TestReschedule_ExtendsLinks checks that the expiry of emailed links changes with the deadline.
 func TestReschedule_ExtendsLinks(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -194,7 +194,7 @@ func TestReschedule_ExtendsLinks(t *testing.T) {
 		require.Equal(t, "envelope.updated", got.eventNames()[len(got.eventNames())-1])
 		require.Equal(t, 1, s.outbox(t, e.str("id"), models.OutboxRescheduled), "the workflow is told")
 
-		s.clock.advance(3 * 24 * time.Hour) // after the previous link has expired
+		s.clock.advance(3 * 24 * time.Hour) // after the expiry of the original link
 		c = s.client(t)
 		_, err := s.store.Change(t.Context(), s.app.ID, uuid.MustParse(e.str("id")), func(e *models.Envelope) error { return e.Expire(s.act("system")) })
 		require.ErrorContains(t, err, "envelope_not_due")
@@ -221,7 +221,8 @@ func TestReschedule_ExtendsLinks(t *testing.T) {
 	})
 }
 
-// TestExtendWhileExpiring checks that either an extension or the expiry wins, and that the loser gets an error.
+// TestExtendWhileExpiring checks that if an extension and the expiry run concurrently, one succeeds and the other
+// returns an error.
 func TestExtendWhileExpiring(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -255,7 +256,7 @@ func TestExtendWhileExpiring(t *testing.T) {
 	})
 }
 
-// TestReplaceSigner_WhileSigning checks that either the former or the new signer signs, never both.
+// TestReplaceSigner_WhileSigning checks that either the previous or the new signer signs, but never both.
 func TestReplaceSigner_WhileSigning(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -287,8 +288,8 @@ func TestReplaceSigner_WhileSigning(t *testing.T) {
 	})
 }
 
-// TestDelegation checks that a signer with a verified code can delegate once, if the sender allows it, to a person who
-// is not a signer yet.
+// TestDelegation checks that a signer with a confirmed code can delegate once, if the sender allows it, to a person who
+// is not already a signer.
 func TestDelegation(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -328,8 +329,8 @@ func TestDelegation(t *testing.T) {
 	})
 }
 
-// TestDelegate_WhileVoiding checks that one of the two actions comes first, and that the other gets an error or its
-// effect.
+// TestDelegate_WhileVoiding checks that voiding succeeds, and that a concurrent delegation either takes effect before
+// it or is rejected.
 func TestDelegate_WhileVoiding(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -357,8 +358,8 @@ func TestDelegate_WhileVoiding(t *testing.T) {
 	})
 }
 
-// TestResendCopies_IsLimited checks that the sealed files are resent to an address of the envelope while they exist,
-// five times an hour.
+// TestResendCopies_IsLimited checks that the links to the sealed files can be resent five times an hour to an address
+// of the envelope, as long as the files exist.
 func TestResendCopies_IsLimited(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -383,7 +384,7 @@ func TestResendCopies_IsLimited(t *testing.T) {
 	s.client(t).post(at, object{"email": "ada@example.com"}).refused(410, "document_purged")
 }
 
-// payloadOf returns the body of a delivery.
+// payloadOf returns the body of a webhook delivery.
 func payloadOf(c *client, delivery string) object {
 	c.t.Helper()
 	return c.get("/v1/console/webhook-deliveries/" + delivery).want(200).body["payload"].(object)

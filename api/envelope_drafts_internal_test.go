@@ -9,7 +9,7 @@ import (
 	"countersign/models"
 )
 
-// TestMergePatch: the examples of RFC 7396, appendix A.
+// TestMergePatch checks the examples in RFC 7396, appendix A.
 func TestMergePatch(t *testing.T) {
 	t.Parallel()
 	type m = map[string]any

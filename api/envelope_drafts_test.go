@@ -26,7 +26,7 @@ func (c *client) patch(path string, body any) *answer {
 
 func (a *answer) original(i int) object { return a.body["documents"].([]any)[i].(object) }
 
-// eventNames returns the names of the events in an envelope's audit log.
+// eventNames returns the names of the events in an envelope's audit trail.
 func (a *answer) eventNames() (out []string) {
 	for _, ev := range a.body["auditLog"].([]any) {
 		out = append(out, ev.(object)["event"].(string))
@@ -34,7 +34,7 @@ func (a *answer) eventNames() (out []string) {
 	return out
 }
 
-// twoOfAll returns a request for an envelope with two signers and a field for each.
+// twoOfAll returns a request to create an envelope with two signers and a field for each.
 func twoOfAll() object {
 	return object{
 		"tenantId": "acme",
@@ -46,8 +46,8 @@ func twoOfAll() object {
 	}
 }
 
-// TestEditDraft_MergePatch checks that a merge patch changes only the members it contains, that null resets to the
-// default, and that edits are recorded once, when the draft is sent.
+// TestEditDraft_MergePatch checks that a merge patch changes only the members it contains, that null resets a member to
+// its default, and that edits are recorded in one event when the draft is sent.
 func TestEditDraft_MergePatch(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -127,7 +127,7 @@ func TestEditDraft_MergePatch(t *testing.T) {
 	})
 }
 
-// fieldsDigest computes the digest of an envelope's fields as documented.
+// fieldsDigest computes the digest of an envelope's fields as specified in the documentation.
 func fieldsDigest(t *testing.T, e *answer) string {
 	t.Helper()
 	var fields []object
@@ -156,8 +156,8 @@ func TestUneditedDraft_RecordsNoPreparation(t *testing.T) {
 	}
 }
 
-// TestDraftDocuments_AreEdited checks that documents are renamed, moved and removed, and that a removed document's
-// fields and file are removed.
+// TestDraftDocuments_AreEdited checks that documents can be renamed, reordered and removed, and that the fields and the
+// file of a removed document are deleted.
 func TestDraftDocuments_AreEdited(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -203,7 +203,8 @@ func TestDraftDocuments_AreEdited(t *testing.T) {
 	})
 }
 
-// TestDeleteDraft_RemovesContents checks that deleted drafts are not found, and that none of their texts remain.
+// TestDeleteDraft_RemovesContents checks that a deleted draft is not found, and that its texts are deleted from the
+// database.
 func TestDeleteDraft_RemovesContents(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -234,13 +235,13 @@ func TestDeleteDraft_RemovesContents(t *testing.T) {
 		require.Nil(t, kept.Subject)
 		require.Empty(t, kept.Signers)
 		data["externalId"] = "order-1"
-		c.draft(data) // available again
+		c.draft(data) // the external ID is available again
 		sent, _ := c.sent(contract())
 		c.del("/v1/envelopes/"+sent.str("id")).refused(409, "envelope_not_draft")
 	})
 }
 
-// TestIfMatch checks that an edit of a stale version is rejected, and that one of two concurrent edits wins.
+// TestIfMatch checks that an edit of a stale version is rejected, and that only one of two concurrent edits succeeds.
 func TestIfMatch(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -303,7 +304,7 @@ func TestIfMatch(t *testing.T) {
 	})
 }
 
-// TestEditWhileSending checks that an edit is either part of the sent envelope or rejected.
+// TestEditWhileSending checks that an edit is either included in the sent envelope or rejected.
 func TestEditWhileSending(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

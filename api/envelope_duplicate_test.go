@@ -13,8 +13,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestDuplicateEnvelope_CreatesADraft checks that the copy of an envelope in any state is an independent draft with
-// everything that the sender entered.
+// TestDuplicateEnvelope_CreatesADraft checks that an envelope in any state can be duplicated, and that the copy is an
+// independent draft with everything that the sender entered.
 func TestDuplicateEnvelope_CreatesADraft(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -51,7 +51,7 @@ func TestDuplicateEnvelope_CreatesADraft(t *testing.T) {
 			[]any{made.field(0)["name"], made.field(0)["defaultValue"], made.field(0)["signerId"], made.field(0)["documentId"]})
 		require.Equal(t, []string{"envelope.created", "signer.added", "signer.added", "document.added", "field.added", "field.added"}, made.eventNames())
 
-		// The files of the copy outlive the source's files.
+		// The files of the copy remain after those of the source are purged.
 		s.clock.advance(48 * time.Hour)
 		c = s.client(t)
 		_, err := s.store.Change(t.Context(), s.app.ID, uuid.MustParse(e.str("id")), func(e *models.Envelope) error { return e.Purge(s.act("system")) })
@@ -65,7 +65,8 @@ func TestDuplicateEnvelope_CreatesADraft(t *testing.T) {
 		c.get("/v1/envelopes/" + made.str("id") + "/document").want(200)
 		c.post("/v1/envelopes/"+made.str("id")+"/send", nil).want(200)
 
-		// A copy is subject to the plan of its app, and requires the current version of its source.
+		// Duplicating an envelope is subject to the plan of the app, and to an If-Match header with the version of the
+		// source.
 		two := c.draft(contract())
 		at := "/v1/envelopes/" + two.str("id")
 		c.send(http.MethodPost, at+"/document", "application/pdf", kit.OnePage()).want(200)
@@ -74,7 +75,7 @@ func TestDuplicateEnvelope_CreatesADraft(t *testing.T) {
 		free := models.PlanFree
 		_, err = s.store.UpdateApp(t.Context(), s.app.ID, store.AppChange{Plan: &free})
 		require.NoError(t, err)
-		s.clock.advance(2 * time.Second) // apps are remembered for a second
+		s.clock.advance(2 * time.Second) // apps are cached for one second
 		c.post(at+"/duplicate", nil).refused(402, "plan_documents")
 		c.post("/v1/envelopes/"+made.str("id")+"/duplicate", nil).want(201)
 

@@ -9,7 +9,7 @@ import (
 	"countersign/models"
 )
 
-// TestFieldRequests checks that a field's signer can be an index with or without quotes.
+// TestFieldRequests checks that a field can refer to its signer by an index, with or without quotes.
 func TestFieldRequests(t *testing.T) {
 	t.Parallel()
 	const rest = `"type":"text","page":1,"x":1,"y":2,"w":3,"h":4`

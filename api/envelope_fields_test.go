@@ -15,15 +15,15 @@ import (
 	"countersign/test/kit"
 )
 
-// placed returns a field request of a role at some place of page 1.
+// placed returns a field on page 1 for the signer with a role. more contains additional members.
 func placed(role, typ string, y int, more object) object {
 	f := object{"role": role, "type": typ, "page": 1, "x": 50, "y": y, "w": 200, "h": 20, "required": false}
 	maps.Copy(f, more)
 	return f
 }
 
-// everyType returns an envelope with a field of every type that needs no upload. The values of the tenant determine
-// which fields the tenant and, later, the landlord must fill in.
+// everyType returns a request to create an envelope with a field of every type that needs no upload. The tenant's
+// values determine which fields the tenant and, later, the landlord must fill in.
 func everyType() object {
 	return object{
 		"tenantId": "acme", "subject": "Lease",
@@ -60,7 +60,7 @@ func byName(fields []any) map[string]object {
 	return out
 }
 
-// TestCheckboxDefault checks that a checkbox accepts a boolean default, or its text, and nothing else.
+// TestCheckboxDefault checks that the default of a checkbox must be a Boolean or its text.
 func TestCheckboxDefault(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -79,7 +79,7 @@ func TestCheckboxDefault(t *testing.T) {
 	}
 }
 
-// TestEveryType sends and signs an envelope with every field type, on both databases, and reads the entered values.
+// TestEveryType sends and signs an envelope with every field type, and reads the entered values.
 func TestEveryType(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -122,7 +122,7 @@ func TestEveryType(t *testing.T) {
 			text("radio_2", "true"), text("petName", "Tom"), text("rent", "950.50"), text("id", "AB1234"), text("heating", "oil"), text("note", "=1+1"), text("title", "-5"), stamp,
 		}}).want(200)
 
-		// The landlord receives the tenant's choices, which determine the required fields.
+		// The landlord receives those choices of the tenant that determine which fields are required.
 		grace := s.link(t, e, 1)
 		ctx := nobody.get(grace).want(200)
 		require.Equal(t, object{"pets": "cat"}, ctx.body["conditionValues"])
@@ -162,8 +162,8 @@ func TestEveryType(t *testing.T) {
 	})
 }
 
-// TestPlainEnvelope_HasOnlyOriginalMembers checks that an envelope without additions is returned with the members of the original
-// interface.
+// TestPlainEnvelope_HasOnlyOriginalMembers checks that responses for an envelope without additional features contain
+// only the members of the original interface.
 func TestPlainEnvelope_HasOnlyOriginalMembers(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -205,7 +205,7 @@ func TestAnchors_PlaceFields(t *testing.T) {
 		ct, body := multipartBody(t, map[string]string{"data": string(b)}, kit.OnePage())
 		return c.send("POST", "/v1/envelopes", ct, body)
 	}
-	// "Contract" begins at 72, 82 points from the top to its baseline.
+	// "Contract" begins at x = 72, and its baseline is 82 points from the top.
 	e := create(with(
 		at(object{"text": "Contract", "at": "over", "dx": 1, "dy": -2}, object{"name": "sig", "w": 50, "h": 10}),
 		at(object{"text": "t", "match": "all", "at": "below"}, object{"name": "ini", "type": "initial"}),
@@ -252,7 +252,7 @@ func TestAnchors_PlaceFields(t *testing.T) {
 	require.Equal(t, "later", one.str("name"))
 	c.post(path+"/fields", at(object{"text": "t", "match": "all"}, nil)).refused(400, "validation_error")
 
-	// One field of a list can become several or none. Errors name the position in the request.
+	// A field in a list can become several fields or none. Errors contain the index in the request.
 	added := func(fields ...object) *answer { return c.post(path+"/fields", fields) }
 	several := list(added(
 		at(object{"text": "Nowhere", "ifMissing": "skip"}, object{"name": "nothing"}),

@@ -14,13 +14,13 @@ import (
 	"countersign/seal/admission"
 )
 
-// TestSignersOfRoles checks that a role, a number or an address selects one signer or none.
+// TestSignersOfRoles checks that a role, a number or an email address selects one signer or none.
 func TestSignersOfRoles(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		roles []string
 		role  string
-		want  string // "": no signer
+		want  string // empty if there is no such signer
 	}{
 		{[]string{"Tenant"}, "", "0"},
 		{[]string{"Tenant", "Landlord"}, "", ""},
@@ -49,7 +49,7 @@ func TestSignersOfRoles(t *testing.T) {
 	}
 }
 
-// TestFieldsOfWidgets: each kind of widget becomes the field that it is.
+// TestFieldsOfWidgets checks that each kind of form widget is converted to the corresponding type of field.
 func TestFieldsOfWidgets(t *testing.T) {
 	t.Parallel()
 	attributes := func(a models.FieldAttributes) models.FieldInput { return models.FieldInput{Attributes: a} }
@@ -98,7 +98,7 @@ func TestFieldsOfWidgets(t *testing.T) {
 	require.Equal(t, strings.Repeat("é", 200), fieldOfForm(prepare.FormField{Type: "text", Label: strings.Repeat("é", 201)}, "n").Attributes.Label)
 }
 
-// TestFoundFields checks that visible fields are found on their page, for the right signer.
+// TestFoundFields checks that visible fields are found with the correct page and signer.
 func TestFoundFields(t *testing.T) {
 	t.Parallel()
 	e, d := foundIn("A", "B")
@@ -148,8 +148,8 @@ func TestFoundFields(t *testing.T) {
 	require.ErrorContains(t, err, "defaultValue")
 }
 
-// foundIn returns a draft with one page of 600 × 800 points and signers with these roles, whose addresses are their
-// roles at example.com.
+// foundIn returns a draft that has one page of 600 × 800 points, and signers with the given roles. The email address of
+// each signer is its role at example.com.
 func foundIn(roles ...string) (*models.Envelope, *models.Document) {
 	d := &models.Document{ID: uuid.New(), PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 600, Height: 800}}}
 	e := &models.Envelope{Documents: []*models.Document{d}, FirstDocumentID: d.ID}

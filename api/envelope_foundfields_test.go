@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTextTags_CreateFields checks that the attributes of a tag reach the field, and that an impossible one is
-// rejected with tag and page.
+// TestTextTags_CreateFields checks that a field has the attributes of its tag, and that the error for an invalid tag
+// contains the tag and the page.
 func TestTextTags_CreateFields(t *testing.T) {
 	t.Parallel()
 	app := onSQLite(t, nil).client(t)
@@ -51,8 +51,8 @@ func TestTextTags_CreateFields(t *testing.T) {
 	tagged("{{a;role=r1;condition=Nobody:x}}").want(400)
 }
 
-// TestForms_CreateFields checks that a widget becomes a field with the attributes of its form, and that the form is
-// removed.
+// TestForms_CreateFields checks that a form widget becomes a field with the attributes of the form field, and that the
+// form is removed from the document.
 func TestForms_CreateFields(t *testing.T) {
 	t.Parallel()
 	app := onSQLite(t, nil).client(t)

@@ -9,8 +9,8 @@ import (
 	"countersign/models"
 )
 
-// TestConsoleHome_Counts checks that the home page counts the envelopes in its lists, for the tenants that the caller
-// may access.
+// TestConsoleHome_Counts checks that the home page contains the number of envelopes in each list, for the tenants that
+// the caller may access.
 func TestConsoleHome_Counts(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -37,7 +37,7 @@ func TestConsoleHome_Counts(t *testing.T) {
 		require.Equal(t, declined.str("id"), rowsOf(c.get("/v1/console/envelopes?inbox=action_needed"))[0].(object)["id"])
 		c.get("/v1/console/envelopes?inbox=else").refused(400, "validation_error")
 		s.limit(t, "beta")
-		s.clock.advance(time.Minute) // the cached app is reloaded
+		s.clock.advance(time.Minute) // makes the cached app expire
 		c = s.client(t)
 		c.get("/v1/console/home").refused(400, "validation_error")
 		c.get("/v1/console/home?tenantId=acme").refused(403, "tenant_forbidden")

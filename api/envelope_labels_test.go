@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestLabels_FindEnvelopesAndTemplates checks that labels can be set in every state, and used to find envelopes and
-// templates.
+// TestLabels_FindEnvelopesAndTemplates checks that labels can be set in every state, and that envelopes and templates
+// can be found by label.
 func TestLabels_FindEnvelopesAndTemplates(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -41,7 +41,7 @@ func TestLabels_FindEnvelopesAndTemplates(t *testing.T) {
 
 		require.Equal(t, []any{"Leases", quoted}, c.get("/v1/console/envelopes/" + first.str("id")).want(200).body["labels"])
 
-		// In every state, and without a trace in the audit trail.
+		// Labels can be changed in every state, and the audit trail does not record the change.
 		c.signs(first, token)
 		s.completes(t, first.str("id"), 0)
 		at := "/v1/envelopes/" + first.str("id")
@@ -68,7 +68,7 @@ func TestLabels_FindEnvelopesAndTemplates(t *testing.T) {
 		}
 		c.get("/v1/envelopes?tenantId=acme&label="+strings.Repeat("x", 51)).refused(400, "validation_error")
 
-		// A template hands its labels on, unless the request names others.
+		// An envelope inherits the labels of its template unless the request contains others.
 		lease := c.post("/v1/templates", with(leaseTemplate(), "labels", []string{"Leases", "2026"})).want(201)
 		other := c.post("/v1/templates", with(with(leaseTemplate(), "labels", nil), "externalId", "other")).want(201)
 		require.Equal(t, []any{"Leases", "2026"}, lease.body["labels"])
@@ -79,7 +79,7 @@ func TestLabels_FindEnvelopesAndTemplates(t *testing.T) {
 		require.Equal(t, []any{"2027"}, edited.body["labels"])
 		require.EqualValues(t, lease.body["version"], edited.body["version"], "no content was changed")
 
-		// Also in the flat fields of a form.
+		// Labels can also be set in the flat fields of a form.
 		ct, flat = multipartBody(t, map[string]string{"tenantId": "acme", "name": "Lease", "roles": `[{"role":"tenant"}]`, "labels": `["flat"]`}, kit.OnePage())
 		flatTemplate := c.send(http.MethodPost, "/v1/templates", ct, flat).want(201)
 		require.Equal(t, []any{"flat"}, flatTemplate.body["labels"])

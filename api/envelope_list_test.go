@@ -17,8 +17,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestExternalID checks that an external id is unique among a tenant's envelopes that have not failed, also under
-// concurrency.
+// TestExternalID checks that an external ID is unique among a tenant's envelopes, except for those that failed, even
+// with concurrent requests.
 func TestExternalID(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -74,8 +74,8 @@ func TestExternalID(t *testing.T) {
 	})
 }
 
-// TestListEnvelopes_FiltersAndCursors checks each filter, and that a cursor continues after the last page although
-// envelopes are added and removed.
+// TestListEnvelopes_FiltersAndCursors checks each filter, and checks that a cursor continues after the last page even
+// if envelopes are added and removed.
 func TestListEnvelopes_FiltersAndCursors(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -148,13 +148,13 @@ func TestListEnvelopes_FiltersAndCursors(t *testing.T) {
 		require.Contains(t, c.get("/v1/envelopes?tenantId=acme&sort=updatedAt&cursor="+cursor).refused(400, "validation_error").body["errors"], "cursor")
 		found, _ := get("&pageSize=3&page=2")
 		require.Equal(t, []string{ids[3], ids[2], ids[1]}, found)
-		for range 2 { // between two pages: no item is omitted or repeated
+		for range 2 { // new envelopes between two pages must not cause omitted or repeated items
 			c.post("/v1/envelopes", with(contract(), "tenantId", "acme")).want(201)
 		}
 		found, _ = get("&pageSize=3&cursor=" + cursor)
 		require.Equal(t, []string{ids[3], ids[2], ids[1]}, found)
 
-		// A period as filter, also after an envelope that is not in the list.
+		// Filter by a period, also with a cursor after an envelope that is not in the filtered list.
 		period := "&createdAfter=" + url.QueryEscape(c.get("/v1/envelopes/"+ids[2]).str("createdAt")) + "&createdBefore=" + url.QueryEscape(c.get("/v1/envelopes/"+ids[6]).str("createdAt"))
 		found, a = get("&pageSize=2" + period)
 		require.Equal(t, []string{ids[5], ids[4]}, found)
@@ -173,7 +173,7 @@ func TestListEnvelopes_FiltersAndCursors(t *testing.T) {
 	})
 }
 
-// TestListEnvelopes_TenantRestriction checks that a tenant restriction applies with every other filter.
+// TestListEnvelopes_TenantRestriction checks that a tenant restriction applies in combination with every filter.
 func TestListEnvelopes_TenantRestriction(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -191,7 +191,7 @@ func TestListEnvelopes_TenantRestriction(t *testing.T) {
 			require.NoError(t, s.store.MailFailed(t.Context(), "mail-"+e.str("id"), "no such mailbox"))
 		}
 		s.limit(t, "acme")
-		s.clock.advance(time.Second) // a change of an app takes effect after a second
+		s.clock.advance(time.Second) // a change to an app takes effect after a second
 		person := s.person(t, models.RoleAdmin)
 		day := url.QueryEscape(s.clock.now().Add(-24 * time.Hour).Format(time.RFC3339))
 		next := url.QueryEscape(s.clock.now().Add(24 * time.Hour).Format(time.RFC3339))

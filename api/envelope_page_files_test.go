@@ -15,17 +15,17 @@ import (
 	"countersign/test/kit"
 )
 
-// stubRenderer replaces the renderer.
+// stubRenderer is a renderer that can fail and that returns predefined results.
 type stubRenderer struct {
 	kit.Renderer
 
 	text   *appearance.Text
 	lines  *appearance.Lines
 	err    error
-	before func() // called before a page is rendered, unless nil
+	before func() // if not nil, called before a page is rendered
 }
 
-// Page returns the error, if it is set.
+// Page renders a page, or returns the predefined error if it is set.
 func (r *stubRenderer) Page(ctx context.Context, file io.ReaderAt, size int64, page int, level appearance.Level) (*appearance.Encoded, error) {
 	if r.err != nil {
 		return nil, r.err
@@ -36,18 +36,18 @@ func (r *stubRenderer) Page(ctx context.Context, file io.ReaderAt, size int64, p
 	return r.Renderer.Page(ctx, file, size, page, level)
 }
 
-// Lines returns the error, if it is set, or the lines.
+// Lines returns the predefined lines and error.
 func (r *stubRenderer) Lines(context.Context, io.ReaderAt, int64, int) (*appearance.Lines, error) {
 	return r.lines, r.err
 }
 
-// Text returns the error, if it is set, or the text.
+// Text returns the predefined text and error.
 func (r *stubRenderer) Text(context.Context, io.ReaderAt, int64, int) (*appearance.Text, error) {
 	return r.text, r.err
 }
 
-// TestPageFiles_Failures checks that each page that cannot be rendered has a specific error, and is sent once it can
-// be rendered.
+// TestPageFiles_Failures checks that the response for each page that cannot be rendered contains a specific error, and
+// that the page is sent as soon as it can be rendered.
 func TestPageFiles_Failures(t *testing.T) {
 	t.Parallel()
 	renderer := &stubRenderer{}
@@ -64,7 +64,7 @@ func TestPageFiles_Failures(t *testing.T) {
 		for page, by := range pages {
 			check(by, page)
 			check(by, page+"/text")
-			if by == c { // signers need no lines
+			if by == c { // there is no such route for signers
 				check(by, page+"/lines")
 			}
 		}
@@ -91,7 +91,7 @@ func TestPageFiles_Failures(t *testing.T) {
 		require.Equal(t, object{"text": "up", "x": 0.0, "y": 0.0, "w": 9.0, "h": 9.0, "angle": 270.0, "line": 1.0}, by.get(page + "/text").want(200).body["words"].([]any)[0])
 	}
 
-	// Purged and archived files are gone.
+	// The pages of purged documents and archived templates are no longer available.
 	c.signs(e, token)
 	portal := "/v1/download/" + s.completes(t, e.str("id"), 0) + "/pages/1"
 	renderer.err = refusal.New(refusal.PDFTooComplex, "The page is too complex.")

@@ -21,7 +21,7 @@ import (
 	"countersign/store/blob"
 )
 
-// preparable returns a PDF of one page with a text and the given additions.
+// preparable returns a one-page PDF that contains a text and the given additions.
 func preparable(text, catalog, page string, more ...string) []byte {
 	content := "BT /F1 6 Tf 72 700 Td (" + text + ") Tj ET"
 	objects := append([]string{
@@ -53,7 +53,7 @@ func pairOfSigners() object {
 
 func (a *answer) document(i int) object { return a.body["documents"].([]any)[i].(object) }
 
-// events returns the details of an envelope's events of a name.
+// events returns the details of all events of an envelope that have the given name.
 func (a *answer) events(name string) []object {
 	var out []object
 	for _, v := range a.body["auditLog"].([]any) {
@@ -73,8 +73,8 @@ func eachField(a *answer) []string {
 	return out
 }
 
-// TestDocumentOptions checks that every way of uploading accepts the options, and that removed parts are listed with
-// the document and in the audit trail and become fields.
+// TestDocumentOptions checks that every kind of upload accepts the options, and that removed parts are listed with the
+// document and in the audit trail, and become fields.
 func TestDocumentOptions(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -120,12 +120,11 @@ func TestDocumentOptions(t *testing.T) {
 
 		e = app.post("/v1/envelopes", pairOfSigners()).want(201)
 		kind, body = multipartBody(t, map[string]string{"form": "import", "formRole": "Nobody", "activeContent": "remove", "repair": "refuse"}, file)
-		app.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", kind, body).want(201) // a document without a form requires no role
+		app.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", kind, body).want(201) // no role is required, because the document has no form
 	})
 }
 
-// TestDocumentOptions_Defaults checks that by default a file is presented as uploaded, and that a file with a script
-// is accepted without the script.
+// TestDocumentOptions_Defaults checks that by default a file is presented as uploaded, except that scripts are removed.
 func TestDocumentOptions_Defaults(t *testing.T) {
 	t.Parallel()
 	app := onSQLite(t, nil).client(t)
@@ -136,7 +135,7 @@ func TestDocumentOptions_Defaults(t *testing.T) {
 	app.get("/v1/envelopes/"+plain.str("id")+"/document?kind=prepared").refused(404, "not_found")
 	got := app.get("/v1/envelopes/" + plain.str("id")).want(200)
 	require.Empty(t, got.events("document.prepared"))
-	// The prepared file of another document is not mistaken for the first one's.
+	// The prepared file of the second document is not confused with the first document, which has none.
 	second := app.send(http.MethodPost, "/v1/envelopes/"+plain.str("id")+"/document", "application/pdf", preparable("Hello", script, "")).want(200).str("documentId")
 	app.get("/v1/envelopes/" + plain.str("id") + "/document?kind=prepared&documentId=" + second).want(200)
 	app.get("/v1/envelopes/"+plain.str("id")+"/document?kind=prepared").refused(404, "not_found")
@@ -149,7 +148,7 @@ func TestDocumentOptions_Defaults(t *testing.T) {
 	require.NotNil(t, e.document(0)["prepared"])
 }
 
-// TestPreparedFile_IsPresentedToSigners checks that signing links return the prepared file.
+// TestPreparedFile_IsPresentedToSigners checks that signers receive the prepared file.
 func TestPreparedFile_IsPresentedToSigners(t *testing.T) {
 	t.Parallel()
 	app := onSQLite(t, nil).client(t)
@@ -167,8 +166,8 @@ func TestPreparedFile_IsPresentedToSigners(t *testing.T) {
 	}
 }
 
-// TestDocumentOptions_RejectsInvalid checks that a fault of an option, tag or role is a 400 that names it, and that nothing is
-// prepared.
+// TestDocumentOptions_RejectsInvalid checks that an invalid option, tag or role results in a 400 error that identifies
+// it, and that nothing is prepared.
 func TestDocumentOptions_RejectsInvalid(t *testing.T) {
 	t.Parallel()
 	app := onSQLite(t, nil).client(t)
@@ -205,8 +204,8 @@ func TestDocumentOptions_RejectsInvalid(t *testing.T) {
 	app.post("/v1/envelopes", data).refused(400, "validation_error")
 }
 
-// TestPrepareAgain_ReplacesFoundFields checks that preparing again replaces found fields and keeps requested ones, and
-// that suggestions change nothing.
+// TestPrepareAgain_ReplacesFoundFields checks that preparing a document again replaces found fields but keeps fields
+// that were requested explicitly, and that requesting suggestions changes nothing.
 func TestPrepareAgain_ReplacesFoundFields(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -250,7 +249,7 @@ func TestPrepareAgain_ReplacesFoundFields(t *testing.T) {
 	})
 }
 
-// draftOf creates an envelope with a file.
+// draftOf requests the creation of an envelope with a file.
 func (c *client) draftOf(data object, file []byte) *answer {
 	c.t.Helper()
 	b, err := json.Marshal(data)
@@ -259,8 +258,8 @@ func (c *client) draftOf(data object, file []byte) *answer {
 	return c.send(http.MethodPost, "/v1/envelopes", kind, body)
 }
 
-// TestDocumentPassword_IsNotStored checks that a password opens an encrypted file in every request that accepts it,
-// and is neither in responses, nor in the audit trail, nor in the database.
+// TestDocumentPassword_IsNotStored checks that a password opens an encrypted file in every request that accepts one,
+// and that it never appears in responses, the audit trail or the database.
 func TestDocumentPassword_IsNotStored(t *testing.T) {
 	t.Parallel()
 	const secret = "Tr0ub4dor-and-3"
@@ -319,7 +318,7 @@ func TestDocumentPassword_IsNotStored(t *testing.T) {
 	}
 }
 
-// TestSuggestions_NameInvalidTag checks that an invalid tag is named.
+// TestSuggestions_NameInvalidTag checks that the error for an invalid tag contains the tag.
 func TestSuggestions_NameInvalidTag(t *testing.T) {
 	t.Parallel()
 	app := onSQLite(t, nil).client(t)
@@ -328,7 +327,7 @@ func TestSuggestions_NameInvalidTag(t *testing.T) {
 	require.Contains(t, r.str("message"), "{{a;typ=date}}")
 }
 
-// TestPrepare_MissingFile checks the error for a missing file and for a purged one.
+// TestPrepare_MissingFile checks the errors for a missing file and a purged file.
 func TestPrepare_MissingFile(t *testing.T) {
 	t.Parallel()
 	var files blob.Store
@@ -352,7 +351,8 @@ func TestPrepare_MissingFile(t *testing.T) {
 	app.get("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/suggestions").refused(410, "document_purged")
 }
 
-// TestUpload_DamagedAndSignedFiles checks that sender and signers see that they sign a new file, with the reason.
+// TestUpload_DamagedAndSignedFiles checks that the sender and the signers can see that they sign a new file, and the
+// reason for it.
 func TestUpload_DamagedAndSignedFiles(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -13,7 +13,7 @@ import (
 	"countersign/models"
 )
 
-// lostWorkflows has no workflows except the listed ones.
+// lostWorkflows simulates a Temporal server on which only the listed workflows are running.
 type lostWorkflows struct {
 	fakeWorkflows
 
@@ -24,7 +24,7 @@ func (w *lostWorkflows) Running(_ context.Context, envelope uuid.UUID) (bool, er
 	return w.running[envelope.String()], w.fail
 }
 
-// problems returns the lists of one kind, with the rows' ids from the given member.
+// problems returns one list of problems as a map. id is the member that contains the key of each row.
 func problems(c *client, kind, id string) map[string]object {
 	c.t.Helper()
 	out := map[string]object{}
@@ -34,8 +34,8 @@ func problems(c *client, kind, id string) map[string]object {
 	return out
 }
 
-// TestProblems checks that envelopes without a workflow, after their deadline, or signed and not sealed are listed
-// with their details, and others are not.
+// TestProblems checks that envelopes are listed with their details if they have no workflow, are overdue, or are signed
+// but not sealed, and that other envelopes are not listed.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	for name, url := range databases {
@@ -95,7 +95,7 @@ func keys(m map[string]object) (out []string) {
 	return out
 }
 
-// finishOutbox removes all rows of the outbox, as the dispatcher does.
+// finishOutbox completes all outbox rows, as the dispatcher does, and returns them.
 func finishOutbox(t *testing.T, s *service) (all []models.OutboxRow) {
 	t.Helper()
 	for {
@@ -111,7 +111,8 @@ func finishOutbox(t *testing.T, s *service) (all []models.OutboxRow) {
 	}
 }
 
-// TestProblems_Mails checks that a rejected email is a problem until a later one to the same recipient is sent.
+// TestProblems_Mails checks that a rejected email is listed as a problem until a later email to the same recipient is
+// sent.
 func TestProblems_Mails(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -138,8 +139,8 @@ func TestProblems_Mails(t *testing.T) {
 	})
 }
 
-// TestProblems_Deliveries checks that a failed delivery contains the receiver's response and the time of the next
-// attempt, even if it was resent.
+// TestProblems_Deliveries checks that the entry for a failed delivery contains the endpoint's response and the time of
+// the next attempt, even after the delivery was resent.
 func TestProblems_Deliveries(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -178,8 +179,8 @@ func TestProblems_Deliveries(t *testing.T) {
 	})
 }
 
-// TestProblems_AreOnesOwn checks that viewers have no access, and that a client restricted to some tenants can list
-// and restart only theirs.
+// TestProblems_AreOnesOwn checks that viewers have no access, and that a client restricted to certain tenants can list
+// and restart only their envelopes.
 func TestProblems_AreOnesOwn(t *testing.T) {
 	t.Parallel()
 	workflows := &lostWorkflows{running: map[string]bool{}}
@@ -207,7 +208,7 @@ func TestProblems_AreOnesOwn(t *testing.T) {
 		require.Empty(t, problems(s.other(t), kind, "envelopeId"), "another app's %s", kind)
 	}
 	s.limit(t, e.str("tenantId"))
-	s.clock.advance(2 * time.Second) // apps are remembered for a second
+	s.clock.advance(2 * time.Second) // apps are cached for one second
 	for _, kind := range []string{"envelopes", "mails", "deliveries"} {
 		require.Equal(t, []string{own}, keys(problems(support, kind, "envelopeId")), kind)
 	}
@@ -215,8 +216,8 @@ func TestProblems_AreOnesOwn(t *testing.T) {
 	support.post("/v1/console/envelopes/"+own+"/restart", nil).want(202)
 }
 
-// TestRestartWorkflow_QueuesOnce checks that the row that reconcile would queue is queued once, and only if Temporal
-// runs no workflow.
+// TestRestartWorkflow_QueuesOnce checks that a restart queues the same row as reconcile, once, and only if no workflow
+// is running.
 func TestRestartWorkflow_QueuesOnce(t *testing.T) {
 	t.Parallel()
 	for name, url := range databases {

@@ -14,7 +14,7 @@ import (
 	"countersign/test/kit"
 )
 
-// everyKind returns an envelope with a recipient of each kind, in routing order, and a witness.
+// everyKind returns a request to create an envelope with a recipient of each kind, in routing order, and a witness.
 func everyKind() object {
 	return object{
 		"tenantId": "acme", "subject": "Lease",
@@ -33,7 +33,7 @@ func everyKind() object {
 	}
 }
 
-// create sends a request for an envelope with its file.
+// create requests the creation of an envelope with a document.
 func (c *client) create(data object) *answer {
 	c.t.Helper()
 	b, err := json.Marshal(data)
@@ -44,7 +44,7 @@ func (c *client) create(data object) *answer {
 
 func (a *answer) copies() []any { c, _ := a.body["copies"].([]any); return c }
 
-// finishes consents for the recipient of a link and signs, approves or confirms reading.
+// finishes consents as the recipient of a link, and then signs, approves or confirms reading.
 func (c *client) finishes(at string, fields ...object) *answer {
 	c.t.Helper()
 	c.get(at).want(200)
@@ -55,8 +55,9 @@ func (c *client) finishes(at string, fields ...object) *answer {
 	return c.post(at+"/sign", object{"fields": fields})
 }
 
-// TestEveryKindOfRecipient checks that recipients of every kind act in their order, that copies are listed separately,
-// and that the original interface describes all of them.
+// TestEveryKindOfRecipient checks that recipients of every kind act in the correct order, that recipients of copies are
+// listed separately, and that responses describe all recipients in a way that is compatible with the original
+// interface.
 func TestEveryKindOfRecipient(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -144,7 +145,7 @@ func TestEveryKindOfRecipient(t *testing.T) {
 	})
 }
 
-// TestRecipients_RejectedRequests checks that each rejection names the fault.
+// TestRecipients_RejectedRequests checks that each rejection identifies the fault.
 func TestRecipients_RejectedRequests(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -217,8 +218,8 @@ func TestEditRecipient_ChangesKind(t *testing.T) {
 	})
 }
 
-// TestReplaceCopyRecipient checks that a copy's recipient can be replaced until all have signed, and that no signer event
-// records it.
+// TestReplaceCopyRecipient checks that the recipient of a copy can be replaced until all signers have signed, and that
+// no signer.replaced event is recorded.
 func TestReplaceCopyRecipient(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -263,8 +264,9 @@ func TestReplaceCopyRecipient(t *testing.T) {
 	})
 }
 
-// TestReplaceSigner_SuccessorInheritsNothing checks that attachments, consent, verification, adopted signature, draft
-// key and embedded sessions end with the former signer, and that both links reflect it.
+// TestReplaceSigner_SuccessorInheritsNothing checks that a new signer does not inherit attachments, consent,
+// verification, adopted signature, draft key or embedded sessions from the previous signer, and that the links of both
+// signers reflect this.
 func TestReplaceSigner_SuccessorInheritsNothing(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -329,7 +331,7 @@ func TestReplaceSigner_SuccessorInheritsNothing(t *testing.T) {
 			}
 			require.Contains(t, sign(waiting[0]).refused(400, "validation_error").body["errors"], "fields[0].attachmentId")
 
-			// The files of the previous signer count for no limit, and are removed by the next cleanup.
+			// The previous signer's files do not count towards any limit, and the next cleanup deletes them.
 			own := successor.attach(fresh, required, "grace.pdf", kit.OnePage()).want(201).str("attachmentId")
 			require.Len(t, successor.get(link).want(200).body["attachments"], 1)
 			_, err := sweep.Unused(t.Context(), s.store, s.cfg.Blobs, s.clock.now())
@@ -348,7 +350,7 @@ func TestReplaceSigner_SuccessorInheritsNothing(t *testing.T) {
 	})
 }
 
-// adopts signs with a picture, which the service saves.
+// adopts signs an envelope with a signature image, which the service saves for the signer.
 func (s *service) adopts(t *testing.T, c *client, email string) {
 	t.Helper()
 	data := contract()

@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// TestRemindSigner_OncePerHour checks that an awaited signer can be reminded once an hour without a new link, and that
-// a retry with the same key is the same reminder.
+// TestRemindSigner_OncePerHour checks that a signer who can currently sign can be reminded once an hour without a new
+// link, and that a retry with the same key does not send another reminder.
 func TestRemindSigner_OncePerHour(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -35,7 +35,7 @@ func TestRemindSigner_OncePerHour(t *testing.T) {
 		require.Equal(t, 1, s.outbox(t, e.str("id"), models.OutboxReinvite))
 		again := c.post(remind(e, 0), nil).refused(429, "reminder_rate_limited")
 		require.Equal(t, "3600", again.header.Get("Retry-After"))
-		nobody.get("/v1/signing/" + token).want(200) // the link is unchanged
+		nobody.get("/v1/signing/" + token).want(200) // the link has not changed
 		require.Contains(t, c.get("/v1/envelopes/"+e.str("id")).want(200).eventNames(), "reminder.requested")
 
 		c.post(remind(e, 1), nil).refused(409, "signer_not_notified")

@@ -18,8 +18,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestArchivedEnvelope_ResponsesAreUnchanged checks that responses about an archived envelope are byte-identical to those before, and
-// that operations on an ended envelope still work.
+// TestArchivedEnvelope_ResponsesAreUnchanged checks that responses for an envelope are byte-identical before and after
+// it is archived, and that the operations on a closed envelope still work.
 func TestArchivedEnvelope_ResponsesAreUnchanged(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -79,14 +79,14 @@ func TestArchivedEnvelope_ResponsesAreUnchanged(t *testing.T) {
 			}
 			ask(c, "/v1/envelopes?tenantId=acme", "/v1/envelopes?tenantId=acme&status=completed", "/v1/envelopes?tenantId=acme&externalId=deal+7", "/v1/envelopes?tenantId=acme&signerEmail=ada@example.com", "/v1/events", "/v1/usage")
 			ask(staff, "/v1/console/envelopes", "/v1/console/envelopes?q=grace@example.com")
-			for i := range out[len(out)-2:] { // the last activity of an archived envelope is in its archive, which a list does not open
+			for i := range out[len(out)-2:] { // lists omit the last activity of an archived envelope, because it is in the archive
 				row := &out[len(out)-2+i]
 				var body object
 				require.NoError(t, json.Unmarshal([]byte(row.body), &body))
 				for _, e := range body["data"].([]any) {
 					e := e.(object)
 					delete(e, "lastActivity")
-					delete(e, "users") // the users of the activity
+					delete(e, "users") // users who caused the last activity
 				}
 				b, err := json.Marshal(body)
 				require.NoError(t, err)
@@ -152,7 +152,7 @@ func TestProgress_LinksToTheWorkflow(t *testing.T) {
 	}
 }
 
-// TestProgress_WithoutWorkflow checks that the database provides the progress if no workflow runs.
+// TestProgress_WithoutWorkflow checks that the progress is determined from the database if there is no workflow.
 func TestProgress_WithoutWorkflow(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) {
@@ -190,8 +190,8 @@ func TestProgress_WithoutWorkflow(t *testing.T) {
 	require.Equal(t, nothing("done"), progress())
 }
 
-// TestProgressOfASilentWorkflow_IsAnsweredByTheDatabase checks that the response takes at most a second
-// more than the request itself.
+// TestProgressOfASilentWorkflow_IsAnsweredByTheDatabase checks that an unresponsive workflow delays the response by at
+// most one second.
 func TestProgressOfASilentWorkflow_IsAnsweredByTheDatabase(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Workflows = silentWorkflows{} })

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestScan_CanceledRequestIsNoScannerFailure checks that a client that disconnects during the scan is not logged as a
-// scanner failure.
+// TestScan_CanceledRequestIsNoScannerFailure checks that no scanner failure is logged if the client disconnects during
+// the scan.
 func TestScan_CanceledRequestIsNoScannerFailure(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -23,7 +23,7 @@ func TestScan_CanceledRequestIsNoScannerFailure(t *testing.T) {
 	require.Empty(t, log.String())
 }
 
-// goneScanner cancels the request while it scans.
+// goneScanner cancels the request during the scan.
 type goneScanner struct{ leave context.CancelFunc }
 
 func (g goneScanner) Scan(ctx context.Context, _ io.Reader) (string, error) {

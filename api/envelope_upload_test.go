@@ -31,8 +31,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestUpload_IsScanned checks that each endpoint that accepts a PDF rejects known malware, and every file while the
-// scanner is unavailable.
+// TestUpload_IsScanned checks that each endpoint that accepts a PDF rejects known malware, and rejects every file while
+// the scanner is unavailable.
 func TestUpload_IsScanned(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -73,7 +73,7 @@ func TestUpload_IsScanned(t *testing.T) {
 	s.client(t).sent(contract())
 }
 
-// countingScanner finds no malware and counts its scans.
+// countingScanner counts its scans and never finds malware.
 type countingScanner struct{ asked atomic.Int32 }
 
 func (s *countingScanner) Scan(context.Context, io.Reader) (string, error) {
@@ -81,7 +81,7 @@ func (s *countingScanner) Scan(context.Context, io.Reader) (string, error) {
 	return "", nil
 }
 
-// TestUpload_FileIsExaminedLast checks that all other problems of a request are reported before its file is examined.
+// TestUpload_FileIsExaminedLast checks that all other problems in a request are reported before its file is examined.
 func TestUpload_FileIsExaminedLast(t *testing.T) {
 	t.Parallel()
 	scanner := new(countingScanner)
@@ -121,7 +121,7 @@ func TestUpload_FileIsExaminedLast(t *testing.T) {
 	require.EqualValues(t, 1, scanner.asked.Load())
 }
 
-// TestUpload_StoresFacts checks that the results of the examination that sealing needs are stored with the document.
+// TestUpload_StoresFacts checks that the examination results needed for sealing are stored with the document.
 func TestUpload_StoresFacts(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -134,7 +134,8 @@ func TestUpload_StoresFacts(t *testing.T) {
 	require.Equal(t, info.Facts.Encode(), stored.Originals()[0].SealFacts)
 }
 
-// TestUpload_RejectedByStateBeforeExamination checks that an envelope that accepts no document rejects any content.
+// TestUpload_RejectedByStateBeforeExamination checks that an envelope that accepts no more documents rejects an upload
+// without examining its content.
 func TestUpload_RejectedByStateBeforeExamination(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -145,10 +146,11 @@ func TestUpload_RejectedByStateBeforeExamination(t *testing.T) {
 	c.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", ct, body).refused(400, "envelope_not_draft")
 }
 
-// BenchmarkUpload uploads a document of 50 pages over HTTP, alternately without and with all options, and reports the
-// processor time of each: of the service, the validating process, the database driver and the client together.
-// plain-ms is without options and without a script in the document; script-ms has the script, which is always removed;
-// all-ms has a tag and a widget on each page, some-ms on every fifth.
+// BenchmarkUpload uploads a 50-page document over HTTP, alternately with and without all options. It reports the total
+// processor time of the service, the validating process, the database driver and the client. plain-ms is the time
+// without options for a document without scripts. script-ms is the time for a document with a script, which is always
+// removed. all-ms is the time for a document with a tag and a widget on each page, and some-ms for one with these on
+// every fifth page.
 func BenchmarkUpload(b *testing.B) {
 	for name, url := range databases {
 		b.Run(name, func(b *testing.B) {
@@ -207,11 +209,11 @@ func BenchmarkUpload(b *testing.B) {
 	}
 }
 
-// processorTime returns the processor time of this process and the validating one so far.
+// processorTime returns the processor time used so far by this process and the validating processes.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var total time.Duration
-	for _, of := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} { // of ended child processes
+	for _, of := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} { // RUSAGE_CHILDREN covers child processes that have ended
 		var u syscall.Rusage
 		require.NoError(b, syscall.Getrusage(of, &u))
 		total += time.Duration(u.Utime.Nano() + u.Stime.Nano())
@@ -232,7 +234,7 @@ func processorTime(b *testing.B) time.Duration {
 					continue
 				}
 				spent, _, _ := bytes.Cut(stat, []byte(" "))
-				n, err := strconv.ParseInt(string(spent), 10, 64) // nanoseconds
+				n, err := strconv.ParseInt(string(spent), 10, 64) // in nanoseconds
 				require.NoError(b, err)
 				total += time.Duration(n)
 			}
@@ -241,8 +243,8 @@ func processorTime(b *testing.B) time.Duration {
 	return total
 }
 
-// TestUpload_OfPictures_BecomesADocument checks that a picture becomes a document with one page, at each endpoint for
-// documents.
+// TestUpload_OfPictures_BecomesADocument checks that each endpoint for documents converts an image to a one-page
+// document.
 func TestUpload_OfPictures_BecomesADocument(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -262,7 +264,7 @@ func TestUpload_OfPictures_BecomesADocument(t *testing.T) {
 		c.get(at + "/documents/" + first["id"].(string) + "/pages/1").want(200)
 		require.Empty(t, c.get(at + "/documents/" + first["id"].(string) + "/pages/1/text").want(200).body["words"])
 
-		for _, kind := range []string{"image/png", "image/jpeg", "application/octet-stream"} { // by content
+		for _, kind := range []string{"image/png", "image/jpeg", "application/octet-stream"} { // the format is detected from the content
 			draft := c.draft(data)
 			again := c.send(http.MethodPost, "/v1/envelopes/"+draft.str("id")+"/document", kind, png).want(200)
 			require.Equal(t, first["sha256"], again.str("sha256"), "the same picture is the same document")

@@ -17,7 +17,8 @@ import (
 )
 
 // TestWebhookValues checks that an endpoint that includes values receives them by field name in the events that have
-// values, that other endpoints do not, and that they end with the inclusion or with retention.
+// values, and that other endpoints do not. It also checks that values are no longer sent after the inclusion is removed
+// or the envelope is purged.
 func TestWebhookValues(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -108,7 +109,7 @@ func TestWebhookValues(t *testing.T) {
 	})
 }
 
-// showNotice checks a webhook body against the contract, and records the members that it covers.
+// showNotice validates a webhook body against the contract, and records the members that it contains.
 func showNotice(t *testing.T, body object) {
 	t.Helper()
 	schema := &openapi3.SchemaRef{Value: schemaNamed("Notice")}
@@ -118,7 +119,8 @@ func showNotice(t *testing.T, body object) {
 	coverageOf.walk("Notice", schema, body)
 }
 
-// valuesAtRest counts the stored webhook bodies with values, and checks that none is readable without the key.
+// valuesAtRest returns the number of stored webhook bodies that contain values. It checks that none can be read without
+// the key.
 func (s *service) valuesAtRest(t *testing.T, secret string) (n int) {
 	t.Helper()
 	driver, address := "sqlite", strings.TrimPrefix(s.url, "sqlite://")+"?_pragma=busy_timeout(10000)"

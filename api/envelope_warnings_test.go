@@ -10,8 +10,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestWarnings_OnlyOfDrafts checks that a draft lists fields that are too small for their values or very large, and
-// that a sent envelope does not.
+// TestWarnings_OnlyOfDrafts checks that a draft has warnings about fields that are very large or too small for their
+// values, and that a sent envelope has none.
 func TestWarnings_OnlyOfDrafts(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -62,14 +62,14 @@ func TestWarnings_OnlyOfDrafts(t *testing.T) {
 	})
 }
 
-// TestWarnings_CoveredText checks that a draft lists fields whose pictures would cover text of the original, until the
-// field is moved.
+// TestWarnings_CoveredText checks that a draft has a warning about each field whose image would cover text in the
+// original, until the field is moved.
 func TestWarnings_CoveredText(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
 		data := contract()
-		field := func(typ, name string, y float64) object { // the text's top is at 64
+		field := func(typ, name string, y float64) object { // the top of the text is at y = 64
 			return object{"signerId": "0", "type": typ, "page": 1, "x": 60, "y": y, "w": 200, "h": 40, "name": name, "required": false}
 		}
 		data["fields"] = []object{field("signature", "on", 55), field("initial", "initials", 56), field("stamp", "stamp", 57), field("text", "text", 55), field("signature", "below", 100)}
@@ -97,7 +97,7 @@ func TestWarnings_CoveredText(t *testing.T) {
 	})
 }
 
-// TestWarnings_PDFA checks that an upload that claims to conform to PDF/A is accepted with a warning.
+// TestWarnings_PDFA checks that an upload that claims PDF/A conformance is accepted with a warning.
 func TestWarnings_PDFA(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

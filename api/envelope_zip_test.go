@@ -16,7 +16,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSealedFiles_AsZIP checks that one ZIP file has all sealed files once they exist.
+// TestSealedFiles_AsZIP checks that a ZIP archive contains all sealed files, and is available as soon as they exist.
 func TestSealedFiles_AsZIP(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
