@@ -25,8 +25,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestDownloadLink_Lifetime checks that a link from day 300 is valid on day 600, and that every link is a 410 after
-// the retention.
+// TestDownloadLink_Lifetime checks that a link issued on day 300 is valid on day 600, and that every link returns 410
+// after the retention period.
 func TestDownloadLink_Lifetime(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -67,7 +67,8 @@ func TestDownloadLink_Lifetime(t *testing.T) {
 	})
 }
 
-// TestDownload_IsRecordedOnceAnHour checks that repeated downloads by one recipient add one event.
+// TestDownload_IsRecordedOnceAnHour checks that repeated downloads by the same recipient within an hour add only one
+// event.
 func TestDownload_IsRecordedOnceAnHour(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -97,8 +98,8 @@ func TestDownload_IsRecordedOnceAnHour(t *testing.T) {
 	})
 }
 
-// TestDownload_RangesAndConditions checks that each download supports ranges and conditions as in the contract, and
-// that an error has the common format and none of the file's headers.
+// TestDownload_RangesAndConditions checks that each download supports range and conditional requests as specified in
+// the contract, and that an error response has the common format and none of the file's headers.
 func TestDownload_RangesAndConditions(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -112,7 +113,7 @@ func TestDownload_RangesAndConditions(t *testing.T) {
 		return nobody.attach(token, e.field(0)["id"], "a.pdf", kit.OnePage()).want(201).str("attachmentId")
 	}
 	attached := attach(e, token)
-	// The sender downloads an attachment after its signer has signed.
+	// The sender downloads an attachment after the signer has signed.
 	sender, other := c.sent(attaching())
 	given := attach(sender, other)
 	nobody.post("/v1/signing/"+other+"/sign", object{"fields": []object{
@@ -121,7 +122,7 @@ func TestDownload_RangesAndConditions(t *testing.T) {
 	signed, second := c.sent(contract())
 	c.signs(signed, second)
 	portal := "/v1/download/" + s.completes(t, signed.str("id"), 0)
-	// A picture of the first signer, as the second signer gets it.
+	// The second signer downloads the signature image of the first signer.
 	two, _ := c.sent(twoSigners())
 	first := s.link(t, two, 0)
 	by := nobody.binds(first)
@@ -166,8 +167,8 @@ func TestDownload_RangesAndConditions(t *testing.T) {
 	}
 }
 
-// TestDownload_MissingFile checks that a missing file is neither a 500 nor "available": the operator is notified, and the
-// client gets a temporary error.
+// TestDownload_MissingFile checks that for a missing file the client gets a temporary error rather than a 500, that the
+// file is not reported as available, and that the operator is notified.
 func TestDownload_MissingFile(t *testing.T) {
 	t.Parallel()
 	missing := 0
@@ -200,7 +201,7 @@ func TestDownload_MissingFile(t *testing.T) {
 	require.NotContains(t, log.String(), token)
 }
 
-// heavyPicture returns a small picture whose decoding takes long.
+// heavyPicture returns an image that is small but slow to decode.
 func heavyPicture(t *testing.T) string {
 	t.Helper()
 	img := image.NewNRGBA(image.Rect(0, 0, 2000, 2000))
@@ -210,7 +211,8 @@ func heavyPicture(t *testing.T) string {
 	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
-// TestHead_EqualsGet checks that HEAD responds like GET, without body and without recording anything.
+// TestHead_EqualsGet checks that the response to HEAD equals that to GET without the body, and that HEAD records
+// nothing.
 func TestHead_EqualsGet(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -229,8 +231,9 @@ func TestHead_EqualsGet(t *testing.T) {
 	nobody.call(http.MethodHead, "/v1/signing/"+token+"/sign", nil).want(405)
 }
 
-// TestPortal_Branding checks that the holder of a download link gets the sender's branding and logo, also after
-// the document was deleted. Without branding the response has no additions, and without a valid link there is no logo.
+// TestPortal_Branding checks that the holder of a download link gets the sender's branding and logo, even after the
+// document has been purged. It also checks that the response has no additional members without branding, and that a
+// logo requires a valid link.
 func TestPortal_Branding(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -296,7 +299,8 @@ func TestPortal_Retention(t *testing.T) {
 	})
 }
 
-// TestDownload_PurgedDuringTheRequest checks that a file that is purged during the request is reported as gone, not as lost.
+// TestDownload_PurgedDuringTheRequest checks that a file that is purged during the request is reported as purged rather
+// than missing.
 func TestDownload_PurgedDuringTheRequest(t *testing.T) {
 	t.Parallel()
 	files := &purgingStore{}
@@ -319,7 +323,8 @@ func TestDownload_PurgedDuringTheRequest(t *testing.T) {
 	s.client(t).get("/v1/envelopes/"+e.str("id")+"/document?kind=sealed").refused(410, "document_purged")
 }
 
-// TestSealedDocument_IsFoundByID checks that a sealed document is found by its own id and by its original's id only.
+// TestSealedDocument_IsFoundByID checks that a sealed document is found by its own ID and by the ID of its original,
+// but by no other ID.
 func TestSealedDocument_IsFoundByID(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -338,7 +343,7 @@ func TestSealedDocument_IsFoundByID(t *testing.T) {
 	c.get(at+"/document?documentId="+newID().String()).refused(404, "not_found")
 }
 
-// TestDownload_FileName checks that the header is valid and the name can be saved for any subject.
+// TestDownload_FileName checks that the header is valid and the file name can be used for every subject.
 func TestDownload_FileName(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -357,7 +362,7 @@ func TestDownload_FileName(t *testing.T) {
 		for _, r := range header {
 			require.True(t, r >= ' ' && r <= '~', header)
 		}
-		plain, _, _ := strings.Cut(header, "; filename*=") // for clients that do not support another form
+		plain, _, _ := strings.Cut(header, "; filename*=") // read by clients that do not support filename*
 		_, params, err = mime.ParseMediaType(plain)
 		require.NoError(t, err, header)
 		require.Len(t, params["filename"], utf8.RuneCountInString(want), header)

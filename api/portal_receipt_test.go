@@ -14,8 +14,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestReceipt checks that a signer who has signed can follow the envelope and download the sealed copy for a day with
-// the receipt only, because the link can no longer be used.
+// TestReceipt checks that a signer who has signed can use the receipt for a day to view the status of the envelope and
+// download the sealed copy, because the signing link can no longer be used.
 func TestReceipt(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -60,7 +60,7 @@ func TestReceipt_OfPurgedDocument(t *testing.T) {
 	at := "/v1/signing/" + token
 	c.get(at).want(200)
 	c.post(at+"/consent", nil).want(200)
-	// A rejected signature leaves no receipt.
+	// No receipt is issued for a rejected signature.
 	require.Empty(t, c.post(at+"/sign", object{"fields": []object{}}).want(400).str("receiptToken"))
 	receipt := c.post(at+"/sign", object{"fields": []object{{"fieldId": e.field(0)["id"], "textValue": "yes"}}}).want(200).str("receiptToken")
 	s.completes(t, e.str("id"), 1)
@@ -73,7 +73,7 @@ func TestReceipt_OfPurgedDocument(t *testing.T) {
 	c.get("/v1/receipts/"+receipt).refused(410, "document_purged")
 }
 
-// silentWorkflows replaces a Temporal whose workers do not respond.
+// silentWorkflows simulates a Temporal server whose workers do not respond.
 type silentWorkflows struct{ fakeWorkflows }
 
 func (silentWorkflows) Progress(ctx context.Context, _ uuid.UUID) (temporal.Progress, error) {
@@ -81,7 +81,8 @@ func (silentWorkflows) Progress(ctx context.Context, _ uuid.UUID) (temporal.Prog
 	return temporal.Progress{}, ctx.Err()
 }
 
-// TestReceipt_RequiresASignature checks that signers have no receipt before they sign, or if they decline.
+// TestReceipt_RequiresASignature checks that a receipt token is invalid before the signer signs, and after the signer
+// declines.
 func TestReceipt_RequiresASignature(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -104,7 +105,7 @@ func TestReceipt_RequiresASignature(t *testing.T) {
 	nobody.get(receipt(e)).refused(401, "receipt_invalid")
 }
 
-// signerLinkOf returns the link of an envelope's first signer.
+// signerLinkOf returns the signing link of an envelope's first signer.
 func signerLinkOf(s *service, e *answer) credential.SigningLink {
 	return credential.SigningLink{App: s.app.ID, Link: models.Link{EnvelopeID: id(e), SignerID: uuid.MustParse(e.signer(0)["id"].(string))}}
 }

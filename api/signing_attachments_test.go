@@ -30,8 +30,8 @@ import (
 	"countersign/test/kit"
 )
 
-// attaching returns an envelope with two consecutive signers. The first signer has two attachment fields, one of them
-// optional.
+// attaching returns a request to create an envelope with two signers, one after the other. The first signer has two
+// attachment fields, one of them optional.
 func attaching() object {
 	field := func(signer, kind string, y int, required bool) object {
 		return object{"signerId": signer, "type": kind, "page": 1, "x": 50, "y": y, "w": 100, "h": 20, "required": required}
@@ -63,7 +63,7 @@ func (c *client) attach(token string, field any, name string, file []byte) *answ
 	return c.send(http.MethodPost, "/v1/signing/"+token+"/attachments", w.FormDataContentType(), b.Bytes())
 }
 
-// linkOf returns the token of a signer's link.
+// linkOf returns the token in a signer's link.
 func (s *service) linkOf(t *testing.T, envelope string, signer int) string {
 	t.Helper()
 	e, err := s.store.Envelope(t.Context(), s.app.ID, uuid.MustParse(envelope))
@@ -73,7 +73,7 @@ func (s *service) linkOf(t *testing.T, envelope string, signer int) string {
 	return token
 }
 
-// noise returns a picture that does not compress.
+// noise returns an image that cannot be compressed.
 func noise(t *testing.T, side int) image.Image {
 	t.Helper()
 	img := image.NewNRGBA(image.Rect(0, 0, side, side))
@@ -84,14 +84,14 @@ func noise(t *testing.T, side int) image.Image {
 	return img
 }
 
-// noiseOfTwoChannels returns a PNG of random gray with random opacity (PNG, section 11.2.1), a color type that Go's
-// encoder does not write.
+// noiseOfTwoChannels returns a PNG with random gray and opacity values (PNG, section 11.2.1). Go's encoder does not
+// support this color type.
 func noiseOfTwoChannels(t *testing.T, side int) []byte {
 	t.Helper()
 	var pixels, out bytes.Buffer
 	z, err := zlib.NewWriterLevel(&pixels, zlib.NoCompression)
 	require.NoError(t, err)
-	r, line := rand.NewChaCha8([32]byte{}), make([]byte, 1+2*side) // each line begins with its filter: 0, none
+	r, line := rand.NewChaCha8([32]byte{}), make([]byte, 1+2*side) // each line begins with its filter type, which is 0 (none)
 	for range side {
 		_, _ = r.Read(line[1:])
 		_, err := z.Write(line)
@@ -105,7 +105,7 @@ func noiseOfTwoChannels(t *testing.T, side int) []byte {
 		out.Write(binary.BigEndian.AppendUint32(body, crc32.ChecksumIEEE(body)))
 	}
 	header := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, uint32(side)), uint32(side))
-	chunk("IHDR", append(header, 8, 4, 0, 0, 0)) // 8 bits of gray and of opacity
+	chunk("IHDR", append(header, 8, 4, 0, 0, 0)) // 8 bits each for gray and opacity
 	chunk("IDAT", pixels.Bytes())
 	chunk("IEND", nil)
 	return out.Bytes()
@@ -118,7 +118,8 @@ func inPNG(t *testing.T, img image.Image) []byte {
 	return b.Bytes()
 }
 
-// photo returns a JPEG of 40 by 20 pixels with a red left half, and EXIF data with its orientation and location.
+// photo returns a JPEG of 40 by 20 pixels whose left half is red. Its EXIF data contains the given orientation and a
+// location.
 func photo(t *testing.T, orientation byte) []byte {
 	t.Helper()
 	img := image.NewNRGBA(image.Rect(0, 0, 40, 20))
@@ -139,7 +140,7 @@ func photo(t *testing.T, orientation byte) []byte {
 	return append(append(append(b.Bytes()[:2:2], segment...), exif...), b.Bytes()[2:]...)
 }
 
-// TestAttachments follows files from the first signer to the later one and the owner.
+// TestAttachments checks what can be done with attachments by the signer who adds them, a later signer, and the owner.
 func TestAttachments(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -200,7 +201,7 @@ func TestAttachments(t *testing.T) {
 
 		c.del(at+"/attachments/"+pic.str("attachmentId")).refused(409, "already_signed")
 
-		// A missing file is logged for the operator; a purged one is permanently gone.
+		// A missing file is logged for the operator. A purged file is permanently unavailable.
 		other, waiting := c.sent(attaching())
 		c.get("/v1/signing/" + waiting).want(200)
 		c.post("/v1/signing/"+waiting+"/consent", nil).want(200)
@@ -212,7 +213,7 @@ func TestAttachments(t *testing.T) {
 		require.NoError(t, s.store.PurgeAttachments(t.Context(), uuid.MustParse(other.str("id")), s.clock.now()))
 		c.get("/v1/envelopes/"+other.str("id")+"/attachments/"+lost).refused(410, "document_purged")
 
-		// Attachments that are not part of a signature are deleted after a day, with their files; the others remain.
+		// Attachments that are not part of a signature are deleted after a day, together with their files. All others remain.
 		kept, err := s.cfg.Blobs.List(t.Context(), "envelopes/"+e.str("id")+"/attachments/")
 		require.NoError(t, err)
 		require.Len(t, kept, 2)
@@ -231,8 +232,8 @@ func TestAttachments(t *testing.T) {
 	})
 }
 
-// TestAttachments_AreBounded checks the limits of number, size, type and content, and that rejected files are not
-// stored.
+// TestAttachments_AreBounded checks the limits on the number, size, type and content of attachments, and that rejected
+// files are not stored.
 func TestAttachments_AreBounded(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -290,8 +291,8 @@ func TestAttachments_AreBounded(t *testing.T) {
 	c.attach(token, field, "a.pdf", kit.OnePage()).refused(401, "signing_link_expired")
 }
 
-// TestRemoveAttachment_WhileSigning checks that either the removal or the signature wins: a used file stays, and
-// without its file the signature is rejected.
+// TestRemoveAttachment_WhileSigning checks that if an attachment is removed while the signer signs, only one of the two
+// succeeds. A used file is not removed, and a signature whose file was removed is rejected.
 func TestRemoveAttachment_WhileSigning(t *testing.T) {
 	t.Parallel()
 	s := start(t, databases["postgres"](t), nil)
@@ -323,8 +324,8 @@ func TestRemoveAttachment_WhileSigning(t *testing.T) {
 	c.post(at+"/sign", object{"fields": []object{again}}).want(200)
 }
 
-// during changes a row in a transaction, and commits once a statement of the request waits for it. It requires
-// PostgreSQL.
+// during changes a row in a transaction, which it commits as soon as a statement of the request waits for it. It
+// requires PostgreSQL.
 func (s *service) during(t *testing.T, change, id, waiting string, request func()) {
 	t.Helper()
 	ctx := t.Context()
@@ -333,7 +334,7 @@ func (s *service) during(t *testing.T, change, id, waiting string, request func(
 	defer func() { require.NoError(t, db.Close()) }()
 	tx, err := db.BeginTx(ctx, nil)
 	require.NoError(t, err)
-	defer func() { _ = tx.Rollback() }() // it is over by then
+	defer func() { _ = tx.Rollback() }() // has no effect after the commit
 	_, err = tx.ExecContext(ctx, change, id)
 	require.NoError(t, err)
 	var done sync.WaitGroup
@@ -348,8 +349,8 @@ func (s *service) during(t *testing.T, change, id, waiting string, request func(
 	done.Wait()
 }
 
-// TestAttachments_AreScanned checks that attachments are scanned like uploads: known malware is rejected, and every
-// file while the scanner does not respond.
+// TestAttachments_AreScanned checks that attachments are scanned in the same way as uploads: known malware is rejected,
+// and so is every file while the scanner does not respond.
 func TestAttachments_AreScanned(t *testing.T) {
 	t.Parallel()
 	scanner := &failingScanner{}
@@ -371,7 +372,7 @@ func TestAttachments_AreScanned(t *testing.T) {
 	}
 }
 
-// failingScanner returns its preset result.
+// failingScanner is a scanner that returns a preset result.
 type failingScanner struct {
 	mu    sync.Mutex
 	found string

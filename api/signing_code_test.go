@@ -10,8 +10,8 @@ import (
 	"countersign/api"
 )
 
-// TestVerification_BelongsToTheClient checks that operations that require the code accept only the client that
-// verified it.
+// TestVerification_BelongsToTheClient checks that operations that require a code are accepted only from the client that
+// confirmed the code.
 func TestVerification_BelongsToTheClient(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -22,7 +22,7 @@ func TestVerification_BelongsToTheClient(t *testing.T) {
 	})
 }
 
-// browser and stranger are clients with one address.
+// browser and stranger return clients that have the same address but different user agents.
 func (s *service) browser(t *testing.T) *client {
 	t.Helper()
 	return (&client{t: t, s: s}).with("User-Agent", "browser")
@@ -40,7 +40,8 @@ func needCode(t *testing.T, c *client, at string) {
 	c.post(at+"/sign", object{"fields": []object{}}).refused(401, "otp_required")
 }
 
-// boundClient checks that only a session, as cookie or header, confirms the client.
+// boundClient checks that if the code was confirmed with bind, only the session confirms the client, either as a cookie
+// or in a header.
 func boundClient(t *testing.T, s *service) {
 	t.Helper()
 	c, nobody, stranger := s.client(t), s.browser(t), s.stranger(t)
@@ -56,7 +57,7 @@ func boundClient(t *testing.T, s *service) {
 	require.NotContains(t, cookie, "Partitioned")
 	token := verified.str("sessionToken")
 	require.Len(t, token, 43, "256 bits")
-	for _, c := range []*client{nobody, stranger} { // the same address and browser are not sufficient
+	for _, c := range []*client{nobody, stranger} { // the same address and user agent are not sufficient
 		needCode(t, c, at)
 		c.post(at+"/decline", nil).refused(401, "otp_required")
 	}
@@ -70,14 +71,14 @@ func boundClient(t *testing.T, s *service) {
 	}
 	byCookie.post(at+"/consent", nil).want(200)
 
-	// Another person with access to the signer's email takes over; the previous session ends.
+	// If another person with access to the signer's email confirms a code, the previous session ends.
 	thief := stranger.binds(at)
 	needSession(t, byHeader, at)
 	require.Equal(t, verified.str("draftKey"), thief.get(at).want(200).str("draftKey"), "it is the link's")
 	back := nobody.binds(at)
 	needSession(t, thief, at)
 
-	// Another signer's session is not valid here.
+	// The session of another signer is not valid here.
 	other, _ := c.sent(twoSigners())
 	mine := nobody.binds(s.link(t, other, 0))
 	needSession(t, nobody.with("X-Signer-Session", mine.head.Get("X-Signer-Session")), at)
@@ -89,7 +90,7 @@ func boundClient(t *testing.T, s *service) {
 	nobody.binds(at).post(at+"/sign", object{"fields": []object{}}).want(200)
 }
 
-// unboundClient: address and user agent confirm, for half an hour.
+// unboundClient checks that without bind, the client is recognized by its address and user agent for half an hour.
 func unboundClient(t *testing.T, s *service) {
 	t.Helper()
 	c, nobody, stranger := s.client(t), s.browser(t), s.stranger(t)
@@ -109,7 +110,7 @@ func unboundClient(t *testing.T, s *service) {
 	nobody.post(at+"/sign", object{"fields": []object{}}).want(200)
 }
 
-// newLink: a new link needs a new code.
+// newLink checks that a new link requires a new code.
 func newLink(t *testing.T, s *service) {
 	t.Helper()
 	c, nobody := s.client(t), s.browser(t)
@@ -122,7 +123,7 @@ func newLink(t *testing.T, s *service) {
 	needSession(t, bound, fresh)
 }
 
-// repeatedCode checks that the session token is returned once.
+// repeatedCode checks that the session token is returned only once.
 func repeatedCode(t *testing.T, s *service) {
 	t.Helper()
 	c, nobody := s.client(t), s.browser(t)
@@ -135,7 +136,7 @@ func repeatedCode(t *testing.T, s *service) {
 	require.NotContains(t, string(again.raw), token, "the session is given once")
 }
 
-// needSession checks that a client without a confirmed code is rejected.
+// needSession checks that a client that has not confirmed a code is rejected.
 func needSession(t *testing.T, c *client, at string) {
 	t.Helper()
 	ctx := c.get(at).want(200)
@@ -144,7 +145,8 @@ func needSession(t *testing.T, c *client, at string) {
 	c.post(at+"/sign", object{"fields": []object{}}).refused(401, "otp_required")
 }
 
-// TestEmbeddedSessionCookie: in a frame of another site the cookie is that frame's.
+// TestEmbeddedSessionCookie checks that the session cookie is partitioned if the signer signs in a frame on another
+// site.
 func TestEmbeddedSessionCookie(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -162,8 +164,8 @@ func TestEmbeddedSessionCookie(t *testing.T) {
 	nobody.with("Cookie", pair).post(at+"/consent", nil).want(200)
 }
 
-// TestCodeState_SurvivesReload checks that a reloaded page returns to its state, and that the emailed code is still
-// valid.
+// TestCodeState_SurvivesReload checks that a reloaded page gets the current state of the code, and that the emailed
+// code remains valid.
 func TestCodeState_SurvivesReload(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -204,7 +206,7 @@ func TestCodeState_SurvivesReload(t *testing.T) {
 	require.Nil(t, nobody.get("/v1/signing/" + token).want(200).body["code"], "no code is needed")
 }
 
-// TestCodeSettings checks that the code can be required for declining and reading.
+// TestCodeSettings checks the settings that require a code for declining and reading.
 func TestCodeSettings(t *testing.T) {
 	t.Parallel()
 	strict := onSQLite(t, func(cfg *api.Config) { cfg.DeclineNeedsCode, cfg.CodeBeforeReading = true, true })

@@ -11,8 +11,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSavedSignature_RequiresCode checks that the signature of a signer with text message codes is offered again only
-// after the next code is verified.
+// TestSavedSignature_RequiresCode checks that the saved signature of a signer with text message codes is offered only
+// after the next code is confirmed.
 func TestSavedSignature_RequiresCode(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -49,8 +49,8 @@ func TestSavedSignature_RequiresCode(t *testing.T) {
 	})
 }
 
-// TestSavedSignature_StaysInItsApp checks that another app is not offered the signature of the same person, tenant and
-// verification.
+// TestSavedSignature_StaysInItsApp checks that a saved signature is not offered in another app, even for the same
+// person, tenant and verification method.
 func TestSavedSignature_StaysInItsApp(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -75,7 +75,8 @@ func TestSavedSignature_StaysInItsApp(t *testing.T) {
 	})
 }
 
-// TestSigner_FillsOnlyOwnFields checks that a signer receives only the signer's own fields, and cannot fill others.
+// TestSigner_FillsOnlyOwnFields checks that the context contains only the signer's own fields, and that values for
+// other fields are rejected.
 func TestSigner_FillsOnlyOwnFields(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -101,8 +102,8 @@ func TestSigner_FillsOnlyOwnFields(t *testing.T) {
 	c.post(at+"/sign", object{"fields": []object{entry(e, 0, "a"), entry(e, 2, "b")}}).want(200)
 }
 
-// TestSavedSignature_SameTenantAndVerification checks that a signature is offered in the tenant in which it was
-// adopted, with the same verification.
+// TestSavedSignature_SameTenantAndVerification checks that a saved signature is offered only in the same tenant and
+// with the same verification method.
 func TestSavedSignature_SameTenantAndVerification(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

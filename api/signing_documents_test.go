@@ -11,9 +11,10 @@ import (
 	"countersign/test/kit"
 )
 
-// TestLinkWithoutCode_HasNoAccess tries every operation of the contract with a signing link, or with the token of an
-// embedded session, without the code: in the path and as a credential. They grant no access to earlier values and
-// attachments, contacts, other people's addresses or other envelopes, and change nothing.
+// TestLinkWithoutCode_HasNoAccess tries every operation in the contract without a confirmed code, with a signing link
+// or the token of an embedded session, both in the path and as a bearer token. It checks that no response contains
+// earlier values, attachments, contacts, other people's addresses or other envelopes, and that nothing changes except
+// that views are recorded.
 func TestLinkWithoutCode_HasNoAccess(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -40,7 +41,7 @@ func TestLinkWithoutCode_HasNoAccess(t *testing.T) {
 		nobody.get(ada).want(200)
 		nobody.post(ada+"/consent", nil).want(200)
 		given := nobody.attach(strings.TrimPrefix(ada, "/v1/signing/"), e.field(0)["id"], "attached-in-private.pdf", kit.OnePage())
-		if given.status != http.StatusCreated { // the fields' order is the request's
+		if given.status != http.StatusCreated { // the fields may be in a different order
 			given = nobody.attach(strings.TrimPrefix(ada, "/v1/signing/"), e.field(1)["id"], "attached-in-private.pdf", kit.OnePage())
 		}
 		given.want(201)
@@ -60,7 +61,7 @@ func TestLinkWithoutCode_HasNoAccess(t *testing.T) {
 		secrets := []string{"in-private", "442079460958", "2025550143"}
 		silent := func(a *answer, what string) {
 			t.Helper()
-			// The response contains the address of the link's own signer, as the interface specifies.
+			// By design, the response contains the email address of the link's own signer.
 			body := strings.ReplaceAll(string(a.raw), `"signerEmail":"grace-in-private@example.com"`, "")
 			for _, secret := range secrets {
 				require.NotContains(t, body, secret, what)
@@ -89,7 +90,7 @@ func TestLinkWithoutCode_HasNoAccess(t *testing.T) {
 			for method := range item.Operations() {
 				bySigner := strings.HasPrefix(path, "/v1/signing/{token}")
 				if bySigner && strings.Contains(path, "/otp/") || bySigner && strings.HasSuffix(path, "/decline") {
-					continue // requesting a code is allowed; declining is allowed by the interface
+					continue // requesting a code and declining are allowed
 				}
 				tried[bySigner]++
 				what := method + " " + path
@@ -121,7 +122,7 @@ func TestLinkWithoutCode_HasNoAccess(t *testing.T) {
 		for _, member := range []string{"status", "signers", "fields", "documents", "expiresAt"} {
 			require.Equal(t, withoutViews(before.body[member]), withoutViews(after.body[member]), member)
 		}
-		// With the code the same calls return all of this, so only the code was missing.
+		// With a confirmed code the same operations return these values, so the code was the only missing requirement.
 		grace := nobody.binds(link)
 		shown := string(grace.get(link).want(200).raw)
 		for _, secret := range []string{"entered-in-private", "attached-in-private", "prefilled-in-private"} {
@@ -131,7 +132,7 @@ func TestLinkWithoutCode_HasNoAccess(t *testing.T) {
 	})
 }
 
-// withoutViews leaves out that a link was opened.
+// withoutViews returns v as JSON, without the status changes caused by opening the link.
 func withoutViews(v any) any {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -140,7 +141,8 @@ func withoutViews(v any) any {
 	return strings.NewReplacer(`"status":"viewed"`, `"status":"sent"`, `"in_progress"`, `"sent"`).Replace(string(b))
 }
 
-// TestWhichDocument checks that a document is found by its own id or its original's, in the requested form.
+// TestWhichDocument checks that a document is found by its own ID or the ID of its original, and that the requested
+// kind of file is sent.
 func TestWhichDocument(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLaterFields_AreShownUntilSigned checks that a signer receives the places of later fields until these are signed.
+// TestLaterFields_AreShownUntilSigned checks that the context contains the positions of other signers' fields until
+// these have been signed.
 func TestLaterFields_AreShownUntilSigned(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

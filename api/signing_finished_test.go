@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// signedEvent returns the detail of the event of a signature.
+// signedEvent returns the details of the signer.signed event of a signer.
 func signedEvent(c *client, e *answer, signer string) object {
 	c.t.Helper()
 	for _, ev := range c.get("/v1/envelopes/" + e.str("id")).want(200).body["auditLog"].([]any) {
@@ -24,7 +24,7 @@ func signedEvent(c *client, e *answer, signer string) object {
 }
 
 // TestFinishedPage_ShownBeforeSigning_IsRecorded checks that a signer can view a page with all values, and that the
-// record has its hash if the signer signs with these values.
+// signature event contains the hash of the page if the signer signs with these values.
 func TestFinishedPage_ShownBeforeSigning_IsRecorded(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -54,7 +54,7 @@ func TestFinishedPage_ShownBeforeSigning_IsRecorded(t *testing.T) {
 		first = ada.post(at+finished+"?level=1", values).want(200)
 		second := ada.post(at+finished, values).want(200)
 
-		// Rejected values, pages, documents and levels.
+		// Invalid values, pages, documents and levels are rejected.
 		ada.post(at+finished, object{"fields": []object{entry(e, 3, "of another")}}).refused(400, "validation_error")
 		ada.post(at+finished, object{}).refused(400, "validation_error")
 		ada.post(at+finished+"?level=3", values).refused(400, "validation_error")
@@ -72,7 +72,7 @@ func TestFinishedPage_ShownBeforeSigning_IsRecorded(t *testing.T) {
 		require.EqualValues(t, 2, detail["finishedPages"])
 		require.Equal(t, hex.EncodeToString(sum[:]), detail["finished"])
 
-		// The sender sees the values; the next signer's finished page has the values of both signers.
+		// The sender can see the entered values. The finished page of the next signer contains the values of both signers.
 		entered := c.get(picture + "?entries=true&level=1").want(200)
 		require.Equal(t, "private, no-cache", entered.header.Get("Cache-Control"))
 		require.NotEqual(t, c.get(picture+"?level=1").want(200).raw, entered.raw)
@@ -95,7 +95,8 @@ func TestFinishedPage_ShownBeforeSigning_IsRecorded(t *testing.T) {
 	})
 }
 
-// TestSealedPages_AreShownToSenderAndRecipients: the pages of a sealed document, until its files are deleted.
+// TestSealedPages_AreShownToSenderAndRecipients checks that the sender and the recipients can view the pages of a
+// sealed document until it is purged.
 func TestSealedPages_AreShownToSenderAndRecipients(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTextsThatDoNotFit_AreRejected checks that signing rejects a text that would be drawn below five points, and that
-// the fit call reports it to the page.
+// TestTextsThatDoNotFit_AreRejected checks that a text that would be drawn smaller than five points is rejected when
+// signing, and that the fit operation reports it to the page.
 func TestTextsThatDoNotFit_AreRejected(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -37,6 +37,6 @@ func TestTextsThatDoNotFit_AreRejected(t *testing.T) {
 		messages := refused.body["errors"].(object)["fields[0].textValue"].([]any)
 		require.Contains(t, messages[0], "field note: does not fit into the field in a legible size: it has 300 characters, of which the first")
 		require.NotContains(t, refused.body["errors"], "fields[1].textValue")
-		nobody.post(at+"/sign", object{"fields": []object{{"fieldId": id(0), "textValue": long[:length]}, {"fieldId": id(1), "textValue": long}}}).want(200) // the service filled in the address
+		nobody.post(at+"/sign", object{"fields": []object{{"fieldId": id(0), "textValue": long[:length]}, {"fieldId": id(1), "textValue": long}}}).want(200) // field 1 accepts the text because the service prefilled it
 	})
 }

@@ -15,8 +15,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSubmissions checks that texts must be drawable, and that pictures are decoded once and only for the signer's own
-// fields.
+// TestSubmissions checks that texts must be drawable, and that images are decoded only once, and only for the signer's
+// own fields.
 func TestSubmissions(t *testing.T) {
 	t.Parallel()
 	image, text, other := uuid.New(), uuid.New(), uuid.New()

@@ -10,8 +10,8 @@ import (
 
 func id(e *answer) uuid.UUID { return uuid.MustParse(e.str("id")) }
 
-// TestOutcome_OfLinks checks that the holder of a link can get the outcome, and that only a signer who signed gets the
-// receipt again.
+// TestOutcome_OfLinks checks that the holder of a link can get the outcome, and that only a signer who has signed gets
+// the receipt again.
 func TestOutcome_OfLinks(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -47,7 +47,8 @@ func TestOutcome_OfLinks(t *testing.T) {
 		receipt := nobody.get("/v1/receipts/" + a.str("receiptToken")).want(200)
 		require.Equal(t, "in_progress", receipt.str("envelopeStatus"))
 
-		// Another declines: the first has signed, the third can sign no more.
+		// If another signer declines, the outcome of the first signer remains signed, and the third signer can no longer
+		// sign.
 		grace, hedy := s.link(t, e, 1), s.link(t, e, 2)
 		nobody.post(grace+"/decline", nil).want(200)
 		require.Equal(t, "declined", nobody.get(grace+"/outcome").want(200).str("outcome"))
@@ -71,7 +72,7 @@ func TestOutcome_OfLinks(t *testing.T) {
 		s.clock.advance(31 * time.Minute)
 		require.Nil(t, nobody.get(at + "/outcome").want(200).body["receiptToken"])
 
-		// Voided, renewed and expired links.
+		// Check voided, renewed and expired links.
 		c = s.client(t)
 		voided, token := c.sent(contract())
 		c.post("/v1/envelopes/"+voided.str("id")+"/void", nil).want(200)

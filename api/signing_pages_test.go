@@ -24,7 +24,7 @@ import (
 	"countersign/test/kit"
 )
 
-// appearanceOf returns the hash of a picture, computed as the contract specifies.
+// appearanceOf returns the hash of an image, computed as specified in the contract.
 func appearanceOf(t *testing.T, b []byte) string {
 	t.Helper()
 	img, err := png.Decode(bytes.NewReader(b))
@@ -41,7 +41,8 @@ func appearanceOf(t *testing.T, b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// TestSigningPage_Delivered_IsReproducibleAndRecorded checks that the delivered page is the recorded one.
+// TestSigningPage_Delivered_IsReproducibleAndRecorded checks that repeated requests return the same page, and that the
+// delivered page is the recorded one.
 func TestSigningPage_Delivered_IsReproducibleAndRecorded(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -64,7 +65,7 @@ func TestSigningPage_Delivered_IsReproducibleAndRecorded(t *testing.T) {
 			require.Equal(t, got.raw, again.raw)
 			require.Equal(t, got.header.Get("ETag"), again.header.Get("ETag"))
 		}
-		picture := nobody.get(page).want(200) // level 2
+		picture := nobody.get(page).want(200) // default level 2
 		text := nobody.get(page + "/text").want(200)
 		sum := sha256.Sum256(text.raw)
 		require.Equal(t, hex.EncodeToString(sum[:]), text.header.Get("X-Appearance-SHA256"))
@@ -95,7 +96,7 @@ func TestSigningPage_Delivered_IsReproducibleAndRecorded(t *testing.T) {
 	})
 }
 
-// TestPages_OfOthers_AreNotFound checks that only readers of a document can get its pages.
+// TestPages_OfOthers_AreNotFound checks that only clients that may read a document can get its pages.
 func TestPages_OfOthers_AreNotFound(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -107,7 +108,7 @@ func TestPages_OfOthers_AreNotFound(t *testing.T) {
 	for _, suffix := range []string{"", "/text"} {
 		c.get(envelope + suffix).want(200)
 		nobody.get(at + "/documents/" + document + "/pages/1" + suffix).want(200)
-		// Another envelope, document, page or level.
+		// Requests for other envelopes, documents, pages or levels are rejected.
 		other.get(envelope+suffix).refused(404, "not_found")
 		nobody.get(envelope + suffix).want(401)
 		nobody.get(s.link(t, o, 0)+"/documents/"+document+"/pages/1"+suffix).refused(404, "not_found")
@@ -129,7 +130,7 @@ func TestPages_OfOthers_AreNotFound(t *testing.T) {
 	other.get(envelope+"/lines").refused(404, "not_found")
 	nobody.post(at+"/documents/"+o.document(0)["id"].(string)+"/pages/1/finished", object{"fields": []object{}}).refused(404, "not_found")
 
-	// A voided envelope remains readable for its sender, but not for holders of its links.
+	// The sender can still read a voided envelope, but holders of its links cannot.
 	c.post("/v1/envelopes/"+e.str("id")+"/void", nil).want(200)
 	for _, suffix := range []string{"", "/text"} {
 		nobody.get(at + "/documents/" + document + "/pages/1" + suffix).want(401)
@@ -138,8 +139,8 @@ func TestPages_OfOthers_AreNotFound(t *testing.T) {
 	nobody.post(at+"/documents/"+document+"/pages/1/finished", object{"fields": []object{}}).want(401)
 }
 
-// TestPage_RenderedWhileItsFileIsRemoved_IsNotKept checks that no picture of a deleted document remains, even if it is
-// stored after the pages were deleted.
+// TestPage_RenderedWhileItsFileIsRemoved_IsNotKept checks that no page image of a deleted document remains, even if the
+// image is stored after the document's pages were deleted.
 func TestPage_RenderedWhileItsFileIsRemoved_IsNotKept(t *testing.T) {
 	t.Parallel()
 	for name, url := range databases {
@@ -161,7 +162,7 @@ func TestPage_RenderedWhileItsFileIsRemoved_IsNotKept(t *testing.T) {
 	}
 }
 
-// TestPages_NeedTheCode_WhereDocumentsDo: pages are documents.
+// TestPages_NeedTheCode_WhereDocumentsDo checks that reading pages requires a code if reading documents does.
 func TestPages_NeedTheCode_WhereDocumentsDo(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.CodeBeforeReading = true })
@@ -174,7 +175,8 @@ func TestPages_NeedTheCode_WhereDocumentsDo(t *testing.T) {
 	nobody.binds(at).get(page).want(200)
 }
 
-// TestPages_OfAlteredFiles_AreMadeAgainOrNotShown checks that a picture is compared with its record before it is sent.
+// TestPages_OfAlteredFiles_AreMadeAgainOrNotShown checks that a page image is compared with its record before it is
+// sent.
 func TestPages_OfAlteredFiles_AreMadeAgainOrNotShown(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -191,7 +193,7 @@ func TestPages_OfAlteredFiles_AreMadeAgainOrNotShown(t *testing.T) {
 	require.NoError(t, s.cfg.Blobs.Delete(t.Context(), recorded.Key()))
 	require.Equal(t, first.raw, c.get(page).want(200).raw)
 
-	// The record has another appearance: no picture is sent.
+	// If the recorded appearance differs, no image is sent.
 	db, err := s.store.DB()
 	require.NoError(t, err)
 	_, err = db.ExecContext(t.Context(), "UPDATE page_files SET appearance = '"+strings.Repeat("0", 64)+"'")
@@ -199,13 +201,13 @@ func TestPages_OfAlteredFiles_AreMadeAgainOrNotShown(t *testing.T) {
 	require.NoError(t, s.cfg.Blobs.Delete(t.Context(), recorded.Key()))
 	c.get(page).refused(503, "appearance_changed")
 
-	// An envelope that was sent under another profile.
+	// An envelope that was sent with another profile cannot be rendered.
 	_, err = db.ExecContext(t.Context(), "UPDATE envelopes SET appearance_profile = 99")
 	require.NoError(t, err)
 	c.get(page).refused(503, "profile_unavailable")
 }
 
-// overwrite replaces the content of a file.
+// overwrite replaces the content of a stored file.
 func (s *service) overwrite(t *testing.T, key, content string) {
 	t.Helper()
 	f, err := s.cfg.Blobs.Temp()
@@ -216,7 +218,7 @@ func (s *service) overwrite(t *testing.T, key, content string) {
 	require.NoError(t, s.cfg.Blobs.Keep(t.Context(), f, key))
 }
 
-// TestPages_OfDeletedDraft_AreRemoved checks that the rendered pages of a document are deleted with it.
+// TestPages_OfDeletedDraft_AreRemoved checks that the rendered pages of a document are deleted together with it.
 func TestPages_OfDeletedDraft_AreRemoved(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -245,7 +247,8 @@ func countRows(t *testing.T, st *store.Store, table string) (n int, err error) {
 	return n, err
 }
 
-// TestPages_ThatCannotBeRendered_AreRefused checks that each has a specific error, and never another picture.
+// TestPages_ThatCannotBeRendered_AreRefused checks that each page that cannot be rendered results in a specific error,
+// and never in a different image.
 func TestPages_ThatCannotBeRendered_AreRefused(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -256,7 +259,7 @@ func TestPages_ThatCannotBeRendered_AreRefused(t *testing.T) {
 	c.get("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/pages/1").refused(422, "page_too_large")
 }
 
-// TestTemplatePages checks that a template has the pages of its documents.
+// TestTemplatePages checks that the pages of a template's documents can be requested.
 func TestTemplatePages(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -277,7 +280,8 @@ func TestTemplatePages(t *testing.T) {
 	c.get(at).refused(410, "template_archived")
 }
 
-// TestPageLines checks that the lines and images have their positions on the page, and that a drawing has none.
+// TestPageLines checks the positions of the lines and images on a page, and that the response for a page with too many
+// lines is marked as truncated.
 func TestPageLines(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

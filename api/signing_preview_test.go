@@ -12,8 +12,8 @@ import (
 	"countersign/models"
 )
 
-// TestSigningPreview checks that the sender of a draft receives the context of each recipient as after sending.
-// Nothing is stored, and no signature is possible with it.
+// TestSigningPreview checks that the preview of a draft contains the same data for each recipient as the signing page
+// after sending. It also checks that nothing is stored, and that the preview cannot be used to sign.
 func TestSigningPreview(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -45,7 +45,7 @@ func TestSigningPreview(t *testing.T) {
 		require.Equal(t, []any{"Bob", false}, values(bob, "signerName", "requiresOtpVerification"))
 		reader.get(of(0)+"?language="+strings.Repeat("x", 101)).refused(400, "validation_error")
 
-		// No write exists, with the console's token or with the preview's path as a link.
+		// Nothing can be changed with the console's token, or by using the preview's path as a link.
 		for _, tail := range []string{"", "/sign", "/consent", "/decline", "/delegate", "/otp/request", "/otp/verify", "/page-view", "/attachments"} {
 			require.Contains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed}, c.post(of(0)+tail, object{}).status, tail)
 			if tail != "" {
@@ -57,7 +57,7 @@ func TestSigningPreview(t *testing.T) {
 		require.Empty(t, s.mails.texts)
 		s.mails.mu.Unlock()
 
-		// Other callers have no access.
+		// Other callers have no access to the preview.
 		foreign := s.other(t)
 		foreign.get(of(0)).refused(404, "not_found")
 		(&client{t: t, s: s}).get(of(0)).refused(401, "unauthorized")
@@ -68,7 +68,7 @@ func TestSigningPreview(t *testing.T) {
 		s.clock.advance(2 * time.Second)
 		c.get(at+"/signers/"+uuid.NewString()+"/preview").refused(404, "not_found")
 
-		// After sending, the recipient's context equals the preview.
+		// After sending, the recipient's context matches the preview.
 		sent := c.post("/v1/envelopes/"+e.str("id")+"/send", nil).want(200)
 		c.get(of(0)).refused(409, "envelope_not_draft")
 		link := sent.signer(0)["signingUrl"].(string)

@@ -12,7 +12,8 @@ import (
 	"countersign/models"
 )
 
-// TestActionContexts checks that the user agent is cut to 512 bytes of valid text, and that the session is read.
+// TestActionContexts checks that the user agent is truncated to 512 bytes of valid text, and that the session is read
+// from the request.
 func TestActionContexts(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 6789, time.FixedZone("", 3600))

@@ -13,7 +13,7 @@ import (
 	"countersign/models"
 )
 
-// TestDecline_WebhooksHaveTheReason checks that both webhooks have the reason.
+// TestDecline_WebhooksHaveTheReason checks that the bodies of both webhook events contain the reason.
 func TestDecline_WebhooksHaveTheReason(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -32,8 +32,8 @@ func TestDecline_WebhooksHaveTheReason(t *testing.T) {
 	})
 }
 
-// TestSign_DecodesOnlyAllowedPictures checks that no picture is decoded for an ended link, for other signers' fields,
-// or for fields without pictures.
+// TestSign_DecodesOnlyAllowedPictures checks that no image is decoded for a closed link, for another signer's fields,
+// or for fields that do not accept images.
 func TestSign_DecodesOnlyAllowedPictures(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -44,7 +44,7 @@ func TestSign_DecodesOnlyAllowedPictures(t *testing.T) {
 	require.NoError(t, err)
 	_, err = png.Decode(bytes.NewReader(one))
 	require.NoError(t, err)
-	bound := max(5*time.Since(begin), 500*time.Millisecond) // for 40 of them
+	bound := max(5*time.Since(begin), 500*time.Millisecond) // for 40 images
 
 	fields := func(id any) []object {
 		out := []object{}
@@ -70,7 +70,7 @@ func TestSign_DecodesOnlyAllowedPictures(t *testing.T) {
 	quickly("a voided link", 401, object{"fields": fields(e.field(0)["id"])})
 }
 
-// TestConsent_RecordsTheDisclosure checks that the record has the version and language of the displayed text.
+// TestConsent_RecordsTheDisclosure checks that the event contains the version and language of the displayed text.
 func TestConsent_RecordsTheDisclosure(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

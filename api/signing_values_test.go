@@ -20,8 +20,8 @@ import (
 	"countersign/test/kit"
 )
 
-// twoSigners returns an envelope whose signers confirm a code by email: the first group signs with a text and a
-// picture, and the second group has two signers with a text each.
+// twoSigners returns a request to create an envelope whose signers confirm a code by email. The first group has one
+// signer with text fields and a signature image, and the second group has two signers with a text field each.
 func twoSigners() object {
 	signer := func(name string, group int) object {
 		return object{"name": name, "email": strings.ToLower(name) + "@example.com", "routingOrder": group, "authMethod": "email_otp"}
@@ -36,7 +36,7 @@ func twoSigners() object {
 	}
 }
 
-// link returns the path of a signer's current link.
+// link returns the path of a signer's current signing link.
 func (s *service) link(t *testing.T, envelope *answer, i int) string {
 	t.Helper()
 	e, err := s.store.Envelope(t.Context(), s.app.ID, id(envelope))
@@ -46,7 +46,7 @@ func (s *service) link(t *testing.T, envelope *answer, i int) string {
 	return "/v1/signing/" + token
 }
 
-// code requests a code and reads it in the email.
+// code requests a one-time code and returns it from the email.
 func (c *client) code(at string) string {
 	c.t.Helper()
 	c.post(at+"/otp/request", nil).want(200)
@@ -55,7 +55,7 @@ func (c *client) code(at string) string {
 	return regexp.MustCompile(`\b\d{6}\b`).FindString(c.s.mails.mails[len(c.s.mails.mails)-1].Text)
 }
 
-// binds confirms the signer of a link, and returns a client that has the session.
+// binds confirms the signer of a link, and returns a client that uses the session.
 func (c *client) binds(at string) *client {
 	c.t.Helper()
 	a := c.post(at+"/otp/verify", object{"code": c.code(at), "bind": true}).want(200)
@@ -92,8 +92,8 @@ func digest(t *testing.T, envelope string, filled []any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// TestEarlierValues_AreShownAndRecorded checks that later signers receive the entered values, and that the record has
-// the displayed values.
+// TestEarlierValues_AreShownAndRecorded checks that later signers receive the values entered earlier, and that the
+// signature event identifies the displayed values.
 func TestEarlierValues_AreShownAndRecorded(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -110,7 +110,7 @@ func TestEarlierValues_AreShownAndRecorded(t *testing.T) {
 		}}).want(200)
 
 		grace := s.link(t, e, 1)
-		for _, path := range []string{"", "/shown"} { // a link without a code has no access
+		for _, path := range []string{"", "/shown"} { // without a confirmed code, the link grants no access to values
 			a := nobody.get(grace + path).want(200)
 			require.Nil(t, a.body["shown"])
 			require.NotContains(t, string(a.raw), "999,999")
@@ -150,7 +150,7 @@ func TestEarlierValues_AreShownAndRecorded(t *testing.T) {
 		require.NotContains(t, pdfText(t, reading.raw), "Sealed by")
 		require.Equal(t, reading.raw, second.get(grace+"/document?entries=true").want(200).raw, "the same bytes each time, so that parts can be asked for")
 
-		// Grace and Hedy received the same values; Hedy signs first.
+		// Grace and Hedy received the same values, and Hedy signs first.
 		hedy := s.link(t, e, 2)
 		third := nobody.binds(hedy)
 		seen := third.get(hedy).want(200).str("shown")
@@ -184,8 +184,8 @@ func TestEarlierValues_AreShownAndRecorded(t *testing.T) {
 	})
 }
 
-// TestSign_WithoutDisplayedValues checks that a signature without the digest of the displayed values is recorded with
-// the values last delivered to the link, or with none.
+// TestSign_WithoutDisplayedValues checks that if a signature does not contain the digest of the displayed values, the
+// values last delivered to the link are recorded, or none.
 func TestSign_WithoutDisplayedValues(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTemplate_ConcurrentChanges checks that one of two concurrent changes of a version is rejected, and that no
-// version is lost.
+// TestTemplate_ConcurrentChanges checks that each of several concurrent changes either creates a version or is
+// rejected, so that no change is lost.
 func TestTemplate_ConcurrentChanges(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -10,8 +10,8 @@ import (
 	"countersign/store/blob"
 )
 
-// TestTemplateSuggestions checks that suggestions for a template's document work as for an envelope's, for users with
-// access, until the template is archived.
+// TestTemplateSuggestions checks that suggestions for a template's document work in the same way as for an envelope's
+// document, for users with access and until the template is archived.
 func TestTemplateSuggestions(t *testing.T) {
 	t.Parallel()
 	var files blob.Store

@@ -18,7 +18,7 @@ import (
 	"countersign/test/kit"
 )
 
-// leaseTemplate returns a request for a template with two roles.
+// leaseTemplate returns a request to create a template with two roles.
 func leaseTemplate() object {
 	return object{
 		"tenantId": "acme", "name": "Lease", "subject": "Lease of {{place}}", "message": "Dear {{name}}", "expiresInDays": 9, "metadata": object{"kind": "lease"},
@@ -30,7 +30,7 @@ func leaseTemplate() object {
 	}
 }
 
-// leaseUse returns a request for an envelope of leaseTemplate.
+// leaseUse returns a request to create an envelope from leaseTemplate.
 func leaseUse(template *answer) object {
 	return object{
 		"tenantId": "acme", "templateId": template.str("id"), "variables": object{"place": "the mill", "name": "Ada"},
@@ -38,7 +38,7 @@ func leaseUse(template *answer) object {
 	}
 }
 
-// upload sends data and a file as a multipart body.
+// upload sends data and a file in a multipart body.
 func (c *client) upload(method, path string, data object, file []byte) *answer {
 	c.t.Helper()
 	b, err := json.Marshal(data)
@@ -52,7 +52,7 @@ func (c *client) template(data object) *answer {
 	return c.upload(http.MethodPost, "/v1/templates", data, kit.OnePage()).want(201)
 }
 
-// files returns the names of the files of templates and envelopes.
+// files returns the storage keys of all files that belong to templates and envelopes.
 func (s *service) files(t *testing.T) (keys []string) {
 	t.Helper()
 	for _, folder := range []string{"templates/", "envelopes/"} {
@@ -63,7 +63,7 @@ func (s *service) files(t *testing.T) (keys []string) {
 	return keys
 }
 
-// faults returns the paths of an error's members, in order.
+// faults returns the sorted JSON paths in an error response.
 func (a *answer) faults() []string {
 	var out []string
 	for path := range a.body["errors"].(object) {
@@ -73,8 +73,8 @@ func (a *answer) faults() []string {
 	return out
 }
 
-// TestTemplates checks that a template is created, read, changed and archived, and that each change of its content is
-// a new version that leaves the previous ones unchanged.
+// TestTemplates checks that a template can be created, read, changed and archived, and that each change to its content
+// creates a new version and leaves the previous ones unchanged.
 func TestTemplates(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -134,8 +134,8 @@ func TestTemplates(t *testing.T) {
 	})
 }
 
-// TestTemplate_FromEnvelope checks that a template has all contents of the envelope except the persons, and that the
-// shared files outlive the envelope.
+// TestTemplate_FromEnvelope checks that a template created from an envelope has all of its content except the persons,
+// and that the shared files remain when the envelope is deleted.
 func TestTemplate_FromEnvelope(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -181,7 +181,7 @@ func TestTemplate_FromEnvelope(t *testing.T) {
 	})
 }
 
-// TestTemplate_RejectedRequests checks that all problems of a request are named.
+// TestTemplate_RejectedRequests checks that a rejected request reports all problems.
 func TestTemplate_RejectedRequests(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.SMS = nil })
@@ -299,7 +299,7 @@ func TestTemplates_TenantAccess(t *testing.T) {
 	})
 }
 
-// TestListOfTemplates: pages, cursors and filters.
+// TestListOfTemplates checks the pages, cursors and filters of the list of templates.
 func TestListOfTemplates(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -342,8 +342,8 @@ func TestListOfTemplates(t *testing.T) {
 	})
 }
 
-// TestTemplate_TextTags checks that fields found in a file belong to the template, and that every envelope presents
-// the same prepared file.
+// TestTemplate_TextTags checks that fields found in a file belong to the template, and that every envelope uses the
+// same prepared file.
 func TestTemplate_TextTags(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -360,11 +360,11 @@ func TestTemplate_TextTags(t *testing.T) {
 		prepared := c.get("/v1/envelopes/" + e.str("id") + "/document?kind=prepared").want(200).raw
 		require.Equal(t, prepared, c.get("/v1/templates/"+template.str("id")+"/document?kind=prepared").want(200).raw)
 
-		// A draft created from it can be prepared again, which does not change the template's file.
+		// Preparing a draft created from the template again does not change the template's file.
 		c.post("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/prepare", object{"tags": "ignore"}).want(200)
 		c.get("/v1/templates/" + template.str("id") + "/document?kind=prepared").want(200)
 
-		// Another file brings the fields found in it, and removes the fields found in the previous file.
+		// A new file adds the fields found in it, and removes those found in the previous file.
 		next := c.upload(http.MethodPatch, "/v1/templates/"+template.str("id"), object{"documentOptions": object{"tags": "detect"}},
 			preparable("{{Deposit;role=tenant;type=text}}", "", "")).want(200)
 		require.Equal(t, []string{"Deposit"}, []string{next.field(0)["name"].(string)})
@@ -372,7 +372,7 @@ func TestTemplate_TextTags(t *testing.T) {
 	})
 }
 
-// threePages returns a PDF of three pages.
+// threePages returns a PDF with three pages.
 func threePages() []byte {
 	b, table := []byte("%PDF-1.7\n"), "xref\n0 6\n0000000000 65535 f \n"
 	const page = "<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<<>>>>"

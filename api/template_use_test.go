@@ -14,8 +14,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestTemplate_ExternalIDCreatesVersions checks that creating it again adds a version, and that an unchanged file is
-// stored once.
+// TestTemplate_ExternalIDCreatesVersions checks that creating a template with an existing external ID adds a version,
+// and that an unchanged file is stored only once.
 func TestTemplate_ExternalIDCreatesVersions(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -37,7 +37,7 @@ func TestTemplate_ExternalIDCreatesVersions(t *testing.T) {
 		c.del("/v1/templates/" + first.str("id")).want(204)
 		require.NotEqual(t, first.str("id"), c.template(data).str("id"), "one that is archived is not changed")
 
-		// A file of a rejected request is not kept.
+		// The file of a rejected request is not stored.
 		before := len(s.files(t))
 		data["fields"] = []object{{"role": "tenant", "type": "text", "page": 9, "x": 50, "y": 50, "w": 100, "h": 20}}
 		c.upload(http.MethodPost, "/v1/templates", data, kit.OnePage()).refused(400, "validation_error")
@@ -45,8 +45,8 @@ func TestTemplate_ExternalIDCreatesVersions(t *testing.T) {
 	})
 }
 
-// TestEnvelopeOfTemplate_EqualsUploaded checks that an envelope created from a template and sent equals an uploaded one, without a
-// copy of the file, and is found by the filter.
+// TestEnvelopeOfTemplate_EqualsUploaded checks that an envelope created from a template and sent equals an uploaded
+// one, that the file is not copied, and that the envelope can be found by template.
 func TestEnvelopeOfTemplate_EqualsUploaded(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -85,13 +85,13 @@ func TestEnvelopeOfTemplate_EqualsUploaded(t *testing.T) {
 		require.Len(t, rowsOf(c.get("/v1/console/envelopes?tenantId=acme").want(200)), 2)
 		require.Equal(t, template.str("id"), c.get("/v1/console/envelopes/" + draft.str("id")).want(200).body["templateId"])
 
-		// Changes of a draft do not affect the template's file.
+		// Changes to a draft do not affect the template's file.
 		at := "/v1/envelopes/" + draft.str("id")
 		c.del(at + "/documents/" + draft.document(0)["id"].(string)).want(204)
 		c.del(at).want(204)
 		require.Equal(t, kit.OnePage(), c.get("/v1/templates/"+template.str("id")+"/document").want(200).raw)
 
-		// An upload can also be sent in one call.
+		// An envelope with an uploaded file can also be created and sent in one request.
 		plain := contract()
 		plain["send"] = true
 		uploaded := c.upload(http.MethodPost, "/v1/envelopes", plain, kit.OnePage()).want(201)
@@ -100,9 +100,9 @@ func TestEnvelopeOfTemplate_EqualsUploaded(t *testing.T) {
 	})
 }
 
-// TestPurge_KeepsFilesOfTemplate checks that after one of two envelopes of a template is purged the other is signed,
-// sealed and verified, that the template still creates envelopes, and that the file is deleted once nothing references
-// it.
+// TestPurge_KeepsFilesOfTemplate checks that after one of two envelopes of a template is purged, the other can be
+// signed, sealed and verified, and the template can still be used. It also checks that the file is deleted when nothing
+// refers to it anymore.
 func TestPurge_KeepsFilesOfTemplate(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

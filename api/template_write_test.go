@@ -14,7 +14,7 @@ import (
 	"countersign/test/kit"
 )
 
-// flat returns an object as form parts: texts unchanged, other values as JSON.
+// flat converts an object to form fields. Strings remain unchanged, and all other values are encoded as JSON.
 func flat(t *testing.T, o object) map[string]string {
 	t.Helper()
 	parts := map[string]string{}
@@ -30,7 +30,7 @@ func flat(t *testing.T, o object) map[string]string {
 	return parts
 }
 
-// TestTemplate_Forms checks that a template can be created and changed with a form as with an object.
+// TestTemplate_Forms checks that a template can be created and changed with form fields in the same way as with JSON.
 func TestTemplate_Forms(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -56,7 +56,7 @@ func TestTemplate_Forms(t *testing.T) {
 	require.InDelta(t, 6, changed.field(0)["y"], 0.001)
 	c.patch("/v1/templates/"+made.str("id"), object{"externalId": "third", "origin": "bottom-left", "fields": []object{{"role": "tenant", "type": "text", "page": 1, "x": 5, "y": 6, "w": 100, "h": 20}}}).want(200)
 
-	// The origin of y remains until an edit changes it.
+	// The origin used for y remains until an edit changes it.
 	low := object{"role": "tenant", "type": "text", "page": 1, "x": 5, "y": 100, "w": 100, "h": 20}
 	kept := c.patch("/v1/templates/"+made.str("id"), object{"fields": []object{low}}).want(200)
 	require.InDelta(t, 842-100-20, kept.field(0)["y"], 1)
@@ -74,7 +74,7 @@ func TestTemplate_Forms(t *testing.T) {
 	require.Equal(t, "approver", c.post("/v1/templates", noFile).want(201).body["roles"].([]any)[0].(object)["kind"])
 }
 
-// TestTemplate_MembersReachTheEnvelope checks that members of a template's fields and roles reach its envelopes.
+// TestTemplate_MembersReachTheEnvelope checks that envelopes have the attributes of the template's fields and roles.
 func TestTemplate_MembersReachTheEnvelope(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -124,7 +124,8 @@ func TestTemplate_MembersReachTheEnvelope(t *testing.T) {
 	require.Equal(t, []string{"templateVersion"}, c.post("/v1/envelopes", use).refused(400, "validation_error").faults())
 }
 
-// TestTemplate_RejectedByState checks an upsert of an outdated version, and an envelope whose files are purged.
+// TestTemplate_RejectedByState checks that an upsert based on an outdated version is rejected, and that a template
+// cannot be created from an envelope whose files are purged.
 func TestTemplate_RejectedByState(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

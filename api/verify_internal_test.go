@@ -14,8 +14,8 @@ import (
 	"countersign/seal/manifest"
 )
 
-// TestRenderShown_OfAnotherFileOrRenderer_IsNotCompared checks that a page is rendered only from the file and by the
-// profile of the record.
+// TestRenderShown_OfAnotherFileOrRenderer_IsNotCompared checks that a page is rendered only if the file and the
+// appearance profile match the record.
 func TestRenderShown_OfAnotherFileOrRenderer_IsNotCompared(t *testing.T) {
 	t.Parallel()
 	known := appearance.Current()

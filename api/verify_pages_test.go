@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// verifiesPages checks that exactly the recorded pages of a sealed PDF are available.
+// verifiesPages checks that exactly the recorded pages of a sealed PDF can be requested.
 func (s *service) verifiesPages(t *testing.T, sealed []byte, shown object) {
 	t.Helper()
 	page := func(pdf []byte, page string) *answer {
@@ -23,18 +23,18 @@ func (s *service) verifiesPages(t *testing.T, sealed []byte, shown object) {
 	require.Equal(t, "image/png", picture.header.Get("Content-Type"))
 	require.Equal(t, shown["pages"].([]any)[0].(object)["sha256"], picture.header.Get("X-Appearance-SHA256"))
 	require.Equal(t, "no-store", picture.header.Get("Cache-Control"))
-	page(sealed, "1?level=2").refused(404, "not_found") // not displayed to a signer
+	page(sealed, "1?level=2").refused(404, "not_found") // was not displayed to a signer
 	page(sealed, "2?level=1").refused(404, "not_found")
 	page(sealed, "0").refused(404, "not_found")
 	page(sealed, "1?level=3").refused(400, "validation_error")
 	page(kit.OnePage(), "1?level=1").refused(404, "not_found")
 
-	// The record of a broken seal lists no pages.
+	// If the seal is broken, no pages can be requested.
 	forged := bytes.Replace(sealed, []byte("%PDF-1."), []byte("%PDF-2."), 1)
 	require.NotEqual(t, sealed, forged)
 	page(forged, "1?level=1").refused(404, "not_found")
 
-	// A valid record of an unknown sealer is compared with the appearance of the page.
+	// If the sealer is unknown but the record is valid, the appearance of the page is compared with the record.
 	original := sealkit.SimplePDF(1)
 	drawn, err := kit.Renderer{}.Page(t.Context(), bytes.NewReader(original), int64(len(original)), 1, 1)
 	require.NoError(t, err)

@@ -22,7 +22,7 @@ import (
 	"countersign/test/kit"
 )
 
-// seals seals a signed envelope as a worker does, and returns the file.
+// seals seals a signed envelope, as a worker does, and returns the sealed file.
 func (s *service) seals(t *testing.T, c *client, envelope *answer) []byte {
 	t.Helper()
 	_, certPEM, keyPEM, err := sealkey.SelfSigned("Acme Seals", s.clock.now(), rand.Reader)
@@ -43,7 +43,7 @@ func (s *service) seals(t *testing.T, c *client, envelope *answer) []byte {
 	return c.get("/v1/envelopes/" + envelope.str("id") + "/document?kind=sealed").want(200).raw
 }
 
-// sealedByAnother returns a PDF with a signature created by another program.
+// sealedByAnother returns a PDF signed by another program.
 func sealedByAnother(t *testing.T) []byte {
 	t.Helper()
 	_, certPEM, keyPEM, err := sealkey.SelfSigned("Somebody", time.Now(), rand.Reader)
@@ -67,8 +67,8 @@ func sealedByAnother(t *testing.T) []byte {
 	return fmt.Appendf(b, "%strailer\n<</Size 6/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", table, len(b))
 }
 
-// TestVerify_LargeFiles checks that the limit is the upload limit plus the growth by sealing, and that files above 100
-// MB are examined like others.
+// TestVerify_LargeFiles checks that the size limit is the upload limit plus the maximum growth by sealing, and that
+// files of more than 100 MB are examined in the same way as others.
 func TestVerify_LargeFiles(t *testing.T) {
 	t.Parallel()
 	const limit = 100 << 20
@@ -88,8 +88,8 @@ func TestVerify_LargeFiles(t *testing.T) {
 	verify(limit+115<<20+1).refused(413, "file_too_large")
 }
 
-// TestVerify_ReportsSignedContent checks that the report describes the signed content, and distinguishes changed files and
-// files of others.
+// TestVerify_ReportsSignedContent checks that the report describes the signed content, and distinguishes altered files
+// and files from other sealers.
 func TestVerify_ReportsSignedContent(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -163,7 +163,7 @@ func TestVerify_ReportsSignedContent(t *testing.T) {
 func TestVerify_Endpoint(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
-	s.clock.nextMinute() // the following requests count in one minute
+	s.clock.nextMinute() // so that all following requests count in the same minute
 	nobody := &client{t: t, s: s}
 	a := nobody.send(http.MethodPost, "/v1/verify", "application/pdf", kit.OnePage()).want(200)
 	require.Equal(t, "not_sealed", a.str("verdict"))
@@ -184,7 +184,8 @@ func TestVerify_Endpoint(t *testing.T) {
 	t.Fatal("not limited")
 }
 
-// TestVerify_TrustsWhomTheSettingsName: another installation's seal is valid here once its certificate and its record keys are trusted.
+// TestVerify_TrustsWhomTheSettingsName checks that the seal of another installation is valid if its certificate and
+// record keys are trusted.
 func TestVerify_TrustsWhomTheSettingsName(t *testing.T) {
 	t.Parallel()
 	other := onSQLite(t, nil)

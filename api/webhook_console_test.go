@@ -34,7 +34,7 @@ func TestConsoleEndpoints(t *testing.T) {
 		support.call(http.MethodPatch, at, object{}).refused(403, "role_forbidden")
 		s.other(t).call(http.MethodPatch, at, object{}).refused(404, "not_found")
 
-		// A delivery contains its event and URL until the endpoint is deleted.
+		// A delivery contains the subject of its envelope and, until the endpoint is deleted, the URL of the endpoint.
 		e, _ := s.client(t).sent(contract())
 		d := rowsOf(admin.get("/v1/console/webhook-deliveries?envelopeId=" + e.str("id")).want(200))[0].(object)
 		require.Equal(t, "https://example.com/b", d["webhookUrl"])
@@ -51,7 +51,7 @@ func TestConsoleEndpoints(t *testing.T) {
 	})
 }
 
-// TestEndpoint_NewAddressResetsFailures checks that failures belong to the address that failed.
+// TestEndpoint_NewAddressResetsFailures checks that a change of an endpoint's URL resets its failures.
 func TestEndpoint_NewAddressResetsFailures(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

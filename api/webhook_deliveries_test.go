@@ -23,9 +23,9 @@ func TestConsoleDeliveries(t *testing.T) {
 		id := list.body["data"].([]any)[0].(object)["id"].(string)
 		one := c.get("/v1/console/webhook-deliveries/" + id).want(200)
 		require.Equal(t, "envelope.sent", one.body["payload"].(object)["event"])
-		c.post("/v1/console/webhook-deliveries/"+id+"/resend", nil).want(202) // a pending delivery is attempted now
+		c.post("/v1/console/webhook-deliveries/"+id+"/resend", nil).want(202) // a pending delivery is attempted immediately
 
-		run := 1 // each attempt below is the first since the delivery was resent
+		run := 1 // each attempt below is the first one after the delivery was resent
 		fail := func(at time.Time, gone bool) string {
 			disabled, err := s.store.RecordAttempt(t.Context(), models.DeliveryAttempt{
 				DeliveryID: uuid.MustParse(id), At: at, Status: 500, Body: []byte("oops\x00\xff"),
@@ -50,7 +50,7 @@ func TestConsoleDeliveries(t *testing.T) {
 		ping := c.post("/v1/console/webhooks/"+hook.str("id")+"/ping", nil).want(202)
 		require.Nil(t, ping.body["envelopeId"])
 
-		// After five days without a success the endpoint is disabled, and its pending deliveries end.
+		// After five days without success, the endpoint is disabled and its deliveries are no longer pending.
 		require.Equal(t, models.DisabledFailing, fail(s.clock.now().Add(models.DisableAfter+time.Hour), false))
 		require.EqualValues(t, 0, c.get("/v1/console/webhook-deliveries?status=pending").want(200).body["total"])
 		c.post("/v1/console/webhook-deliveries/"+id+"/resend", nil).refused(409, "webhook_inactive")
@@ -81,8 +81,8 @@ func TestConsoleDeliveries(t *testing.T) {
 	})
 }
 
-// TestDeliveries_TenantRestriction checks that a client restricted to some tenants can neither list nor resend
-// deliveries of others, and that its endpoints receive no new events of other tenants.
+// TestDeliveries_TenantRestriction checks that a client restricted to certain tenants can neither list nor resend
+// deliveries of other tenants, and that its endpoints receive no new events of other tenants.
 func TestDeliveries_TenantRestriction(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -110,7 +110,7 @@ func TestDeliveries_TenantRestriction(t *testing.T) {
 		}
 
 		s.limit(t, "acme", "initech")
-		s.clock.advance(time.Second) // a change of an app takes effect after a second
+		s.clock.advance(time.Second) // a change to an app takes effect after a second
 		since := object{"since": s.clock.now().Add(-time.Hour).Format(time.RFC3339)}
 		for _, caller := range []*client{c, s.person(t, models.RoleAdmin)} {
 			list := caller.get("/v1/console/webhook-deliveries").want(200)
@@ -144,14 +144,14 @@ func TestDeliveries_TenantRestriction(t *testing.T) {
 		require.Len(t, voided, 1)
 		require.Equal(t, id(own), voided[0].EnvelopeID)
 
-		s.limit(t) // to no tenant
+		s.limit(t) // remove the restriction
 		s.clock.advance(time.Second)
 		require.EqualValues(t, 5, c.get("/v1/console/webhook-deliveries").want(200).body["total"])
 		require.Contains(t, string(c.get("/v1/events?event=envelope.voided").want(200).raw), foreign.str("id"), "what it was not told it can read")
 	})
 }
 
-// TestResendDeliveries_SinceATime checks that deliveries that failed earlier are unchanged.
+// TestResendDeliveries_SinceATime checks that deliveries that failed before the given time are not resent.
 func TestResendDeliveries_SinceATime(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -10,7 +10,7 @@ import (
 	"countersign/models"
 )
 
-// TestWebhookRequests checks that events are unique, and secrets within their limits.
+// TestWebhookRequests checks that duplicate events are removed, and that the length of a secret is limited.
 func TestWebhookRequests(t *testing.T) {
 	t.Parallel()
 	o := objectOf(t, `{"events":["envelope.sent","envelope.sent","envelope.completed"]}`)

@@ -14,7 +14,8 @@ import (
 	"countersign/models"
 )
 
-// TestEndpoint_GetPatchAndPing checks that an endpoint is returned, changed in one step, and tested.
+// TestEndpoint_GetPatchAndPing checks that an endpoint can be retrieved, changed in one request, and tested with a
+// ping.
 func TestEndpoint_GetPatchAndPing(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -43,8 +44,8 @@ func TestEndpoint_GetPatchAndPing(t *testing.T) {
 	})
 }
 
-// TestEndpoint_RejectsPrivateNames checks that the name of a cloud's metadata service, or another private name, is
-// rejected at registration and later.
+// TestEndpoint_RejectsPrivateNames checks that the host name of a cloud metadata service, or any other private name, is
+// rejected both at registration and in later changes.
 func TestEndpoint_RejectsPrivateNames(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.AllowPrivateHooks = false })
@@ -60,7 +61,7 @@ func TestEndpoint_RejectsPrivateNames(t *testing.T) {
 	}
 }
 
-// TestEndpoint_ChangesAreLogged checks that each change by the app or a console user is logged.
+// TestEndpoint_ChangesAreLogged checks that each change by the app or by a console user is logged.
 func TestEndpoint_ChangesAreLogged(t *testing.T) {
 	t.Parallel()
 	log := &logBuffer{}

@@ -14,8 +14,8 @@ import (
 	"countersign/store"
 )
 
-// TestEventStreams checks that events are sent with ids, that an id is sent if none were selected and nothing if there
-// are no new ones, and that the streams of an app are limited.
+// TestEventStreams checks that events are sent with IDs, that only an ID is sent if all new events were filtered out,
+// that nothing is sent if there are no new events, and that the number of streams of an app is limited.
 func TestEventStreams(t *testing.T) {
 	t.Parallel()
 	a, b := uuid.New(), uuid.New()
@@ -50,7 +50,7 @@ func TestEventStreams(t *testing.T) {
 	require.True(t, streams.open(a))
 }
 
-// TestEventID accepts the canonical form of an ID that is not the nil UUID.
+// TestEventID checks that only the canonical form of an ID is accepted, and that the nil UUID is rejected.
 func TestEventID(t *testing.T) {
 	t.Parallel()
 	id := uuid.New()

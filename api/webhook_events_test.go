@@ -20,7 +20,7 @@ import (
 	"countersign/test/kit"
 )
 
-// readAll reads an app's events after a cursor to the end, limit at a time.
+// readAll reads all of an app's events after a cursor, in pages of limit events.
 func readAll(c *client, cursor string, limit int, more string) (events []object, next string) {
 	c.t.Helper()
 	for next = cursor; ; {
@@ -66,20 +66,20 @@ func TestEvents_AreInOrder(t *testing.T) {
 		require.Empty(t, none)
 		require.Equal(t, cursor, same)
 
-		// They equal the webhook bodies.
+		// The events equal the webhook bodies.
 		data := events[2]["data"].(object)
 		require.Equal(t, e.str("id"), data["envelopeId"])
 		require.Equal(t, "voided", data["status"])
 		require.Equal(t, "No.", data["reason"])
 
-		// A filter's cursor advances past the events that it excludes.
+		// With a filter, the cursor also advances past events that do not match.
 		sent, after := readAll(c, "", 100, "&event=envelope.sent")
 		require.Equal(t, []string{"envelope.sent"}, eventNames(sent))
 		require.Equal(t, cursor, after)
 		none, _ = readAll(c, after, 100, "&event=envelope.sent")
 		require.Empty(t, none)
 
-		// since
+		// The parameter since selects later events.
 		s.clock.advance(time.Minute)
 		since := s.clock.now().Format(time.RFC3339)
 		c.sent(contract())
@@ -105,7 +105,7 @@ func TestEvents_OfOthersAreHidden(t *testing.T) {
 		other.head = http.Header{"Last-Event-Id": {cursor}}
 		other.get("/v1/events/stream").refused(410, "cursor_expired")
 
-		// A client restricted to some tenants reads their events and skips the others.
+		// A client restricted to certain tenants reads only their events and skips all others.
 		app, _, err := s.store.CreateApp(t.Context(), "Narrow", models.PlanPro, nil)
 		require.NoError(t, err)
 		token, err := s.cfg.Tokens.IssueAccess(app.ID)
@@ -117,15 +117,15 @@ func TestEvents_OfOthersAreHidden(t *testing.T) {
 		tenants := []string{"globex"}
 		_, err = s.store.UpdateApp(t.Context(), app.ID, store.AppChange{Tenants: &tenants})
 		require.NoError(t, err)
-		s.clock.advance(2 * time.Second) // the cached app expires
+		s.clock.advance(2 * time.Second) // makes the cached app expire
 		visible, end := readAll(narrow, "", 100, "")
 		require.Empty(t, visible)
 		require.Equal(t, cursor, end)
 	})
 }
 
-// TestEvents_AreNeverMissed checks that a reader receives each event once while many writers commit in another order
-// than they insert.
+// TestEvents_AreNeverMissed checks that a reader receives each event exactly once, even if concurrent writers commit
+// events in a different order than they insert them.
 func TestEvents_AreNeverMissed(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -142,7 +142,7 @@ func TestEvents_AreNeverMissed(t *testing.T) {
 		}
 		reader := s.client(t)
 		seen := map[string]int{}
-		lastOf := map[string]string{} // the last event of each envelope
+		lastOf := map[string]string{} // last event of each envelope
 		cursor := ""
 		left := writers
 		for {
@@ -207,14 +207,15 @@ func TestEvents_Expire(t *testing.T) {
 	})
 }
 
-// TestEvents_UnreadExpire checks that unread events are deleted, and that a later reader is notified of a gap.
+// TestEvents_UnreadExpire checks that unread events are deleted eventually, and that a later reader is notified of the
+// gap.
 func TestEvents_UnreadExpire(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
 		c.sent(contract())
 		_, last := readAll(c, "", 100, "")
-		c.sent(contract()) // not read
+		c.sent(contract()) // this event is not read
 		s.clock.advance(92 * 24 * time.Hour)
 		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))
 		c = s.client(t)
@@ -228,7 +229,7 @@ func TestEvents_UnreadExpire(t *testing.T) {
 	})
 }
 
-// stream reads a stream until it has n events or ends.
+// stream reads an event stream until it has received n events or the stream ends.
 func stream(t *testing.T, s *service, token, last string, query string, n int) (ids, names []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -321,7 +322,7 @@ func TestEventStream_LimitPerApp(t *testing.T) {
 	}
 	a := c.get("/v1/events/stream").refused(429, "too_many_streams")
 	require.Equal(t, "1", a.header.Get("Retry-After"))
-	close(stop) // the process stops, and so do the streams
+	close(stop) // the process stops, which ends the streams
 	for _, res := range open {
 		_, err := bufio.NewReader(res.Body).ReadString(0)
 		require.ErrorContains(t, err, "EOF")
@@ -330,7 +331,7 @@ func TestEventStream_LimitPerApp(t *testing.T) {
 	c.get("/v1/events/stream").want(200)
 }
 
-// TestEvents_ReadsAreLogged checks that reads of events are logged with ids and without contents.
+// TestEvents_ReadsAreLogged checks that reading events is logged with IDs but without contents.
 func TestEvents_ReadsAreLogged(t *testing.T) {
 	t.Parallel()
 	var log logBuffer
