@@ -4,5 +4,5 @@ package seal
 
 import "os"
 
-// allocate has no effect here: the file system allocates while writing.
+// allocate does nothing on this platform. The file system allocates space during writes.
 func allocate(*os.File, int64) error { return nil }

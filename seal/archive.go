@@ -16,8 +16,9 @@ import (
 )
 
 // Renew copies a sealed document into out, an empty file, and adds validation data (DSS, ISO 32000-2, 12.8.4.3) and a
-// document time-stamp (12.8.5) that covers all preceding content: PAdES B-LTA. Repeated before the last time-stamp's
-// certificate expires, it keeps the seal verifiable for decades. It does not renew a document that fails verification.
+// document time-stamp (12.8.5) that covers all preceding content (PAdES B-LTA). Renewing the document each time before
+// the last time-stamp's certificate expires keeps the seal verifiable for decades. Renew rejects a document that fails
+// verification.
 func (s *Sealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.File) (Result, error) {
 	if s.tsa == nil {
 		return Result{}, errors.New("seal: no time-stamp authority is configured")
@@ -26,12 +27,12 @@ func (s *Sealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.
 	if err != nil {
 		return Result{}, err
 	}
-	// Renewal does not depend on whether the sealer is trusted.
+	// Renewal does not require a trusted sealer.
 	r := x.Report(verify.Options{Now: s.cfg.Now})
 	if r.Verdict != verify.VerdictValid && r.Verdict != verify.VerdictUntrusted {
 		return Result{}, fmt.Errorf("seal: the document to renew is %s: %s", r.Verdict, r.FirstFailure())
 	}
-	if slices.ContainsFunc(r.Findings, func(f verify.Finding) bool { return f.Status == verify.Failed }) { // an untrusted party may have altered it as well
+	if slices.ContainsFunc(r.Findings, func(f verify.Finding) bool { return f.Status == verify.Failed }) { // may have been altered by anyone
 		return Result{}, fmt.Errorf("seal: the document to renew is %s: %s", verify.VerdictAltered, r.FirstFailure())
 	}
 	if r.Has("revocation.revoked") {
@@ -47,8 +48,8 @@ func (s *Sealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.
 	return s.extend(ctx, out, x, nil)
 }
 
-// extend appends one increment with validation data and a document time-stamp to the examined sealed file in out. done,
-// if not nil, is a prefix of the file that was read back.
+// extend appends one increment with validation data and a document time-stamp to the examined sealed file in out. If
+// done is not nil, it is a prefix of the file that has already been read back.
 func (s *Sealer) extend(ctx context.Context, out *os.File, x *verify.Examination, done *verify.Prefix) (Result, error) {
 	a := x.Archive
 	if a.Stamps >= verify.MaxArchiveStamps {
@@ -85,7 +86,7 @@ func (s *Sealer) extend(ctx context.Context, out *os.File, x *verify.Examination
 	return res, err
 }
 
-// stampIncrement writes an increment and adds its time-stamp.
+// stampIncrement creates an increment and requests its time-stamp.
 func (s *Sealer) stampIncrement(ctx context.Context, before hash.Hash, r archive1.Revision, e archive1.Evidence, nonce [archive1.NonceSize]byte) (archive1.Increment, *cms.Token, error) {
 	issuers, err := s.tsa.issuers(ctx)
 	for try := 1; err == nil; try++ {
@@ -118,10 +119,10 @@ func (s *Sealer) stampIncrement(ctx context.Context, before hash.Hash, r archive
 	return archive1.Increment{}, nil, fmt.Errorf("%w: %w", errNoStamp, err)
 }
 
-// maxStampTries limits the requests to an authority that changes its certificates.
+// maxStampTries limits the number of requests if the authority changes its certificates between them.
 const maxStampTries = 3
 
-// evidence collects the content of the next increment. It fails if a certificate is revoked.
+// evidence collects the validation data for the next increment. It fails if a certificate is revoked.
 func (s *Sealer) evidence(ctx context.Context, a *verify.Archive) (archive1.Evidence, error) {
 	certs, questions := a.Plan()
 	e := archive1.Evidence{Certs: certs}
@@ -137,7 +138,7 @@ func (s *Sealer) evidence(ctx context.Context, a *verify.Archive) (archive1.Evid
 		if err := answer.CheckGood(q.Certificate, q.Issuer, s.cfg.Now()); err != nil {
 			return e, err
 		}
-		der := slices.Concat(answer.OCSP, answer.CRL) // one of them
+		der := slices.Concat(answer.OCSP, answer.CRL) // exactly one of the two is set
 		e.Statements = append(e.Statements, archive1.Statement{CRL: answer.OCSP == nil, DER: der})
 		size += len(der)
 	}

@@ -64,8 +64,8 @@ func TestTimestampAuthorityDown(t *testing.T) {
 	require.Equal(t, verify.Passed, r.Status(verify.CheckArchive))
 }
 
-// TestTimestampAuthorityGoesDown checks that, if the authority fails after the first request, the seal without its
-// response matches its dictionary.
+// TestTimestampAuthorityGoesDown checks that the seal matches its signature dictionary if the authority fails after the
+// first request.
 func TestTimestampAuthorityGoesDown(t *testing.T) {
 	t.Parallel()
 	a := sealkit.NewAuthority(t)
@@ -91,8 +91,8 @@ func TestTimestampAuthorityGoesDown(t *testing.T) {
 	}
 }
 
-// TestTimestampAuthorityHangs checks that a sealer with an optional time-stamp contacts a hanging authority once a
-// minute, and again as soon as it has responded to any request.
+// TestTimestampAuthorityHangs checks that a sealer with an optional time-stamp contacts a hanging authority only once a
+// minute, and resumes requests as soon as the authority has responded to any request.
 func TestTimestampAuthorityHangs(t *testing.T) {
 	t.Parallel()
 	for _, known := range []bool{false, true} {
@@ -113,7 +113,7 @@ func TestTimestampAuthorityHangs(t *testing.T) {
 			seal(true, 2) // once for its certificates
 		}
 		a.TSA.Down.Store(true)
-		for range 2 { // an authority that fails immediately is tried each time
+		for range 2 { // an authority that fails immediately is contacted for each seal
 			seal(false, 1)
 		}
 		h.takes.Store(int64(30 * time.Second))
@@ -129,10 +129,10 @@ func TestTimestampAuthorityHangs(t *testing.T) {
 	}
 }
 
-// slowClient is a client on whose clock each response takes some time.
+// slowClient is a client with its own clock, on which each response takes some time.
 type slowClient struct {
 	asked        atomic.Int32
-	takes, later atomic.Int64 // in nanoseconds; how far its clock is ahead
+	takes, later atomic.Int64 // duration of a response, and offset of the clock, in nanoseconds
 }
 
 func (c *slowClient) now() time.Time { return time.Now().Add(time.Duration(c.later.Load())) }
@@ -160,7 +160,7 @@ func renewed(t *testing.T, s *seal.Sealer, b []byte) []byte {
 	return readAll(t, out, res.Size)
 }
 
-// TestLongTerm checks that a seal with B-LTA from the beginning stays valid after two renewals.
+// TestLongTerm checks that a seal created as B-LTA stays valid after two renewals.
 func TestLongTerm(t *testing.T) {
 	t.Parallel()
 	for _, useCRL := range []bool{false, true} {
@@ -194,7 +194,7 @@ func TestLongTerm(t *testing.T) {
 	}
 }
 
-// checkLongTerm verifies the seal and the last time-stamp with other programs.
+// checkLongTerm verifies the seal and the last time-stamp with independent programs.
 func checkLongTerm(t *testing.T, k sealkit.Fixture, b []byte) {
 	t.Helper()
 	dir := t.TempDir()
@@ -226,8 +226,8 @@ func TestRevokedCertificateIsNotArchived(t *testing.T) {
 	require.ErrorContains(t, err, "revoked")
 }
 
-// TestAlteredIsNotRenewed checks that additions to a sealed file are found before any authority is contacted, and that
-// nothing is written.
+// TestAlteredIsNotRenewed checks that additions to a sealed file are detected before any authority is contacted, and
+// that nothing is written.
 func TestAlteredIsNotRenewed(t *testing.T) {
 	t.Parallel()
 	a := sealkit.NewAuthority(t)

@@ -20,14 +20,14 @@ type assembly struct {
 	w      *pdf.Increment
 	t      *typesetter
 	tags   *tagger // nil if the original is not tagged
-	nonce  string  // distinguishes the seal's names from the original's
-	// valuesOnly omits the line at the foot and the pages without values, for a reading copy.
+	nonce  string  // makes the seal's names distinct from the original's
+	// valuesOnly omits the line at the foot and skips pages without values, for a reading copy.
 	valuesOnly bool
-	onlyPage   int // the only page that is drawn on, from 1; 0: all
-	// dryRun processes every annotation as if a value covered it.
+	onlyPage   int // the only page to draw on, starting at 1; 0 means all pages
+	// dryRun processes every annotation as if it overlapped a value.
 	dryRun bool
-	// lineless contains the pages without free space for the line at the foot. known reports that they were determined
-	// at upload; see Facts.
+	// lineless contains the pages without free space for the line at the foot. known reports whether they were already
+	// determined at upload; see Facts.
 	lineless pageSet
 	known    bool
 
@@ -36,17 +36,17 @@ type assembly struct {
 	certPages []pdf.Ref
 	record    []byte // seal.json
 	recordRef pdf.Ref
-	// Further entries of the signature's dictionary: see verify.SealMark.
+	// Further entries of the signature dictionary; see verify.SealMark.
 	stamp, issuers string
 
 	sig signaturePlace
 }
 
-// signaturePlace is the position of the signature's placeholders in the file.
+// signaturePlace contains the offsets of the signature's placeholders in the file.
 type signaturePlace struct {
-	byteRange   int64 // position of its second number
-	contents    int64 // of "<"
-	contentsEnd int64 // after ">"
+	byteRange   int64 // offset of the second number in ByteRange
+	contents    int64 // offset of "<"
+	contentsEnd int64 // offset after ">"
 }
 
 // A4 and US Letter, in points.
@@ -66,7 +66,7 @@ func (s *Sealer) newAssembly(job *Job, w *pdf.Increment, f *pdf.File) (*assembly
 	}, nil
 }
 
-// build writes pages, certificate, attachments and signature.
+// build writes the pages, certificate, attachments and signature.
 func (a *assembly) build(ctx context.Context) error {
 	a.t.font = a.w.Reserve()
 	catalog, root, err := a.file.Catalog()
@@ -104,7 +104,7 @@ func (a *assembly) build(ctx context.Context) error {
 	return a.w.Finish(root, nil, id)
 }
 
-// drawOnPages draws the values and the line at the foot of every page.
+// drawOnPages draws the values on their pages, and the line at the foot of every page.
 func (a *assembly) drawOnPages(ctx context.Context) error {
 	values := map[int][]Value{}
 	for _, v := range a.job.Values {
@@ -135,14 +135,14 @@ func (a *assembly) drawOnPages(ctx context.Context) error {
 	return nil
 }
 
-// rewrittenPageSize is the approximate size of a page and the annotation with the line, in bytes.
+// rewrittenPageSize is the approximate size, in bytes, of a rewritten page dictionary and the annotation for its line.
 const rewrittenPageSize = 360
 
 // typicalExtraObjects is the approximate number of objects added in addition to the pages.
 const typicalExtraObjects = 64
 
-// mostAdded limits the bytes added to the pages: at the upload, the size of rewriting them; later, also the maximum of
-// entered content.
+// mostAdded returns the maximum number of bytes added to the pages. In a dry run it covers only rewriting the pages;
+// for a seal it also covers entered content of maximum size.
 func (a *assembly) mostAdded() int64 {
 	if a.dryRun {
 		return limits.Rewritten

@@ -25,7 +25,7 @@ type AttachedFile struct {
 	Content               io.ReaderAt
 }
 
-// attachmentNames returns the names that the attachments have in the sealed file, each once.
+// attachmentNames returns a unique name for each attachment in the sealed file.
 func attachmentNames(all []AttachedFile) []string {
 	taken := map[string]bool{manifest.FileName: true, originalName: true}
 	names := make([]string, 0, len(all))
@@ -44,10 +44,10 @@ func attachmentNames(all []AttachedFile) []string {
 	return names
 }
 
-// originalName is the name of an attached upload that had a password.
+// originalName is the default attachment name of an upload that was rewritten.
 const originalName = "original.pdf"
 
-// embedAttachments embeds the files that signers attached.
+// embedAttachments embeds the files attached by signers.
 func (a *assembly) embedAttachments() ([]attachment, error) {
 	names, signers := attachmentNames(a.job.Attachments), map[string]string{}
 	for _, s := range a.job.Signers {
@@ -75,8 +75,9 @@ func (a *assembly) embedAttachments() ([]attachment, error) {
 	return out, nil
 }
 
-// packAttachment compresses a file. A program that searches the sealed file, instead of following its tables, must not
-// take the result for a part of the document: Flate leaves some data unchanged, and base 85 writes it without spaces.
+// packAttachment compresses a file. A program that scans the sealed file, instead of following its cross-reference
+// tables, must not mistake the result for part of the document. Because Flate can leave data unchanged, a result that
+// contains a PDF keyword is also encoded with ASCII85, which contains no spaces.
 func packAttachment(data []byte) (packed []byte, filter string) {
 	packed = pdf.Deflate(data)
 	if !slices.ContainsFunc(pdf.StructureWords, func(word string) bool { return bytes.Contains(packed, []byte(word)) }) {
@@ -87,7 +88,7 @@ func packAttachment(data []byte) (packed []byte, filter string) {
 	return append(coded, "~>"...), "[/ASCII85Decode/FlateDecode]"
 }
 
-// manifestAttachments returns the attachments as the record lists them.
+// manifestAttachments returns the record's entries for the attachments.
 func manifestAttachments(job *Job) []manifest.Attachment {
 	names := attachmentNames(job.Attachments)
 	var out []manifest.Attachment
@@ -99,7 +100,7 @@ func manifestAttachments(job *Job) []manifest.Attachment {
 	return out
 }
 
-// drawAttachments lists the files that signers attached.
+// drawAttachments draws the list of files attached by signers.
 func (c *certificate) drawAttachments() {
 	if len(c.job.Attachments) == 0 {
 		return
@@ -122,7 +123,7 @@ func (c *certificate) drawAttachments() {
 // maxUpload is the maximum size of an attached original, in bytes.
 const maxUpload = 100 << 20
 
-// attachUpload attaches the upload that a rewritten file replaces, unchanged, under an unused name. The record contains
+// attachUpload attaches the unchanged upload under an unused name if a rewritten file replaces it. The record contains
 // its object number.
 func (a *assembly) attachUpload(catalog pdf.Dict) ([]attachment, error) {
 	p := a.job.Prepared
@@ -145,7 +146,7 @@ func (a *assembly) attachUpload(catalog pdf.Dict) ([]attachment, error) {
 	return []attachment{{name, name, "The original document, unchanged", "Source", ref}}, nil
 }
 
-// freeName returns a name that no attachment of the file has.
+// freeName returns a name that no attachment in the file uses.
 func (a *assembly) freeName(catalog pdf.Dict) (string, error) {
 	taken := make(map[string]bool)
 	names, err := a.dict(catalog.Get("Names"))

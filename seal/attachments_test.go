@@ -21,7 +21,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// random does not compress.
+// random returns incompressible data.
 func random(n int) []byte {
 	r := rand.New(rand.NewPCG(3, 4))
 	b := make([]byte, n)
@@ -31,7 +31,7 @@ func random(n int) []byte {
 	return b
 }
 
-// attached returns a job whose first signer attached files.
+// attached returns a job with files attached by the first signer.
 func attached(t *testing.T, original []byte, files map[string][]byte, names ...string) seal.Job {
 	t.Helper()
 	j := sealkit.Job(t, original)
@@ -56,7 +56,7 @@ func attached(t *testing.T, original []byte, files map[string][]byte, names ...s
 	return j
 }
 
-// appendEvents rebuilds a chain with more events before the first signature.
+// appendEvents rebuilds an audit chain with additional events before the first signature.
 func appendEvents(t *testing.T, raw []json.RawMessage, more ...map[string]any) ([]json.RawMessage, string) {
 	t.Helper()
 	var all []map[string]any
@@ -95,8 +95,8 @@ func withAttachmentByQPDF(t *testing.T) []byte {
 	return b
 }
 
-// TestAttachmentsAreEmbedded checks that attachments are embedded byte for byte, under unique names, so that neither a
-// seal inside one of them nor a part of a file counts as the document's. Other programs agree.
+// TestAttachmentsAreEmbedded checks that attachments are embedded byte for byte under unique names, and that neither a
+// seal in an attachment nor part of an attached file counts as part of the document. Other programs must agree.
 func TestAttachmentsAreEmbedded(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
@@ -142,7 +142,8 @@ func TestAttachmentsAreEmbedded(t *testing.T) {
 	}
 }
 
-// TestAttachmentsMustBeTheOnesThatWereGiven checks that another file, or one that is not in the chain, is not sealed.
+// TestAttachmentsMustBeTheOnesThatWereGiven checks that sealing rejects a file that differs from the attached one or is
+// not recorded in the chain.
 func TestAttachmentsMustBeTheOnesThatWereGiven(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
@@ -165,7 +166,7 @@ func TestAttachmentsMustBeTheOnesThatWereGiven(t *testing.T) {
 		func(j *seal.Job) { j.Attachments[0].FieldID = "another" },
 		func(j *seal.Job) { j.Attachments[0].SignerID = sealkit.JomoID },
 		func(j *seal.Job) { j.Attachments[0].ID = "another" },
-		func(j *seal.Job) { // another file, with its own hash and size
+		func(j *seal.Job) { // a different file with matching hash and size
 			other := sealkit.SimplePDF(2)
 			sum := sha256.Sum256(other)
 			a := &j.Attachments[0]
@@ -176,8 +177,8 @@ func TestAttachmentsMustBeTheOnesThatWereGiven(t *testing.T) {
 	}
 }
 
-// TestChangedAttachmentsAreFound checks that changes are found separately, although a signature covers attachments as
-// well.
+// TestChangedAttachmentsAreFound checks that a change to an attachment is reported as a separate finding, although the
+// signature covers attachments too.
 func TestChangedAttachmentsAreFound(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

@@ -8,7 +8,7 @@ import (
 	"countersign/seal/text"
 )
 
-// colour is an RGB colour, components from 0 to 1.
+// colour is an RGB color with components from 0 to 1.
 type colour [3]float64
 
 var (
@@ -19,26 +19,26 @@ var (
 	accent = colour{0.05, 0.35, 0.45}
 )
 
-// typesetter is the state that drawing shares across one sealed document.
+// typesetter is the drawing state shared by all pages of one sealed document.
 type typesetter struct {
 	lib   *text.Library
 	fonts *text.Embedder
 	font  pdf.Ref // the Font entry of every resource dictionary
 	w     *pdf.Increment
-	inks  map[string]placedImage // images already embedded, by their PNG bytes' hash
+	inks  map[string]placedImage // embedded images by the hash of their PNG
 	ahead *prefetched
 }
 
-// canvas writes a content stream. Its origin is the top left corner, y grows
-// downwards, units are points. The first error is kept.
+// canvas writes a content stream. Its origin is the top left corner, y grows downwards, and units are points. Only the
+// first error is recorded.
 type canvas struct {
 	t       *typesetter
 	w, h    float64
-	mirror  bool // left is right: x grows from the right edge, for languages that are read so
+	mirror  bool // x grows from the right edge, for right-to-left languages
 	b       []byte
 	xobject pdf.Dict
-	backed  bool // a backing was drawn
-	// multiplied is the opacity of a picture that is multiplied onto the content beneath; 0: no such picture.
+	backed  bool // whether a backing was drawn
+	// multiplied is the opacity of a picture blended with Multiply onto the content beneath, or 0 if there is none.
 	multiplied float64
 	err        error
 }
@@ -76,7 +76,7 @@ func (c *canvas) op(operator string, operands ...float64) {
 func (c *canvas) fill(col colour)   { c.op("rg", col[0], col[1], col[2]) }
 func (c *canvas) stroke(col colour) { c.op("RG", col[0], col[1], col[2]) }
 
-// left returns the left edge of something w wide that is put at x.
+// left returns the left edge of an item of width w placed at x.
 func (c *canvas) left(x, w float64) float64 {
 	if c.mirror {
 		return c.w - x - w
@@ -91,11 +91,11 @@ func (c *canvas) rect(x, y, w, h float64, col colour) {
 	c.op("f")
 }
 
-// backingAlpha is the opacity of a backing: dark ink is legible on black, and a signature line of the form remains
-// visible.
+// backingAlpha is the opacity of a backing. It makes dark ink legible on black but does not hide a form's signature
+// line.
 const backingAlpha = "0.75"
 
-// backing draws white beneath the next drawing if it would be illegible on the content of the page.
+// backing draws a white rectangle beneath the next drawing. It is used if the drawing would be illegible on the page.
 func (c *canvas) backing(x, y, w, h float64) {
 	c.backed = true
 	c.b = append(c.b, "q /B gs\n"...)
@@ -112,7 +112,7 @@ func (c *canvas) rule(x1, y1, x2, y2, width float64, col colour) {
 	c.op("S")
 }
 
-// face is the look of text: style, size in points, color.
+// face is the style, size in points and color of text.
 type face struct {
 	style text.Style
 	size  float64
@@ -137,15 +137,16 @@ func (c *canvas) set(f face, s string) text.Line {
 
 func (c *canvas) width(f face, s string) float64 { return c.set(f, s).Width * f.size / 1000 }
 
-// wrap breaks s into lines of a width in points, at most limit (0: any number).
+// wrap breaks s into lines of the given width in points. It returns at most limit lines, or all lines if limit is 0.
 func (c *canvas) wrap(f face, s string, width float64, limit int) []text.Line {
 	l, err := c.t.lib.WrapOf(f.style, s, width/f.size*1000, limit)
 	c.fail(err)
 	return l
 }
 
-// wrapAt is wrap for a text that should be broken only after one of the separators: an address, of which a reader must
-// not take half a group for a whole one. A piece too long for a line is broken anywhere.
+// wrapAt is like wrap, but breaks lines only after one of the separators. For example, an IP address must not be broken
+// within a group, where the first part could be mistaken for a complete group. A piece too long for a line is broken
+// anywhere.
 func (c *canvas) wrapAt(separators string, f face, s string, width float64, limit int) []text.Line {
 	var out strings.Builder
 	line := ""
@@ -164,15 +165,15 @@ func (c *canvas) wrapAt(separators string, f face, s string, width float64, limi
 	return c.wrap(f, out.String(), width, limit)
 }
 
-// paragraph draws wrapped text that is the same in every document. Its first
-// baseline is at y; it returns the one after the last.
+// paragraph draws wrapped text that is the same in every document. Its first baseline is at y. It returns the baseline
+// after the last line.
 func (c *canvas) paragraph(f face, x, y, width, leading float64, s string) float64 {
 	lines, err := c.t.lib.Constant(f.style, s, width/f.size*1000)
 	c.fail(err)
 	return c.lines(f, x, y, leading, lines)
 }
 
-// lines draws lines of text. The first baseline is at y; it returns the one after the last.
+// lines draws lines of text with the first baseline at y. It returns the baseline after the last line.
 func (c *canvas) lines(f face, x, y, leading float64, lines []text.Line) float64 {
 	for _, l := range lines {
 		c.show(f, x, y, l)
@@ -192,7 +193,7 @@ func (c *canvas) show(f face, x, y float64, l text.Line) {
 	c.text("BT\n", l, f.size, c.left(x, l.Width*f.size/1000), c.h-y, "ET\n")
 }
 
-// text draws a line between operators that begin and end a text object.
+// text draws a line between the operators that begin and end a text object.
 func (c *canvas) text(begin string, l text.Line, size, x, y float64, end string) {
 	b, err := c.t.fonts.Append(append(c.b, begin...), l, size, x, y)
 	if err != nil {
@@ -202,8 +203,8 @@ func (c *canvas) text(begin string, l text.Line, size, x, y float64, end string)
 	c.b = append(b, end...)
 }
 
-// hidden writes text that is read and found but not seen (rendering mode 3,
-// ISO 32000-2, 9.3.6), stretched over a box.
+// hidden writes invisible text (rendering mode 3, ISO 32000-2, 9.3.6), stretched over a box. Screen readers and
+// searches find the text.
 func (c *canvas) hidden(x, y, w, h float64, s string) {
 	l := c.set(face{}, s)
 	if l.Width == 0 {
@@ -213,11 +214,11 @@ func (c *canvas) hidden(x, y, w, h float64, s string) {
 	c.text("BT 3 Tr\n", l, size, x, c.h-y-h/2-size*0.3, "0 Tr ET\n")
 }
 
-// image draws a PNG as large as fits into a box, at its left and half height.
+// image draws a PNG as large as possible in a box, aligned left and centered vertically.
 func (c *canvas) image(x, y, w, h float64, png []byte) { c.picture(x, y, w, h, png, false) }
 
-// multiply draws a PNG as image does, but keeps the content beneath legible: white parts are transparent, and parts
-// that are entirely dark are drawn paler.
+// multiply is like image, but the content beneath remains legible. White areas are transparent, and solid dark areas
+// are drawn with less opacity.
 func (c *canvas) multiply(x, y, w, h float64, png []byte) { c.picture(x, y, w, h, png, true) }
 
 func (c *canvas) picture(x, y, w, h float64, png []byte, multiply bool) {
@@ -258,7 +259,7 @@ func (c *canvas) form(extra ...pdf.Entry) (pdf.Ref, error) {
 	return c.formOf(box(0, 0, c.w, c.h), extra...)
 }
 
-// formOf is form of a part of the canvas.
+// formOf writes part of the drawing as a form XObject.
 func (c *canvas) formOf(bbox pdf.Value, extra ...pdf.Entry) (pdf.Ref, error) {
 	d := append(pdf.Dict{
 		{Key: "Type", Value: pdf.Value("/XObject")},
@@ -269,7 +270,7 @@ func (c *canvas) formOf(bbox pdf.Value, extra ...pdf.Entry) (pdf.Ref, error) {
 	return c.t.w.AddStream(d, c.b), c.err
 }
 
-// box writes a rectangle.
+// box returns a PDF rectangle.
 func box(x0, y0, x1, y1 float64) pdf.Value {
 	b := []byte{'['}
 	for i, n := range []float64{x0, y0, x1, y1} {

@@ -11,13 +11,13 @@ import (
 	"countersign/seal/verify"
 )
 
-// Measures of the certificate's pages, in points.
+// Dimensions of the certificate's pages, in points.
 const (
 	certMargin = 50.0
-	certFoot   = 46.0 // kept free at the bottom
+	certFoot   = 46.0 // height reserved at the bottom
 	rowHeight  = 15.0
 
-	signerLabelW  = 78.0 // of the labels in a signer's entry
+	signerLabelW  = 78.0 // width of the labels in a signer's entry
 	signerLeading = 12.0
 )
 
@@ -34,20 +34,20 @@ var (
 	faceFine    = face{text.Sans, 6.8, grey}
 )
 
-// certificate lays out the audit certificate, page by page.
+// certificate lays out the pages of the audit certificate.
 type certificate struct {
 	t       *typesetter
 	say     *lang.Text
 	job     *Job
 	service string
 	events  []auditEvent
-	names   map[string]string // of signers, by actor
-	signed  map[string][]byte // a signature's PNG by signer
+	names   map[string]string // names of signers, by actor
+	signed  map[string][]byte // PNG of the signature, by signer
 	w, h    float64
 	pages   []*canvas
 	y       float64
 	sigBox  [4]float64 // x, y, w, h of the visible seal on the first page
-	linkBox [4]float64 // of the address of the verification page
+	linkBox [4]float64 // position of the address of the verification page
 
 	accent colour
 }
@@ -72,7 +72,7 @@ func newCertificate(t *typesetter, job *Job, service string, paper [2]float64) (
 	return c, nil
 }
 
-// draw lays out everything.
+// draw draws the complete certificate.
 func (c *certificate) draw() error {
 	c.newPage()
 	c.drawHead()
@@ -105,7 +105,7 @@ func (c *certificate) newPage() {
 	c.y = 66
 }
 
-// room starts a new page unless h points are left on the current page.
+// room starts a new page if fewer than h points remain on the current page, and reports whether it did.
 func (c *certificate) room(h float64) bool {
 	if c.y+h <= c.h-certFoot {
 		return false
@@ -257,7 +257,7 @@ func (c *certificate) drawSigners() {
 	c.y += 26
 }
 
-// shown returns a description of the others' values that a signer was shown.
+// shown returns a description of the other signers' values that a signer was shown.
 func (c *certificate) shown(s Signer) string {
 	if s.Shown == nil {
 		return c.say.ShownUnknown
@@ -279,7 +279,7 @@ func (c *certificate) consent(s Signer) string {
 	return verify.Moment(s.ConsentAt) + ", " + fmt.Sprintf(c.say.Disclosure, s.ConsentVersion)
 }
 
-// identityCheck returns how a signer's identity was checked.
+// identityCheck returns a description of how a signer's identity was checked.
 func (c *certificate) identityCheck(s Signer) string {
 	switch s.AuthMethod {
 	case "email_otp":
@@ -321,7 +321,7 @@ func (c *certificate) appearance(signer string) *canvas {
 	return p
 }
 
-// qr draws the QR code with the address of the verification page, as vectors.
+// qr draws the QR code with the address of the verification page as vector graphics.
 func (c *canvas) qr(x, y, size float64) {
 	bits, err := c.t.ahead.qr()
 	if err != nil {
@@ -357,7 +357,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// splitHash breaks a hash in two, so that it fits two short lines.
+// splitHash breaks a hash into two halves that fit on short lines.
 func splitHash(s string) string {
 	if len(s) != 64 {
 		return s
@@ -365,7 +365,7 @@ func splitHash(s string) string {
 	return s[:32] + "\n" + s[32:]
 }
 
-// accentOf returns the colour of the certificate's marks: the sender's, written as #rrggbb, or the service's.
+// accentOf returns the certificate's accent color: the sender's, specified as #rrggbb, or the service's.
 func accentOf(s string) colour {
 	if len(s) != len("#rrggbb") || s[0] != '#' {
 		return accent
@@ -377,10 +377,10 @@ func accentOf(s string) colour {
 	return colour{float64(n>>16) / 255, float64(n>>8&255) / 255, float64(n&255) / 255}
 }
 
-// bold returns a face in the certificate's colour.
+// bold returns a bold face in the certificate's accent color.
 func (c *certificate) bold(size float64) face { return face{text.Bold, size, c.accent} }
 
-// drawLogo draws the sender's logo above the title, and reserves its space.
+// drawLogo draws the sender's logo above the title and reserves space for it.
 func (c *certificate) drawLogo() {
 	const w, h = 180.0, 36.0
 	p := c.page()

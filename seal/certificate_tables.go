@@ -10,11 +10,12 @@ import (
 	"countersign/seal/verify"
 )
 
-// minLastEvents is the number of rows that move to the next page with the following section, so that the section is not
-// the only content of that page.
+// minLastEvents is the number of table rows that move to the next page together with the following section, so that the
+// section is never the only content of a page.
 const minLastEvents = 3
 
-// drawEvents draws the audit chain as a table that flows over pages. The content after it is closing points high.
+// drawEvents draws the audit chain as a table that can span several pages. The content that follows it is closing
+// points high.
 func (c *certificate) drawEvents(closing float64) {
 	const seqW, timeW, whoW, ipW = 24.0, 104.0, 118.0, 92.0
 	eventW := c.inner() - seqW - timeW - whoW - ipW
@@ -33,7 +34,7 @@ func (c *certificate) drawEvents(closing float64) {
 		h     float64
 	}
 	rows := make([]row, len(c.events))
-	last := closing // height of the last rows and the content after them
+	last := closing // height of the last rows and the content that follows them
 	who := newPersons(c.job.Signers)
 	for i, e := range c.events {
 		p := c.page()
@@ -79,10 +80,10 @@ func (c *certificate) actor(actor string) string {
 	return actor
 }
 
-// howToHeight is the minimum height of the section on verification.
+// howToHeight is the minimum height of the verification section.
 const howToHeight = 114.0
 
-// closingHeight returns the height of the content that must stay with the end of the table of events.
+// closingHeight returns the height of the content that must be on the same page as the end of the event table.
 func (c *certificate) closingHeight() float64 {
 	if len(c.job.Documents) > 1 {
 		return 28 + 3*rowHeight
@@ -90,7 +91,7 @@ func (c *certificate) closingHeight() float64 {
 	return 28 + c.howToHeight()
 }
 
-// howToHeight returns the height of the section on verification.
+// howToHeight returns the height of the verification section.
 func (c *certificate) howToHeight() float64 {
 	if c.showed() {
 		return howToHeight + 24
@@ -132,8 +133,8 @@ func (c *certificate) drawClosing() {
 	}
 }
 
-// prepared returns the sentence about the content removed from the original before it was read; begins is the sentence
-// about the place of the original.
+// prepared returns the sentence about content that was removed from the original before anyone read it. begins is the
+// sentence about the position of the original in the sealed file.
 func (c *certificate) prepared(begins string) string {
 	p := c.job.Prepared
 	if p.As == manifest.Rewritten {
@@ -156,7 +157,8 @@ func (c *certificate) prepared(begins string) string {
 	return begins + " " + fmt.Sprintf(c.say.Prepared, strings.Join(kinds, ", "), p.SHA256)
 }
 
-// rewritten returns the sentences about an original that is attached: why the sealed file does not begin with it.
+// rewritten returns the sentences that explain why the sealed file contains the original as an attachment rather than
+// beginning with it.
 func (c *certificate) rewritten() string {
 	var out []string
 	for _, change := range c.job.Prepared.Changes {
@@ -172,13 +174,13 @@ func (c *certificate) rewritten() string {
 	return strings.Join(out, " ")
 }
 
-// Limits of the list of an original's signatures.
+// Limits for the list of an original's signatures.
 const (
 	maxUploadSignatures = 16
 	maxUploadSigner     = 80 // characters
 )
 
-// uploadSignatures lists digital signatures as they state themselves.
+// uploadSignatures returns a list of digital signatures with the signers and times that they claim.
 func uploadSignatures(all []manifest.Signature) string {
 	var out []string
 	for _, s := range all[:min(len(all), maxUploadSignatures)] {
@@ -195,7 +197,7 @@ func uploadSignatures(all []manifest.Signature) string {
 	return strings.Join(out, ", ")
 }
 
-// drawPrevious lists the persons who were the signer before s. The list may exceed a page.
+// drawPrevious draws the list of persons who were replaced by s. The list can be longer than a page.
 func (c *certificate) drawPrevious(s Signer) {
 	for _, was := range s.Previous {
 		says := fmt.Sprintf(c.say.PreviousUntil, was.Name, was.Email, verify.Moment(was.Until))
@@ -213,7 +215,7 @@ func (c *certificate) drawPrevious(s Signer) {
 	}
 }
 
-// part returns a signer's role; "" for an ordinary signer.
+// part returns a description of a signer's role, or "" for an ordinary signer.
 func (c *certificate) part(s Signer) string {
 	switch {
 	case s.WitnessFor != "":

@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestCertificateNamesParts checks that host, witness, approver and viewer are on the certificate and in the record,
-// and that verification finds no problem.
+// TestCertificateNamesParts checks that the certificate and the record contain host, witness, approver and viewer, and
+// that verification finds no problem.
 func TestCertificateNamesParts(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
@@ -38,12 +38,12 @@ func TestCertificateNamesParts(t *testing.T) {
 	}
 }
 
-// TestRecordOfPartsAgreesWithTheChain checks that each person has the recorded part of the signature, and that a
-// witness signed after the witnessed signer.
+// TestRecordOfPartsAgreesWithTheChain checks that a record is rejected unless each signer has the role recorded in the
+// chain and a witness signed after the witnessed signer.
 func TestRecordOfPartsAgreesWithTheChain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		signed, record []seal.Part // of a, who signs first, and of b
+		signed, record []seal.Part // roles of a, who signs first, and b
 		says           string
 	}{
 		"nothing":               {[]seal.Part{{}, {}}, []seal.Part{{}, {}}, ""},

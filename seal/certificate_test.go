@@ -19,11 +19,12 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// longUserAgent is longer than any line of the certificate.
+// longUserAgent is longer than a line on the certificate.
 var longUserAgent = "Mozilla/5.0 (Linux; Android 14; SM-S928B Build/UP1A.231005.007; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/131.0.6778.135 " +
 	"Mobile Safari/537.36 [FB_IAB/FB4A;FBAV/491.0.0.63.81;IABMV/1;FBLC/de_DE;] LastWord/1"
 
-// awkwardInputs returns an envelope whose names, addresses and devices are long, in many scripts, and hard to break.
+// awkwardInputs returns a job with names, addresses and user agents that are long, in many scripts, and hard to break
+// into lines.
 func awkwardInputs(t *testing.T, language string) seal.Job {
 	t.Helper()
 	j := sealkit.Job(t, sealkit.SimplePDF(1))
@@ -35,7 +36,7 @@ func awkwardInputs(t *testing.T, language string) seal.Job {
 	return sealkit.WithPrevious(t, j, 1, "gone for good: "+strings.Repeat("a reason of many words ", 5), "Maria Grażyna Łabędzka-Ćwiklińska", "שרה לוי")
 }
 
-// certificateWords returns the words that pdftotext finds on the added pages, each with its box.
+// certificateWords returns the words that pdftotext finds on the added pages, with their boxes.
 func certificateWords(t *testing.T, file string, original int) (pages [][]word, width float64) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "pdftotext", "-bbox", "-f", strconv.Itoa(original+1), file, "-").Output()
@@ -70,8 +71,8 @@ func number(t *testing.T, b []byte) float64 {
 }
 
 // TestCertificateInEveryLanguage checks, in every language, that all text is complete and within the margins, that
-// every event has a text, that addresses are broken only between their parts, and that the last section shares its page
-// with other content.
+// every event has a description, that addresses are broken only between their groups, and that the last section is
+// never alone on a page.
 func TestCertificateInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)
@@ -119,8 +120,8 @@ func TestCertificateInEveryLanguage(t *testing.T) {
 	}
 }
 
-// TestCertificateClosingNeverAlone checks that, for any number of events, the section on verification shares its page
-// with other content.
+// TestCertificateClosingNeverAlone checks that, for any number of events, the verification section is not the only
+// content of its page.
 func TestCertificateClosingNeverAlone(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)
@@ -157,7 +158,7 @@ func TestCertificateClosingNeverAlone(t *testing.T) {
 	}
 }
 
-// TestBoldInEveryScript checks that a regular font with a stroke around its letters replaces a missing bold one.
+// TestBoldInEveryScript checks that a regular font with stroked glyphs replaces a missing bold font.
 func TestBoldInEveryScript(t *testing.T) {
 	t.Parallel()
 	j := awkwardInputs(t, "en")
@@ -168,7 +169,8 @@ func TestBoldInEveryScript(t *testing.T) {
 	assert.Equal(t, bytes.Count(content, []byte("2 Tr ")), bytes.Count(content, []byte(" 0 Tr\n")), "and what follows is not")
 }
 
-// TestBrandedCertificate checks that a branded certificate verifies, in both directions of writing.
+// TestBrandedCertificate checks that a document with a branded certificate passes verification, in left-to-right and
+// right-to-left languages.
 func TestBrandedCertificate(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

@@ -13,29 +13,29 @@ import (
 	"countersign/seal/verify"
 )
 
-// copier writes the original into the sealed file, reads the written bytes back, and hashes them: the hash covers the
-// actual content of the file. It uses two threads: one calls copy and then end with the following bytes, the other
-// calls hash.
+// copier writes the original into the sealed file, reads the written bytes back, and hashes them, so that the hash
+// covers the actual content of the file. It uses two goroutines. One calls copy and then end with the additions; the
+// other calls hash.
 type copier struct {
 	out     *os.File
 	in      io.ReaderAt
 	size    int64
 	pieces  chan chunk
 	endings chan sealTail
-	done    verify.Prefix // when hash has returned
-	marks   verify.Marks  // in the written bytes
+	done    verify.Prefix // set when hash has returned
+	marks   verify.Marks  // found in the written bytes
 	// mentions, if not nil, scans the original during the copy.
 	mentions *pdf.ReferenceScan
-	// marksByHash says which of the two threads searches for marks.
+	// marksByHash reports whether the hashing goroutine searches for marks, rather than the copying one.
 	marksByHash bool
 }
 
-// Concat returns a reader of a file followed by tail, and the size of both.
+// Concat returns a reader of a file followed by tail, and their combined size.
 func Concat(file io.ReaderAt, size int64, tail []byte) (io.ReaderAt, int64) {
 	return concatReader{file, size, tail}, size + int64(len(tail))
 }
 
-// concatReader reads the original and the additions after it as one file.
+// concatReader reads the original and the additions after it as a single file.
 type concatReader struct {
 	original io.ReaderAt
 	size     int64
@@ -58,10 +58,10 @@ func (j concatReader) ReadAt(b []byte, at int64) (int, error) {
 	return n, nil
 }
 
-// sealTail is the content after the original.
+// sealTail is the content that follows the original.
 type sealTail struct {
 	bytes     []byte
-	signature int64 // position of the signature in it
+	signature int64 // offset of the signature in bytes
 }
 
 // newCopier returns a copier of the job's original. mentions, if not nil, receives the copied bytes.
@@ -72,17 +72,17 @@ func newCopier(out *os.File, job *Job, mentions *pdf.ReferenceScan) *copier {
 	}
 }
 
-// fewBytes is the average page size, in bytes, below which the copying thread is slower than the hashing thread because it also
-// rewrites the pages.
+// fewBytes is the average page size, in bytes, below which copying is slower than hashing because the copying goroutine
+// also rewrites the pages.
 const fewBytes = 4 << 10
 
-// chunk is a part of the original that has been written, by its place there.
+// chunk is the position and size of a written part of the original.
 type chunk struct{ at, size int64 }
 
-// copy writes the original, and passes each piece on to hash.
+// copy writes the original, and passes each written chunk to hash.
 func (c *copier) copy(ctx context.Context) error {
 	defer close(c.pieces)
-	// Writing into allocated space is faster. If there is no space, writing fails.
+	// Writing into allocated space is faster. An error is ignored, because the write then fails if there is no space.
 	_ = allocate(c.out, c.size)
 	buf := verify.NewBuffer()
 	defer buf.Free()
@@ -97,7 +97,7 @@ func (c *copier) copy(ctx context.Context) error {
 		if _, err := c.out.WriteAt(b, at); err != nil {
 			return fmt.Errorf("writing: %w", err)
 		}
-		c.pieces <- chunk{at, int64(len(b))} // there is room for all
+		c.pieces <- chunk{at, int64(len(b))} // never blocks, because the channel has capacity for all chunks
 		if !c.marksByHash {
 			if err := c.marks.Scan(b); err != nil {
 				return err
@@ -110,7 +110,7 @@ func (c *copier) copy(ctx context.Context) error {
 	return nil
 }
 
-// hash hashes the file's bytes in the pieces, until copy ends, and then the content up to the signature.
+// hash reads back and hashes each written chunk until copy ends, and then the additions up to the signature.
 func (c *copier) hash(ctx context.Context) error {
 	file := sha256.New()
 	buf := verify.NewBuffer()
@@ -134,7 +134,7 @@ func (c *copier) hash(ctx context.Context) error {
 	select {
 	case e := <-c.endings:
 		c.done.Hash.Write(e.bytes[:e.signature])
-		c.done.Marks = c.marks // whichever thread searched has ended
+		c.done.Marks = c.marks // the goroutine that searched has finished
 		c.done.Size += e.signature
 		return c.done.Marks.Scan(e.bytes[:e.signature])
 	case <-ctx.Done():
@@ -142,13 +142,13 @@ func (c *copier) hash(ctx context.Context) error {
 	}
 }
 
-// end writes the content after the original.
+// end writes the content that follows the original.
 func (c *copier) end(e sealTail) error {
 	c.endings <- e
 	return writeBack(c.out, e.bytes, c.size)
 }
 
-// writeBack writes b at a position, reads it back and compares.
+// writeBack writes b at an offset, reads it back and compares the bytes.
 func writeBack(out *os.File, b []byte, at int64) error {
 	if _, err := out.WriteAt(b, at); err != nil {
 		return fmt.Errorf("writing: %w", err)

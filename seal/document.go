@@ -12,8 +12,8 @@ import (
 	"countersign/seal/verify"
 )
 
-// writeCertificate writes the certificate's pages. The first one carries the
-// signature's widget and a link to the verification page.
+// writeCertificate writes the certificate's pages. The first page contains the signature's widget annotation and a link
+// to the verification page.
 func (a *assembly) writeCertificate(parent, field, sig pdf.Ref) error {
 	c, err := newCertificate(a.t, a.job, a.sealer.cfg.ServiceName, a.paper)
 	if err != nil {
@@ -33,13 +33,13 @@ func (a *assembly) writeCertificate(parent, field, sig pdf.Ref) error {
 		d := pdf.Dict{
 			{Key: "Type", Value: pdf.Value("/Page")},
 			{Key: "Parent", Value: parent.Value()},
-			// All that could be inherited is set.
+			// All inheritable attributes are set explicitly.
 			{Key: "MediaBox", Value: box(0, 0, c.w, c.h)},
 			{Key: "CropBox", Value: box(0, 0, c.w, c.h)},
 			{Key: "Rotate", Value: pdf.Value("0")},
 			{Key: "Resources", Value: p.resources()},
 		}
-		if a.tags != nil { // one paragraph for all: it is read in the order in which it is drawn
+		if a.tags != nil { // a single paragraph, so that the text is read in drawing order
 			m := markedContent{kind: "P"}
 			p.b = append(append(m.begin(nil, 0), p.b...), "EMC\n"...)
 			number := a.tags.take()
@@ -77,7 +77,7 @@ func (a *assembly) writeCertificate(parent, field, sig pdf.Ref) error {
 	return nil
 }
 
-// rectangle turns x, y, w, h from the top left into a PDF rectangle.
+// rectangle converts x, y, width and height, measured from the top left corner, to a PDF rectangle.
 func (c *certificate) rectangle(b [4]float64) pdf.Value {
 	left := c.page().left(b[0], b[2])
 	return box(left, c.h-b[1]-b[3], left+b[2], c.h-b[1])
@@ -96,7 +96,7 @@ func (a *assembly) writePageTree(root pdf.Ref) error {
 	if !kids.IsArray() {
 		return fmt.Errorf("%w: page tree", pdf.ErrDamaged)
 	}
-	kids = slices.Clip(kids[:len(kids)-1]) // walked already: there may be thousands
+	kids = slices.Clip(kids[:len(kids)-1]) // already walked; there may be thousands, so the array is not parsed
 	for _, r := range a.certPages {
 		kids = r.Append(append(kids, ' '))
 	}
@@ -107,7 +107,8 @@ func (a *assembly) writePageTree(root pdf.Ref) error {
 	return nil
 }
 
-// writeCatalog adds form, permissions and attachments to the catalog, and keeps its entries.
+// writeCatalog adds the form, permissions and attachments to the catalog. It preserves all other entries, except that
+// it removes the DSS and withdraws a PDF/A claim.
 func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.Ref) error {
 	catalog = catalog.Clone()
 	if err := a.mergeForm(&catalog, field); err != nil {
@@ -147,7 +148,7 @@ func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.R
 	if err != nil {
 		return err
 	}
-	if claim != nil { // the seal's additions violate the rules of most parts: ADR 17
+	if claim != nil { // the seal's additions violate most parts of PDF/A; see ADR 17
 		claim.Withdraw(a.w, &catalog)
 	}
 	catalog.Delete("DSS") // only later increments add validation data
@@ -164,7 +165,7 @@ type attachment struct {
 	data                                 pdf.Ref
 }
 
-// attach lists files among the embedded ones and the associated ones (14.13).
+// attach adds files to the embedded files and to the associated files (14.13).
 func (a *assembly) attach(catalog *pdf.Dict, all []attachment) error {
 	af, err := pdf.ArrayIn(a.file, catalog.Get("AF"))
 	if err != nil {
@@ -197,7 +198,7 @@ func (a *assembly) attach(catalog *pdf.Dict, all []attachment) error {
 	return nil
 }
 
-// dict returns a copy of the dictionary that v is or refers to.
+// dict returns a copy of the dictionary v, resolving v if it is a reference.
 func (a *assembly) dict(v pdf.Value) (pdf.Dict, error) {
 	v, err := pdf.ResolveIn(a.file, v)
 	if err != nil || v.IsNull() {
@@ -220,7 +221,7 @@ func (a *assembly) mergeForm(catalog *pdf.Dict, field pdf.Ref) error {
 	if err != nil {
 		return err
 	}
-	// An indirect object, so that later increments can rewrite it without the form.
+	// Fields is an indirect object, so that later increments can rewrite it without rewriting the form.
 	form.Set("Fields", a.w.Add(pdf.JoinArray(append(fields, field.Value()))).Value())
 	form.Set("SigFlags", pdf.Value("3")) // signatures exist; append only
 	if ref, ok := catalog.Get("AcroForm").Ref(); ok {
@@ -233,8 +234,8 @@ func (a *assembly) mergeForm(catalog *pdf.Dict, field pdf.Ref) error {
 	return nil
 }
 
-// writeSignature writes the signature dictionary (12.8.1) with space for byte range and contents, and records their
-// positions. Searching for them in the file could find content of the uploaded document.
+// writeSignature writes the signature dictionary (12.8.1) with placeholders for ByteRange and Contents, and records
+// their positions. Searching for the placeholders later could instead find content of the uploaded document.
 func (a *assembly) writeSignature(ref pdf.Ref) {
 	mark := verify.SealMark{Record: a.recordRef, To: a.job.Size, Chain: a.sealer.chain, Stamp: a.stamp, Issuers: a.issuers}
 	begin := mark.Begin(pdf.AppendText(nil, a.sealer.name), pdf.AppendText(nil, "Sealed by "+a.sealer.cfg.ServiceName), pdfDate(a.sealer.cfg.Now()))
@@ -251,8 +252,7 @@ func (a *assembly) writeSignature(ref pdf.Ref) {
 	a.w.End()
 }
 
-// fill writes the byte range into tail, which begins at base in a file of
-// total bytes.
+// fill writes the byte range into tail, which begins at offset base in a file with a size of total bytes.
 func (p signaturePlace) fill(tail []byte, base, total int64) {
 	b := fmt.Sprintf("%d %d %d", p.contents, p.contentsEnd, total-p.contentsEnd)
 	copy(tail[p.byteRange-base:][:verify.ByteRangeWidth], b)

@@ -38,14 +38,14 @@ func (v *Value) empty() bool {
 	case Checkbox, Radio:
 		return !v.Checked
 	}
-	return v.Text == "" && len(v.PNG) == 0 // a value of unknown kind is rejected, not omitted
+	return v.Text == "" && len(v.PNG) == 0 // so that a value of unknown kind is rejected rather than omitted
 }
 
-// maxMark is the side of the largest box that a mark fills, in points. In a larger field the mark is centered, and
-// covers no text.
+// maxMark is the side of the largest box that a mark fills, in points. In a larger field the mark is centered, so that
+// it does not cover text.
 const maxMark = 36
 
-// drawCheck draws a check mark as a path, with the mark as hidden text.
+// drawCheck draws a check mark as a path, with the same mark as hidden text.
 func drawCheck(c *canvas, v Value) {
 	side := min(v.W, v.H, maxMark) * 0.8
 	x, y := v.X+(v.W-side)/2, v.Y+(v.H-side)/2
@@ -63,9 +63,9 @@ func drawCheck(c *canvas, v Value) {
 	c.hidden(v.X, v.Y, v.W, v.H, "✓")
 }
 
-// drawRadio draws the mark of a choice, a disc, with a mark as hidden text.
+// drawRadio draws a disc as the mark of a selected option, with the same mark as hidden text.
 func drawRadio(c *canvas, v Value) {
-	const kappa = 0.5522847498 // a quarter of a circle as a Bézier curve
+	const kappa = 0.5522847498 // for a quarter circle as a Bézier curve
 	r := min(v.W, v.H, maxMark) * 0.3
 	x, y := v.X+v.W/2, c.h-(v.Y+v.H/2)
 	c.op("q")
@@ -80,10 +80,10 @@ func drawRadio(c *canvas, v Value) {
 	c.hidden(v.X, v.Y, v.W, v.H, "●")
 }
 
-// drawText draws text as fitText lays it out.
+// drawText draws text in the layout returned by fitText.
 func drawText(c *canvas, v Value) error {
 	wrap := c.t.lib.Wrap
-	if v.Kind == Name || v.Kind == Email { // values from the service were not checked earlier
+	if v.Kind == Name || v.Kind == Email { // values set by the service were not checked earlier
 		wrap = c.t.lib.WrapOf
 	}
 	lines, size, err := fitText(wrap, v.Text, v.W-2*textInset, v.H, v.FontSize)
@@ -100,7 +100,7 @@ func drawText(c *canvas, v Value) error {
 	return c.err
 }
 
-// indent returns the distance of a line's start from the left edge.
+// indent returns the distance from the left edge to the start of a line.
 func indent(align string, width, line float64) float64 {
 	switch align {
 	case "center":
@@ -111,8 +111,7 @@ func indent(align string, width, line float64) float64 {
 	return 0
 }
 
-// drawComb draws each character into the middle of its cell. Marks that join the
-// character before them stay with it.
+// drawComb draws each character in the middle of its cell. A combining mark shares the cell of its base character.
 func drawComb(c *canvas, v Value) error {
 	cell := v.W / float64(v.Cells)
 	letters := graphemes(v.Text)
@@ -133,7 +132,7 @@ func drawComb(c *canvas, v Value) error {
 		size = min(size, cell/max(line.Width, 1)*1000)
 		lines = append(lines, line)
 	}
-	first := int(indent(v.Align, float64(v.Cells), float64(len(lines)))) // cell
+	first := int(indent(v.Align, float64(v.Cells), float64(len(lines)))) // index of the first cell
 	y := v.Y + (v.H-size*lineFactor)/2 + size*0.93
 	for i, l := range lines {
 		x := v.X + float64(first+i)*cell + (cell-l.Width*size/1000)/2

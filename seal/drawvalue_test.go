@@ -11,7 +11,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestEveryKindIsDrawn checks that the values of every type are in their fields, in two readers, and in the record.
+// TestEveryKindIsDrawn checks that the values of every field type appear in their fields, as rendered by two programs,
+// and in the record.
 func TestEveryKindIsDrawn(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

@@ -15,9 +15,9 @@ import (
 )
 
 // DryRun builds the additions of a future seal to a file, and reads the result, so that a file that cannot be extended
-// is rejected at the upload rather than after all have signed. It returns only the facts.
+// is rejected at upload rather than when all signers have signed. It discards the result and returns only the facts.
 func DryRun(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages int) (*Facts, error) {
-	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), append(make([]byte, 31), 1)) // its signatures are discarded
+	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), append(make([]byte, 31), 1)) // signatures of this key are discarded
 	if err != nil {
 		return nil, fmt.Errorf("seal: %w", err)
 	}
@@ -61,30 +61,33 @@ func DryRun(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages i
 	return facts, err
 }
 
-// Facts are properties of an original that a seal needs and that require reading all of it. They depend only on its
-// bytes: Admit determines them, and a Job may contain them. A seal without them determines them itself, with the same
-// result.
+// Facts contains properties of an original that sealing requires, and that can be determined only by reading the
+// complete file. They depend only on its bytes. Admit determines them, and a Job may contain them. Without them, Seal
+// determines them itself with the same result.
 type Facts struct {
 	mentioned pdf.Mentioned
 	lineless  pageSet // the pages without free space for the line at the foot
 }
 
-// wireFacts is the stored form of facts.
+// wireFacts is the stored form of Facts.
 type wireFacts struct {
 	Version   int      `json:"v"`
-	Undefined [][2]int `json:"undefined,omitempty"` // numbers and generations
+	Undefined [][2]int `json:"undefined,omitempty"` // object numbers and generations
 	Highest   int      `json:"highest"`
 	Lineless  pageSet  `json:"lineless,omitempty"`
 }
 
 const (
-	// factsVersion changes with the content of the facts: facts of another version are determined again.
+	// factsVersion is the version of the facts' content. Stored facts of another version are discarded and determined
+	// again.
 	factsVersion = 2
-	// maxFacts limits the encoded facts, in bytes. Files with larger facts are rare: they are read again for sealing.
+	// maxFacts is the maximum size of encoded facts, in bytes. Files with larger facts are rare, and are read again for
+	// sealing.
 	maxFacts = 4 << 10
 )
 
-// Encode returns the stored form of facts. It is empty without facts, or if they would exceed maxFacts.
+// Encode returns the stored form of the facts. It returns an empty string if f is nil or the result would exceed
+// maxFacts.
 func (f *Facts) Encode() string {
 	if f == nil {
 		return ""
@@ -100,7 +103,7 @@ func (f *Facts) Encode() string {
 	return string(b)
 }
 
-// DecodeFacts parses the output of Encode. It returns nil for any other form; the facts are then determined again.
+// DecodeFacts parses the output of Encode. It returns nil for any other input, and the facts are then determined again.
 func DecodeFacts(s string) *Facts {
 	var w wireFacts
 	if len(s) > maxFacts || json.Unmarshal([]byte(s), &w) != nil || w.Version != factsVersion {
@@ -113,10 +116,10 @@ func DecodeFacts(s string) *Facts {
 	return f
 }
 
-// pageSet is a set of pages: their first and last indexes, in order.
+// pageSet is a set of pages, stored as ascending ranges of first and last page indexes.
 type pageSet [][2]int
 
-// add adds a page after all others.
+// add adds a page that follows all pages in the set.
 func (s *pageSet) add(page int) {
 	if n := len(*s); n > 0 && (*s)[n-1][1] == page-1 {
 		(*s)[n-1][1] = page

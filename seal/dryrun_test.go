@@ -13,13 +13,13 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// keptFacts returns the stored facts of an upload.
+// keptFacts returns the stored form of an upload's facts.
 func keptFacts(t testing.TB, b []byte) string {
 	t.Helper()
 	return sealkit.Admitted(t, b).Facts.Encode()
 }
 
-// added returns the objects that the seal adds, as text, without the parts that differ between seals: signature,
+// added returns the objects added by the seal, as text, without the parts that differ between seals: the signature, the
 // record, random names, and lengths.
 func added(t testing.TB, b []byte) map[pdf.Ref]string {
 	t.Helper()
@@ -46,7 +46,7 @@ func added(t testing.TB, b []byte) map[pdf.Ref]string {
 	return out
 }
 
-// manyPages has pages that are of several kinds.
+// manyPages returns a file whose pages have the given contents in turn.
 func manyPages(contents ...string) []byte {
 	l := sealkit.Layout{}
 	for i := range 40 {
@@ -55,8 +55,8 @@ func manyPages(contents ...string) []byte {
 	return sealkit.ClassicPDF(l)
 }
 
-// TestASealWithFactsIsTheSame checks that facts determined at the upload result in the same seal as facts determined at
-// sealing.
+// TestASealWithFactsIsTheSame checks that a seal with facts determined at upload is identical to a seal with facts
+// determined during sealing.
 func TestASealWithFactsIsTheSame(t *testing.T) {
 	t.Parallel()
 	long := "q " + strings.Repeat("0 0 m 9 9 l S\n", 20_000) + "Q"
@@ -94,8 +94,8 @@ func TestASealWithFactsIsTheSame(t *testing.T) {
 	}
 }
 
-// TestFactsThatCannotBeAreNotBelieved checks that impossible facts are determined again, so that the seal still closes
-// the file.
+// TestFactsThatCannotBeAreNotBelieved checks that impossible facts are determined again, so that the seal still defines
+// all undefined objects.
 func TestFactsThatCannotBeAreNotBelieved(t *testing.T) {
 	t.Parallel()
 	original := sealkit.OpenEndedContents()
@@ -121,7 +121,7 @@ func TestFactsThatCannotBeAreNotBelieved(t *testing.T) {
 	}
 }
 
-// TestFactsAreSmall checks that facts of excessive size are not stored.
+// TestFactsAreSmall checks that facts above the maximum size are not stored.
 func TestFactsAreSmall(t *testing.T) {
 	t.Parallel()
 	refs := &strings.Builder{}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// auditEvent is the part of an event of the audit chain that is printed.
+// auditEvent contains the members of an audit event that are printed on the certificate.
 type auditEvent struct {
 	Seq       int            `json:"seq"`
 	Event     string         `json:"event"`
@@ -28,8 +28,8 @@ func parseEvents(raw []json.RawMessage) ([]auditEvent, error) {
 	return events, nil
 }
 
-// describe returns a plain description of an event. who holds the signers before the event and is updated to the
-// signers after it.
+// describe returns a readable description of an event. who contains the signers before the event, and is updated if the
+// event replaces a signer.
 func (c *certificate) describe(e auditEvent, who persons) string {
 	s := cmp.Or(c.say.EventNames[e.Event], e.Event)
 	number := func(key string) (int, bool) {
@@ -68,9 +68,9 @@ func (c *certificate) describe(e auditEvent, who persons) string {
 	return s
 }
 
-// persons maps signers to the persons whose actions their events record. After each event that names a successor,
-// events belong to the next person. Events must be passed in order.
-type persons map[string][]string // by signer, in the order in which they were to sign
+// persons maps each signer to the persons who acted as that signer. After an event that names a successor, later events
+// belong to the next person. Events must be passed in order.
+type persons map[string][]string // by signer ID, in order of succession
 
 func newPersons(signers []Signer) persons {
 	p := persons{}
@@ -83,7 +83,7 @@ func newPersons(signers []Signer) persons {
 	return p
 }
 
-// name returns the name of an actor "signer:<id>"; "" for any other.
+// name returns the name of an actor "signer:<id>", or "" for any other actor.
 func (p persons) name(actor string) string {
 	id, ok := strings.CutPrefix(actor, "signer:")
 	if names := p[id]; ok && len(names) > 0 {
@@ -92,7 +92,7 @@ func (p persons) name(actor string) string {
 	return ""
 }
 
-// succeed moves to the next person of a signer and returns the name, "" if it is not known.
+// succeed switches a signer to the next person and returns that person's name, or "" if it is unknown.
 func (p persons) succeed(signer string) string {
 	names := p[signer]
 	if len(names) < 2 {

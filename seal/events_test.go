@@ -14,8 +14,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestCertificateNamesPreviousSigners checks that both persons are on the certificate and in the record, each with
-// their actions, and that verification succeeds.
+// TestCertificateNamesPreviousSigners checks that the certificate and the record contain both persons with their
+// actions, and that verification succeeds.
 func TestCertificateNamesPreviousSigners(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
@@ -38,8 +38,8 @@ func TestCertificateNamesPreviousSigners(t *testing.T) {
 	require.Empty(t, r.Record.Signers[1].Previous)
 }
 
-// TestCertificateOfManyPreviousSigners checks that the maximum number of persons, with reasons of maximum length, flows
-// over the pages.
+// TestCertificateOfManyPreviousSigners checks that the maximum number of previous signers, each with a reason of
+// maximum length, continues on further pages.
 func TestCertificateOfManyPreviousSigners(t *testing.T) {
 	t.Parallel()
 	var names []string
@@ -62,8 +62,8 @@ func TestCertificateOfManyPreviousSigners(t *testing.T) {
 	require.Equal(t, 20, seen)
 }
 
-// TestRecordOfPreviousSignersAgreesWithTheChain checks the number, order and times of former signers. A record without
-// any is from before they were recorded.
+// TestRecordOfPreviousSignersAgreesWithTheChain checks the number, order and times of previous signers. A record
+// without previous signers dates from before they were recorded.
 func TestRecordOfPreviousSignersAgreesWithTheChain(t *testing.T) {
 	t.Parallel()
 	sound := func() manifest.Manifest {

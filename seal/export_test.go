@@ -1,6 +1,7 @@
 package seal
 
-// FitText returns how many lines a text has in a box, their size, and the width of the widest one, in points.
+// FitText returns the number of lines that a text has in a box, their font size, and the width of the widest line in
+// points.
 func FitText(s string, w, h, wanted float64) (lines int, size, width float64, err error) {
 	l, size, err := fitText(library().Wrap, s, w, h, wanted)
 	for _, line := range l {

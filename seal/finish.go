@@ -12,16 +12,16 @@ import (
 	"countersign/seal/verify"
 )
 
-// finish signs the written bytes, and verifies the file.
+// finish signs the written bytes and verifies the file.
 func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done verify.Prefix) (Result, error) {
 	total := a.w.Offset()
 	if done.Size != a.sig.contents {
 		return Result{}, errors.New("seal: the parts of the file do not fit together")
 	}
 	tail := a.w.Bytes()
-	rest := tail[int64(len(tail))-(total-done.Size):] // from the signature on
+	rest := tail[int64(len(tail))-(total-done.Size):] // starting at the signature
 	hole, after := rest[:a.sig.contentsEnd-a.sig.contents], rest[a.sig.contentsEnd-a.sig.contents:]
-	// The bytes before the signature are the common prefix of the covered bytes and the whole file, so their hash is
+	// The bytes before the signature are a common prefix of the covered bytes and the complete file, so their hash is
 	// reused.
 	covered, err := verify.CloneHash(done.Hash)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done ver
 	return Result{SHA256: report.SHA256, Size: total, PageCount: a.pages + len(a.certPages), Stamped: stamped, Pending: s.tsa != nil && !stamped}, err
 }
 
-// prepareStamp determines the entries about the time-stamp in the signature dictionary.
+// prepareStamp determines the signature dictionary's entries for the time-stamp.
 func (s *Sealer) prepareStamp(ctx context.Context, a *assembly) error {
 	if s.tsa == nil {
 		return nil
@@ -76,7 +76,7 @@ func (s *Sealer) prepareStamp(ctx context.Context, a *assembly) error {
 	return nil
 }
 
-// sign returns the signature, with a time-stamp if its dictionary declares one.
+// sign returns the signature, including a time-stamp if the signature dictionary declares one.
 func (s *Sealer) sign(ctx context.Context, digest [sha256.Size]byte, a *assembly) (der []byte, stamped bool, err error) {
 	if a.stamp == verify.StampRequired || a.stamp == verify.StampOptional && !s.tsa.hangs() {
 		der, err = s.signer.Sign(ctx, digest, func(ctx context.Context, digest []byte) ([]byte, error) { return s.stampDigest(ctx, digest, a.issuers) })
@@ -97,7 +97,8 @@ func (s *Sealer) sign(ctx context.Context, digest [sha256.Size]byte, a *assembly
 // errNoStamp reports that the time-stamp authority did not return a time-stamp.
 var errNoStamp = errors.New("no time-stamp")
 
-// stampDigest requests a time-stamp of a digest whose additional certificates have the given hash.
+// stampDigest requests a time-stamp of a digest. It fails unless the additional certificates in the token have the hash
+// issuers.
 func (s *Sealer) stampDigest(ctx context.Context, digest []byte, issuers string) ([]byte, error) {
 	der, _, got, err := s.tsa.stamp(ctx, digest)
 	if err == nil && verify.UpperHex(got) != issuers {
@@ -109,9 +110,9 @@ func (s *Sealer) stampDigest(ctx context.Context, digest []byte, issuers string)
 	return der, nil
 }
 
-// verifyOwn verifies the sealed file: an unverifiable file is never stored. A time-stamp authority need not be trusted
-// here. A document sealed earlier, perhaps with other keys (just is false), must only be sound. done is the part of the
-// file that has already been read back and hashed.
+// verifyOwn verifies the sealed file, so that an unverifiable file is never stored. The time-stamp authority need not
+// be trusted here. If just is false, the document was sealed earlier, possibly with other keys, and an untrusted sealer
+// is accepted. done is the part of the file that has already been read back and hashed.
 func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, size int64, done *verify.Prefix, just bool) (verify.Report, error) {
 	x, err := verify.ExamineFrom(ctx, out, size, done)
 	if err != nil {

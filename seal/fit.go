@@ -7,22 +7,23 @@ import (
 	"countersign/seal/text"
 )
 
-// Sizes of text in fields, in points.
+// Sizes for text in fields, in points (lineFactor is a ratio).
 const (
 	maxTextSize = 12.0
-	minOneLine  = 8.0 // below it, a text is broken into lines
-	minTextSize = 5.0 // minimum size of a signer's entry
+	minOneLine  = 8.0 // smaller text is broken into lines
+	minTextSize = 5.0 // minimum size of a signer's text
 	lineFactor  = 1.2
-	textInset   = 1.0 // from the left and right edges of the field
+	textInset   = 1.0 // distance from the left and right edges of the field
 )
 
-// wrapper breaks a text into lines of a width in thousandths of an em, at most limit (0: any number).
+// wrapper breaks a text into lines of a width in thousandths of an em. It returns at most limit lines, or all lines if
+// limit is 0.
 type wrapper func(style text.Style, s string, width float64, limit int) ([]text.Line, error)
 
-// fitText breaks a text into lines for a box: one line if it is legible, otherwise the number of lines that allows the
-// largest size. wanted is the size to use if the text fits; 0 selects the largest that fits, up to maxTextSize. A text
-// that does not fit at minTextSize shrinks further, so that none of it is cut: TextFits rejects such a text unless the
-// service set it.
+// fitText breaks a text into lines for a box. It uses one line if that is legible, and otherwise the number of lines
+// that allows the largest size. wanted is the size to use if the text fits; 0 selects the largest size that fits, up to
+// maxTextSize. A text that does not fit at minTextSize is shrunk further, so that it is never truncated. TextBox.Fits
+// rejects such text for values entered by signers, so only values set by the service can be this small.
 func fitText(wrap wrapper, s string, w, h, wanted float64) ([]text.Line, float64, error) {
 	one, err := wrap(text.Sans, s, 0, 0)
 	if err != nil {
@@ -61,8 +62,7 @@ func fitText(wrap wrapper, s string, w, h, wanted float64) ([]text.Line, float64
 // tolerance is the permitted difference between sizes because of rounding, in points.
 const tolerance = 1e-6
 
-// nextSize returns the next smaller size that is tried; the last one is
-// minTextSize.
+// nextSize returns the next smaller size to try, down to minTextSize. After that it returns 0.
 func nextSize(size float64) float64 {
 	if size > minTextSize {
 		return max(size-0.5, minTextSize)
@@ -79,13 +79,14 @@ func sizeOf(lines []text.Line, w, h float64) float64 {
 	return min(h/lineFactor/float64(max(len(lines), 1)), w/widest*1000)
 }
 
-// TextBox is a field that holds text, as the seal draws it.
+// TextBox is the size of a field that contains text.
 type TextBox struct {
 	W, H  float64 // points
-	Cells int     // of one character each; 0: no cells
+	Cells int     // number of one-character cells; 0 if the field has none
 }
 
-// Fits reports whether a text that the bundled fonts can draw fits into the field at minTextSize or more.
+// Fits reports whether a text fits into the field at minTextSize or larger. The bundled fonts must contain all of its
+// characters.
 func (b TextBox) Fits(s string) (bool, error) {
 	if b.Cells > 0 {
 		return b.fitsCells(s)
@@ -115,9 +116,10 @@ func (b TextBox) fitsCells(s string) (bool, error) {
 	return true, nil
 }
 
-// Length returns how many characters of a text fit into the field, all of which the bundled fonts can draw.
+// Length returns the number of leading characters of a text that fit into the field. The bundled fonts must contain all
+// of them.
 func (b TextBox) Length(s string) (int, error) {
-	var ends []int // of the characters
+	var ends []int // end offset of each character
 	for i, r := range s {
 		ends = append(ends, i+utf8.RuneLen(r))
 	}

@@ -11,8 +11,8 @@ import (
 	"countersign/seal"
 )
 
-// TestText_IsDrawnAtFivePointsOrMore checks that every text that fits its field is drawn within it at 5 points or more,
-// and that a text that does not fit would be smaller.
+// TestText_IsDrawnAtFivePointsOrMore checks that every text that fits its field is drawn within it at 5 points or
+// larger, and that any other text would be smaller.
 func TestText_IsDrawnAtFivePointsOrMore(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))

@@ -9,8 +9,8 @@ import (
 	"countersign/seal/text"
 )
 
-// flatten replaces a form field by a stamp of the same appearance: some programs paint all form fields after all other
-// annotations and would hide the value.
+// flatten replaces a form field with a stamp of the same appearance, because some viewers paint all form fields after
+// all other annotations, which would hide the value.
 func (p *painter) flatten(o *stamps, at int, d pdf.Dict, flags int64, rect pdf.Box) error {
 	look, err := p.normalAppearance(d)
 	if err != nil {
@@ -34,7 +34,8 @@ func (p *painter) flatten(o *stamps, at int, d pdf.Dict, flags int64, rect pdf.B
 	return nil
 }
 
-// normalAppearance returns the stream of an annotation's normal appearance (12.5.5); nil if its state has none.
+// normalAppearance returns the stream of an annotation's normal appearance (12.5.5), or nil if there is none for its
+// state.
 func (p *painter) normalAppearance(d pdf.Dict) (pdf.Value, error) {
 	look := &pdf.Lookup{File: p.file}
 	normal := look.Dict(d.Get("AP")).Get("N")
@@ -50,7 +51,7 @@ func (p *painter) normalAppearance(d pdf.Dict) (pdf.Value, error) {
 	return normal, cmp.Or(err, look.Err)
 }
 
-// fieldLook draws a field that has no appearance as programs do: ground, border and text.
+// fieldLook draws the background, border and text of a field without an appearance, as viewers do.
 func (p *painter) fieldLook(d pdf.Dict, rect pdf.Box) (pdf.Value, error) {
 	w, h := rect.X1-rect.X0, rect.Y1-rect.Y0
 	look := &pdf.Lookup{File: p.file}
@@ -100,7 +101,7 @@ func fieldValue(look *pdf.Lookup, d pdf.Dict) pdf.Value {
 	return nil
 }
 
-// setColour selects the color of an annotation (12.5.6.19), with the operator for its number of components. It returns
+// setColour sets the color of an annotation (12.5.6.19), with the operator for its number of components. It returns
 // false if the annotation has no color.
 func (c *canvas) setColour(look *pdf.Lookup, v pdf.Value, grey, rgb, cmyk string) bool {
 	v = look.Value(v)

@@ -14,8 +14,8 @@ type placedImage struct {
 	dark picture.Darkness
 }
 
-// image embeds a PNG, with colors and transparency in separate streams (8.9.5, 11.6.5.2). Equal pictures are embedded
-// once.
+// image embeds a PNG, with colors and transparency in separate streams (8.9.5, 11.6.5.2). Identical images are embedded
+// only once.
 func (t *typesetter) image(b []byte) (placedImage, error) {
 	key := string(sha256Of(b))
 	if p, ok := t.inks[key]; ok {

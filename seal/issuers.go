@@ -11,22 +11,22 @@ import (
 	"countersign/seal/verify"
 )
 
-// authority is a time-stamp authority, with the hash of the certificates that it last sent in addition to its own. No
-// signature in a time-stamp covers these certificates. To protect them from changes, the time-stamp covers their hash,
-// which must be known in advance.
+// authority is a time-stamp authority together with the hash of the additional certificates, besides its own, that it
+// last sent. No signature in a time-stamp covers these certificates. To protect them from changes, the content to be
+// time-stamped includes their hash, which must therefore be known in advance.
 type authority struct {
 	cms.Authority
 
 	now  func() time.Time
-	hung atomic.Pointer[time.Time]         // time of its last timeout; nil: it has responded since
-	last atomic.Pointer[[sha256.Size]byte] // nil: not known
+	hung atomic.Pointer[time.Time]         // time of its last timeout; nil if it has responded since
+	last atomic.Pointer[[sha256.Size]byte] // nil if unknown
 }
 
-// errIssuersChanged reports that an authority sent other certificates than the time before.
+// errIssuersChanged reports that the authority sent different certificates than last time.
 var errIssuersChanged = errors.New("the time-stamp authority has changed its certificates")
 
-// An authority that took slowAnswer without returning a time-stamp is treated as hanging for hangRest, unless it
-// responds to another request in the meantime.
+// If a request fails after slowAnswer or longer, the authority is treated as hanging for hangRest, unless it responds
+// to another request in the meantime.
 const (
 	slowAnswer = 5 * time.Second
 	hangRest   = time.Minute
@@ -38,7 +38,8 @@ func (a *authority) hangs() bool {
 	return at != nil && a.now().Sub(*at) < hangRest
 }
 
-// issuers returns the hash. The first call requests a time-stamp and discards it.
+// issuers returns the hash of the additional certificates. If the hash is unknown, issuers requests a time-stamp and
+// discards it.
 func (a *authority) issuers(ctx context.Context) ([sha256.Size]byte, error) {
 	if last := a.last.Load(); last != nil {
 		return *last, nil
@@ -48,7 +49,7 @@ func (a *authority) issuers(ctx context.Context) ([sha256.Size]byte, error) {
 	return issuers, err
 }
 
-// stamp requests a time-stamp of a digest. It returns the token and the hash of the certificates in it.
+// stamp requests a time-stamp of a digest. It returns the token and the hash of the additional certificates in it.
 func (a *authority) stamp(ctx context.Context, digest []byte) (der []byte, token *cms.Token, issuers [sha256.Size]byte, err error) {
 	began := a.now()
 	if der, err = a.Stamp(ctx, digest); err == nil {

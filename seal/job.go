@@ -8,10 +8,10 @@ import (
 	"countersign/seal/manifest"
 )
 
-// Kind is the kind of a field.
+// Kind is the type of a field.
 type Kind = manifest.Kind
 
-// The kinds of fields.
+// The field types.
 const (
 	Signature Kind = "signature"
 	Initial   Kind = "initial"
@@ -31,43 +31,43 @@ const (
 	Stamp      Kind = "stamp"
 )
 
-// Job is one document to seal, with the record of how it was signed.
+// Job is one document to seal, with its signing record.
 type Job struct {
 	Original       io.ReaderAt // the uploaded PDF, or the prepared one
-	Size           int64       // its length in bytes
-	OriginalSHA256 string      // of the uploaded PDF, lower-case hex; checked while streaming
-	Prepared       *Prepared   // nil: recipients read the uploaded file
-	Facts          *Facts      // of Original, as Admit found them; nil: Seal finds them out
+	Size           int64       // in bytes
+	OriginalSHA256 string      // hash of the uploaded PDF, lower-case hex; checked while copying
+	Prepared       *Prepared   // nil if recipients read the uploaded file unchanged
+	Facts          *Facts      // facts of Original from Admit; if nil, Seal determines them
 	Envelope       Envelope
-	Document       Document       // the one that Original holds
-	Documents      []Document     // all of the envelope, in order
+	Document       Document       // the document in Original
+	Documents      []Document     // all documents of the envelope, in order
 	Values         []Value        // of this document
 	Attachments    []AttachedFile // of this document
 	Signers        []Signer
-	// Appearance records the appearance of this document for its signers; nil if unknown. Seal sets its file.
+	// Appearance records how this document was displayed to its signers. It is nil if unknown. Seal sets its file hash
+	// and size.
 	Appearance *manifest.Appearance
-	// Events is the audit chain in order: each one the RFC 8785 form of an
-	// event, its seq, prevHash and hash included.
+	// Events is the audit chain in order. Each event is in RFC 8785 canonical form and includes seq, prevHash and hash.
 	Events    []json.RawMessage
 	ChainHead string // hash of the last event
-	VerifyURL string // public page for verifying the document
-	Language  string // of the certificate, any BCP 47 tag; English if it is empty or unknown
+	VerifyURL string // public page to verify the document
+	Language  string // BCP 47 tag of the certificate's language; English if empty or unknown
 	SealedAt  time.Time
-	// Logo and Color are the sender's, for the certificate.
-	Logo  []byte // PNG from picture.Logo; nil: no logo
-	Color string // #rrggbb that can be read on white; "": the service's
+	// Logo and Color are the sender's branding on the certificate.
+	Logo  []byte // PNG from picture.Logo; nil if there is none
+	Color string // #rrggbb, legible on white; empty means the service's color
 }
 
-// Prepared records that content was removed from the uploaded PDF before the first recipient read it. Job.Original is
-// then the file without that content.
+// Prepared describes an upload from which content was removed before the first recipient read it. Job.Original is then
+// the resulting file.
 type Prepared struct {
 	manifest.Prepared
 
-	UploadSize int64       // bytes of the uploaded PDF
+	UploadSize int64       // size of the uploaded PDF in bytes
 	Upload     io.ReaderAt // the uploaded PDF, needed if the file was rewritten
 }
 
-// sha256 returns the hash of the file that is sealed.
+// sha256 returns the hash of the file to seal.
 func (j *Job) sha256() string {
 	if j.Prepared != nil {
 		return j.Prepared.SHA256
@@ -75,31 +75,32 @@ func (j *Job) sha256() string {
 	return j.OriginalSHA256
 }
 
-// Envelope is the envelope of the document.
+// Envelope is the envelope that contains the document.
 type Envelope struct {
 	ID, TenantID, Subject string
 	Sender                string // sender's name, as in emails
 	CreatedAt, SentAt     time.Time
-	OriginalHash          string // over all originals, lower-case hex
+	OriginalHash          string // hash over all originals, lower-case hex
 }
 
 // Document is one PDF of the envelope.
 type Document = manifest.File
 
-// Value is a signer's value of a field.
+// Value is a signer's value for a field.
 type Value struct {
 	FieldID, SignerID string
 	Kind              Kind
 	Page              int     // from 1
-	X, Y, W, H        float64 // points from the top-left of the page as shown
+	X, Y, W, H        float64 // points from the top left corner of the displayed page
 	Text              string  // of a field that holds text
 	Checked           bool    // of a checkbox or a radio field
 	PNG               []byte  // of a signature, initial or stamp
-	// Name is the sender's name of the field; Group and Option identify the choice of a radio field. Empty if unknown.
+	// Name is the field name chosen by the sender. Group and Option identify the option of a radio field. They are
+	// empty if unknown.
 	Name, Group, Option string
-	FontSize            float64 // of text, in points; 0: the largest size that fits
-	Align               string  // of text: left, center or right; "": left
-	Cells               int     // of text: the number of one-character cells of the field; 0: no cells
+	FontSize            float64 // size of text, in points; 0 means the largest size that fits
+	Align               string  // alignment of text: left, center or right; empty means left
+	Cells               int     // number of one-character cells of a text field; 0 if it has none
 }
 
 // Signer is a person who signed. A zero time means that the event did not occur.
@@ -110,10 +111,10 @@ type Signer struct {
 	ConsentVersion         string
 	VerifiedAt, SignedAt   time.Time
 	IP, UserAgent          string
-	Order                  int // routing order, from 1
-	// Shown records which values of others the signer was shown; nil if unknown.
+	Order                  int // routing order, starting at 1
+	// Shown records which values of other signers the signer was shown. It is nil if unknown.
 	Shown *Shown
-	// Previous lists the earlier signers in this place, oldest first.
+	// Previous lists the earlier signers whom this signer replaced, oldest first.
 	Previous []PreviousSigner
 	// Part is the signer's role; empty for an ordinary signer.
 	Part
@@ -122,7 +123,7 @@ type Signer struct {
 // Part is the role of a signer.
 type Part = manifest.Part
 
-// Host is the person who handed over the device.
+// Host is the person who hosted an in-person signing and handed over the device.
 type Host = manifest.Host
 
 // PreviousSigner is a replaced signer.

@@ -8,7 +8,7 @@ import (
 	"countersign/seal/manifest"
 )
 
-// newManifest returns the record of a job.
+// newManifest returns the seal record of a job.
 func newManifest(job *Job, service string) manifest.Manifest {
 	m := manifest.Manifest{
 		Type: manifest.Type, Version: 1, Service: service, SealedAt: job.SealedAt.UTC(), Document: job.Document.ID,
@@ -57,7 +57,7 @@ func newManifest(job *Job, service string) manifest.Manifest {
 	return m
 }
 
-// manifestShown is s with a list of signers, if an empty one.
+// manifestShown returns a copy of s whose list of signers is never nil.
 func manifestShown(s *Shown) *Shown {
 	if s == nil {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestRecord checks that the report has the content of the seal, and nothing that the seal does not confirm.
+// TestRecord checks that the report contains the content of the seal, and nothing that the seal does not confirm.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
@@ -48,8 +48,8 @@ func TestRecord(t *testing.T) {
 	require.Nil(t, sealkit.Verified(t, changed, k.Trust()).Record)
 }
 
-// TestRecord_Appearance_IsConsistent checks that the record has the pictures shown to each signer. A record that
-// contradicts itself, the document or the audit trail is invalid.
+// TestRecord_Appearance_IsConsistent checks that the record contains the pictures shown to each signer, and that a
+// record is invalid if it contradicts itself, the document or the audit trail.
 func TestRecord_Appearance_IsConsistent(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

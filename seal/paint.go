@@ -14,35 +14,35 @@ import (
 	"countersign/seal/text"
 )
 
-// painter draws on the pages.
+// painter draws on the pages of the original.
 type painter struct {
 	*assembly
-	line      map[int]pdf.Ref // the forms of the line, by how pages are turned
+	line      map[int]pdf.Ref // form XObjects of the line, by page rotation
 	lineWidth float64
 	foot      footLine
 	values    map[int][]Value
 	signers   map[string]string
-	layered   bool // the document has layers: content may be hidden
+	layered   bool // whether the document has layers, which can hide content
 	left      *pdf.Leftovers
-	open      int   // sequences of marked content that the page leaves open
-	budget    int64 // bytes of content that may still be read for the line
+	open      int   // number of marked-content sequences that the page leaves open
+	budget    int64 // remaining bytes of content that may be read for the line
 	last      pageMeasure
-	buf       []byte // used again for each page, as are these:
+	buf       []byte // reused for each page, like the following fields
 	stamped   stamps
 	boxes     []pdf.Box
 }
 
 const (
-	// maxLineContent limits the content that is read to find free space for the line at the foot, in decoded bytes.
-	// Pages after that have no line.
+	// maxLineContent limits the content, in decoded bytes, that is read to find free space for the line at the foot.
+	// Pages beyond the limit have no line.
 	maxLineContent = 64 << 20
-	// maxLeftContent limits the content read to determine the state that it leaves, in bytes.
+	// maxLeftContent limits the content, in bytes, that is read to find marked-content sequences left open.
 	maxLeftContent = 256 << 20
-	// maxLineAnnots limits the annotations of a page with the line: their list is rewritten.
+	// maxLineAnnots limits the number of annotations on a page with the line, because their list is rewritten.
 	maxLineAnnots = 200
 )
 
-// page draws the content of one page.
+// page draws the values and the line at the foot on one page.
 func (p *painter) page(ctx context.Context, page *pdf.Page) error {
 	values := slices.DeleteFunc(p.values[page.Index], func(v Value) bool { return v.empty() })
 	if p.valuesOnly && len(values) == 0 || p.onlyPage != 0 && page.Index != p.onlyPage-1 {
@@ -96,7 +96,7 @@ func (p *painter) page(ctx context.Context, page *pdf.Page) error {
 	return nil
 }
 
-// hasLine reports whether the line at the foot is drawn, which requires free space.
+// hasLine reports whether to draw the line at the foot, which requires free space.
 func (p *painter) hasLine(page int, look pdf.Content, over *stamps, foot pdf.Box) bool {
 	if p.valuesOnly {
 		return false
@@ -110,7 +110,7 @@ func (p *painter) hasLine(page int, look pdf.Content, over *stamps, foot pdf.Box
 	return !p.lineless.has(page) && !slices.ContainsFunc(p.boxes, foot.Overlaps)
 }
 
-// write writes the dictionary of a page, with the annotations that it has now.
+// write writes a page dictionary with its updated annotations.
 func (p *painter) write(page *pdf.Page, over *stamps) {
 	b := append(p.buf[:0], "<<"...)
 	for _, e := range page.Dict {
@@ -130,7 +130,7 @@ func (p *painter) write(page *pdf.Page, over *stamps) {
 	p.buf = b
 }
 
-// look reads a page's content: its dark areas, and whether the last box is free.
+// look reads a page's content. It returns which boxes are on dark areas, and whether the last box is free.
 func (p *painter) look(page *pdf.Page, boxes []pdf.Box, hasValues bool) (pdf.Content, error) {
 	readForLine := !p.known && !p.valuesOnly && p.budget > 0
 	if !hasValues && !readForLine {
@@ -148,8 +148,8 @@ func (p *painter) look(page *pdf.Page, boxes []pdf.Box, hasValues bool) (pdf.Con
 	return c, err
 }
 
-// countOpen counts the sequences of marked content that a page leaves open, if they could hide added content. The dry
-// run rejects a page that ends the drawing.
+// countOpen counts the marked-content sequences that a page leaves open, if they could hide added content. In a dry run
+// it also rejects a page with content that ends all drawing after it.
 func (p *painter) countOpen(ctx context.Context, page *pdf.Page, looks []pdf.Value, hasValues bool) error {
 	p.open = 0
 	mayHide := p.layered && (hasValues || !p.known)
@@ -164,8 +164,8 @@ func (p *painter) countOpen(ctx context.Context, page *pdf.Page, looks []pdf.Val
 	return err
 }
 
-// pageMeasure is the geometry of the page seen last. Most documents have one for
-// all pages, and then it is read once.
+// pageMeasure is the geometry of the previous page. In most documents all pages have the same geometry, so it is
+// computed only once.
 type pageMeasure struct {
 	is       bool
 	boxes    [4]string // MediaBox, CropBox, Rotate, UserUnit as written
@@ -192,7 +192,7 @@ func (p *painter) measure(page *pdf.Page) error {
 	return nil
 }
 
-// value draws one value, marked with its kind.
+// value draws one value as marked content for its kind.
 func (p *painter) value(c *canvas, v Value, dark bool) (markedContent, error) {
 	m := markForValue(lang.ForTag(p.job.Language), v, p.signers[v.SignerID])
 	if p.tags != nil {
@@ -214,7 +214,8 @@ func (p *painter) value(c *canvas, v Value, dark bool) (markedContent, error) {
 	return m, nil
 }
 
-// marked writes an annotation's form with a mark that joins the structure tree.
+// marked writes an annotation's form XObject. In a tagged document, it adds the form's marked content to the structure
+// tree.
 func (p *painter) marked(c *canvas, page, annotation pdf.Ref, bbox pdf.Value, m markedContent, extra ...pdf.Entry) (pdf.Ref, error) {
 	if p.tags == nil {
 		return c.formOf(bbox, extra...)

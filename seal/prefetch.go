@@ -11,9 +11,9 @@ import (
 	"countersign/seal/picture"
 )
 
-// prefetched prepares slow parts in advance on a second thread: pictures and the QR code.
+// prefetched prepares pictures and the QR code, which are slow, in advance in a second goroutine.
 type prefetched struct {
-	rasters map[string]func() (picture.Raster, error) // by the hash of the PNG
+	rasters map[string]func() (picture.Raster, error) // by hash of the PNG
 	qr      func() ([][]bool, error)
 }
 
@@ -31,14 +31,14 @@ func prefetch(job *Job, codes *qrCache) *prefetched {
 			order = append(order, a.rasters[key])
 		}
 	}
-	// Only the first few: memory must not grow with the number of pictures. They start from the last: the first one is
-	// needed immediately.
+	// Prepare only the first few pictures, so that memory use does not grow with their number. Start from the last one,
+	// because drawing requests the first one immediately.
 	const most = 8
 	order = order[:min(len(order), most)]
 	slices.Reverse(order)
 	go func() {
 		for _, prepare := range order {
-			_, _ = prepare() // the caller that uses the picture gets the error
+			_, _ = prepare() // drawing receives the same error
 		}
 		if job.VerifyURL != "" {
 			_, _ = a.qr()
@@ -52,11 +52,11 @@ func (a *prefetched) raster(key string, png []byte) (picture.Raster, error) {
 	if !ok {
 		return picture.RasterOf(png)
 	}
-	delete(a.rasters, key) // it is requested once, and can then be freed
+	delete(a.rasters, key) // requested only once, so its memory can be freed
 	return prepare()
 }
 
-// qrCache remembers the last QR code: a deployment has one verification page.
+// qrCache caches the most recent QR code, because a deployment has only one verification page.
 type qrCache struct {
 	last atomic.Pointer[qrCode]
 }

@@ -11,21 +11,21 @@ import (
 	"countersign/pdf"
 )
 
-// Reading describes a document to be read with the values entered so far.
+// Reading describes a document to display with the values entered so far.
 type Reading struct {
 	Original       io.ReaderAt
-	Size           int64  // its length in bytes
+	Size           int64  // in bytes
 	OriginalSHA256 string // lower-case hex
 	PageCount      int
 	Values         []Value
-	Names          map[string]string // of signers, by id
-	Facts          *Facts            // of the original; nil: they are found out
-	// Version identifies the values: the same version of the same original always yields the same bytes, so that a
+	Names          map[string]string // names of signers, by ID
+	Facts          *Facts            // facts of the original; if nil, they are determined
+	// Version identifies the values. The same version of the same original always yields the same bytes, so that a
 	// reader can request parts of the copy.
 	Version string
-	// Page is the only page to draw on, from 1; 0: all pages.
+	// Page is the only page to draw on, starting at 1. Zero means all pages.
 	Page int
-	// Foot is the line at the foot of each page; nil: no line.
+	// Foot is the line at the foot of each page, or nil for no line.
 	Foot *FootLine
 }
 
@@ -34,13 +34,13 @@ type FootLine struct {
 	Service      string
 	EnvelopeID   string
 	UploadSHA256 string // of the uploaded PDF, lower-case hex
-	Language     string // of the certificate, any tag of BCP 47
+	Language     string // BCP 47 tag of the certificate's language
 }
 
-// ReadingCopy draws values on a document like Seal, and the line at the foot if Foot is set. The copy has no
-// certificate and no seal. The result reads from Original, which must stay open. ReadingCopy also draws on a signed
-// original: the original's signature then shows that the copy is not the original. An original whose open references
-// cannot be defined is returned unchanged.
+// ReadingCopy draws values on a document as Seal does, and the line at the foot if Foot is set. The copy has no
+// certificate and no seal. The result reads from Original, which must stay open. A signed original is accepted; its
+// signature then shows that the copy is not the original. If undefined references in the original cannot be defined,
+// ReadingCopy returns it unchanged.
 func ReadingCopy(ctx context.Context, r Reading) (*io.SectionReader, error) {
 	original := io.NewSectionReader(r.Original, 0, r.Size)
 	if r.Foot == nil && !slices.ContainsFunc(r.Values, func(v Value) bool { return !v.empty() }) {
@@ -55,7 +55,7 @@ func ReadingCopy(ctx context.Context, r Reading) (*io.SectionReader, error) {
 		return nil, fmt.Errorf("seal: %w", err)
 	}
 	err = defineUndefined(ctx, f, w, r.Facts)
-	if errors.Is(err, pdf.ErrDamaged) || errors.Is(err, pdf.ErrLimit) { // signed already: no other such upload is accepted
+	if errors.Is(err, pdf.ErrDamaged) || errors.Is(err, pdf.ErrLimit) { // a signed original; Admit rejects any other
 		return original, nil
 	}
 	if err != nil {
@@ -85,8 +85,8 @@ func ReadingCopy(ctx context.Context, r Reading) (*io.SectionReader, error) {
 	return io.NewSectionReader(all, 0, w.Offset()), nil
 }
 
-// defineUndefined defines the undefined objects of the original, like the seal: added objects must not get numbers to
-// which the original refers.
+// defineUndefined defines the undefined objects of the original, as Seal does, because an added object must not get a
+// number that the original refers to.
 func defineUndefined(ctx context.Context, f *pdf.File, w *pdf.Increment, facts *Facts) error {
 	if facts != nil && f.Fits(facts.mentioned) {
 		return w.DefineUndefined(facts.mentioned)
@@ -102,7 +102,7 @@ func defineUndefined(ctx context.Context, f *pdf.File, w *pdf.Increment, facts *
 	return w.DefineUndefined(m)
 }
 
-// buildReading writes the pages that are drawn on.
+// buildReading writes the pages that have drawings.
 func (a *assembly) buildReading(ctx context.Context, id []byte) error {
 	_, root, err := a.file.Catalog()
 	if err != nil {
@@ -118,7 +118,7 @@ func (a *assembly) buildReading(ctx context.Context, id []byte) error {
 	return a.w.Finish(root, nil, id)
 }
 
-// fixedReader reads the same bytes each time, and then zeros.
+// fixedReader returns the given bytes, followed by zeros.
 type fixedReader struct{ rest []byte }
 
 func (f *fixedReader) Read(b []byte) (int, error) {

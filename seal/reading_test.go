@@ -86,8 +86,8 @@ func TestReadingCopy_WithFoot_HasThePixelsOfTheSealedPage(t *testing.T) {
 	}
 }
 
-// TestReadingCopyLooksAsSealed checks that a reading copy has the values at the positions and with the look of the
-// seal, in two readers, and nothing else.
+// TestReadingCopyLooksAsSealed checks that two programs render the values in a reading copy with the same position and
+// appearance as in the sealed document, and that the copy contains nothing else.
 func TestReadingCopyLooksAsSealed(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)
@@ -139,7 +139,7 @@ func TestReadingCopyLooksAsSealed(t *testing.T) {
 	}
 }
 
-// TestReadingCopyOfNothing checks that, before the first signature, the copy is the original.
+// TestReadingCopyOfNothing checks that the copy is the original if no values have been entered.
 func TestReadingCopyOfNothing(t *testing.T) {
 	t.Parallel()
 	original := sealkit.SimplePDF(1)
@@ -152,13 +152,13 @@ func TestReadingCopyOfNothing(t *testing.T) {
 	require.Equal(t, original, b)
 }
 
-// TestReadingCopyDefinesWhatIsOpen checks that the original cannot refer to the copy's additions, whether the facts of
-// the original are known or not.
+// TestReadingCopyDefinesWhatIsOpen checks that references in the original cannot resolve to the copy's additions,
+// whether or not the facts of the original are known.
 func TestReadingCopyDefinesWhatIsOpen(t *testing.T) {
 	t.Parallel()
 	open, content := "", ""
 	first := 0
-	for range 2 { // the second time the size is known
+	for range 2 { // the size is known in the second iteration
 		open, content = "", ""
 		for i := range 21 {
 			open += fmt.Sprintf("/Z%d %d 0 R", i, first+i)

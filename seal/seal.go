@@ -23,24 +23,24 @@ import (
 	"countersign/seal/verify"
 )
 
-// ServiceName is the name of the service on certificates, in records and in the line at the foot of each page.
+// ServiceName is the default name of the service on certificates, in records and in the line at the foot of each page.
 const ServiceName = "Countersign"
 
 // Config configures a Sealer. New validates it.
 type Config struct {
-	Signer         crypto.Signer       // the service's sealing key: P-256 or RSA
-	Chain          []*x509.Certificate // leaf first
+	Signer         crypto.Signer       // sealing key, P-256 or RSA
+	Chain          []*x509.Certificate // certificate chain, leaf first
 	ManifestSigner crypto.Signer       // P-256 key that signs the manifest (ES256)
-	ManifestKeyID  string              // its kid in /.well-known/jwks.json
-	TSAURL         string              // RFC 3161 time-stamp authority; empty: no time-stamps
-	// TSAOptional lets Seal continue without a time-stamp if the authority does not respond: Result.Pending then
-	// reports it, and Renew can add one later. For a minute after the authority has hung, Seal does not request one.
-	// If TSAOptional is not set, Seal fails and can be retried.
+	ManifestKeyID  string              // kid of the manifest key in /.well-known/jwks.json
+	TSAURL         string              // RFC 3161 time-stamp authority; empty disables time-stamps
+	// TSAOptional lets Seal continue without a time-stamp if the authority does not respond. Result.Pending then
+	// reports this, and Renew can add a time-stamp later. After the authority has timed out, Seal does not contact it
+	// for a minute. If TSAOptional is not set, Seal fails and can be retried.
 	TSAOptional bool
-	// LongTerm adds validation data and a document time-stamp (B-LTA) at once.
+	// LongTerm adds validation data and a document time-stamp (B-LTA) during sealing.
 	LongTerm    bool
 	HTTPClient  *http.Client // for the time-stamp authority, OCSP and CRLs
-	ServiceName string       // as printed; "": ServiceName
+	ServiceName string       // printed name; empty means the constant ServiceName
 	Now         func() time.Time
 	Rand        io.Reader
 	TempDir     string
@@ -50,16 +50,16 @@ type Config struct {
 type Sealer struct {
 	cfg      Config
 	signer   *cms.Signer
-	tsa      *authority // nil: no time-stamps
-	name     string     // of who seals, as readers show it
+	tsa      *authority // nil if time-stamps are disabled
+	name     string     // name of the sealer, as displayed by PDF readers
 	contents int        // bytes reserved for the signature
 	codes    qrCache
-	// The content of the signature's dictionary: see verify.SealMark.
+	// Entries of the signature dictionary; see verify.SealMark.
 	chain, stamp string
 }
 
 // New validates the configuration and creates a trial signature, so that an invalid or expired key is reported at
-// startup instead of after the last signature.
+// startup rather than when the last signer has signed.
 func New(cfg Config) (*Sealer, error) {
 	if cfg.Now == nil || cfg.Rand == nil {
 		return nil, errors.New("seal: a clock and a source of randomness are required")
@@ -74,7 +74,7 @@ func New(cfg Config) (*Sealer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seal: %w", err)
 	}
-	if err := trust.CheckUsage(signer.Certificate(), true); err != nil { // no verification would trust its seals
+	if err := trust.CheckUsage(signer.Certificate(), true); err != nil { // no verifier would trust its seals
 		return nil, fmt.Errorf("seal: the certificate may not be used for sealing: %w", err)
 	}
 	s := &Sealer{cfg: cfg, signer: signer, name: cmp.Or(signer.Certificate().Subject.CommonName, cfg.ServiceName), contents: 4096}
@@ -131,19 +131,19 @@ func (s *Sealer) NotAfter() time.Time { return s.signer.Certificate().NotAfter }
 
 // Result describes the sealed file.
 type Result struct {
-	SHA256    string // lower-case hex, of the whole file
+	SHA256    string // hash of the complete file, in lower-case hex
 	Size      int64
-	PageCount int // certificate pages included
-	// Stamped reports that a time-stamp authority confirmed the time. Pending reports that the request failed; Renew
-	// can add a time-stamp later.
+	PageCount int // including the certificate pages
+	// Stamped reports whether a time-stamp authority confirmed the time. Pending reports whether the request failed, so
+	// that Renew can add a time-stamp later.
 	Stamped, Pending bool
-	// TimestampedUntil is the end of validity of the document time-stamp's certificate; zero if there is no document
-	// time-stamp.
+	// TimestampedUntil is the end of the validity period of the document time-stamp's certificate. It is zero if there
+	// is no document time-stamp.
 	TimestampedUntil time.Time
 }
 
-// Seal writes the sealed document into out, an empty file opened for reading
-// and writing, and verifies it before it returns. The caller makes it durable.
+// Seal writes the sealed document into out, an empty file opened for reading and writing, and verifies it before
+// returning. The caller must sync the file.
 func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error) {
 	if err := job.validate(); err != nil {
 		return Result{}, err
@@ -159,7 +159,7 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	if err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
-	defer func() { d.w.Free() }() // all who read it have ended then
+	defer func() { d.w.Free() }() // no goroutine reads it any more
 	if err := s.prepareStamp(ctx, d.assembly); err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
@@ -170,7 +170,7 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	return s.finish(ctx, out, d.assembly, done)
 }
 
-// openOriginal opens the file to seal.
+// openOriginal opens the file to seal. It rejects encrypted and signed files.
 func openOriginal(job *Job) (*pdf.File, error) {
 	f, err := pdf.Open(job.Original, job.Size, pdf.DefaultLimits())
 	if err != nil {
@@ -189,14 +189,14 @@ func openOriginal(job *Job) (*pdf.File, error) {
 	return f, nil
 }
 
-// sealing is a document that is being sealed.
+// sealing is the state of one document during sealing.
 type sealing struct {
 	*assembly
 
-	mentions *pdf.ReferenceScan // collects the original's references; nil: they are already known
+	mentions *pdf.ReferenceScan // collects the original's references; nil if they are already known
 }
 
-// drawOn begins the additions to the original.
+// drawOn starts the incremental update of the original.
 func (s *Sealer) drawOn(job *Job, f *pdf.File) (*sealing, error) {
 	w, err := pdf.NewIncrement(f)
 	if err != nil {
@@ -222,9 +222,9 @@ func (s *Sealer) drawOn(job *Job, f *pdf.File) (*sealing, error) {
 	return &sealing{assembly: a, mentions: mentions}, nil
 }
 
-// write writes everything but the signature.
+// write writes the complete file except for the signature.
 func (d *sealing) write(ctx context.Context, out *os.File) (verify.Prefix, error) {
-	// Hashing takes longest. It therefore runs concurrently with copying the original, building the additions, and
+	// Hashing takes the longest. It therefore runs concurrently with copying the original, building the additions, and
 	// reading the seal and the pages.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -234,7 +234,7 @@ func (d *sealing) write(ctx context.Context, out *os.File) (verify.Prefix, error
 	found, err := d.writeParts(ctx, out, c, record)
 	if err != nil {
 		cancel()
-		if late := <-hashed; !errors.Is(late, context.Canceled) { // else it was cut off here
+		if late := <-hashed; !errors.Is(late, context.Canceled) { // otherwise the cancel above stopped it
 			err = errors.Join(err, late)
 		}
 		return verify.Prefix{}, fmt.Errorf("seal: %w", err)
@@ -249,8 +249,8 @@ func (d *sealing) write(ctx context.Context, out *os.File) (verify.Prefix, error
 	return c.done, nil
 }
 
-// writeParts copies the original, builds the bytes after it, and reads the pages of both. The seal record is opened
-// concurrently.
+// writeParts copies the original, builds and writes the additions, and reads all pages of the result. The seal record
+// is opened concurrently.
 func (d *sealing) writeParts(ctx context.Context, out *os.File, c *copier, record chan<- *verify.OpenedRecord) (*verify.Found, error) {
 	if err := c.copy(ctx); err != nil {
 		return nil, err
@@ -294,14 +294,14 @@ func (j *Job) validate() error {
 	return nil
 }
 
-// ending returns the built bytes, complete except for the signature.
+// ending returns the additions, complete except for the signature.
 func (a *assembly) ending() sealTail {
 	base := a.w.Offset() - int64(len(a.w.Bytes()))
 	a.sig.fill(a.w.Bytes(), base, a.w.Offset())
 	return sealTail{bytes: a.w.Bytes(), signature: a.sig.contents - base}
 }
 
-// readPages opens a file, reads every page of it, and returns their number.
+// readPages opens a file, reads every page, and returns the number of pages.
 func readPages(ctx context.Context, r io.ReaderAt, size int64) (int, error) {
 	f, err := pdf.Open(r, size, pdf.DefaultLimits())
 	if err != nil {
@@ -310,7 +310,7 @@ func readPages(ctx context.Context, r io.ReaderAt, size int64) (int, error) {
 	return f.Walk(func(*pdf.Page) error { return ctx.Err() })
 }
 
-// embeddedPDF returns the dictionary of a stream that contains an unencoded PDF.
+// embeddedPDF returns the dictionary of an embedded file stream that contains a PDF without a filter.
 func (a *assembly) embeddedPDF(size int64) pdf.Value {
 	return fmt.Appendf(nil, "<</Type/EmbeddedFile/Subtype/application#2Fpdf/Length %d/Params%s>>", size, a.fileParams(size))
 }

@@ -6,12 +6,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWhatASealerRemembers checks the cache of the time-stamp authority's certificates and the last QR code.
+// TestWhatASealerRemembers checks the cached hash of the time-stamp authority's certificates and the cached QR code.
 func TestWhatASealerRemembers(t *testing.T) {
 	t.Parallel()
 	var a authority
 	a.last.Store(&[32]byte{7})
-	got, err := a.issuers(t.Context()) // it is not contacted
+	got, err := a.issuers(t.Context()) // the authority is not contacted
 	require.NoError(t, err)
 	require.Equal(t, [32]byte{7}, got)
 	a.last.Store(&[32]byte{8})

@@ -28,7 +28,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// opaqueSigner hides the key's type, as a key management service does.
+// opaqueSigner hides the type of a key, like a key management service.
 type opaqueSigner struct{ crypto.Signer }
 
 func (o opaqueSigner) Sign(r io.Reader, d []byte, opts crypto.SignerOpts) ([]byte, error) {
@@ -122,7 +122,7 @@ func TestLoadPKCS12(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestAlreadySigned checks that a signed original is not sealed, because the seal would draw on it.
+// TestAlreadySigned checks that a signed original is rejected, because the seal would draw on it.
 func TestAlreadySigned(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)

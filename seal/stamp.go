@@ -8,7 +8,7 @@ import (
 	"countersign/seal/text"
 )
 
-// sealLine creates the form with the line at the foot of each page.
+// sealLine creates the form XObject with the line at the foot of each page.
 func (t *typesetter) sealLine(job *Job, service string, extra ...pdf.Entry) (form pdf.Ref, width float64, err error) {
 	s := fmt.Sprintf(lang.ForTag(job.Language).SealLine, service, job.Envelope.ID, job.OriginalSHA256)
 	f := face{text.Sans, sealLineSize, grey}

@@ -13,16 +13,16 @@ import (
 	"countersign/seal/refusal"
 )
 
-// stamps are the annotations of a page with the drawings on it. Every drawing on a page of the original is a stamp
-// annotation (12.5.6.12) after the original's annotations, so that state left open by the page's content does not
-// affect it.
+// stamps contains the annotations of a page, including the drawings added to it. Every drawing on a page of the
+// original is a stamp annotation (12.5.6.12) that follows the original's annotations, so that graphics state left open
+// by the page's content does not affect it.
 type stamps struct {
 	page    pdf.Ref
 	looks   []pdf.Value // the examined appearances of the original's annotations (AP)
 	annots  []pdf.Value
-	changed bool // annots differ from the original's
+	changed bool // whether annots differ from the original's
 	covers  []pdf.Box
-	dark    []bool // the values that would be on a dark annotation, as far as known
+	dark    []bool // whether each value overlaps an annotation that is or may be dark
 }
 
 // Flags of annotations (12.5.3).
@@ -33,10 +33,10 @@ const (
 	flagReadOnly = 1 << 6
 	flagLocked   = 1 << 7
 	flagsOfStamp = flagPrint | flagReadOnly | flagLocked
-	maxAnnots    = 20_000 // annotations of a page that are looked at
+	maxAnnots    = 20_000 // maximum number of annotations examined on a page
 )
 
-// RedrawsFields reports whether programs are requested to redraw form fields (12.7.3).
+// RedrawsFields reports whether the file requests that viewers redraw form fields (NeedAppearances, 12.7.3).
 func RedrawsFields(f *pdf.File) (bool, error) {
 	catalog, _, err := f.Catalog()
 	if err != nil {
@@ -47,8 +47,8 @@ func RedrawsFields(f *pdf.File) (bool, error) {
 	return look.Value(form.Get("NeedAppearances")).Bool(), look.Err
 }
 
-// readAnnots starts with the existing annotations of a page. If they are examined, form fields below values become
-// stamps, and the positions of the others are recorded.
+// readAnnots returns the existing annotations of a page. If lookAt is set, it examines them, replaces form fields below
+// values with stamps, and records the positions of the visible annotations.
 func (p *painter) readAnnots(ctx context.Context, page *pdf.Page, boxes []pdf.Box, lookAt bool) (*stamps, error) {
 	o := &p.stamped
 	*o = stamps{page: page.Ref, annots: o.annots[:0], dark: append(o.dark[:0], make([]bool, len(boxes))...), covers: o.covers[:0], looks: o.looks[:0]}
@@ -96,7 +96,7 @@ func (p *painter) annotation(o *stamps, at int, d pdf.Dict, boxes []pdf.Box) err
 		return err
 	}
 	isWidget := kind.IsName("Widget")
-	without := (kind.IsName("Link") || kind.IsName("Popup")) && d.Get("AP").IsNull() // programs draw them if they have looks
+	without := (kind.IsName("Link") || kind.IsName("Popup")) && d.Get("AP").IsNull() // viewers draw them only if they have an appearance
 	if without || flags&flagHidden != 0 || flags&(flagNoView|flagPrint) == flagNoView {
 		return nil // invisible
 	}
@@ -122,8 +122,8 @@ func (p *painter) annotation(o *stamps, at int, d pdf.Dict, boxes []pdf.Box) err
 	return nil
 }
 
-// flags returns the flags of an annotation. A value other than a plain integer is an error: it hides the annotation in
-// some programs only.
+// flags returns the flags of an annotation. A value other than a valid integer is an error, because it hides the
+// annotation only in some viewers.
 func (p *painter) flags(at int, d pdf.Dict) (int64, error) {
 	v, err := p.file.Resolve(d.Get("F"))
 	if err != nil || v.IsNull() {
@@ -136,7 +136,7 @@ func (p *painter) flags(at int, d pdf.Dict) (int64, error) {
 	return flags, nil
 }
 
-// darkAnnotation reports whether dark ink might not be readable on an annotation.
+// darkAnnotation reports whether dark ink might be illegible on an annotation.
 func (p *painter) darkAnnotation(d pdf.Dict, isWidget bool) (bool, error) {
 	if !isWidget {
 		return true, nil // unknown
@@ -146,7 +146,7 @@ func (p *painter) darkAnnotation(d pdf.Dict, isWidget bool) (bool, error) {
 		return false, err
 	}
 	colour, err := pdf.ArrayIn(p.file, drawn.Get("BG"))
-	if err != nil || len(colour) == 0 { // absent or not an array: readers ignore it
+	if err != nil || len(colour) == 0 { // absent or not an array; viewers ignore it
 		return false, nil //nolint:nilerr // see above
 	}
 	light := 1.0
@@ -165,14 +165,15 @@ func (p *painter) darkAnnotation(d pdf.Dict, isWidget bool) (bool, error) {
 	return light < 0.55, look.Err
 }
 
-// rectangle reads the position of an annotation: the whole page, if programs could interpret it differently.
+// rectangle returns the position of an annotation. If viewers might interpret it differently, it returns a box that
+// covers the whole page.
 func (p *painter) rectangle(v pdf.Value) (pdf.Box, bool, error) {
 	list, err := pdf.ArrayIn(p.file, v)
-	if len(list) > 4 { // MuPDF uses the first ones
+	if len(list) > 4 { // MuPDF uses the first four
 		return everywhere, true, err
 	}
 	if err != nil || len(list) != 4 {
-		return pdf.Box{}, false, nil //nolint:nilerr // readers do not show it
+		return pdf.Box{}, false, nil //nolint:nilerr // viewers do not show it
 	}
 	var n [4]float64
 	for i := range n {
@@ -190,9 +191,9 @@ func (p *painter) rectangle(v pdf.Value) (pdf.Box, bool, error) {
 
 var everywhere = pdf.Box{X0: math.Inf(-1), Y0: math.Inf(-1), X1: math.Inf(1), Y1: math.Inf(1)}
 
-// stampValue draws a value.
+// stampValue draws a value as a stamp annotation.
 func (p *painter) stampValue(o *stamps, g pdf.Geometry, v Value, dark bool) error {
-	const around = 2 // points: letters reach a little beyond their field
+	const around = 2 // points, because glyphs can extend slightly beyond their field
 	w, h := g.Size()
 	c := p.t.canvas(w, h)
 	m, err := p.value(c, v, dark)
@@ -215,10 +216,11 @@ func (p *painter) stampValue(o *stamps, g pdf.Geometry, v Value, dark bool) erro
 	return nil
 }
 
-// footLine is the annotation with the line at the foot, but for its page, on pages of one geometry.
+// footLine is the annotation with the line at the foot, except for its page entry. It is valid for all pages of one
+// geometry.
 type footLine struct {
 	of   pdf.Geometry
-	head []byte // nil: there is no room for the line
+	head []byte // nil if there is no space for the line
 	made bool
 }
 
@@ -244,11 +246,11 @@ func (p *painter) stampLine(o *stamps, g pdf.Geometry) error {
 	return nil
 }
 
-// lineAnnotation begins the annotation with the line: its page follows.
+// lineAnnotation returns the beginning of the annotation with the line. Its page entry must be appended.
 func (p *painter) lineAnnotation(g pdf.Geometry) ([]byte, error) {
 	form, known := p.line[g.Rotate]
 	if !known {
-		turn := pdf.Geometry{Rotate: g.Rotate, UserUnit: 1} // the rectangle determines position and size
+		turn := pdf.Geometry{Rotate: g.Rotate, UserUnit: 1} // the annotation rectangle determines position and size
 		var err error
 		if form, p.lineWidth, err = p.t.sealLine(p.job, p.sealer.cfg.ServiceName, matrixEntry(turn.ToUser())); err != nil {
 			return nil, err
@@ -265,8 +267,8 @@ func (p *painter) lineAnnotation(g pdf.Geometry) ([]byte, error) {
 	return append(d[:len(d)-len(">>")], "/P "...), nil
 }
 
-// closeSequences closes the marked content that a page leaves open, in an invisible appearance after the annotations of
-// the original.
+// closeSequences closes the marked-content sequences that a page leaves open, in an invisible appearance after the
+// original's annotations.
 func (p *painter) closeSequences(o *stamps, g pdf.Geometry) error {
 	if p.open == 0 {
 		return nil
@@ -293,12 +295,12 @@ func matrixEntry(m pdf.Matrix) pdf.Entry {
 	return pdf.Entry{Key: "Matrix", Value: append(b, ']')}
 }
 
-// stamp returns the dictionary of an annotation of a page.
+// stamp returns the dictionary of a stamp annotation on the page.
 func (o *stamps) stamp(rect pdf.Value, flags int64, form pdf.Value) pdf.Dict {
 	return append(stampDict(rect, flags, form), pdf.Entry{Key: "P", Value: o.page.Value()})
 }
 
-// stampDict returns the dictionary of an annotation that shows a form, but for its page.
+// stampDict returns the dictionary of a stamp annotation that shows a form XObject, without its page entry.
 func stampDict(rect pdf.Value, flags int64, form pdf.Value) pdf.Dict {
 	return pdf.Dict{
 		{Key: "Type", Value: pdf.Value("/Annot")},

@@ -72,8 +72,8 @@ func TestValuesAboveAnnotations(t *testing.T) {
 	}
 }
 
-// TestUncleanContent checks that content that restores more graphics states than it saves, or leaves any open, looks as
-// before, and hides no values.
+// TestUncleanContent checks that unbalanced page content, which restores too many graphics states or leaves some open,
+// keeps its appearance and does not hide values.
 func TestUncleanContent(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)
@@ -129,7 +129,7 @@ func TestUncleanContent(t *testing.T) {
 	}
 }
 
-// TestHiddenTooDeep checks that an upload is rejected if the nesting of hidden content cannot be counted.
+// TestHiddenTooDeep checks that an upload is rejected if the nesting depth of hidden content cannot be determined.
 func TestHiddenTooDeep(t *testing.T) {
 	t.Parallel()
 	const fonts = "/Resources<</Font<</F1 3 0 R/F2 1002 0 R>>/XObject<</X 1001 0 R>>/Properties<</Hidden 1000 0 R>>>>"
@@ -159,7 +159,7 @@ func TestHiddenTooDeep(t *testing.T) {
 	}
 }
 
-// TestTooManyAnnotations checks that a page with too many annotations to examine is rejected.
+// TestTooManyAnnotations checks that an upload is rejected if a page has too many annotations to examine.
 func TestTooManyAnnotations(t *testing.T) {
 	t.Parallel()
 	b := sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 400 300]" + sealkit.OwnResources + "/Annots[" + strings.Repeat("null ", 20_001) + "]"}}})
@@ -169,7 +169,7 @@ func TestTooManyAnnotations(t *testing.T) {
 	require.Equal(t, refusal.PDFTooComplex, refused.Code)
 }
 
-// TestDarkPages checks that dark ink has a light backing if the page is or may be dark, and none if it is light.
+// TestDarkPages checks that dark ink has a light backing on a page that is or may be dark, and none on a light page.
 func TestDarkPages(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)
@@ -215,7 +215,7 @@ func TestDarkPages(t *testing.T) {
 			file, b := sealkit.Sealed(t, s, j)
 			require.Equal(t, tt.dark, strings.Contains(string(b[len(original):]), "/ca 0.75"))
 			if name == "a pattern" {
-				return // readers differ in their drawing without an appearance
+				return // viewers draw an annotation without an appearance differently
 			}
 			for reader, img := range sealkit.Renderings(t, file, 1) {
 				light, dark := 0, 0
@@ -237,8 +237,8 @@ func TestDarkPages(t *testing.T) {
 	}
 }
 
-// TestAnnotationsThatTakeLong checks that the dry run stops at the limit of bytes read from a file, or with its
-// context, if pages share a long list of annotations that all refer to one large object.
+// TestAnnotationsThatTakeLong checks that the dry run stops at the limit of bytes read from a file, or when its context
+// is canceled, if pages share a long list of annotations that all refer to one large object.
 func TestAnnotationsThatTakeLong(t *testing.T) {
 	t.Parallel()
 	one := sealkit.Page{Extra: "/MediaBox[0 0 400 300]" + sealkit.OwnResources + "/Annots 1000 0 R"}
@@ -259,7 +259,7 @@ func TestAnnotationsThatTakeLong(t *testing.T) {
 	require.ErrorIs(t, dryRun(&endsAfter{t.Context(), 1000}, 20<<20), context.Canceled)
 }
 
-// endsAfter is a context that ends after left calls of Err.
+// endsAfter is a context that is canceled after the remaining number of calls to Err.
 type endsAfter struct {
 	context.Context
 

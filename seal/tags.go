@@ -8,22 +8,22 @@ import (
 	"countersign/seal/lang"
 )
 
-// tagger extends the structure tree of a tagged original (ISO 32000-2, 14.7), so that screen readers read the added
-// content as well. It is nil for an original without tags, whose text readers find without a tree.
+// tagger extends the structure tree of a tagged original (ISO 32000-2, 14.7), so that screen readers also read the
+// added content. It is nil for an untagged original, because PDF readers find its text without a structure tree.
 type tagger struct {
 	f       *pdf.File
 	w       *pdf.Increment
-	ref     pdf.Ref // of the structure tree's root
+	ref     pdf.Ref // root of the structure tree
 	root    pdf.Dict
-	section pdf.Ref // the element that holds ours
-	key     int64   // the next one of the parent tree
+	section pdf.Ref // the element that contains our elements
+	key     int64   // next key of the parent tree
 	first   int64
 	kids    []pdf.Value // our elements
-	parents []pdf.Value // number, array, number, array …
+	parents []pdf.Value // alternating numbers and arrays
 }
 
-// newTagger returns nil if the original is not tagged, or its structure tree is invalid: readers ignore such a tree as
-// well.
+// newTagger returns a tagger for the original. It returns nil if the original is not tagged or its structure tree is
+// invalid, because PDF readers ignore an invalid tree as well.
 func newTagger(f *pdf.File, w *pdf.Increment, catalog pdf.Dict) *tagger {
 	ref, _ := catalog.Get("StructTreeRoot").Ref() // otherwise object 0, which does not exist
 	root, err := f.Dict(ref.Value())
@@ -44,7 +44,7 @@ func newTagger(f *pdf.File, w *pdf.Increment, catalog pdf.Dict) *tagger {
 	return t
 }
 
-// lastKey returns the highest key of a number tree (7.9.7), -1 if it is empty.
+// lastKey returns the highest key of a number tree (7.9.7), or -1 if the tree is empty.
 func lastKey(f *pdf.File, node pdf.Value) (int64, error) {
 	for range 32 {
 		if node.IsNull() {
@@ -71,11 +71,11 @@ func lastKey(f *pdf.File, node pdf.Value) (int64, error) {
 	return 0, fmt.Errorf("%w: number tree", pdf.ErrLimit)
 }
 
-// markedContent is a marked-content sequence: its element's type and, for content other than text, its alternative
-// text.
+// markedContent describes a marked-content sequence by the structure type of its element and, for content other than
+// text, its alternative text.
 type markedContent struct{ kind, alt string }
 
-// markForValue returns how a value is read aloud.
+// markForValue returns the structure type and alternative text with which a screen reader reads a value.
 func markForValue(say *lang.Text, v Value, signer string) markedContent {
 	switch v.Kind {
 	case Signature:
@@ -96,16 +96,17 @@ func (m markedContent) begin(b []byte, id int) []byte {
 	return append(b, ">>BDC\n"...)
 }
 
-// take returns a number for StructParents.
+// take allocates a number for StructParents.
 func (t *tagger) take() int64 {
 	t.key++
 	return t.key - 1
 }
 
-// appearance is a content stream that is not the page's own: the form that an annotation shows.
+// appearance is an annotation and the form XObject that it shows, which has a content stream separate from the page's.
 type appearance struct{ stream, annotation pdf.Ref }
 
-// add writes the elements of a content stream's sequences. of is nil for the page's own content.
+// add writes the structure elements for the marked-content sequences of a content stream. of is nil for the page's own
+// content.
 func (t *tagger) add(number int64, page pdf.Ref, of *appearance, marks []markedContent) {
 	elements := make([]pdf.Value, len(marks))
 	for i, m := range marks {
@@ -131,7 +132,7 @@ func (t *tagger) add(number int64, page pdf.Ref, of *appearance, marks []markedC
 	t.parents = append(t.parents, pdf.Value(strconv.FormatInt(number, 10)), pdf.JoinArray(elements))
 }
 
-// finish hangs our elements into the tree.
+// finish adds our elements to the structure tree.
 func (t *tagger) finish() error {
 	if len(t.kids) == 0 {
 		return nil
@@ -154,8 +155,8 @@ func (t *tagger) finish() error {
 	return nil
 }
 
-// hang makes the added section the last child of the document element, which is usually the only top element of a tree
-// (14.8.4). If the root has several children, it makes the section the last of these. It returns the parent.
+// hang appends the added section to the children of the document element, which is usually the only child of the root
+// (14.8.4). If the root has several children, hang appends the section to those. It returns the section's parent.
 func (t *tagger) hang() (pdf.Ref, error) {
 	top, err := t.children(t.root)
 	if err != nil {
@@ -179,7 +180,7 @@ func (t *tagger) hang() (pdf.Ref, error) {
 	return t.ref, nil
 }
 
-// children returns the elements of K: none, one child, or an array of children.
+// children returns the children in K, which can be absent, a single child, or an array.
 func (t *tagger) children(d pdf.Dict) ([]pdf.Value, error) {
 	k, err := t.f.Resolve(d.Get("K"))
 	switch {
@@ -191,7 +192,7 @@ func (t *tagger) children(d pdf.Dict) ([]pdf.Value, error) {
 	return []pdf.Value{d.Get("K")}, nil
 }
 
-// finishParents adds the new numbers, which are higher than all others, at the end of the parent tree.
+// finishParents appends the new numbers, which are higher than all existing ones, to the parent tree.
 func (t *tagger) finishParents() error {
 	tree, err := pdf.OptionalDict(t.f, t.root.Get("ParentTree"))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// numbers returns the keys of a number tree (ISO 32000-2, 7.9.7).
+// numbers returns the keys in a number tree (ISO 32000-2, 7.9.7).
 func numbers(t *testing.T, f *pdf.File, node pdf.Value) (keys []int64) {
 	t.Helper()
 	if node.IsNull() {
@@ -50,7 +50,7 @@ func numbers(t *testing.T, f *pdf.File, node pdf.Value) (keys []int64) {
 	return keys
 }
 
-// TestStructureTreesOfEveryShape checks that added content joins the tree in every form of the original, and that no
+// TestStructureTreesOfEveryShape checks that added content is added to structure trees of every shape, and that no
 // existing content is lost.
 func TestStructureTreesOfEveryShape(t *testing.T) {
 	t.Parallel()

@@ -11,14 +11,14 @@ import (
 	"countersign/seal/text"
 )
 
-// library is the bundled fonts; read when first needed and never changed.
+// library returns the bundled fonts. They are loaded on first use and never modified.
 var library = sync.OnceValue(func() *text.Library { return text.NewLibrary(fonts.Bundled()) })
 
-// maxText limits the text of one field, in characters.
+// maxText is the maximum length of the text of one field, in characters.
 const maxText = 4000
 
-// CheckText rejects (glyph_missing) a text with a character that no bundled font can draw, and names the character.
-// Line feeds are allowed.
+// CheckText rejects text that is too long (text_too_long) or contains a character that no bundled font can draw
+// (glyph_missing). The error names the character. Line feeds are allowed.
 func CheckText(s string) error {
 	if utf8.RuneCountInString(s) > maxText {
 		return refusal.New(refusal.TextTooLong, fmt.Sprintf("The text is longer than %d characters.", maxText))
