@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// ErrSpent reports that a goroutine has used all of its processor time.
+// ErrSpent reports that a goroutine has exhausted its processor time.
 var ErrSpent = errors.New("the processor time is spent")
 
 // WithProcessorTime returns a context for use in the calling goroutine only. Its Err method returns ErrSpent when the
-// goroutine has used that much processor time. It returns context.DeadlineExceeded after the time by the clock, which
-// also closes its Done channel: on a busy machine, waiting for a processor is not the input's fault. The goroutine
-// stays on its thread until it calls release. If the system does not measure the time of a thread, only the clock
-// counts.
+// goroutine has used the given processor time. It returns context.DeadlineExceeded after the given elapsed time, which
+// also closes its Done channel. Processor time is limited separately because on a busy machine, waiting for a processor
+// is not the input's fault. The goroutine is locked to its thread until it calls release. If the system does not
+// measure the processor time of a thread, only the elapsed time is limited.
 func WithProcessorTime(ctx context.Context, processor, clock time.Duration) (_ context.Context, release func()) {
 	runtime.LockOSThread()
 	ctx, cancel := context.WithTimeout(ctx, clock)
@@ -26,12 +26,12 @@ func WithProcessorTime(ctx context.Context, processor, clock time.Duration) (_ c
 	}
 }
 
-// limited is a context that ends when its thread has used its processor time.
+// limited is a context that is done when its thread has used its processor time.
 type limited struct {
 	context.Context
 
 	thread int
-	most   time.Duration // of the thread since it began
+	most   time.Duration // total processor time of the thread at the limit
 }
 
 // Err implements context.Context.

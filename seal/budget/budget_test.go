@@ -12,11 +12,12 @@ import (
 	"countersign/seal/budget"
 )
 
-// TestWithProcessorTime_CountsWorkAndNotWaiting checks which of the two limits ends a context.
+// TestWithProcessorTime_CountsWorkAndNotWaiting checks that only processor time of the goroutine's own thread counts
+// towards the limit.
 func TestWithProcessorTime_CountsWorkAndNotWaiting(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
-		return // only the clock counts, see TestWithProcessorTime_EndsByTheClock
+		return // only elapsed time is limited; see TestWithProcessorTime_EndsByTheClock
 	}
 	ctx, release := budget.WithProcessorTime(t.Context(), 20*time.Millisecond, time.Minute)
 	defer release()
@@ -33,7 +34,7 @@ func TestWithProcessorTime_CountsWorkAndNotWaiting(t *testing.T) {
 	require.ErrorIs(t, ctx.Err(), budget.ErrSpent)
 }
 
-// TestWithProcessorTime_EndsByTheClock checks the limit of the time by the clock, and the parent's limit.
+// TestWithProcessorTime_EndsByTheClock checks the limit of elapsed time, and the cancellation of the parent context.
 func TestWithProcessorTime_EndsByTheClock(t *testing.T) {
 	t.Parallel()
 	ctx, release := budget.WithProcessorTime(t.Context(), time.Minute, time.Millisecond)

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// rusageThread requests the usage of the calling thread; package syscall has no constant for it.
+// rusageThread selects the calling thread (RUSAGE_THREAD). Package syscall does not define it.
 const rusageThread = 1
 
-// threadTime returns the calling thread and its processor time.
+// threadTime returns the ID of the calling thread and its processor time.
 func threadTime() (thread int, used time.Duration) {
 	var u syscall.Rusage
 	if syscall.Getrusage(rusageThread, &u) != nil {

@@ -20,10 +20,11 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// renderArgument turns this program into a process that renders pages, with the directory of the compiled module.
+// renderArgument is the argument that starts this program as a rendering process. The directory of the compiled module
+// follows it.
 const renderArgument = "render-pages"
 
-// serveRenderer renders pages for another process of this program.
+// serveRenderer renders pages on behalf of another process of this program.
 func serveRenderer(cache string) int {
 	ctx := context.Background()
 	e, err := appearance.NewEngine(ctx, appearance.EngineOptions{CacheDir: cache})
@@ -34,7 +35,8 @@ func serveRenderer(cache string) int {
 	return sandbox.Serve(ctx, os.Stdin, os.Stdout, appearance.Tasks(e))
 }
 
-// newRenderer starts processes of this program, and compiles the module unless it is already compiled.
+// newRenderer returns a renderer that runs processes of this program. It compiles the module unless it is already
+// compiled.
 func newRenderer(ctx context.Context) (*appearance.Renderer, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -55,7 +57,8 @@ func newRenderer(ctx context.Context) (*appearance.Renderer, error) {
 // renderedPages is the maximum number of pages of a file that admitAll renders.
 const renderedPages = 30
 
-// renderAll renders the first pages of an admitted file, and returns how many and the first page's error.
+// renderAll renders the first pages of an admitted file. It stops at the first error and returns the number of rendered
+// pages.
 func renderAll(ctx context.Context, renderer *appearance.Renderer, b []byte, pages int) (n int, err error) {
 	for n < min(pages, renderedPages) {
 		if _, err := renderer.Page(ctx, bytes.NewReader(b), int64(len(b)), n+1, 2); err != nil {
@@ -66,8 +69,8 @@ func renderAll(ctx context.Context, renderer *appearance.Renderer, b []byte, pag
 	return n, nil
 }
 
-// admitAll admits files as uploads with the default options, renders their pages, and prints the rejected files and
-// their number.
+// admitAll admits files as uploads with the default options, renders their pages, and prints the rejected files and a
+// summary.
 func admitAll(ctx context.Context, names []string) int {
 	renderer, err := newRenderer(ctx)
 	if err != nil {

@@ -33,18 +33,18 @@ import (
 	"countersign/seal/verify"
 )
 
-// checker seals and verifies every file.
+// checker admits, seals and verifies files.
 type checker struct {
 	sealer *seal.Sealer
 	verify verify.Options
 	limits admission.Limits
-	dir    string // for files
+	dir    string // directory for temporary files
 	caFile string
 	ink    []byte
-	keep   string // where files that fail are kept; empty: nowhere
+	keep   string // directory for copies of failing files; empty to discard them
 }
 
-// toolTime limits one run of another program.
+// toolTime is the timeout for one run of an external program.
 const toolTime = 90 * time.Second
 
 func newChecker() (*checker, error) {
@@ -146,20 +146,20 @@ func (c *checker) check(ctx context.Context, in input) (r result) {
 	return r
 }
 
-// refused compares a rejection with the results of other programs: a file that all three read without complaint is not
-// damaged.
+// refused compares a rejection with the results of other programs. If all three read the file without an error or
+// warning, it is not damaged, and the rejection is reported as a failure.
 func (c *checker) refused(ctx context.Context, r *result, original string, refused *refusal.Error) {
 	switch refused.Code {
 	case refusal.PDFNeedsRepair, refusal.PDFTruncated, refusal.NotAPDF, refusal.PDFTooComplex:
 	default:
-		return // depends on what is permitted
+		return // the rejection depends on policy, not on damage
 	}
 	if complaint := c.complaint(ctx, original); complaint == "" {
 		r.fail("refused, but qpdf, MuPDF and poppler read it: %s", refused.Message)
 	}
 }
 
-// complaint returns the complaint of another program about a file, "" without one.
+// complaint returns the first error or warning of another program about a file, or "" if there is none.
 func (c *checker) complaint(ctx context.Context, file string) string {
 	for _, args := range [][]string{{"qpdf", "--check", file}, {"pdfinfo", file}, {"mutool", "draw", "-q", "-F", "trace", "-o", "/dev/null", file, "1"}} {
 		out, err := tool(ctx, args...)
@@ -179,7 +179,7 @@ func (c *checker) complaint(ctx context.Context, file string) string {
 	return ""
 }
 
-// tool runs another program and returns its output.
+// tool runs an external program and returns its output.
 func tool(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, toolTime)
 	defer cancel()
@@ -215,7 +215,7 @@ func (c *checker) seal(ctx context.Context, r *result, kind, dir, original strin
 	c.pixels(ctx, r, kind, dir, original, name, job, info)
 }
 
-// others has four programs verify.
+// others verifies the sealed file with four other programs.
 func (c *checker) others(ctx context.Context, r *result, kind, dir, original, name string) {
 	says := func(program, want string, args ...string) {
 		out, err := tool(ctx, append([]string{program}, args...)...)
@@ -257,7 +257,7 @@ func (c *checker) others(ctx context.Context, r *result, kind, dir, original, na
 		"-CAfile", c.caFile, "-purpose", "any", "-out", "/dev/null")
 }
 
-// severity orders the ends of qpdf: well, with warnings (3), with errors (2).
+// severity ranks the exit status of qpdf: success, then warnings (status 3), then errors (status 2).
 func severity(err error) int {
 	var exit *exec.ExitError
 	switch {
@@ -271,7 +271,7 @@ func severity(err error) int {
 
 var byteRange = regexp.MustCompile(`/ByteRange\[0 (\d+) (\d+) (\d+) *\]`)
 
-// signature finds the last signature as a reader without our code would.
+// signature finds the last signature without using the service's own code.
 func signature(b []byte) (covered, der []byte, err error) {
 	all := byteRange.FindAllSubmatch(b, -1)
 	if len(all) == 0 {
@@ -296,7 +296,7 @@ func signature(b []byte) (covered, der []byte, err error) {
 	return append(append([]byte(nil), b[:n[0]]...), b[n[1]:]...), der[:end], nil
 }
 
-// job returns an envelope with a signature and a text on the first and the last page.
+// job returns a job with a signature and a text on the first and last page.
 func (c *checker) job(b []byte, info admission.Info) seal.Job {
 	const envelope, document, signer = "3f0c1f6e-9f5d-4c4c-8b1f-2a6d0f3f7b11", "9a2f4c5e-0b1d-4b7a-9e55-6d1c2b3a4f50", "b5a7a1de-6a53-4c1e-9f3b-0c8d2e4f6a10"
 	sum := sha256.Sum256(b)
@@ -326,7 +326,7 @@ func (c *checker) job(b []byte, info admission.Info) seal.Job {
 	return job
 }
 
-// chain returns the audit chain of a document that one person has signed, and its head.
+// chain returns the audit chain, and its head, of a document signed by one person.
 func chain(envelope, document, hash, signer string, signed time.Time) (events []json.RawMessage, head string) {
 	head = strings.Repeat("0", 64)
 	for i, e := range []map[string]any{
@@ -358,7 +358,7 @@ func canonical(v any) []byte {
 	return b
 }
 
-// signaturePNG returns a signature.
+// signaturePNG returns a picture of a signature.
 func signaturePNG() []byte {
 	img := image.NewNRGBA(image.Rect(0, 0, 300, 80))
 	for i := range 3000 {

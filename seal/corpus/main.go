@@ -1,7 +1,7 @@
-// Command corpus admits, seals and verifies many PDFs from other sources, and prints the outcome of each. Five programs
-// must verify every sealed file, and outside the fields and the line at the foot no pixel may differ in two renderers.
-// A file that qpdf, MuPDF and poppler read without complaint must not be rejected as damaged. See collect for the
-// sources of the files.
+// Command corpus admits, seals and verifies many PDFs from external sources, and prints the result of each. Five
+// programs must verify every sealed file. Outside the fields and the line at the foot, no pixel may differ in two
+// renderers. A file that qpdf, MuPDF and Poppler read without an error or warning must not be rejected as damaged. See
+// collect for the sources of the files.
 package main
 
 import (
@@ -74,7 +74,7 @@ func run() int {
 	return 0
 }
 
-// find returns the PDFs below folders, in order.
+// find returns the PDFs under the given directories, in order.
 func find(folders []string, largest int64) ([]string, error) {
 	var names []string
 	for _, folder := range folders {
@@ -95,7 +95,7 @@ func find(folders []string, largest int64) ([]string, error) {
 	return names, nil
 }
 
-// sampleEvenly returns n of the names at equal distances.
+// sampleEvenly returns n evenly spaced names.
 func sampleEvenly(names []string, n int) []string {
 	if n <= 0 || n >= len(names) {
 		return names
@@ -107,7 +107,7 @@ func sampleEvenly(names []string, n int) []string {
 	return out
 }
 
-// input is a file, or one damaged by a seed that is not 0.
+// input is a file. If the seed is not zero, the file is damaged using this seed.
 type input struct {
 	name string
 	seed uint64
@@ -126,7 +126,7 @@ func inputs(names []string, mutants int, seed uint64) []input {
 	return out
 }
 
-// read returns a file's bytes, damaged if it is to be.
+// read returns the bytes of the file, damaged if a seed is set.
 func (in input) read() ([]byte, error) {
 	b, err := os.ReadFile(in.name)
 	if err != nil || in.seed == 0 || len(b) < 100 {
@@ -149,7 +149,7 @@ func (in input) read() ([]byte, error) {
 	return b, nil
 }
 
-// each checks the inputs, some at a time.
+// each checks the inputs, with the given number of concurrent checks.
 func (c *checker) each(ctx context.Context, parallel int, all []input, t *tally) {
 	work := make(chan input)
 	var wg sync.WaitGroup
@@ -171,7 +171,7 @@ func (c *checker) each(ctx context.Context, parallel int, all []input, t *tally)
 	wg.Wait()
 }
 
-// tally counts the outcomes.
+// tally counts the results.
 type tally struct {
 	mu       sync.Mutex
 	counts   map[string]int

@@ -12,13 +12,14 @@ import (
 	"countersign/seal/admission"
 )
 
-// dpi is the resolution of rendered pages; foot is the maximum height of the line above a page's end, in points.
+// dpi is the resolution of rendered pages. foot is the height of the area at the foot of a page that contains the line,
+// in points.
 const (
 	dpi  = 50
 	foot = 16
 )
 
-// pixels renders the first and the last page before and after sealing.
+// pixels renders the first and last page before and after sealing, and compares them.
 func (c *checker) pixels(ctx context.Context, r *result, kind, dir, original, sealed string, job seal.Job, info admission.Info) {
 	pages := []int{1}
 	if n := len(info.Pages); n > 1 {
@@ -58,7 +59,7 @@ func (c *checker) pixels(ctx context.Context, r *result, kind, dir, original, se
 	}
 }
 
-// picture is a portable pixmap with three bytes a pixel.
+// picture is a portable pixmap with three bytes per pixel.
 type picture struct {
 	w, h int
 	rgb  []byte
@@ -93,11 +94,11 @@ func render(ctx context.Context, dir, renderer, file string, page int) (picture,
 	return p, nil
 }
 
-// rounding is the tolerated difference of a channel: MuPDF rounds the text of a page differently if something on the
-// page is multiplied onto it.
+// rounding is the tolerated difference in one color channel. MuPDF rounds the text of a page differently if the page
+// contains content blended with Multiply.
 const rounding = 3
 
-// alike reports whether two pixels differ only by rounding.
+// alike reports whether two pixels differ by at most rounding.
 func alike(a, b []byte) bool {
 	for k := range a {
 		if max(a[k], b[k])-min(a[k], b[k]) > rounding {
@@ -107,13 +108,12 @@ func alike(a, b []byte) bool {
 	return true
 }
 
-// compare counts the pixels that differ outside the fields and the line at the
-// foot, and within the fields.
+// compare counts the differing pixels outside the fields and the line at the foot, and those within the fields.
 func compare(a, b picture, page int, job seal.Job, info admission.Info) (outside, inside int) {
 	if a.w != b.w || a.h != b.h || bytes.Equal(a.rgb, b.rgb) {
 		return 0, 0
 	}
-	const around = 3 // points: tolerance for content on a box's edge
+	const around = 3 // tolerance in points for content on the edge of a box
 	size := info.Pages[page-1]
 	sx, sy := size.Width/float64(a.w), size.Height/float64(a.h)
 	for y := range a.h {

@@ -18,10 +18,10 @@ var files embed.FS
 
 // Font is one bundled TrueType font. Its methods are safe for concurrent use.
 type Font struct {
-	Name string // PostScript name, for PDF's BaseFont
+	Name string // PostScript name, for BaseFont in a PDF
 
 	file   io.ReaderAt
-	shape  *font.Font // for shaping; knows no outlines
+	shape  *font.Font // for shaping, without outlines
 	tables map[string]tableRange
 
 	unitsPerEm int
@@ -36,7 +36,7 @@ type Font struct {
 
 type tableRange struct{ offset, length int64 }
 
-// Set contains the bundled fonts. A font is read on first use.
+// Set contains the bundled fonts. Each font is read on first use.
 type Set struct {
 	Sans, Bold, Mono *Lazy
 	fallback         []*Lazy
@@ -60,7 +60,7 @@ func (l *Lazy) Font() (*Font, error) {
 	return l.font, l.err
 }
 
-// Bundled returns the fonts in the order in which they are tried.
+// Bundled returns the bundled fonts. Fallback fonts are in order of preference.
 func Bundled() *Set {
 	s := &Set{Sans: &Lazy{name: "NotoSans-Regular"}, Bold: &Lazy{name: "NotoSans-Bold"}, Mono: &Lazy{name: "NotoMono-Regular"}}
 	s.fallback = append(s.fallback, s.Sans)
@@ -75,8 +75,7 @@ func Bundled() *Set {
 	return s
 }
 
-// Find returns the first font that has a glyph for r: preferred, or one of the others. It returns nil if no font has
-// one.
+// Find returns the first font that has a glyph for r, starting with preferred. It returns nil if no font has one.
 func (s *Set) Find(preferred *Font, r rune) (*Font, error) {
 	if preferred.Has(r) {
 		return preferred, nil
@@ -123,13 +122,13 @@ func (f *Font) Face() *font.Face { return font.NewFace(f.shape) }
 // UnitsPerEm returns the number of font units per em.
 func (f *Font) UnitsPerEm() int { return f.unitsPerEm }
 
-// Metrics are in thousandths of an em.
+// Metrics contains the metrics of a font, in thousandths of an em.
 type Metrics struct {
 	Ascent, Descent, CapHeight int // Descent is negative
 	BBox                       [4]int
 }
 
-// Metrics returns the measures that a font descriptor needs.
+// Metrics returns the metrics required for a font descriptor.
 func (f *Font) Metrics() Metrics {
 	m := Metrics{Ascent: f.thousandths(f.ascent), Descent: f.thousandths(f.descent), CapHeight: f.thousandths(f.capHeight)}
 	for i, n := range f.bbox {
@@ -165,8 +164,7 @@ func open(name string) (*Font, error) {
 	for d := header[12:]; len(d) >= 16; d = d[16:] {
 		f.tables[string(d[:4])] = tableRange{int64(binary.BigEndian.Uint32(d[8:])), int64(binary.BigEndian.Uint32(d[12:]))}
 		if t := string(d[:4]); t == "glyf" || t == "loca" {
-			// Shaping needs no outlines, and parsing them takes tens of
-			// megabytes: hide them from the shaper.
+			// Hide outlines from the shaper, which does not need them, because parsing them takes tens of megabytes.
 			d[0] = 'x'
 		}
 	}
@@ -221,7 +219,7 @@ func (f *Font) readMetrics() error {
 	return nil
 }
 
-// table returns a table of least bytes or more.
+// table returns a table. It fails if the table has fewer than least bytes.
 func (f *Font) table(tag string, least int64) ([]byte, error) {
 	t := f.tables[tag]
 	if t.length < least {

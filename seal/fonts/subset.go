@@ -16,13 +16,13 @@ func (f *Font) Advance(gid uint16) (int, error) {
 func (f *Font) metric(gid uint16) (advance uint16, bearing uint16, err error) {
 	t, b, i := f.tables["hmtx"], make([]byte, 4), int(gid)
 	_, err = f.file.ReadAt(b, t.offset+4*int64(min(i, f.numHMetric-1)))
-	if err == nil && i >= f.numHMetric { // it shares the last advance
+	if err == nil && i >= f.numHMetric { // the glyph shares the last advance
 		_, err = f.file.ReadAt(b[2:], t.offset+int64(f.numHMetric)*4+int64(i-f.numHMetric)*2)
 	}
 	return binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:]), err
 }
 
-// outline returns a glyph's description in the glyf table; empty for a blank.
+// outline returns a glyph's description in the glyf table. It is empty for a blank glyph.
 func (f *Font) outline(gid uint16) ([]byte, error) {
 	if int(gid) >= f.numGlyphs {
 		return nil, fmt.Errorf("fonts: no glyph %d", gid)
@@ -48,7 +48,7 @@ func (f *Font) outline(gid uint16) ([]byte, error) {
 	return g, err
 }
 
-// Flags of a component of a composite glyph (OpenType, glyf table).
+// Flags for a component of a composite glyph (OpenType, glyf table).
 const (
 	argsAreWords   = 0x0001
 	haveScale      = 0x0008
@@ -57,8 +57,8 @@ const (
 	have2x2        = 0x0080
 )
 
-// Subset returns a TrueType font of the given glyphs: glyph i of it is gids[i] of f. gids[0] should be 0, the glyph
-// for missing characters.
+// Subset returns a TrueType font with the given glyphs. Glyph i of the result is glyph gids[i] of f. gids[0] should be
+// 0, the glyph for missing characters.
 func (f *Font) Subset(gids []uint16) ([]byte, error) {
 	gids = append([]uint16(nil), gids...)
 	index := make(map[uint16]int, len(gids))
@@ -107,16 +107,16 @@ func (f *Font) Subset(gids []uint16) ([]byte, error) {
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, err
 	}
-	clear(head[8:12]) // checkSumAdjustment: PDF readers do not look
+	clear(head[8:12]) // checkSumAdjustment, which PDF readers ignore
 	binary.BigEndian.PutUint16(head[50:], 1)
 	binary.BigEndian.PutUint16(hhea[34:], n)
 	binary.BigEndian.PutUint16(maxp[4:], n)
 	return sfnt([]table{{"glyf", glyf}, {"head", head}, {"hhea", hhea}, {"hmtx", hmtx}, {"loca", loca}, {"maxp", maxp}}), nil
 }
 
-// components renumbers the components of a composite glyph in place.
+// components renumbers the component glyphs of a composite glyph in place.
 func components(g []byte, renumber func(uint16) uint16) error {
-	if len(g) < 10 || g[0] < 0x80 { // numberOfContours is not negative
+	if len(g) < 10 || g[0] < 0x80 { // numberOfContours is not negative, so the glyph is simple
 		return nil
 	}
 	for i := 10; ; {
@@ -148,7 +148,7 @@ type table struct {
 	data []byte
 }
 
-// sfnt assembles a font file of tables that are in order of their tags.
+// sfnt assembles a font file from tables that are sorted by tag.
 func sfnt(tables []table) []byte {
 	n := len(tables)
 	log := bits.Len(uint(n)) - 1

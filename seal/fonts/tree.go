@@ -11,14 +11,15 @@ import (
 	"time"
 )
 
-// Tree returns a file system that contains only the bundled fonts in a directory. It omits fonts that claim a script
-// although they have only rare characters of it: PDFium would choose them for the whole script.
+// Tree returns a file system that contains only the given directory with the bundled fonts. It omits a font that
+// declares support for a script but contains only rare characters of it, because PDFium would select it for the entire
+// script.
 func Tree(folder string) fs.FS { return tree(folder) }
 
-// inTree reports whether a font is in a Tree.
+// inTree reports whether a font file is included in a Tree.
 func inTree(name string) bool { return name != "CountersignHanB-Regular.ttf" }
 
-// Hashes returns SHA-256 in hexadecimal of each font of a Tree, by its name.
+// Hashes returns the SHA-256 hash of each font file in a Tree, in hexadecimal, by file name.
 func Hashes() (map[string]string, error) {
 	entries, err := files.ReadDir(".")
 	if err != nil {
@@ -62,7 +63,7 @@ func (t tree) Open(name string) (fs.File, error) {
 	return &folder{entry(path.Base(name)), []fs.DirEntry{entry(child)}}, nil
 }
 
-// folder is the folder of the fonts, or one above it.
+// folder is the directory of the fonts or one of its parents.
 type folder struct {
 	entry
 
@@ -89,7 +90,7 @@ func (f *folder) ReadDir(n int) ([]fs.DirEntry, error) {
 	return list, nil
 }
 
-// entry names a folder.
+// entry is the name of a directory.
 type entry string
 
 func (e entry) Name() string               { return string(e) }

@@ -1,5 +1,5 @@
-// Package lang has the texts of the audit certificate and of the line at the foot of each page, in every language of
-// package locales.
+// Package lang contains the texts of the audit certificate and of the line at the foot of each page, in every language
+// supported by package locales.
 package lang
 
 import (
@@ -9,19 +9,19 @@ import (
 	"countersign/locales"
 )
 
-// Text contains all texts in one language. Verbs of fmt are the placeholders.
+// Text contains all texts in one language. Placeholders are fmt verbs; comments on the fields list their arguments.
 type Text struct {
 	Tag         string `json:"-"` // ISO 639-1
 	RightToLeft bool   `json:"-"`
 
-	SealLine string // service, envelope id, hash of the original
+	SealLine string // service, envelope ID, hash of the original
 
 	Title       string
 	PageHead    string // envelope id
 	PageFoot    string // hash of the original
 	Status      string
 	Completed   string
-	Document    string // also for a document without a name
+	Document    string // also used for a document without a name
 	DocumentOf  string // number, of how many
 	Pages       locales.Plural
 	Envelope    string
@@ -47,7 +47,7 @@ type Text struct {
 	Device         string
 	SignerOf       string // number, of how many
 	Part           string
-	PartKinds      map[string]string // by the kind
+	PartKinds      map[string]string // by kind
 	HostedBy       string            // name, address
 	WitnessOf      string            // name
 	Previously     string
@@ -68,29 +68,29 @@ type Text struct {
 	EventNames         map[string]string
 	PageViewed         string // page
 	PageViewedFor      string // page, seconds
-	PagesViewedAgain   string // how often, seconds
+	PagesViewedAgain   string // number of views, seconds
 	ByEmail            string // event
 	BySMS              string // event
 
 	Attachments  string
-	AttachmentOf string // name, of whom, bytes
+	AttachmentOf string // file name, signer, size in bytes
 
 	DocumentsOfEnvelope string
 	HowToVerify         string
 	BeginsWithOriginal  string
 	OriginalProtected   string
 	OriginalRepaired    string
-	OriginalSigned      string // by whom
+	OriginalSigned      string // signers
 	Prepared            string // removed content, hash of the document
 	PreparedKinds       map[string]string
 	Explained           string // service
 	Reproducible        string
 	Online              string // address
 
-	SignatureOf, InitialsOf, CheckedBy string // signer, as read aloud
+	SignatureOf, InitialsOf, CheckedBy string // signer; alternative texts for screen readers
 }
 
-// Count returns the text for n things.
+// Count returns the text for a count of n.
 func (t *Text) Count(p locales.Plural, n int) string {
 	form := p.Form(t.Tag, n)
 	if strings.Contains(form, "%d") {
@@ -99,7 +99,7 @@ func (t *Text) Count(p locales.Plural, n int) string {
 	return form
 }
 
-// ForTag returns the texts for a BCP 47 tag, or English ones for an unsupported language.
+// ForTag returns the texts for a BCP 47 tag, or the English texts if the language is not supported.
 func ForTag(tag string) *Text { return texts[locales.Match(tag)] }
 
 //nolint:gochecknoglobals // read once, never changed

@@ -10,7 +10,7 @@ import (
 	"countersign/seal/lang"
 )
 
-// TestEveryTextIsThere checks that each field of Text is a text of certificate.json.
+// TestEveryTextIsThere checks that certificate.json contains every field of Text in every language.
 func TestEveryTextIsThere(t *testing.T) {
 	t.Parallel()
 	for _, tag := range locales.Tags() {

@@ -10,8 +10,8 @@ import (
 	"countersign/seal/limits"
 )
 
-// TestJSON_IsWhatTheEncoderWrites checks that no encoded text exceeds the result of JSON, and that Cut returns the
-// longest beginning that fits.
+// TestJSON_IsWhatTheEncoderWrites checks that no encoded text exceeds the size returned by JSON, and that Cut returns
+// the longest prefix that fits.
 func TestJSON_IsWhatTheEncoderWrites(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"", "plain", `"quoted" \ <b>&amp;`, "a\tb\nc\r\x01\x1f\x7f", "é漢😀\u2028\u2029", "broken \xff\xfe"} {
@@ -31,7 +31,7 @@ func TestJSON_IsWhatTheEncoderWrites(t *testing.T) {
 	}
 }
 
-// inList returns a list with a JSON text as its member.
+// inList returns a JSON list whose only element is a JSON text.
 func inList(t *testing.T, text []byte) []byte {
 	t.Helper()
 	b, err := json.Marshal([]json.RawMessage{text})

@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// Appearance records the appearance of the document for its signers, as pictures that can be reproduced from the file
-// in this PDF with the profile.
+// Appearance records how the document was displayed to its signers, as hashes of pictures. The pictures can be
+// reproduced from the file in this PDF with the given profile.
 type Appearance struct {
 	Profile Profile `json:"profile"`
 	// SHA256 and Size are the hash and size of the file whose pages were shown. This PDF begins with that file.
 	SHA256 string `json:"sha256"`
 	Size   int64  `json:"size"`
-	// Pages are the distinct pictures delivered to signers, in the order of pages and levels; Texts are the texts
+	// Pages lists the distinct pictures delivered to signers, ordered by page and level. Texts lists the texts
 	// delivered with them.
 	Pages []PagePicture `json:"pages"`
 	Texts []PageText    `json:"texts"`
-	// Signers lists which pages each signer was shown.
+	// Signers lists the pages that each signer was shown.
 	Signers []SignerPages `json:"signers"`
-	// Finished lists the pages of all documents that signers were shown with all values, before signing with them: for
-	// each signer in the order of documents, pages and levels.
+	// Finished lists the pages of all documents as signers were shown them, with all values, before they signed. For
+	// each signer, the pages are ordered by document, page and level.
 	Finished []FinishedPage `json:"finished,omitempty"`
 }
 
-// FinishedPage is a page as shown to a signer with the values of the signer and of all earlier signers.
+// FinishedPage is a page that was shown to a signer with the values of that signer and all earlier signers.
 type FinishedPage struct {
 	SignerID   string `json:"signerId"`
 	DocumentID string `json:"documentId"`
@@ -35,7 +35,7 @@ type FinishedPage struct {
 	SHA256     string `json:"sha256"` // of the pixels
 }
 
-// Profile identifies everything that determines the appearance of a page (package appearance).
+// Profile identifies everything that determines how package appearance renders a page.
 type Profile struct {
 	Number  int    `json:"number"`
 	Module  string `json:"module"` // SHA-256 of PDFium's WebAssembly module
@@ -46,20 +46,21 @@ type Profile struct {
 	Flags   int    `json:"flags"`
 }
 
-// PagePicture is a picture of a page at a level.
+// PagePicture is a picture of a page at one zoom level.
 type PagePicture struct {
 	Page   int    `json:"page"`
 	Level  int    `json:"level"`
 	SHA256 string `json:"sha256"` // of the pixels
 }
 
-// PageText is the text of a page.
+// PageText is the hash of the text of a page.
 type PageText struct {
 	Page   int    `json:"page"`
 	SHA256 string `json:"sha256"`
 }
 
-// SignerPages are the pages that a signer was shown. Without any, pages were not shown by this service.
+// SignerPages lists the pages that a signer was shown. If the list is empty, the signer was not shown any pages by this
+// service.
 type SignerPages struct {
 	SignerID string       `json:"signerId"`
 	Levels   []LevelPages `json:"levels"`
@@ -77,7 +78,7 @@ func (m *Manifest) ShowedPages(signer string) bool {
 	})
 }
 
-// LevelPages are the pages of a level, as ranges in order, both ends included. Level 0 means their texts.
+// LevelPages lists the pages shown at one level as ascending, inclusive ranges. Level 0 means the texts of the pages.
 type LevelPages struct {
 	Level int      `json:"level"`
 	Pages [][2]int `json:"pages"`
@@ -160,7 +161,7 @@ func (m *Manifest) checkFinished() error {
 
 type levelPage struct{ page, level int }
 
-// listed returns the hashes of pictures and texts. It checks their order.
+// listed returns the hashes of the listed pictures and texts, and checks their order.
 func (a *Appearance) listed() (map[levelPage]string, error) {
 	order := func(x, y PagePicture) int {
 		if x.Page != y.Page {
@@ -184,7 +185,7 @@ func (a *Appearance) listed() (map[levelPage]string, error) {
 	return out, nil
 }
 
-// check finds each of a signer's pages among the listed ones.
+// check checks that each of a signer's pages is listed.
 func (s *SignerPages) check(listed map[levelPage]string) error {
 	left := len(listed)
 	for _, l := range s.Levels {
@@ -202,7 +203,7 @@ func (s *SignerPages) check(listed map[levelPage]string) error {
 	return nil
 }
 
-// checkViews compares the pictures in events with the listed ones.
+// checkViews compares the picture hashes in events with the listed hashes.
 func (m *Manifest) checkViews(listed map[levelPage]string) error {
 	for i, b := range m.Audit.Events {
 		var ev struct {

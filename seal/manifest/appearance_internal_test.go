@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCheckAppearance_FinishedPages_AreThoseOfTheTrail checks that the digest in each signature's event covers the
-// finished pages of its signer, and that only signers have finished pages.
+// TestCheckAppearance_FinishedPages_AreThoseOfTheTrail checks that the digest in each signing event covers the finished
+// pages of its signer, and that only signers have finished pages.
 func TestCheckAppearance_FinishedPages_AreThoseOfTheTrail(t *testing.T) {
 	t.Parallel()
 	pages := []FinishedPage{{"ada", "d", 1, 2, "aa"}, {"ada", "d", 2, 2, "bb"}}
@@ -43,8 +43,8 @@ func TestCheckAppearance_FinishedPages_AreThoseOfTheTrail(t *testing.T) {
 	}
 }
 
-// TestCheckAppearance_FileAndOrder_AreChecked checks that the file is the one shown, in its prepared form if it has
-// one, and that pages and texts are in order.
+// TestCheckAppearance_FileAndOrder_AreChecked checks that the recorded file is the one that was shown (the prepared
+// file, if there is one), and that pages and texts are in order.
 func TestCheckAppearance_FileAndOrder_AreChecked(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -60,7 +60,7 @@ func (m *Manifest) Check() error {
 	return m.checkEvents()
 }
 
-// event is the part of an audit event that the record is compared with.
+// event contains the members of an audit event that are compared with the record.
 type event struct {
 	Event     string    `json:"event"`
 	Actor     string    `json:"actor"`
@@ -76,7 +76,7 @@ type event struct {
 		Kind         string `json:"kind"`
 		WitnessFor   string `json:"witnessFor"`
 	} `json:"detail"`
-	seq int // from 0
+	seq int // starting at 0
 }
 
 // checkPrepared compares the two descriptions of this document's prepared file.
@@ -94,13 +94,13 @@ func (m *Manifest) checkPrepared(d File) error {
 	return nil
 }
 
-// chainEvents holds the audit events that the record is compared with.
+// chainEvents contains the audit events that are compared with the record.
 type chainEvents struct {
-	added     []event            // documents
-	prepared  map[string]string  // the hash of the prepared file, by document
+	added     []event            // document.added events
+	prepared  map[string]string  // hash of the prepared file, by document
 	attached  map[string]event   // by attachment
 	signed    map[string]event   // by signer
-	succeeded map[string][]event // the coming of each next person, by signer
+	succeeded map[string][]event // events that name the next person, by signer
 }
 
 // checkEvents compares documents, signers and attachments with the audit chain.
@@ -204,8 +204,8 @@ func (m *Manifest) checkAttachments(chain chainEvents) error {
 	return nil
 }
 
-// checkPrevious compares a signer's predecessors with the events that replaced them. A record without predecessors is
-// older than this list.
+// checkPrevious compares a signer's predecessors with the events that replaced them. A record without predecessors may
+// predate this list.
 func (s Signer) checkPrevious(events []event) error {
 	if len(s.Previous) == 0 {
 		return nil
@@ -221,8 +221,9 @@ func (s Signer) checkPrevious(events []event) error {
 	return nil
 }
 
-// CheckChain recomputes each event's hash: SHA-256 over its RFC 8785 form without the hash, including the previous
-// event's hash. A chain without a beginning or a signature does not belong to a completed envelope.
+// CheckChain recomputes the hash of each event, which is SHA-256 over its RFC 8785 canonical form without the hash but
+// with the previous event's hash. It rejects a chain without a beginning or a signature, which cannot belong to a
+// completed envelope.
 func CheckChain(events []json.RawMessage, head, envelopeID string) error {
 	prev, signatures := hex.EncodeToString(make([]byte, sha256.Size)), 0
 	for i, raw := range events {
@@ -274,7 +275,7 @@ func CheckChain(events []json.RawMessage, head, envelopeID string) error {
 	return nil
 }
 
-// checkPart compares a signer's role with the recorded signature. signed holds the events of the signatures before it.
+// checkPart compares a signer's role with the role in the signing event. signed contains the signing events by signer.
 func (s *Signer) checkPart(signed map[string]event) error {
 	ev, ok := signed[s.ID]
 	if !ok {

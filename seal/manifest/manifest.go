@@ -1,4 +1,4 @@
-// Package manifest is the seal record: its format, its signature, and the checks that need only the record.
+// Package manifest defines the seal record: its format, its signature, and the checks that require only the record.
 package manifest
 
 import (
@@ -23,37 +23,35 @@ import (
 // Type is the value of the manifest's type member.
 const Type = "countersign-seal"
 
-// The names under which the seal attaches its record. A PDF that has an
-// attachment of such a name, in any spelling, is not accepted: a reader
-// could take that one for ours.
+// Names of the attached seal record. A PDF that already has an attachment with such a name, in any spelling, is
+// rejected, because a program could mistake that attachment for the seal record.
 const (
-	AttachmentKey = "countersign-seal.json" // in the name tree of embedded files
-	FileName      = "seal.json"             // of the file
-	// AttachmentPrefix and an attachment's id are its name in that tree.
+	AttachmentKey = "countersign-seal.json" // key in the name tree of embedded files
+	FileName      = "seal.json"             // file name
+	// AttachmentPrefix followed by an attachment's ID is its key in that tree.
 	AttachmentPrefix = "countersign-attachment-"
 )
 
-// Manifest is the machine-readable record inside a sealed PDF: the payload of
-// the JWS in the attachment seal.json.
+// Manifest is the machine-readable record in a sealed PDF. It is the payload of the JWS in the attachment seal.json.
 type Manifest struct {
 	Type     string    `json:"type"`
 	Version  int       `json:"version"`
 	Service  string    `json:"service"`
 	SealedAt time.Time `json:"sealedAt"`
 	Envelope Envelope  `json:"envelope"`
-	Document string    `json:"documentId"` // the one that this PDF is
-	All      []File    `json:"documents"`  // all of the envelope, in order
+	Document string    `json:"documentId"` // the document in this PDF
+	All      []File    `json:"documents"`  // all documents of the envelope, in order
 	Signers  []Signer  `json:"signers"`
 	Values   []Value   `json:"values"`
-	// Attachments lists the files that signers attached to fields of this document.
+	// Attachments lists the files attached by signers to fields of this document.
 	Attachments []Attachment `json:"attachments,omitempty"`
-	// Appearance records the appearance of the document for its signers.
+	// Appearance records how the document was displayed to its signers.
 	Appearance *Appearance `json:"appearance,omitempty"`
 	Audit      Audit       `json:"audit"`
 	Verify     string      `json:"verifyUrl,omitempty"`
 	Original   Placement   `json:"original"`
 	// Pages is the number of pages of the sealed file. CertificatePage is the first page of the certificate, which
-	// extends to the last page.
+	// extends to the end of the file.
 	Pages           int `json:"pages"`
 	CertificatePage int `json:"certificatePage"`
 }
@@ -62,14 +60,14 @@ type Manifest struct {
 type Placement struct {
 	SHA256 string `json:"sha256"`
 	Size   int64  `json:"size"`
-	// As is "prefix": the file begins with the original's bytes. With Prepared, "prefix" means that the prepared file
-	// begins with the original's bytes, and "attached" that the original is a separate attachment.
+	// As is "prefix" if the file begins with the original's bytes. If Prepared is set, "prefix" means that the prepared
+	// file begins with them, and "attached" means that the original is a separate attachment.
 	As string `json:"as"`
 	// Prepared describes the sealed file if content was removed from the original.
 	Prepared *Prepared `json:"prepared,omitempty"`
 }
 
-// Envelope is the envelope.
+// Envelope describes the envelope.
 type Envelope struct {
 	ID           string     `json:"id"`
 	TenantID     string     `json:"tenantId"`
@@ -103,11 +101,11 @@ type Signer struct {
 	ConsentVersion string     `json:"consentVersion,omitempty"`
 	SignedAt       *time.Time `json:"signedAt,omitempty"`
 	IP             string     `json:"ip,omitempty"`
-	// Shown records which values of others the signer was shown; absent if unknown.
+	// Shown records which values of other signers the signer was shown. It is omitted if unknown.
 	Shown *Shown `json:"shown,omitempty"`
 	// Part is the signer's role; empty for an ordinary signer.
 	Part
-	// Previous lists the earlier signers in this place, oldest first.
+	// Previous lists the earlier signers whom this signer replaced, oldest first.
 	Previous []PreviousSigner `json:"previous,omitempty"`
 }
 
@@ -119,33 +117,33 @@ type PreviousSigner struct {
 	Reason string    `json:"reason,omitempty"`
 }
 
-// Shown records the values of other signers that a signer was shown. The digest is recomputed from the signer.signed
-// events of those signers.
+// Shown records the values of other signers that a signer was shown. The digest can be recomputed from the
+// signer.signed events of those signers.
 type Shown struct {
 	Digest    string   `json:"digest"`    // lower-case hex, as in the signer's event signer.signed
-	Signers   []string `json:"signers"`   // ids of the signers whose values it covers
-	Confirmed bool     `json:"confirmed"` // the request to sign named the digest
+	Signers   []string `json:"signers"`   // IDs of the signers whose values the digest covers
+	Confirmed bool     `json:"confirmed"` // whether the signing request contained the digest
 }
 
-// Kind is the kind of a field.
+// Kind is the type of a field.
 type Kind string
 
-// Value is the value of one field. A picture is represented by its hash.
+// Value is the value of one field. It contains only the hash of a picture.
 type Value struct {
 	FieldID  string     `json:"fieldId"`
 	SignerID string     `json:"signerId"`
 	Kind     Kind       `json:"kind"`
 	Page     int        `json:"page"`
-	Box      [4]float64 `json:"box"` // x, y, w, h; points from the top left of the page as shown
+	Box      [4]float64 `json:"box"` // x, y, width, height in points, from the top left corner of the displayed page
 	Text     string     `json:"text,omitempty"`
 	Checked  bool       `json:"checked,omitempty"`
 	Image    string     `json:"imageSha256,omitempty"`
-	Name     string     `json:"name,omitempty"`   // how the sender calls the field
-	Group    string     `json:"group,omitempty"`  // of a radio field
-	Option   string     `json:"option,omitempty"` // of a radio field: the chosen option
+	Name     string     `json:"name,omitempty"`   // field name chosen by the sender
+	Group    string     `json:"group,omitempty"`  // group of a radio field
+	Option   string     `json:"option,omitempty"` // selected option of a radio field
 }
 
-// Attachment is a file that a signer attached, embedded under AttachmentPrefix and its id.
+// Attachment is a file attached by a signer. It is embedded under AttachmentPrefix followed by its ID.
 type Attachment struct {
 	ID       string `json:"id"`
 	FieldID  string `json:"fieldId"`
@@ -173,7 +171,7 @@ type jwsHeader struct {
 	Alg string `json:"alg"`
 	Kid string `json:"kid"`
 	Typ string `json:"typ"`
-	JWK *jwk   `json:"jwk,omitempty"` // so that the record can be read years later, offline
+	JWK *jwk   `json:"jwk,omitempty"` // so that the signature can be checked offline, even years later
 }
 
 type jwk struct {
@@ -223,11 +221,10 @@ func Sign(m Manifest, key crypto.Signer, kid string, rand io.Reader) ([]byte, er
 	return json.MarshalIndent(out, "", "  ")
 }
 
-// ErrMalformed is wrapped by errors about a manifest that cannot be read.
+// ErrMalformed is wrapped by errors about an invalid manifest.
 var ErrMalformed = errors.New("malformed manifest")
 
-// Open checks the signature of seal.json and returns the manifest,
-// the key id and the key that it was signed with.
+// Open checks the signature of seal.json. It returns the manifest, the signing key, and its key ID.
 func Open(b []byte) (m Manifest, kid string, key *ecdsa.PublicKey, err error) {
 	var j jws
 	if err := json.Unmarshal(b, &j); err != nil {
@@ -261,8 +258,8 @@ func Open(b []byte) (m Manifest, kid string, key *ecdsa.PublicKey, err error) {
 	if err := json.Unmarshal(payload, &m); err != nil || m.Type != Type {
 		return m, h.Kid, key, fmt.Errorf("%w: unexpected payload", ErrMalformed)
 	}
-	// Two parsers can read one JSON text differently, for example if it contains duplicate keys, keys that differ only
-	// in case, or unknown members. Only the text that Sign writes is accepted.
+	// Two parsers can interpret the same JSON text differently, for example if it contains duplicate keys, keys that
+	// differ only in case, or unknown members. Therefore accept only the exact output of Sign.
 	header, err1 := json.Marshal(h)
 	again, err2 := json.Marshal(m)
 	outer, err3 := json.MarshalIndent(j, "", "  ")
@@ -272,55 +269,55 @@ func Open(b []byte) (m Manifest, kid string, key *ecdsa.PublicKey, err error) {
 	return m, h.Kid, key, nil
 }
 
-// The ways in which a prepared file is derived from the original.
+// Ways in which a prepared file is derived from the original.
 const (
-	Appended  = "appended"  // it begins with the original's bytes; the rest can be written again
-	Rewritten = "rewritten" // it is a separate file: a password or signatures were removed, or it was repaired
+	Appended  = "appended"  // begins with the original's bytes, and the rest can be reproduced
+	Rewritten = "rewritten" // a separate file, because a password or signatures were removed, or the original was repaired
 )
 
-// The kinds of changes that result in a separate file.
+// Kinds of changes that result in a separate file.
 const (
 	PasswordRemoved   = "password_removed"
 	Repaired          = "repaired"
 	SignaturesRemoved = "signatures_removed"
 )
 
-// Prepared describes the file that was read and sealed in place of the original.
+// Prepared describes the file that was displayed and sealed in place of the original.
 type Prepared struct {
 	SHA256  string           `json:"sha256"`
 	Size    int64            `json:"size"`
 	As      string           `json:"as"`     // Appended or Rewritten
-	Writer  int              `json:"writer"` // version of the format of the appended bytes; 0: a separate file
+	Writer  int              `json:"writer"` // format version of the appended bytes; 0 for a separate file
 	Options prepare.Options  `json:"options"`
 	Changes []prepare.Change `json:"changes"`
-	// Plan lists in detail what the writer removed.
+	// Plan describes in detail what the writer removed.
 	Plan *revision1.Plan `json:"plan,omitempty"`
-	// Attachment is the number of the object that holds the original of a rewritten
-	// file, and Name its name among the attachments.
+	// Attachment is the object number of the original of a rewritten file, and Name is its attachment name.
 	Attachment int    `json:"attachment,omitempty"`
 	Name       string `json:"name,omitempty"`
-	// Signatures are the digital signatures of the original that a rewritten file lacks. They are not verified.
+	// Signatures lists the digital signatures of the original that a rewritten file lacks. They were not verified.
 	Signatures []Signature `json:"signatures,omitempty"`
 }
 
-// Signature is a digital signature of an uploaded document, as its certificate and dictionary state it.
+// Signature describes a digital signature of an uploaded document, with the data from its certificate and signature
+// dictionary.
 type Signature struct {
 	By     string     `json:"by,omitempty"`
 	Issuer string     `json:"issuer,omitempty"`
 	At     *time.Time `json:"at,omitempty"`
 }
 
-// Part is the role of a signer in the signing. It is empty for ordinary signers.
+// Part is the role of a signer. It is empty for an ordinary signer.
 type Part struct {
 	// Kind is approver, viewer or in_person.
 	Kind string `json:"kind,omitempty"`
 	// Host received the link and provided the device.
 	Host *Host `json:"host,omitempty"`
-	// WitnessFor is the id of the signer whose signature the person witnessed.
+	// WitnessFor is the ID of the signer whose signature this person witnessed.
 	WitnessFor string `json:"witnessFor,omitempty"`
 }
 
-// Host is the person who handed the device to an in-person signer.
+// Host is the person who hosted an in-person signing and handed over the device.
 type Host struct {
 	Name  string `json:"name"`
 	Email string `json:"email"`

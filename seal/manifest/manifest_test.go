@@ -16,7 +16,7 @@ import (
 	"countersign/seal/manifest"
 )
 
-// smallKey returns a key with a coordinate that begins with a zero byte.
+// smallKey returns a key that has a coordinate with a leading zero byte.
 func smallKey(t *testing.T) (*ecdsa.PrivateKey, []byte) {
 	t.Helper()
 	for {
@@ -30,7 +30,8 @@ func smallKey(t *testing.T) (*ecdsa.PrivateKey, []byte) {
 	}
 }
 
-// TestKeysInTheRecord are written in their whole length (RFC 7518, 6.2.1.2): a record has one form.
+// TestKeysInTheRecord checks that key coordinates are accepted only at their full length (RFC 7518, 6.2.1.2), so that
+// each record has exactly one form.
 func TestKeysInTheRecord(t *testing.T) {
 	t.Parallel()
 	key, point := smallKey(t)

@@ -1,4 +1,4 @@
-// Package pdfa finds a PDF's claim of conformance to PDF/A (ISO 19005), and writes its metadata without the claim.
+// Package pdfa finds a PDF's claim of conformance to PDF/A (ISO 19005), and removes it from the metadata.
 package pdfa
 
 import (
@@ -11,24 +11,24 @@ import (
 	"countersign/pdf"
 )
 
-// namespace begins the URI of the properties part, conformance, rev, amd and corr (ISO 19005-1, 6.7.11). Some old
-// programs end it with ".html".
+// namespace is the prefix of the namespace URI of the properties part, conformance, rev, amd and corr (ISO 19005-1,
+// 6.7.11). Some old programs end the URI with ".html".
 const namespace = "http://www.aiim.org/pdfa/ns/id"
 
-// maxXMP limits the metadata that are parsed, in bytes. Longer metadata with a claim are replaced as a whole.
+// maxXMP is the maximum size of metadata that is parsed, in bytes. Longer metadata is replaced completely.
 const maxXMP = 4 << 20
 
-// Claim is the statement of a PDF that it conforms to PDF/A.
+// Claim is a PDF's claim of conformance to PDF/A.
 type Claim struct {
-	// Level is the part and the conformance level as the file states them, such as "PDF/A-2b"; "PDF/A" if they cannot be read.
+	// Level is the claimed part and conformance level, such as "PDF/A-2b". It is "PDF/A" if they cannot be read.
 	Level string
 
-	dict pdf.Dict // of the stream
+	dict pdf.Dict // dictionary of the metadata stream
 	rest []byte   // the metadata without the claim
 }
 
-// Find returns the claim in the metadata of the document (ISO 32000-2, 14.3.2); nil if there is no claim. Metadata that
-// cannot be decoded have no claim: no program can read them.
+// Find returns the claim in the document's metadata (ISO 32000-2, 14.3.2), or nil if there is none. Metadata that
+// cannot be decoded contains no claim, because no program can read it.
 func Find(f *pdf.File) (*Claim, error) {
 	catalog, _, err := f.Catalog()
 	if err != nil {
@@ -55,24 +55,24 @@ func Find(f *pdf.File) (*Claim, error) {
 	}
 	xmp, err := f.StreamData(o)
 	if errors.Is(err, pdf.ErrFilter) || errors.Is(err, pdf.ErrDamaged) {
-		return nil, nil //nolint:nilnil // there is no claim that can be read
+		return nil, nil //nolint:nilnil // there is no readable claim
 	}
 	if err != nil || !mentionsClaim(xmp) {
 		return nil, err
 	}
 	rest, level, err := without(xmp)
 	switch {
-	case err != nil: // no well-formed XML in UTF-8
+	case err != nil: // not well-formed UTF-8 XML
 		return c, nil
-	case level == "": // the namespace is declared, or described, and not used
+	case level == "": // the namespace is only declared or described, not used
 		return nil, nil //nolint:nilnil // there is no claim
 	}
 	c.rest, c.Level = rest, level
 	return c, nil
 }
 
-// Withdraw writes metadata without the claim as a new, uncompressed stream, and makes the catalog refer to it. The
-// stream of the original stays, because other objects may use it.
+// Withdraw writes the metadata without the claim as a new, uncompressed stream, and sets the catalog's Metadata entry
+// to it. The original stream remains, because other objects may use it.
 func (c *Claim) Withdraw(w *pdf.Increment, catalog *pdf.Dict) {
 	d := c.dict.Clone()
 	for _, key := range []string{"Filter", "DecodeParms", "DL"} {
@@ -82,24 +82,24 @@ func (c *Claim) Withdraw(w *pdf.Increment, catalog *pdf.Dict) {
 	catalog.Set("Metadata", w.AddStored(d.Value(), c.rest).Value())
 }
 
-// emptyPacket replaces metadata that hold a claim and cannot be parsed.
+// emptyPacket replaces metadata that contains a claim but cannot be parsed.
 const emptyPacket = `<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?><x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/></x:xmpmeta><?xpacket end="r"?>`
 
-// mentionsClaim reports whether XMP mentions the namespace, in UTF-8, UTF-16 or UTF-32.
+// mentionsClaim reports whether XMP in UTF-8, UTF-16 or UTF-32 contains the namespace.
 func mentionsClaim(xmp []byte) bool {
 	return bytes.Contains(bytes.ReplaceAll(xmp, []byte{0}, nil), []byte(namespace))
 }
 
-// without returns XMP without the properties of the namespace and its declarations, and the level that they state,
-// empty if there are no properties. It fails if the XMP is no well-formed XML in UTF-8.
+// without returns XMP without the namespace's properties and declarations, and the claimed level, which is empty if
+// there are no properties. It fails if the XMP is not well-formed UTF-8 XML.
 func without(xmp []byte) (rest []byte, level string, err error) {
 	xmp = bytes.TrimRight(xmp, "\x00")
 	d := xml.NewDecoder(bytes.NewReader(xmp))
 	var (
 		stated  = map[string]string{}
-		copied  int64 // of xmp, to rest or left out
+		copied  int64 // offset in xmp up to which content was copied to rest or omitted
 		open    int   // elements
-		claimed int   // the number of open elements at the start of a property; 0: outside of one
+		claimed int   // number of open elements at the start of a property; 0 outside a property
 		name    string
 	)
 	for {
@@ -141,8 +141,8 @@ func without(xmp []byte) (rest []byte, level string, err error) {
 
 func isClaim(space string) bool { return strings.HasPrefix(space, namespace) }
 
-// trimTag returns a start tag without the attributes of the namespace and without its declarations. It adds what the
-// attributes state to stated. tag is well-formed, and attrs are its attributes, in order.
+// trimTag returns a start tag without the namespace's attributes and declarations. It adds the values of those
+// attributes to stated. tag is well-formed, and attrs contains its attributes in order.
 func trimTag(tag []byte, attrs []xml.Attr, stated map[string]string) []byte {
 	const space = " \t\r\n"
 	at := bytes.IndexAny(tag, space+"/>")
@@ -163,7 +163,7 @@ func trimTag(tag []byte, attrs []xml.Attr, stated map[string]string) []byte {
 	return append(out, tag[at:]...)
 }
 
-// describe returns the level that properties state.
+// describe returns the level claimed by the properties.
 func describe(stated map[string]string) string {
 	if len(stated) == 0 {
 		return ""

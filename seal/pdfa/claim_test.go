@@ -20,7 +20,7 @@ const (
 	id   = `"http://www.aiim.org/pdfa/ns/id/"`
 )
 
-// withMetadata returns a PDF whose catalog refers only to a stream.
+// withMetadata returns a PDF whose catalog contains only a reference to a metadata stream.
 func withMetadata(dict string, xmp []byte) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.7\n")
@@ -43,7 +43,7 @@ func find(t *testing.T, file []byte) *pdfa.Claim {
 	return c
 }
 
-// withdrawn returns the metadata after the claim was withdrawn.
+// withdrawn returns the metadata after withdrawal of the claim.
 func withdrawn(t *testing.T, file []byte, c *pdfa.Claim) string {
 	t.Helper()
 	f, err := pdf.Open(bytes.NewReader(file), int64(len(file)), pdf.DefaultLimits())
@@ -70,7 +70,7 @@ func withdrawn(t *testing.T, file []byte, c *pdfa.Claim) string {
 	return string(data)
 }
 
-// TestClaims checks that a claim is found in each form that XMP permits, and that nothing else is removed.
+// TestClaims checks that a claim is found in each form permitted by XMP, and that nothing else is removed.
 func TestClaims(t *testing.T) {
 	t.Parallel()
 	const other = `<rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title><rdf:Alt><rdf:li xml:lang="x-default">A &amp; B</rdf:li></rdf:Alt></dc:title></rdf:Description>`
@@ -100,7 +100,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestNoClaim checks that metadata that only describe the properties, and unreadable metadata, stay unchanged.
+// TestNoClaim checks that metadata that only describes the properties, or that is unreadable, contains no claim.
 func TestNoClaim(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string][]byte{
@@ -118,7 +118,7 @@ func TestNoClaim(t *testing.T) {
 	}
 }
 
-// TestUnparsedClaims checks that metadata with a claim that cannot be parsed are replaced as a whole.
+// TestUnparsedClaims checks that metadata with a claim is replaced completely if it cannot be parsed.
 func TestUnparsedClaims(t *testing.T) {
 	t.Parallel()
 	claim := `<rdf:Description xmlns:p=` + id + ` p:part="1"/>`

@@ -1,7 +1,7 @@
-// Package pkcs11 opens sealing keys in a hardware module.
+// Package pkcs11 opens sealing keys in a hardware security module.
 //
-// Access to a module requires cgo. The service remains a static binary, so this package only works if built with the
-// tag pkcs11; otherwise Open returns an error with that reason.
+// Access to a module requires cgo. Because the service is normally a static binary, this package works only if built
+// with the tag pkcs11. Otherwise Open returns ErrNotBuilt.
 package pkcs11
 
 import (
@@ -13,28 +13,27 @@ import (
 	"os"
 )
 
-// Config names a key on a token.
+// Config identifies a key on a token.
 type Config struct {
 	Module    string // path of the manufacturer's library
-	Token     string // label of the token; or
+	Token     string // label of the token, or
 	Serial    string // its serial number
-	PIN       string // of the user; or
-	PINSource string // the path of a file that holds it
+	PIN       string // user PIN, or
+	PINSource string // path of a file that contains the PIN
 	Key       string // label (CKA_LABEL) of the key pair
-	ID        []byte // CKA_ID of the key pair; one of both is optional
+	ID        []byte // CKA_ID of the key pair; either Key or ID may be omitted
 }
 
-// ErrNotBuilt reports that the program was built without support for modules.
+// ErrNotBuilt reports that the program was built without support for hardware security modules.
 var ErrNotBuilt = errors.New("pkcs11: this program was built without support for hardware modules: build it with `make build TAGS=pkcs11`")
 
-// Key is a signing key on a token. Close ends the session with it.
+// Key is a signing key on a token. Close ends the session with the token.
 type Key interface {
 	crypto.Signer
 	io.Closer
 }
 
-// Open logs in to the token and finds the key pair, of which there must be
-// just one.
+// Open logs in to the token and finds the key pair. Exactly one key pair must match.
 func Open(cfg Config) (Key, error) {
 	if cfg.PINSource != "" {
 		pin, err := os.ReadFile(cfg.PINSource)

@@ -49,8 +49,8 @@ func fileExists(p string) bool {
 	return err == nil
 }
 
-// TestSealWithKeysOnAToken seals with keys that never leave SoftHSM. Not
-// parallel: that reads its configuration from the environment.
+// TestSealWithKeysOnAToken checks that documents can be sealed with keys that never leave SoftHSM. It is not parallel,
+// because SoftHSM reads its configuration from the environment.
 func TestSealWithKeysOnAToken(t *testing.T) {
 	dir := t.TempDir()
 	conf := filepath.Join(dir, "softhsm2.conf")

@@ -8,17 +8,16 @@ import (
 	"strings"
 )
 
-// Scheme begins the URI of a key on a token.
+// Scheme is the prefix of the URI of a key on a token.
 const Scheme = "pkcs11:"
 
-// ParseURI reads a URI (RFC 7512) that names a key, such as
+// ParseURI parses a URI (RFC 7512) that identifies a key, such as
 //
 //	pkcs11:token=seal;object=2026?module-path=/usr/lib/softhsm/libsofthsm2.so&pin-source=/run/secrets/pin
 //
-// It takes token or serial; object, id or both; type, which can only be
-// private; module-path; and pin-source, a file. What else would narrow the
-// choice is refused and not ignored. So is pin-value: the PIN is a secret, the
-// URI none. Errors do not hold what the URI says.
+// It accepts token or serial; object, id or both; type, which must be private; module-path; and pin-source, a file.
+// Other attributes are rejected rather than ignored, because they might narrow the selection. pin-value is also
+// rejected, because the PIN is secret but the URI is not. Errors do not contain parts of the URI.
 func ParseURI(s string) (Config, error) {
 	var c Config
 	rest, ok := strings.CutPrefix(s, Scheme)

@@ -1,24 +1,24 @@
-// Package refusal has the reasons for rejecting a PDF, a picture or a text.
+// Package refusal defines the reasons for rejecting a PDF, a picture or a text.
 package refusal
 
 import "fmt"
 
-// Error reports the rejection of a PDF, a picture or a text, with the reason. The caller's input is invalid: a retry
-// cannot help.
+// Error reports that a PDF, a picture or a text was rejected, with the reason. Because the caller's input is invalid, a
+// retry cannot succeed.
 type Error struct {
-	// Code is stable and intended for programs: not_a_pdf, pdf_encrypted, …
+	// Code is stable and machine-readable, such as not_a_pdf or pdf_encrypted.
 	Code string
-	// Message is intended for people and safe to show to them.
+	// Message is human-readable and safe to show to clients.
 	Message string
 }
 
-// New returns a refusal.
+// New returns an Error.
 func New(code, message string) *Error { return &Error{code, message} }
 
 // Error returns the message.
 func (r *Error) Error() string { return r.Message }
 
-// The codes of refusals.
+// Values of Error.Code.
 const (
 	NotAPDF          = "not_a_pdf"
 	PDFTooLarge      = "pdf_too_large"
@@ -51,12 +51,12 @@ const (
 	PageTooLarge        = "page_too_large"
 )
 
-// Ambiguous rejects a PDF whose structure programs interpret in several ways.
+// Ambiguous returns the error for a PDF whose structure can be interpreted in several ways.
 func Ambiguous(format string, args ...any) *Error {
 	return &Error{PDFAmbiguous, "Programs interpret the structure of this PDF differently: " + fmt.Sprintf(format, args...) + "."}
 }
 
-// TooLong rejects a PDF whose examination exceeded the time limit.
+// TooLong returns the error for a PDF whose examination exceeded the time limit.
 func TooLong() *Error {
 	return &Error{PDFTooComplex, "The PDF is too complex: processing it took too long."}
 }

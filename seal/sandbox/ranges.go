@@ -8,20 +8,20 @@ import (
 	"sync"
 )
 
-// In a task with InParts the file stays in this process. The other process requests parts of it with an octet, the
-// part's offset in eight octets, and its length in four octets, big endian, and receives them on standard input.
+// For a task with InParts, the file stays in this process. The sandboxed process requests a part with one octet, the
+// offset in eight octets, and the length in four octets, big-endian. It receives the part on standard input.
 const (
 	askRange  = 'r'
-	maxRange  = 1 << 20 // bytes of one part
+	maxRange  = 1 << 20 // maximum size of a part in bytes
 	rangeHead = 1 + 8 + 4
-	// The parts that the process keeps.
+	// Size and maximum number of the blocks cached by the process.
 	blockSize  = 64 << 10
 	keptBlocks = 64
 )
 
 var errRange = errors.New("seal: the validator requested bytes outside the file")
 
-// serveRanges serves the requests of a process until it begins its response.
+// serveRanges serves the range requests of a process until the process starts its response.
 func serveRanges(out *bufio.Reader, in io.Writer, file *dataSource, r io.ReaderAt, size int64) error {
 	buf := make([]byte, maxRange)
 	for {
@@ -48,15 +48,15 @@ func serveRanges(out *bufio.Reader, in io.Writer, file *dataSource, r io.ReaderA
 	}
 }
 
-// ranges is the file, as the process that examines it sees it.
+// ranges gives the sandboxed process access to the file.
 type ranges struct {
 	in   io.Reader
 	out  io.Writer
 	size int64
 
 	mu     sync.Mutex
-	blocks map[int64][]byte // by number
-	order  []int64          // the oldest first
+	blocks map[int64][]byte // by block number
+	order  []int64          // block numbers, oldest first
 }
 
 func (r *ranges) ReadAt(b []byte, off int64) (n int, err error) {
@@ -67,7 +67,7 @@ func (r *ranges) ReadAt(b []byte, off int64) (n int, err error) {
 	defer r.mu.Unlock()
 	for n < len(b) && off+int64(n) < r.size {
 		at, rest := off+int64(n), b[n:]
-		if len(rest) >= blockSize { // not worth keeping
+		if len(rest) >= blockSize { // not worth caching
 			rest = rest[:min(int64(len(rest)), r.size-at, maxRange)]
 			if err := r.fetch(rest, at); err != nil {
 				return n, err
@@ -87,7 +87,7 @@ func (r *ranges) ReadAt(b []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// block returns one block, of the last ones that were read without asking again.
+// block returns one block, from the cache if possible.
 func (r *ranges) block(number int64) ([]byte, error) {
 	if b, ok := r.blocks[number]; ok {
 		return b, nil

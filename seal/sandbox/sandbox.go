@@ -25,11 +25,12 @@ import (
 	"countersign/seal/refusal"
 )
 
-// Pool examines files in separate processes, so that a hostile file can end only its process. A process examines one
-// file at a time. Idle processes are retained briefly, because starting one takes longer than examining a typical file.
+// Pool examines files in separate processes, so that a malicious file can crash only its own process. A process
+// examines one file at a time. Idle processes are retained briefly, because starting a process takes longer than
+// examining a typical file.
 //
-// Each file goes to the process's standard input as an octet with the task, its size in eight octets, big endian, and
-// its content or, for a large file, the requested parts. The response is a line of JSON.
+// The process receives each file on standard input: one octet with the task, the size in eight octets (big-endian), and
+// the content or, for a large file, only the requested parts. The response is one line of JSON.
 type Pool struct {
 	command []string
 	keep    Keep
@@ -39,19 +40,19 @@ type Pool struct {
 	shut bool
 }
 
-// Keep configures how long processes are kept for the next file.
+// Keep configures the retention of idle processes.
 type Keep struct {
 	Idle  int           // maximum number of idle processes
-	Time  time.Duration // each waits so long
+	Time  time.Duration // maximum idle time of a process
 	Files int           // maximum number of files per process
-	Size  int64         // bytes of a file: a process ends after a larger one, whose memory may remain
+	Size  int64         // file size in bytes; a process ends after a larger file, because it might not release the memory
 }
 
 var defaultKeep = Keep{Idle: 2, Time: 10 * time.Second, Files: 100, Size: 1 << 20}
 
-const maxFile = 100 << 20 // bytes of a file
+const maxFile = 100 << 20 // maximum file size in bytes
 
-// Default limits of a process for one file.
+// Default limits for a process and one file.
 const (
 	DefaultMemory = 512 << 20
 	DefaultCPU    = 20 * time.Second
@@ -60,16 +61,17 @@ const (
 // Task processes a file within the limits of the process. The result is sent as JSON.
 type Task func(ctx context.Context, file io.ReaderAt, size int64, b Bounds) (answer any)
 
-// inParts marks a task that receives only the parts of its file that it requests.
+// inParts marks a task that receives only the requested parts of its file.
 const inParts = 0x80
 
-// InParts returns the task in the form that receives only the parts of the file that it requests.
+// InParts returns the variant of a task that receives only the requested parts of the file.
 func InParts(task byte) byte { return task | inParts }
 
-// New returns a pool whose processes run a command that calls Serve: the full path of the program with its arguments.
+// New returns a pool whose processes run the given command, which must call Serve. The command is the full path of the
+// program, followed by its arguments.
 func New(command ...string) *Pool { return NewKeeping(defaultKeep, command...) }
 
-// NewKeeping is like New, with the given retention of idle processes.
+// NewKeeping is like New, but with the given retention of idle processes.
 func NewKeeping(keep Keep, command ...string) *Pool { return &Pool{command: command, keep: keep} }
 
 // Close ends the idle processes.
@@ -83,7 +85,7 @@ func (v *Pool) Close() {
 	v.idle = nil
 }
 
-// Run examines one file, and decodes the response, a line of up to most bytes.
+// Run examines one file and decodes the response into answer. The response is a line of at most most bytes.
 func (v *Pool) Run(ctx context.Context, b Bounds, task byte, r io.ReaderAt, size int64, answer any, most int) error {
 	p, err := v.take(ctx, b)
 	if err != nil {
@@ -91,18 +93,18 @@ func (v *Pool) Run(ctx context.Context, b Bounds, task byte, r io.ReaderAt, size
 	}
 	known := p.files > 0
 	line, err := p.ask(ctx, task, r, size, most)
-	if errors.Is(err, errValidatorEnded) && known && ctx.Err() == nil { // perhaps not by this file
+	if errors.Is(err, errValidatorEnded) && known && ctx.Err() == nil { // possibly not caused by this file
 		if p, err = v.start(ctx, p.bounds); err != nil {
 			return err
 		}
 		line, err = p.ask(ctx, task, r, size, most)
 	}
 	switch {
-	case ctx.Err() != nil: // not caused by the file, whose processor time is limited
+	case ctx.Err() != nil: // not caused by the file, because its processor time is limited separately
 		return ctx.Err()
 	case errors.Is(err, errValidatorTime):
 		return refusal.TooLong()
-	case errors.Is(err, errValidatorEnded): // it died of the file: too much memory, or a stack without end
+	case errors.Is(err, errValidatorEnded): // caused by the file, through excessive memory or unbounded recursion
 		return refusal.New(refusal.PDFTooComplex, "The PDF is too complex: processing it required too much memory.")
 	case err != nil:
 		return err
@@ -158,29 +160,29 @@ type validator struct {
 	out    *bufio.Reader
 	bounds Bounds
 	files  int
-	expiry *time.Timer // while it waits
+	expiry *time.Timer // expiry timer while idle
 }
 
-// Bounds are the limits of a process for one file.
+// Bounds contains the limits for a process and one file.
 type Bounds struct {
 	Memory int64         // bytes
-	CPU    time.Duration // of all processors
+	CPU    time.Duration // on all processors
 }
 
-// The environment variables with the limits of a process.
+// Environment variables that contain the limits of a process.
 const (
 	validatorMemory = "COUNTERSIGN_ADMIT_MEMORY"
 	validatorCPU    = "COUNTERSIGN_ADMIT_CPU"
 )
 
-// The exit codes of a process that has exceeded its limits.
+// Exit codes of a process that has exceeded its limits.
 const (
 	exitMemory = 3
 	exitCPU    = 4
 )
 
 func (v *Pool) start(ctx context.Context, b Bounds) (*validator, error) {
-	// Not bound to ctx: the process outlives the file.
+	// Without the cancellation of ctx, because the process outlives the file.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), v.command[0], v.command[1:]...) //nolint:gosec // the service's own program, from its configuration
 	cmd.Env = []string{validatorMemory + "=" + strconv.FormatInt(b.Memory, 10), validatorCPU + "=" + b.CPU.String(), "GOTRACEBACK=none"}
 	in, err1 := cmd.StdinPipe()
@@ -194,24 +196,24 @@ func (v *Pool) start(ctx context.Context, b Bounds) (*validator, error) {
 	return &validator{cmd: cmd, in: in, out: bufio.NewReader(out), bounds: b}, nil
 }
 
-// end waits for the process to end and removes its files.
+// end ends the process and releases its resources.
 func (p *validator) end() {
-	_ = p.in.Close() // which ends it
+	_ = p.in.Close() // ends the process
 	go func() { _ = p.cmd.Wait() }()
 }
 
-// The errors of a process that ended without a response, and of one that exceeded the time.
+// Errors about a process that ended without a response or exceeded its processor time.
 var (
 	errValidatorEnded = errors.New("seal: the validator has ended")
 	errValidatorTime  = errors.New("seal: the validator took too long")
 )
 
-// ask sends one file to the process and reads the result. After an error the process has ended.
+// ask sends one file to the process and reads the response. If it returns an error, the process has ended.
 func (p *validator) ask(ctx context.Context, task byte, r io.ReaderAt, size int64, most int) (line []byte, err error) {
 	stop := context.AfterFunc(ctx, func() { _ = p.cmd.Process.Kill() })
 	defer func() {
 		if !stop() && err == nil {
-			err = errValidatorEnded // it is being killed
+			err = errValidatorEnded // the process is being killed
 		}
 		if err != nil {
 			_ = p.cmd.Process.Kill()
@@ -243,7 +245,7 @@ func (p *validator) ask(ctx context.Context, task byte, r io.ReaderAt, size int6
 	return line, nil
 }
 
-// dataSource distinguishes an error of reading the file from one of writing to the process.
+// dataSource records errors of reading the file, to distinguish them from errors of writing to the process.
 type dataSource struct {
 	r   io.Reader
 	err error
@@ -257,7 +259,7 @@ func (s *dataSource) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Answer is the outcome of a task. Tasks with further results embed it.
+// Answer is the result of a task. Tasks with additional results embed it.
 type Answer struct {
 	Refusal *refusal.Error `json:"refusal,omitempty"`
 	Error   string         `json:"error,omitempty"`
@@ -274,15 +276,15 @@ func (a *Answer) Err() error {
 	return nil
 }
 
-// Set records an error of the file or of reading it.
+// Set records an error. An error other than a rejection of the file is reported as a read failure.
 func (a *Answer) Set(err error) {
 	if err != nil && !errors.As(err, &a.Refusal) {
 		a.Error = "the file could not be read"
 	}
 }
 
-// Serve implements the process of a Pool: it examines the PDFs from in, writes a response to each to out, and returns
-// the exit status when in ends. It ends the process when a file exceeds the limits of memory or processor time in its
+// Serve implements the process of a Pool. It examines the files from in, writes a response for each to out, and returns
+// the exit status when in ends. It exits the process when a file exceeds the memory or processor time limit in its
 // environment.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, tasks map[byte]Task) int {
 	b := Bounds{DefaultMemory, DefaultCPU}
@@ -295,7 +297,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, tasks map[byte]Task
 	debug.SetMaxStack(int(b.Memory / 4))
 	debug.SetMemoryLimit(b.Memory / 4 * 3)
 	spent := &resourceMeter{bounds: b}
-	spent.before.Store(int64(cpuTime())) // the time used by the start
+	spent.before.Store(int64(cpuTime())) // time used during startup
 	go spent.watch()
 	runtime.Gosched()
 	for {
@@ -330,21 +332,20 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, tasks map[byte]Task
 	}
 }
 
-// resourceMeter measures this process's use of resources.
+// resourceMeter measures the resource usage of this process.
 type resourceMeter struct {
 	bounds Bounds
-	before atomic.Int64 // nanoseconds of the processors that went into earlier files
+	before atomic.Int64 // processor time used before the current file, in nanoseconds
 }
 
-// watch ends the process once it exceeds its limits.
+// watch exits the process as soon as it exceeds its limits.
 func (s *resourceMeter) watch() {
 	for ticks := time.Tick(5 * time.Millisecond); ; <-ticks {
 		s.check()
 	}
 }
 
-// check ends the process if heap and stacks, or this file's time of the
-// processors, exceed the limits.
+// check exits the process if its memory, or its processor time for this file, exceeds the limits.
 func (s *resourceMeter) check() {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)
@@ -356,7 +357,7 @@ func (s *resourceMeter) check() {
 	}
 }
 
-// cpuTime returns the time that the process has used on all processors.
+// cpuTime returns the total processor time used by the process.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

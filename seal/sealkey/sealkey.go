@@ -1,4 +1,4 @@
-// Package sealkey loads and creates the keys and certificates of sealers.
+// Package sealkey loads and creates sealing keys and certificates.
 package sealkey
 
 import (
@@ -17,14 +17,15 @@ import (
 	pkcs12 "software.sslmate.com/src/go-pkcs12"
 )
 
-// Lifetimes of SelfSigned's certificates.
+// Validity periods of the certificates created by SelfSigned.
 const (
 	caYears   = 20
 	leafYears = 5
 )
 
-// SelfSigned creates a development authority and a P-256 sealing certificate under it, as PEM blocks. keyPEM is the
-// sealing key (PKCS #8). The authority's key is discarded, so that it can never issue another certificate.
+// SelfSigned creates a development certificate authority and a P-256 sealing certificate issued by it, as PEM blocks.
+// keyPEM contains the sealing key (PKCS #8). The authority's key is discarded, so that it can never issue another
+// certificate.
 func SelfSigned(name string, now time.Time, rand io.Reader) (caPEM, certPEM, keyPEM []byte, err error) {
 	caKey, err1 := ecdsa.GenerateKey(elliptic.P256(), rand)
 	key, err2 := ecdsa.GenerateKey(elliptic.P256(), rand)
@@ -57,8 +58,8 @@ func SelfSigned(name string, now time.Time, rand io.Reader) (caPEM, certPEM, key
 	return block("CERTIFICATE", caDER), block("CERTIFICATE", leafDER), block("PRIVATE KEY", keyDER), nil
 }
 
-// template returns a certificate template without a serial number, which is chosen at random when the certificate is
-// created.
+// template returns a certificate template without a serial number. A random serial number is assigned when the
+// certificate is created.
 func template(name string, now time.Time, years int) *x509.Certificate {
 	return &x509.Certificate{
 		Subject:   pkix.Name{CommonName: name, Organization: []string{"Countersign"}},
@@ -90,8 +91,7 @@ func LoadChain(certPEM []byte) ([]*x509.Certificate, error) {
 	return chain, nil
 }
 
-// LoadPEM reads a private key (PKCS #8, SEC 1 or PKCS #1, not encrypted) and a
-// certificate chain, leaf first, from PEM.
+// LoadPEM reads a private key (PKCS #8, SEC 1 or PKCS #1, unencrypted) and a certificate chain, leaf first, from PEM.
 func LoadPEM(certPEM, keyPEM []byte) (crypto.Signer, []*x509.Certificate, error) {
 	chain, err := LoadChain(certPEM)
 	if err != nil {
@@ -129,7 +129,7 @@ func asSigner(key any, chain []*x509.Certificate, err error) (crypto.Signer, []*
 	return s, chain, nil
 }
 
-// LoadPKCS12 reads a key and its chain from a PKCS #12 file.
+// LoadPKCS12 reads a key and its certificate chain from a PKCS #12 file.
 func LoadPKCS12(data []byte, password string) (crypto.Signer, []*x509.Certificate, error) {
 	key, leaf, rest, err := pkcs12.DecodeChain(data, password)
 	if err != nil {

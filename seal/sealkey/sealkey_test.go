@@ -16,7 +16,7 @@ import (
 	"countersign/seal/sealkey"
 )
 
-// TestSelfSigned checks that the certificates of a development service are valid for sealing only.
+// TestSelfSigned checks that the certificates of a development service are valid only for sealing.
 func TestSelfSigned(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
@@ -55,7 +55,8 @@ func TestSelfSigned(t *testing.T) {
 	require.Len(t, chain, 1)
 }
 
-// TestLoadPEM_OfEachForm_ReadsTheKey checks the accepted forms, and the errors of all others.
+// TestLoadPEM_OfEachForm_ReadsTheKey checks that each supported form is accepted, and that all others are rejected with
+// an error.
 func TestLoadPEM_OfEachForm_ReadsTheKey(t *testing.T) {
 	t.Parallel()
 	_, leaf, _, err := sealkey.SelfSigned("Acme", time.Now(), rand.Reader)

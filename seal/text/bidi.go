@@ -9,7 +9,7 @@ import (
 	"github.com/go-text/typesetting/shaping"
 )
 
-// direction returns the direction of the first strong character.
+// direction returns the direction of the first strongly directional character.
 func direction(text []rune) di.Direction {
 	for _, r := range text {
 		switch {
@@ -40,8 +40,8 @@ func (sh *shaper) levels(text []rune, d di.Direction) []bidi.Level {
 	return levels
 }
 
-// reorder arranges runs in visual order (UAX #9, rule L2). The line breaker's own order considers only directions and
-// gets numbers within right-to-left text wrong.
+// reorder arranges runs in visual order (UAX #9, rule L2). The line breaker's own ordering considers only directions,
+// which misplaces numbers within right-to-left text.
 func reorder(parts []shaping.Output, levels []bidi.Level) {
 	order := make([]bidi.Level, len(parts))
 	highest := bidi.Level(0)

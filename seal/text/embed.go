@@ -15,8 +15,8 @@ import (
 	"countersign/seal/fonts"
 )
 
-// Embedder collects the glyphs that one document uses and embeds them: a
-// subset per font, as a composite font with ToUnicode (ISO 32000-2, 9.7, 9.10.3).
+// Embedder collects the glyphs that a document uses and embeds them. It embeds one subset per font, as a composite font
+// with ToUnicode (ISO 32000-2, 9.7, 9.10.3).
 type Embedder struct {
 	used map[*fonts.Font]*subset
 }
@@ -26,20 +26,20 @@ type glyphKey struct {
 	text string
 }
 
-// subset numbers glyphs in order of use. One glyph with several texts gets several numbers, so that each is read back
-// as its text.
+// subset numbers glyphs in order of use. A glyph that represents several texts gets several numbers, so that each
+// occurrence is extracted as its own text.
 type subset struct {
-	name   string // in the resources: F1, F2 …
+	name   string // name in the resources: F1, F2, …
 	gids   []uint16
 	texts  []string
 	widths []float64 // thousandths of an em
 	index  map[glyphKey]int
 
-	program, packed []byte // the subset as a font file, plain and compressed
+	program, packed []byte // the subset as a font file, uncompressed and compressed
 	err             error
 }
 
-// NewEmbedder returns an empty one.
+// NewEmbedder returns an empty Embedder.
 func NewEmbedder() *Embedder { return &Embedder{used: map[*fonts.Font]*subset{}} }
 
 func (e *Embedder) subset(f *fonts.Font) *subset {
@@ -71,11 +71,11 @@ func (s *subset) code(f *fonts.Font, g Glyph) (int, error) {
 	return n, nil
 }
 
-// emboldening is the width of the stroke around the letters of a font without a bold face, in ems.
+// emboldening is the width of the stroke around the glyphs of a font without a bold face, in ems.
 const emboldening = 0.028
 
-// Append writes the operators that show a line with its left end at x, y.
-// They belong between BT and ET. Emboldened text is stroked: stroke and fill should be of one colour.
+// Append appends the operators that show a line with its left end at x, y. They must be placed between BT and ET.
+// Emboldened text is stroked, so the stroke and fill colors should be the same.
 func (e *Embedder) Append(b []byte, line Line, size, x, y float64) ([]byte, error) {
 	for _, run := range line.Runs {
 		var err error
@@ -161,7 +161,7 @@ func appendHex16(b []byte, n int) []byte {
 	return append(b, digits[n>>12&15], digits[n>>8&15], digits[n>>4&15], digits[n&15])
 }
 
-// Write embeds the fonts and puts the resource dictionary's Font entry at ref.
+// Write embeds the fonts, and writes the Font entry of the resource dictionary as object ref.
 func (e *Embedder) Write(w *pdf.Increment, ref pdf.Ref) error {
 	var wait sync.WaitGroup
 	for f, s := range e.used { // subsets are created concurrently, and written in order
@@ -190,7 +190,7 @@ func (s *subset) write(w *pdf.Increment, f *fonts.Font) (pdf.Ref, error) {
 		return pdf.Ref{}, s.err
 	}
 	sum := sha256.Sum256(s.program)
-	tag := make([]byte, 6) // 9.9.2: six letters that distinguish subsets
+	tag := make([]byte, 6) // six letters that identify a subset (9.9.2)
 	for i := range tag {
 		tag[i] = 'A' + sum[i]%26
 	}
@@ -200,7 +200,7 @@ func (s *subset) write(w *pdf.Increment, f *fonts.Font) (pdf.Ref, error) {
 	descriptor := w.Add(pdf.Dict{
 		{Key: "Type", Value: pdf.Value("/FontDescriptor")},
 		{Key: "FontName", Value: name},
-		{Key: "Flags", Value: formatNumber(4)}, // symbolic: it has its own encoding
+		{Key: "Flags", Value: formatNumber(4)}, // symbolic, with its own encoding
 		{Key: "FontBBox", Value: fmt.Appendf(nil, "[%d %d %d %d]", m.BBox[0], m.BBox[1], m.BBox[2], m.BBox[3])},
 		{Key: "ItalicAngle", Value: formatNumber(0)},
 		{Key: "Ascent", Value: formatNumber(m.Ascent)},
@@ -247,14 +247,14 @@ func (s *subset) toUnicode() []byte {
 		"/CIDSystemInfo <</Registry (Adobe) /Ordering (UCS) /Supplement 0>> def\n" +
 		"/CMapName /Adobe-Identity-UCS def\n/CMapType 2 def\n" +
 		"1 begincodespacerange\n<0000> <FFFF>\nendcodespacerange\n")
-	const most = 100 // entries of one section
+	const most = 100 // maximum number of entries in a section
 	for from := 1; from < len(s.texts); from += most {
 		to := min(from+most, len(s.texts))
 		fmt.Fprintf(&b, "%d beginbfchar\n", to-from)
 		for i := from; i < to; i++ {
 			text := s.texts[i]
 			if text == "" {
-				text = "\u200B" // a further glyph of a cluster has no text
+				text = "\u200B" // an additional glyph of a cluster has no text
 			}
 			b.WriteByte('<')
 			b.Write(appendHex16(nil, i))

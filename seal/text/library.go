@@ -12,7 +12,7 @@ import (
 	"countersign/seal/fonts"
 )
 
-// Library sets text with the bundled fonts. It is safe for concurrent use.
+// Library lays out text in the bundled fonts. It is safe for concurrent use.
 type Library struct {
 	set   *fonts.Set
 	idle  chan *shaper
@@ -22,13 +22,13 @@ type Library struct {
 	paragraphs map[paragraphKey][]Line
 }
 
-// NewLibrary returns a library of the given fonts.
+// NewLibrary returns a Library for the given fonts.
 func NewLibrary(set *fonts.Set) *Library {
 	return &Library{set: set, known: map[lineKey]Line{}, paragraphs: map[paragraphKey][]Line{}, idle: make(chan *shaper, maxIdle)}
 }
 
-// maxIdle is the number of shapers retained for further texts. One has some hundred kilobytes of caches, which are slow
-// to build.
+// maxIdle is the maximum number of idle shapers retained for reuse. Each shaper has several hundred kilobytes of
+// caches, which are slow to build.
 const maxIdle = 4
 
 func (l *Library) acquire() *shaper {
@@ -74,8 +74,8 @@ func (l *Library) Check(s string) error {
 	return nil
 }
 
-// Replace returns s with each character that cannot be drawn replaced by its code point, so that no character is lost
-// silently.
+// Replace returns s with each character that cannot be drawn replaced by its code point, so that no character
+// disappears.
 func (l *Library) Replace(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if l.Check(s) == nil {
@@ -92,18 +92,18 @@ func (l *Library) Replace(s string) string {
 	return b.String()
 }
 
-// isRefused reports characters that are rejected even if a font has a glyph for them: controls, private use characters,
-// and characters that reorder the following text, because they can make a text look like another one.
+// isRefused reports whether a character is rejected even if a font has a glyph for it. This includes controls, private
+// use characters, and characters that reorder the text that follows, because they can disguise one text as another.
 func isRefused(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Co) || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Arabic, r)
 }
 
-// ignorable reports characters that control shaping and are not visible.
+// ignorable reports whether a character only controls shaping and is invisible.
 func ignorable(r rune) bool {
 	return r >= 0x200B && r <= 0x200F || r >= 0xFE00 && r <= 0xFE0F || r == 0x00AD || r == 0x034F || r == 0x2060 || r == 0xFEFF
 }
 
-// Line sets s on one line. The line must not be changed.
+// Line lays out s on one line. The result must not be modified.
 func (l *Library) Line(style Style, s string) (Line, error) {
 	if line, ok := l.cachedLine(style, s); ok {
 		return line, nil
@@ -130,7 +130,7 @@ func (l *Library) cachedLine(style Style, s string) (Line, bool) {
 	return line, ok
 }
 
-// LineOf is Line for a text in which characters that cannot be drawn are replaced by code points.
+// LineOf is like Line, but replaces characters that cannot be drawn by their code points.
 func (l *Library) LineOf(style Style, s string) (Line, error) {
 	if line, ok := l.cachedLine(style, s); ok {
 		return line, nil
@@ -138,7 +138,7 @@ func (l *Library) LineOf(style Style, s string) (Line, error) {
 	return l.Line(style, l.Replace(s))
 }
 
-// WrapOf is Wrap for a text in which characters that cannot be drawn are replaced by code points.
+// WrapOf is like Wrap, but replaces characters that cannot be drawn by their code points.
 func (l *Library) WrapOf(style Style, s string, width float64, limit int) ([]Line, error) {
 	if len(s) <= maxCachedParagraphs && !strings.Contains(s, "\n") {
 		line, err := l.LineOf(style, s)
@@ -149,8 +149,8 @@ func (l *Library) WrapOf(style Style, s string, width float64, limit int) ([]Lin
 	return l.Wrap(style, l.Replace(s), width, limit)
 }
 
-// Constant is WrapOf of a text that is the same in every document: its lines
-// are remembered and must not be changed.
+// Constant is like WrapOf, for a text that is the same in every document. The result is cached and must not be
+// modified.
 func (l *Library) Constant(style Style, s string, width float64) ([]Line, error) {
 	key := paragraphKey{style, s, width}
 	l.mu.Lock()
@@ -180,7 +180,7 @@ type paragraphKey struct {
 	width float64
 }
 
-// Short lines are cached: most of a certificate's text is the same in every document.
+// Short lines are cached, because most of a certificate's text is the same in every document.
 const (
 	maxCachedParagraphs = 48 // bytes
 	maxCachedLines      = 512
@@ -191,8 +191,8 @@ type lineKey struct {
 	text  string
 }
 
-// Wrap breaks s into lines of at most width thousandths of an em; 0 means any width. Line feeds break lines. With
-// limit > 0 the text is visibly cut after that many lines.
+// Wrap breaks s into lines of at most width thousandths of an em; 0 means unlimited width. Line feeds also break lines.
+// If limit is greater than 0, the text is truncated after that many lines, with an ellipsis.
 func (l *Library) Wrap(style Style, s string, width float64, limit int) ([]Line, error) {
 	if err := l.Check(s); err != nil {
 		return nil, err

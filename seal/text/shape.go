@@ -1,5 +1,5 @@
-// Package text sets text: it finds fonts, shapes, breaks lines, and embeds
-// subsets of the fonts into a PDF, so that text stays text.
+// Package text lays out text. It selects fonts, shapes glyphs, breaks lines, and embeds font subsets in a PDF, so that
+// the text can be searched and copied.
 package text
 
 import (
@@ -19,7 +19,7 @@ import (
 	"countersign/seal/fonts"
 )
 
-// Style is the font that is tried first.
+// Style selects the preferred font.
 type Style int
 
 // The styles.
@@ -29,20 +29,20 @@ const (
 	Mono
 )
 
-// MissingGlyphError names a character that no font can draw.
+// MissingGlyphError reports a character that no font can draw.
 type MissingGlyphError struct{ Rune rune }
 
-// Error names the character by its code point: it cannot be shown.
+// Error identifies the character by its code point, because it might not be displayable.
 func (e *MissingGlyphError) Error() string {
 	return fmt.Sprintf("no font can draw the character U+%04X", e.Rune)
 }
 
-// Glyph is one glyph of a run. Measures are in thousandths of an em.
+// Glyph is one glyph of a run. Dimensions are in thousandths of an em.
 type Glyph struct {
 	ID      uint16
 	Advance float64
 	DX, DY  float64
-	Text    string // its text; empty for all but the first of a cluster
+	Text    string // its text; empty except for the first glyph of a cluster
 }
 
 // Run is a sequence of glyphs of one font, from left to right.
@@ -50,16 +50,16 @@ type Run struct {
 	Font   *fonts.Font
 	Glyphs []Glyph
 	Text   string // in logical order
-	// Plain reports that readers can derive the run's text from the glyphs' own texts: left to right, or, for
-	// right-to-left scripts, in reverse.
+	// Plain reports whether PDF readers can derive the run's text from the texts of its glyphs: in order for
+	// left-to-right scripts, and in reverse order for right-to-left scripts.
 	Plain   bool
 	Advance float64
-	// Embolden reports whether bold text was requested but only a regular font is available. The text is then drawn with a stroke
-	// around it.
+	// Embolden reports whether bold text was requested but only a regular font is available. The text is then drawn
+	// with a stroke around it.
 	Embolden bool
 }
 
-// Line is one line of text, its runs from left to right.
+// Line is one line of text, with its runs from left to right.
 type Line struct {
 	Runs  []Run
 	Width float64 // in thousandths of an em
@@ -67,7 +67,7 @@ type Line struct {
 
 const em = 1000
 
-// shaper has the state of shaping that cannot be shared.
+// shaper contains the shaping state that cannot be shared between goroutines.
 type shaper struct {
 	set    *fonts.Set
 	faces  map[*fonts.Font]*font.Face
@@ -92,8 +92,8 @@ func (sh *shaper) face(f *fonts.Font) *font.Face {
 	return face
 }
 
-// ResolveFace implements shaping.Fontmap: marks, spaces and punctuation use the font of the preceding letters if it has
-// them.
+// ResolveFace implements shaping.Fontmap. Marks, spaces and punctuation use the font of the preceding letters if it
+// contains them.
 func (sh *shaper) ResolveFace(r rune) *font.Face {
 	if sh.last != nil && !unicode.IsLetter(r) && !unicode.IsDigit(r) && (sh.last.Has(r) || ignorable(r)) {
 		return sh.face(sh.last)
@@ -109,8 +109,8 @@ func (sh *shaper) ResolveFace(r rune) *font.Face {
 	return sh.face(f)
 }
 
-// fitting is paragraph with lines that are not wider than requested. If fonts alternate, the wrapper can exceed the
-// width by up to a character: then a smaller width is requested.
+// fitting is like paragraph, but its lines do not exceed the requested width. The wrapper can exceed the width by up to
+// one character if fonts alternate. fitting then retries with a smaller width.
 func (sh *shaper) fitting(style Style, text []rune, width float64, limit int) (lines []Line, err error) {
 	const tries, less = 4, em / 2
 	for try := range tries {
@@ -147,7 +147,7 @@ func (sh *shaper) paragraph(style Style, text []rune, width float64, limit int) 
 	levels := sh.levels(text, in.Direction)
 	config := shaping.WrapConfig{
 		Direction: in.Direction, TruncateAfterLines: limit, BreakPolicy: shaping.WhenNecessary,
-		// The shaper treats glyphs without extents as white space, and extents are not requested.
+		// The shaper treats glyphs without extents as white space, and extents are not computed here.
 		DisableTrailingWhitespaceTrim: true,
 	}
 	if limit > 0 {
