@@ -13,7 +13,7 @@ import (
 	"countersign/seal/appearance"
 )
 
-// processorTime returns the time that this process, or its ended child processes, used on all processors.
+// processorTime returns the processor time used by this process or by its terminated child processes.
 func processorTime(b *testing.B, who int) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
@@ -21,7 +21,7 @@ func processorTime(b *testing.B, who int) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// noisyScan returns a page of US letter size, scanned with 300 dpi in color: paper with its noise, and gray lines.
+// noisyScan returns a US Letter page scanned in color at 300 dpi, with noisy paper and gray lines.
 func noisyScan() []byte {
 	const w, h = 2550, 3300
 	random := rand.New(rand.NewPCG(1, 1))
@@ -37,7 +37,7 @@ func noisyScan() []byte {
 		stream(fmt.Sprintf("/Type/XObject/Subtype/Image/Width %d/Height %d/BitsPerComponent 8/ColorSpace/DeviceRGB", w, h), string(data)))
 }
 
-// BenchmarkPage measures the processor time of rendering and encoding a page, and the memory of the instance.
+// BenchmarkPage measures the processor time for rendering and encoding a page, and the memory of the instance.
 func BenchmarkPage(b *testing.B) {
 	for name, file := range map[string][]byte{"text": textPage(), "scan": noisyScan()} {
 		for _, level := range []int{1, 2, 4} {
@@ -60,7 +60,7 @@ func BenchmarkPage(b *testing.B) {
 	}
 }
 
-// BenchmarkProcess measures the largest memory of a process that renders a large scan at the highest level.
+// BenchmarkProcess measures the peak memory of a process that renders a large scan at the highest level.
 func BenchmarkProcess(b *testing.B) {
 	r := newRenderer(b)
 	file := scanPage(4000)

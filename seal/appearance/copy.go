@@ -13,22 +13,23 @@ import (
 )
 
 const (
-	// MaxCopiedPages limits the pages of a document that is saved again: each is rendered twice.
+	// MaxCopiedPages is the maximum number of pages in a document that is saved again, because each page is rendered
+	// twice.
 	MaxCopiedPages = 2000
-	// comparedPages limits the pages that one task compares.
+	// comparedPages is the maximum number of pages that one task compares.
 	comparedPages = 200
-	// maxCopy limits a saved document, in bytes.
+	// maxCopy is the maximum size of a saved document, in bytes.
 	maxCopy = 32 << 20
-	// pagesPerInstance limits the pages that one instance renders, because its memory never shrinks.
+	// pagesPerInstance is the maximum number of pages that one instance renders, because its memory never shrinks.
 	pagesPerInstance = 20
 
 	withoutSecurity = 3 // FPDF_REMOVE_SECURITY (fpdf_save.h)
 )
 
-// errCopyTooLarge reports a document that would exceed maxCopy.
+// errCopyTooLarge reports that a saved document would exceed maxCopy.
 var errCopyTooLarge = refusal.New(refusal.PDFTooComplex, fmt.Sprintf("The PDF cannot be repaired: the new file would exceed %d MB.", maxCopy>>20))
 
-// output receives a document that PDFium saves.
+// output receives a document saved by PDFium.
 type output struct {
 	bytes.Buffer
 
@@ -45,7 +46,7 @@ func (o *output) write(b []byte) bool {
 	return true
 }
 
-// Save writes the document to a new file without encryption: one revision with the same objects.
+// Save writes the document to a new, unencrypted file with a single revision and the same objects.
 func (d *Document) Save() ([]byte, error) {
 	if d.pages > MaxCopiedPages {
 		return nil, refusal.New(refusal.PDFTooManyPages, fmt.Sprintf("Only PDFs of up to %d pages are repaired; this one has %d.", MaxCopiedPages, d.pages))
@@ -72,13 +73,13 @@ func (d *Document) Save() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// SameAppearance reports whether two documents have as many pages and each page the same appearance.
+// SameAppearance reports whether two documents have the same number of pages and each page has the same appearance.
 func (e *Engine) SameAppearance(ctx context.Context, a io.ReaderAt, sizeA int64, b io.ReaderAt, sizeB int64) (bool, error) {
 	return allSame(func(from int) (bool, int, error) { return e.samePages(ctx, a, sizeA, b, sizeB, from) })
 }
 
-// allSame compares pages in batches of comparedPages until a batch differs or all pages are compared. It returns the
-// number of pages.
+// allSame compares pages in batches of comparedPages, until a batch differs or all pages have been compared. compare
+// returns the number of pages.
 func allSame(compare func(from int) (same bool, pages int, err error)) (bool, error) {
 	for from := 1; ; from += comparedPages {
 		same, pages, err := compare(from)
@@ -88,7 +89,7 @@ func allSame(compare func(from int) (same bool, pages int, err error)) (bool, er
 	}
 }
 
-// samePages compares up to comparedPages pages, starting at a page number.
+// samePages compares up to comparedPages pages, starting at page first.
 func (e *Engine) samePages(ctx context.Context, a io.ReaderAt, sizeA int64, b io.ReaderAt, sizeB int64, first int) (same bool, pages int, err error) {
 	for from := first; from < first+comparedPages; from += pagesPerInstance {
 		one, inOne, err := e.hashes(ctx, a, sizeA, from)
@@ -110,8 +111,8 @@ func (e *Engine) samePages(ctx context.Context, a io.ReaderAt, sizeA int64, b io
 	return true, pages, nil
 }
 
-// hashes renders up to pagesPerInstance pages, starting at a page number, and returns their hashes and the document's
-// number of pages.
+// hashes renders up to pagesPerInstance pages, starting at page from. It returns their hashes and the document's number
+// of pages.
 func (e *Engine) hashes(ctx context.Context, file io.ReaderAt, size int64, from int) (out []Hash, pages int, err error) {
 	d, err := e.Open(ctx, file, size)
 	if err != nil {
@@ -131,12 +132,12 @@ func (e *Engine) hashes(ctx context.Context, file io.ReaderAt, size int64, from 
 	return out, d.pages, nil
 }
 
-// pair is two files as a task gets them: the length of the first in eight bytes, the first page to compare in four, both
-// big endian, and the files.
+// pair is the input of a task that compares two files. It consists of the size of the first file in eight bytes, the
+// first page to compare in four bytes, both big-endian, and the files.
 type pair struct {
 	head [12]byte
 	a, b io.ReaderAt
-	size int64 // of a
+	size int64 // size of a
 }
 
 func newPair(a io.ReaderAt, size int64, b io.ReaderAt, from int) *pair {

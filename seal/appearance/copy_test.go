@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// manyPages returns a PDF with n small pages, one of which is empty.
+// manyPages returns a PDF with n small pages, of which the page at index empty is blank.
 func manyPages(n, empty int) []byte {
 	var kids strings.Builder
 	var objects []string
@@ -25,8 +25,8 @@ func manyPages(n, empty int) []byte {
 	return bytes.Replace(b, []byte("/Kids[3 0 R]/Count 1"), fmt.Appendf(nil, "/Kids[%s]/Count %d", kids.String(), n), 1)
 }
 
-// TestRenderer_SameAppearance_OfManyPages_ComparesAll checks that all pages, including the last, are compared in
-// several tasks.
+// TestRenderer_SameAppearance_OfManyPages_ComparesAll checks that all pages, including the last one, are compared even
+// if this takes several tasks.
 func TestRenderer_SameAppearance_OfManyPages_ComparesAll(t *testing.T) {
 	t.Parallel()
 	r := newRenderer(t)

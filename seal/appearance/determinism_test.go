@@ -15,7 +15,8 @@ import (
 	"countersign/seal/appearance"
 )
 
-// hashesIn renders the pinned pages in a process of this program with another environment.
+// hashesIn renders the pinned pages in a new process of this program with the given environment, and returns its
+// output.
 func hashesIn(t *testing.T, dir string, environment ...string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -28,7 +29,7 @@ func hashesIn(t *testing.T, dir string, environment ...string) string {
 	return out.String()
 }
 
-// pinnedHashes returns the output of such a process.
+// pinnedHashes returns the expected output of hashesIn.
 func pinnedHashes(t testing.TB) string {
 	t.Helper()
 	var out strings.Builder
@@ -49,7 +50,8 @@ func TestRender_InOtherEnvironments_IsTheSame(t *testing.T) {
 	assert.Equal(t, want, hashesIn(t, cacheDir(), "GOMAXPROCS=4", "GOGC=1", "GOMEMLIMIT=32MiB"), "with little memory")
 }
 
-// TestRender_WithoutCacheAndInterpreted_IsTheSame compiles the module, and interprets it.
+// TestRender_WithoutCacheAndInterpreted_IsTheSame checks that the hashes are the same if the module is compiled without
+// a cache or interpreted.
 func TestRender_WithoutCacheAndInterpreted_IsTheSame(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, pinnedHashes(t), hashesIn(t, filepath.Join(t.TempDir(), "new")))

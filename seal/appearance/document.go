@@ -14,31 +14,31 @@ import (
 	"countersign/seal/refusal"
 )
 
-// ErrNoPage reports a page number beyond the document.
+// ErrNoPage reports that the document has no page with the given number.
 var ErrNoPage = errors.New("appearance: the document has no such page")
 
-// errStopped reports a call of PDFium that trapped.
+// errStopped reports that a call to PDFium trapped.
 var errStopped = errors.New("appearance: PDFium stopped")
 
-// maxFile limits a document, in bytes: PDFium's offsets have 32 bits.
+// maxFile is the maximum size of a document, in bytes, because PDFium uses 32-bit offsets.
 const maxFile = math.MaxInt32
 
-// Document is a PDF in a separate instance of the module, so that a hostile file cannot alter the pictures of another
-// one.
+// Document is a PDF in its own instance of the module, so that a malicious file cannot alter the rendering of another
+// file.
 type Document struct {
-	ctx    context.Context //nolint:containedctx // it carries the document's file to the host function
+	ctx    context.Context //nolint:containedctx // passes the document's file to the host functions
 	module api.Module
 	memory *linearMemory
 	source *source
 	calls  map[string]api.Function
-	err    error // of the first call that failed
+	err    error // error of the first failed call
 
 	handle, form uint64
 	pages        int
 	units        func(page int) float64
 }
 
-// Open starts an instance for a PDF. The caller closes it.
+// Open starts an instance for a PDF. The caller must close the document.
 func (e *Engine) Open(ctx context.Context, file io.ReaderAt, size int64) (_ *Document, err error) {
 	if size <= 0 || size > maxFile {
 		return nil, refusal.New(refusal.PDFTooLarge, "The PDF is too large to display.")
@@ -81,7 +81,7 @@ func (d *Document) Close() error {
 	return d.module.Close(d.ctx)
 }
 
-// call calls a function of PDFium. After an error it has no effect.
+// call calls a PDFium function. It does nothing after an error.
 func (d *Document) call(name string, args ...uint64) uint64 {
 	if d.err != nil {
 		return 0
@@ -102,7 +102,8 @@ func (d *Document) call(name string, args ...uint64) uint64 {
 	return stack[0]
 }
 
-// fault returns the cause of a failure: exhausted memory, a file that cannot be read, a trapped call, or otherwise err.
+// fault returns the cause of a failure, which can be exhausted memory, an unreadable file or a trapped call. If there
+// is none of these, it returns err.
 func (d *Document) fault(err error) error {
 	switch {
 	case d.memory.failed:
@@ -115,7 +116,7 @@ func (d *Document) fault(err error) error {
 	return err
 }
 
-// page loads a page, by its number from 1, and returns how to close it.
+// page loads a page by its number, starting at 1, and returns a function that closes it.
 func (d *Document) page(number int) (handle uint64, closePage func(), err error) {
 	if number < 1 || number > d.pages {
 		return 0, nil, ErrNoPage
@@ -141,8 +142,8 @@ func (d *Document) size(handle uint64, number int) (width, height float64) {
 
 var errFound = errors.New("found")
 
-// userUnit returns the points per unit of user space of a page (7.7.3.3), which PDFium does not apply; 1 if the page
-// has no UserUnit, or the structure cannot be read.
+// userUnit returns the number of points per unit of a page's user space (UserUnit, 7.7.3.3), which PDFium does not
+// apply. It returns 1 if the page has no UserUnit or the structure cannot be read.
 func userUnit(file io.ReaderAt, size int64, number int) float64 {
 	unit := 1.0
 	f, err := pdf.Open(file, size, pdf.DefaultLimits())

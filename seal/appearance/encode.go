@@ -13,15 +13,16 @@ import (
 )
 
 const (
-	// losslessBytes is the size up to which a picture is lossless. A larger one becomes JPEG if that is smaller.
+	// losslessBytes is the maximum size of a picture that is always encoded losslessly. A larger picture is encoded as
+	// JPEG if that is smaller.
 	losslessBytes = 300_000
-	// maxLossless limits a lossless picture in any case.
+	// maxLossless is the maximum size of any lossless picture.
 	maxLossless = 2 * losslessBytes
 	jpegQuality = 90
 )
 
-// Encode returns the picture in a format for browsers, with its media type. The encoding is not evidence: the hash
-// covers the pixels. The format is lossless PNG, or JPEG if that would be large.
+// Encode returns the picture in a format that browsers support, with its media type. The format is lossless PNG, or
+// JPEG if PNG would be too large. The encoded bytes are not evidence, because the hash covers only the pixels.
 func (p *Picture) Encode() (b []byte, mediaType string, err error) {
 	lossless := &limitedBuffer{left: maxLossless}
 	err = png.Encode(lossless, reduced(p.Image))
@@ -44,10 +45,11 @@ func (p *Picture) Encode() (b []byte, mediaType string, err error) {
 	return lossy.Bytes(), mediaJPEG, nil
 }
 
-// maxContent returns the maximum size of an encoded picture, in bytes. Noise needs less.
+// maxContent returns an upper bound on the size of an encoded picture, in bytes, which even noise does not reach.
 func maxContent(pixels int) int64 { return maxLossless + int64(pixels)*3/2 }
 
-// Memory returns the memory for receiving a picture, in bytes: the response of a process, in base64 and decoded.
+// Memory returns the memory required to receive a picture, in bytes, for the response of the process in base64 and its
+// decoded content.
 func Memory(pixels int) int64 { return maxContent(pixels) * 5 / 2 }
 
 // Media types of pictures.
@@ -56,7 +58,7 @@ const (
 	mediaJPEG = "image/jpeg"
 )
 
-// errFull ends the encoding of a picture that is too large.
+// errFull stops the encoding of a picture that is too large.
 var errFull = errors.New("appearance: the picture is too large")
 
 type limitedBuffer struct {
@@ -73,18 +75,18 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// reduced returns the same pixels in the smallest model that has them all: gray, a palette, or red, green and blue.
+// reduced returns the same pixels in the smallest sufficient color model: gray, palette or RGB.
 func reduced(img *image.NRGBA) image.Image {
 	pix := img.Pix
-	gray, even := true, 0 // even counts the pixels that equal the one before
+	gray, even := true, 0 // even counts the pixels that equal the previous pixel
 	for i := 0; i < len(pix) && gray; i += 4 {
 		gray = pix[i] == pix[i+1] && pix[i] == pix[i+2]
 		if i > 0 && pix[i] == pix[i-4] {
 			even++
 		}
 	}
-	// Text on plain paper gets a palette even if it is gray: such pictures are not filtered, which makes a page of text
-	// a quarter smaller, and a photograph larger.
+	// Use a palette for text on plain paper, even if it is gray. The PNG encoder does not filter palette images, which
+	// makes a page of text a quarter smaller but a photograph larger.
 	if gray && even < len(pix)/4*3/4 {
 		out := image.NewGray(img.Rect)
 		for i := range out.Pix {
@@ -124,7 +126,7 @@ func paletted(img *image.NRGBA) *image.Paletted {
 	return out
 }
 
-// opaque is a picture without transparency, so that encoders need not search for it.
+// opaque is a picture known to be opaque, so that encoders need not check its pixels.
 type opaque struct{ *image.NRGBA }
 
 // Opaque implements an optional interface of image/png.

@@ -20,13 +20,13 @@ import (
 	"countersign/seal/fonts"
 )
 
-// module is PDFium as WebAssembly. go-pdfium embeds it in an internal package and offers it only behind an API whose
-// callers cannot see failed allocations, so it is linked by its name. NewEngine checks its hash.
+// module is PDFium compiled to WebAssembly. go-pdfium embeds it in an internal package, and its public API does not
+// report failed allocations. The module is therefore linked by name. NewEngine checks its hash.
 //
 //go:linkname module github.com/klippa-app/go-pdfium/internal/pdfium_wasm.Module
 var module []byte
 
-// Engine is the compiled renderer. It is safe for concurrent use; a document is not.
+// Engine is the compiled renderer. It is safe for concurrent use, but a Document is not.
 type Engine struct {
 	runtime  wazero.Runtime
 	compiled wazero.CompiledModule
@@ -34,18 +34,18 @@ type Engine struct {
 	limit    uint64
 }
 
-// EngineOptions configure how the module is compiled. They do not change the rendering.
+// EngineOptions configures how the module is compiled. It does not affect the rendering.
 type EngineOptions struct {
-	// CacheDir is the directory for the compiled module, which is executable code: no other user may have write access.
-	// Empty: the module is compiled for this engine only, which takes seconds.
+	// CacheDir is the directory for the compiled module. It contains executable code, so no other user may have write
+	// access. If it is empty, the module is compiled for this engine only, which takes seconds.
 	CacheDir string
 	// Interpret executes the module without compiling it.
 	Interpret bool
-	// Memory overrides the memory limit of the profile, in bytes. It is for tests.
+	// Memory overrides the memory limit of the profile, in bytes. It is intended for tests.
 	Memory uint64
 }
 
-// NewEngine compiles the renderer of the current profile.
+// NewEngine compiles the renderer for the current profile.
 func NewEngine(ctx context.Context, opt EngineOptions) (_ *Engine, err error) {
 	sum := sha256.Sum256(module)
 	profile := Current()
@@ -82,7 +82,7 @@ func NewEngine(ctx context.Context, opt EngineOptions) (_ *Engine, err error) {
 	if err := e.exportHost(ctx); err != nil {
 		return nil, err
 	}
-	// Clocks and randomness are wazero's deterministic ones.
+	// Clocks and randomness use wazero's deterministic defaults.
 	e.config = wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize").WithStdout(io.Discard).WithStderr(io.Discard).
 		WithFSConfig(wazero.NewFSConfig().WithFSMount(fonts.Tree(fontFolder), "/"))
 	return e, nil
@@ -91,15 +91,15 @@ func NewEngine(ctx context.Context, opt EngineOptions) (_ *Engine, err error) {
 // fontFolder is the directory in which PDFium searches for fonts.
 const fontFolder = "usr/share/fonts"
 
-// Close ends the engine and its documents.
+// Close closes the engine and its documents.
 func (e *Engine) Close(ctx context.Context) error { return e.runtime.Close(ctx) }
 
-// PrepareCache creates a directory for compiled modules with access for this user only, because they are executable
-// code.
+// PrepareCache creates a directory for compiled modules. Only the current user has access to it, because it contains
+// executable code.
 func PrepareCache(dir string) error {
 	err := os.MkdirAll(dir, 0o700)
 	if err == nil {
-		err = os.Chmod(dir, 0o700) //nolint:gosec // a directory; of another user, this fails
+		err = os.Chmod(dir, 0o700) //nolint:gosec // a directory; fails if another user owns it
 	}
 	if err != nil {
 		return fmt.Errorf("appearance: compilation cache: %w", err)
@@ -107,7 +107,7 @@ func PrepareCache(dir string) error {
 	return nil
 }
 
-// IsCompiled reports whether a folder has the compiled module.
+// IsCompiled reports whether a directory contains the compiled module.
 func IsCompiled(dir string) bool {
 	files, err := filepath.Glob(filepath.Join(dir, "wazero-*", "*"))
 	return err == nil && len(files) > 0
@@ -124,8 +124,8 @@ func openCache(dir string) (wazero.CompilationCache, error) {
 	return cache, nil
 }
 
-// exportHost provides the functions that the module imports from its host. Only the functions that read and save the
-// document have an effect: there are no timers, no clock, no dialogs and no navigation.
+// exportHost provides the functions that the module imports from its host. Only the functions for reading and saving
+// the document have an effect. There are no timers, clocks, dialogs or navigation.
 func (e *Engine) exportHost(ctx context.Context) error {
 	b := e.runtime.NewHostModuleBuilder("env")
 	for _, f := range e.compiled.ImportedFunctions() {
@@ -146,17 +146,17 @@ func (e *Engine) exportHost(ctx context.Context) error {
 	return err
 }
 
-// documentKey is the key of the file of a document in the context of a call.
+// documentKey is the context key of a document's source.
 type documentKey struct{}
 
-// source holds the file of a document and the output it is saved to.
+// source contains a document's file and the output to which it is saved.
 type source struct {
 	file io.ReaderAt
-	err  error // of reading it
+	err  error // error of reading the file
 	out  output
 }
 
-// readDocument implements m_GetBlock of FPDF_FILEACCESS: parameter, position, buffer, size.
+// readDocument implements m_GetBlock of FPDF_FILEACCESS. Its arguments are parameter, position, buffer and size.
 func readDocument(ctx context.Context, m api.Module, stack []uint64) {
 	at, buffer, size := uint32(stack[1]), uint32(stack[2]), uint32(stack[3]) //nolint:gosec // 32-bit arguments
 	stack[0] = 0
@@ -174,7 +174,7 @@ func readDocument(ctx context.Context, m api.Module, stack []uint64) {
 	stack[0] = 1
 }
 
-// writeDocument implements WriteBlock of FPDF_FILEWRITE: this, data, size.
+// writeDocument implements WriteBlock of FPDF_FILEWRITE. Its arguments are this, data and size.
 func writeDocument(ctx context.Context, m api.Module, stack []uint64) {
 	data, size := uint32(stack[1]), uint32(stack[2]) //nolint:gosec // 32-bit arguments
 	stack[0] = 0

@@ -6,23 +6,23 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// MissingGlyph is a character of the page's text that is missing in its picture: its font is not embedded, and no
-// bundled font has a glyph for it.
+// MissingGlyph is a character of a page's text that is not drawn, because its font is not embedded and no bundled font
+// has a glyph for it.
 type MissingGlyph struct {
 	Page      int  `json:"page"`
-	Character rune `json:"character"` // 0: the document does not identify the character
+	Character rune `json:"character"` // 0 if the document does not identify the character
 	// Font is the name of the font.
 	Font string `json:"font"`
 }
 
-// Text rendering modes that draw nothing (9.3.6), used for example for recognized text under a scan.
+// Text rendering modes that draw nothing (9.3.6). They are used, for example, for recognized text under a scan.
 const (
 	renderInvisible = 3
 	renderClip      = 7
 )
 
-// MissingGlyphs returns the distinct characters of a page that need a font which is not embedded, and that the
-// replacement font lacks.
+// MissingGlyphs returns the distinct characters of a page whose font is not embedded and whose replacement font has no
+// glyph for them.
 func (d *Document) MissingGlyphs(number int) ([]MissingGlyph, error) {
 	var out []MissingGlyph
 	err := d.characters(number, func(r *textReader) {
@@ -35,7 +35,7 @@ func (d *Document) MissingGlyphs(number int) ([]MissingGlyph, error) {
 		for i := range r.count {
 			index := uint64(i)
 			object := r.d.call("FPDFText_GetTextObject", r.text, index)
-			if object == 0 { // white space that PDFium inserts
+			if object == 0 { // white space inserted by PDFium
 				continue
 			}
 			if mode := int32(r.d.call("FPDFTextObj_GetTextRenderMode", object)); mode == renderInvisible || mode == renderClip { //nolint:gosec // an int
@@ -62,13 +62,13 @@ func (d *Document) MissingGlyphs(number int) ([]MissingGlyph, error) {
 
 const softHyphen = 0xAD
 
-// draws reports whether a font draws a character.
+// draws reports whether a font has a visible glyph for a character.
 func (r *textReader) draws(font uint64, code rune) bool {
 	path := r.d.call("FPDFFont_GetGlyphPath", font, uint64(uint32(code)), api.EncodeF32(12)) //nolint:gosec // a code point
 	return path != 0 && int32(r.d.call("FPDFGlyphPath_CountGlyphSegments", path)) > 0        //nolint:gosec // an int
 }
 
-// maxFontName limits the name of a font, in bytes.
+// maxFontName is the maximum length of a font name, in bytes.
 const maxFontName = 128
 
 // fontName returns the base name of a font.
@@ -79,5 +79,5 @@ func (r *textReader) fontName(font uint64) string {
 	if buffer == 0 || !ok || n == 0 || n > maxFontName {
 		return ""
 	}
-	return string(b[:n-1]) // without the zero at its end
+	return string(b[:n-1]) // without the terminating zero
 }

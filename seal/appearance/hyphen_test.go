@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestText_WordDividedAtTheEndOfALine_KeepsItsHyphen checks such a hyphen, which PDFium returns as a control character
-// that no replacement font draws.
+// TestText_WordDividedAtTheEndOfALine_KeepsItsHyphen checks that the hyphen of a word divided at the end of a line is
+// kept. PDFium returns it as a control character, for which no replacement font has a glyph.
 func TestText_WordDividedAtTheEndOfALine_KeepsItsHyphen(t *testing.T) {
 	t.Parallel()
 	for name, font := range map[string]string{

@@ -8,24 +8,24 @@ import (
 	"countersign/seal/refusal"
 )
 
-// Inspection describes a document as PDFium reads it.
+// Inspection describes a document as interpreted by PDFium.
 type Inspection struct {
-	// Pages are the sizes of the displayed pages in units of user space.
+	// Pages contains the sizes of the displayed pages, in user space units.
 	Pages [][2]float64 `json:"pages"`
-	// Glyphs are the first characters that need a font which is not embedded and that all bundled fonts lack. Signers
+	// Glyphs lists the first characters whose font is not embedded and for which no bundled font has a glyph. Signers
 	// would not see them.
 	Glyphs []MissingGlyph `json:"glyphs,omitempty"`
 }
 
 const (
-	// maxMissingGlyphs limits the glyphs of an Inspection.
+	// maxMissingGlyphs is the maximum number of glyphs in an Inspection.
 	maxMissingGlyphs = 20
-	// inspectedPages limits the pages whose text one task reads.
+	// inspectedPages is the maximum number of pages whose text one task reads.
 	inspectedPages = 250
 )
 
-// Inspect inspects a document. If text is true, it reads the text of some pages from a number on; it returns the sizes
-// of the pages with page 1.
+// Inspect inspects a document. If text is true, it reads the text of up to inspectedPages pages, starting at page from.
+// It returns the sizes of all pages if from is 1.
 func (d *Document) Inspect(from int, text bool) (Inspection, error) {
 	var in Inspection
 	if from == 1 {

@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// Lines are the straight lines and the images of a page, in points from the upper left corner of the displayed page.
+// Lines contains the straight lines and images of a page, in points from the upper left corner of the displayed page.
 type Lines struct {
 	Page   int     `json:"page"`
 	Width  float64 `json:"width"`
 	Height float64 `json:"height"`
-	// Horizontal lines are at a y and go from x to x, Vertical ones are at an x and go from y to y. Thin filled rectangles
-	// are lines, and dashes are one line.
+	// Horizontal contains lines at a constant y, and Vertical contains lines at a constant x. A thin filled rectangle
+	// counts as a line, and a dashed line counts as one line.
 	Horizontal []Line `json:"horizontal"`
 	Vertical   []Line `json:"vertical"`
-	// Images are the boxes around images.
+	// Images contains the bounding boxes of images.
 	Images []Box `json:"images"`
-	// Truncated reports that the page draws more lines than a form would, and that its lines are omitted.
+	// Truncated reports whether the page draws more lines than a form would. Its lines are then omitted.
 	Truncated bool `json:"truncated,omitempty"`
 }
 
@@ -27,7 +27,7 @@ type Line struct {
 	To   float64 `json:"to"`
 }
 
-// Box is an upright box.
+// Box is an axis-aligned box.
 type Box struct {
 	X float64 `json:"x"`
 	Y float64 `json:"y"`
@@ -36,17 +36,17 @@ type Box struct {
 }
 
 const (
-	// maxSegments limits the segments of a page, and the objects that may have drawn them.
+	// maxSegments limits the total number of path segments and page objects that are read.
 	maxSegments = 20_000
-	// maxDepth limits the nesting of form XObjects.
+	// maxDepth is the maximum nesting depth of form XObjects.
 	maxDepth = 8
-	// maxImages limits the listed images.
+	// maxImages is the maximum number of listed images.
 	maxImages = 1000
 
-	thickest   = 2.5 // points: a filled rectangle that is thinner is a line
-	slack      = 0.5 // points by which a line may lean
-	dashGap    = 3   // points between dashes of one line
-	lineWidth  = 0.8 // points between parallel segments that are one line
+	thickest   = 2.5 // points; a thinner filled rectangle is a line
+	slack      = 0.5 // points by which a line may be slanted
+	dashGap    = 3   // maximum gap in points between the dashes of one line
+	lineWidth  = 0.8 // maximum distance in points between parallel segments of one line
 	shortest   = 5   // points
 	palest     = 0xF4
 	pathObject = 2
@@ -56,7 +56,7 @@ const (
 	lineTo     = 0
 )
 
-// Lines reads the lines and images that a page draws, without its annotations.
+// Lines returns the lines and images drawn by a page, excluding its annotations.
 func (d *Document) Lines(number int) (*Lines, error) {
 	page, closePage, err := d.page(number)
 	if err != nil {
@@ -85,7 +85,7 @@ func (d *Document) Lines(number int) (*Lines, error) {
 type lineReader struct {
 	textReader
 
-	left                 int // segments and objects
+	left                 int // remaining number of segments and objects
 	horizontal, vertical []Line
 	images               []Box
 }
@@ -131,7 +131,7 @@ func (r *lineReader) objects(count int32, get func(uint64) uint64, m matrix, dep
 	}
 }
 
-// part is a part of a path that has no curves.
+// part is a subpath without curves.
 type part struct {
 	points []point
 	closed bool
@@ -164,7 +164,7 @@ func (r *lineReader) path(object uint64, m matrix) {
 	r.fill(parts)
 }
 
-// pale reports whether a color can hardly be seen.
+// pale reports whether a color is barely visible.
 func (r *lineReader) pale(function string, object uint64) bool {
 	at := uint64(r.scratch)
 	if r.d.call(function, object, at, at+4, at+8, at+12) == 0 {
@@ -210,7 +210,7 @@ func (r *lineReader) straightParts(object uint64, m matrix) (out []part) {
 	return out
 }
 
-// lay adds a segment if it is upright.
+// lay adds a segment if it is horizontal or vertical.
 func (r *lineReader) lay(a, b point) {
 	switch {
 	case math.Abs(a.y-b.y) < slack:
@@ -220,10 +220,10 @@ func (r *lineReader) lay(a, b point) {
 	}
 }
 
-// maxFilled limits the parts of a filled path, which are compared with each other.
+// maxFilled is the maximum number of subpaths in a filled path, because they are compared with each other.
 const maxFilled = 200
 
-// fill adds the lines that are drawn as thin filled rectangles, and frames that are drawn as one rectangle in another.
+// fill adds lines drawn as thin filled rectangles, and frames drawn as one rectangle inside another.
 func (r *lineReader) fill(parts []part) {
 	if len(parts) > maxFilled {
 		return
@@ -253,7 +253,7 @@ func (r *lineReader) fill(parts []part) {
 	}
 }
 
-// around returns the box around points.
+// around returns the bounding box of points.
 func around(points []point) Box {
 	x0, y0, x1, y1 := points[0].x, points[0].y, points[0].x, points[0].y
 	for _, p := range points[1:] {
@@ -275,7 +275,7 @@ func isRectangle(points []point) bool {
 	return true
 }
 
-// framed reports whether b is a, drawn a line's breadth further in.
+// framed reports whether b is inset from a by no more than the width of a line on each side.
 func framed(a, b Box) bool {
 	for _, d := range []float64{b.X - a.X, b.Y - a.Y, a.X + a.W - b.X - b.W, a.Y + a.H - b.Y - b.H} {
 		if d <= 0 || d > thickest {
@@ -285,7 +285,7 @@ func framed(a, b Box) bool {
 	return true
 }
 
-// joined joins segments of one line, and drops lines that are too short.
+// joined merges segments of the same line, and drops lines that are too short.
 func joined(lines []Line) []Line {
 	slices.SortFunc(lines, func(a, b Line) int {
 		if a.At != b.At {
@@ -294,7 +294,7 @@ func joined(lines []Line) []Line {
 		return sign(a.From - b.From)
 	})
 	var all []*Line
-	var open []*Line // near the line that is looked at
+	var open []*Line // lines near the current line
 	for _, l := range lines {
 		open = slices.DeleteFunc(open, func(o *Line) bool { return o.At <= l.At-lineWidth })
 		i := slices.IndexFunc(open, func(o *Line) bool { return l.From <= o.To+dashGap && l.To >= o.From-dashGap })

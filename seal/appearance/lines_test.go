@@ -18,8 +18,8 @@ func linesOf(t *testing.T, content, page string) *appearance.Lines {
 	return lines
 }
 
-// TestLines checks that strokes, frames of a path, thin rectangles and dashes are found as lines, each once, and
-// invisible ones are not.
+// TestLines checks that strokes, the edges of path frames, thin rectangles and dashed lines are each found once as
+// lines, and that invisible ones are not found.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	got := linesOf(t, `100 692 m 300 692 l S
@@ -43,7 +43,7 @@ func TestLines(t *testing.T) {
 	assert.Equal(t, []appearance.Box{{X: 50, Y: 632, W: 200, H: 100}}, image.Images)
 }
 
-// TestLines_OfADrawing_AreNotGiven checks a page with more lines than a form has.
+// TestLines_OfADrawing_AreNotGiven checks that lines are omitted for a page with more lines than a form would have.
 func TestLines_OfADrawing_AreNotGiven(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

@@ -18,7 +18,7 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// childArgument, with the directory of the compiled module, makes the test program a process that renders.
+// childArgument makes the test program run as a rendering process. The directory of the compiled module follows it.
 const childArgument = "render-pages"
 
 func TestMain(m *testing.M) {
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// hashArgument makes the test program print the hashes of the pinned pages.
+// hashArgument makes the test program print the hashes of the pinned pages and exit.
 const hashArgument = "print-hashes"
 
 func printHashes(dir string) error {
@@ -72,7 +72,7 @@ func printHashes(dir string) error {
 	return e.Close(context.Background())
 }
 
-// cacheDir keeps the compiled module between test runs.
+// cacheDir returns the directory that stores the compiled module between test runs.
 func cacheDir() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -81,7 +81,7 @@ func cacheDir() string {
 	return filepath.Join(dir, "countersign", "renderer")
 }
 
-// engine is compiled once.
+// engine returns an engine that is compiled once for all tests.
 var engine = sync.OnceValues(func() (*appearance.Engine, error) {
 	return appearance.NewEngine(context.Background(), appearance.EngineOptions{CacheDir: cacheDir()})
 })
@@ -101,8 +101,8 @@ func openIn(t testing.TB, e *appearance.Engine, b []byte) *appearance.Document {
 	return d
 }
 
-// pdf returns a PDF of one page: its content, entries of the page in addition to Contents, and further objects from
-// number 5 on.
+// pdf returns a PDF with one page. Its arguments are the page content, page entries in addition to Contents, and
+// further objects with numbers starting at 5.
 func pdf(content, page string, objects ...string) []byte {
 	all := append([]string{
 		"<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[]/DA(/Helv 0 Tf)>>>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
@@ -126,7 +126,7 @@ func stream(dict, data string) string {
 
 const letter = "/MediaBox[0 0 612 792]"
 
-// fontList returns resources with fonts from object 5 on.
+// fontList returns resources with n fonts, whose object numbers start at 5.
 func fontList(n int) string {
 	var s strings.Builder
 	for i := range n {
@@ -137,13 +137,13 @@ func fontList(n int) string {
 
 const helvetica = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>"
 
-// cid returns a font for a script of East Asia that is not embedded.
+// cid returns a font for an East Asian script that is not embedded.
 func cid(encoding, ordering string) string {
 	return "<</Type/Font/Subtype/Type0/BaseFont/Any/Encoding/" + encoding + "/DescendantFonts[<</Type/Font/Subtype/CIDFontType0/BaseFont/Any/CIDSystemInfo<</Registry(Adobe)/Ordering(" +
 		ordering + ")/Supplement 2>>/DW 1000/FontDescriptor<</Type/FontDescriptor/FontName/Any/Flags 4/FontBBox[0 -200 1000 900]/ItalicAngle 0/Ascent 880/Descent -120/CapHeight 700/StemV 80>>>>]>>"
 }
 
-// textPage returns a page of text in Latin and four scripts of East Asia.
+// textPage returns a page of text in Latin and four East Asian scripts.
 func textPage() []byte {
 	var c strings.Builder
 	c.WriteString("BT /F1 10 Tf 12 TL 50 740 Td ")
@@ -154,7 +154,7 @@ func textPage() []byte {
 	return pdf(c.String(), letter+fontList(5), helvetica, cid("UniGB-UCS2-H", "GB1"), cid("UniJIS-UCS2-H", "Japan1"), cid("UniKS-UCS2-H", "Korea1"), cid("UniJIS-UCS2-V", "Japan1"))
 }
 
-// scanPage returns a page with one square picture of side pixels a side.
+// scanPage returns a page with one square picture whose sides are side pixels long.
 func scanPage(side int) []byte {
 	row := bytes.Repeat([]byte{0x00, 0x80, 0xFF}, side)
 	data := string(bytes.Repeat(row, side))

@@ -5,21 +5,21 @@ import (
 	"syscall"
 )
 
-// ErrMemory reports that rendering needed more memory than the profile allows.
+// ErrMemory reports that rendering required more memory than the profile allows.
 var ErrMemory = errors.New("appearance: rendering takes too much memory")
 
-// linearMemory is the memory of one instance. It is reserved at once and never moves; the system provides its pages on
-// first use.
+// linearMemory is the memory of one instance. Its address range is reserved up front and never moves, and the operating
+// system provides memory pages on first use.
 //
-// After a failed allocation, PDFium continues and renders a blank page. A failed growth is therefore recorded, and
-// rendering returns an error.
+// After a failed allocation, PDFium continues and renders a blank page. Therefore a failure to grow the memory is
+// recorded, so that rendering returns an error.
 type linearMemory struct {
 	limit   uint64 // bytes
 	mapping []byte
 	failed  bool
 }
 
-// reserve reserves all of the memory.
+// reserve reserves the memory up to the limit.
 func (m *linearMemory) reserve() error {
 	b, err := syscall.Mmap(-1, 0, int(m.limit), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE) //nolint:gosec // the profile's limit
 	if err != nil {

@@ -4,19 +4,19 @@ package appearance
 // new number.
 type Profile struct {
 	Number int
-	// Module is SHA-256 of PDFium's WebAssembly module, in hexadecimal.
+	// Module is the SHA-256 hash of PDFium's WebAssembly module, in hexadecimal.
 	Module string
-	// PDFium and Runtime are the versions of the module's source and of its runtime.
+	// PDFium and Runtime are the versions of the module's source and its runtime.
 	PDFium, Runtime string
-	// Fonts is SHA-256 over the lines "name hash\n" of the bundled fonts, sorted by name, in hexadecimal.
+	// Fonts is the SHA-256 hash, in hexadecimal, over a line "name hash\n" for each bundled font, sorted by name.
 	Fonts string
-	// Memory is the memory limit of an instance, in bytes: a page that needs more is an error.
+	// Memory is the memory limit of an instance, in bytes. Rendering a page that requires more memory fails.
 	Memory uint64
 	// Flags are the flags of FPDF_RenderPageBitmap and FPDF_FFLDraw.
 	Flags int
 }
 
-// profiles contains the profiles of this program by number.
+// profiles contains the supported profiles by number.
 var profiles = map[int]Profile{
 	1: {
 		Number: 1, Module: "e6f77e01dce34de05ad62515114152da580b64c23871e3e3e2afef3f7bb88ade",
@@ -25,13 +25,13 @@ var profiles = map[int]Profile{
 	},
 }
 
-// current is the number of the profile of new envelopes.
+// current is the number of the profile for new envelopes.
 const current = 1
 
-// Current returns the profile of new envelopes.
+// Current returns the profile for new envelopes.
 func Current() Profile { return profiles[current] }
 
-// Lookup returns a profile by its number.
+// Lookup returns the profile with the given number.
 func Lookup(number int) (Profile, bool) {
 	p, ok := profiles[number]
 	return p, ok

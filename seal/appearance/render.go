@@ -8,21 +8,21 @@ import (
 	"countersign/seal/refusal"
 )
 
-// Picture is the appearance of a page at a level.
+// Picture is a page rendered at a level.
 type Picture struct {
 	Page  int
 	Level Level
-	// Image has opaque pixels. It is valid until its document is closed or renders again.
+	// Image contains opaque pixels. It is valid until its document is closed or renders another page.
 	Image *image.NRGBA
 	// Width and Height are the size of the displayed page, in points.
 	Width, Height float64
 }
 
-// Hash is the SHA-256 of a picture: its width and height in pixels, each as four bytes, big endian, and its pixels, row
-// by row, each as red, green, blue and alpha.
+// Hash is the SHA-256 hash of a picture. It covers the width and height in pixels, each as four big-endian bytes, and
+// the pixels row by row, each as red, green, blue and alpha.
 type Hash [sha256.Size]byte
 
-// Hash returns the hash of the appearance.
+// Hash returns the hash of the picture.
 func (p *Picture) Hash() Hash {
 	h := sha256.New()
 	var head [8]byte
@@ -33,16 +33,17 @@ func (p *Picture) Hash() Hash {
 	return Hash(h.Sum(nil))
 }
 
-// PDFium's constants (fpdfview.h).
+// PDFium constants (fpdfview.h).
 const (
 	bitmapBGRx        = 3
 	renderAnnotations = 0x01
-	renderRGB         = 0x10 // the order of the samples: red first
+	renderRGB         = 0x10 // sample order, red first
 	renderFlags       = renderAnnotations | renderRGB
 	opaqueWhite       = 0xFFFFFFFF
 )
 
-// Render renders a page, by its number from 1: opaque white, the page with its annotations, and then its form fields.
+// Render renders a page by its number, starting at 1. It draws the page with its annotations, and then its form fields,
+// on an opaque white background.
 func (d *Document) Render(number int, level Level) (*Picture, error) {
 	handle, closePage, err := d.page(number)
 	if err != nil {
@@ -64,7 +65,7 @@ func (d *Document) Render(number int, level Level) (*Picture, error) {
 	return &Picture{Page: number, Level: level, Image: img, Width: width, Height: height}, nil
 }
 
-// bitmap renders a page into memory of the instance.
+// bitmap renders a page into the instance's memory.
 func (d *Document) bitmap(page, w, h uint64) (*image.NRGBA, error) {
 	buffer := d.call("malloc", w*h*4)
 	if buffer == 0 {

@@ -34,8 +34,8 @@ func pixel(p *appearance.Picture, x, y int) [4]byte {
 	return [4]byte(p.Image.Pix[y*p.Image.Stride+4*x:])
 }
 
-// pinned returns the appearances of profile 1. They are the same on every machine: any change of them requires a new
-// profile.
+// pinned returns test files with the expected hashes for profile 1. They are the same on every machine. Any change to
+// them requires a new profile.
 func pinned(t testing.TB) map[string]struct {
 	file   []byte
 	levels [3]string
@@ -100,8 +100,8 @@ func TestRender_RotationCropAndUserUnit_DecideTheSize(t *testing.T) {
 	assert.Equal(t, [4]byte{255, 0, 0, 255}, pixel(p, 1, 1), "the lower left corner is at the top left")
 }
 
-// TestRender_LittleMemory_IsNeverAnotherPicture checks that rendering with any amount of memory returns the page's
-// picture or an error.
+// TestRender_LittleMemory_IsNeverAnotherPicture checks that, with any amount of memory, rendering returns either the
+// correct picture or an error.
 func TestRender_LittleMemory_IsNeverAnotherPicture(t *testing.T) {
 	t.Parallel()
 	file := scanPage(1500)
@@ -206,8 +206,8 @@ func TestTree_OfTheFonts_IsAFileSystem(t *testing.T) {
 	require.NoError(t, fstest.TestFS(fonts.Tree("usr/share/fonts"), expected...))
 }
 
-// TestEncode_TextPage_HasAPalette checks that a page of gray text is encoded without filters, which makes it a quarter
-// smaller.
+// TestEncode_TextPage_HasAPalette checks that a page of gray text is encoded with a palette, without filters, which
+// makes it a quarter smaller.
 func TestEncode_TextPage_HasAPalette(t *testing.T) {
 	t.Parallel()
 	b, _, err := render(t, textPage(), 2).Encode()

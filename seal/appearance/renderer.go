@@ -13,23 +13,24 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// Limits of a process for one page, in addition to the memory of the instance.
+// Limits for a process and one page, in addition to the memory of the instance.
 const (
 	goMemory = 112 << 20
-	// pageTime limits the processor time for one page.
+	// pageTime is the maximum processor time for one page.
 	pageTime = 20 * time.Second
 )
 
-// keep returns the retention of idle processes: loading the compiled module takes as long as rendering several pages.
-// Files leave no traces, because the memory of an instance is released with it.
+// keep returns the retention of idle processes, which saves time because loading the compiled module takes as long as
+// rendering several pages. A file does not affect later ones, because the memory of its instance is released with it.
 func keep() sandbox.Keep {
 	return sandbox.Keep{Idle: runtime.NumCPU(), Time: 20 * time.Second, Files: 500, Size: maxFile}
 }
 
-// maxAnswer limits the response of a process, in bytes: a picture of MaxPixels in base64.
+// maxAnswer is the maximum size of a process's response, in bytes, which is enough for a picture of MaxPixels in
+// base64.
 const maxAnswer = 32 << 20
 
-// Renderer renders pages in separate processes, one for each core at a time.
+// Renderer renders pages in separate processes. At most one process per processor core is active at a time.
 type Renderer struct {
 	processes *sandbox.Pool
 	running   *semaphore.Weighted
@@ -37,8 +38,8 @@ type Renderer struct {
 	prepare   func(ctx context.Context) error
 }
 
-// NewRenderer returns a renderer that starts its processes with a command that serves Tasks: the full path of the
-// program with its arguments.
+// NewRenderer returns a renderer whose processes run the given command, which must serve Tasks. The command is the full
+// path of the program, followed by its arguments.
 func NewRenderer(command ...string) *Renderer {
 	return &Renderer{
 		processes: sandbox.NewKeeping(keep(), command...), running: semaphore.NewWeighted(int64(runtime.NumCPU())),
@@ -46,17 +47,18 @@ func NewRenderer(command ...string) *Renderer {
 	}
 }
 
-// ErrNotReady reports that a task ran out of time while it waited for the preparation of the renderer. Trying again helps.
+// ErrNotReady reports that a task's deadline passed while it waited for the renderer to be prepared. The task can be
+// retried.
 var ErrNotReady = errors.New("the renderer is being prepared")
 
-// Before sets a function that each task calls first, for example to wait until the module is compiled. It must be
-// called before the first task.
+// Before sets a function that is called before each task, for example to wait until the module is compiled. Before must
+// be called before the first task.
 func (r *Renderer) Before(prepare func(ctx context.Context) error) { r.prepare = prepare }
 
-// Close ends the processes that wait.
+// Close ends the idle processes.
 func (r *Renderer) Close() { r.processes.Close() }
 
-// run waits for a free process and runs a task in it.
+// run waits for the concurrency limit and runs a task in a process.
 func (r *Renderer) run(ctx context.Context, bounds sandbox.Bounds, task byte, file io.ReaderAt, size int64, answer any, most int) error {
 	if size > maxFile {
 		return refusal.New(refusal.PDFTooLarge, "The PDF is too large to display.")
@@ -80,8 +82,8 @@ func (r *Renderer) onPage(ctx context.Context, task byte, file io.ReaderAt, size
 	return r.run(ctx, r.bounds, task, newRequest(file, page, level), size+requestSize, answer, maxAnswer)
 }
 
-// Page renders a page, by its number from 1. It returns ErrNoPage if the page does not exist, and a refusal.Error if it
-// cannot be rendered within the limits.
+// Page renders a page by its number, starting at 1. It returns ErrNoPage if the page does not exist, and a
+// refusal.Error if it cannot be rendered within the limits.
 func (r *Renderer) Page(ctx context.Context, file io.ReaderAt, size int64, page int, level Level) (*Encoded, error) {
 	var a pictureAnswer
 	if err := r.onPage(ctx, taskPicture, file, size, page, level, &a); err != nil {
@@ -93,7 +95,7 @@ func (r *Renderer) Page(ctx context.Context, file io.ReaderAt, size int64, page 
 	return a.Picture, a.Err()
 }
 
-// Text returns the text of a page, by its number from 1. It returns the same errors as Page.
+// Text returns the text of a page by its number, starting at 1. It returns the same errors as Page.
 func (r *Renderer) Text(ctx context.Context, file io.ReaderAt, size int64, page int) (*Text, error) {
 	var a textAnswer
 	if err := r.onPage(ctx, taskText, file, size, page, 1, &a); err != nil {
@@ -105,7 +107,7 @@ func (r *Renderer) Text(ctx context.Context, file io.ReaderAt, size int64, page 
 	return a.Text, a.Err()
 }
 
-// Lines returns the lines and images of a page, by its number from 1. It returns the same errors as Page.
+// Lines returns the lines and images of a page by its number, starting at 1. It returns the same errors as Page.
 func (r *Renderer) Lines(ctx context.Context, file io.ReaderAt, size int64, page int) (*Lines, error) {
 	var a linesAnswer
 	if err := r.onPage(ctx, taskLines, file, size, page, 1, &a); err != nil {
@@ -117,8 +119,8 @@ func (r *Renderer) Lines(ctx context.Context, file io.ReaderAt, size int64, page
 	return a.Lines, a.Err()
 }
 
-// Inspect returns the pages of a document as PDFium reads them. If text is true, it also returns the first missing
-// glyphs.
+// Inspect returns the sizes of a document's pages as interpreted by PDFium. If text is true, it also returns the first
+// missing glyphs.
 func (r *Renderer) Inspect(ctx context.Context, file io.ReaderAt, size int64, text bool) (*Inspection, error) {
 	var all *Inspection
 	for page := 1; ; page += inspectedPages {
@@ -144,13 +146,13 @@ func (r *Renderer) Inspect(ctx context.Context, file io.ReaderAt, size int64, te
 	}
 }
 
-// Limits of a process that saves and compares documents, in addition to the memory of the instance.
+// Limits for a process that saves or compares documents, in addition to the memory of the instance.
 const (
 	saveMemory = 4 * maxCopy
 	saveTime   = 60 * time.Second
 )
 
-// Save returns a document as PDFium saves it: a new file without encryption, with one revision.
+// Save returns the document as saved by PDFium, which is a new, unencrypted file with a single revision.
 func (r *Renderer) Save(ctx context.Context, file io.ReaderAt, size int64) ([]byte, error) {
 	var a saveAnswer
 	if err := r.run(ctx, sandbox.Bounds{Memory: saveMemory, CPU: saveTime}, taskSave, newRequest(file, 1, 1), size+requestSize, &a, maxCopy/3*4+1024); err != nil {

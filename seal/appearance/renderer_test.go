@@ -30,7 +30,7 @@ func TestRenderer_Process_GivesWhatTheEngineGives(t *testing.T) {
 	t.Parallel()
 	r := newRenderer(t)
 	file := textPage()
-	for range 2 { // also of a process that was kept
+	for range 2 { // the second time in a retained process
 		p, err := r.Page(t.Context(), bytes.NewReader(file), int64(len(file)), 1, 2)
 		require.NoError(t, err)
 		assert.Equal(t, hash(t, file, 2), hex.EncodeToString(p.Hash))
@@ -58,13 +58,14 @@ func TestRenderer_Process_GivesWhatTheEngineGives(t *testing.T) {
 	assert.Equal(t, [][2]float64{{612, 792}}, in.Pages)
 }
 
-// TestRenderer_HostileFiles_AreRefusedAndLeaveNothing checks that no file affects the appearance of the next one.
+// TestRenderer_HostileFiles_AreRefusedAndLeaveNothing checks that malicious files are rejected, and that no file
+// affects the rendering of the next one.
 func TestRenderer_HostileFiles_AreRefusedAndLeaveNothing(t *testing.T) {
 	t.Parallel()
 	r := newRenderer(t)
 	good := textPage()
 	want := hash(t, good, 1)
-	// A form that draws itself many times, and a picture that claims more memory than available.
+	// A form with exponentially many nested drawings, and an image that requires more memory than available.
 	bomb := pdf("/A Do", letter+"/Resources<</XObject<</A 5 0 R>>>>", chain(14)...)
 	huge := pdf("q 612 0 0 792 0 0 cm /I Do Q", letter+"/Resources<</XObject<</I 5 0 R>>>>",
 		stream("/Type/XObject/Subtype/Image/Width 16000/Height 16000/BitsPerComponent 8/ColorSpace/DeviceRGB/Filter/RunLengthDecode", string(bytes.Repeat([]byte{129, 7}, 200_000))))
@@ -92,7 +93,7 @@ func TestRenderer_HostileFiles_AreRefusedAndLeaveNothing(t *testing.T) {
 	assert.Equal(t, want, hex.EncodeToString(p.Hash))
 }
 
-// chain returns a chain of n forms, each of which draws the next one sixteen times.
+// chain returns a chain of n form XObjects, each of which draws the next one sixteen times.
 func chain(n int) (out []string) {
 	for i := range n {
 		content, resources := "0 0 10 10 re f", ""

@@ -10,7 +10,7 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// The tasks of a process that renders.
+// Tasks of a rendering process.
 const (
 	taskPicture = 'P'
 	taskText    = 'T'
@@ -20,10 +20,11 @@ const (
 	taskCompare = 'C'
 )
 
-// A task's file begins with the request: the page and the level, each as four bytes, big endian. The PDF follows.
+// requestSize is the size of the header of a task's file. The header contains the page and the level, each as four
+// big-endian bytes. The PDF follows it.
 const requestSize = 8
 
-// request is a file as a task receives it.
+// request is the file sent to a task, including its header.
 type request struct {
 	head [requestSize]byte
 	file io.ReaderAt
@@ -87,12 +88,12 @@ type (
 	}
 )
 
-// Encoded is a rendered picture in the format for delivery.
+// Encoded is a rendered picture, encoded for delivery.
 type Encoded struct {
-	// Dimensions of the picture.
+	// PixelWidth and PixelHeight are the dimensions of the picture.
 	PixelWidth  int `json:"pixelWidth"`
 	PixelHeight int `json:"pixelHeight"`
-	// The size of the displayed page, in points.
+	// Width and Height are the size of the displayed page, in points.
 	Width  float64 `json:"width"`
 	Height float64 `json:"height"`
 	// Hash is the hash of the pixels.
@@ -101,7 +102,7 @@ type Encoded struct {
 	Content   []byte `json:"content"`
 }
 
-// Tasks returns the tasks of a process that renders with an engine.
+// Tasks returns the tasks of a rendering process that uses an engine.
 func Tasks(e *Engine) map[byte]sandbox.Task {
 	return map[byte]sandbox.Task{
 		taskPicture: func(ctx context.Context, file io.ReaderAt, size int64, _ sandbox.Bounds) any {
@@ -168,7 +169,7 @@ func Tasks(e *Engine) map[byte]sandbox.Task {
 	}
 }
 
-// serve opens the PDF of a request.
+// serve opens the PDF of a request and calls do with the requested page and level.
 func (e *Engine) serve(ctx context.Context, file io.ReaderAt, size int64, do func(d *Document, page int, level Level) error) (err error) {
 	var head [requestSize]byte
 	if _, err := file.ReadAt(head[:], 0); err != nil {
@@ -196,7 +197,7 @@ func (d *Document) Encoded(page int, level Level) (*Encoded, error) {
 	}, err
 }
 
-// answered converts exceeded limits and damaged files to refusals of the document.
+// answered converts errors about exceeded limits and damaged files to rejections of the document.
 func answered(err error) error {
 	if _, ok := errors.AsType[*refusal.Error](err); ok || err == nil {
 		return err

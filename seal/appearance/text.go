@@ -13,37 +13,37 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// Text is the text of a page as a program reads it: for screen readers, for selecting and for searching.
+// Text is the extracted text of a page, for screen readers, selection and search.
 type Text struct {
 	Page int `json:"page"`
 	// Width and Height are the size of the displayed page, in points.
 	Width  float64 `json:"width"`
 	Height float64 `json:"height"`
-	// Words are in logical order, also in right-to-left scripts.
+	// Words is in logical order, including in right-to-left scripts.
 	Words []Word `json:"words"`
-	// Truncated reports that the page has more text than Words contains.
+	// Truncated reports whether the page has more text than Words contains.
 	Truncated bool `json:"truncated,omitempty"`
 }
 
 // Word is a run of characters without white space, in logical order.
 type Word struct {
 	Text string `json:"text"`
-	// X and Y are the upper left corner of the word's upright bounding box on the displayed page, in points from the
-	// upper left corner of the page. W and H are its size.
+	// X and Y are the upper left corner of the word's axis-aligned bounding box, in points from the upper left corner
+	// of the displayed page. W and H are the box's size.
 	X float64 `json:"x"`
 	Y float64 `json:"y"`
 	W float64 `json:"w"`
 	H float64 `json:"h"`
-	// Angle is the direction of writing on the displayed page, in degrees clockwise, from 0 to less than 360.
+	// Angle is the writing direction on the displayed page, in degrees clockwise, from 0 to less than 360.
 	Angle float64 `json:"angle,omitempty"`
-	// Line counts the lines of the page from 1.
+	// Line is the number of the line on the page, starting at 1.
 	Line int `json:"line"`
 }
 
-// maxCharacters limits the characters read from a page.
+// maxCharacters is the maximum number of characters read from a page.
 const maxCharacters = 200_000
 
-// Encode returns the text as JSON, and the hash of that: SHA-256.
+// Encode returns the text as JSON, and its SHA-256 hash.
 func (t *Text) Encode() ([]byte, Hash, error) {
 	b, err := json.Marshal(t)
 	if err != nil {
@@ -52,7 +52,7 @@ func (t *Text) Encode() ([]byte, Hash, error) {
 	return b, sha256.Sum256(b), nil
 }
 
-// Text reads the text of a page, by its number from 1.
+// Text returns the text of a page by its number, starting at 1.
 func (d *Document) Text(number int) (*Text, error) {
 	t := &Text{Page: number, Words: []Word{}}
 	err := d.characters(number, func(r *textReader) {
@@ -66,7 +66,7 @@ func (d *Document) Text(number int) (*Text, error) {
 	return t, err
 }
 
-// characters calls read with the characters of a page.
+// characters calls read with a reader of a page's characters.
 func (d *Document) characters(number int, read func(*textReader)) error {
 	page, closePage, err := d.page(number)
 	if err != nil {
@@ -92,17 +92,17 @@ func (d *Document) characters(number int, read func(*textReader)) error {
 type textReader struct {
 	d             *Document
 	text          uint64
-	scratch       uint32 // memory of the instance for results
+	scratch       uint32 // address in the instance's memory for results
 	count         int
 	truncated     bool
 	width, height float64
 	matrix        [6]float64 // from user space to the displayed page, in points, y downward
 }
 
-// displaySize is the size of the page in the steps in which PDFium places points.
+// displaySize is the size of the page in the integer device units to which PDFium maps points.
 const displaySize = 1 << 20
 
-// display derives the matrix of the page from where PDFium places three points.
+// display derives the page's matrix from the device coordinates to which PDFium maps three points.
 func (r *textReader) display(page uint64) {
 	place := func(x, y float64) (float64, float64) {
 		at := uint64(r.scratch)
@@ -122,15 +122,15 @@ func (r *textReader) display(page uint64) {
 // character is one character of a page.
 type character struct {
 	code           rune
-	x0, y0, x1, y1 float64 // upright, on the displayed page
+	x0, y0, x1, y1 float64 // axis-aligned box on the displayed page
 	angle          float64 // degrees clockwise
-	divides        bool    // a hyphen that divides a word at the end of a line
+	divides        bool    // whether it is a hyphen that divides a word at the end of a line
 }
 
-// lineHyphen is PDFium's code for the hyphen of a word that is divided at the end of a line.
+// lineHyphen is PDFium's code for the hyphen of a word divided at the end of a line.
 const lineHyphen = 2
 
-// code returns a character.
+// code returns the code point of a character, and whether it is a hyphen that divides a word at the end of a line.
 func (r *textReader) code(index uint64) (code rune, divides bool) {
 	code = rune(uint32(r.d.call("FPDFText_GetUnicode", r.text, index))) //nolint:gosec // 32 bits
 	if code == lineHyphen && r.d.call("FPDFText_IsHyphen", r.text, index) == 1 {
@@ -168,22 +168,23 @@ func (r *textReader) float(i uint32) float64 {
 	return float64(f)
 }
 
-// apply places a point. The conversions keep processors from fusing operations, which would round differently.
+// apply maps a point to the displayed page. The conversions prevent fused multiply-add operations, which would round
+// differently.
 func (r *textReader) apply(x, y float64) (float64, float64) {
 	m := r.matrix
 	return float64(m[0]*x) + float64(m[2]*y) + m[4], float64(m[1]*x) + float64(m[3]*y) + m[5]
 }
 
-// wordBuilder joins characters to words.
+// wordBuilder joins characters into words.
 type wordBuilder struct {
 	text *Text
 	word []character
 	box  character
 	last character
 	high rune // the first half of a surrogate pair
-	line int  // complete ones
-	// broken reports that PDFium found the end of a line. It finds one after each character of turned text and of
-	// vertical writing.
+	line int  // number of completed lines
+	// broken reports whether PDFium reported the end of a line. For rotated text and vertical writing, PDFium reports
+	// one after each character.
 	broken bool
 }
 
@@ -194,7 +195,7 @@ const (
 	joins
 )
 
-// resume begins the new line that PDFium reported, unless the character continues the current line or word.
+// resume starts the new line reported by PDFium, unless the character continues the current line or word.
 func (w *wordBuilder) resume(c character) {
 	w.broken = false
 	how := apart
@@ -209,7 +210,8 @@ func (w *wordBuilder) resume(c character) {
 	}
 }
 
-// before returns how another character follows in turned text, or in vertical writing, in which the word has the box.
+// before returns the relation of b to the preceding character a, in rotated text or vertical writing. word contains the
+// bounding box of the current word.
 func (a character) before(b, word character) int {
 	if a.angle != b.angle {
 		return apart
@@ -225,7 +227,7 @@ func (a character) before(b, word character) int {
 	sin, cos := math.Sincos(a.angle * math.Pi / 180)
 	dx, dy := (b.x0+b.x1-a.x0-a.x1)/2, (b.y0+b.y1-a.y0-a.y1)/2
 	along, across := float64(dx*cos)+float64(dy*sin), math.Abs(float64(dx*sin)-float64(dy*cos))
-	// Along the line, half of each character is between their middles.
+	// Along the line, the distance between adjacent centers is half the size of each character.
 	reach := (a.extent(sin, cos) + b.extent(sin, cos)) / 2
 	size := max(a.extent(cos, sin), b.extent(cos, sin))
 	switch gap := along - reach; {
@@ -242,7 +244,7 @@ func (a character) extent(sin, cos float64) float64 {
 	return math.Abs((a.x1-a.x0)*cos) + math.Abs((a.y1-a.y0)*sin)
 }
 
-// isStacked reports whether a character belongs to a script with vertical writing.
+// isStacked reports whether a character belongs to a script that can be written vertically.
 func isStacked(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo) || r >= 0x3000 && r <= 0x303F || r >= 0xFF00 && r <= 0xFFEF || r == 0x30FC
 }
@@ -296,8 +298,8 @@ func (w *wordBuilder) end() {
 	w.word = w.word[:0]
 }
 
-// logical returns the characters of a word in reading order. PDFium returns some right-to-left words, or their
-// punctuation, in the order of their positions on the page.
+// logical returns the characters of a word in logical order. PDFium returns some right-to-left words, or their
+// punctuation, in visual order.
 func logical(word []character) []character {
 	rightToLeft, leftToRight := 0, 0
 	for _, c := range word {
@@ -312,7 +314,7 @@ func logical(word []character) []character {
 	}
 	sin, cos := math.Sincos(word[0].angle * math.Pi / 180)
 	along := func(c character) float64 { return float64((c.x0+c.x1)*cos) + float64((c.y0+c.y1)*sin) }
-	// A mark stays with its letter; the characters of a ligature are in one place.
+	// Keep a mark with its base letter. The characters of a ligature have the same position.
 	clusters, before := [][]character{{word[0]}}, word[0]
 	for _, c := range word[1:] {
 		if unicode.Is(unicode.Mn, c.code) || along(c) == along(before) {
@@ -324,7 +326,7 @@ func logical(word []character) []character {
 	}
 	slices.SortStableFunc(clusters, func(a, b []character) int { return sign(along(b[0]) - along(a[0])) })
 	out := slices.Concat(clusters...)
-	// Numbers are read from left to right.
+	// Digits of a number remain in left-to-right order.
 	for from := 0; from < len(out); {
 		to := from + 1
 		for to < len(out) && unicode.IsDigit(out[to-1].code) && unicode.IsDigit(out[to].code) {

@@ -64,14 +64,14 @@ func TestText_RotatedPageAndText_HaveTheirAngle(t *testing.T) {
 	}
 }
 
-// hebrew is a font that is not embedded, with a map to Unicode.
+// hebrew is a font that is not embedded but has a ToUnicode map.
 const hebrew = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/ToUnicode 6 0 R>>"
 
 func TestText_RightToLeft_IsLogical(t *testing.T) {
 	t.Parallel()
 	toUnicode := stream("", "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName/X def 1 begincodespacerange <00> <FF> endcodespacerange "+
 		"3 beginbfchar <61> <05D0> <62> <05D1> <63> <05D2> endbfchar endcmap end end")
-	// On the page from left to right: gimel, bet, alef; in the file in that order, or in the order of reading.
+	// The page shows gimel, bet and alef from left to right. The file contains them in that order or in logical order.
 	for _, content := range []string{"100 700 Td (cba) Tj", "1 0 0 1 122 700 Tm (a) Tj 1 0 0 1 111 700 Tm (b) Tj 1 0 0 1 101 700 Tm (c) Tj"} {
 		got := words(t, pdf("BT /F1 20 Tf "+content+" ET", letter+fontList(1), hebrew, toUnicode))
 		require.Equal(t, []string{"אבג"}, texts(got))
@@ -118,11 +118,12 @@ func TestMissingGlyphs_OfFontsThatAreNotEmbedded(t *testing.T) {
 	assert.Empty(t, found)
 }
 
-// TestText_TurnedAndVertical_HaveWordsAndLines checks text of which PDFium returns a line for each character.
+// TestText_TurnedAndVertical_HaveWordsAndLines checks the words and lines of rotated and vertical text, for which
+// PDFium returns a line for each character.
 func TestText_TurnedAndVertical_HaveWordsAndLines(t *testing.T) {
 	t.Parallel()
 	var content strings.Builder
-	for i, r := range "down the page" { // each character placed separately
+	for i, r := range "down the page" { // position each character separately
 		fmt.Fprintf(&content, "0 -1 1 0 300 %d Tm (%c) Tj ", 700-11*i, r)
 	}
 	got := words(t, pdf("BT /F1 20 Tf "+content.String()+"ET", letter+fontList(1), "<</Type/Font/Subtype/Type1/BaseFont/Courier>>"))
