@@ -1,10 +1,10 @@
-// Package archive1 writes version 1 of the increments that follow a seal: the validation data of its signatures, and a
-// document time-stamp over the whole file (ISO 32000-2, 12.8.4.3 and 12.8.5).
+// Package archive1 writes version 1 of the increments that follow a seal. Such an increment contains the validation
+// data of the seal's signatures and a document time-stamp over the entire file (ISO 32000-2, 12.8.4.3 and 12.8.5).
 //
-// It is frozen. A verifier writes every increment again and compares it with the file byte by byte, so no byte that
-// this package writes may ever change. A different format becomes archive2, and this package remains for the files
-// that it wrote. The golden vectors in its test guard it. For the same reason it shares no code with the rest of the
-// seal.
+// The package is frozen. A verifier regenerates every increment and compares it with the file byte for byte, so the
+// output of this package must never change. A different format requires a new package, archive2, and this package
+// remains for the files that it wrote. The golden vectors in its test guard the output. For the same reason, it shares
+// no code with the rest of the seal.
 package archive1
 
 import (
@@ -14,31 +14,31 @@ import (
 	"strings"
 )
 
-// Revision describes the file so far for the writer.
+// Revision describes the existing file to the writer.
 type Revision struct {
-	Size    int64  // of the file in bytes; the last one is an end of line
-	Start   int64  // of its newest cross-reference section
-	Stream  bool   // the kind of that section
-	Next    int    // the first free object number
-	Root    Object // the catalog
-	Catalog string // as written; it holds no DSS yet
-	Info    string // of the trailer, as written; empty: none
-	ID      string // the first half of the file's identifier, as written
-	Fields  Object // the array of the form's fields
-	Listed  string // content of that array, as written
-	DSS     int    // object number of the validation data; 0: none
+	Size    int64  // size of the file in bytes; its last byte ends a line
+	Start   int64  // offset of its newest cross-reference section
+	Stream  bool   // whether that section is a cross-reference stream
+	Next    int    // first unused object number
+	Root    Object // object of the catalog
+	Catalog string // catalog as written, without DSS
+	Info    string // trailer entry as written; empty if absent
+	ID      string // first part of the file identifier, as written
+	Fields  Object // array object of the form's fields
+	Listed  string // content of that array as written
+	DSS     int    // object number of the DSS dictionary; 0 if there is none
 	Certs   []int  // object numbers of the listed certificates
 	OCSPs   []int
 	CRLs    []int
 }
 
-// Object names an object.
+// Object identifies an indirect object.
 type Object struct{ Num, Gen int }
 
-// Evidence is the content of one increment. All of it is DER.
+// Evidence is the validation data of one increment, all in DER.
 type Evidence struct {
 	Certs      [][]byte
-	Statements []Statement // about certificates, in the order of these
+	Statements []Statement // about certificates, in the same order
 }
 
 // Statement is an OCSP response or a revocation list.
@@ -53,24 +53,23 @@ const TokenSize = 16 << 10
 // HashSize is the length of a hash, in bytes.
 const HashSize = 32
 
-// NonceSize is the length of the random part of an increment.
+// NonceSize is the length of the random part of an increment, in bytes.
 const NonceSize = 16
 
 // Increment is the content that follows a revision. Positions are offsets in Bytes.
 type Increment struct {
 	Bytes    []byte
-	Contents int      // position of "<" of the time-stamp, whose digits are zeros
-	End      int      // after its ">"
-	Nonce    int      // position of the nonce in the trailer, in hexadecimal
-	Issuers  int      // position of the hash of the authority's issuers, likewise
+	Contents int      // position of the "<" of the time-stamp, whose digits are zeros
+	End      int      // position after the ">" of the time-stamp
+	Nonce    int      // position of the hexadecimal nonce in the trailer
+	Issuers  int      // position of the hexadecimal hash of the authority's issuers
 	Revision Revision // the resulting revision
 }
 
-const limit = 9_999_999_999 // a larger offset has no place in a table
+const limit = 9_999_999_999 // a larger offset does not fit in a cross-reference table
 
-// Write returns the increment, with room for the time-stamp. issuers is the hash
-// of the certificates that the time-stamp carries above its authority's own,
-// which no signature covers otherwise.
+// Write returns the increment, with space reserved for the time-stamp. issuers is the hash of the certificates that the
+// time-stamp contains in addition to its authority's own. Otherwise no signature would cover them.
 func Write(r Revision, e Evidence, nonce [NonceSize]byte, issuers [HashSize]byte) (Increment, error) {
 	w := writer{base: r.Size, next: r.Next}
 	certs, ocsps, crls := r.Certs, r.OCSPs, r.CRLs
@@ -145,7 +144,7 @@ func Write(r Revision, e Evidence, nonce [NonceSize]byte, issuers [HashSize]byte
 	return out, nil
 }
 
-const byteRangeWidth = 3*10 + 2 // three numbers of at most ten digits, and blanks
+const byteRangeWidth = 3*10 + 2 // three numbers of at most ten digits, separated by spaces
 
 func references(list []int) string {
 	var b strings.Builder

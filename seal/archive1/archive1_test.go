@@ -13,7 +13,7 @@ import (
 	"countersign/seal/archive1"
 )
 
-// vector is an increment that was written once and must never be written otherwise.
+// vector is a test vector: an increment whose bytes must never change.
 type vector struct {
 	name     string
 	revision archive1.Revision
@@ -21,7 +21,7 @@ type vector struct {
 	nonce    byte
 	issuers  byte
 	token    string
-	want     string // SHA-256 of the increment with its time-stamp
+	want     string // SHA-256 hash of the increment with its time-stamp
 }
 
 func vectors() []vector {
@@ -55,8 +55,8 @@ func (v vector) write(t testing.TB) archive1.Increment {
 	return inc
 }
 
-// TestGolden checks that the output of this frozen package does not change. A difference invalidates files that were
-// sealed earlier: write archive2 instead.
+// TestGolden checks that the output of this frozen package does not change. A difference would invalidate files that
+// were sealed earlier. Write archive2 instead.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors() {
@@ -65,7 +65,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// file is a revision of blanks followed by an increment.
+// file is a revision filled with spaces, followed by an increment.
 type file struct {
 	size  int64
 	after []byte
@@ -99,8 +99,8 @@ func TestMatchFindsWhatWriteWrote(t *testing.T) {
 	}
 }
 
-// TestMatchRefusesEveryOtherByte changes each byte except the time-stamp, the nonce's second half and the hash of the
-// issuers, which other code checks: none of the files matches.
+// TestMatchRefusesEveryOtherByte checks that a file does not match if any byte is changed, except in the time-stamp,
+// the second half of the nonce and the hash of the issuers, which other code checks.
 func TestMatchRefusesEveryOtherByte(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors() {

@@ -9,17 +9,17 @@ import (
 	"strconv"
 )
 
-// ErrNotOurs is wrapped by errors about bytes that Write did not write.
+// ErrNotOurs is wrapped by errors about bytes that were not written by Write.
 var ErrNotOurs = errors.New("not written by this service")
 
 func errNotOursAt(at int64, what string) error {
 	return fmt.Errorf("%s, at byte %d: %w", what, at, ErrNotOurs)
 }
 
-const maxStreams = 256 // in one increment
+const maxStreams = 256 // maximum number of streams in one increment
 
-// Scan reads the streams at the beginning of an increment: the certificates,
-// then the statements. They may have budget bytes in all.
+// Scan reads the streams at the beginning of an increment, first the certificates and then the statements. Their total
+// size is limited to budget bytes.
 func Scan(in io.ReaderAt, size int64, r Revision, budget int) ([][]byte, error) {
 	var out [][]byte
 	for at, num := r.Size, r.Next; ; num++ {
@@ -59,13 +59,13 @@ func Scan(in io.ReaderAt, size int64, r Revision, budget int) ([][]byte, error) 
 	}
 }
 
-// Found contains the parts of an increment that only the file provides.
+// Found contains the parts of an increment that can be read only from the file.
 type Found struct {
-	Contents []byte         // in the place of the time-stamp: a token, and zeros
+	Contents []byte         // content of the time-stamp's placeholder, a token followed by zeros
 	Issuers  [HashSize]byte // see Write
 }
 
-// Match compares the file after a revision with the output of Write for the same evidence.
+// Match compares the content of a file after a revision with the output of Write for the same evidence.
 func Match(in io.ReaderAt, size int64, r Revision, e Evidence) (Increment, Found, error) {
 	var nonce [NonceSize]byte
 	var found Found

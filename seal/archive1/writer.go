@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// writer collects objects.
+// writer collects the objects of an increment.
 type writer struct {
-	base    int64 // where b begins in the file
+	base    int64 // offset of b in the file
 	b       []byte
 	next    int
 	written []entry
@@ -36,8 +36,8 @@ func (w *writer) begin(o Object) {
 
 func (w *writer) end() { w.add("\nendobj\n") }
 
-// stream writes DER in hexadecimal: a program that searches for objects cannot mistake any of it for PDF, and no
-// compression has to be reproduced.
+// stream writes DER in hexadecimal, so that a program that scans for objects cannot mistake any of it for PDF syntax,
+// and no compressor's output has to be reproduced.
 func (w *writer) stream(der []byte) int {
 	n := w.take()
 	w.begin(Object{n, 0})
@@ -54,12 +54,12 @@ func streamHead(size int) string {
 
 const streamTail = ">\nendstream"
 
-// finish writes the cross-reference section, and returns the position of the nonce.
+// finish writes the cross-reference section and returns the position of the nonce.
 func (w *writer) finish(r Revision, nonce [NonceSize]byte) int {
 	self := 0
 	start := w.base + int64(len(w.b))
 	if r.Stream {
-		self = w.take() // it lists itself
+		self = w.take() // the stream lists itself
 		w.written = append(w.written, entry{Object{self, 0}, start})
 	}
 	slices.SortFunc(w.written, func(a, b entry) int { return cmp.Compare(a.object.Num, b.object.Num) })

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// document is one kind of file to seal.
+// document is one type of file to seal.
 type document struct {
 	name  string
 	pages int
-	bytes int // roughly, of page content
+	bytes int // approximate size of the page content
 	image bool
 }
 
@@ -24,8 +24,8 @@ func documents() []document {
 	}
 }
 
-// build returns a file with a cross-reference table and one content stream per page, incompressible like compressed
-// content.
+// build returns a file with a cross-reference table and one content stream per page. Like compressed content, the data
+// is incompressible.
 func (d document) build() []byte {
 	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // test data
 	var b bytes.Buffer
@@ -48,7 +48,7 @@ func (d document) build() []byte {
 	for i := range kids {
 		kids[i] = fmt.Sprintf("%d 0 R", 4+3*i)
 	}
-	// An empty signature field, which mutool needs in order to sign.
+	// An empty signature field, which mutool requires for signing.
 	field := 4 + 3*d.pages
 	obj("<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[%d 0 R]>>>>", field)
 	obj("<</Type/Pages/Kids[%s]/Count %d>>", strings.Join(kids, " "), d.pages)
@@ -64,7 +64,7 @@ func (d document) build() []byte {
 			for side*side*3 < per {
 				side += 8
 			}
-		} else if n := per - 500; n > 0 { // a comment in place of drawing operators
+		} else if n := per - 500; n > 0 { // a comment instead of drawing operators
 			content += "%" + strings.Map(func(r rune) rune {
 				if r < ' ' || r > '~' {
 					return 'x'

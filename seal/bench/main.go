@@ -1,6 +1,6 @@
-// Command bench compares sealing with its lower limit, which is copying the file while hashing it and one P-256
-// signature, and with other programs that write or sign PDFs, if they are installed. All run in one process, and the
-// result is the median of several runs. Peak memory is measured in a separate process, above its use before sealing.
+// Command bench compares sealing with its minimum cost, which is copying the file while hashing it plus one P-256
+// signature, and with other installed programs that write or sign PDFs. Everything runs in one process, and the result
+// is the median of several runs. Peak memory is measured in a separate process, relative to its use before sealing.
 package main
 
 import (
@@ -97,7 +97,7 @@ func measure(ctx context.Context, w io.Writer, dir string, d document, s *sealer
 		return err
 	}
 	size := job.Size
-	// Alternately, so that load on the machine affects all of them.
+	// Alternate between the measurements, so that machine load affects all of them equally.
 	var figures []figure
 	var grown int64
 	for _, what := range []struct {
@@ -153,7 +153,7 @@ func measure(ctx context.Context, w io.Writer, dir string, d document, s *sealer
 	return nil
 }
 
-// figure is one thing that is measured again and again.
+// figure is an operation that is measured repeatedly.
 type figure struct {
 	name string
 	run  func(out *os.File) error
@@ -174,8 +174,8 @@ func (f *figure) best() time.Duration   { return slices.Min(f.took) }
 
 func prepare(name string, d document) error { return os.WriteFile(name, d.build(), 0o600) }
 
-// uploaded admits a file as the service does with an upload, and returns the job for the result. It also returns the
-// duration of the examination.
+// uploaded admits a file as the service admits an upload. It returns the job for the result and the duration of the
+// examination.
 func uploaded(ctx context.Context, in *os.File) (seal.Job, time.Duration, error) {
 	hash, size, err := hashOf(in)
 	if err != nil {
@@ -198,7 +198,7 @@ func hashOf(in *os.File) (hash string, size int64, err error) {
 	return hex.EncodeToString(h.Sum(nil)), size, err
 }
 
-// parallel seals 100 files at once and reports time and peak memory.
+// parallel seals 100 files concurrently and reports time and peak memory.
 func parallel(ctx context.Context, w io.Writer, dir string) error {
 	d := documents()[1]
 	name := filepath.Join(dir, "many.pdf")
@@ -234,8 +234,7 @@ func childPeak(ctx context.Context, name string, job seal.Job, many int) (string
 	return strings.TrimSpace(string(out)), err
 }
 
-// sealOnce seals a file in a fresh process and prints by how much that raised
-// the peak of resident memory.
+// sealOnce seals a file in a new process and prints the resulting increase in peak resident memory.
 func sealOnce(ctx context.Context, w io.Writer, name string, pages, many int, facts string) error {
 	s, err := newSealer()
 	if err != nil {
@@ -262,7 +261,7 @@ func sealOnce(ctx context.Context, w io.Writer, name string, pages, many int, fa
 	}
 	var wg sync.WaitGroup
 	failed := make(chan error, many)
-	slots := make(chan struct{}, runtime.NumCPU()) // as many at once as cores, like the worker
+	slots := make(chan struct{}, runtime.NumCPU()) // one concurrent seal per core, as in the worker
 	for range many {
 		wg.Go(func() {
 			slots <- struct{}{}
@@ -287,7 +286,7 @@ func sealOnce(ctx context.Context, w io.Writer, name string, pages, many int, fa
 	return err
 }
 
-// peakKiB reads the process's peak of resident memory (Linux).
+// peakKiB returns the process's peak resident memory (Linux only).
 func peakKiB() (int, error) {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -322,7 +321,7 @@ func median(d []time.Duration) time.Duration {
 
 func ms(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// cpuTime returns the time that the process has used on all CPUs.
+// cpuTime returns the total processor time used by the process.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

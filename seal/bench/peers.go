@@ -34,7 +34,7 @@ var errNotInstalled = errors.New("not installed")
 func newPeers(ctx context.Context, dir string) (*peers, error) {
 	model.ConfigPath = "disable"
 	file := func(name string) string { return filepath.Join(dir, name) }
-	// Without these tools the others have no key, and report that.
+	// If these tools are missing, the other programs have no key and report an error.
 	_ = exec.CommandContext(ctx, "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", //nolint:gosec // files of ours
 		"-keyout", file("key.pem"), "-out", file("cert.pem"), "-subj", "/CN=Countersign", "-days", "30").Run()
 	_ = exec.CommandContext(ctx, "openssl", "pkcs12", "-export", "-inkey", file("key.pem"), "-in", file("cert.pem"), //nolint:gosec // likewise
@@ -66,7 +66,8 @@ func newPeers(ctx context.Context, dir string) (*peers, error) {
 
 func (p *peers) median(ctx context.Context, one peer, in string, rounds int) (time.Duration, error) {
 	var all []time.Duration
-	// pdfsig fails occasionally: it reserves the length of its trial signature, and ECDSA signatures differ in length.
+	// pdfsig fails occasionally, because it reserves only the length of its trial signature, and ECDSA signatures vary
+	// in length.
 	for tries := 0; len(all) < rounds; tries++ {
 		out := filepath.Join(p.dir, "peer.pdf")
 		start := time.Now()
@@ -99,8 +100,7 @@ func command(ctx context.Context, name string, args ...string) error {
 	return nil
 }
 
-// fieldNumber returns the object number of the empty signature field: the last
-// one.
+// fieldNumber returns the object number of the empty signature field, which is the last field.
 func fieldNumber(in string) (int, error) {
 	b, err := os.ReadFile(in) //nolint:gosec // written by prepare
 	if err != nil {

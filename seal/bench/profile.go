@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// profile seals one kind of document again and again for a while and writes
-// where the CPU time went.
+// profile seals one type of document repeatedly for the given duration and writes a CPU profile to a file.
 func profile(ctx context.Context, w io.Writer, kind, file string, during time.Duration) (err error) {
 	dir, err := os.MkdirTemp("", "bench-seal-profile")
 	if err != nil {

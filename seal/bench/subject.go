@@ -19,7 +19,7 @@ import (
 	"countersign/seal/sealkey"
 )
 
-// floorSingleThread returns the minimum cost of any seal: reading, hashing, writing and signing the original,
+// floorSingleThread performs the minimum work of any seal: reading, hashing, writing and signing the original,
 // optionally with the added bytes.
 func floorSingleThread(in io.ReaderAt, out *os.File, size int64, added []byte, key *ecdsa.PrivateKey) error {
 	h := sha256.New()
@@ -34,7 +34,7 @@ func floorSingleThread(in io.ReaderAt, out *os.File, size int64, added []byte, k
 	return err
 }
 
-// floorTwoThreads is floorSingleThread with hashing on a separate thread, as in a seal.
+// floorTwoThreads is like floorSingleThread, but hashes in a separate goroutine, as Seal does.
 func floorTwoThreads(in io.ReaderAt, out *os.File, size int64, key *ecdsa.PrivateKey) error {
 	const room = 4
 	spare, full := make(chan []byte, room), make(chan []byte, room)
@@ -91,7 +91,7 @@ func newSealer() (*sealer, error) {
 	return &sealer{s, ec}, err
 }
 
-// newJob has two signers, each with a signature and a date on the last page.
+// newJob returns a job with two signers, each with a signature and a date on the last page.
 func newJob(in io.ReaderAt, size int64, hash string, pages int) seal.Job {
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	const envelope = "3f0c1f6e-9f5d-4c4c-8b1f-2a6d0f3f7b11"

@@ -12,7 +12,7 @@ import (
 	"countersign/seal/verify"
 )
 
-// measureVerify compares verifying a sealed file with hashing it, which is the minimum for detecting a change.
+// measureVerify compares verifying a sealed file with hashing it, which is the minimum work for detecting a change.
 func measureVerify(ctx context.Context, w io.Writer, dir string, s *sealer, job seal.Job, rounds int) error {
 	out, err := os.CreateTemp(dir, "sealed")
 	if err != nil {

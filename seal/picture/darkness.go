@@ -2,17 +2,17 @@ package picture
 
 import "image"
 
-// Darkness is the distribution of a picture's darkness: sums over its upper left parts, in units of a black pixel times
-// 255, for each corner of a grid of cells.
+// Darkness is the distribution of a picture's darkness. For each corner of a grid of cells, it contains the sum over
+// the area above and to the left, where a black pixel counts as 255.
 type Darkness struct {
 	columns, rows int
 	cell          int // side of a cell, in pixels
 	sums          []int64
 }
 
-// darknessOf measures the darkness of a picture on white.
+// darknessOf returns the darkness of a picture on a white background.
 func darknessOf(img *image.NRGBA) Darkness {
-	const most = 256 // cells a side
+	const most = 256 // maximum number of cells per side
 	w, h := img.Rect.Dx(), img.Rect.Dy()
 	d := Darkness{cell: (max(w, h) + most - 1) / most}
 	d.columns, d.rows = (w+d.cell-1)/d.cell, (h+d.cell-1)/d.cell
@@ -38,8 +38,8 @@ func darknessOf(img *image.NRGBA) Darkness {
 	return d
 }
 
-// most returns the average darkness, from 0 to 1, of the darkest square with a side in pixels. A smaller picture counts
-// as such a square.
+// most returns the average darkness, from 0 to 1, of the darkest square whose sides are side pixels long. If the
+// picture is smaller, it is treated as one such square.
 func (d *Darkness) most(side float64) float64 {
 	n := max(1, int(side/float64(d.cell)+0.5))
 	w, h := min(n, d.columns), min(n, d.rows)
@@ -54,13 +54,13 @@ func (d *Darkness) most(side float64) float64 {
 }
 
 const (
-	// letterSide is the side of a square that a few letters of a clause take, in points.
+	// letterSide is the side, in points, of a square about the size of a few letters of text.
 	letterSide = 10
-	// mostDark is the maximum darkness of such a square: black letters beneath remain legible.
+	// mostDark is the maximum darkness of such a square at which black letters beneath it remain legible.
 	mostDark = 0.5
 )
 
-// Opacity returns the opacity for drawing a picture whose pixels have a size in points.
+// Opacity returns the opacity for drawing a picture. pixel is the size of a pixel in points.
 func (d *Darkness) Opacity(pixel float64) float64 {
 	return min(1, mostDark/max(d.most(letterSide/pixel), mostDark))
 }

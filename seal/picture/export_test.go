@@ -1,4 +1,4 @@
 package picture
 
-// MaxPNGSide is for tests.
+// MaxPNGSide exports maxPNGSide for tests.
 const MaxPNGSide = maxPNGSide

@@ -8,16 +8,16 @@ import (
 	"countersign/seal/refusal"
 )
 
-// The minimum visibility of a picture, drawn on white paper.
+// Minimum visibility of a picture on white paper.
 const (
-	minContrast = 1.5  // of ink against white, as WCAG 2 measures it
-	minInk      = 8    // pixels of the longer side of all ink
-	minInkShare = 0.04 // of the longer side of the picture
-	maxAspect   = 100  // of the picture: the longer side by the shorter one
+	minContrast = 1.5  // contrast ratio of ink against white, as defined by WCAG 2
+	minInk      = 8    // longer side of the ink's bounding box, in pixels
+	minInkShare = 0.04 // the same as a share of the picture's longer side
+	maxAspect   = 100  // maximum ratio of the picture's longer side to its shorter side
 )
 
 // checkVisible rejects a picture that would be invisible on white paper. Its ink must be dark enough, extend far
-// enough, and have as many pixels as a broken line of that length.
+// enough, and have at least as many pixels as a broken line of that length.
 func checkVisible(img *image.NRGBA) error {
 	w, h := img.Rect.Dx(), img.Rect.Dy()
 	light, ink, pixels := luminances(), image.Rectangle{}, 0
@@ -52,7 +52,7 @@ func checkVisible(img *image.NRGBA) error {
 // mostLuminance is the relative luminance of the lightest ink.
 const mostLuminance = 1.05/minContrast - 0.05
 
-// luminances has the linear value of each component of sRGB.
+// luminances returns the linear value of each sRGB component value.
 var luminances = sync.OnceValue(func() *[256]float64 {
 	var l [256]float64
 	for i := range l {
@@ -65,7 +65,7 @@ var luminances = sync.OnceValue(func() *[256]float64 {
 	return &l
 })
 
-// luminanceOnWhite returns the relative luminance of a pixel that is painted on white.
+// luminanceOnWhite returns the relative luminance of a pixel painted on white.
 func luminanceOnWhite(light *[256]float64, p [4]byte) float64 {
 	over := func(c byte) float64 { return light[255-(255-int(c))*int(p[3])/255] }
 	return 0.2126*over(p[0]) + 0.7152*over(p[1]) + 0.0722*over(p[2])

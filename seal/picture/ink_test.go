@@ -15,7 +15,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// inked returns a picture of one rectangle on a ground.
+// inked returns a picture of one rectangle on a background.
 func inked(t *testing.T, w, h int, ground color.NRGBA, ink image.Rectangle, c color.NRGBA) []byte {
 	t.Helper()
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
@@ -33,7 +33,7 @@ func inked(t *testing.T, w, h int, ground color.NRGBA, ink image.Rectangle, c co
 	return b.Bytes()
 }
 
-// contrastOnWhite returns the contrast of a color painted on white, by WCAG 2.
+// contrastOnWhite returns the WCAG 2 contrast ratio of a color painted on white.
 func contrastOnWhite(c color.NRGBA) float64 {
 	linear := func(v uint8) float64 {
 		s := 1 - (1-float64(v)/255)*float64(c.A)/255
@@ -45,8 +45,8 @@ func contrastOnWhite(c color.NRGBA) float64 {
 	return 1.05 / (0.2126*linear(c.R) + 0.7152*linear(c.G) + 0.0722*linear(c.B) + 0.05)
 }
 
-// TestPictures_ShowSomethingOnWhite checks that ink of any color, density and extent on a white or transparent ground
-// is accepted if its contrast is 1.5 or more and its extent sufficient, and rejected otherwise.
+// TestPictures_ShowSomethingOnWhite checks that ink of any color, opacity and extent on a white or transparent
+// background is accepted if its contrast is at least 1.5 and its extent is sufficient, and rejected otherwise.
 func TestPictures_ShowSomethingOnWhite(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -68,7 +68,7 @@ func TestPictures_ShowSomethingOnWhite(t *testing.T) {
 			ground = color.NRGBA{255, 255, 255, 255}
 		}
 		contrast, length := contrastOnWhite(c), max(iw, ih)
-		if math.Abs(contrast-1.5) < 0.02 { // rounding
+		if math.Abs(contrast-1.5) < 0.02 { // skip values affected by rounding
 			continue
 		}
 		want := contrast >= 1.5 && length >= 8 && float64(length) >= 0.04*float64(max(w, h))
@@ -85,7 +85,8 @@ func TestPictures_ShowSomethingOnWhite(t *testing.T) {
 	require.Greater(t, accepted, 30)
 }
 
-// TestPictures_ThatShowNothing checks pictures that were formerly accepted as signatures.
+// TestPictures_ThatShowNothing checks that pictures that were formerly accepted as signatures, although they show
+// nothing, are rejected.
 func TestPictures_ThatShowNothing(t *testing.T) {
 	t.Parallel()
 	white, dark := color.NRGBA{255, 255, 255, 255}, color.NRGBA{0, 0, 60, 255}

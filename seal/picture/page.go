@@ -13,30 +13,30 @@ import (
 	"countersign/seal/refusal"
 )
 
-// Resolutions of pictures, in dots per inch. Programs write lower ones if they do not know the size.
+// Range of usable resolutions, in dots per inch. Programs write lower values if they do not know the actual size.
 const (
 	minResolution = 100
 	maxResolution = 1200
 )
 
-// The size of a page without a usable resolution: the largest that fits on A4 upright or turned, in points.
+// Page sizes in points. Without a usable resolution, the page is as large as fits on portrait or landscape A4.
 const (
 	keptPage        = 12_000_000 // pixels; larger pictures are scaled down
 	a4Short, a4Long = 595.0, 842.0
-	maxPage         = 1300.0 // a side: more than A3
+	maxPage         = 1300.0 // maximum side, more than A3
 	minPage         = 72.0
 )
 
-// IsPicture reports whether a file begins as a PNG or JPEG.
+// IsPicture reports whether a file begins like a PNG or JPEG.
 func IsPicture(head []byte) bool {
 	return bytes.HasPrefix(head, pngSignature) || bytes.HasPrefix(head, []byte("\xff\xd8\xff"))
 }
 
 var pngSignature = []byte("\x89PNG\r\n\x1a\n")
 
-// Page returns a PDF with one page that shows a JPEG or PNG: upright according to its EXIF data, on white, in the size
-// according to its resolution. The same picture always results in the same bytes, and no other part of the file
-// remains. The error is a *refusal.Error.
+// Page returns a PDF with one page that shows a JPEG or PNG upright according to its EXIF data, on white, at the size
+// given by its resolution. The same picture always results in the same bytes, and no other part of the file is
+// preserved. The error is a *refusal.Error.
 func Page(b []byte) ([]byte, error) {
 	if isAnimated(b) {
 		return nil, refusal.New(refusal.PictureInvalid, "The picture is animated. Upload a PNG or JPEG with one picture.")
@@ -80,16 +80,16 @@ func pageSize(pixels image.Point, dpi float64) (width, height float64) {
 	return max(w*k, 1), max(h*k, 1)
 }
 
-// encodedImage is the content of an image of a PDF, with the dictionary entries for its encoding.
+// encodedImage is the content of a PDF image XObject and the dictionary entries for its encoding.
 type encodedImage struct {
 	data    []byte
 	entries string
 }
 
-// maxLosslessPage limits a lossless picture, in bytes; a larger one becomes JPEG.
+// maxLosslessPage is the maximum size of a lossless picture, in bytes. A larger picture is encoded as JPEG.
 const maxLosslessPage = 8 << 20
 
-// encodeSamples encodes pixels on white: JPEG for photographs, lossless otherwise.
+// encodeSamples encodes pixels on a white background. Photographs are encoded as JPEG, and other pictures losslessly.
 func encodeSamples(img image.Image, format string) (encodedImage, error) {
 	if format == "jpeg" {
 		return jpegSamples(img)
@@ -110,7 +110,7 @@ func encodeSamples(img image.Image, format string) (encodedImage, error) {
 	if out.Len() > maxLosslessPage {
 		return jpegSamples(lossless)
 	}
-	// PNG samples are stored unchanged, because PDF supports PNG predictors (ISO 32000-2, 7.4.4.4).
+	// PNG samples can be copied unchanged, because PDF supports PNG predictors (ISO 32000-2, 7.4.4.4).
 	entries := fmt.Sprintf("/ColorSpace%s/Filter/FlateDecode/DecodeParms<</Predictor 15/Colors %d/BitsPerComponent 8/Columns %d>>", space, components, size.X)
 	return encodedImage{pngSamples(out.Bytes()), entries}, nil
 }
@@ -127,7 +127,7 @@ func jpegSamples(img image.Image) (encodedImage, error) {
 	return encodedImage{out.Bytes(), "/ColorSpace" + space + "/Filter/DCTDecode"}, nil
 }
 
-// grayOf returns a picture without colors; nil if it has any.
+// grayOf returns the picture in grayscale, or nil if it contains colors.
 func grayOf(img *image.NRGBA) *image.Gray {
 	out := image.NewGray(img.Rect)
 	for i := range out.Pix {
@@ -140,7 +140,7 @@ func grayOf(img *image.NRGBA) *image.Gray {
 	return out
 }
 
-// picturePDF writes a PDF with one page that an image fills.
+// picturePDF returns a PDF with one page that is filled by an image.
 func picturePDF(pixels image.Point, s encodedImage, width, height float64) []byte {
 	var b bytes.Buffer
 	var offsets []int
@@ -179,7 +179,7 @@ func pngSamples(b []byte) (out []byte) {
 	return out
 }
 
-// pngChunk returns the data of a chunk before the samples of a PNG; nil if it is absent.
+// pngChunk returns the data of a chunk that precedes the samples of a PNG, or nil if it is absent.
 func pngChunk(b []byte, name string) []byte {
 	if !bytes.HasPrefix(b, pngSignature) {
 		return nil
@@ -196,10 +196,11 @@ func pngChunk(b []byte, name string) []byte {
 	return nil
 }
 
-// isAnimated reports whether a PNG has several pictures (PNG, third edition, 11.3.6.1).
+// isAnimated reports whether a PNG is animated (PNG, third edition, 11.3.6.1).
 func isAnimated(b []byte) bool { return pngChunk(b, "acTL") != nil }
 
-// pngResolution returns the resolution of a PNG in dots per inch; 0 if it has none, or the pixels are not square.
+// pngResolution returns the resolution of a PNG in dots per inch. It returns 0 if there is none, or if the pixels are
+// not square.
 func pngResolution(b []byte) float64 {
 	const perMeter = 1
 	d := pngChunk(b, "pHYs")
@@ -213,8 +214,8 @@ func pngResolution(b []byte) float64 {
 	return math.Round(float64(x) * 0.0254)
 }
 
-// jpegResolution returns the resolution in the JFIF header of a JPEG, in dots per inch; 0 if it has none, or the pixels
-// are not square.
+// jpegResolution returns the resolution in the JFIF header of a JPEG, in dots per inch. It returns 0 if there is none,
+// or if the pixels are not square.
 func jpegResolution(b []byte) float64 {
 	if len(b) < 18 || !bytes.HasPrefix(b[2:], []byte{0xff, 0xe0}) || string(b[6:11]) != "JFIF\x00" {
 		return 0

@@ -51,7 +51,7 @@ func jpegOf(t *testing.T, img image.Image) []byte {
 	return b.Bytes()
 }
 
-// withChunk returns a PNG with one more chunk after its header.
+// withChunk returns a PNG with an additional chunk after its header.
 func withChunk(b []byte, name string, data ...byte) []byte {
 	const header = 8 + 25
 	chunk := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
@@ -60,16 +60,16 @@ func withChunk(b []byte, name string, data ...byte) []byte {
 	return bytes.Join([][]byte{b[:header], chunk, b[header:]}, nil)
 }
 
-// withSegment returns a JPEG with one more segment at its beginning.
+// withSegment returns a JPEG with an additional segment at its beginning.
 func withSegment(b []byte, marker byte, data string) []byte {
 	segment := binary.BigEndian.AppendUint16([]byte{0xFF, marker}, uint16(len(data)+2))
 	return bytes.Join([][]byte{b[:2], append(segment, data...), b[2:]}, nil)
 }
 
-const exifTurned = "Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x06\x00\x00\x00\x00\x00\x00" // clockwise
+const exifTurned = "Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x06\x00\x00\x00\x00\x00\x00" // rotated clockwise
 
-// TestPage_OfEachKindOfPicture_ShowsIt checks that the PDF has one page in the right size, which shows the picture
-// upright on white, and that poppler and the renderer agree.
+// TestPage_OfEachKindOfPicture_ShowsIt checks that the PDF has one page of the right size that shows the picture
+// upright on white, as rendered by both Poppler and the renderer.
 func TestPage_OfEachKindOfPicture_ShowsIt(t *testing.T) {
 	t.Parallel()
 	size := image.Rect(0, 0, 300, 150)
@@ -136,8 +136,8 @@ func TestPage_OfEachKindOfPicture_ShowsIt(t *testing.T) {
 	}
 }
 
-// TestPage_Pixels_AreEncodedByTheirKind checks that pictures without colors are stored as gray, and very large ones
-// with loss.
+// TestPage_Pixels_AreEncodedByTheirKind checks that pictures without colors are stored in grayscale, and very large
+// ones with lossy compression.
 func TestPage_Pixels_AreEncodedByTheirKind(t *testing.T) {
 	t.Parallel()
 	gray, noise := image.NewGray(image.Rect(0, 0, 60, 40)), image.NewGray(image.Rect(0, 0, 3000, 3000))
@@ -167,7 +167,7 @@ func TestPage_Pixels_AreEncodedByTheirKind(t *testing.T) {
 	require.Less(t, len(b), 8<<20)
 }
 
-// TestPage_OfOtherFiles_IsRefused checks that the message has the reason.
+// TestPage_OfOtherFiles_IsRefused checks that other files are rejected, and that the message contains the reason.
 func TestPage_OfOtherFiles_IsRefused(t *testing.T) {
 	t.Parallel()
 	plain := pngOf(t, cornered(image.NewNRGBA(image.Rect(0, 0, 30, 30))))

@@ -13,7 +13,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// Limits of an attached picture, usually a photograph.
+// Limits for an attached picture, usually a photograph.
 const (
 	maxPhotoSide   = 16_384
 	maxPhotoPixels = 50_000_000
@@ -21,8 +21,8 @@ const (
 	photoQuality   = 88
 )
 
-// Photo decodes a JPEG or PNG within limits, rotates it according to its EXIF data, and returns it re-encoded: only the
-// visible picture remains of the file. The error is a *refusal.Error.
+// Photo decodes a JPEG or PNG within limits, rotates it according to its EXIF data, and returns it re-encoded, so that
+// only the visible picture is preserved. The error is a *refusal.Error.
 func Photo(b []byte) ([]byte, error) {
 	img, format, err := decodePicture(b, "picture", "JPEG or PNG", maxPhotoSide, maxPhotoPixels)
 	if err != nil {
@@ -57,7 +57,7 @@ func decodePicture(b []byte, what, formats string, maxSide, maxPixels int) (img 
 	return img, format, nil
 }
 
-// fitPhoto scales a picture down to the pixels in keep.
+// fitPhoto scales a picture down to at most keep pixels.
 func fitPhoto(img image.Image, keep float64) image.Image {
 	r := img.Bounds()
 	w, h := r.Dx(), r.Dy()
@@ -71,7 +71,7 @@ func fitPhoto(img image.Image, keep float64) image.Image {
 	return scaled(img, k, xdraw.ApproxBiLinear)
 }
 
-// turn rotates and mirrors a picture upright, according to its EXIF orientation.
+// turn rotates and mirrors a picture so that it is upright, according to its EXIF orientation.
 func turn(img image.Image, orientation int) image.Image {
 	if orientation < 2 || orientation > 8 {
 		return img
@@ -95,11 +95,11 @@ func turn(img image.Image, orientation int) image.Image {
 				tx, ty = x, h-1-y
 			case 5:
 				tx, ty = y, x
-			case 6: // to be turned clockwise
+			case 6: // rotate clockwise
 				tx, ty = h-1-y, x
 			case 7:
 				tx, ty = h-1-y, w-1-x
-			case 8: // anticlockwise
+			case 8: // rotate counterclockwise
 				tx, ty = y, w-1-x
 			}
 			copy(dst.Pix[dst.PixOffset(tx, ty):][:4], src.Pix[src.PixOffset(x, y):][:4])
@@ -108,9 +108,9 @@ func turn(img image.Image, orientation int) image.Image {
 	return dst
 }
 
-// exifOrientation returns the orientation in a JPEG's EXIF data, 1 if absent.
+// exifOrientation returns the orientation in a JPEG's EXIF data, or 1 if absent.
 func exifOrientation(b []byte) int {
-	for at := 2; at+4 <= len(b) && b[at] == 0xff; { // the segments before the picture (ITU T.81, B.1.1)
+	for at := 2; at+4 <= len(b) && b[at] == 0xff; { // segments before the image data (ITU T.81, B.1.1)
 		marker, size := b[at+1], int(binary.BigEndian.Uint16(b[at+2:]))
 		if marker == 0xda || size < 2 || at+2+size > len(b) {
 			break
@@ -151,15 +151,15 @@ func tiffOrientation(b []byte) int {
 	return 1
 }
 
-// Limits of a logo.
+// Limits for a logo.
 const (
 	maxLogoPixels = 8 << 20 // of the uploaded picture
-	logoWidth     = 720     // stored width: twice the displayed width, for high-resolution screens
+	logoWidth     = 720     // stored width, twice the displayed width for high-resolution screens
 	logoHeight    = 180
 )
 
-// Logo decodes a PNG or JPEG within limits and returns it as PNG, scaled down to the displayed size: only the visible
-// picture remains of the file. The error is a *refusal.Error.
+// Logo decodes a PNG or JPEG within limits and returns it as PNG, scaled down to at most logoWidth by logoHeight, so
+// that only the visible picture is preserved. The error is a *refusal.Error.
 func Logo(b []byte) ([]byte, error) {
 	img, format, err := decodePicture(b, "logo", "PNG or JPEG", maxPNGSide, maxLogoPixels)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestLogo checks that the result is a PNG of the displayed size without any other content of the file.
+// TestLogo checks that the result is a PNG of the stored size without any other content of the file.
 func TestLogo(t *testing.T) {
 	t.Parallel()
 	var asPNG, asJPEG bytes.Buffer
@@ -41,11 +41,11 @@ func TestLogo(t *testing.T) {
 	}
 }
 
-// TestPhotos checks that each orientation becomes upright, large photos become smaller, and incomplete pictures are
-// rejected.
+// TestPhotos checks that photos of each orientation become upright, that large photos are scaled down, and that
+// incomplete pictures are rejected.
 func TestPhotos(t *testing.T) {
 	t.Parallel()
-	img := image.NewNRGBA(image.Rect(0, 0, 32, 16)) // red at the left, its top green
+	img := image.NewNRGBA(image.Rect(0, 0, 32, 16)) // the left half is red, with its top green
 	for y := range 16 {
 		for x := range 32 {
 			c := color.NRGBA{0, 0, 255, 255}
@@ -64,7 +64,7 @@ func TestPhotos(t *testing.T) {
 		exif := "\xff\xe1\x00\x22Exif\x00\x00II\x2a\x00\x08\x00\x00\x00\x01\x00\x12\x01\x03\x00\x01\x00\x00\x00" + string(rune(orientation)) + "\x00\x00\x00\x00\x00\x00\x00"
 		return append([]byte("\xff\xd8"+exif), plain.Bytes()[2:]...)
 	}
-	// Where, in eighths of width and height, the green corner is to be seen.
+	// Expected position of the green corner, in eighths of width and height.
 	for orientation, green := range map[byte][2]int{1: {1, 1}, 2: {7, 1}, 3: {7, 7}, 4: {1, 7}, 5: {1, 1}, 6: {7, 1}, 7: {7, 7}, 8: {1, 7}} {
 		b, err := picture.Photo(oriented(orientation))
 		require.NoError(t, err)
@@ -116,9 +116,9 @@ func TestPhotos(t *testing.T) {
 	_, err = picture.Photo([]byte("GIF89a"))
 	require.ErrorAs(t, err, &r)
 	require.Equal(t, refusal.PictureInvalid, r.Code)
-	for _, size := range [][2]uint32{{16_385, 1}, {1, 16_385}, {16_000, 16_000}} { // a side, the other, and both together
+	for _, size := range [][2]uint32{{16_385, 1}, {1, 16_385}, {16_000, 16_000}} { // width, height, and total pixels
 		claims := bytes.Clone(large.Bytes())
-		header := claims[12:29] // PNG, 11.2.2: the type and the data of IHDR, before its CRC
+		header := claims[12:29] // type and data of IHDR, before its CRC (PNG, 11.2.2)
 		binary.BigEndian.PutUint32(header[4:], size[0])
 		binary.BigEndian.PutUint32(header[8:], size[1])
 		binary.BigEndian.PutUint32(claims[29:], crc32.ChecksumIEEE(header))

@@ -17,16 +17,16 @@ import (
 	"countersign/seal/refusal"
 )
 
-// Limits of a picture.
+// Limits for a signature picture.
 const (
 	maxPNGBytes  = 2 << 20
 	maxPNGSide   = 8192
 	maxPNGPixels = 8 << 20 // before scaling down
-	keptPixels   = 1 << 20 // maximum after Check: 300 dpi over 11 inches by 1
+	keptPixels   = 1 << 20 // maximum after Check, 300 dpi at 11 by 1 inches
 )
 
-// Check decodes a picture within limits and returns it re-encoded, with its transparency, scaled down if it has
-// more than a million pixels. The error is a *refusal.Error that describes the problem.
+// Check decodes a picture within limits and returns it re-encoded with its transparency. It scales the picture down if
+// it has more than a million pixels. The error is a *refusal.Error that describes the problem.
 func Check(b []byte) (Picture, error) {
 	img, err := decodePNG(b, maxPNGPixels)
 	if err != nil {
@@ -52,12 +52,12 @@ func Check(b []byte) (Picture, error) {
 	return Picture{PNG: out.Bytes(), Size: len(placed.Pixels) + len(placed.Alpha) + placedSize}, nil
 }
 
-// placedSize is an upper bound of a picture's size in a file without its samples, in bytes.
+// placedSize is an upper bound, in bytes, on the size of a picture in a file, excluding its samples.
 const placedSize = 2 << 10
 
-// toPalette converts a picture of at most 256 colors, like most signatures, to a palette: encoding takes a fifth of the
-// time. The palette is filled up so that the encoder does not pack pixels into bits, for which it calls a function per
-// pixel. That takes longer than compressing whole bytes.
+// toPalette converts a picture with at most 256 colors, like most signatures, to a palette image, which takes a fifth
+// of the time to encode. It pads the palette so that the encoder does not pack pixels into bits, because that requires
+// a function call per pixel and takes longer than compressing whole bytes.
 func toPalette(img *image.NRGBA) image.Image {
 	p := image.NewPaletted(img.Rect, make(color.Palette, 0, 256))
 	index := make(map[uint32]uint8)
@@ -86,7 +86,7 @@ func toPalette(img *image.NRGBA) image.Image {
 	return p
 }
 
-// fromPalette undoes toPalette.
+// fromPalette reverses toPalette.
 func fromPalette(p *image.Paletted) *image.NRGBA {
 	img := image.NewNRGBA(image.Rect(0, 0, p.Rect.Dx(), p.Rect.Dy()))
 	var colours [256][4]byte
@@ -104,14 +104,15 @@ func fromPalette(p *image.Paletted) *image.NRGBA {
 	return img
 }
 
-// pngEncoders are the encoder's buffers, which account for most of the time of encoding a small picture.
+// pngEncoders is a pool of encoder buffers, whose allocation accounts for most of the time for encoding a small
+// picture.
 var pngEncoders = &encoderPool{}
 
 type encoderPool struct{ sync.Pool }
 
 func (p *encoderPool) Get() *png.EncoderBuffer {
 	b, _ := p.Pool.Get().(*png.EncoderBuffer)
-	return b // nil: the encoder allocates one
+	return b // if nil, the encoder allocates one
 }
 
 func (p *encoderPool) Put(b *png.EncoderBuffer) { p.Pool.Put(b) }
@@ -120,8 +121,7 @@ func decodePNG(b []byte, maxPixels int) (*image.NRGBA, error) {
 	if len(b) > maxPNGBytes {
 		return nil, refusal.New(refusal.PNGTooLarge, "The picture is larger than 2 MiB.")
 	}
-	// The size is read before anything is decoded: a small file can claim
-	// billions of pixels.
+	// Check the dimensions before decoding, because a small file can declare billions of pixels.
 	cfg, err := png.DecodeConfig(bytes.NewReader(b))
 	if err != nil {
 		return nil, refusal.New(refusal.PNGInvalid, "The picture is not a valid PNG.")
@@ -157,7 +157,7 @@ func scaled(img image.Image, k float64, by xdraw.Scaler) *image.NRGBA {
 	return out
 }
 
-// isOpaque reports whether the picture has a pixel that is not fully transparent.
+// isOpaque reports whether any pixel of the picture is not fully transparent.
 func isOpaque(img *image.NRGBA) bool {
 	for i := 3; i < len(img.Pix); i += 4 {
 		if img.Pix[i] != 0 {
@@ -167,12 +167,12 @@ func isOpaque(img *image.NRGBA) bool {
 	return false
 }
 
-// maxAllPixels limits the pictures of one submission together: two of the largest accepted ones, as a signature and
-// initials.
+// maxAllPixels limits the total size of the pictures in one submission. It allows two pictures of maximum size, a
+// signature and initials.
 const maxAllPixels = 2 * maxPNGPixels
 
-// Checker checks the pictures of one submission like Check. Equal pictures are decoded once, and the total cost is
-// limited.
+// Checker checks the pictures of one submission, like Check. It decodes identical pictures only once and limits the
+// total cost.
 type Checker struct {
 	checked map[[sha256.Size]byte]checkedPicture
 	pixels  int
@@ -187,12 +187,12 @@ type checkedPicture struct {
 // Picture is a checked picture.
 type Picture struct {
 	PNG  []byte
-	Size int // its size in a sealed document, in bytes
+	Size int // size in a sealed document, in bytes
 }
 
 // Check returns a re-encoded picture. The error is a *refusal.Error.
 func (p *Checker) Check(b []byte) (Picture, error) {
-	if len(b) > maxPNGBytes { // not worth a hash
+	if len(b) > maxPNGBytes { // too large; reject without hashing
 		return Check(b)
 	}
 	key := sha256.Sum256(b)

@@ -25,7 +25,7 @@ func plain(t *testing.T, h int) []byte {
 	return b.Bytes()
 }
 
-// TestPicturesTogether checks that sixty equal pictures cost as much as two.
+// TestPicturesTogether checks that sixty identical pictures do not exceed the limit of a submission.
 func TestPicturesTogether(t *testing.T) {
 	t.Parallel()
 	var same picture.Checker
@@ -72,7 +72,7 @@ func TestPicturesTogether(t *testing.T) {
 	}
 }
 
-// greyPNG returns a picture of one color with w × h pixels.
+// greyPNG returns a picture of w × h pixels.
 func greyPNG(t *testing.T, w, h int, grey uint8) []byte {
 	t.Helper()
 	img := image.NewGray(image.Rect(0, 0, w, h))
@@ -83,7 +83,7 @@ func greyPNG(t *testing.T, w, h int, grey uint8) []byte {
 	return b.Bytes()
 }
 
-// padded extends a picture to n bytes with a chunk that no program reads.
+// padded extends a picture to n bytes with a chunk that programs ignore.
 func padded(t *testing.T, b []byte, n int) []byte {
 	t.Helper()
 	data := make([]byte, n-len(b)-12)
@@ -97,7 +97,7 @@ func padded(t *testing.T, b []byte, n int) []byte {
 	return out
 }
 
-// TestBoundsOfPictures checks that the maximum is accepted, and one more is rejected.
+// TestBoundsOfPictures checks that each maximum is accepted, and that one more is rejected.
 func TestBoundsOfPictures(t *testing.T) {
 	t.Parallel()
 	small := greyPNG(t, 16, 16, 1)
@@ -138,7 +138,7 @@ func TestBoundsOfPictures(t *testing.T) {
 	}
 }
 
-// TestPicturesKeepTheirPixels checks pictures in every form and with any number of colors.
+// TestPicturesKeepTheirPixels checks that pictures in every format, and with any number of colors, keep their pixels.
 func TestPicturesKeepTheirPixels(t *testing.T) {
 	t.Parallel()
 	many := func(n int) image.Image {
@@ -182,8 +182,8 @@ func TestPicturesKeepTheirPixels(t *testing.T) {
 	}
 }
 
-// TestPixelsOfASubmission checks that two of the largest pictures are accepted together, and a third is not. A picture
-// rejected for its size is not decoded, and costs nothing.
+// TestPixelsOfASubmission checks that two pictures of maximum size are accepted together, and a third is rejected. A
+// picture that is rejected for its size is not decoded and does not count.
 func TestPixelsOfASubmission(t *testing.T) {
 	t.Parallel()
 	first, second, more := greyPNG(t, 4096, 2048, 1), greyPNG(t, 4096, 2048, 2), greyPNG(t, 1, 1, 3)

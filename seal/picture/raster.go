@@ -7,12 +7,12 @@ import (
 	"countersign/pdf"
 )
 
-// Raster is a picture in the form for PDF: samples and transparency, compressed.
+// Raster is a picture in the form used in a PDF, with compressed samples and transparency.
 type Raster struct {
 	W, H          int
 	Space         string
-	Bits          int    // per component
-	Pixels, Alpha []byte // Alpha is nil if all is opaque
+	Bits          int    // bits per component
+	Pixels, Alpha []byte // Alpha is nil if the picture is opaque
 	Dark          Darkness
 }
 
@@ -27,7 +27,7 @@ func RasterOf(b []byte) (Raster, error) {
 	return r, nil
 }
 
-// rasterOfImage returns a picture without its darkness, which only placed pictures need.
+// rasterOfImage returns a Raster without the darkness, which is needed only for drawing.
 func rasterOfImage(img *image.NRGBA) Raster {
 	r := Raster{W: img.Rect.Dx(), H: img.Rect.Dy(), Bits: 8}
 	alpha, all := make([]byte, r.W*r.H), byte(255)
@@ -41,7 +41,7 @@ func rasterOfImage(img *image.NRGBA) Raster {
 	colour, one, grey := colours(img)
 	var pixels []byte
 	switch {
-	case one: // a pen's strokes, which vary only in transparency
+	case one: // pen strokes, which vary only in transparency
 		r.Space, r.Bits = fmt.Sprintf("[/Indexed/DeviceRGB 0<%02X%02X%02X>]", colour[0], colour[1], colour[2]), 1
 		pixels = make([]byte, (r.W+7)/8*r.H)
 	case grey:
@@ -53,7 +53,7 @@ func rasterOfImage(img *image.NRGBA) Raster {
 	return r
 }
 
-// samples returns the first n of each pixel's components. The samples of invisible pixels are 0, which saves space.
+// samples returns the first n components of each pixel. The samples of invisible pixels are 0, which saves space.
 func samples(img *image.NRGBA, n int) []byte {
 	out := make([]byte, 0, img.Rect.Dx()*img.Rect.Dy()*n)
 	for i := 0; i+3 < len(img.Pix); i += 4 {
@@ -66,7 +66,8 @@ func samples(img *image.NRGBA, n int) []byte {
 	return out
 }
 
-// colours reports whether the visible pixels have one color, that color, and whether all are gray.
+// colours returns the color of the first visible pixel, and reports whether all visible pixels have that color and
+// whether all are gray.
 func colours(img *image.NRGBA) (first [3]byte, one, grey bool) {
 	seen := false
 	one, grey = true, true

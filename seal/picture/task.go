@@ -12,10 +12,10 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// MaxBytes limits the file of a signature, in bytes.
+// MaxBytes is the maximum size of a signature's file, in bytes.
 const MaxBytes = maxPNGBytes
 
-// Memory returns an upper estimate, in bytes, of the memory that Checker.Check uses for a picture with this header.
+// Memory returns an upper estimate of the memory, in bytes, that Checker.Check uses for a picture with this header.
 func Memory(b []byte) int64 {
 	const encoding = 1 << 20
 	cfg, err := png.DecodeConfig(bytes.NewReader(b))
@@ -23,14 +23,14 @@ func Memory(b []byte) int64 {
 		return encoding // rejected without decoding
 	}
 	pixels := int64(cfg.Width) * int64(cfg.Height)
-	perPixel := int64(8) // as decoded, and as NRGBA
+	perPixel := int64(8) // decoded image and its NRGBA copy
 	if wide(cfg.ColorModel) {
 		perPixel = 12
 	}
 	return pixels*perPixel + min(pixels, keptPixels)*5 + encoding
 }
 
-// pixelWeight returns how many pixels one of a color model counts for, by its memory.
+// pixelWeight returns the factor by which a pixel of a color model counts, according to its memory use.
 func pixelWeight(m color.Model) int {
 	if wide(m) {
 		return 2
@@ -38,24 +38,24 @@ func pixelWeight(m color.Model) int {
 	return 1
 }
 
-// wide reports whether a color model has 16 bits a sample.
+// wide reports whether a color model has 16 bits per sample.
 func wide(m color.Model) bool {
 	return m == color.NRGBA64Model || m == color.RGBA64Model || m == color.Gray16Model
 }
 
-// The tasks of decoding pictures in a separate process.
+// Tasks for decoding pictures in a separate process.
 const (
 	taskPhoto = 'p'
 	taskLogo  = 'l'
 	taskPage  = 'g'
 )
 
-// Tasks returns the tasks of a process for pictures.
+// Tasks returns the tasks of a process that decodes pictures.
 func Tasks() map[byte]sandbox.Task {
 	return map[byte]sandbox.Task{taskPhoto: pictureTask(Photo), taskLogo: pictureTask(Logo), taskPage: pictureTask(Page)}
 }
 
-// decodedPicture is the response: the picture, in base64 during transmission.
+// decodedPicture is the response. The picture is transmitted in base64.
 type decodedPicture struct {
 	sandbox.Answer
 
@@ -75,20 +75,20 @@ func pictureTask(decode func([]byte) ([]byte, error)) sandbox.Task {
 	}
 }
 
-// maxPictureAnswer limits the response of a process, in bytes.
+// maxPictureAnswer is the maximum size of a process's response, in bytes.
 const maxPictureAnswer = 32 << 20
 
-// PhotoIn is Photo in a process of pool. A nil pool is this process.
+// PhotoIn runs Photo in a process of pool. If pool is nil, it runs in this process.
 func PhotoIn(ctx context.Context, pool *sandbox.Pool, b sandbox.Bounds, file io.ReaderAt, size int64) ([]byte, error) {
 	return pictureIn(ctx, pool, b, taskPhoto, file, size)
 }
 
-// PageIn is Page in a process of pool. A nil pool is this process.
+// PageIn runs Page in a process of pool. If pool is nil, it runs in this process.
 func PageIn(ctx context.Context, pool *sandbox.Pool, b sandbox.Bounds, file io.ReaderAt, size int64) ([]byte, error) {
 	return pictureIn(ctx, pool, b, taskPage, file, size)
 }
 
-// LogoIn is Logo in a process of pool. A nil pool is this process.
+// LogoIn runs Logo in a process of pool. If pool is nil, it runs in this process.
 func LogoIn(ctx context.Context, pool *sandbox.Pool, b sandbox.Bounds, file []byte) ([]byte, error) {
 	return pictureIn(ctx, pool, b, taskLogo, bytes.NewReader(file), int64(len(file)))
 }

@@ -15,7 +15,7 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// TestMain makes the test binary usable as the process that decodes pictures.
+// TestMain lets the test binary also run as the process that decodes pictures.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "decode" {
 		os.Exit(sandbox.Serve(context.Background(), os.Stdin, os.Stdout, picture.Tasks()))
@@ -23,8 +23,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestPictureIn_AnotherProcess_DecodesAlike checks that results and refusals are the same in another process, and that
-// a picture is too large without sufficient memory or time.
+// TestPictureIn_AnotherProcess_DecodesAlike checks that results and rejections are the same in another process, and
+// that a picture is rejected as too large if memory or time is insufficient.
 func TestPictureIn_AnotherProcess_DecodesAlike(t *testing.T) {
 	t.Parallel()
 	pool := sandbox.New(os.Args[0], "decode")
@@ -64,8 +64,8 @@ func TestPictureIn_AnotherProcess_DecodesAlike(t *testing.T) {
 	require.Equal(t, refusal.PictureTooLarge, refused.Code)
 }
 
-// TestMemory_OfAPicture_IsByWhatItsHeaderClaims checks that a picture rejected without decoding uses only the memory
-// for reading.
+// TestMemory_OfAPicture_IsByWhatItsHeaderClaims checks that the estimate depends on the declared dimensions, and that a
+// picture rejected without decoding counts only for reading.
 func TestMemory_OfAPicture_IsByWhatItsHeaderClaims(t *testing.T) {
 	t.Parallel()
 	const reading = 1 << 20

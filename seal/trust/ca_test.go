@@ -18,10 +18,10 @@ import (
 	"countersign/seal/trust"
 )
 
-// start is when every authority of the tests begins.
+// start is the beginning of the validity period of every test authority.
 var start = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// year returns the moment n years after start.
+// year returns the time n years after start.
 func year(n float64) time.Time { return start.Add(time.Duration(n * 365 * 24 * float64(time.Hour))) }
 
 var (
@@ -36,14 +36,14 @@ type identity struct {
 	t    testing.TB
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
-	by   *identity // nil: itself
+	by   *identity // issuer; nil if self-signed
 }
 
 var serial = make(chan int64, 1) //nolint:gochecknoglobals // counts certificates
 
 func init() { serial <- 1 } //nolint:gochecknoinits // as above
 
-// issue issues a certificate under by; nil: a root.
+// issue issues a certificate signed by by, or a root certificate if by is nil.
 func issue(t testing.TB, by *identity, tmpl *x509.Certificate) *identity {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -74,7 +74,7 @@ func issueFor(t testing.TB, by *identity, tmpl *x509.Certificate, key *ecdsa.Pri
 	return made
 }
 
-// authority returns the template of a certificate for issuing others.
+// authority returns the template of a certificate authority.
 func authority(name string) *x509.Certificate {
 	return &x509.Certificate{
 		Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
@@ -82,7 +82,7 @@ func authority(name string) *x509.Certificate {
 	}
 }
 
-// sealing returns the template of a proper sealing certificate.
+// sealing returns the template of a valid sealing certificate.
 func sealing(organisation string) *x509.Certificate {
 	return &x509.Certificate{
 		Subject: pkix.Name{CommonName: "Document seal", Organization: []string{organisation}}, KeyUsage: x509.KeyUsageDigitalSignature,
@@ -90,7 +90,7 @@ func sealing(organisation string) *x509.Certificate {
 	}
 }
 
-// stamping returns the template of a proper time-stamp authority.
+// stamping returns the template of a valid time-stamp authority.
 func stamping() *x509.Certificate { return stampingWith(true, timeStamping) }
 
 func stampingWith(critical bool, usages ...asn1.ObjectIdentifier) *x509.Certificate {
@@ -104,7 +104,7 @@ func stampingWith(critical bool, usages ...asn1.ObjectIdentifier) *x509.Certific
 	}
 }
 
-// chain returns the certificate and the ones above it.
+// chain returns the certificate followed by its issuers.
 func (i *identity) chain() []*x509.Certificate {
 	var out []*x509.Certificate
 	for ; i != nil; i = i.by {
@@ -113,7 +113,7 @@ func (i *identity) chain() []*x509.Certificate {
 	return out
 }
 
-// crl returns a revocation list of i. change may alter it before it is signed.
+// crl returns a revocation list of i. change can modify it before it is signed.
 func (i *identity) crl(at time.Time, change func(*x509.RevocationList)) []byte {
 	i.t.Helper()
 	list := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: at, NextUpdate: at.AddDate(0, 0, 7)}
@@ -125,7 +125,7 @@ func (i *identity) crl(at time.Time, change func(*x509.RevocationList)) []byte {
 	return der
 }
 
-// revoking adds a certificate to a list.
+// revoking returns a function that adds a certificate to a revocation list.
 func revoking(c *identity, at time.Time, reason int) func(*x509.RevocationList) {
 	return func(l *x509.RevocationList) {
 		l.RevokedCertificateEntries = []x509.RevocationListEntry{{SerialNumber: c.cert.SerialNumber, RevocationTime: at, ReasonCode: reason}}

@@ -18,7 +18,7 @@ var (
 	oidReasonCode        = asn1.ObjectIdentifier{2, 5, 29, 21}
 )
 
-// RFC 5280, section 5.2.5.
+// issuingDistributionPoint is the extension of the same name (RFC 5280, section 5.2.5).
 type issuingDistributionPoint struct {
 	Point          distributionPointName `asn1:"optional,tag:0"`
 	OnlyUserCerts  bool                  `asn1:"optional,tag:1"`
@@ -33,7 +33,7 @@ type distributionPointName struct {
 	RelativeName pkix.RDNSequence `asn1:"optional,tag:1"`
 }
 
-const tagURI = 6 // of GeneralName
+const tagURI = 6 // tag of a URI in GeneralName
 
 func parseCRL(der []byte) (*x509.RevocationList, error) {
 	list, err := x509.ParseRevocationList(der)
@@ -43,8 +43,9 @@ func parseCRL(der []byte) (*x509.RevocationList, error) {
 	return list, nil
 }
 
-// answerOfCRL returns the status of a certificate in a revocation list. A list that is not complete for this
-// certificate is an error: a delta or indirect list, or one limited to some reasons or other certificates.
+// answerOfCRL returns the status of a certificate according to a revocation list. It returns an error if the list is
+// not complete for this certificate, such as a delta or indirect list, or a list limited to some reasons or other
+// certificates.
 func answerOfCRL(list *x509.RevocationList, c, issuer *x509.Certificate, may *checks) (Answer, error) {
 	if !bytes.Equal(list.RawIssuer, c.RawIssuer) || !bytes.Equal(c.RawIssuer, issuer.RawSubject) {
 		return Answer{}, errOther
@@ -112,7 +113,7 @@ func (p *issuingDistributionPoint) check(c *x509.Certificate) error {
 	return nil
 }
 
-// revoke records a revocation. If the key has been unsafe for longer (invalidityDate), that date applies.
+// revoke records a revocation. If the key became unsafe earlier (invalidityDate), that date applies.
 func (a *Answer) revoke(at time.Time, reason int, extensions []pkix.Extension) {
 	for _, x := range extensions {
 		var since time.Time

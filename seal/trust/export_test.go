@@ -1,4 +1,4 @@
 package trust
 
-// PinnedKey is how a list of trusted sealers names a key.
+// PinnedKey exports pinnedKey for tests.
 var PinnedKey = pinnedKey

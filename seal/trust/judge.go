@@ -6,102 +6,101 @@ import (
 	"time"
 )
 
-// Status is the outcome of one question.
+// Status is the result of one check.
 type Status int
 
-// The outcomes.
+// Values of Status.
 const (
-	Unknown       Status = iota // it cannot be determined, and need not be
-	Trusted                     // yes
-	Untrusted                   // it may be sound, but depends on a party that is not, or no longer, trusted here
-	Contradictory               // it contradicts a known fact
+	Unknown       Status = iota // cannot be determined and is not required
+	Trusted                     // the check passed
+	Untrusted                   // may be valid, but depends on a party that is not, or is no longer, trusted here
+	Contradictory               // contradicts a known fact
 )
 
-// Finding is an outcome with the values for its sentence. Judgement lists the codes.
+// Finding is the result of one check, with the values for its message.
 type Finding struct {
 	Status Status
 	Code   string
-	Name   string    // of whom it speaks
-	Issuer string    // who vouches for them
-	Time   time.Time // of the time-stamp, the statement or the revocation
-	At     time.Time // the moment at which it was judged
-	From   time.Time // when the certificate was valid
+	Name   string    // subject of the finding
+	Issuer string    // issuer of the subject's certificate
+	Time   time.Time // time of the time-stamp, the statement or the revocation
+	At     time.Time // time for which the subject was checked
+	From   time.Time // start of the certificate's validity period; To is its end
 	To     time.Time
-	Reason string // completes "it may not be used: …"
+	Reason string // completes the message "it may not be used: …"
 }
 
-// Seal is the seal to be judged. Its signatures are valid.
+// Seal is the seal to evaluate. Its signatures have been verified.
 type Seal struct {
-	// Certificates are the certificates in the seal, beginning with the signer's.
+	// Certificates contains the certificates in the seal, starting with the signer's.
 	Certificates []*x509.Certificate
-	// Claimed is the time of sealing according to the record; zero if the record has none. It proves nothing, but must
-	// not contradict known facts.
+	// Claimed is the time of sealing according to the record, or zero if the record has none. It proves nothing, but
+	// must not contradict known facts.
 	Claimed time.Time
-	// RecordKeyID and RecordKey signed the record; a nil key is not judged.
+	// RecordKeyID and RecordKey identify the key that signed the record. A nil key is not checked.
 	RecordKeyID string
 	RecordKey   crypto.PublicKey
-	// Stamps are the time-stamps, the outermost first: document time-stamps from
-	// the last one backwards, then the signature's own.
+	// Stamps contains the time-stamps, outermost first: the document time-stamps from last to first, then the
+	// signature's own time-stamp.
 	Stamps   []Stamp
 	Evidence Evidence
 }
 
 // Stamp is a time-stamp.
 type Stamp struct {
-	Certificates []*x509.Certificate // the signer's first
+	Certificates []*x509.Certificate // starting with the signer's
 	Time         time.Time
 }
 
-// The codes of findings.
+// Values of Finding.Code.
 const (
 	CodePinned       = "pinned"             // the sealer's certificate or key is known here
 	CodeIssued       = "trusted"            // an authority that is trusted here issued the sealer's certificate
-	CodeUnknown      = "untrusted"          // neither is the case, also of time-stamps
-	CodeUsage        = "wrong_usage"        // the certificate is for something else
-	CodeNotValid     = "not_valid_then"     // the certificate was not valid at that moment
-	CodeRevoked      = "revoked"            // by its authority
-	CodeRevokedHere  = "revoked_here"       // by the installation
-	CodeOrganisation = "other_organisation" // than the one that is trusted
+	CodeUnknown      = "untrusted"          // neither applies; also used for time-stamps
+	CodeUsage        = "wrong_usage"        // the certificate is for another purpose
+	CodeNotValid     = "not_valid_then"     // the certificate was not valid at that time
+	CodeRevoked      = "revoked"            // revoked by its authority
+	CodeRevokedHere  = "revoked_here"       // revoked by the operator of this installation
+	CodeOrganisation = "other_organisation" // a different organization than the trusted one
 
-	CodeConfirmed    = "confirmed"     // a time, by a time-stamp
-	CodeNotConfirmed = "not_confirmed" // as no time-stamp authority is named here
-	CodeTimesFall    = "times_fall"    // the time-stamp is later than one that covers it, or than now
+	CodeConfirmed    = "confirmed"     // a time-stamp confirms the time
+	CodeNotConfirmed = "not_confirmed" // no time-stamp authority is configured here
+	CodeTimesFall    = "times_fall"    // the time-stamp is later than one that covers it, or than the current time
 	CodeBeforeSeal   = "before_seal"   // the time-stamp is earlier than the recorded time of sealing
 
 	CodeGood      = "good"              // every required statement is present
 	CodeNothing   = "absent"            // no statement about the sealing certificate
 	CodeAuthority = "authority_unknown" // no statement about an authority
-	CodeOlder     = "older"             // the statement was made before the seal
-	CodeNotProven = "not_proven"        // there is no proof that the seal is older than the statement
+	CodeOlder     = "older"             // the statement is older than the seal
+	CodeNotProven = "not_proven"        // no proof that the seal is older than the statement
 
 	CodeKnown      = "published"   // record key
 	CodeCovered    = "covered"     // by a seal that is trusted
 	CodeNotCovered = "not_covered" // by a seal that is trusted
 	CodeNotKnown   = "unknown"     // record key
-	CodeOtherKey   = "other"       // than the one known by that id
+	CodeOtherKey   = "other"       // a different key than the known one with that ID
 )
 
-// Judgement contains the outcome of every check.
+// Judgement contains the result of every check.
 type Judgement struct {
 	Sealer     Finding
-	By         string // who sealed, for a sentence; believed if Sealer is trusted
+	By         string // name of the sealer for messages; reliable only if Sealer is trusted
 	Stamps     []Finding
 	Revocation Finding
 	RecordKey  Finding
-	// Proven is the time before which the seal provably existed, from the innermost trusted time-stamp; zero without
-	// one.
+	// Proven is the time at which the seal provably existed, from the innermost trusted time-stamp, or zero if there is
+	// none.
 	Proven time.Time
-	// HasStatements reports that the evidence covers the sealing certificate.
+	// HasStatements reports whether the evidence covers the sealing certificate.
 	HasStatements bool
 }
 
-// Skew is the maximum difference between the clocks of authorities and sealers.
+// Skew is the maximum permitted difference between the clocks of authorities and sealers.
 const Skew = 5 * time.Minute
 
-// Judge judges a seal at a moment. The outermost time-stamp is judged now, each
-// inner one at the time that the next outer one proves, and the seal at the
-// time that the innermost proves (EN 319 102-1, 5.6.3). The work is bounded by
-// the number of certificates, maxStatements and maxChecks, and by CheckKeySize.
+// Judge evaluates a seal at a point in time. It checks the outermost time-stamp at now, each inner time-stamp at the
+// time proven by the next outer one, and the seal at the time proven by the innermost time-stamp (EN 319 102-1, 5.6.3).
+// The work is limited by the number of certificates, maxStatements, maxChecks and CheckKeySize.
 func (p Policy) Judge(in Seal, now time.Time) Judgement {
 	var j Judgement
 	known := parseStatements(in.Evidence)
@@ -122,14 +121,15 @@ func (p Policy) Judge(in Seal, now time.Time) Judgement {
 	return j
 }
 
-// JudgeStamps judges time-stamps that do not belong to a seal, as Judge does: the first one now, each further one at
-// the time that the last trusted one before it proves. Each time-stamp must cover the following ones.
+// JudgeStamps evaluates time-stamps that do not belong to a seal, as Judge does. It checks the first one at now, and
+// each further one at the time proven by the last trusted one before it. Each time-stamp must cover those that follow
+// it.
 func (p Policy) JudgeStamps(stamps []Stamp, evidence Evidence, now time.Time) []Finding {
 	found, _ := p.stamps(stamps, time.Time{}, now, parseStatements(evidence))
 	return found
 }
 
-// stamps judges time-stamps, and returns the time that the last trusted one proves.
+// stamps evaluates time-stamps, and returns the time proven by the last trusted one.
 func (p Policy) stamps(stamps []Stamp, claimed, now time.Time, known statements) (found []Finding, proven time.Time) {
 	for _, s := range stamps {
 		f := p.stamp(s, now, known)
@@ -144,7 +144,7 @@ func (p Policy) stamps(stamps []Stamp, claimed, now time.Time, known statements)
 	return found, proven
 }
 
-// stamp judges one time-stamp at a moment.
+// stamp evaluates one time-stamp at a point in time.
 func (p Policy) stamp(s Stamp, at time.Time, known statements) Finding {
 	f := Finding{Status: Untrusted, Code: CodeUnknown, Time: s.Time, At: at}
 	if len(s.Certificates) == 0 {
@@ -164,7 +164,7 @@ func (p Policy) stamp(s Stamp, at time.Time, known statements) Finding {
 		f.Code, f.Reason = CodeUsage, err.Error()
 		return f
 	}
-	// Both when it was made and when it is judged.
+	// The certificate must be valid both when the time-stamp was created and at the time for which it is checked.
 	for _, t := range []time.Time{s.Time, at} {
 		if t.Before(leaf.NotBefore.Add(-Skew)) || t.After(leaf.NotAfter) {
 			f.Code, f.At = CodeNotValid, t
@@ -188,7 +188,7 @@ func (p Policy) stamp(s Stamp, at time.Time, known statements) Finding {
 	return f
 }
 
-// sealer judges the sealer, and returns its certificate chain.
+// sealer evaluates the sealer and returns its certificate chain.
 func (p Policy) sealer(in Seal, at time.Time, proven bool) (Finding, []*x509.Certificate) {
 	leaf := in.Certificates[0]
 	chain := Chain(leaf, in.Certificates)
@@ -231,8 +231,8 @@ func (p Policy) sealer(in Seal, at time.Time, proven bool) (Finding, []*x509.Cer
 	return f, chain
 }
 
-// under returns the chain from a sealing certificate to the authority that s trusts, or the reason that there is none:
-// "" if that authority is unrelated to it.
+// under returns the chain from a sealing certificate to the authority trusted by s. If there is none, it returns the
+// reason, which is empty if that authority is unrelated to the certificate.
 func (s Sealer) under(certificates []*x509.Certificate, at time.Time) (chain []*x509.Certificate, code, reason string) {
 	leaf := certificates[0]
 	roots := x509.NewCertPool()
@@ -255,8 +255,8 @@ func (s Sealer) under(certificates []*x509.Certificate, at time.Time) (chain []*
 	return nil, CodeUsage, err.Error()
 }
 
-// revocation judges the revocation status of the sealing certificate and of the certificates above it. A good statement
-// counts only if it was issued after the proven time: an earlier one cannot cover later events.
+// revocation evaluates the revocation status of the sealing certificate and its issuers. A good statement counts only
+// if it was issued after the proven time, because an earlier statement cannot cover later events.
 func (j *Judgement) revocation(chain []*x509.Certificate, at time.Time, known statements) {
 	f := &j.Revocation
 	*f = Finding{Code: CodeNothing, At: at}
@@ -268,7 +268,7 @@ func (j *Judgement) revocation(chain []*x509.Certificate, at time.Time, known st
 		case k.Revoked != nil && !k.Revoked.At.After(at):
 			*f = Finding{Status: Untrusted, Code: CodeRevoked, Name: Name(chain[i]), Time: k.Revoked.At, At: at}
 			return
-		case k.Revoked != nil: // later than the seal, so it was good then
+		case k.Revoked != nil: // revoked after the seal, so good at the time of the seal
 		case k.Good.IsZero():
 			missing = Name(chain[i])
 		case f.Time.IsZero() || k.Good.Before(f.Time):
@@ -288,7 +288,7 @@ func (j *Judgement) revocation(chain []*x509.Certificate, at time.Time, known st
 	}
 }
 
-// recordKey judges the key that signed the record.
+// recordKey evaluates the key that signed the record.
 func (p Policy) recordKey(in Seal, j Judgement) Finding {
 	f := Finding{Status: Untrusted, Name: Printable(in.RecordKeyID)}
 	known, ok := p.RecordKeys[in.RecordKeyID]

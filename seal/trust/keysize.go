@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// MaxRSABits limits the RSA keys of all certificates in a document and in its evidence. Authorities use 4,096 at most;
-// a check with 60,000 takes 100 ms, and crypto/rsa has no limit.
+// MaxRSABits is the maximum size of the RSA keys in all certificates of a document and its evidence. Authorities use at
+// most 4,096 bits. A check with 60,000 bits takes 100 ms, and crypto/rsa has no limit.
 const MaxRSABits = 8192
 
-// CheckKeySize returns an error if verifying a signature with a certificate's key takes too long.
+// CheckKeySize returns an error if verifying a signature with a certificate's key would take too long.
 func CheckKeySize(c *x509.Certificate) error {
 	if pub, ok := c.PublicKey.(*rsa.PublicKey); ok && pub.N.BitLen() > MaxRSABits {
 		return fmt.Errorf("RSA key of %d bits", pub.N.BitLen())

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// The parts of an OCSP response (RFC 6960, section 4.2.1).
+// ocspResponse and the types below are the ASN.1 structure of an OCSP response (RFC 6960, section 4.2.1).
 type ocspResponse struct {
 	Status asn1.Enumerated
 	Bytes  struct {
@@ -63,7 +63,7 @@ type revokedInfo struct {
 var (
 	oidBasicResponse = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 48, 1, 1}
 
-	// idHashes are the hash algorithms by which responses identify an issuer.
+	// idHashes contains the hash algorithms with which responses can identify an issuer.
 	idHashes = map[string]crypto.Hash{
 		"1.3.14.3.2.26": crypto.SHA1, "2.16.840.1.101.3.4.2.1": crypto.SHA256,
 		"2.16.840.1.101.3.4.2.2": crypto.SHA384, "2.16.840.1.101.3.4.2.3": crypto.SHA512,
@@ -74,7 +74,7 @@ var (
 	}
 )
 
-// Limits of an OCSP response: real ones have some thousand bytes, and cover one certificate.
+// Limits for an OCSP response. Real responses have a few thousand bytes and cover one certificate.
 const (
 	MaxOCSP                  = 64 << 10 // bytes
 	maxResponses             = 64
@@ -122,15 +122,15 @@ func parseOCSP(der []byte) (*ocspAnswer, error) {
 	return o, nil
 }
 
-// encodes reports whether der is the one encoding of v: encoding/asn1 reads over
-// elements that it does not expect, and the signature does not cover these.
+// encodes reports whether der is exactly the DER encoding of v. encoding/asn1 ignores unexpected elements, which the
+// signature does not cover.
 func encodes(v any, der []byte) bool {
 	again, err := asn1.Marshal(v)
 	return err == nil && bytes.Equal(again, der)
 }
 
-// about returns the response's statement about a certificate. The response must be signed by the certificate's
-// authority, or by a responder that this authority itself has certified for OCSP (RFC 6960, section 4.2.2.2).
+// about returns the response's statement about a certificate. The response must be signed by the certificate's issuer,
+// or by a responder that this issuer has certified for OCSP (RFC 6960, section 4.2.2.2).
 func (o *ocspAnswer) about(c, issuer *x509.Certificate, may *checks) (Answer, error) {
 	var a Answer
 	found := false

@@ -48,7 +48,7 @@ keyUsage = critical, digitalSignature
 extendedKeyUsage = serverAuth
 `
 
-// opensslCA is a certificate authority run by openssl.
+// opensslCA is a certificate authority operated with OpenSSL.
 type opensslCA struct {
 	t   *testing.T
 	dir string
@@ -107,7 +107,7 @@ func (o *opensslCA) crl() []byte {
 	return block.Bytes
 }
 
-// ocsp returns a responder's response about the certificate with that name.
+// ocsp returns a responder's OCSP response about the certificate with the given name.
 func (o *opensslCA) ocsp(name, responder string) []byte {
 	o.t.Helper()
 	o.run("ocsp", "-issuer", o.file("root.pem"), "-cert", o.file(name+".pem"), "-reqout", o.file("request"), "-no_nonce")
@@ -118,7 +118,8 @@ func (o *opensslCA) ocsp(name, responder string) []byte {
 	return b
 }
 
-// TestOpenSSL checks that certificates, lists and responses of another program are interpreted as that program intends.
+// TestOpenSSL checks that certificates, revocation lists and OCSP responses created by OpenSSL are interpreted as
+// intended.
 func TestOpenSSL(t *testing.T) {
 	t.Parallel()
 	o := newOpensslCA(t)

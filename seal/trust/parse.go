@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// ParseAuthorities reads the certificates of authorities from PEM.
+// ParseAuthorities parses the certificates of authorities from PEM.
 func ParseAuthorities(data []byte) ([]*x509.Certificate, error) {
 	var out []*x509.Certificate
 	err := eachBlock(data, func(b *pem.Block) error {
@@ -32,7 +32,7 @@ func ParseAuthorities(data []byte) ([]*x509.Certificate, error) {
 	return out, err
 }
 
-// RevocationLists reads CRLs from PEM, or one from DER.
+// RevocationLists parses CRLs from PEM, or a single CRL from DER.
 func RevocationLists(data []byte) ([][]byte, error) {
 	if _, err := parseCRL(data); err == nil {
 		return [][]byte{data}, nil
@@ -51,8 +51,8 @@ func RevocationLists(data []byte) ([][]byte, error) {
 	return out, err
 }
 
-// ParsePinned parses pinned sealers from PEM: sealing certificates and public keys. Certificates of authorities are
-// skipped, so that data may be a chain.
+// ParsePinned parses pinned sealers from PEM, which may contain sealing certificates and public keys. It skips the
+// certificates of authorities, so that data may be a chain.
 func ParsePinned(data []byte) ([]Sealer, error) {
 	var out []Sealer
 	err := eachBlock(data, func(b *pem.Block) error {
@@ -101,12 +101,11 @@ func eachBlock(data []byte, do func(*pem.Block) error) error {
 	return nil
 }
 
-// ParseOrganisation returns the organisation that a sealer's name such as "O=Acme
-// Ltd" demands.
+// ParseOrganisation returns the organization required by a sealer name such as "O=Acme Ltd".
 func ParseOrganisation(sealer string) (string, bool) { return strings.CutPrefix(sealer, "O=") }
 
-// jsonWebKey is a key of a JWK set (RFC 7517). Revoked is written as OpenID
-// Federation 1.0 does it for keys of the past.
+// jsonWebKey is a key in a JWK set (RFC 7517). Revoked has the form that OpenID Federation 1.0 defines for historical
+// keys.
 type jsonWebKey struct {
 	Kind    string `json:"kty"`
 	Curve   string `json:"crv"`
@@ -119,8 +118,8 @@ type jsonWebKey struct {
 	} `json:"revoked"`
 }
 
-// ParseRecordKeys reads the keys that sign records from a JWK set such as
-// /.well-known/jwks.json. Keys of other kinds are passed over.
+// ParseRecordKeys parses the keys that sign records from a JWK set such as /.well-known/jwks.json. It skips keys of
+// other types.
 func ParseRecordKeys(data []byte) (map[string]RecordKey, error) {
 	var set struct {
 		Keys []jsonWebKey `json:"keys"`

@@ -1,9 +1,9 @@
-// Package trust decides which sealers, time-stamp authorities and revocation data a verification trusts. Its input is
-// parsed certificates, times and statements whose signatures over the document are already verified. It reads no files
-// and sends no requests.
+// Package trust decides which sealers, time-stamp authorities and revocation data a verification trusts. Its input
+// consists of parsed certificates, times, and statements whose signatures over the document have already been verified.
+// It reads no files and sends no requests.
 //
 // The rules follow ETSI EN 319 102-1 (validation with proofs of existence), RFC 5280, RFC 6960 and RFC 3161. An
-// undecided question never counts as passed.
+// undecided check never counts as passed.
 package trust
 
 import (
@@ -15,31 +15,31 @@ import (
 	"time"
 )
 
-// Policy defines whom a verification trusts. The zero value trusts no one.
+// Policy defines the parties that a verification trusts. The zero value trusts no one.
 type Policy struct {
-	// Sealers are the trusted sealers. If empty, no sealer is trusted.
+	// Sealers lists the trusted sealers. If it is empty, no sealer is trusted.
 	Sealers []Sealer
-	// Stampers are the roots of trusted time-stamp authorities. If nil, time-stamps are not confirmed, which does not
-	// affect trust in a seal.
+	// Stampers contains the root certificates of trusted time-stamp authorities. If it is nil, time-stamps are not
+	// confirmed, which does not affect trust in a seal.
 	Stampers *x509.CertPool
-	// RecordKeys are the keys that sign records, by key id. If nil, the key of a record is trusted if the seal is,
-	// because the seal covers it.
+	// RecordKeys contains the keys that sign records, by key ID. If it is nil, the key of a record is trusted if the
+	// seal is trusted, because the seal covers it.
 	RecordKeys map[string]RecordKey
 }
 
-// Sealer is a party that may seal: exactly one of Certificate, Key and Issuer is set. A certificate or key is pinned:
-// it needs no authority, and no authority can issue a second one.
+// Sealer is a party that may seal. Exactly one of Certificate, Key and Issuer is set. A certificate or key is pinned:
+// it requires no authority, and no authority can issue a substitute.
 type Sealer struct {
 	Certificate *x509.Certificate
 	Key         crypto.PublicKey
-	Issuer      *x509.Certificate // an authority under which sealing certificates are trusted
-	// Organisation limits Issuer to certificates of exactly this organization; empty allows all.
+	Issuer      *x509.Certificate // an authority whose sealing certificates are trusted
+	// Organisation limits Issuer to certificates of exactly this organization. If it is empty, all are accepted.
 	Organisation string
 	// Revoked records that the key of a pinned certificate was revoked locally.
 	Revoked *Revocation
 }
 
-// Revocation states since when a key is not trusted.
+// Revocation records the time from which a key is not trusted.
 type Revocation struct {
 	At     time.Time
 	Reason string
@@ -51,14 +51,14 @@ type RecordKey struct {
 	Revoked *Revocation
 }
 
-// PinnedCertificate trusts one certificate.
+// PinnedCertificate returns a Sealer that trusts one certificate.
 func PinnedCertificate(c *x509.Certificate) Sealer { return Sealer{Certificate: c} }
 
-// pinnedKey trusts one key, regardless of its certificate.
+// pinnedKey returns a Sealer that trusts one key, regardless of its certificate.
 func pinnedKey(key crypto.PublicKey) Sealer { return Sealer{Key: key} }
 
-// IssuedBy trusts valid sealing certificates issued directly or indirectly by an authority: all of them, or the
-// certificates of exactly one organization.
+// IssuedBy returns a Sealer that trusts valid sealing certificates issued directly or indirectly by an authority,
+// either all of them or only those of exactly one organization.
 func IssuedBy(authority *x509.Certificate, organisation string) Sealer {
 	return Sealer{Issuer: authority, Organisation: organisation}
 }
@@ -96,9 +96,8 @@ func (s Sealer) pins(c *x509.Certificate) bool {
 	return sameKey(s.Key, c.PublicKey)
 }
 
-// revokes reports whether the revocation that s holds is about the
-// certificate: of a pinned certificate its key is revoked, in every other
-// certificate too.
+// revokes reports whether the revocation in s applies to the certificate. A revocation of a pinned certificate revokes
+// its key, and therefore applies to every certificate with that key.
 func (s Sealer) revokes(c *x509.Certificate) bool {
 	key := s.Key
 	if s.Certificate != nil {

@@ -11,10 +11,10 @@ import (
 // Evidence is the collected revocation data: OCSP responses and revocation lists, all in DER.
 type Evidence struct{ OCSPs, CRLs [][]byte }
 
-// Answer is the status of one certificate in one sound statement.
+// Answer is the status of one certificate in one valid statement.
 type Answer struct {
-	Updated time.Time  // of this moment it speaks (thisUpdate)
-	Revoked *RevokedAt // nil: not revoked
+	Updated time.Time  // time to which the statement applies (thisUpdate)
+	Revoked *RevokedAt // nil if not revoked
 }
 
 // RevokedAt is a revocation by an authority. Reason is a CRLReason (RFC 5280,
@@ -24,8 +24,8 @@ type RevokedAt struct {
 	Reason int
 }
 
-// The reasons after which earlier signatures stay valid although their time is not proven (RFC 3161, section 4): the
-// key is in no other hands.
+// Revocation reasons after which earlier signatures remain valid even if their time is not proven (RFC 3161, section
+// 4), because the key was not compromised.
 const (
 	reasonAffiliationChanged = 3
 	reasonSuperseded         = 4
@@ -39,22 +39,22 @@ func (r *RevokedAt) keyIsSafe() bool {
 // errOther reports that a statement is about other certificates.
 var errOther = errors.New("it concerns other certificates")
 
-// statements holds the readable statements; others are ignored.
+// statements contains the readable statements. Unreadable ones are ignored.
 type statements struct {
 	ocsps []*ocspAnswer
 	crls  []*x509.RevocationList
-	// weighed caches results, by certificate and issuer.
+	// weighed caches results by certificate and issuer.
 	weighed map[string]RevocationStatus
 	checks  *checks
 }
 
-// checks counts the signatures of statements that may still be checked.
+// checks counts the remaining number of statement signatures that may be checked.
 type checks struct{ left int }
 
-// maxChecks limits them. A document with a yearly time-stamp for decades needs a few hundred.
+// maxChecks is the initial number of checks. A document with yearly time-stamps over decades requires a few hundred.
 const maxChecks = 1024
 
-// errTooMany reports that no more signatures are checked.
+// errTooMany reports that the number of checks is exhausted.
 var errTooMany = errors.New("too many statements")
 
 func (c *checks) take() error {
@@ -64,7 +64,8 @@ func (c *checks) take() error {
 	return nil
 }
 
-// maxStatements limits the statements that are read: a document has a few for each of its time-stamps.
+// maxStatements is the maximum number of statements of each type that are read. A document has a few for each of its
+// time-stamps.
 const maxStatements = 512
 
 func parseStatements(e Evidence) statements {
@@ -82,13 +83,13 @@ func parseStatements(e Evidence) statements {
 	return s
 }
 
-// RevocationStatus sums up all that is known about a certificate.
+// RevocationStatus summarizes all statements about a certificate.
 type RevocationStatus struct {
-	Good    time.Time  // the newest statement that reports no revocation; zero: none
-	Revoked *RevokedAt // the earliest revocation that any statement names
+	Good    time.Time  // time of the newest statement that reports no revocation; zero if there is none
+	Revoked *RevokedAt // earliest revocation in any statement
 }
 
-// WeighStatements weighs all statements about a certificate: a revocation outweighs any number of good statements,
+// WeighStatements combines all statements about a certificate. A revocation overrides any number of good statements,
 // regardless of their times.
 func WeighStatements(e Evidence, c, issuer *x509.Certificate) RevocationStatus {
 	return parseStatements(e).status(c, issuer)
@@ -102,7 +103,7 @@ func (s statements) status(c, issuer *x509.Certificate) RevocationStatus {
 	}
 	weigh := func(a Answer, err error) {
 		switch {
-		case err != nil: // no sound statement about this certificate
+		case err != nil: // no valid statement about this certificate
 		case a.Revoked == nil:
 			if a.Updated.After(k.Good) {
 				k.Good = a.Updated
@@ -124,8 +125,7 @@ func (s statements) status(c, issuer *x509.Certificate) RevocationStatus {
 	return k
 }
 
-// Chain orders certificates from the first one upwards, as far as each of the others
-// issued the one before.
+// Chain returns the chain that starts at first and continues with issuers from others, as far as they are available.
 func Chain(first *x509.Certificate, others []*x509.Certificate) []*x509.Certificate {
 	chain, last := []*x509.Certificate{first}, first
 	for len(chain) <= len(others) && !bytes.Equal(last.RawIssuer, last.RawSubject) {

@@ -18,7 +18,7 @@ import (
 	"countersign/seal/trust"
 )
 
-// extension adds an extension to a revocation list.
+// extension returns a function that adds an extension to a revocation list.
 func extension(id asn1.ObjectIdentifier, critical bool, value []byte) func(*x509.RevocationList) {
 	return func(l *x509.RevocationList) {
 		l.ExtraExtensions = append(l.ExtraExtensions, pkix.Extension{Id: id, Critical: critical, Value: value})
@@ -31,7 +31,7 @@ func both(a, b func(*x509.RevocationList)) func(*x509.RevocationList) {
 
 var oidPoint = asn1.ObjectIdentifier{2, 5, 29, 28} //nolint:gochecknoglobals // object identifier
 
-// uriPoint names an address as the list's distribution point.
+// uriPoint returns an issuing distribution point with the given URI.
 func uriPoint(uri string) []byte {
 	name := append([]byte{0x86, byte(len(uri))}, uri...)
 	full := append([]byte{0xa0, byte(len(name))}, name...)
@@ -39,8 +39,8 @@ func uriPoint(uri string) []byte {
 	return append([]byte{0x30, byte(len(point))}, point...)
 }
 
-// TestWhichStatementsCount checks that a statement counts only if it is about this certificate, complete for it, and
-// made by an authorized party.
+// TestWhichStatementsCount checks that a statement counts only if it is about this certificate, is complete for it, and
+// was issued by an authorized party.
 func TestWhichStatementsCount(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
@@ -134,8 +134,8 @@ func TestWhichStatementsCount(t *testing.T) {
 	}
 }
 
-// TestAnIndirectEntry checks a list that covers other authorities' certificates, whose serial numbers have another
-// meaning.
+// TestAnIndirectEntry checks a list that also covers other authorities' certificates, whose serial numbers must not be
+// confused with the issuer's own.
 func TestAnIndirectEntry(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
@@ -147,7 +147,7 @@ func TestAnIndirectEntry(t *testing.T) {
 	require.Zero(t, trust.WeighStatements(trust.Evidence{CRLs: [][]byte{der}}, leaf.cert, root.cert))
 }
 
-// TestInvalidityDate checks a key that was unsafe before its revocation.
+// TestInvalidityDate checks that an invalidity date before the revocation applies.
 func TestInvalidityDate(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
@@ -220,7 +220,7 @@ func TestManyStatements(t *testing.T) {
 	require.Less(t, time.Since(begin), 20*time.Second)
 }
 
-// TestCostlyStatements checks that hostile evidence costs no more than the limit, and that unchecked statements never
+// TestCostlyStatements checks that malicious evidence costs no more than the limit, and that unchecked statements never
 // count as good.
 func TestCostlyStatements(t *testing.T) {
 	t.Parallel()
@@ -247,7 +247,7 @@ func TestCostlyStatements(t *testing.T) {
 		r.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{1, 2, 3}, Value: make([]byte, 70_000)}}
 	})), "70,000 bytes")
 
-	// Responses signed by a stranger need three checks each: here, too many precede the good one.
+	// A response signed by a stranger requires three checks. Too many such responses precede the good one here.
 	stranger := issueFor(t, nil, authority("Root"), issue(t, nil, authority("x")).key)
 	wrong := root.ocsp(leaf, &identity{cert: stranger.cert, key: stranger.key}, year(1), nil)
 	many := make([][]byte, 511)
@@ -258,7 +258,7 @@ func TestCostlyStatements(t *testing.T) {
 	require.False(t, weigh(append([][]byte{good}, many[:100]...)...).Good.IsZero(), "301 checks")
 }
 
-// FuzzStatements checks that only bytes signed by the authority are a statement.
+// FuzzStatements checks that only bytes signed by the authority are accepted as a statement.
 func FuzzStatements(f *testing.F) {
 	root := issue(f, nil, authority("Root"))
 	leaf := issue(f, root, sealing("Acme Ltd"))

@@ -13,7 +13,7 @@ import (
 	"countersign/seal/trust"
 )
 
-// TestUsage checks which certificates may seal, by their stated purposes.
+// TestUsage checks which certificates may be used for sealing, depending on their key usages.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
@@ -122,7 +122,8 @@ func named(commonName string) *x509.Certificate {
 	return c
 }
 
-// TestTheSentenceNamesTheOrganisation also when the name is hostile.
+// TestTheSentenceNamesTheOrganisation checks that the message contains the organization, and that a malicious name is
+// made safe.
 func TestTheSentenceNamesTheOrganisation(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
@@ -136,7 +137,7 @@ func TestTheSentenceNamesTheOrganisation(t *testing.T) {
 	assert.Len(t, []rune(trust.Printable(string(make([]byte, 1000)))), 500)
 }
 
-// TestSealersThatCanNeverMatch checks that such sealers are rejected at configuration.
+// TestSealersThatCanNeverMatch checks that sealers that can never match are rejected during configuration.
 func TestSealersThatCanNeverMatch(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
@@ -167,8 +168,8 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// TestRevokedHere checks that revocations by the installation itself count, unless a time-stamp proves that the seal is
-// older.
+// TestRevokedHere checks that revocations recorded by the installation apply, unless a time-stamp proves that the seal
+// is older.
 func TestRevokedHere(t *testing.T) {
 	t.Parallel()
 	root, tsaRoot := issue(t, nil, authority("Root")), issue(t, nil, authority("Time root"))
@@ -202,7 +203,7 @@ func TestRevokedHere(t *testing.T) {
 	}
 }
 
-// TestRecordKeys checks the keys that sign the record.
+// TestRecordKeys checks which keys are trusted to sign the record.
 func TestRecordKeys(t *testing.T) {
 	t.Parallel()
 	root, tsaRoot := issue(t, nil, authority("Root")), issue(t, nil, authority("Time root"))
@@ -212,7 +213,7 @@ func TestRecordKeys(t *testing.T) {
 	for name, c := range map[string]struct {
 		known   map[string]trust.RecordKey
 		sealers []trust.Sealer
-		stamp   float64 // 0: no time-stamp
+		stamp   float64 // year of the time-stamp; 0 for none
 		want    trust.Status
 	}{
 		"none is named, the seal is trusted":     {nil, []trust.Sealer{trust.PinnedCertificate(leaf.cert)}, 0, trust.Trusted},

@@ -13,7 +13,7 @@ import (
 	"countersign/seal/trust"
 )
 
-// TestStampers checks which authorities' time-stamps count.
+// TestStampers checks which authorities' time-stamps are trusted.
 func TestStampers(t *testing.T) {
 	t.Parallel()
 	root, other := issue(t, nil, authority("Time root")), issue(t, nil, authority("Other root"))
@@ -56,7 +56,8 @@ func TestStampers(t *testing.T) {
 	}
 }
 
-// TestTheCAOfTheTSAVouchesForNoSeal checks that the two pools are separate, in both directions.
+// TestTheCAOfTheTSAVouchesForNoSeal checks that an authority trusted for time-stamps is not trusted for seals, and vice
+// versa.
 func TestTheCAOfTheTSAVouchesForNoSeal(t *testing.T) {
 	t.Parallel()
 	sealRoot, timeRoot := issue(t, nil, authority("Root")), issue(t, nil, authority("Time root"))
@@ -72,8 +73,8 @@ func TestTheCAOfTheTSAVouchesForNoSeal(t *testing.T) {
 	assert.Equal(t, trust.Untrusted, j.Stamps[0].Status, "%v", j.Stamps[0])
 }
 
-// TestRenewal checks that an inner time-stamp is judged at the time of the next outer one, and the seal at the time of
-// the innermost, long after both have expired.
+// TestRenewal checks that an inner time-stamp is evaluated at the time of the next outer one, and the seal at the time
+// of the innermost one, even if both expired long ago.
 func TestRenewal(t *testing.T) {
 	t.Parallel()
 	root, timeRoot := issue(t, nil, authority("Root")), issue(t, nil, authority("Time root"))
@@ -144,7 +145,7 @@ func TestRevokedStamper(t *testing.T) {
 	for name, c := range map[string]struct {
 		stamps   []trust.Stamp
 		evidence trust.Evidence
-		want     trust.Status // of the inner one
+		want     trust.Status // status of the inner time-stamp
 	}{
 		"nothing is known":                         {[]trust.Stamp{inner}, trust.Evidence{}, trust.Trusted},
 		"good":                                     {[]trust.Stamp{inner}, trust.Evidence{CRLs: [][]byte{between.crl(year(6), nil)}}, trust.Trusted},
@@ -171,7 +172,7 @@ func TestRevokedStamper(t *testing.T) {
 }
 
 // TestTheRecordsTimeMustFit checks that the certificate must be valid at the record's unproven time, and that no
-// time-stamp can be older.
+// time-stamp may be earlier.
 func TestTheRecordsTimeMustFit(t *testing.T) {
 	t.Parallel()
 	root, timeRoot := issue(t, nil, authority("Root")), issue(t, nil, authority("Time root"))

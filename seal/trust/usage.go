@@ -11,8 +11,7 @@ import (
 	"unicode"
 )
 
-// Object identifiers of extensions and of extended key usages that crypto/x509
-// does not name.
+// Object identifiers of extensions and extended key usages that crypto/x509 does not define.
 var (
 	oidKeyUsage         = asn1.ObjectIdentifier{2, 5, 29, 15}
 	oidExtendedKeyUsage = asn1.ObjectIdentifier{2, 5, 29, 37}
@@ -25,7 +24,7 @@ var (
 var (
 	documentUsages = []asn1.ObjectIdentifier{oidDocumentSigning, oidMicrosoftSigning, oidAdobeSigning}
 
-	// forbiddenUsages are purposes for which certificates are issued without verifying the party that is responsible
+	// forbiddenUsages contains the purposes for which certificates are issued without verifying the party responsible
 	// for a document.
 	forbiddenUsages = map[x509.ExtKeyUsage]string{
 		x509.ExtKeyUsageAny: "any purpose", x509.ExtKeyUsageServerAuth: "TLS servers", x509.ExtKeyUsageCodeSigning: "signing programs",
@@ -33,8 +32,8 @@ var (
 	}
 )
 
-// CheckUsage returns an error if a certificate is not suitable for sealing. A pinned certificate can be an email
-// certificate, which authorities issued for documents before documents had a purpose of their own.
+// CheckUsage returns an error if a certificate is not suitable for sealing. A pinned certificate may also be an email
+// certificate, because authorities issued these for documents before a dedicated usage for documents existed.
 func CheckUsage(c *x509.Certificate, pinned bool) error {
 	switch {
 	case c.IsCA:
@@ -68,8 +67,8 @@ func isDocumentUsage(id asn1.ObjectIdentifier) bool {
 	return slices.ContainsFunc(documentUsages, id.Equal)
 }
 
-// checkIssuers returns an error if an authority between the sealer and the one
-// that is trusted is itself limited to other purposes than documents.
+// checkIssuers returns an error if an authority between the sealer and the trusted authority is restricted to purposes
+// other than documents.
 func checkIssuers(chain []*x509.Certificate) error {
 	for _, c := range chain[1:] {
 		limited := len(c.ExtKeyUsage)+len(c.UnknownExtKeyUsage) > 0
@@ -80,8 +79,8 @@ func checkIssuers(chain []*x509.Certificate) error {
 	return nil
 }
 
-// checkStamper returns why a certificate may not create time-stamps (RFC 3161, section 2.3: the purpose is the only
-// one and critical).
+// checkStamper returns an error if a certificate may not create time-stamps. The usage must be the only one and
+// critical (RFC 3161, section 2.3).
 func checkStamper(c *x509.Certificate) error {
 	switch {
 	case c.IsCA:
@@ -101,7 +100,7 @@ func hasExtension(c *x509.Certificate, id asn1.ObjectIdentifier) bool {
 	return slices.ContainsFunc(c.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(id) })
 }
 
-// Name returns the name of a certificate's owner: the organization, with the common name if it differs.
+// Name returns the name of a certificate's subject, which is the organization, with the common name if it differs.
 func Name(c *x509.Certificate) string {
 	org, name := Printable(strings.Join(c.Subject.Organization, ", ")), Printable(c.Subject.CommonName)
 	switch {
@@ -115,11 +114,11 @@ func Name(c *x509.Certificate) string {
 	return org + " (" + name + ")"
 }
 
-// maxPrintable limits an external text within a sentence, in characters.
+// maxPrintable is the maximum length of external text in a message, in characters.
 const maxPrintable = 500
 
-// Printable makes an external text safe for a sentence on a terminal or a page: control and formatting characters,
-// which could hide or reorder the surrounding text, become U+FFFD.
+// Printable makes external text safe for use in a message on a terminal or page. It replaces control and formatting
+// characters, which could hide or reorder the surrounding text, with U+FFFD.
 func Printable(s string) string {
 	out := strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) {
