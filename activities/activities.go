@@ -1,5 +1,6 @@
-// Package activities implements the activities of the workflows. Each activity loads by id, calls one of seal, notify,
-// webhook or store, and returns ids. An activity may run more than once and is idempotent.
+// Package activities implements the activities of the workflows. Each activity loads its objects by ID, calls seal,
+// notify, webhook or store, and returns a small result. Activities are idempotent, because an activity may run more
+// than once.
 package activities
 
 import (
@@ -23,7 +24,7 @@ import (
 	"countersign/webhook"
 )
 
-// Mailer sends mails.
+// Mailer sends emails.
 type Mailer interface {
 	Send(ctx context.Context, m notify.Mail) error
 	MessageID(parts ...string) string
@@ -35,45 +36,49 @@ type Sealer interface {
 	renewal.Sealer
 }
 
-// Deliverer posts webhooks.
+// Deliverer delivers events to webhook endpoints.
 type Deliverer interface {
 	Deliver(ctx context.Context, req webhook.Request) webhook.Result
 }
 
-// Activities does the work. All fields but SMS, the limits, Anchors, Restarted, BulkPace and Random are needed.
+// Activities implements all activities. SMS, the limits, Anchors, Restarted, BulkPace and Random are optional; all
+// other fields are required.
 type Activities struct {
 	Store  *store.Store
 	Blobs  blob.Store
 	Tokens *credential.Tokens
 	Mail   Mailer
-	SMS    notify.SMS // nil: no text messages
+	SMS    notify.SMS // nil if text messages are not configured
 	Sealer Sealer
-	// SealLimit limits how many envelopes are sealed at the same time; nil: no limit.
+	// SealLimit limits the number of envelopes that are sealed at the same time. If it is nil, there is no limit.
 	SealLimit *limit.Limit
-	// StampLimit limits for how many envelopes the time-stamp authority is called at the same time; nil: no limit.
+	// StampLimit limits the number of envelopes for which time-stamps are requested at the same time. If it is nil,
+	// there is no limit.
 	StampLimit *limit.Limit
-	// CopyLimit limits how many envelopes have their copies sent by Seal at the same time; nil: no limit.
+	// CopyLimit limits the number of envelopes whose copies Seal sends at the same time. If it is nil, there is no
+	// limit.
 	CopyLimit *limit.Limit
-	// MailLimit limits the emails of one app; nil: no limit.
+	// MailLimit limits the concurrent email activities of one app. If it is nil, there is no limit.
 	MailLimit  *MailLimit
 	Webhooks   Deliverer
-	Anchors    Anchorer // nil: the audit trail is not anchored
+	Anchors    Anchorer // nil if the audit trail is not anchored
 	Reconciler Reconciler
-	// Restarted counts restarted workflows by kind; nil: no counting.
+	// Restarted counts restarted workflows by kind. If it is nil, they are not counted.
 	Restarted func(kind string, n int)
-	// BaseURL and SigningURL begin the links in mails.
+	// BaseURL and SigningURL are the prefixes of the links in emails.
 	BaseURL, SigningURL string
-	// AttachmentLimit is the size in bytes up to which sealed PDFs are attached.
+	// AttachmentLimit is the maximum total size, in bytes, of sealed PDFs that are attached to an email.
 	AttachmentLimit int64
-	// ReminderInterval is the time between reminders; 0: no reminders.
+	// ReminderInterval is the time between reminders. Zero disables reminders.
 	ReminderInterval time.Duration
-	// ArchiveAfter is the time from the last change of an ended envelope to its archiving; 0: never.
+	// ArchiveAfter is the time from the last change to an ended envelope until it is archived. Zero disables
+	// archiving.
 	ArchiveAfter time.Duration
 	Now          func() time.Time
 	NewID        func() uuid.UUID
-	// BulkPace limits bulk sends; nil: the worker creates one.
+	// BulkPace limits bulk sends. If it is nil, the worker creates one.
 	BulkPace *BulkPace
-	// Random returns a number from 0 up to, not including, n; nil: delays are exact.
+	// Random returns a random number in [0, n). If it is nil, delays have no jitter.
 	Random func(n int64) int64
 }
 
@@ -81,7 +86,7 @@ func (a *Activities) systemContext() models.ActionContext {
 	return models.ActionContext{At: a.Now().UTC().Truncate(time.Microsecond), Actor: models.ActorSystem, NewID: a.NewID}
 }
 
-// LoadPlan returns the plan of an envelope's workflow.
+// LoadPlan returns the plan for an envelope's workflow.
 func (a *Activities) LoadPlan(ctx context.Context, in temporal.EnvelopeInput) (temporal.Plan, error) {
 	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
 	if err != nil {
@@ -104,8 +109,7 @@ func (a *Activities) LoadPlan(ctx context.Context, in temporal.EnvelopeInput) (t
 	return p, nil
 }
 
-// Expire closes the envelope if its deadline has passed and it is still open. It returns the envelope's resulting
-// state.
+// Expire closes the envelope if its deadline has passed and it is still open. It returns the resulting status.
 func (a *Activities) Expire(ctx context.Context, in temporal.EnvelopeInput) (models.Status, error) {
 	_, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.Expire(a.systemContext()) })
 	if err == nil {
@@ -121,8 +125,8 @@ func (a *Activities) Expire(ctx context.Context, in temporal.EnvelopeInput) (mod
 	return e.Status, nil
 }
 
-// nonRetryable keeps a refusal from being retried: trying again cannot change it.
-// Everything else is left to the retry policy.
+// nonRetryable marks a rejection as non-retryable, because a retry cannot succeed. It returns any other error
+// unchanged, so that the retry policy applies.
 func nonRetryable(err error) error {
 	if e, ok := errors.AsType[*models.Error](err); ok && models.IsRefusal(err) {
 		return sdktemporal.NewNonRetryableApplicationError(e.Message, e.Code, nil)

@@ -32,23 +32,23 @@ import (
 	"countersign/webhook"
 )
 
-// fakeMailer is a mail server that can fail.
+// fakeMailer is a mail server whose failures a test can choose.
 type fakeMailer struct {
 	mu    sync.Mutex
 	mails []notify.Mail
 	fail  error
-	after error // the email is accepted, but an error is returned
+	after error // returned although the email is accepted
 	// refuse is an address that the server permanently rejects.
 	refuse string
-	// later is an address that is not taken yet.
+	// later is an address that the server temporarily rejects.
 	later string
-	// lastAttempts records, for each of those, whether it was the last attempt.
+	// lastAttempts records, for each email to later, whether it was the last attempt.
 	lastAttempts []bool
-	// small rejects emails with attachments for their size.
+	// small makes the server reject emails with attachments because of their size.
 	small bool
 	// meanwhile, if not nil, is called while the email is sent.
 	meanwhile func()
-	// limits are the timeouts of the attempts.
+	// limits records the timeout of each attempt.
 	limits []time.Duration
 }
 
@@ -82,7 +82,7 @@ func (*fakeMailer) MessageID(parts ...string) string {
 	return strings.Join(parts, "-") + "@example.com"
 }
 
-// fakeSealer is a sealer that writes a separate file each time.
+// fakeSealer is a sealer that writes a different file each time.
 type fakeSealer struct {
 	mu   sync.Mutex
 	n    int
@@ -92,7 +92,7 @@ type fakeSealer struct {
 	// meanwhile, if not nil, is called while a document is sealed.
 	meanwhile func()
 	pending   bool   // documents are sealed without a time-stamp
-	renewing  func() // called while a time-stamp is requested from the authority; nil: no call
+	renewing  func() // called while a time-stamp is requested from the authority, if not nil
 }
 
 func (s *fakeSealer) Renew(context.Context, io.ReaderAt, int64, *os.File) (seal.Result, error) {
@@ -121,7 +121,7 @@ func (s *fakeSealer) Seal(_ context.Context, out *os.File, job seal.Job) (seal.R
 	return seal.Result{SHA256: hex.EncodeToString(sum[:]), Size: int64(len(text)), PageCount: 2, Pending: s.pending}, nil
 }
 
-// fakeEndpoint responds to deliveries.
+// fakeEndpoint responds to deliveries with prepared results.
 type fakeEndpoint struct{ results []webhook.Result }
 
 func (e *fakeEndpoint) Deliver(context.Context, webhook.Request) webhook.Result {
@@ -164,7 +164,7 @@ func onBoth(t *testing.T, test func(*fakeEnv)) {
 	})
 }
 
-// Invite invites one recipient, as the workflow Reinvite does with a link. A rejected address is no failure.
+// Invite invites one recipient, as the Reinvite workflow does with a link. A rejected address is not an error.
 func (env *fakeEnv) Invite(ctx context.Context, in temporal.InviteInput) error {
 	err := env.Activities.Invite(ctx, activities.InviteInput{EnvelopeInput: in.EnvelopeInput, SignerIDs: []uuid.UUID{in.SignerID}, LinkID: in.LinkID, Reminder: in.Reminder})
 	if failed, ok := errors.AsType[*sdktemporal.ApplicationError](err); ok && failed.Type() == activities.ErrTypeRejected {
@@ -173,7 +173,7 @@ func (env *fakeEnv) Invite(ctx context.Context, in temporal.InviteInput) error {
 	return err
 }
 
-// seal seals an envelope without sending its copies, and returns its final state.
+// seal seals an envelope without sending its copies, and returns its final status.
 func (env *fakeEnv) seal(ctx context.Context, in temporal.EnvelopeInput) (models.Status, error) {
 	a := *env.Activities
 	a.CopyLimit = limit.New(0) // no capacity
@@ -185,16 +185,16 @@ func (env *fakeEnv) act() models.ActionContext {
 	return models.ActionContext{At: env.clock.Now(), Actor: models.ActorSystem, NewID: newID}
 }
 
-// emptyHash is the SHA-256 of a file without content.
+// emptyHash is the SHA-256 hash of an empty file.
 const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// sent stores an envelope with two documents that waits for signers with these addresses.
+// sent stores a sent envelope with two documents that awaits signers with the given addresses.
 func (env *fakeEnv) sent(emails ...string) (*models.Envelope, temporal.EnvelopeInput) {
 	env.t.Helper()
 	return env.sentInTurn(func(int) int { return 1 }, emails...)
 }
 
-// sentInTurn is sent for signers of whom each has a routing group.
+// sentInTurn is like sent, but each signer has the routing group that group returns.
 func (env *fakeEnv) sentInTurn(group func(i int) int, emails ...string) (*models.Envelope, temporal.EnvelopeInput) {
 	env.t.Helper()
 	e := env.prepared(group, emails...)
@@ -203,7 +203,7 @@ func (env *fakeEnv) sentInTurn(group func(i int) int, emails ...string) (*models
 	return e, temporal.EnvelopeInput{AppID: env.app.ID, EnvelopeID: e.ID}
 }
 
-// prepared returns an unstored envelope that can be sent.
+// prepared returns an envelope that can be sent and is not stored yet.
 func (env *fakeEnv) prepared(group func(i int) int, emails ...string) *models.Envelope {
 	env.t.Helper()
 	act, days := env.act(), 30
@@ -237,7 +237,7 @@ func (env *fakeEnv) change(e *models.Envelope, fn func(*models.Envelope) error) 
 	require.NoError(env.t, err)
 }
 
-// signAll signs for every signer.
+// signAll signs for every signer of an envelope.
 func (env *fakeEnv) signAll(e *models.Envelope) {
 	env.t.Helper()
 	value := "yes"
@@ -324,7 +324,7 @@ func TestInvite_NobodyAwaited(t *testing.T) {
 	})
 }
 
-// reminded sends the reminders that are due, and returns when the next one is.
+// reminded sends the due reminders, and returns the time at which the next one is due.
 func (env *fakeEnv) reminded(in temporal.EnvelopeInput) *time.Time {
 	env.t.Helper()
 	next, err := env.Remind(env.t.Context(), in)
@@ -366,8 +366,8 @@ func TestRemind(t *testing.T) {
 	})
 }
 
-// TestRemind_RepeatsUncertainEmail checks that a reminder with unknown outcome is sent again as the same email, that
-// the next one is another email, and that nobody is reminded earlier.
+// TestRemind_RepeatsUncertainEmail checks that a reminder whose outcome is unknown is sent again as the same email,
+// that the next reminder is a separate email, and that nobody is reminded too early.
 func TestRemind_RepeatsUncertainEmail(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -390,8 +390,8 @@ func TestRemind_RepeatsUncertainEmail(t *testing.T) {
 	})
 }
 
-// TestRemind_IntervalBeginsWithInvitation checks that a signer is reminded an interval after the own invitation,
-// whenever others were invited.
+// TestRemind_IntervalBeginsWithInvitation checks that each signer's reminder interval begins with that signer's own
+// invitation, regardless of the other invitations.
 func TestRemind_IntervalBeginsWithInvitation(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -417,8 +417,8 @@ func TestRemind_IntervalBeginsWithInvitation(t *testing.T) {
 	})
 }
 
-// TestRemind_RenewsLinkBeforeItExpires checks that a reminder contains a new link if the next one, by the tenant's
-// interval, would come too late. Without reminders the link is replaced separately.
+// TestRemind_RenewsLinkBeforeItExpires checks that a reminder contains a new link if, by the tenant's interval, the
+// link would have to be renewed before the next reminder. Without reminders, the link is replaced separately.
 func TestRemind_RenewsLinkBeforeItExpires(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -426,7 +426,7 @@ func TestRemind_RenewsLinkBeforeItExpires(t *testing.T) {
 		ctx, weekly := env.t.Context(), 24*7
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, ReminderIntervalHours: &weekly}))
 		e, in := env.sent("a@example.com", "b@example.com")
-		env.change(e, func(e *models.Envelope) error { // it has no deadline
+		env.change(e, func(e *models.Envelope) error { // remove the deadline
 			e.ExpiresAt = nil
 			for _, s := range e.Signers {
 				until := s.LinkIssuedAt.Add(models.LinkLifetime)
@@ -446,7 +446,7 @@ func TestRemind_RenewsLinkBeforeItExpires(t *testing.T) {
 			return out
 		}
 		first := links()
-		for round := 1; round <= 3; round++ { // day 7, 14 and 21: the link ends on day 30
+		for round := 1; round <= 3; round++ { // days 7, 14 and 21; the link expires on day 30
 			env.clock.Add(7 * day)
 			if round == 3 {
 				break
@@ -478,7 +478,7 @@ func TestRemind_RenewsLinkBeforeItExpires(t *testing.T) {
 	})
 }
 
-// TestRenewLinks_NotBeforeTheDeadline checks that links that the deadline ends are not renewed.
+// TestRenewLinks_NotBeforeTheDeadline checks that links that expire at the envelope's deadline are not renewed.
 func TestRenewLinks_NotBeforeTheDeadline(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
@@ -509,7 +509,7 @@ func TestSeal_Once(t *testing.T) {
 		require.Error(env.t, err)
 		env.sealer.fail = nil
 
-		// Two runs at once, as after a worker that was thought dead.
+		// Seal twice concurrently, as happens if Temporal wrongly considers a worker dead.
 		var wg sync.WaitGroup
 		for range 2 {
 			wg.Go(func() { env.sealed(in) })
@@ -588,5 +588,5 @@ func TestExpire_WithConcurrentSignature(t *testing.T) {
 	})
 }
 
-// newID returns an id like the service's, which begins with the time.
+// newID returns a UUID that begins with the time, like those that the service creates.
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }

@@ -13,7 +13,7 @@ import (
 	"countersign/temporal"
 )
 
-// noDeadline removes the deadline of an envelope, so that only the lifetime of its links ends them.
+// noDeadline removes the deadline of an envelope, so that its links expire only at the end of their lifetime.
 func (env *fakeEnv) noDeadline(e *models.Envelope) {
 	env.t.Helper()
 	env.change(e, func(e *models.Envelope) error {
@@ -26,7 +26,7 @@ func (env *fakeEnv) noDeadline(e *models.Envelope) {
 	})
 }
 
-// link is the first signer's present link.
+// link returns the ID of the first signer's current link.
 func (env *fakeEnv) link(e *models.Envelope) uuid.UUID {
 	env.t.Helper()
 	now, err := env.Store.Envelope(env.t.Context(), env.app.ID, e.ID)
@@ -54,7 +54,7 @@ func TestRemind_ReplacesLinkOnce(t *testing.T) {
 	})
 }
 
-// TestRenewLinks_ConcurrentWorkersRenewOnce checks that two concurrent workers renew a link once.
+// TestRenewLinks_ConcurrentWorkersRenewOnce checks that two concurrent workers renew a link only once.
 func TestRenewLinks_ConcurrentWorkersRenewOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -77,7 +77,7 @@ func TestRenewLinks_ConcurrentWorkersRenewOnce(t *testing.T) {
 	})
 }
 
-// TestExpire_FailsIfNotRecorded checks that an expiry that cannot be recorded is an error.
+// TestExpire_FailsIfNotRecorded checks that Expire returns an error if the expiry cannot be recorded.
 func TestExpire_FailsIfNotRecorded(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -93,8 +93,8 @@ func TestExpire_FailsIfNotRecorded(t *testing.T) {
 	})
 }
 
-// TestRemindDeletion_NotAfterThePurge checks that purged files need no reminder, and that the values of documents are
-// kept apart.
+// TestRemindDeletion_NotAfterThePurge checks that no reminder is sent after the files were purged, and that the
+// values of one document are not passed to the sealing of another.
 func TestRemindDeletion_NotAfterThePurge(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -112,8 +112,8 @@ func TestRemindDeletion_NotAfterThePurge(t *testing.T) {
 	})
 }
 
-// TestMails_NameTheirReader checks that emails, including those about the end of the envelope, address their reader,
-// and that a text message is recorded as an invitation.
+// TestMails_NameTheirReader checks that each email, including those about the end of the envelope, addresses its
+// reader by name, and that a text message is recorded as an invitation.
 func TestMails_NameTheirReader(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

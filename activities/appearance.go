@@ -9,10 +9,10 @@ import (
 	"countersign/store"
 )
 
-// pictures maps stored files to the hashes of their page images, by level.
+// pictures maps the key of a stored file to the hashes of its page images, by page and level.
 type pictures map[string]map[[2]int]string
 
-// loadPictures loads the recorded page images of an envelope's documents.
+// loadPictures loads the recorded page image hashes of an envelope's documents.
 func (a *Activities) loadPictures(ctx context.Context, e *models.Envelope) (pictures, error) {
 	var keys []string
 	for _, d := range e.Originals() {
@@ -36,8 +36,8 @@ func picturesOf(rows []store.PageFile) pictures {
 	return out
 }
 
-// documentAppearance returns a document's appearance to its signers for the seal record; nil if the envelope was sent
-// with an unknown profile.
+// documentAppearance describes, for the seal record, how a document was displayed to its signers. It returns nil if
+// the envelope was sent with an unknown profile.
 func documentAppearance(e *models.Envelope, d *models.Document, all pictures) *manifest.Appearance {
 	p, ok := appearance.Lookup(e.AppearanceProfile)
 	if !ok {
@@ -82,7 +82,7 @@ func documentAppearance(e *models.Envelope, d *models.Document, all pictures) *m
 
 const maxLevel = 4
 
-// recordedRanges returns the pages of ranges whose hash is recorded, which excludes lost records.
+// recordedRanges returns the pages of ranges that have a recorded hash. It omits pages whose record was lost.
 func recordedRanges(ranges [][2]int, level int, hashes map[[2]int]string) (out [][2]int) {
 	for _, r := range ranges {
 		for page := r[0]; page <= r[1]; page++ {

@@ -15,7 +15,8 @@ import (
 	"countersign/store"
 )
 
-// manyPages returns a sent envelope with this number of signers, and one document with this number of pages.
+// manyPages returns a sent envelope with the given number of signers, and one document with the given number of
+// pages.
 func manyPages(t *testing.T, signers, pages int) *models.Envelope {
 	t.Helper()
 	act := models.ActionContext{At: time.Now().UTC().Truncate(time.Microsecond), Actor: models.ActorSystem, NewID: uuid.New}
@@ -55,21 +56,23 @@ func TestDocumentAppearance_ListsPagesOnceAndRangesOfSigners(t *testing.T) {
 		{BlobKey: "k", Page: 9, Level: 2, Appearance: "92"},
 		{BlobKey: "k", Page: 1, Level: 4, Appearance: "14"},
 		{BlobKey: "k", Page: 1, Level: 0, Appearance: "10"},
-		{BlobKey: "k", Page: 5, Level: 2, Appearance: "52"}, // made for the sender
+		{BlobKey: "k", Page: 5, Level: 2, Appearance: "52"}, // rendered for the sender
 	}
 	got := documentAppearance(e, e.Documents[0], picturesOf(rows))
 	require.Equal(t, []manifest.PagePicture{{Page: 1, Level: 2, SHA256: "12"}, {Page: 1, Level: 4, SHA256: "14"}, {Page: 2, Level: 2, SHA256: "22"}, {Page: 3, Level: 2, SHA256: "32"}, {Page: 9, Level: 2, SHA256: "92"}}, got.Pages)
 	require.Equal(t, []manifest.PageText{{Page: 1, SHA256: "10"}}, got.Texts)
 	require.Equal(t, []manifest.SignerPages{
 		{SignerID: e.Signers[0].ID.String(), Levels: []manifest.LevelPages{{Level: 0, Pages: [][2]int{{1, 1}}}, {Level: 2, Pages: [][2]int{{1, 3}, {9, 9}}}, {Level: 4, Pages: [][2]int{{1, 1}}}}},
-		{SignerID: e.Signers[1].ID.String(), Levels: []manifest.LevelPages{}}, // pages were not shown by this service
+		// This service displayed no pages to this signer.
+		{SignerID: e.Signers[1].ID.String(), Levels: []manifest.LevelPages{}},
 	}, got.Signers)
 	require.Equal(t, 1, got.Profile.Number)
 	e.AppearanceProfile = 99
 	require.Nil(t, documentAppearance(e, e.Documents[0], nil))
 }
 
-// TestDocumentAppearance_ManyPagesAndSigners_Fit checks that the entry in the seal record fits for every request.
+// TestDocumentAppearance_ManyPagesAndSigners_Fit checks that the appearance entry of the seal record stays within its
+// size limit, whatever pages the signers request.
 func TestDocumentAppearance_ManyPagesAndSigners_Fit(t *testing.T) {
 	t.Parallel()
 	e := manyPages(t, 100, 4000)
@@ -79,7 +82,7 @@ func TestDocumentAppearance_ManyPagesAndSigners_Fit(t *testing.T) {
 			rows = append(rows, store.PageFile{BlobKey: "k", Page: page, Level: level, Appearance: fmt.Sprintf("%064d", page)})
 		}
 	}
-	for i, s := range e.Signers { // as if each signer had requested every page, and every other signer in another level
+	for i, s := range e.Signers { // every signer requests every page, and alternates between levels
 		all := map[int][][2]int{0: {{1, 4000}}, 1: {{1, 4000}}, 2: {{1, 4000}}, 4: {}}
 		for page := 1; page < 2*(limits.Ranges/100-5); page += 2 {
 			all[4] = append(all[4], [2]int{page, page})
@@ -96,7 +99,7 @@ func TestDocumentAppearance_ManyPagesAndSigners_Fit(t *testing.T) {
 	require.Greater(t, len(b), limits.Appearances/4)
 }
 
-// finish shows a signer more finished pages than the record has room for.
+// finish reports more finished pages for a signer than the record can contain.
 func finish(t *testing.T, e *models.Envelope, signer int) {
 	t.Helper()
 	s := e.Signers[signer]

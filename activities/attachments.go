@@ -15,7 +15,7 @@ func attachmentsPrefix(envelope uuid.UUID) string {
 	return "envelopes/" + envelope.String() + "/attachments/"
 }
 
-// openFiles are attachments that are open for reading.
+// openFiles holds attachments that are open for reading.
 type openFiles struct {
 	files  []seal.AttachedFile
 	closed []func() error
@@ -23,7 +23,7 @@ type openFiles struct {
 
 func (o *openFiles) close() {
 	for _, closeFile := range o.closed {
-		_ = closeFile() // read only
+		_ = closeFile() // read-only file
 	}
 }
 

@@ -17,12 +17,12 @@ import (
 	"countersign/temporal"
 )
 
-// watchedBlobs remembers the attachments that were opened, and fails to open one of them.
+// watchedBlobs is a file store that records the opened attachments and can fail to open one of them.
 type watchedBlobs struct {
 	blob.Store
 
 	opened []*blob.File
-	fail   string // the key that cannot be opened; "": all can be opened
+	fail   string // key of the file that cannot be opened, or empty for none
 }
 
 func (b *watchedBlobs) Open(ctx context.Context, key string) (*blob.File, error) {
@@ -36,8 +36,8 @@ func (b *watchedBlobs) Open(ctx context.Context, key string) (*blob.File, error)
 	return f, err
 }
 
-// withAttachments returns an envelope that waits for its signer, with an attachment for each of two fields of its
-// first document, and a third attachment that nobody signed with.
+// withAttachments returns an envelope that awaits its signer. Each of two fields of its first document has an
+// attachment, and a third attachment is not used by any signature.
 func (env *fakeEnv) withAttachments() (*models.Envelope, temporal.EnvelopeInput, []*models.Attachment) {
 	env.t.Helper()
 	ctx := env.t.Context()
@@ -75,8 +75,8 @@ func (env *fakeEnv) withAttachments() (*models.Envelope, temporal.EnvelopeInput,
 	return e, temporal.EnvelopeInput{AppID: env.app.ID, EnvelopeID: e.ID}, used
 }
 
-// TestSeal_ClosesAttachments checks that a document is sealed with the attachments of its own fields, and that all of
-// them are closed afterwards, even if the next one cannot be opened.
+// TestSeal_ClosesAttachments checks that a document is sealed with the attachments of its own fields, and that all
+// opened attachments are closed afterwards, even if the next one cannot be opened.
 func TestSeal_ClosesAttachments(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

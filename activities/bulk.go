@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// bulkBatch is the number of rows per activity. It is small, so that a pause takes effect soon, and that the bulk
+	// bulkBatch is the number of rows per activity. It is small, so that a pause takes effect quickly and the bulk
 	// sends of several apps alternate.
 	bulkBatch = 50
-	// bulkBacklog is the maximum number of envelopes that wait for their workflow to start. Above it no more are sent,
-	// so that Temporal, not the database, determines the rate.
+	// bulkBacklog is the maximum number of envelopes that wait for their workflow to start. While it is reached, no
+	// rows are sent, so that Temporal, and not the database, determines the rate.
 	bulkBacklog = 200
-	// bulkBacklogWait is the wait above that maximum.
+	// bulkBacklogWait is the delay before the next batch while the backlog is full.
 	bulkBacklogWait = time.Second
 )
 
-// BulkStep is the progress of a bulk send after a batch.
+// BulkStep reports the progress of a bulk send after a batch.
 type BulkStep struct {
 	Status models.BulkStatus `json:"status"`
 	Counts models.BulkCounts `json:"counts"`
@@ -30,15 +30,15 @@ type BulkStep struct {
 	Wait time.Duration `json:"wait,omitempty"`
 }
 
-// ChangeBulkInput is an operator's change to a bulk send.
+// ChangeBulkInput specifies an operator's change to a bulk send.
 type ChangeBulkInput struct {
 	temporal.BulkInput
 
 	Action models.BulkAction `json:"action"`
 }
 
-// ChangeBulk applies an operator's signal to a bulk send. It ignores an action that the state does not allow, since
-// the operator sees the state.
+// ChangeBulk applies an operator's signal to a bulk send. It ignores an action that the current status does not
+// allow, because the operator can see the status.
 func (a *Activities) ChangeBulk(ctx context.Context, in ChangeBulkInput) error {
 	_, err := a.Store.ChangeBulkSend(ctx, in.AppID, in.BulkSendID, in.Action, nil)
 	if models.IsRefusal(err) {
@@ -47,9 +47,9 @@ func (a *Activities) ChangeBulk(ctx context.Context, in ChangeBulkInput) error {
 	return err
 }
 
-// SendBulkRows sends the next rows of a bulk send, and completes a bulk send without pending rows. A row that cannot be
-// sent fails and does not delay the others. Each row is sent in the transaction that creates its envelope, so that a
-// retry of the activity does not send it again.
+// SendBulkRows sends the next rows of a bulk send, and completes the bulk send when no rows are pending. If a row
+// cannot be sent, only that row fails. Each row is sent in the transaction that creates its envelope, so a retry of
+// the activity does not send it again.
 func (a *Activities) SendBulkRows(ctx context.Context, in temporal.BulkInput) (BulkStep, error) {
 	began := a.Now()
 	work, err := a.Store.BulkWork(ctx, in.AppID, in.BulkSendID, bulkBatch, bulkBacklog)
@@ -78,8 +78,8 @@ func (a *Activities) SendBulkRows(ctx context.Context, in temporal.BulkInput) (B
 	return BulkStep{Status: after.Status, Counts: after.Counts, Wait: max(0, wait-a.Now().Sub(began))}, nil
 }
 
-// paced returns the rows that may be sent now, and the time from one batch to the next, so that no minute exceeds the
-// limit of the bulk send.
+// paced returns the rows that may be sent now and the time until the next batch, so that the bulk send never exceeds
+// its limit per minute.
 func paced(work *store.BulkWork, now time.Time) ([]*models.BulkRow, time.Duration) {
 	if work.PerMinute == 0 {
 		return work.Rows, 0
@@ -88,12 +88,12 @@ func paced(work *store.BulkWork, now time.Time) ([]*models.BulkRow, time.Duratio
 	if room <= 0 {
 		return nil, max(time.Millisecond, work.SettledSince.Add(time.Minute).Sub(now))
 	}
-	n := min(len(work.Rows), room, max(1, work.PerMinute/6)) // every ten seconds or less often
+	n := min(len(work.Rows), room, max(1, work.PerMinute/6)) // at most the rows of ten seconds, but at least one
 	return work.Rows[:n], time.Duration(n) * time.Minute / time.Duration(work.PerMinute)
 }
 
-// sendBulkRows sends rows, each when BulkPace admits it. An error other than a rejection ends it, and the activity is
-// retried.
+// sendBulkRows sends rows, each as soon as BulkPace admits it. If a row fails with an error other than a rejection,
+// it returns the error, and the activity is retried.
 func (a *Activities) sendBulkRows(ctx context.Context, work *store.BulkWork, rows []*models.BulkRow) error {
 	if len(rows) == 0 {
 		return nil
@@ -114,7 +114,9 @@ func (a *Activities) sendBulkRows(ctx context.Context, work *store.BulkWork, row
 		}
 		err := a.sendBulkRow(ctx, work.BulkSend, of, row, documents)
 		if errors.Is(err, store.ErrBulkRowTaken) {
-			return nil // by another attempt, or paused or canceled in the meantime: the next batch reads which
+			// Another attempt sent the row, or the bulk send was paused or canceled. The next batch reads the new
+			// status.
+			return nil
 		}
 		if err != nil {
 			return err
@@ -123,7 +125,7 @@ func (a *Activities) sendBulkRows(ctx context.Context, work *store.BulkWork, row
 	return nil
 }
 
-// sendBulkRow sends a row, or records why it cannot be sent. It returns store.ErrBulkRowTaken for a row that is not
+// sendBulkRow sends a row, or records why it cannot be sent. It returns store.ErrBulkRowTaken if the row is not
 // pending.
 func (a *Activities) sendBulkRow(ctx context.Context, b *models.BulkSend, of *models.LoadedTemplate, row *models.BulkRow, maxDocuments int) error {
 	act := a.systemContext()

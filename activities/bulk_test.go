@@ -16,7 +16,7 @@ import (
 	"countersign/temporal"
 )
 
-// template is one of an envelope with one signer.
+// template returns a template of an envelope with one signer.
 func (env *fakeEnv) template() *models.LoadedTemplate {
 	env.t.Helper()
 	e := env.prepared(func(int) int { return 1 }, "of-the-template@example.com")
@@ -33,7 +33,7 @@ func (env *fakeEnv) template() *models.LoadedTemplate {
 	return out.LoadedTemplate
 }
 
-// bulk has a bulk send of n rows accepted.
+// bulk creates a bulk send of n rows.
 func (env *fakeEnv) bulk(n int) temporal.BulkInput {
 	env.t.Helper()
 	of := env.template()
@@ -52,7 +52,7 @@ func (env *fakeEnv) bulk(n int) temporal.BulkInput {
 }
 
 // TestBulkSend_WaitsAtTheInvitationLimit checks that no row is sent while the maximum number of envelopes await their
-// invitations, and that the next row is sent when one of these begins.
+// invitations, and that the next row is sent when one of those invitations begins.
 func TestBulkSend_WaitsAtTheInvitationLimit(t *testing.T) {
 	t.Parallel()
 	for _, inFlight := range []int{0, 1, 3} {
@@ -61,7 +61,7 @@ func TestBulkSend_WaitsAtTheInvitationLimit(t *testing.T) {
 			defer cancel()
 			var looked atomic.Int32
 			env.BulkPace.InFlight = inFlight
-			env.Now = func() time.Time { // the pause after a row has passed at the next look
+			env.Now = func() time.Time { // at the next check, the pause after a row has passed
 				return env.clock.Now().Add(time.Duration(looked.Add(1)) * 75 * time.Millisecond)
 			}
 			room := max(1, inFlight)
@@ -95,8 +95,8 @@ func TestBulkSend_WaitsAtTheInvitationLimit(t *testing.T) {
 	}
 }
 
-// TestBulkSend_AloneHasAHigherLimit checks that the limit is six times as high while only bulk sends send, and not for
-// ten seconds after another envelope was sent.
+// TestBulkSend_AloneHasAHigherLimit checks that the limit is six times as high while only bulk sends are active, and
+// that the lower limit applies for ten seconds after any single envelope was sent.
 func TestBulkSend_AloneHasAHigherLimit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -140,8 +140,8 @@ func TestBulkSend_AloneHasAHigherLimit(t *testing.T) {
 	}
 }
 
-// TestBulkSend_PausesForOthers checks that, while others send, rows follow each other after 75 milliseconds, and
-// proportionally faster with a higher limit.
+// TestBulkSend_PausesForOthers checks that, while single envelopes are being sent, rows are at least 75 milliseconds
+// apart, and proportionally less with a higher limit.
 func TestBulkSend_PausesForOthers(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
@@ -155,7 +155,7 @@ func TestBulkSend_PausesForOthers(t *testing.T) {
 	}
 }
 
-// TestAwaitRoom_EndsWithTheActivity checks that waiting for the limit ends with the activity.
+// TestAwaitRoom_EndsWithTheActivity checks that awaitRoom returns when the activity is canceled.
 func TestAwaitRoom_EndsWithTheActivity(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -166,8 +166,8 @@ func TestAwaitRoom_EndsWithTheActivity(t *testing.T) {
 	})
 }
 
-// TestBulkSend_SendsDespiteStuckInvitations checks that rows are sent once and in order, although no invitation ever
-// begins.
+// TestBulkSend_SendsDespiteStuckInvitations checks that each row is sent once and in order, even if no invitation
+// ever begins.
 func TestBulkSend_SendsDespiteStuckInvitations(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -191,13 +191,14 @@ func TestBulkSend_SendsDespiteStuckInvitations(t *testing.T) {
 	})
 }
 
-// TestBulkSend_PausedWhileWaitingSendsNothing checks that rows waiting for the limit are not sent after a pause.
+// TestBulkSend_PausedWhileWaitingSendsNothing checks that if a bulk send is paused while its rows wait for capacity,
+// they are not sent.
 func TestBulkSend_PausedWhileWaitingSendsNothing(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		in := env.bulk(3)
 		began := false
-		env.Now = func() time.Time { // it is looked for room, after the rows were read
+		env.Now = func() time.Time { // called when capacity is checked, after the rows were read
 			if work, err := env.Store.BulkSend(t.Context(), in.AppID, in.BulkSendID); err == nil && work.Status == models.BulkRunning && !began {
 				began = true
 				_, err := env.Store.ChangeBulkSend(t.Context(), in.AppID, in.BulkSendID, models.BulkPause, nil)
@@ -211,25 +212,25 @@ func TestBulkSend_PausedWhileWaitingSendsNothing(t *testing.T) {
 	})
 }
 
-// TestBulkSend_KeepsItsRate checks that rows are sent in batches ten seconds apart, and never more a minute than the
-// bulk send allows.
+// TestBulkSend_KeepsItsRate checks that rows are sent in batches ten seconds apart, and that no minute exceeds the
+// rate limit of the bulk send.
 func TestBulkSend_KeepsItsRate(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		perMinute, settled, pending int
-		since                       time.Duration // ago, when the first row of this minute was settled
+		since                       time.Duration // time since the first row of this minute was settled
 		rows                        int
 		wait                        time.Duration
 	}{
 		{0, 5000, 9, time.Second, 9, 0}, // no limit
 		{60, 0, 100, 0, 10, 10 * time.Second},
-		{60, 55, 100, 30 * time.Second, 5, 5 * time.Second}, // room for five
-		{60, 0, 3, 0, 3, 3 * time.Second},                   // no more are left
+		{60, 55, 100, 30 * time.Second, 5, 5 * time.Second}, // capacity for five
+		{60, 0, 3, 0, 3, 3 * time.Second},                   // fewer rows remain
 		{3, 0, 9, 0, 1, 20 * time.Second},
-		{60, 60, 100, 45 * time.Second, 0, 15 * time.Second}, // no room
+		{60, 60, 100, 45 * time.Second, 0, 15 * time.Second}, // no capacity
 		{60, 61, 100, 45 * time.Second, 0, 15 * time.Second},
-		{60, 60, 100, time.Minute, 0, time.Millisecond}, // there is room in a moment
+		{60, 60, 100, time.Minute, 0, time.Millisecond}, // capacity is available in a moment
 		{60, 60, 100, time.Hour, 0, time.Millisecond},
 	} {
 		work := &store.BulkWork{BulkSend: &models.BulkSend{PerMinute: c.perMinute}, Settled: c.settled, SettledSince: now.Add(-c.since), Rows: make([]*models.BulkRow, c.pending)}
@@ -240,7 +241,7 @@ func TestBulkSend_KeepsItsRate(t *testing.T) {
 }
 
 // TestBulkSend_WaitsForItsBacklog checks that no row is sent while 200 envelopes of the app's bulk sends wait for
-// their workflows.
+// their workflows to start.
 func TestBulkSend_WaitsForItsBacklog(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -260,7 +261,7 @@ func TestBulkSend_WaitsForItsBacklog(t *testing.T) {
 		step, err := env.SendBulkRows(ctx, in)
 		require.NoError(env.t, err)
 		require.Equal(env.t, activities.BulkStep{Status: models.BulkRunning, Counts: models.BulkCounts{Pending: 2}, Wait: time.Second}, step)
-		taken, err := env.Store.ClaimOutbox(ctx, 2, time.Minute) // one of each lane: the other starts the bulk send
+		taken, err := env.Store.ClaimOutbox(ctx, 2, time.Minute) // one of each lane; the other one starts the bulk send
 		require.NoError(env.t, err)
 		require.Len(env.t, taken, 2)
 		for _, row := range taken {

@@ -9,37 +9,39 @@ import (
 )
 
 const (
-	// roomLimit is the maximum wait of a bulk send's row for the limit, and the time for which a sent envelope counts
-	// if its invitation does not begin. If invitations are stuck, four rows a second are still sent.
+	// roomLimit is the maximum time that a row of a bulk send waits for capacity. It is also the time after which a
+	// sent envelope no longer counts, even if its invitation has not begun. If invitations are stuck, four rows per
+	// second are still sent.
 	roomLimit = 250 * time.Millisecond
-	// roomInterval is the interval for checking the limit, in addition to the beginning of each invitation in this
-	// process.
+	// roomInterval is the polling interval while a row waits for capacity. Each invitation that begins in this
+	// process also triggers a check.
 	roomInterval = 8 * time.Millisecond
-	// singlesInterval is the time after a single envelope in which others are expected.
+	// singlesInterval is the time after a single envelope during which more of them are expected.
 	singlesInterval = 10 * time.Second
-	// roomAlone multiplies the limit when no other envelopes are expected.
+	// roomAlone is the factor by which the limit increases when no single envelopes are expected.
 	roomAlone = 6
-	// roomRest is the time between rows, divided by the number of envelopes that may be in flight: the work after an
-	// invitation also takes processor time.
+	// roomRest is the minimum time between two rows, multiplied by InFlight. It leaves processor time for the work
+	// that follows an invitation.
 	roomRest = 75 * time.Millisecond
 )
 
-// BulkPace decides when a bulk send can send its next row: when few envelopes of any sender await their invitations.
-// Then the row neither waits in a queue nor delays others. While others send, it also pauses after each row.
+// BulkPace decides when a bulk send can send its next row. It admits a row only when few envelopes of any sender
+// await their invitations, so that the row neither waits in a queue nor delays other envelopes. While single
+// envelopes are being sent, it also enforces a pause after each row.
 //
-// It reads the database, so that the envelopes of all processes count. The state in memory only makes a bulk send
-// slower or faster.
+// It reads the database, so it counts the envelopes of all processes. Its state in memory only affects the speed of
+// bulk sends.
 type BulkPace struct {
-	// InFlight is the number of envelopes awaiting their invitations above which no further row is sent; 0: one.
+	// InFlight is the number of envelopes awaiting their invitations at which no further row is sent. Zero means one.
 	InFlight int
 
 	began   broadcast
 	mu      sync.Mutex
-	singles time.Time // when a single envelope was last seen
-	row     time.Time // when a row was last admitted
+	singles time.Time // time at which a single envelope was last seen
+	row     time.Time // time at which a row was last admitted
 }
 
-// admit reports whether a row can be sent now, given the recently sent envelopes.
+// admit reports whether a row can be sent now, given the envelopes that currently await their invitations.
 func (p *BulkPace) admit(now time.Time, lately store.Awaiting) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,14 +61,14 @@ func (p *BulkPace) admit(now time.Time, lately store.Awaiting) bool {
 	return true
 }
 
-// invitationBegan notifies the bulk sends of this process that there may be room.
+// invitationBegan notifies the bulk sends of this process that capacity may be available.
 func (p *BulkPace) invitationBegan() {
 	if p != nil {
 		p.began.send()
 	}
 }
 
-// awaitRoom waits until the next row of a bulk send may be sent, and at most so long.
+// awaitRoom waits until the next row of a bulk send may be sent, or until the time in most has passed.
 func (a *Activities) awaitRoom(ctx context.Context, most time.Duration) error {
 	limit := time.NewTimer(most)
 	defer limit.Stop()
@@ -93,10 +95,10 @@ func (a *Activities) awaitRoom(ctx context.Context, most time.Duration) error {
 // broadcast notifies all current waiters of an event.
 type broadcast struct {
 	mu sync.Mutex
-	ch chan struct{} // nil: no waiter
+	ch chan struct{} // nil if there are no waiters
 }
 
-// next is closed when it happens again.
+// next returns a channel that is closed at the next event.
 func (b *broadcast) next() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -11,19 +11,19 @@ import (
 	"countersign/store"
 )
 
-// CleanupRound is the result of one round of the cleanup.
+// CleanupRound is the result of one cleanup round.
 type CleanupRound struct {
 	Removed []RemovedRows `json:"removed"`
-	// Partitions are created or dropped partitions of tables.
+	// Made and Dropped name the table partitions that were created and dropped.
 	Made    []string `json:"made,omitempty"`
 	Dropped []string `json:"dropped,omitempty"`
 	// More reports that more rows remain to be removed.
 	More bool `json:"more"`
 }
 
-// RemovedRows is the number of removed rows of a kind.
+// RemovedRows is the number of removed rows of one kind.
 type RemovedRows struct {
-	Kind string `json:"kind"` // as operators read it
+	Kind string `json:"kind"` // a description for operators
 	Rows int    `json:"rows"`
 }
 
@@ -34,13 +34,14 @@ func (r *CleanupRound) count(kind string, n int) {
 	}
 }
 
-// roundBatches limits the batches of each kind in one round, so that no kind waits long for the others.
+// roundBatches limits the number of batches of each kind in one round, so that no kind delays the others for long.
 const roundBatches = 20
 
-// Cleanup creates the partitions of the coming months, drops expired ones, and removes data after its retention period,
-// in small transactions: a limited number of rows of each kind, and files that no signature uses. It also sums the
-// counts of envelopes, requests the due digests, performs the due steps of retentions, and moves ended envelopes to
-// archives. If it fails, the completed steps stay. A file that cannot be deleted does not delay archiving.
+// Cleanup creates the partitions for the coming months, drops expired ones, and removes data after its retention
+// period, in small transactions. The data includes a limited number of rows of each kind, and attachments that no
+// signature uses. It also compacts the envelope counts, requests the due digests, performs the due retention steps,
+// and archives ended envelopes. If a step fails, the completed steps remain in effect. A file that cannot be deleted
+// does not delay archiving.
 func (a *Activities) Cleanup(ctx context.Context) (CleanupRound, error) {
 	var out CleanupRound
 	var err error
@@ -71,12 +72,12 @@ func (a *Activities) Cleanup(ctx context.Context) (CleanupRound, error) {
 	return out, err
 }
 
-// archiveBatch limits the envelopes that one round of the cleanup moves to archives, and the files of former archives
-// that it removes.
+// archiveBatch limits the number of envelopes that one cleanup round archives, and the number of former archive files
+// that it deletes.
 const archiveBatch = 100
 
-// removeReleased deletes files of former archives that are no longer needed. A file that cannot be deleted delays no
-// other.
+// removeReleased deletes former archive files that are no longer needed. A file that cannot be deleted does not delay
+// the others.
 func (a *Activities) removeReleased(ctx context.Context, round *CleanupRound) error {
 	released, err := a.Store.ReleasedArchives(ctx, archiveBatch)
 	if err != nil {
@@ -98,7 +99,7 @@ func (a *Activities) removeReleased(ctx context.Context, round *CleanupRound) er
 }
 
 // archiveRound archives envelopes that ended long ago, one after the other. An envelope that cannot be archived stays
-// in the database, and is retried some days later.
+// in the database, and archiving it is retried some days later.
 func (a *Activities) archiveRound(ctx context.Context, round *CleanupRound) error {
 	if a.ArchiveAfter <= 0 {
 		return nil
@@ -113,7 +114,7 @@ func (a *Activities) archiveRound(ctx context.Context, round *CleanupRound) erro
 	return err
 }
 
-// archiveAll moves envelopes to archives, and returns how many it has moved.
+// archiveAll archives envelopes, and returns the number of archived envelopes.
 func (a *Activities) archiveAll(ctx context.Context, due []store.EnvelopeRef) (moved int, err error) {
 	for _, ref := range due {
 		pulse.Beat(ctx)

@@ -16,8 +16,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestCleanup_ArchivesEndedEnvelopes checks that the cleanup archives envelopes that ended long enough ago, if it is
-// enabled. An envelope that cannot be archived stays, delays no other, and is retried later.
+// TestCleanup_ArchivesEndedEnvelopes checks that the cleanup archives envelopes that ended long enough ago, if
+// archiving is enabled. An envelope that cannot be archived stays in the database, does not delay the others, and is
+// retried later.
 func TestCleanup_ArchivesEndedEnvelopes(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -58,7 +59,7 @@ func TestCleanup_ArchivesEndedEnvelopes(t *testing.T) {
 			require.NoError(t, err)
 			var removed []activities.RemovedRows
 			for _, r := range done.Removed {
-				if r.Kind != string(store.ExpiredEvents) { // they expire in the meantime
+				if r.Kind != string(store.ExpiredEvents) { // events expire in the meantime
 					removed = append(removed, r)
 				}
 			}
@@ -96,12 +97,12 @@ func TestCleanup_ArchivesEndedEnvelopes(t *testing.T) {
 	})
 }
 
-// keepsFiles is a file store that ignores deletions.
+// keepsFiles is a file store that cannot delete files.
 type keepsFiles struct{ blob.Store }
 
 func (keepsFiles) Delete(context.Context, string) error { return errors.New("the object is locked") }
 
-// TestCleanup_UndeletableFileDelaysNothing checks that a file that cannot be deleted is reported, and delays no
+// TestCleanup_UndeletableFileDelaysNothing checks that a file that cannot be deleted is reported and does not delay
 // archiving.
 func TestCleanup_UndeletableFileDelaysNothing(t *testing.T) {
 	t.Parallel()

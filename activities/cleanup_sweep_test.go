@@ -13,7 +13,7 @@ import (
 	"countersign/temporal"
 )
 
-// watchedFiles is a file store of which it is seen when files are listed or deleted.
+// watchedFiles is a file store that calls before whenever files are listed or deleted.
 type watchedFiles struct {
 	blob.Store
 
@@ -30,7 +30,7 @@ func (w watchedFiles) Delete(ctx context.Context, key string) error {
 	return w.Store.Delete(ctx, key)
 }
 
-// keep puts a file into the store.
+// keep stores an empty file.
 func (env *fakeEnv) keep(key string) {
 	env.t.Helper()
 	f, err := env.Blobs.Temp()
@@ -47,8 +47,8 @@ func (env *fakeEnv) load(in temporal.EnvelopeInput) *models.Envelope {
 	return e
 }
 
-// timestamps has the first document of a completed envelope switched to a file with a later
-// time-stamp. The file is kept at once and recorded by the function that is returned.
+// timestamps stores a version of the first document of a completed envelope with a later time-stamp. The returned
+// function records that version.
 func (env *fakeEnv) timestamps(in temporal.EnvelopeInput) (key string, record func()) {
 	env.t.Helper()
 	d := env.load(in).Sealed()[0]
@@ -60,8 +60,8 @@ func (env *fakeEnv) timestamps(in temporal.EnvelopeInput) (key string, record fu
 	}
 }
 
-// TestSweep_KeepsLaterFiles checks that a sealing run that deletes the files of interrupted ones keeps files created
-// since the envelope was completed, recorded or not.
+// TestSweep_KeepsLaterFiles checks that a sealing run that deletes the files of interrupted runs does not delete
+// files stored since the envelope was completed, whether recorded or not.
 func TestSweep_KeepsLaterFiles(t *testing.T) {
 	t.Parallel()
 	t.Run("of the run that completed it", func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"countersign/temporal"
 )
 
-// SendCopies sends the sealed documents to all signers and recipients of copies: attached, or as links if they are too
-// large together.
+// SendCopies sends the sealed documents to all signers and copy recipients. The documents are attached, or linked if
+// their total size exceeds the limit.
 func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) error {
 	release, err := a.takeMailSlot(in.AppID)
 	if err != nil {
@@ -33,17 +33,17 @@ func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) 
 	return tryLater(a.sendCopies(ctx, ctx, e, v))
 }
 
-// sendCopies begins no email when the context begin has ended.
+// sendCopies sends the copies. After the context begin has ended, it starts no further email.
 func (a *Activities) sendCopies(ctx, begin context.Context, e *models.Envelope, v mailSettings) error {
 	return mailEach(begin, mailed(e.Recipients(), person), func(to addressee) error { return a.sendCopy(ctx, e, to, v) })
 }
 
-// errPurged permanently rejects copies.
+// errPurged permanently rejects copies of purged files.
 var errPurged = &notify.PermanentError{Err: errors.New("the files were deleted at the end of their retention")}
 
-// sendCopy sends the files attached if they fit, or as links otherwise, even if only the mail server rejects the size.
-// Links are recorded in the audit trail: if a recipient has only links, all recipients are reminded before the files
-// are deleted.
+// sendCopy attaches the files to the email if they fit. Otherwise, or if the mail server rejects the message size, it
+// sends links. Links are recorded in the audit trail: if any recipient received only links, all recipients are
+// reminded before the files are deleted.
 func (a *Activities) sendCopy(ctx context.Context, e *models.Envelope, to addressee, v mailSettings) error {
 	begun := models.Mail{ID: a.completedID(to.signer), EnvelopeID: e.ID, SignerID: to.signer.ID, Kind: models.MailCompleted}
 	attach := a.attachmentsFit(e)
@@ -74,12 +74,12 @@ func (a *Activities) sendCopy(ctx context.Context, e *models.Envelope, to addres
 	}))
 }
 
-// completedID is the Message-ID of the first email with the sealed files.
+// completedID returns the Message-ID of the first email with the sealed files.
 func (a *Activities) completedID(s *models.Signer) string {
 	return a.Mail.MessageID(string(models.MailCompleted), s.ID.String())
 }
 
-// copySent records that links to the files went out.
+// copySent records that links to the files were sent.
 func (a *Activities) copySent(ctx context.Context, in temporal.EnvelopeInput, s *models.Signer, mailID string) error {
 	return a.recordMail(ctx, in, mailID, "", func(e *models.Envelope) error { return e.CopySent(a.systemContext(), s.ID, mailID) })
 }
@@ -88,7 +88,7 @@ func purged(e *models.Envelope) bool {
 	return slices.ContainsFunc(e.Sealed(), func(d *models.Document) bool { return d.PurgeStatus == models.PurgePurged })
 }
 
-// completedMail is the email with the sealed files, attached or as links.
+// completedMail returns the email with the sealed files, either attached or as links.
 func (a *Activities) completedMail(e *models.Envelope, s *models.Signer, v mailSettings, attach bool) (templates.Content, []notify.Attachment, error) {
 	msg := templates.Completed{
 		Language: v.languageOf(s), Look: v.look, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), CompletedAt: *e.CompletedAt, VerifyURL: a.BaseURL + "/verify",
@@ -112,7 +112,7 @@ func (a *Activities) completedMail(e *models.Envelope, s *models.Signer, v mailS
 	return content, files, err
 }
 
-// SendCopiesAgain sends a signer new links to the sealed files: one email for each request. If the files have been
+// SendCopiesAgain sends a signer new links to the sealed files, in one email per request. If the files have been
 // purged, it sends nothing.
 func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInput) error {
 	release, err := a.takeMailSlot(in.AppID)
@@ -148,7 +148,7 @@ func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInpu
 	})))
 }
 
-// attachmentsFit reports whether the sealed files go along with the mails.
+// attachmentsFit reports whether the sealed files are small enough to be attached to emails.
 func (a *Activities) attachmentsFit(e *models.Envelope) bool {
 	var total int64
 	for _, d := range e.Sealed() {

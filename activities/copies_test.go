@@ -14,7 +14,7 @@ import (
 	"countersign/temporal"
 )
 
-// takeReinvites runs the outbox's tasks other than the envelope's own workflow: renewed links, and repeated notices.
+// takeReinvites runs the outbox tasks other than the envelope's own workflow: renewed links and repeated notices.
 func (env *fakeEnv) takeReinvites(in temporal.EnvelopeInput) (taken int) {
 	env.t.Helper()
 	for {
@@ -32,7 +32,7 @@ func (env *fakeEnv) takeReinvites(in temporal.EnvelopeInput) (taken int) {
 	}
 }
 
-// drainOutbox removes all rows of the outbox, as the dispatcher does once Temporal has them.
+// drainOutbox removes all rows of the outbox, as the dispatcher does after starting their workflows.
 func (env *fakeEnv) drainOutbox() {
 	env.t.Helper()
 	for rows := env.claimed(); len(rows) > 0; rows = env.claimed() {
@@ -42,7 +42,7 @@ func (env *fakeEnv) drainOutbox() {
 	}
 }
 
-// claimed returns the rows of the outbox, leased for a minute.
+// claimed returns the rows of the outbox and leases them for a minute.
 func (env *fakeEnv) claimed() []models.OutboxRow {
 	env.t.Helper()
 	rows, err := env.Store.ClaimOutbox(env.t.Context(), 100, time.Minute)
@@ -50,7 +50,7 @@ func (env *fakeEnv) claimed() []models.OutboxRow {
 	return rows
 }
 
-// groupInvites performs the step of the envelope's workflow when a routing group opens.
+// groupInvites performs the step of the envelope's workflow in which a routing group is invited.
 func (env *fakeEnv) groupInvites(in temporal.EnvelopeInput, e *models.Envelope) {
 	env.t.Helper()
 	for _, s := range e.Recipients() {
@@ -62,8 +62,8 @@ func copyRecipient(name string, group int) models.SignerInput {
 	return models.SignerInput{Name: name, Email: strings.ToLower(name) + "@example.com", RoutingOrder: group, Kind: models.RecipientCopy}
 }
 
-// TestClosing_NotifiesCopyRecipients checks that recipients who were notified that a copy would come are notified that
-// none will, however the envelope ended. Recipients who were not notified before, or could not be reached, receive
+// TestClosing_NotifiesCopyRecipients checks that copy recipients who received a notice are informed that there will
+// be no copy, however the envelope ended. Copy recipients who received no notice, or could not be reached, receive
 // nothing.
 func TestClosing_NotifiesCopyRecipients(t *testing.T) {
 	t.Parallel()
@@ -88,7 +88,8 @@ func TestClosing_NotifiesCopyRecipients(t *testing.T) {
 				e, in := env.sentTo(models.SignerInput{Name: "Sam", Email: "sam@example.com", RoutingOrder: 1, Silent: true},
 					copyRecipient("Cora", 1), gone, silent, models.SignerInput{Name: "Zoe", Email: "zoe@example.com", RoutingOrder: 2}, copyRecipient("Later", 2))
 				env.mails.refuse = "gone@example.com"
-				for _, s := range e.Recipients() { // like the workflow: the recipients whose routing order was reached
+				// Like the workflow, invite the recipients whose routing order was reached.
+				for _, s := range e.Recipients() {
 					if s.Awaited() {
 						require.NoError(env.t, env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: s.ID}))
 					}
@@ -110,8 +111,8 @@ func TestClosing_NotifiesCopyRecipients(t *testing.T) {
 	}
 }
 
-// TestReplaceCopyRecipient_BeforeTheEnd checks that a new recipient gets the notice if the former one had it, and all
-// later emails.
+// TestReplaceCopyRecipient_BeforeTheEnd checks that a new copy recipient receives the notice if the former one
+// received it, and all later emails.
 func TestReplaceCopyRecipient_BeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -143,7 +144,8 @@ func TestReplaceCopyRecipient_BeforeTheEnd(t *testing.T) {
 }
 
 // TestReplaceCopyRecipient_Twice checks that each replacement has a workflow for the notice, and that the final
-// recipient is notified once, whichever workflow runs first, even while the other's email is being sent.
+// recipient is notified once, in whichever order the workflows run, even if one runs while the other's email is being
+// sent.
 func TestReplaceCopyRecipient_Twice(t *testing.T) {
 	t.Parallel()
 	for _, newestFirst := range []bool{false, true} {
@@ -185,8 +187,8 @@ func TestReplaceCopyRecipient_Twice(t *testing.T) {
 	}
 }
 
-// TestReplaceCopyRecipient_DuringTheNotice checks that the new recipient of copies gets one notice, whether the
-// replacement came before or during the sending of the former recipient's notice.
+// TestReplaceCopyRecipient_DuringTheNotice checks that the new copy recipient receives one notice, whether the
+// replacement occurs before or while the former recipient's notice is sent.
 func TestReplaceCopyRecipient_DuringTheNotice(t *testing.T) {
 	t.Parallel()
 	for name, meanwhile := range map[string]bool{"before": false, "meanwhile": true} {
@@ -207,7 +209,7 @@ func TestReplaceCopyRecipient_DuringTheNotice(t *testing.T) {
 					want = []string{"copy_notice cora@example.com", "copy_notice dora@example.com"}
 				} else {
 					replace()
-					env.clock.Add(time.Hour) // the replacement's own notice is late: the group's invitation sends it
+					env.clock.Add(time.Hour) // the replacement's own notice is late, so the group's invitation sends it
 				}
 				require.NoError(env.t, env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: e.Copies[0].ID}))
 				env.takeReinvites(in)
@@ -217,8 +219,8 @@ func TestReplaceCopyRecipient_DuringTheNotice(t *testing.T) {
 	}
 }
 
-// TestRenewLink_BeforeTheInvitation checks that a link renewed before its group is invited, for the same person or
-// another, is emailed once in any order.
+// TestRenewLink_BeforeTheInvitation checks that a link that is renewed before its group is invited, for the same
+// person or another, is emailed only once, in whichever order the workflows run.
 func TestRenewLink_BeforeTheInvitation(t *testing.T) {
 	t.Parallel()
 	changes := map[string]func(*fakeEnv, *models.Envelope, uuid.UUID) error{
@@ -243,7 +245,7 @@ func TestRenewLink_BeforeTheInvitation(t *testing.T) {
 						env.change(e, func(e *models.Envelope) error { return change(env, e, e.Copies[0].ID) })
 					}
 					group := func() {
-						for _, s := range e.Recipients() { // one that fails is tried again
+						for _, s := range e.Recipients() { // a failed invitation is retried
 							_ = env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: s.ID})
 						}
 					}
@@ -251,14 +253,14 @@ func TestRenewLink_BeforeTheInvitation(t *testing.T) {
 					if !groupFirst {
 						first, second = second, first
 					}
-					// While the first email is being sent, and not yet recorded as sent.
+					// The second workflow runs while the first email is being sent and is not yet recorded as sent.
 					env.mails.meanwhile = func() {
 						env.mails.meanwhile = nil
 						second()
 					}
 					first()
 					second()
-					env.groupInvites(in, e) // which now finds that all has gone out
+					env.groupInvites(in, e) // finds that everything has been sent
 					want := []string{"invitation ada@example.com", "copy_notice cora@example.com"}
 					if name == "replace" {
 						want = []string{"invitation grace@example.com", "copy_notice grace@example.com"}
@@ -268,7 +270,7 @@ func TestRenewLink_BeforeTheInvitation(t *testing.T) {
 			})
 		}
 	}
-	// A renewed link whose workflow was lost is sent nevertheless.
+	// A renewed link is sent even if its workflow was lost.
 	t.Run("lost", func(t *testing.T) {
 		t.Parallel()
 		onBoth(t, func(env *fakeEnv) {
@@ -295,7 +297,7 @@ func TestRenewLink_BeforeTheInvitation(t *testing.T) {
 			require.Empty(env.t, env.mailedTo())
 		})
 	})
-	// A sender who requests the link leaves the invitation to the service.
+	// If the sender requests a link, the service still sends the invitation.
 	t.Run("rotated", func(t *testing.T) {
 		t.Parallel()
 		onBoth(t, func(env *fakeEnv) {
@@ -310,8 +312,8 @@ func TestRenewLink_BeforeTheInvitation(t *testing.T) {
 	})
 }
 
-// TestSendCopies_TooLargeForTheServer checks that copies too large for the mail server are sent as links, once and
-// under the same Message-ID, and that the audit trail records it.
+// TestSendCopies_TooLargeForTheServer checks that copies that the mail server rejects because of their size are sent
+// as links, once and with the same Message-ID, and that the audit trail records the links.
 func TestSendCopies_TooLargeForTheServer(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -335,7 +337,8 @@ func TestSendCopies_TooLargeForTheServer(t *testing.T) {
 	})
 }
 
-// TestSendCopies_RejectedLinks checks that a permanently rejected email counts as not sent in the audit trail.
+// TestSendCopies_RejectedLinks checks that the audit trail does not record links as sent if their email was
+// permanently rejected.
 func TestSendCopies_RejectedLinks(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -357,8 +360,8 @@ func TestSendCopies_RejectedLinks(t *testing.T) {
 	})
 }
 
-// TestCopyNotices_HaveSeparateMessageIDs checks that replacing another recipient later does not affect a notice, and
-// that each has the Message-ID of its kind.
+// TestCopyNotices_HaveSeparateMessageIDs checks that a later replacement of another recipient does not affect a
+// notice, and that each notice has a Message-ID of its own kind.
 func TestCopyNotices_HaveSeparateMessageIDs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -388,11 +391,11 @@ func TestCopyNotices_HaveSeparateMessageIDs(t *testing.T) {
 	})
 }
 
-// TestSendCopies_AfterThePurge checks that a recipient without a copy when the files are deleted gets neither a copy
-// nor a link.
+// TestSendCopies_AfterThePurge checks that a recipient who has received no copy before the files are purged then
+// receives neither a copy nor a link.
 func TestSendCopies_AfterThePurge(t *testing.T) {
 	t.Parallel()
-	for _, limit := range []int64{1000, 1} { // attached, or as links
+	for _, limit := range []int64{1000, 1} { // as attachments and as links
 		onBoth(t, func(env *fakeEnv) {
 			env.AttachmentLimit = limit
 			days := 1
@@ -413,8 +416,7 @@ func TestSendCopies_AfterThePurge(t *testing.T) {
 	}
 }
 
-// TestSendCopiesAgain_NotCompleted checks that a request for copies of an envelope that is not completed sends
-// nothing.
+// TestSendCopiesAgain_NotCompleted checks that a request for copies sends nothing if the envelope is not completed.
 func TestSendCopiesAgain_NotCompleted(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

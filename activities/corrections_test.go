@@ -14,8 +14,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestSendCopiesAgain_OncePerRequest checks that each request sends one email with new links, recorded once, and none
-// after the files are deleted.
+// TestSendCopiesAgain_OncePerRequest checks that each request sends one email with new links and is recorded once,
+// and that nothing is sent after the files were deleted.
 func TestSendCopiesAgain_OncePerRequest(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -70,8 +70,8 @@ func TestSendCopiesAgain_OncePerRequest(t *testing.T) {
 	})
 }
 
-// TestDelegation_NotifiesTheSender checks that the tenant's address is notified once, and that the new signer is
-// invited.
+// TestDelegation_NotifiesTheSender checks that a delegation notifies the tenant's contact once, and that the new
+// signer is invited.
 func TestDelegation_NotifiesTheSender(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -99,8 +99,8 @@ func TestDelegation_NotifiesTheSender(t *testing.T) {
 	})
 }
 
-// TestRemind_EnvelopesOwnInterval checks that the envelope's interval has priority over the tenant's, and that emails
-// to the former signer do not count.
+// TestRemind_EnvelopesOwnInterval checks that the envelope's reminder interval takes precedence over the tenant's,
+// and that emails to a former signer do not count.
 func TestRemind_EnvelopesOwnInterval(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -138,8 +138,8 @@ func TestRemind_EnvelopesOwnInterval(t *testing.T) {
 	})
 }
 
-// TestSeal_NamesFormerSigners checks that former signers are named with the time of the event that names the
-// successor, so that record and chain agree.
+// TestSeal_NamesFormerSigners checks that the seal record lists each former signer with the time of the event that
+// names the successor, so that it agrees with the audit chain.
 func TestSeal_NamesFormerSigners(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

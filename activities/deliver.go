@@ -20,37 +20,40 @@ import (
 	"countersign/webhook"
 )
 
-// DeliverInput names a delivery and holds the delays before each attempt.
+// DeliverInput identifies a delivery and contains the delay before each attempt.
 type DeliverInput struct {
 	DeliveryID uuid.UUID       `json:"deliveryId"`
 	Delays     []time.Duration `json:"delays"`
-	Resend     int             `json:"resend,omitempty"` // the number of the resend that this is
+	Resend     int             `json:"resend,omitempty"` // number of the resend, or zero for the first run
 }
 
-// DeliverResult reports how an attempt that did not fail ended.
+// DeliverResult is the result of an attempt that did not fail.
 type DeliverResult struct {
-	// Delivered reports that the endpoint accepted the event. If it is false and Wait is zero, no delivery was
+	// Delivered reports whether the endpoint accepted the event. If it is false and Wait is zero, no delivery was
 	// necessary.
 	Delivered bool `json:"delivered,omitempty"`
-	// Wait is the delay before the next try if the endpoint is at its concurrency limit. No attempt was made.
+	// Wait is the delay before the next attempt if the endpoint is at its concurrency limit. In that case no attempt
+	// was made.
 	Wait time.Duration `json:"wait,omitempty"`
-	// Made is the number of attempts of this run that were recorded; set with Wait.
+	// Made is the number of recorded attempts of this run. It is set together with Wait.
 	Made int `json:"made,omitempty"`
 }
 
-// Deliver makes one attempt at a delivery and records it; its number follows from the recorded attempts. After a
-// failed attempt the next one follows on the schedule. For a settled delivery it does nothing.
+// Deliver makes one attempt at a delivery and records it. The number of the attempt follows from the recorded
+// attempts. After a failed attempt, the next one follows on the schedule. Deliver does nothing if the delivery is
+// already settled.
 func (a *Activities) Deliver(ctx context.Context, in DeliverInput) (DeliverResult, error) {
 	job, err := a.Store.DeliveryJob(ctx, in.DeliveryID)
 	if errors.Is(err, models.ErrNotFound) {
-		// A delivery created while its endpoint was deleted is still pending, and must be settled here.
+		// If the endpoint was deleted while the delivery was being created, the delivery is still pending and must be
+		// settled here.
 		return DeliverResult{}, a.Store.AbandonDelivery(ctx, in.DeliveryID, in.Resend)
 	}
 	if err != nil {
 		return DeliverResult{}, err
 	}
 	if job.Delivery.Run != in.Resend {
-		return DeliverResult{}, nil // another workflow has sent it again in the meantime
+		return DeliverResult{}, nil // another workflow has resent it in the meantime
 	}
 	wait, err := a.attempt(ctx, in, job)
 	if err != nil {
@@ -62,7 +65,8 @@ func (a *Activities) Deliver(ctx context.Context, in DeliverInput) (DeliverResul
 	return DeliverResult{Delivered: true}, nil
 }
 
-// attempt sends the event to the endpoint once. It returns the time to wait if the endpoint has no room for a delivery.
+// attempt sends the event to the endpoint once. If the endpoint is at its concurrency limit, it returns the time to
+// wait.
 func (a *Activities) attempt(ctx context.Context, in DeliverInput, job *store.DeliveryJob) (wait time.Duration, err error) {
 	attempt := job.Delivery.RunAttempts + 1
 	if attempt > len(in.Delays) {
@@ -78,7 +82,7 @@ func (a *Activities) attempt(ctx context.Context, in DeliverInput, job *store.De
 	}
 	failpoint.Inject("deliver.posted")
 	if ctx.Err() != nil {
-		return 0, ctx.Err() // interrupted: no failure of the endpoint
+		return 0, ctx.Err() // an interruption does not count as a failure of the endpoint
 	}
 	record := models.DeliveryAttempt{
 		DeliveryID: in.DeliveryID, At: at, Status: res.Status, LatencyMS: res.Latency.Milliseconds(), Body: res.Body,
@@ -99,7 +103,7 @@ func (a *Activities) attempt(ctx context.Context, in DeliverInput, job *store.De
 		return 0, a.unrecorded(ctx, in.Delays, err)
 	}
 	if disabled != "" {
-		// It is a courtesy: the console shows the same, so an email that fails is not tried again.
+		// A failed email is not retried, because the console shows the same information.
 		if err := a.reportDisabled(ctx, job, record); err != nil {
 			activity.GetLogger(ctx).Warn("contact not mailed about a disabled endpoint", "webhook", job.Delivery.WebhookID, "error", err)
 		}
@@ -113,7 +117,8 @@ func (a *Activities) attempt(ctx context.Context, in DeliverInput, job *store.De
 	return 0, deliveryError(describeFailure(res), &next)
 }
 
-// jitter returns up to a tenth of a delay, so that deliveries that failed together are not retried together.
+// jitter returns a random duration of up to a tenth of a delay, so that deliveries that failed together are not
+// retried together.
 func (a *Activities) jitter(delay time.Duration) time.Duration {
 	tenth := int64(delay / 10)
 	if a.Random == nil || tenth == 0 {
@@ -122,17 +127,17 @@ func (a *Activities) jitter(delay time.Duration) time.Duration {
 	return time.Duration(a.Random(tenth))
 }
 
-// unrecorded returns the error for an attempt that was made and could not be recorded. It is repeated under the same
-// number after the delay of the schedule for this number of starts: a database that is not writable for days does not
-// cause a request to the endpoint every minute.
+// unrecorded returns the error for an attempt that was made but could not be recorded. The attempt is repeated with
+// the same number, after the delay that the schedule defines for this number of activity attempts. A database that is
+// read-only for days therefore does not cause a request to the endpoint every minute.
 func (a *Activities) unrecorded(ctx context.Context, delays []time.Duration, err error) error {
 	next := delays[min(int(activity.GetInfo(ctx).Attempt), len(delays)-1)]
 	return sdktemporal.NewApplicationErrorWithOptions("the attempt was not recorded", "NotRecorded",
 		sdktemporal.ApplicationErrorOptions{Cause: err, NextRetryDelay: next + a.jitter(next)})
 }
 
-// ErrTypeNotDelivered is the type of failed deliveries. Their message is the result of the attempt, without addresses
-// and sent content.
+// ErrTypeNotDelivered is the error type of failed deliveries. The error's message is the result of the attempt,
+// without addresses or sent content.
 const ErrTypeNotDelivered = "NotDelivered"
 
 // describeFailure describes the response of an endpoint that did not accept the event.
@@ -143,8 +148,8 @@ func describeFailure(res webhook.Result) string {
 	return strings.TrimSpace(fmt.Sprintf("the endpoint answered %d %s", res.Status, http.StatusText(res.Status)))
 }
 
-// deliveryError is the failure after which the activity is started again in a
-// while, or never.
+// deliveryError returns the error of a failed attempt. The activity is retried after the delay in again, or never if
+// again is nil.
 func deliveryError(why string, again *time.Duration) error {
 	return sdktemporal.NewApplicationErrorWithOptions(why, ErrTypeNotDelivered, sdktemporal.ApplicationErrorOptions{
 		Category: sdktemporal.ApplicationErrorCategoryBenign, NonRetryable: again == nil, NextRetryDelay: models.Deref(again, 0),
@@ -173,8 +178,8 @@ func (a *Activities) reportDisabled(ctx context.Context, job *store.DeliveryJob,
 	})
 }
 
-// AbandonDelivery marks a delivery as failed if its last attempt was interrupted before recording the failure, unless
-// it was resent since the resend with the given number.
+// AbandonDelivery marks a delivery as failed if its last attempt was interrupted before the failure was recorded,
+// unless a later resend than the given one has started.
 func (a *Activities) AbandonDelivery(ctx context.Context, id uuid.UUID, resend int) error {
 	return a.Store.AbandonDelivery(ctx, id, resend)
 }

@@ -15,7 +15,7 @@ import (
 	"countersign/webhook"
 )
 
-// webhookFixture is an endpoint with a way to try to deliver to it.
+// webhookFixture is a test environment with an endpoint.
 type webhookFixture struct {
 	*fakeEnv
 
@@ -36,7 +36,7 @@ func (env webhookFixture) ping() *models.Delivery {
 	return d
 }
 
-// try makes one attempt; without a result, the endpoint must not be contacted.
+// try makes one attempt. If there are no results, it must not contact the endpoint.
 func (env webhookFixture) try(d *models.Delivery, run int, delays []time.Duration, results ...webhook.Result) error {
 	env.t.Helper()
 	asked := &fakeEndpoint{results: results}
@@ -54,7 +54,7 @@ func (env webhookFixture) state(d *models.Delivery) (models.DeliveryStatus, int)
 	return got.Status, got.Attempts
 }
 
-// TestDeliver_RetryAfter checks that an endpoint can request a longer delay than the schedule's, and not a shorter
+// TestDeliver_RetryAfter checks that an endpoint can request a longer delay than the scheduled one, but not a shorter
 // one.
 func TestDeliver_RetryAfter(t *testing.T) {
 	t.Parallel()
@@ -98,7 +98,7 @@ func TestDeliver_LastAttemptSettles(t *testing.T) {
 		assert.Equal(env.t, models.DeliveryFailed, status)
 		assert.Equal(env.t, 1, n)
 
-		// One attempt more than there are delays: the one before was cut off.
+		// This is one attempt more than there are delays, because the previous attempt was interrupted.
 		d = to.ping()
 		require.ErrorAs(env.t, to.try(d, 0, nil), &failed)
 		assert.True(env.t, failed.NonRetryable())
@@ -116,8 +116,8 @@ func TestDeliver_LastAttemptSettles(t *testing.T) {
 	})
 }
 
-// TestDeliver_DisabledEndpointFails checks that a delivery created at the moment when its endpoint was disabled or
-// deleted fails, and can be resent. Other runs are not affected.
+// TestDeliver_DisabledEndpointFails checks that a delivery fails if its endpoint was disabled or deleted while the
+// delivery was created, that it can be resent, and that other runs are not affected.
 func TestDeliver_DisabledEndpointFails(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -139,7 +139,8 @@ func TestDeliver_DisabledEndpointFails(t *testing.T) {
 	})
 }
 
-// TestDeliver_WaitingForTheLimitIsNoAttempt checks that waiting for the concurrency limit is not recorded.
+// TestDeliver_WaitingForTheLimitIsNoAttempt checks that waiting for the concurrency limit is not recorded as an
+// attempt.
 func TestDeliver_WaitingForTheLimitIsNoAttempt(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -155,7 +156,7 @@ func TestDeliver_WaitingForTheLimitIsNoAttempt(t *testing.T) {
 	})
 }
 
-// TestDeliver_OnlyTheNewestRun checks that a former run leaves a resent delivery to its new workflow.
+// TestDeliver_OnlyTheNewestRun checks that an earlier run leaves a resent delivery to its new workflow.
 func TestDeliver_OnlyTheNewestRun(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -176,8 +177,9 @@ func TestDeliver_OnlyTheNewestRun(t *testing.T) {
 	})
 }
 
-// TestDeliver_NumbersAttemptsFromTheRecord checks that the number of an attempt follows from the recorded attempts
-// since the delivery was last sent, not from Temporal, and that an attempt of a former run settles nothing.
+// TestDeliver_NumbersAttemptsFromTheRecord checks that the number of an attempt follows from the attempts recorded
+// since the delivery was last sent, and not from Temporal, and that an attempt of an earlier run does not settle the
+// delivery.
 func TestDeliver_NumbersAttemptsFromTheRecord(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -208,8 +210,8 @@ func TestDeliver_NumbersAttemptsFromTheRecord(t *testing.T) {
 	})
 }
 
-// TestDeliver_UnrecordedAttemptWaits checks that an attempt that cannot be recorded is repeated after the delay of the
-// schedule, not immediately.
+// TestDeliver_UnrecordedAttemptWaits checks that an attempt that cannot be recorded is repeated after the scheduled
+// delay, and not immediately.
 func TestDeliver_UnrecordedAttemptWaits(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -226,7 +228,7 @@ func TestDeliver_UnrecordedAttemptWaits(t *testing.T) {
 	})
 }
 
-// TestDeliver_SuccessResetsFailures checks that five days are counted from the first failure after the last success.
+// TestDeliver_SuccessResetsFailures checks that the five days begin with the first failure after the last success.
 func TestDeliver_SuccessResetsFailures(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -262,7 +264,8 @@ func TestDeliver_SuccessResetsFailures(t *testing.T) {
 	})
 }
 
-// TestDeliver_SpreadsRetries checks that retries are delayed by up to a tenth of the delay, and never earlier.
+// TestDeliver_SpreadsRetries checks that random jitter extends the delay before a retry by up to a tenth, and never
+// shortens it.
 func TestDeliver_SpreadsRetries(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

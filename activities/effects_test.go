@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// TestClosing_NotifiesInvitedSigners checks that only invited signers are notified, except the one who ended the
-// envelope.
+// TestClosing_NotifiesInvitedSigners checks that all invited signers are notified, except the one who ended the
+// envelope, and nobody else.
 func TestClosing_NotifiesInvitedSigners(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -25,7 +25,7 @@ func TestClosing_NotifiesInvitedSigners(t *testing.T) {
 			env.mails.mails = nil
 			return out
 		}
-		inTurn := func(i int) int { return 1 + i/2 } // two, and then the third
+		inTurn := func(i int) int { return 1 + i/2 } // the first two signers, and then the third
 		people := []string{"a@example.com", "b@example.com", "c@example.com"}
 
 		e, in := env.sentInTurn(inTurn, people...)
@@ -56,7 +56,7 @@ func TestClosing_NotifiesInvitedSigners(t *testing.T) {
 	})
 }
 
-// TestSeal_BrokenChain checks that nothing is sealed if the chain differs from the recorded one.
+// TestSeal_BrokenChain checks that nothing is sealed if the audit chain differs from the recorded one.
 func TestSeal_BrokenChain(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -77,7 +77,7 @@ func TestSeal_BrokenChain(t *testing.T) {
 	})
 }
 
-// TestSeal_UploadedFile checks that each document's own file is sealed, identified by its recorded hash.
+// TestSeal_UploadedFile checks that each document is sealed from its own file, identified by its recorded hash.
 func TestSeal_UploadedFile(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -91,8 +91,8 @@ func TestSeal_UploadedFile(t *testing.T) {
 	})
 }
 
-// TestSendCopies_AttachesFilesUpToTheLimit checks that the limit is exact to the byte, for the email and for its later
-// record.
+// TestSendCopies_AttachesFilesUpToTheLimit checks that the attachment limit is exact to the byte, both for the email
+// and for the later decision whether links were sent.
 func TestSendCopies_AttachesFilesUpToTheLimit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -15,25 +15,27 @@ import (
 )
 
 const (
-	// HeartbeatInterval is the interval of the heartbeats of a running activity.
+	// HeartbeatInterval is the interval between the heartbeats of a running activity.
 	HeartbeatInterval = 5 * time.Second
-	// HeartbeatTimeout is the time without heartbeats after which the worker is considered dead and another one
-	// restarts the activity.
+	// HeartbeatTimeout is the time without heartbeats after which the worker is considered dead and the activity is
+	// restarted on another worker.
 	HeartbeatTimeout = 3 * HeartbeatInterval
-	// StallTimeout is the time without progress (see package pulse) after which another worker restarts an activity, so
-	// that a hung task does not delay its envelope until the activity's timeout.
+	// StallTimeout is the time without progress (see package pulse) after which an activity is restarted on another
+	// worker, so that a hung task does not delay its envelope until the activity's timeout.
 	StallTimeout = 5 * time.Minute
 )
 
-// KeepAlive makes a worker send the heartbeats of its activities, and hand back running ones when it is stopped:
-// another worker restarts them immediately. Deliver does not need it: it ends within seconds.
+// KeepAlive is an interceptor that sends heartbeats for running activities. When the worker is stopped, it returns
+// running activities to Temporal, and another worker restarts them immediately. Deliver does not need it, because it
+// ends within seconds.
 type KeepAlive struct {
 	interceptor.WorkerInterceptorBase
 
-	// Grace is the time in which an activity can finish after the worker is stopped, so that an email being sent is not
-	// sent again. It must be shorter than the worker's WorkerStopTimeout, after which nothing is reported to Temporal.
+	// Grace is the time in which an activity can finish after the worker is stopped, so that an email that is being
+	// sent is not sent twice. It must be shorter than the worker's WorkerStopTimeout, after which nothing is reported
+	// to Temporal.
 	Grace time.Duration
-	// Stall is the time without progress after which an activity is restarted; 0: StallTimeout.
+	// Stall is the time without progress after which an activity is restarted. Zero means StallTimeout.
 	Stall time.Duration
 }
 
@@ -48,14 +50,15 @@ type keepAlive struct {
 	grace, stall time.Duration
 }
 
-// errWorkerStopping is why an activity is cancelled that is to be handed back.
+// errWorkerStopping is the cancellation cause of activities that are returned to Temporal because the worker is
+// stopping.
 var errWorkerStopping = errors.New("the worker stops")
 
-// errStalled is why an activity is canceled that has made no progress for too long.
+// errStalled is the cancellation cause of an activity that has made no progress for too long.
 var errStalled = errors.New("no progress")
 
-// handBackDelay is the delay after which Temporal assigns the activity to another worker. Zero would mean the delay of
-// the retry policy.
+// handBackDelay is the delay after which Temporal assigns the activity to another worker. It cannot be zero, because
+// zero means the delay of the retry policy.
 const handBackDelay = time.Millisecond
 
 // ExecuteActivity implements interceptor.ActivityInboundInterceptor.
@@ -69,7 +72,7 @@ func (k *keepAlive) ExecuteActivity(ctx context.Context, in *interceptor.Execute
 	ctx = pulse.With(ctx, func() {
 		select {
 		case progress <- struct{}{}:
-		default: // the last one was not seen yet
+		default: // the previous signal has not been received yet
 		}
 	})
 	go k.watch(ctx, cancel, progress)
@@ -85,15 +88,15 @@ func (k *keepAlive) ExecuteActivity(ctx context.Context, in *interceptor.Execute
 	return out, err
 }
 
-// watch sends heartbeats until ctx ends, as long as the activity makes progress. It cancels ctx after too long without
-// progress, and some time after the worker was stopped.
+// watch sends heartbeats until ctx ends. It cancels ctx if the activity makes no progress for too long, or if the
+// grace period after a worker stop has passed.
 func (k *keepAlive) watch(ctx context.Context, cancel context.CancelCauseFunc, progress <-chan struct{}) {
 	beat := time.NewTicker(HeartbeatInterval)
 	defer beat.Stop()
 	stalled := time.NewTimer(k.stall)
 	defer stalled.Stop()
 	stopping := activity.GetWorkerStopChannel(ctx)
-	var over <-chan time.Time // nil until then
+	var over <-chan time.Time // nil until the worker is stopped
 	for {
 		select {
 		case <-ctx.Done():

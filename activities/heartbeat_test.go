@@ -18,7 +18,8 @@ import (
 	"countersign/internal/pulse"
 )
 
-// TestHandBack_NotLocalActivities checks that the worker ends local activities itself.
+// TestHandBack_NotLocalActivities checks that KeepAlive does not cancel local activities, because the worker ends
+// them itself.
 func TestHandBack_NotLocalActivities(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite
@@ -31,15 +32,16 @@ func TestHandBack_NotLocalActivities(t *testing.T) {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(100 * time.Millisecond): // many graces
+		case <-time.After(100 * time.Millisecond): // much longer than the grace period
 			return nil
 		}
 	})
 	require.NoError(t, err)
 }
 
-// TestHandBack_AfterTheGracePeriod checks that an activity that runs when the worker stops is canceled after its grace
-// period and handed back. An activity that fails on its own returns its own error, and one that ends in time succeeds.
+// TestHandBack_AfterTheGracePeriod checks that an activity that is running when the worker stops is canceled after
+// the grace period and returned to Temporal. An activity that fails by itself returns its own error, and one that
+// ends in time succeeds.
 func TestHandBack_AfterTheGracePeriod(t *testing.T) {
 	t.Parallel()
 	run := func(stop chan struct{}, work func(context.Context) error) error {
@@ -70,13 +72,13 @@ func TestHandBack_AfterTheGracePeriod(t *testing.T) {
 	assert.Positive(t, failed.NextRetryDelay())
 	assert.GreaterOrEqual(t, time.Since(began), 50*time.Millisecond, "it had its grace")
 
-	// Who fails within the grace has failed.
+	// An activity that fails within the grace period has failed.
 	require.ErrorAs(t, run(stop, func(context.Context) error { return errors.New("disk full") }), &failed)
 	assert.NotEqual(t, "HandedBack", failed.Type())
 }
 
-// TestKeepAlive_StalledActivity_IsCanceled checks that a stalled activity ends and is retried, and that one that
-// reports progress continues.
+// TestKeepAlive_StalledActivity_IsCanceled checks that a stalled activity is canceled and retried, and that an
+// activity that reports progress continues.
 func TestKeepAlive_StalledActivity_IsCanceled(t *testing.T) {
 	t.Parallel()
 	const stall = 200 * time.Millisecond

@@ -14,26 +14,28 @@ import (
 	"countersign/temporal"
 )
 
-// mailsAtOnce is the number of emails of one envelope that are sent at the same time.
+// mailsAtOnce is the number of emails for one envelope that are sent concurrently.
 const mailsAtOnce = 4
 
-// InviteInput names the recipients of an envelope who are invited at the same time.
+// InviteInput lists recipients of an envelope who are invited at the same time.
 type InviteInput struct {
 	temporal.EnvelopeInput
 
 	SignerIDs []uuid.UUID `json:"signers"`
-	// LinkID is the renewed link to send; nil for the invitation of a routing group, which sends each signer's current link.
+	// LinkID is the renewed link to send. It is nil for the invitation of a routing group, which sends each signer's
+	// current link.
 	LinkID *uuid.UUID `json:"linkId,omitempty"`
-	// Reminder is the request for a reminder, which is sent instead of an invitation; nil: no reminder.
+	// Reminder identifies the request for a reminder, which is sent instead of an invitation. It is nil for
+	// invitations.
 	Reminder *uuid.UUID `json:"reminder,omitempty"`
 }
 
-// ErrTypeRejected is the type of the error of an invitation that reached every recipient except those whose address
-// the mail server permanently rejected. Its message contains the server's response, and no address.
+// ErrTypeRejected is the error type of Invite if every recipient was reached except those whose address the mail
+// server permanently rejected. The error's message contains the server's response and no addresses.
 const ErrTypeRejected = "Rejected"
 
-// Invite invites each of the recipients. It fails, and is to be run again, as long as one of them has not been reached; a
-// further attempt skips the emails that went out. An unreachable address does not delay the other recipients.
+// Invite invites each of the recipients. It fails and must be retried until all of them have been reached. A retry
+// skips the emails that were already sent. An unreachable address does not delay the other recipients.
 func (a *Activities) Invite(ctx context.Context, in InviteInput) error {
 	release, err := a.takeMailSlot(in.AppID)
 	if err != nil {
@@ -61,7 +63,7 @@ func (a *Activities) Invite(ctx context.Context, in InviteInput) error {
 			return nil
 		})
 	}
-	_ = mails.Wait() // each reports its own error
+	_ = mails.Wait() // the errors are in failed
 	err = errors.Join(failed...)
 	if len(failed) == 1 {
 		err = failed[0]

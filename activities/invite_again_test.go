@@ -13,8 +13,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestReinvite_LinkRenewedTwice checks that each task is for its own link, so that the newest one is emailed once in
-// any order, and an ended one is not emailed.
+// TestReinvite_LinkRenewedTwice checks that each task sends only its own link. In any order of the tasks, the newest
+// link is emailed once, and an expired one is not emailed.
 func TestReinvite_LinkRenewedTwice(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -66,7 +66,7 @@ func TestReinvite_LinkRenewedTwice(t *testing.T) {
 }
 
 // TestInvite_AfterRejectedReinvitation checks that the invitation of the group waits for the email to the signer's
-// replacement, until the server permanently rejects it.
+// replacement until the server permanently rejects that email.
 func TestInvite_AfterRejectedReinvitation(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -21,11 +21,15 @@ import (
 	"countersign/temporal"
 )
 
-// invite sends the link to a signer, or to the signer's host, by email and, if there is a phone number, by text
-// message. It announces the copy to recipients who receive only copies. It sends nothing to a signer who is no longer
-// awaited, or whose link the sender delivers. A replaced link is not sent: the workflow that renewed it sends the new
-// one, and the group's invitation waits for that, so that one email is sent. A permanently rejected address is
-// recorded in the audit trail. It is not an error, and invite calls notify with the server's response.
+// invite emails the link to a signer, or to the signer's host, and also sends it by text message if there is a phone
+// number. To recipients who receive only copies, it announces the copy. It sends nothing to a signer who is no longer
+// awaited or whose link the sender delivers.
+//
+// A replaced link is not sent, because the workflow that renewed it sends the new one. The invitation of the routing
+// group waits for that workflow, so that only one email is sent.
+//
+// A permanently rejected address is recorded in the audit trail and is not an error. In that case invite calls
+// rejected with the server's response.
 func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *models.Envelope, v mailSettings, rejected func(string)) error {
 	s := e.Recipient(in.SignerID)
 	if s == nil || !s.Awaited() || !e.Status.Open() {
@@ -62,21 +66,21 @@ func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *mod
 	wentOut := err == nil
 	err = a.reportBounce(ctx, e, s, v, s.LinkID.String(), err, rejected)
 	var text error
-	if wentOut || textHasLink(s) { // the other text refers to the email
+	if wentOut || textHasLink(s) { // otherwise the text message refers to the email
 		text = a.textInvitation(ctx, e, s, msg)
 	}
-	return errors.Join(err, a.noticeDelegation(ctx, e, s, v), text) // they are sent independently
+	return errors.Join(err, a.noticeDelegation(ctx, e, s, v), text) // each message is sent independently of the others
 }
 
-// renewalSends is the time for which the invitation of a routing group leaves a renewed link or notice to its own
-// workflow. After that, either sends it.
+// renewalSends is the time for which the invitation of a routing group leaves a renewed link or notice to the
+// workflow that renewed it. After that, either workflow sends it.
 const renewalSends = 2 * time.Minute
 
-// errTypeRenewalSends is the type of the error of an invitation that another workflow is about to send.
+// errTypeRenewalSends is the error type of an invitation that another workflow is about to send.
 const errTypeRenewalSends = "RenewalSends"
 
-// awaitRenewal returns an error, so that it is retried, until the renewed link or notice of a recipient was sent or
-// permanently rejected. The error is expected, and logged as such.
+// awaitRenewal returns an error, so that the activity is retried, until a recipient's renewed link or notice has been
+// sent or permanently rejected. The error is expected and is logged accordingly.
 func (a *Activities) awaitRenewal(ctx context.Context, e *models.Envelope, s *models.Signer) error {
 	if !s.InvitedByMail() {
 		return nil
@@ -100,16 +104,17 @@ func (a *Activities) invitationID(s *models.Signer) string {
 	return a.Mail.MessageID("invitation", s.LinkID.String())
 }
 
-// textHasLink reports whether a signer's text message contains the link. A signer who verifies by phone gets the link
-// only by email.
+// textHasLink reports whether a signer's text message contains the link. Signers who verify their identity by phone
+// receive the link only by email.
 func textHasLink(s *models.Signer) bool { return !s.AuthMethod.ByPhone() }
 
-// getsText reports whether a signer receives text messages. If there is a host, the link is the host's.
+// getsText reports whether a signer receives text messages. If there is a host, the signer receives none, because the
+// link is sent to the host.
 func (a *Activities) getsText(s *models.Signer) bool {
 	return a.SMS != nil && s.Phone != nil && s.Host() == nil
 }
 
-// textsLink reports whether a signer receives the link by text message as well.
+// textsLink reports whether a signer also receives the link by text message.
 func (a *Activities) textsLink(s *models.Signer) bool { return a.getsText(s) && textHasLink(s) }
 
 func (a *Activities) textInvitation(ctx context.Context, e *models.Envelope, s *models.Signer, msg templates.Invitation) error {
@@ -122,10 +127,10 @@ func (a *Activities) textInvitation(ctx context.Context, e *models.Envelope, s *
 	}
 	m := models.Mail{ID: "sms-" + s.LinkID.String(), EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailInvitation}
 	err := a.sendOnce(ctx, m, func(ctx context.Context, _ bool) error { return a.SMS.Send(ctx, *s.Phone, msg.SMS()) }, nil)
-	return ignoreRefused(err) // the mail carries the same link
+	return ignoreRefused(err) // the email contains the same link
 }
 
-// SendClosing notifies all invited recipients, and recipients of copies who were notified, that the envelope has
+// SendClosing notifies all invited recipients, and the copy recipients who received a notice, that the envelope has
 // closed.
 func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput) error {
 	release, err := a.takeMailSlot(in.AppID)
@@ -157,7 +162,7 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 	if msg.ReasonText, err = a.reason(ctx, e); err != nil {
 		return err
 	}
-	var notice error // does not delay the other emails
+	var notice error // Its failure does not delay the other emails.
 	if decliner != nil {
 		notice = a.notifyTenant(ctx, e, v, decliner.ID, templates.Notice{Kind: templates.NoticeDeclined, ByName: decliner.Name, ByAsk: msg.ByAsk, ReasonText: msg.ReasonText, At: msg.At}, "")
 	}
@@ -178,7 +183,7 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 	})))
 }
 
-// reason returns the reason in the audit trail for closing the envelope.
+// reason returns the reason that the audit trail contains for the closing of the envelope.
 func (a *Activities) reason(ctx context.Context, e *models.Envelope) (string, error) {
 	events, err := a.Store.AuditEvents(ctx, e)
 	if err != nil {
@@ -186,14 +191,14 @@ func (a *Activities) reason(ctx context.Context, e *models.Envelope) (string, er
 	}
 	for _, ev := range events {
 		if ev.Name == models.EventSignerDeclined || ev.Name == models.EventEnvelopeVoided {
-			why, _ := ev.Detail["reason"].(string) // "": no reason
+			why, _ := ev.Detail["reason"].(string) // empty if no reason was given
 			return why, nil
 		}
 	}
 	return "", nil
 }
 
-// serverWords returns the mail server's words of a rejection's reason, without the service's own English ones.
+// serverWords returns the mail server's part of a rejection reason, without the service's own English text.
 func serverWords(reason string) string {
 	if _, words, ok := strings.Cut(reason, " refused with "); ok {
 		return words
@@ -201,8 +206,8 @@ func serverWords(reason string) string {
 	return reason
 }
 
-// mailEach emails each of the addressees. An unreachable addressee does not delay the others. After the context begin
-// has ended it begins no further email, and returns an error.
+// mailEach sends an email to each of the addressees. An unreachable addressee does not delay the others. After the
+// context begin has ended, it starts no further email and returns an error.
 func mailEach(begin context.Context, all []addressee, send func(addressee) error) error {
 	var failed error
 	for _, to := range all {
@@ -214,12 +219,12 @@ func mailEach(begin context.Context, all []addressee, send func(addressee) error
 	return failed
 }
 
-// mailOnce is sendOnce of an email.
+// mailOnce is like sendOnce, but for an email.
 func (a *Activities) mailOnce(ctx context.Context, e *models.Envelope, s *models.Signer, m notify.Mail, record recordMail) error {
 	return a.mailBegun(ctx, models.Mail{ID: m.MessageID, EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailKind(m.Kind)}, m, record)
 }
 
-// mailBegun is mailOnce with the record of the email.
+// mailBegun is like mailOnce, but accepts the record of the email.
 func (a *Activities) mailBegun(ctx context.Context, begun models.Mail, m notify.Mail, record recordMail) error {
 	return a.sendOnce(ctx, begun, func(ctx context.Context, last bool) error {
 		m.LastAttempt = last
@@ -227,18 +232,21 @@ func (a *Activities) mailBegun(ctx context.Context, begun models.Mail, m notify.
 	}, record)
 }
 
-// recordMail records that a message was sent or, if refused is not empty, permanently rejected for that reason.
+// recordMail records that a message was sent, or, if refused is not empty, that it was permanently rejected for that
+// reason.
 type recordMail func(id, refused string) error
 
-// refusedFor is the time for which a message that the server temporarily rejects is retried, from the first rejection
-// (RFC 5321 section 4.5.4.1, applied to text messages as well). A message for a server that is down is retried without
-// a time limit.
+// refusedFor is the time, from the first rejection, for which a temporarily rejected message is retried (RFC 5321
+// section 4.5.4.1, applied to text messages as well). If the server is unreachable, the message is retried without a
+// time limit.
 const refusedFor = 5 * 24 * time.Hour
 
-// sendOnce sends a message unless it was sent or permanently rejected before, and records the result; if record is
-// nil, only with the message. If the process ends between the two, the message is sent again under the same
-// Message-ID. A permanent rejection is a *notify.PermanentError, also if a former attempt recorded it, or if the first
-// rejection was refusedFor ago: in that case last is set for send.
+// sendOnce sends a message, unless it was sent or permanently rejected before, and records the result. If record is
+// nil, the result is stored only with the message. If the process stops before recording, the message is sent again
+// with the same Message-ID.
+//
+// A permanent rejection is a *notify.PermanentError, even if an earlier attempt recorded it. A temporary rejection
+// becomes permanent when the first one was refusedFor ago. On that last attempt, send is called with last set.
 func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func(ctx context.Context, last bool) error, record recordMail) error {
 	begun, err := a.Store.BeginMail(ctx, m)
 	if err != nil {
@@ -282,8 +290,8 @@ func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func(ctx 
 	return record(m.ID, "")
 }
 
-// triedAgain returns the error for a message that the server temporarily rejected: a retryable one, until the first
-// rejection was refusedFor ago.
+// triedAgain returns the error for a message that the server temporarily rejected. The error is retryable until
+// refusedFor has passed since the first rejection.
 func (a *Activities) triedAgain(ctx context.Context, m models.Mail, refused *notify.RefusedError) error {
 	if a.lastAttempt(m) {
 		return &notify.PermanentError{Err: fmt.Errorf("%w, for days", refused)}
@@ -297,13 +305,13 @@ func (a *Activities) triedAgain(ctx context.Context, m models.Mail, refused *not
 	return &refusedError{error: refused, wait: min(a.Now().Sub(*m.RefusedAt)/4, longestWait)}
 }
 
-// lastAttempt reports whether the next refusal of a message is final.
+// lastAttempt reports whether the next rejection of a message is final.
 func (a *Activities) lastAttempt(m models.Mail) bool {
 	return m.RefusedAt != nil && a.Now().Sub(*m.RefusedAt) >= refusedFor
 }
 
-// longestWait is the longest delay between two attempts at an email that the server rejects; RFC 5321 section 4.5.4.1
-// requires at least this. The delay grows slowly, as most rejections are short.
+// longestWait is the longest delay between two attempts to send an email that the server rejects. RFC 5321 section
+// 4.5.4.1 requires at least this delay. It is reached gradually, because most rejections are short.
 const longestWait = 30 * time.Minute
 
 // refusedError reports that the server temporarily rejected an email. The email is retried after wait.
@@ -315,8 +323,8 @@ type refusedError struct {
 
 func (r *refusedError) Unwrap() error { return r.error }
 
-// tryLater returns the error of an activity that sends emails. If all its errors are rejections, the activity is
-// retried when the first rejected email is due, but not before the retry policy's longest delay.
+// tryLater returns the error of an activity that sends emails. If all its errors are temporary rejections, the
+// activity is retried when the first rejected email is due, but not before the retry policy's longest delay.
 func tryLater(err error) error {
 	wait := waitOfRefused(err)
 	if wait <= time.Minute {
@@ -325,7 +333,7 @@ func tryLater(err error) error {
 	return sdktemporal.NewApplicationErrorWithOptions(err.Error(), "MailRefused", sdktemporal.ApplicationErrorOptions{NextRetryDelay: wait})
 }
 
-// waitOfRefused returns the shortest wait of the rejected emails; 0 if err contains another error.
+// waitOfRefused returns the shortest wait of the rejected emails, or zero if err contains any other error.
 func waitOfRefused(err error) time.Duration {
 	switch e := err.(type) { //nolint:errorlint // each of several joined errors is checked
 	case *refusedError:
@@ -342,7 +350,7 @@ func waitOfRefused(err error) time.Duration {
 	return 0
 }
 
-// noteMail records the result of a message only with the message.
+// noteMail records the result of a message with the message, but not in the audit trail.
 func (a *Activities) noteMail(ctx context.Context, id, refused string) error {
 	if refused != "" {
 		return a.Store.MailFailed(ctx, id, refused)
@@ -350,7 +358,7 @@ func (a *Activities) noteMail(ctx context.Context, id, refused string) error {
 	return a.Store.MailSent(ctx, id)
 }
 
-// ignoreRefused returns err, or nil if an address was permanently rejected, which is recorded with the email.
+// ignoreRefused returns nil for a permanently rejected address, which is recorded with the email, and err otherwise.
 func ignoreRefused(err error) error {
 	if _, refused := errors.AsType[*notify.PermanentError](err); refused {
 		return nil
@@ -368,24 +376,24 @@ func (a *Activities) recordInvited(ctx context.Context, in temporal.InviteInput,
 	})
 }
 
-// recordMail records the result of an email in a change of its envelope.
+// recordMail records the result of an email in a change to its envelope.
 func (a *Activities) recordMail(ctx context.Context, in temporal.EnvelopeInput, mailID, refused string, change func(*models.Envelope) error) error {
 	_, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, change)
 	if models.IsRefusal(err) {
-		return a.noteMail(ctx, mailID, refused) // the envelope was closed while the mail went out
+		return a.noteMail(ctx, mailID, refused) // the envelope was closed while the email was being sent
 	}
 	return err
 }
 
-// mailSettings are a tenant's settings for emails.
+// mailSettings holds a tenant's email settings.
 type mailSettings struct {
-	sender    string // the name that mails are sent under
+	sender    string // sender name of emails
 	language  string
-	replyTo   string        // "": the service's own address
-	notify    string        // recipient of failure notices; "": none
-	reminders time.Duration // the time between them; 0: none
+	replyTo   string        // empty for the service's own address
+	notify    string        // recipient of failure notices, or empty for none
+	reminders time.Duration // interval, or zero for no reminders
 	look      templates.Look
-	logo      []byte // PNG; nil: none
+	logo      []byte // PNG, or nil for none
 }
 
 // loadEnvelope returns an envelope and its tenant's settings for emails.

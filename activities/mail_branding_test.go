@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// TestMails_HaveTheTenantsBranding checks color, footer, help link and the attached logo, and that emails without
-// branding have no logo.
+// TestMails_HaveTheTenantsBranding checks the color, footer, help link and attached logo of emails, and that emails
+// without branding have no logo.
 func TestMails_HaveTheTenantsBranding(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

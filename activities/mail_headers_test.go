@@ -10,8 +10,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestMails_HaveKindAndAddresses checks the kind, addressee, sender name and reply address of each email, and that it
-// is recorded with the same kind.
+// TestMails_HaveKindAndAddresses checks the kind, addressee, sender name and Reply-To address of each email, and that
+// it is recorded with the same kind.
 func TestMails_HaveKindAndAddresses(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -20,7 +20,7 @@ func TestMails_HaveKindAndAddresses(t *testing.T) {
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{
 			AppID: env.app.ID, TenantID: "t", RetentionDays: &days, SenderName: &sender, ReplyTo: &reply, NotifyEmail: &notice,
 		}))
-		env.AttachmentLimit = 1 // so that everyone gets links
+		env.AttachmentLimit = 1 // so that all recipients receive links
 		mails := func() []notify.Mail {
 			sent := env.mails.mails
 			env.mails.mails = nil

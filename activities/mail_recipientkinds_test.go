@@ -15,8 +15,8 @@ import (
 	"countersign/temporal"
 )
 
-// sentTo stores an envelope with one document that waits for these recipients, with a field for each recipient who can
-// have one.
+// sentTo stores a sent envelope with one document that awaits the given recipients, with a field for each recipient
+// who can have one.
 func (env *fakeEnv) sentTo(ins ...models.SignerInput) (*models.Envelope, temporal.EnvelopeInput) {
 	env.t.Helper()
 	act := env.act()
@@ -47,7 +47,7 @@ func (env *fakeEnv) sentTo(ins ...models.SignerInput) (*models.Envelope, tempora
 	return e, temporal.EnvelopeInput{AppID: env.app.ID, EnvelopeID: e.ID}
 }
 
-// mailedTo returns and clears the emails sent since the last call: the recipients and the kind.
+// mailedTo returns the kind and recipient of each email sent since the last call.
 func (env *fakeEnv) mailedTo() []string {
 	out := []string{}
 	for _, m := range env.mails.mails {
@@ -57,7 +57,7 @@ func (env *fakeEnv) mailedTo() []string {
 	return out
 }
 
-// finishes opens everything, consents and signs for a signer of the stored envelope.
+// finishes views every document, consents and signs for a signer of the stored envelope.
 func (env *fakeEnv) finishes(of *models.Envelope, i int) {
 	env.t.Helper()
 	env.change(of, func(e *models.Envelope) error {
@@ -72,7 +72,8 @@ func (env *fakeEnv) finishes(of *models.Envelope, i int) {
 	})
 }
 
-// TestMails_ByKindOfRecipient checks the addressees and languages of all emails, from the invitation to the copies.
+// TestMails_ByKindOfRecipient checks the addressees and languages of all emails, from the invitation to the copies,
+// for each kind of recipient.
 func TestMails_ByKindOfRecipient(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -90,7 +91,7 @@ func TestMails_ByKindOfRecipient(t *testing.T) {
 		require.Equal(env.t, models.Routing{{ID: ida.ID, Group: 1}, {ID: will.ID, Group: 1, After: &ida.ID}, {ID: sam.ID, Group: 1}}, plan.Signers)
 		require.Equal(env.t, models.Routing{{ID: e.Copies[0].ID, Group: 1}, {ID: e.Copies[1].ID, Group: 1}}, plan.Copies)
 
-		for range 2 { // an activity may run again
+		for range 2 { // an activity may run more than once
 			for _, s := range e.Recipients() {
 				require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: s.ID}))
 			}
@@ -117,7 +118,7 @@ func TestMails_ByKindOfRecipient(t *testing.T) {
 		now, err := env.Store.Envelope(ctx, in.AppID, e.ID)
 		require.NoError(env.t, err)
 		require.True(env.t, now.Signers[2].LinkIssuedAt.Before(*now.Signers[0].LinkIssuedAt), "the sender's link stays as it is")
-		env.change(e, func(e *models.Envelope) error { // it has ended in the meantime
+		env.change(e, func(e *models.Envelope) error { // it has expired in the meantime
 			_, err := e.IssueLink(env.act(), sam.ID, false)
 			return err
 		})
@@ -139,8 +140,8 @@ func TestMails_ByKindOfRecipient(t *testing.T) {
 	})
 }
 
-// TestClosing_ByKindOfRecipient checks that the host is notified, and that recipients whose links the sender delivers
-// are not.
+// TestClosing_ByKindOfRecipient checks that the host is notified of the closing, and that recipients whose links the
+// sender delivers are not.
 func TestClosing_ByKindOfRecipient(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -163,7 +164,8 @@ func TestClosing_ByKindOfRecipient(t *testing.T) {
 	})
 }
 
-// TestCopyNotice_Rejected checks that the envelope continues, and that its chain records the rejection.
+// TestCopyNotice_Rejected checks that the envelope continues if a copy notice is rejected, and that its audit chain
+// records the rejection.
 func TestCopyNotice_Rejected(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -181,7 +183,7 @@ func TestCopyNotice_Rejected(t *testing.T) {
 	})
 }
 
-// unfinished reports whether the database lists the envelope's workflow as necessary.
+// unfinished reports whether the database lists the envelope's workflow as unfinished.
 func (env *fakeEnv) unfinished(e *models.Envelope) bool {
 	env.t.Helper()
 	env.drainOutbox()
@@ -195,7 +197,7 @@ func (env *fakeEnv) unfinished(e *models.Envelope) bool {
 	return false
 }
 
-// firstLineOf is the greeting of an email.
+// firstLineOf returns the greeting of an email.
 func firstLineOf(text string) string {
 	for line := range strings.SplitSeq(text, "\n") {
 		if strings.HasSuffix(strings.TrimSpace(line), ",") {

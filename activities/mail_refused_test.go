@@ -17,8 +17,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestRejectedMail_IsGivenUpAfterDays checks that an address that is rejected for days is given up, that the others'
-// emails are sent once, and that a longer outage of the server loses no email.
+// TestRejectedMail_IsGivenUpAfterDays checks that an email permanently fails after its address has been rejected for
+// days, that emails to other addresses are sent once, and that a longer outage of the server loses no email.
 func TestRejectedMail_IsGivenUpAfterDays(t *testing.T) {
 	t.Parallel()
 	const days = 5 * 24 * time.Hour
@@ -42,7 +42,7 @@ func TestRejectedMail_IsGivenUpAfterDays(t *testing.T) {
 		assert.Equal(env.t, "451 later, for days", mails[0].Error)
 		assert.Equal(env.t, []bool{false, false, true}, env.mails.lastAttempts, "what is given up is counted as refused")
 	})
-	onBoth(t, func(env *fakeEnv) { // likewise for the signer, and the sender is notified
+	onBoth(t, func(env *fakeEnv) { // the same for the signer; the sender is notified
 		e, in := env.sent("a@example.com")
 		invite := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
 		env.mails.later = "a@example.com"
@@ -53,7 +53,7 @@ func TestRejectedMail_IsGivenUpAfterDays(t *testing.T) {
 		assert.Equal(env.t, 1, env.events(e, models.EventInvitationFailed))
 		assert.Equal(env.t, []bool{false, true}, env.mails.lastAttempts)
 	})
-	onBoth(t, func(env *fakeEnv) { // and the sender's own address
+	onBoth(t, func(env *fakeEnv) { // the same for the sender's own address
 		notify := "sender@example.com"
 		require.NoError(env.t, env.Store.SaveSettings(env.t.Context(), models.Settings{AppID: env.app.ID, NotifyEmail: &notify}))
 		e, in := env.sent("a@example.com", "b@example.com")
@@ -81,8 +81,8 @@ func TestRejectedMail_IsGivenUpAfterDays(t *testing.T) {
 	})
 }
 
-// TestMailTimeout_GrowsWithAttempts checks that the first attempt takes up to ten seconds, and later ones up to a
-// minute.
+// TestMailTimeout_GrowsWithAttempts checks that the first attempt has a timeout of ten seconds, and later attempts of
+// one minute.
 func TestMailTimeout_GrowsWithAttempts(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -123,8 +123,9 @@ func TestDelayedMail_HasAReason(t *testing.T) {
 	})
 }
 
-// TestRejectedMail_DaysCountFromTheFirstRejection checks that the time before the first rejection does not count: a
-// server that comes back temporarily rejects some of the waiting messages, emails and text messages alike.
+// TestRejectedMail_DaysCountFromTheFirstRejection checks that the time before the first rejection does not count, for
+// both emails and text messages. A server that recovers from an outage may temporarily reject some of the waiting
+// messages.
 func TestRejectedMail_DaysCountFromTheFirstRejection(t *testing.T) {
 	t.Parallel()
 	const days = 5 * 24 * time.Hour
@@ -164,8 +165,8 @@ func TestRejectedMail_DaysCountFromTheFirstRejection(t *testing.T) {
 	})
 }
 
-// TestRejectedMails_RetryDelaysGrow checks that retries follow the retry policy at first and come every half hour at
-// last, unless the mail server is down.
+// TestRejectedMails_RetryDelaysGrow checks that retries initially follow the retry policy and finally occur every
+// half hour, unless the mail server is unavailable.
 func TestRejectedMails_RetryDelaysGrow(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -206,8 +207,8 @@ func TestRejectedMails_RetryDelaysGrow(t *testing.T) {
 	})
 }
 
-// TestRejectedReminder_AfterReplacement checks that the rejections of the former signer's reminder with the same
-// Message-ID do not count.
+// TestRejectedReminder_AfterReplacement checks that rejections of the former signer's reminder do not count against
+// the reminder to the new signer.
 func TestRejectedReminder_AfterReplacement(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
@@ -241,8 +242,8 @@ func TestRejectedReminder_AfterReplacement(t *testing.T) {
 	})
 }
 
-// TestRejectedReminder_ReplacesLinkOnce checks that a reminder that is rejected for hours replaces the link once, for
-// any interval.
+// TestRejectedReminder_ReplacesLinkOnce checks that a reminder that is rejected for hours replaces the link once,
+// whatever the reminder interval is.
 func TestRejectedReminder_ReplacesLinkOnce(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
@@ -267,7 +268,7 @@ func TestRejectedReminder_ReplacesLinkOnce(t *testing.T) {
 	})
 }
 
-// TestInvite_UnsentMailsAreAnError checks that unsent and failed emails are errors, so that they are retried.
+// TestInvite_UnsentMailsAreAnError checks that unsent and failed emails result in an error, so that they are retried.
 func TestInvite_UnsentMailsAreAnError(t *testing.T) {
 	t.Parallel()
 	begin, cancel := context.WithCancel(t.Context())

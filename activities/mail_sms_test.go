@@ -26,8 +26,8 @@ func (x *fakeSMS) Send(_ context.Context, _, text string) error {
 	return nil
 }
 
-// TestTextMessages_LinkUnlessCode checks that a signer who is verified by text message does not get the link by text
-// message, and that the others get a short link to the same page.
+// TestTextMessages_LinkUnlessCode checks that the text message contains a short link to the signing page, except for
+// signers who verify their identity by text message.
 func TestTextMessages_LinkUnlessCode(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -68,7 +68,7 @@ func TestTextMessages_LinkUnlessCode(t *testing.T) {
 }
 
 // TestTextMessages_WhileMailIsRejected checks that a text message with the link waits neither for the email nor for a
-// notice to the sender, and that one that mentions the email waits for it.
+// notice to the sender, and that a text message that refers to the email waits for it.
 func TestTextMessages_WhileMailIsRejected(t *testing.T) {
 	t.Parallel()
 	number, notify := "+442079460958", "sender@example.com"
@@ -114,8 +114,8 @@ func TestTextMessages_WhileMailIsRejected(t *testing.T) {
 	}
 }
 
-// TestTextMessages_NotAboutRejectedMail checks that a signer verified by text message gets none that mentions a
-// permanently rejected email.
+// TestTextMessages_NotAboutRejectedMail checks that a signer who is verified by text message receives none that
+// refers to a permanently rejected email.
 func TestTextMessages_NotAboutRejectedMail(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -127,7 +127,7 @@ func TestTextMessages_NotAboutRejectedMail(t *testing.T) {
 			return nil
 		})
 		env.mails.refuse = "a@example.com"
-		for range 2 { // an activity may run again
+		for range 2 { // an activity may run more than once
 			require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
 		}
 		assert.Equal(env.t, 1, env.events(e, models.EventInvitationFailed))
@@ -135,8 +135,8 @@ func TestTextMessages_NotAboutRejectedMail(t *testing.T) {
 	})
 }
 
-// TestTextMessages_KeepTheirLink checks that a reminder, which is only an email, does not replace the link of a text
-// message, and that both are sent again together.
+// TestTextMessages_KeepTheirLink checks that a reminder, which is only an email, does not replace a link that was
+// also sent by text message. When the link is renewed, both messages are sent again.
 func TestTextMessages_KeepTheirLink(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
@@ -169,7 +169,7 @@ func TestTextMessages_KeepTheirLink(t *testing.T) {
 	})
 }
 
-// TestExpire_RetriesWithoutDatabase checks that an expiry is retried while the state of the envelope is unknown.
+// TestExpire_RetriesWithoutDatabase checks that an expiry is retried while the status of the envelope is unknown.
 func TestExpire_RetriesWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -10,32 +10,32 @@ import (
 )
 
 const (
-	// firstMailTimeout limits the first attempt to send an email, so that a hanging server soon frees the slot for
+	// firstMailTimeout limits the first attempt to send an email, so that a hanging server quickly frees the slot for
 	// another email.
 	firstMailTimeout = 10 * time.Second
 	// mailTimeout limits later attempts. RFC 5321 section 4.5.3.2 recommends long timeouts for clients.
 	mailTimeout = time.Minute
-	// maxMailWait is the longest delay before an activity without a slot tries again.
+	// maxMailWait is the longest delay before an activity without a slot is retried.
 	maxMailWait = time.Minute
 )
 
-// MailLimit limits the number of activities of one app that send email at the same time in this process, so that an app
-// with hanging emails does not delay other apps.
+// MailLimit limits the number of activities of one app that send email at the same time in this process, so that an
+// app with hanging emails does not delay other apps.
 type MailLimit struct {
 	perApp int
 	slots  limit.Keyed
 }
 
-// NewMailLimit returns a limit of perApp activities. now measures how long they take.
+// NewMailLimit returns a MailLimit of perApp activities for each app. It uses now to measure how long they take.
 func NewMailLimit(perApp int, now func() time.Time) *MailLimit {
 	return &MailLimit{perApp: perApp, slots: limit.Keyed{MaxWait: maxMailWait, Now: now}}
 }
 
-// errTypeMailBusy is the type of the error of an activity whose app has no free mail slot.
+// errTypeMailBusy is the error type of an activity whose app has no free mail slot.
 const errTypeMailBusy = "MailBusy"
 
-// takeMailSlot acquires a mail slot of the app. Instead of waiting it returns an error that runs the activity again
-// when a slot should be free, which frees the task queue's slot for other apps.
+// takeMailSlot acquires a mail slot for the app. If no slot is free, it returns an error instead of waiting, so that
+// the slot of the task queue becomes free for other apps. The activity is retried when a mail slot should be free.
 func (a *Activities) takeMailSlot(app uuid.UUID) (release func(), err error) {
 	if a.MailLimit == nil {
 		return func() {}, nil

@@ -19,13 +19,13 @@ import (
 	"countersign/webhook"
 )
 
-// void closes an envelope, as its sender may at any moment.
+// void voids an envelope, as its sender may at any time.
 func (env *fakeEnv) void(e *models.Envelope) {
 	env.t.Helper()
 	env.change(e, func(e *models.Envelope) error { return e.Void(env.act(), nil) })
 }
 
-// mail returns the recorded email of a kind to the first signer.
+// mail returns the record of an email of the given kind to the first signer.
 func (env *fakeEnv) mail(e *models.Envelope, kind models.MailKind) models.Mail {
 	env.t.Helper()
 	mails, err := env.Store.Mails(env.t.Context(), e.ID)
@@ -39,8 +39,8 @@ func (env *fakeEnv) mail(e *models.Envelope, kind models.MailKind) models.Mail {
 	return models.Mail{}
 }
 
-// TestInvite_EnvelopeClosedWhileSending checks that the email is recorded as sent without an event in the closed
-// envelope's trail, and without an error.
+// TestInvite_EnvelopeClosedWhileSending checks that an email is recorded as sent even if the envelope was closed in
+// the meantime, without an error and without an event in the audit trail.
 func TestInvite_EnvelopeClosedWhileSending(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -51,27 +51,27 @@ func TestInvite_EnvelopeClosedWhileSending(t *testing.T) {
 		assert.NotNil(env.t, env.mail(e, models.MailInvitation).SentAt)
 		assert.Zero(env.t, env.events(e, models.EventInvitationSent))
 
-		// An address that is rejected in the meantime is no error either.
+		// A rejected address is not an error in this case either.
 		e, in = env.sent("a@example.com")
 		env.mails.refuse = "a@example.com"
 		require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
 		assert.NotNil(env.t, env.mail(e, models.MailInvitation).FailedAt)
 		assert.Zero(env.t, env.events(e, models.EventInvitationFailed))
 
-		// A request for another envelope's invitation sends nothing.
+		// A request that names a signer of another envelope sends nothing.
 		env.mails.meanwhile = nil
 		require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: uuid.New()}))
 		assert.Len(env.t, env.mails.mails, 1)
 	})
 }
 
-// TestRemind_EnvelopeClosedInBetween checks that the second signer's link is not replaced, and that no further email
-// is sent.
+// TestRemind_EnvelopeClosedInBetween checks that if the envelope is closed between two reminders, the second signer's
+// link is not replaced and no further email is sent.
 func TestRemind_EnvelopeClosedInBetween(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com", "b@example.com")
-		env.change(e, func(e *models.Envelope) error { // it has no deadline
+		env.change(e, func(e *models.Envelope) error { // remove the deadline
 			e.ExpiresAt = nil
 			for _, s := range e.Signers {
 				until := s.LinkIssuedAt.Add(models.LinkLifetime)
@@ -89,8 +89,8 @@ func TestRemind_EnvelopeClosedInBetween(t *testing.T) {
 	})
 }
 
-// TestSeal_EnvelopeClosedWhileFailing checks that the failure is reported unchanged if an operator closed the envelope
-// first.
+// TestSeal_EnvelopeClosedWhileFailing checks that the failure is returned unchanged if an operator closed the
+// envelope first.
 func TestSeal_EnvelopeClosedWhileFailing(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -109,8 +109,8 @@ func TestSeal_EnvelopeClosedWhileFailing(t *testing.T) {
 	})
 }
 
-// TestStoppedWorker_RecordsNoProblem checks that an interrupted activity records no problem of the document or the
-// endpoint.
+// TestStoppedWorker_RecordsNoProblem checks that an interrupted activity is recorded neither as a sealing problem nor
+// as a failure of the endpoint.
 func TestStoppedWorker_RecordsNoProblem(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -135,7 +135,7 @@ func TestStoppedWorker_RecordsNoProblem(t *testing.T) {
 	})
 }
 
-// cutOff is an endpoint whose response arrives too late.
+// cutOff is an endpoint whose delivery is interrupted by a stopping worker.
 type cutOff func()
 
 func (stop cutOff) Deliver(context.Context, webhook.Request) webhook.Result {
@@ -143,7 +143,7 @@ func (stop cutOff) Deliver(context.Context, webhook.Request) webhook.Result {
 	return webhook.Result{Err: errors.New("cut off")}
 }
 
-// TestActivities_UnknownEnvelopeIsFinal checks that they are not retried.
+// TestActivities_UnknownEnvelopeIsFinal checks that activities are not retried if the envelope does not exist.
 func TestActivities_UnknownEnvelopeIsFinal(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -158,7 +158,7 @@ func TestActivities_UnknownEnvelopeIsFinal(t *testing.T) {
 	})
 }
 
-// TestActivityErrors_OnlyRejectionsAreFinal checks that temporary errors are retried.
+// TestActivityErrors_OnlyRejectionsAreFinal checks that rejections are not retried and temporary errors are.
 func TestActivityErrors_OnlyRejectionsAreFinal(t *testing.T) {
 	t.Parallel()
 	var failed *sdktemporal.ApplicationError
@@ -170,15 +170,15 @@ func TestActivityErrors_OnlyRejectionsAreFinal(t *testing.T) {
 	}
 }
 
-// anchorer creates an anchor.
+// anchorer is an Anchorer that returns a fixed anchor.
 type anchorer struct{ err error }
 
 func (a anchorer) Run(context.Context) (*store.Anchor, error) {
 	return &store.Anchor{Number: 7, Entries: 3}, a.err
 }
 
-// TestAnchorAudit_ReportsTheAnchor checks that it reports the anchor's number and size, and an error without a
-// time-stamp authority.
+// TestAnchorAudit_ReportsTheAnchor checks that AnchorAudit reports the anchor's number and size, and returns an error
+// if no time-stamp authority is configured.
 func TestAnchorAudit_ReportsTheAnchor(t *testing.T) {
 	t.Parallel()
 	_, err := (&activities.Activities{}).AnchorAudit(t.Context())

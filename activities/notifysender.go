@@ -18,8 +18,8 @@ import (
 	"countersign/temporal"
 )
 
-// NotifySender notifies the console user who sent an envelope of an event, once, if the user's settings still request
-// it and the user can still see the envelope.
+// NotifySender emails the sender of an envelope, who is a console user, about an event. It does so once, if the
+// user's settings still request it and the user can still see the envelope.
 func (a *Activities) NotifySender(ctx context.Context, in temporal.NotificationInput) error {
 	release, err := a.takeMailSlot(in.AppID)
 	if err != nil {
@@ -36,8 +36,8 @@ func (a *Activities) NotifySender(ctx context.Context, in temporal.NotificationI
 	return tryLater(ignoreRefused(a.mailBegun(ctx, begun, *m, nil)))
 }
 
-// notificationMail returns the email that notifies the sender of an envelope of an event, and its record; nil if none is to
-// be sent.
+// notificationMail returns the email that notifies the sender of an envelope about an event, and its record. The
+// email is nil if none is to be sent.
 func (a *Activities) notificationMail(ctx context.Context, in temporal.NotificationInput) (begun models.Mail, m *notify.Mail, err error) {
 	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
 	if err != nil {
@@ -79,8 +79,8 @@ func (a *Activities) notificationMail(ctx context.Context, in temporal.Notificat
 	return begun, &sent, nil
 }
 
-// viewingOwner returns the console user who sent an envelope; nil if an application did, or the user can no longer see
-// it.
+// viewingOwner returns the console user who sent an envelope. It returns nil if an application sent it or the user
+// can no longer see it.
 func (a *Activities) viewingOwner(ctx context.Context, e *models.Envelope) (*models.ConsoleUser, error) {
 	if e.OwnerID == nil {
 		return nil, nil //nolint:nilnil // an application sent it
@@ -99,9 +99,9 @@ func (a *Activities) viewingOwner(ctx context.Context, e *models.Envelope) (*mod
 	return user, nil
 }
 
-// eventSigner returns the recipient of an event; nil if it concerns none.
+// eventSigner returns the recipient whom an event concerns, or nil if there is none.
 func eventSigner(e *models.Envelope, ev *models.Event) *models.Signer {
-	text, _ := ev.Detail["signerId"].(string) // "": none
+	text, _ := ev.Detail["signerId"].(string) // empty if there is none
 	id, err := uuid.Parse(text)
 	if err != nil {
 		return nil
@@ -109,8 +109,8 @@ func eventSigner(e *models.Envelope, ev *models.Event) *models.Signer {
 	return e.Recipient(id)
 }
 
-// known reports whether the user knows of an event without a notification: from their own act as a signer, the signed copy
-// that they receive, or the alert to the tenant's contact.
+// known reports whether the user already knows about an event without a notification: from their own action as a
+// signer, from the signed copy that they receive, or from the alert to the tenant's contact.
 func known(kind models.NotificationKind, e *models.Envelope, s *models.Signer, user *models.ConsoleUser, v mailSettings) bool {
 	own := models.EmailKey(user.Email)
 	if kind.Problem() && v.notify != "" && models.EmailKey(v.notify) == own {
@@ -125,8 +125,8 @@ func known(kind models.NotificationKind, e *models.Envelope, s *models.Signer, u
 	return false
 }
 
-// overtaken reports whether a later event makes a notification unnecessary: the completion reports the last signature,
-// and a rejected address may have been corrected.
+// overtaken reports whether a later event makes a notification unnecessary. For example, the notification of
+// completion covers the last signature, and a rejected address may have been corrected.
 func overtaken(kind models.NotificationKind, e *models.Envelope, s *models.Signer, chosen *models.NotificationSettings, later []models.Event) bool {
 	happened := func(name models.EventName) bool {
 		return slices.ContainsFunc(later, func(ev models.Event) bool {
@@ -144,7 +144,7 @@ func overtaken(kind models.NotificationKind, e *models.Envelope, s *models.Signe
 	return false
 }
 
-// toSender returns the addressee of an email to a console user. at is the time of the reported event.
+// toSender returns the addressee for an email to a console user. The time of the reported event is at.
 func (a *Activities) toSender(user *models.ConsoleUser, chosen *models.NotificationSettings, v mailSettings, at time.Time) (templates.To, error) {
 	token, err := a.Tokens.IssueUnsubscribe(user, at)
 	if err != nil {
@@ -173,7 +173,7 @@ func (a *Activities) notification(to templates.To, kind models.NotificationKind,
 		if s != nil {
 			n.ByAsk = templates.Ask(e.AskedInPerson(s))
 		}
-		n.ReasonText, _ = ev.Detail["reason"].(string) // "": no reason
+		n.ReasonText, _ = ev.Detail["reason"].(string) // empty if no reason was given
 	case models.NotifySealingProblem:
 		n.At = e.AllSignedAt()
 	case models.NotifySigned, models.NotifyExpired:
@@ -190,21 +190,22 @@ func (a *Activities) envelopeURL(id uuid.UUID) string {
 	return a.BaseURL + "/console#/envelopes/" + id.String()
 }
 
-// senderMail is an email to a console user with a tenant's branding. Replies to it are not read.
+// senderMail returns an email to a console user with a tenant's branding. It has no Reply-To address, because replies
+// are not read.
 func senderMail(kind models.MailKind, user *models.ConsoleUser, to templates.To, v mailSettings, id string, content templates.Content) notify.Mail {
 	m := newMail(kind, notify.Address{Name: user.Name, Email: user.Email}, v, id, content)
 	m.ReplyTo, m.UnsubscribeURL = "", to.UnsubscribeURL
 	return m
 }
 
-// digestBatch is the number of digests that one round of the cleanup requests; digestEnvelopes is the number of
+// digestBatch is the number of digests that one cleanup round requests, and digestEnvelopes is the maximum number of
 // envelopes in a digest.
 const (
 	digestBatch     = 500
 	digestEnvelopes = 50
 )
 
-// digestRound requests the digests that are due.
+// digestRound requests the due digests.
 func (a *Activities) digestRound(ctx context.Context, round *CleanupRound) error {
 	due, requested, err := a.Store.RequestDigests(ctx, digestBatch)
 	round.count("digests requested", requested)
@@ -212,9 +213,9 @@ func (a *Activities) digestRound(ctx context.Context, round *CleanupRound) error
 	return err
 }
 
-// SendDigest sends a console user the pending events of their sent envelopes, and then deletes the pending events. If
-// the process ends in between, the digest is sent again under the same Message-ID. It sends nothing if the user cannot
-// see any of the events.
+// SendDigest emails a console user the pending events of their sent envelopes, and then deletes the pending events.
+// If the process stops in between, the digest is sent again with the same Message-ID. Nothing is sent if the user
+// cannot see any of the events.
 func (a *Activities) SendDigest(ctx context.Context, in temporal.DigestInput) error {
 	release, err := a.takeMailSlot(in.AppID)
 	if err != nil {
@@ -274,10 +275,10 @@ func (a *Activities) sendDigest(ctx context.Context, user *models.ConsoleUser, c
 	return nil
 }
 
-// digestOf returns the items by envelope, in the order of the first event, and the number of envelopes omitted because
-// of the limit. It excludes envelopes that the user cannot see, and the user's own actions as a signer. tenant is the
-// common tenant of the listed envelopes; "" if they belong to several: the digest then has the name and branding of the
-// app.
+// digestOf groups items by envelope, in the order of each envelope's first event. It omits envelopes that the user
+// cannot see, and the user's own actions as a signer. more is the number of envelopes omitted because of the limit.
+// tenant is the tenant that all listed envelopes belong to, or empty if they belong to several tenants. In that case
+// the digest uses the name and branding of the app.
 func (a *Activities) digestOf(ctx context.Context, user *models.ConsoleUser, items []models.DigestItem) (out []templates.DigestEnvelope, more int, tenant string, err error) {
 	var order []uuid.UUID
 	byEnvelope := make(map[uuid.UUID][]models.DigestItem)

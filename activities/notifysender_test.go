@@ -21,7 +21,7 @@ import (
 	"countersign/temporal"
 )
 
-// bySMTP sends the emails to a real SMTP listener, and returns its inbox.
+// bySMTP configures a real SMTP listener for all emails, and returns its inbox.
 func (env *fakeEnv) bySMTP() *inbox.Inbox {
 	env.t.Helper()
 	box, err := inbox.Open(env.t.TempDir(), env.clock.Now)
@@ -30,7 +30,7 @@ func (env *fakeEnv) bySMTP() *inbox.Inbox {
 	require.NoError(env.t, err)
 	served := make(chan struct{})
 	ctx, stop := context.WithCancel(context.Background())
-	go func() { defer close(served); _ = box.ServeSMTP(ctx, listener) }() // ends with the test
+	go func() { defer close(served); _ = box.ServeSMTP(ctx, listener) }() // stopped at the end of the test
 	env.t.Cleanup(func() { stop(); <-served })
 	smtp, err := notify.NewSMTP(notify.SMTPConfig{URL: "smtp://" + listener.Addr().String() + "?tls=none", From: "Countersign <sign@example.com>", Timeout: 10 * time.Second, Now: env.clock.Now})
 	require.NoError(env.t, err)
@@ -38,7 +38,7 @@ func (env *fakeEnv) bySMTP() *inbox.Inbox {
 	return box
 }
 
-// headers returns the headers of a message as received.
+// headers returns the headers of a received message.
 func headers(t *testing.T, box *inbox.Inbox, m inbox.Message) mail.Header {
 	t.Helper()
 	source, err := box.Source(m.ID)
@@ -64,7 +64,7 @@ func (env *fakeEnv) choose(u *models.ConsoleUser, fn func(*models.NotificationSe
 	require.NoError(env.t, err)
 }
 
-// sentBy is sent for a console user.
+// sentBy is like sent, but the sender is a console user.
 func (env *fakeEnv) sentBy(u *models.ConsoleUser, emails ...string) *models.Envelope {
 	env.t.Helper()
 	e, _ := env.sent(emails...)
@@ -84,7 +84,7 @@ func (env *fakeEnv) decline(e *models.Envelope, i int) {
 	})
 }
 
-// notifications returns the requests in the outbox: the notifications, and the digests.
+// notifications returns the notifications and digests that the outbox requests.
 func (env *fakeEnv) notifications() (each []temporal.NotificationInput, digests []temporal.DigestInput) {
 	env.t.Helper()
 	for {
@@ -105,7 +105,7 @@ func (env *fakeEnv) notifications() (each []temporal.NotificationInput, digests 
 	}
 }
 
-// notifySender runs the requested activities of the outbox, each twice.
+// notifySender runs each notification in the outbox twice.
 func (env *fakeEnv) notifySender() {
 	env.t.Helper()
 	each, _ := env.notifications()
@@ -115,8 +115,8 @@ func (env *fakeEnv) notifySender() {
 	}
 }
 
-// TestNotifySender_OneEmailPerEvent checks that each wanted event is one email in one thread, in the sender's language
-// and time zone, with links to unsubscribe.
+// TestNotifySender_OneEmailPerEvent checks that each subscribed event causes one email, that all emails belong to one
+// thread, and that they use the sender's language and time zone and contain unsubscribe links.
 func TestNotifySender_OneEmailPerEvent(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -180,7 +180,8 @@ func TestNotifySender_OneEmailPerEvent(t *testing.T) {
 	})
 }
 
-// TestNotifySender_ProblemsAreReported checks the notifications about the end of an envelope and required actions.
+// TestNotifySender_ProblemsAreReported checks the notifications about the end of an envelope and about required
+// actions.
 func TestNotifySender_ProblemsAreReported(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -212,8 +213,8 @@ func TestNotifySender_ProblemsAreReported(t *testing.T) {
 	})
 }
 
-// TestNotifySender_OnlyWhoMayAndWants checks that no email is sent to a user who may no longer see the envelope, whose
-// settings have changed, or who caused the event.
+// TestNotifySender_OnlyWhoMayAndWants checks that no email is sent to a user who can no longer see the envelope, who
+// has changed the settings, or who caused the event.
 func TestNotifySender_OnlyWhoMayAndWants(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(env *fakeEnv, u *models.ConsoleUser, e *models.Envelope){
@@ -271,8 +272,8 @@ func (env *fakeEnv) exec(query string, args ...any) {
 	require.NoError(env.t, err)
 }
 
-// TestNotifySender_SenderWhoSignsGetsOnlyTheCopy checks that a sender who signs gets no separate notification of the
-// completion.
+// TestNotifySender_SenderWhoSignsGetsOnlyTheCopy checks that a sender who is also a signer receives no separate
+// notification of the completion.
 func TestNotifySender_SenderWhoSignsGetsOnlyTheCopy(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -288,8 +289,8 @@ func TestNotifySender_SenderWhoSignsGetsOnlyTheCopy(t *testing.T) {
 	})
 }
 
-// TestNotifySender_SentOnceAfterInterruption checks that an attempt with unknown outcome is repeated under the same
-// Message-ID, and that a permanent rejection ends the attempts.
+// TestNotifySender_SentOnceAfterInterruption checks that an attempt whose outcome is unknown is repeated with the
+// same Message-ID, and that there are no more attempts after a permanent rejection.
 func TestNotifySender_SentOnceAfterInterruption(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -318,8 +319,8 @@ func TestNotifySender_SentOnceAfterInterruption(t *testing.T) {
 	})
 }
 
-// TestSendDigest_GroupsByEnvelope checks that one email a day lists the events by envelope, and that none is sent
-// without events that the user may see.
+// TestSendDigest_GroupsByEnvelope checks that a daily email lists the events by envelope, and that none is sent if
+// the user can see none of the events.
 func TestSendDigest_GroupsByEnvelope(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -365,7 +366,8 @@ func TestSendDigest_GroupsByEnvelope(t *testing.T) {
 	})
 }
 
-// TestSendDigest_Retry checks that an unavailable mail server keeps the items, and a rejected address does not.
+// TestSendDigest_Retry checks that the pending events are retained if the mail server is unavailable, and deleted if
+// it rejects the address.
 func TestSendDigest_Retry(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -393,8 +395,8 @@ func TestSendDigest_Retry(t *testing.T) {
 	})
 }
 
-// TestSendDigest_SpeaksForTheWorkspace checks that a digest of one workspace has its name, and a digest of several the
-// app's.
+// TestSendDigest_SpeaksForTheWorkspace checks that a digest about a single tenant has the tenant's name, and that a
+// digest about several tenants has the app's name.
 func TestSendDigest_SpeaksForTheWorkspace(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -417,7 +419,8 @@ func TestSendDigest_SpeaksForTheWorkspace(t *testing.T) {
 	})
 }
 
-// TestNotifySender_QuotesTheMailServer checks that the reason of a rejected invitation is quoted from the server only.
+// TestNotifySender_QuotesTheMailServer checks that the notification about a rejected invitation quotes only the mail
+// server's part of the reason.
 func TestNotifySender_QuotesTheMailServer(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -12,9 +12,9 @@ import (
 	"countersign/notify/templates"
 )
 
-// notifyTenant notifies the tenant's contact of a problem with an envelope, once for each signer (the zero id: none)
-// and kind of problem. It sends nothing if there is no contact. A permanently rejected contact address is recorded
-// with the email.
+// notifyTenant notifies the tenant's contact about a problem with an envelope, once for each signer and kind of
+// problem. The signer is the zero UUID if the problem concerns no signer. Nothing is sent if there is no contact. If
+// the contact's address is permanently rejected, this is recorded with the email.
 func (a *Activities) notifyTenant(ctx context.Context, e *models.Envelope, v mailSettings, signer uuid.UUID, n templates.Notice, what string) error {
 	if v.notify == "" {
 		return nil
@@ -30,7 +30,7 @@ func (a *Activities) notifyTenant(ctx context.Context, e *models.Envelope, v mai
 	}, nil))
 }
 
-// noticeDelegation notifies the sender that a signer delegated to another person, once for each time.
+// noticeDelegation notifies the tenant's contact each time a signer delegates to another person.
 func (a *Activities) noticeDelegation(ctx context.Context, e *models.Envelope, s *models.Signer, v mailSettings) error {
 	times := len(s.Previous())
 	if !s.Delegated || times == 0 {

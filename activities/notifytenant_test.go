@@ -13,8 +13,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestMails_UseTenantSettings checks that emails use the tenant's language, name and reply address, and that the
-// tenant's contact is notified of problems.
+// TestMails_UseTenantSettings checks that emails use the tenant's language, sender name and Reply-To address, and
+// that the tenant's contact is notified about problems.
 func TestMails_UseTenantSettings(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -50,7 +50,8 @@ func TestMails_UseTenantSettings(t *testing.T) {
 	})
 }
 
-// TestFailedInvitation_NotifiesTheContact checks that the sender's contact is notified, if there is one.
+// TestFailedInvitation_NotifiesTheContact checks that the tenant's contact, if there is one, is notified about a
+// rejected address.
 func TestFailedInvitation_NotifiesTheContact(t *testing.T) {
 	t.Parallel()
 	for _, told := range []bool{true, false} {
@@ -80,8 +81,8 @@ func TestFailedInvitation_NotifiesTheContact(t *testing.T) {
 	}
 }
 
-// TestFailedInvitation_NotifiesAfterInterruption checks that the sender's contact is notified even if the attempt was
-// interrupted before the rejection was recorded or the email sent.
+// TestFailedInvitation_NotifiesAfterInterruption checks that the tenant's contact is notified even if the attempt was
+// interrupted before the rejection was recorded or the notice was sent.
 func TestFailedInvitation_NotifiesAfterInterruption(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -93,7 +94,7 @@ func TestFailedInvitation_NotifiesAfterInterruption(t *testing.T) {
 
 		ctx, stop := context.WithCancel(env.t.Context())
 		newID := env.NewID
-		env.NewID = func() uuid.UUID { stop(); return newID() } // of the event
+		env.NewID = func() uuid.UUID { stop(); return newID() } // creates the ID of the event
 		require.ErrorIs(env.t, env.Invite(ctx, invite), context.Canceled)
 		env.NewID = newID
 		require.Zero(env.t, env.events(e, models.EventInvitationFailed))
@@ -112,7 +113,7 @@ func TestFailedInvitation_NotifiesAfterInterruption(t *testing.T) {
 	})
 }
 
-// TestStuckSealing_NotifiesOnce checks that each problem causes one email.
+// TestStuckSealing_NotifiesOnce checks that each sealing problem causes one email.
 func TestStuckSealing_NotifiesOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -16,13 +16,13 @@ import (
 	"countersign/temporal"
 )
 
-// addressee is the receiver of an email about a recipient.
+// addressee is a recipient, together with the address that receives the email.
 type addressee struct {
 	signer  *models.Signer
 	address notify.Address
 }
 
-// person is the recipient's own address.
+// person returns the recipient's own address.
 func person(s *models.Signer) notify.Address { return notify.Address{Name: s.Name, Email: s.Email} }
 
 // invitee returns the address of the person who receives the recipient's link.
@@ -31,8 +31,8 @@ func invitee(s *models.Signer) notify.Address {
 	return notify.Address{Name: name, Email: email}
 }
 
-// mailed returns the addressees of the service's own emails, each address once, without recipients to whom the sender
-// writes.
+// mailed returns the addressees of the emails that the service sends, without duplicate addresses. It omits
+// recipients whom the sender contacts directly.
 func mailed(to []*models.Signer, address func(*models.Signer) notify.Address) []addressee {
 	var out []addressee
 	seen := make(map[string]bool, len(to))
@@ -45,10 +45,10 @@ func mailed(to []*models.Signer, address func(*models.Signer) notify.Address) []
 	return out
 }
 
-// languageOf is the language of emails to a recipient.
+// languageOf returns the language of emails to a recipient.
 func (v mailSettings) languageOf(s *models.Signer) string { return cmp.Or(s.Language, v.language) }
 
-// part returns the signer's role as described in the seal record.
+// part returns the signer's role for the seal record.
 func part(e *models.Envelope, s *models.Signer) seal.Part {
 	p := seal.Part{Kind: string(s.ShownKind())}
 	if h := s.Host(); h != nil {
@@ -60,7 +60,7 @@ func part(e *models.Envelope, s *models.Signer) seal.Part {
 	return p
 }
 
-// announceCopy notifies a recipient of copies that a copy will come.
+// announceCopy notifies a copy recipient that a copy will follow.
 func (a *Activities) announceCopy(ctx context.Context, in temporal.InviteInput, e *models.Envelope, s *models.Signer, v mailSettings, rejected func(string)) error {
 	if s.Silent {
 		return nil
@@ -74,10 +74,10 @@ func (a *Activities) announceCopy(ctx context.Context, in temporal.InviteInput, 
 	return a.reportBounce(ctx, e, s, v, id, err, rejected)
 }
 
-// replacedLater reports whether a notice for a recipient of copies was requested by a replacement that another one
-// followed: the later one's workflow sends the notice to the current recipient.
+// replacedLater reports whether the copy recipient was replaced again after the replacement that requested this
+// notice. In that case, the workflow of the later replacement sends the notice to the current person.
 func (a *Activities) replacedLater(ctx context.Context, in temporal.InviteInput, e *models.Envelope, s *models.Signer) (bool, error) {
-	if in.LinkID == nil { // the group's invitation
+	if in.LinkID == nil { // invitation of a routing group
 		return false, nil
 	}
 	events, err := a.Store.AuditEvents(ctx, e)
@@ -92,17 +92,17 @@ func (a *Activities) replacedLater(ctx context.Context, in temporal.InviteInput,
 	return false, nil
 }
 
-// copyNoticeID is the Message-ID of the notice to the present person.
+// copyNoticeID returns the Message-ID of the notice to the current person.
 func (a *Activities) copyNoticeID(s *models.Signer) string {
 	of := []string{string(models.MailCopyNotice), s.ID.String()}
 	if n := len(s.Previous()); n > 0 {
-		of = append(of, fmt.Sprint(n+1)) // the person, counted from 1
+		of = append(of, fmt.Sprint(n+1)) // number of the person, starting at 1
 	}
 	return a.Mail.MessageID(of...)
 }
 
-// toldOfCopies returns the recipients who were notified that a copy would come: the recipients whose newest notice was
-// begun, and not rejected.
+// toldOfCopies returns the copy recipients who were notified that a copy would follow. These are the recipients whose
+// latest notice was begun and not rejected.
 func (a *Activities) toldOfCopies(ctx context.Context, e *models.Envelope) ([]*models.Signer, error) {
 	if len(e.Copies) == 0 {
 		return nil, nil
@@ -121,7 +121,7 @@ func (a *Activities) toldOfCopies(ctx context.Context, e *models.Envelope) ([]*m
 }
 
 // reportBounce notifies the tenant if err reports that a recipient's address was permanently rejected, and calls
-// rejected with the server's response. It returns every other error. what is the kind of the rejected email.
+// rejected with the server's response. It returns any other error. what identifies the rejected email.
 func (a *Activities) reportBounce(ctx context.Context, e *models.Envelope, s *models.Signer, v mailSettings, what string, err error, rejected func(string)) error {
 	refused, ok := errors.AsType[*notify.PermanentError](err)
 	if !ok {

@@ -15,7 +15,7 @@ import (
 	"countersign/temporal"
 )
 
-// TestInvitation_NamesTheDocuments checks subject, message and documents.
+// TestInvitation_NamesTheDocuments checks that an invitation contains the subject, the message and the documents.
 func TestInvitation_NamesTheDocuments(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -36,7 +36,8 @@ func TestInvitation_NamesTheDocuments(t *testing.T) {
 	})
 }
 
-// TestInvite_OnlyAwaitedSigners checks that neither later signers nor those who have signed are invited.
+// TestInvite_OnlyAwaitedSigners checks that an invitation is sent neither to signers of later groups nor to those who
+// have already signed.
 func TestInvite_OnlyAwaitedSigners(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -54,8 +55,8 @@ type failingSMS struct{ err error }
 
 func (s failingSMS) Send(context.Context, string, string) error { return s.err }
 
-// TestInvite_RejectedTextMessage checks that a rejected text message is not an error, since the email has the same
-// link, that an unavailable provider is one, and that signers without a phone get no text message.
+// TestInvite_RejectedTextMessage checks that a rejected text message is not an error, because the email contains the
+// same link. An unavailable provider is an error, and signers without a phone number receive no text message.
 func TestInvite_RejectedTextMessage(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -81,7 +82,7 @@ func TestInvite_RejectedTextMessage(t *testing.T) {
 	})
 }
 
-// TestNotifyTenant_RejectedAddress checks that the action completes although its notification is rejected.
+// TestNotifyTenant_RejectedAddress checks that an activity succeeds even if its notice to the tenant is rejected.
 func TestNotifyTenant_RejectedAddress(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -100,8 +101,8 @@ func TestNotifyTenant_RejectedAddress(t *testing.T) {
 	})
 }
 
-// TestRemindDeletion_NotWithoutRetention checks that files without retention cause no reminder, and that a rejected
-// address is not an error.
+// TestRemindDeletion_NotWithoutRetention checks that no reminder is sent for files without a retention period, and
+// that a rejected address is not an error.
 func TestRemindDeletion_NotWithoutRetention(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -121,8 +122,8 @@ func TestRemindDeletion_NotWithoutRetention(t *testing.T) {
 	})
 }
 
-// TestSealingFailed_TemporaryErrors checks that a temporary failure is retried on the ordinary schedule, and that an
-// unrecorded one is reported.
+// TestSealingFailed_TemporaryErrors checks that the retry policy applies to a temporary failure, and that an error is
+// returned if a failure cannot be recorded.
 func TestSealingFailed_TemporaryErrors(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -11,18 +11,20 @@ type Reconciler interface {
 	Round(ctx context.Context, from reconcile.Position, pages int) (reconcile.Counts, reconcile.Position, error)
 }
 
-// ReconcileRound is the result of one run of the workflow Reconcile.
+// ReconcileRound is the result of one run of the Reconcile workflow.
 type ReconcileRound struct {
 	Counts reconcile.Counts `json:"counts"`
-	// Next is the position at which the next run begins; the zero value is the start of the list.
+	// Next is the position at which the next run begins. The zero value is the start of the list.
 	Next reconcile.Position `json:"next,omitzero"`
 }
 
-// reconcilePages limits the pages of one round, and thereby the calls to Temporal: 200 per page.
+// reconcilePages limits the number of pages in one round, and thereby the number of calls to Temporal, which is up to
+// 200 per page.
 const reconcilePages = 20
 
-// Reconcile starts the workflows that the database needs and Temporal does not run, for a bounded part of the unfinished
-// work from a position on. It may run twice: a workflow that was started runs, and is not missing.
+// Reconcile starts workflows that the database requires but Temporal is not running. Each round checks a limited part
+// of the unfinished work, beginning at a position. Running it twice is safe, because a started workflow is no longer
+// missing.
 func (a *Activities) Reconcile(ctx context.Context, from reconcile.Position) (ReconcileRound, error) {
 	counts, next, err := a.Reconciler.Round(ctx, from, reconcilePages)
 	for work, count := range counts {

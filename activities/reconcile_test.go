@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// fakeReconciler returns the same counts for each round.
+// fakeReconciler returns the same results for each round.
 type fakeReconciler struct {
 	counts reconcile.Counts
 	next   reconcile.Position
@@ -25,7 +25,7 @@ func (r *fakeReconciler) Round(context.Context, reconcile.Position, int) (reconc
 }
 
 // TestReconcile_CountsRestartedWorkflows checks that missing workflows are counted by kind, even if the round fails
-// later, and that others are not.
+// afterwards, and that running workflows are not counted.
 func TestReconcile_CountsRestartedWorkflows(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("no answer")

@@ -11,9 +11,9 @@ import (
 	"countersign/temporal"
 )
 
-// Remind reminds the awaited signers whose last invitation or reminder is an interval of the tenant ago. It replaces a
-// link that is about to expire, unless a text message contains it as well: RenewLinks sends both again. It returns the
-// due time of the next reminder; nil if none is due.
+// Remind reminds the awaited signers whose last invitation or reminder was sent at least one reminder interval ago.
+// It replaces a link that is about to expire, unless a text message contains the link as well, because RenewLinks
+// then sends both messages again. It returns the time at which the next reminder is due, or nil if there is none.
 func (a *Activities) Remind(ctx context.Context, in temporal.EnvelopeInput) (*time.Time, error) {
 	release, err := a.takeMailSlot(in.AppID)
 	if err != nil {
@@ -47,23 +47,22 @@ func (a *Activities) Remind(ctx context.Context, in temporal.EnvelopeInput) (*ti
 	return e.NextReminder(mails, interval), nil
 }
 
-// tolerance returns the time by which a reminder can be early, because the workflow's clock differs from the
-// database's, and the signers of a routing group were invited one after the other.
+// tolerance returns the time by which a reminder can be early. The workflow's clock may differ from the database's,
+// and the signers of a routing group were invited one after the other.
 func tolerance(interval time.Duration) time.Duration { return min(interval/10, time.Hour) }
 
-// remind sends a signer the reminder of that number, counted from 1. Its Message-ID
-// holds the number, so that a reminder that may have gone out is sent again as the
-// same email.
+// remind sends a signer the reminder with the given number, counted from 1. Its Message-ID contains the number, so
+// that if the outcome of an attempt is unknown, the reminder is sent again as the same email.
 func (a *Activities) remind(ctx context.Context, in temporal.EnvelopeInput, e *models.Envelope, s *models.Signer, v mailSettings,
 	interval time.Duration, number int,
 ) error {
-	// This reminder contains a link that is due for renewal before the next one. A new link is always included, even
-	// if the next reminder is far away and this one cannot be sent for days.
+	// If the link is due for renewal before the next reminder, with a margin of one hour, this reminder contains a
+	// new link. The period is capped, so that a long reminder interval does not renew links too early.
 	soon := a.Now().Add(min(interval+time.Hour, models.LinkLifetime/2))
 	if at := e.RenewLinkAt(s); at != nil && !a.textsLink(s) && !at.After(soon) {
 		fresh, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.RenewLink(a.systemContext(), s.ID) })
 		if models.IsRefusal(err) {
-			return nil // acted in the meantime
+			return nil // the signer has acted in the meantime
 		}
 		if err != nil {
 			return err
@@ -71,13 +70,14 @@ func (a *Activities) remind(ctx context.Context, in temporal.EnvelopeInput, e *m
 		e, s = fresh, fresh.Signer(s.ID)
 	}
 	id := []string{"reminder", s.ID.String(), fmt.Sprint(number)}
-	if previous := len(s.Previous()); previous > 0 { // another person's mail
+	if previous := len(s.Previous()); previous > 0 { // The reminder to a replacement is a separate email.
 		id = append(id, fmt.Sprint(previous+1))
 	}
 	return a.sendReminder(ctx, in, e, s, v, models.Mail{ID: a.Mail.MessageID(id...)})
 }
 
-// remindOnRequest sends an awaited signer the reminder that the sender requested, with the present link: one email for each request.
+// remindOnRequest sends an awaited signer the reminder that the sender requested, with the current link. It sends one
+// email per request.
 func (a *Activities) remindOnRequest(ctx context.Context, in temporal.InviteInput, e *models.Envelope, s *models.Signer, v mailSettings) error {
 	if e.Signer(s.ID) == nil || s.LinkID == nil || !s.InvitedByMail() {
 		return nil
@@ -96,16 +96,16 @@ func (a *Activities) sendReminder(ctx context.Context, in temporal.EnvelopeInput
 	}
 	begun.EnvelopeID, begun.SignerID, begun.Kind = e.ID, s.ID, models.MailReminder
 	return ignoreRefused(a.mailBegun(ctx, begun, newMail(models.MailReminder, invitee(s), v, begun.ID, content), func(id, refused string) error {
-		if refused != "" { // the invitation's failure is in the audit trail
+		if refused != "" { // the audit trail contains the failure of the invitation
 			return a.noteMail(ctx, id, refused)
 		}
 		return a.recordMail(ctx, in, id, refused, func(e *models.Envelope) error { return e.Invited(a.systemContext(), s.ID, true, id) })
 	}))
 }
 
-// RenewLinks replaces the links of awaited signers that end soon although the
-// envelope stays open. Each new one is sent as an invitation. It returns when the
-// next link is to be replaced; nil where the deadline ends them all.
+// RenewLinks replaces the links of awaited signers that expire soon although the envelope stays open. Each new link
+// is sent as an invitation. It returns the time at which the next link must be replaced, or nil if none will expire
+// before the envelope's deadline.
 func (a *Activities) RenewLinks(ctx context.Context, in temporal.EnvelopeInput) (*time.Time, error) {
 	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
 	if err != nil {
@@ -123,7 +123,7 @@ func (a *Activities) RenewLinks(ctx context.Context, in temporal.EnvelopeInput) 
 			return e.Reinvite(a.systemContext(), s.ID)
 		})
 		switch {
-		case models.IsRefusal(err): // acted in the meantime
+		case models.IsRefusal(err): // the signer has acted in the meantime
 		case err != nil:
 			failed = errors.Join(failed, err)
 		default:

@@ -20,7 +20,8 @@ import (
 	"countersign/temporal"
 )
 
-// retentionBatch is the number of retention steps of one round, and retentionConcurrency their concurrency limit.
+// retentionBatch is the number of retention steps in one round, and retentionConcurrency is the number that run
+// concurrently.
 const (
 	retentionBatch       = 200
 	retentionConcurrency = 4
@@ -29,8 +30,8 @@ const (
 // retentionRetry is the delay before a failed retention step is retried.
 const retentionRetry = time.Hour
 
-// retentionRound performs the due retention steps: it requests deletion reminders, and purges. A failed step is retried
-// later, and does not delay the others.
+// retentionRound performs the due retention steps: it requests deletion reminders and purges files. A failed step is
+// retried later and does not delay the others.
 func (a *Activities) retentionRound(ctx context.Context, round *CleanupRound) error {
 	steps, err := a.Store.RetentionSteps(ctx, retentionBatch)
 	if err != nil {
@@ -60,23 +61,23 @@ func (a *Activities) retentionRound(ctx context.Context, round *CleanupRound) er
 			return nil
 		})
 	}
-	_ = work.Wait() // failed has the errors
+	_ = work.Wait() // the errors are in failed
 	round.count("deletion reminders requested", int(reminded.Load()))
 	round.count("envelopes purged", int(purged.Load()))
 	round.More = round.More || len(steps) == retentionBatch
 	return failed
 }
 
-// The results of a retention step.
+// The possible results of a retention step.
 const (
 	retentionWaits = iota
 	retentionReminded
 	retentionPurged
 )
 
-// retentionStep purges an envelope whose retention has ended. Before that it requests a reminder, if the files were too
-// large for email: recipients who have the files need none. Only sending shows whether a mail server finds the files
-// too large, so it is checked each time.
+// retentionStep purges an envelope whose retention has ended. Before that, it requests a deletion reminder if links
+// were sent because the files were too large for email. Recipients who have the files need no reminder. Only an
+// attempt shows whether a mail server rejects the size of the files, so this is determined anew for each step.
 func (a *Activities) retentionStep(ctx context.Context, step store.RetentionStep) (done int, err error) {
 	e, err := a.Store.Envelope(ctx, step.AppID, step.ID)
 	if err != nil {
@@ -104,10 +105,11 @@ func (a *Activities) retentionStep(ctx context.Context, step store.RetentionStep
 	return done, a.Store.SetRetentionStep(ctx, step, new(models.RetentionStepAfter(*until, now)), days)
 }
 
-// linksWereSent reports whether a recipient may have only links to the files: either they are not attached, or links
-// were sent although they would be attached now, because the limit was different at that time or a mail server found
-// the email too large. There is no other record of it. If the archive with the audit trail is damaged, it returns true:
-// one unnecessary reminder is better than a retention that waits forever, and the purge reports the damage.
+// linksWereSent reports whether a recipient may have only links to the files. This is the case if the files are too
+// large to attach. It is also the case if links were sent although the files would be attached now, because the limit
+// was different at that time or a mail server rejected the size; only the audit trail records this. If the archive
+// that contains the audit trail is damaged, it returns true, because an unnecessary reminder is better than a
+// retention that never ends. The purge then reports the damage.
 func (a *Activities) linksWereSent(ctx context.Context, e *models.Envelope) (bool, error) {
 	if !a.attachmentsFit(e) {
 		return true, nil
@@ -120,7 +122,7 @@ func (a *Activities) linksWereSent(ctx context.Context, e *models.Envelope) (boo
 	return slices.ContainsFunc(events, func(ev models.Event) bool { return ev.Name == models.EventCopySent }), err
 }
 
-// RemindDeletion reminds every recipient who has not downloaded all files yet.
+// RemindDeletion reminds every recipient who has not yet downloaded all files.
 func (a *Activities) RemindDeletion(ctx context.Context, in temporal.DeletionInput) error {
 	release, err := a.takeMailSlot(in.AppID)
 	if err != nil {
@@ -167,12 +169,12 @@ func (a *Activities) remindDeletion(ctx context.Context, e *models.Envelope, s *
 	return ignoreRefused(a.mailOnce(ctx, e, s, newMail(models.MailDeletion, person(s), v, id, content), nil))
 }
 
-// downloadKey is a document that the person of an address has downloaded.
+// downloadKey identifies a document and the email address of a person who has downloaded it.
 type downloadKey struct {
 	email, document string
 }
 
-// downloads returns the recipients and their downloaded files, from the audit trail.
+// downloads returns the files that each recipient has downloaded, according to the audit trail.
 func (a *Activities) downloads(ctx context.Context, e *models.Envelope) (map[downloadKey]bool, error) {
 	events, err := a.Store.AuditEvents(ctx, e)
 	if err != nil {
@@ -193,8 +195,8 @@ func (a *Activities) downloads(ctx context.Context, e *models.Envelope) (map[dow
 	return out, nil
 }
 
-// Purge removes the files of an envelope whose retention has ended. It first records the deletion: a file that is
-// recorded as deleted is never delivered. It may run again.
+// Purge deletes the files of an envelope whose retention has ended. It records the deletion first, so that a file
+// that is recorded as deleted is never delivered. It may run more than once.
 func (a *Activities) Purge(ctx context.Context, in temporal.EnvelopeInput) error {
 	e, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.Purge(a.systemContext()) })
 	if err != nil {
@@ -204,7 +206,7 @@ func (a *Activities) Purge(ctx context.Context, in temporal.EnvelopeInput) error
 	for _, d := range e.Documents {
 		keys = append(keys, d.BlobKeys()...)
 	}
-	// Files referenced by a template, or by another envelope of it, stay.
+	// Files that are still referenced by a template, or by another envelope created from it, are not deleted.
 	gone, err := a.Store.Unreferenced(ctx, keys...)
 	if err != nil {
 		return err
@@ -212,8 +214,8 @@ func (a *Activities) Purge(ctx context.Context, in temporal.EnvelopeInput) error
 	if err := a.deleteFiles(ctx, gone); err != nil {
 		return fmt.Errorf("purge envelope %s: %w", e.ID, err)
 	}
-	// Earlier versions of time-stamped files are kept under their old names, and attachments are stored next to the
-	// documents.
+	// Earlier versions of time-stamped files are stored under their former keys, and attachments are stored next to
+	// the documents.
 	return a.purgeOthers(ctx, e)
 }
 

@@ -21,15 +21,16 @@ import (
 	"countersign/temporal"
 )
 
-// TestRetention_FromSettingsToPurge checks that the tenant's setting is applied on completion, that recipients who
-// have not downloaded are reminded once on each due day, and that the files are deleted while the record stays.
+// TestRetention_FromSettingsToPurge checks that the tenant's retention setting applies on completion, that recipients
+// who have not downloaded the files are reminded once on each due day, and that the files are finally deleted while
+// the record remains.
 func TestRetention_FromSettingsToPurge(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		days, ctx := 30, env.t.Context()
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, TenantID: "t", RetentionDays: &days}))
-		env.AttachmentLimit = 1      // so that everyone gets links
-		env.CopyLimit = limit.New(0) // no capacity: the copies are sent later
+		env.AttachmentLimit = 1      // so that all recipients receive links
+		env.CopyLimit = limit.New(0) // no capacity, so that SendCopies sends the copies
 		e, in := env.sent("a@example.com", "b@example.com")
 		env.signAll(e)
 		_, err := env.env.ExecuteActivity(env.Seal, in)
@@ -76,7 +77,7 @@ func TestRetention_FromSettingsToPurge(t *testing.T) {
 	})
 }
 
-// retentionSteps runs the cleanup of due retention steps, and returns the results.
+// retentionSteps performs the due retention steps of one cleanup round, and returns the results.
 func (env *fakeEnv) retentionSteps() (steps []string) {
 	env.t.Helper()
 	env.drainOutbox()
@@ -95,15 +96,15 @@ func (env *fakeEnv) retentionSteps() (steps []string) {
 	return steps
 }
 
-// TestRetentionSteps_DayByDay checks that recipients who have only links are reminded 14, 7 and 1 days before the
-// purge, and that a missed step is replaced by one that states the number of days left.
+// TestRetentionSteps_DayByDay checks that recipients who have only links are reminded 14 days, 7 days and 1 day
+// before the purge, and that a reminder that is late states the number of remaining days.
 func TestRetentionSteps_DayByDay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		keep    int
 		links   bool
-		linksOn int   // the day after which recipients are sent links; 0: never
-		down    []int // from one day to another
+		linksOn int   // the day after which recipients are sent links, or zero for never
+		down    []int // first and last day of an outage
 		want    []string
 	}{
 		"ninety days":          {keep: 90, links: true, want: []string{"76: 14 days left", "83: 7 days left", "89: 1 days left", "90: purged"}},
@@ -140,7 +141,7 @@ func TestRetentionSteps_DayByDay(t *testing.T) {
 	}
 }
 
-// brokenDelete is a file store that fails to delete the files of one envelope.
+// brokenDelete is a file store that cannot delete the files of one envelope.
 type brokenDelete struct {
 	blob.Store
 
@@ -154,8 +155,8 @@ func (b brokenDelete) Delete(ctx context.Context, key string) error {
 	return b.Store.Delete(ctx, key)
 }
 
-// TestRetentionRound_UndeletableFile checks that the purge of that envelope is retried until its files are deleted,
-// and delays no other.
+// TestRetentionRound_UndeletableFile checks that the purge of an envelope is retried until its files are deleted, and
+// that it does not delay other envelopes.
 func TestRetentionRound_UndeletableFile(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -187,7 +188,8 @@ func TestRetentionRound_UndeletableFile(t *testing.T) {
 	})
 }
 
-// TestRemindDeletion_LostArchive checks that the retention continues although the recipients of links are unknown.
+// TestRemindDeletion_LostArchive checks that the retention continues even if the recipients of links cannot be
+// determined.
 func TestRemindDeletion_LostArchive(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -210,7 +212,7 @@ func TestRemindDeletion_LostArchive(t *testing.T) {
 	})
 }
 
-// TestRemindDeletion_OnlyLinkRecipients checks that only recipients who have only links are reminded.
+// TestRemindDeletion_OnlyLinkRecipients checks that all recipients are reminded if one of them received only links.
 func TestRemindDeletion_OnlyLinkRecipients(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -231,8 +233,8 @@ func TestRemindDeletion_OnlyLinkRecipients(t *testing.T) {
 	})
 }
 
-// TestRemindDeletion_AfterTheLimitWasRaised checks that the audit trail decides who has only links: all recipients
-// were sent links, and one got new ones after the limit was raised so that the files fit.
+// TestRemindDeletion_AfterTheLimitWasRaised checks that the audit trail determines who has only links. All recipients
+// were sent links, and one received new ones after the limit had been raised above the size of the files.
 func TestRemindDeletion_AfterTheLimitWasRaised(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -254,12 +256,12 @@ func TestRemindDeletion_AfterTheLimitWasRaised(t *testing.T) {
 	})
 }
 
-// TestRemindDeletion_FilesWithoutRetention checks that files without retention cause no reminder, even if they were
-// sent as links.
+// TestRemindDeletion_FilesWithoutRetention checks that no reminder is sent for files without a retention period, even
+// if they were sent as links.
 func TestRemindDeletion_FilesWithoutRetention(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
-		env.AttachmentLimit = 1 // so that everyone gets links
+		env.AttachmentLimit = 1 // so that all recipients receive links
 		e, in := env.sent("a@example.com")
 		env.signAll(e)
 		env.sealed(in)
@@ -270,7 +272,8 @@ func TestRemindDeletion_FilesWithoutRetention(t *testing.T) {
 	})
 }
 
-// TestPurge_RemovesPagesOfEveryFile checks that no page image of an original or sealed document remains.
+// TestPurge_RemovesPagesOfEveryFile checks that no page image of an original or sealed document remains after a
+// purge.
 func TestPurge_RemovesPagesOfEveryFile(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

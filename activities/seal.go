@@ -24,15 +24,15 @@ import (
 
 // Sealed reports which steps Seal completed.
 type Sealed struct {
-	// Status is the final state of the envelope: completed, or voided by an operator who acted first.
+	// Status is the final status of the envelope: completed, or voided if an operator acted first.
 	Status models.Status `json:"status"`
-	// Copied reports that every recipient was sent the sealed documents.
+	// Copied reports whether the sealed documents were sent to every recipient.
 	Copied bool `json:"copied,omitempty"`
 }
 
-// Seal seals every document of a fully signed envelope, stores the files and completes the envelope. Then it tries
-// once to send the copies, which saves the workflow a step if it succeeds; otherwise SendCopies follows. It skips
-// recorded steps: an envelope is sealed once, and an email is sent once.
+// Seal seals every document of a fully signed envelope, stores the files and completes the envelope. It then tries
+// once to send the copies, which saves the workflow a step. If that fails, SendCopies follows. Seal skips recorded
+// steps, so that an envelope is sealed only once and each email is sent only once.
 func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) (Sealed, error) {
 	e, err := a.seal(ctx, in)
 	if err != nil {
@@ -50,8 +50,8 @@ func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) (Seale
 	return done, nil
 }
 
-// seal seals the documents and returns the envelope in its final state. Only the files of the run that records them
-// count; those of other runs are deleted.
+// seal seals the documents and returns the envelope in its final status. Only the files of the run that records them
+// are retained. The files of all other runs are deleted.
 func (a *Activities) seal(ctx context.Context, in temporal.EnvelopeInput) (*models.Envelope, error) {
 	release, err := a.acquireSeal(ctx)
 	if err != nil {
@@ -81,8 +81,8 @@ func (a *Activities) seal(ctx context.Context, in temporal.EnvelopeInput) (*mode
 	return done, nil
 }
 
-// sealAll seals the documents and records the files. It also returns the keys of all sealed files. Those not recorded
-// are leftovers of this run or of interrupted ones.
+// sealAll seals the documents and records the files. It also returns the keys of all sealed files. Unrecorded files
+// are left over from this run or from interrupted ones.
 func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.Envelope, []string, error) {
 	_, settings, err := a.Store.Settings(ctx, e.AppID, e.TenantID)
 	if err != nil {
@@ -118,8 +118,8 @@ func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.E
 		files = append(files, f)
 	}
 	failpoint.Inject("seal.stored")
-	// Listed before the envelope is completed: a file created afterwards, with a later time-stamp, is recorded after
-	// it was stored.
+	// The files are listed before the envelope is completed. A later version with an additional time-stamp is stored
+	// before it is recorded, and must not be mistaken for a leftover.
 	kept, err := a.Blobs.List(ctx, sealedPrefix(e.ID))
 	if err != nil {
 		return nil, nil, err
@@ -132,9 +132,11 @@ func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.E
 		return nil
 	})
 	if models.IsRefusal(err) {
-		done, err = a.Store.Envelope(ctx, e.AppID, e.ID) // another run was first, or an operator
+		done, err = a.Store.Envelope(ctx, e.AppID, e.ID) // another run or an operator was first
 		if err == nil && done.Status == models.StatusCompleted {
-			kept = kept[:0] // made since the other run completed it, but for this run's
+			// Only the files of this run are leftovers. Others may have been stored since the other run completed the
+			// envelope.
+			kept = kept[:0]
 			for _, f := range files {
 				kept = append(kept, f.BlobKey)
 			}
@@ -160,7 +162,7 @@ func (a *Activities) sealDocument(ctx context.Context, e *models.Envelope, d *mo
 	if err != nil {
 		return models.SealedFile{}, err
 	}
-	defer func() { _ = original.Close() }() // read only
+	defer func() { _ = original.Close() }() // read-only file
 	out, err := a.Blobs.Temp()
 	if err != nil {
 		return models.SealedFile{}, err
@@ -173,7 +175,7 @@ func (a *Activities) sealDocument(ctx context.Context, e *models.Envelope, d *mo
 		if err != nil {
 			return models.SealedFile{}, err
 		}
-		defer func() { _ = upload.Close() }() // read only
+		defer func() { _ = upload.Close() }() // read-only file
 		if job.Prepared, err = preparation(d, upload); err != nil {
 			return models.SealedFile{}, err
 		}
@@ -207,7 +209,7 @@ func (a *Activities) sealDocument(ctx context.Context, e *models.Envelope, d *mo
 	}, nil
 }
 
-// sealJob returns the part of the job that is the same for all documents of the envelope.
+// sealJob returns the part of the job that is common to all documents of the envelope.
 func (a *Activities) sealJob(ctx context.Context, e *models.Envelope) (seal.Job, error) {
 	values, err1 := a.Store.Values(ctx, e)
 	events, err2 := a.Store.AuditEvents(ctx, e)
@@ -222,7 +224,7 @@ func (a *Activities) sealJob(ctx context.Context, e *models.Envelope) (seal.Job,
 	return j, err
 }
 
-// newSealJob returns the part of the job that depends only on the envelope.
+// newSealJob returns the part of the job that depends only on the envelope and its stored values and events.
 func newSealJob(e *models.Envelope, values []models.FieldValue, events []models.Event) (seal.Job, error) {
 	j := seal.Job{
 		Envelope: seal.Envelope{
@@ -278,7 +280,7 @@ func sealDocument(e *models.Envelope, d *models.Document) seal.Document {
 	return seal.Document{ID: d.ID.String(), Name: e.FileName(d), SHA256: d.SHA256, Order: d.Order, PageCount: d.PageCount, PreparedSHA256: d.PreparedSHA256}
 }
 
-// preparation returns the seal record's description of a prepared file.
+// preparation returns the description of a prepared file for the seal record.
 func preparation(d *models.Document, upload *blob.File) (*seal.Prepared, error) {
 	p := &seal.Prepared{UploadSize: upload.Size, Upload: upload}
 	if err := json.Unmarshal([]byte(d.Preparation), &p.Prepared); err != nil {
@@ -290,25 +292,26 @@ func preparation(d *models.Document, upload *blob.File) (*seal.Prepared, error) 
 
 func utcOrZero(t *time.Time) time.Time { return models.Deref(t, time.Time{}).UTC() }
 
-// removeUnrecorded removes the stored sealed files that are not recorded.
+// removeUnrecorded deletes the stored sealed files that are not recorded.
 func (a *Activities) removeUnrecorded(ctx context.Context, e *models.Envelope, kept []string) error {
 	return a.deleteFiles(ctx, slices.DeleteFunc(kept, func(key string) bool {
 		return slices.ContainsFunc(e.Sealed(), func(d *models.Document) bool { return d.BlobKey == key })
 	}))
 }
 
-// Seal begins no email after copiesBegin. A stopping worker does not interrupt a begun email, which takes longer than
-// copiesEnd, because the email would be sent twice.
+// copiesBegin is the time after which Seal starts no further email, and copiesEnd is the time after which it aborts a
+// started one. Stopping the worker does not interrupt a started email, because the email would then be sent twice.
 const (
 	copiesBegin = 5 * time.Second
 	copiesEnd   = 15 * time.Second
 )
 
-// errCopiesBusy leaves the copies to SendCopies, which has a task queue for mail.
+// errCopiesBusy indicates that SendCopies must send the copies. It runs on a separate task queue for email.
 var errCopiesBusy = errors.New("the concurrency limit for sending copies on the sealing queue is reached")
 
-// copyOnce begins no email if the activity's time is nearly over: SendCopies would begin while this one is still
-// sending it. Nor does it begin one while many others wait for the mail server: documents are sealed in the meantime.
+// copyOnce sends the copies if there is enough time and capacity. If the activity's time is nearly over, it starts no
+// email, because SendCopies would begin while that email is still being sent. Nor does it start one while many other
+// envelopes wait for the mail server, so that sealing continues.
 func (a *Activities) copyOnce(ctx context.Context, e *models.Envelope) error {
 	release, ok := a.CopyLimit.TryAcquire(1)
 	if !ok {
@@ -329,14 +332,14 @@ func (a *Activities) copyOnce(ctx context.Context, e *models.Envelope) error {
 	return a.sendCopies(mails, begin, e, v)
 }
 
-// acquireSeal waits until an envelope may be sealed. The limit is held for computing, and not while a mail server is awaited:
-// a slow one would keep documents from being sealed.
+// acquireSeal waits until the envelope may be sealed. The limit is held while computing, but not while waiting for a
+// mail server, because a slow mail server would delay sealing.
 func (a *Activities) acquireSeal(ctx context.Context) (release func(), err error) {
 	for {
 		release, err = a.SealLimit.Acquire(ctx, 1, HeartbeatInterval)
 		if !errors.Is(err, limit.ErrBusy) {
 			return release, err
 		}
-		pulse.Beat(ctx) // others are sealed in the meantime
+		pulse.Beat(ctx) // the worker is sealing other envelopes in the meantime
 	}
 }

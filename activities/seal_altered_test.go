@@ -11,8 +11,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSeal_AlteredOriginal checks that neither another file nor an unencrypted copy of an encrypted one is sealed, and
-// that sealing succeeds after the right file is restored.
+// TestSeal_AlteredOriginal checks that a replaced file is not sealed, nor an unencrypted copy of an encrypted file,
+// and that sealing succeeds after the correct file is restored.
 func TestSeal_AlteredOriginal(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -16,8 +16,8 @@ import (
 	"countersign/seal/lang"
 )
 
-// TestCertificate_UsesTenantSettings checks that the certificate is in the tenant's language and names the sender like
-// emails.
+// TestCertificate_UsesTenantSettings checks that the certificate is in the tenant's language and uses the same sender
+// name as emails.
 func TestCertificate_UsesTenantSettings(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -32,7 +32,8 @@ func TestCertificate_UsesTenantSettings(t *testing.T) {
 	})
 }
 
-// TestCertificate_TranslatesEveryEvent checks that no audit event appears with its technical name, in any language.
+// TestCertificate_TranslatesEveryEvent checks that the certificate has a translation for every audit event in every
+// language, and never shows an event's technical name.
 func TestCertificate_TranslatesEveryEvent(t *testing.T) {
 	t.Parallel()
 	f, err := parser.ParseFile(token.NewFileSet(), "../models/envelope_event.go", nil, 0)

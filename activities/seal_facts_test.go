@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSeal_UsesFactsOfTheUpload checks that facts determined at the upload reach the seal, and that a document without
-// stored facts is sealed as well.
+// TestSeal_UsesFactsOfTheUpload checks that facts determined at the upload are passed to the sealer, and that a
+// document without stored facts is also sealed.
 func TestSeal_UsesFactsOfTheUpload(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -17,8 +17,8 @@ import (
 	"countersign/webhook"
 )
 
-// TestSeal_Input checks that the seal gets every signer with the values shown to them, every value with its document,
-// and the whole audit trail.
+// TestSeal_Input checks that the sealing job contains every signer with the values shown to them, every value with
+// its document, and the complete audit trail.
 func TestSeal_Input(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -100,7 +100,8 @@ func TestSeal_Input(t *testing.T) {
 	})
 }
 
-// TestPlan_NamesEverySigner checks that the plan has each signer's group, and whether they have signed.
+// TestPlan_NamesEverySigner checks that the plan contains each signer's routing group, and whether the signer has
+// signed.
 func TestPlan_NamesEverySigner(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -121,8 +122,8 @@ func TestPlan_NamesEverySigner(t *testing.T) {
 	})
 }
 
-// TestSendCopies_OneRejectedAddress checks that a rejected address is not an error and delays no other email, and that
-// an unavailable server is an error.
+// TestSendCopies_OneRejectedAddress checks that a rejected address is not an error and does not delay other emails,
+// and that an unavailable server is an error.
 func TestSendCopies_OneRejectedAddress(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -152,8 +153,8 @@ func TestSendCopies_OneRejectedAddress(t *testing.T) {
 	})
 }
 
-// TestClosing_NamesTheReasonOfTheEnd checks that the stated reason is the one for which the envelope ended, not an
-// undelivered email.
+// TestClosing_NamesTheReasonOfTheEnd checks that the reason in the email is the one for which the envelope ended, and
+// not the reason for an undelivered email.
 func TestClosing_NamesTheReasonOfTheEnd(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -169,8 +170,8 @@ func TestClosing_NamesTheReasonOfTheEnd(t *testing.T) {
 	})
 }
 
-// TestDisabledEndpoint_NotifiesTheContact checks that the email names the endpoint, the time of the first failure and
-// the last error.
+// TestDisabledEndpoint_NotifiesTheContact checks that the email contains the URL of the endpoint, the time of the
+// first failure and the last error.
 func TestDisabledEndpoint_NotifiesTheContact(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -215,7 +216,7 @@ type errFake string
 
 func (e errFake) Error() string { return string(e) }
 
-// TestDeliver_FailuresHaveReasons checks that a failure has the endpoint's response or the error, and that
+// TestDeliver_FailuresHaveReasons checks that a failure contains the endpoint's response or the error, and that
 // simultaneous failures are retried at different times.
 func TestDeliver_FailuresHaveReasons(t *testing.T) {
 	t.Parallel()
@@ -244,7 +245,7 @@ func TestDeliver_FailuresHaveReasons(t *testing.T) {
 			assert.Equal(env.t, c.res.Status, attempts[0].Status)
 			assert.Equal(env.t, c.res.Err != nil, attempts[0].Error != "")
 		}
-		// No random number is drawn if there is no tenth.
+		// No random number is drawn if the delay is too short for jitter.
 		env.Random = func(int64) int64 { panic("asked") }
 		var failed *sdktemporal.ApplicationError
 		require.ErrorAs(env.t, to.try(to.ping(), 0, []time.Duration{0, 9}, webhook.Result{Status: 500}), &failed)

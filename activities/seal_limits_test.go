@@ -31,7 +31,7 @@ import (
 	"countersign/test/kit"
 )
 
-// crowd is an envelope filled up to its limits, as the store would load it.
+// crowd builds an envelope that is filled up to its limits, in the form in which the store would load it.
 type crowd struct {
 	t        *testing.T
 	r        *rand.Rand
@@ -41,11 +41,11 @@ type crowd struct {
 	values   []models.FieldValue
 	files    []seal.AttachedFile
 	pictures []picture.Picture
-	squares  map[int]picture.Picture // noise, by side
-	refused  map[string]int          // refusals, by code
+	squares  map[int]picture.Picture // noise, by side length
+	refused  map[string]int          // number of rejections, by code
 }
 
-// heavyAgent is a user agent of the maximum size in JSON.
+// heavyAgent is the user agent that takes the most space in JSON.
 var heavyAgent = strings.Repeat(`"`, 512)
 
 func newCrowd(t *testing.T, seed uint64) *crowd {
@@ -69,7 +69,7 @@ func (c *crowd) signer(s *models.Signer) (models.ActionContext, models.Link) {
 	return c.act(models.SignerActor(s.ID)), models.Link{EnvelopeID: c.e.ID, SignerID: s.ID, ID: *s.LinkID}
 }
 
-// try changes the envelope completely or not at all, like store.Change. It reports whether the change was accepted.
+// try applies a change to the envelope atomically, like store.Change. It reports whether the change was accepted.
 func (c *crowd) try(fn func(*models.Envelope) error) bool {
 	c.t.Helper()
 	e := *c.e
@@ -98,7 +98,7 @@ func (c *crowd) try(fn func(*models.Envelope) error) bool {
 	return true
 }
 
-// until repeats fn until it is rejected, at most n times.
+// until repeats fn until it is rejected, but at most n times. It returns the number of accepted calls.
 func (c *crowd) until(n int, fn func(e *models.Envelope, i int) error) (done int) {
 	c.t.Helper()
 	for done < n && c.try(func(e *models.Envelope) error { return fn(e, done) }) {
@@ -107,7 +107,7 @@ func (c *crowd) until(n int, fn func(e *models.Envelope, i int) error) (done int
 	return done
 }
 
-// noise returns a picture that cannot be compressed.
+// noise returns an incompressible picture.
 func (c *crowd) noise(w, h int) picture.Picture {
 	c.t.Helper()
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
@@ -123,7 +123,7 @@ func (c *crowd) noise(w, h int) picture.Picture {
 	return out
 }
 
-// square is noise of one size, made once.
+// square returns a cached square picture of noise.
 func (c *crowd) square(side int) picture.Picture {
 	c.t.Helper()
 	if _, ok := c.squares[side]; !ok {
@@ -175,7 +175,7 @@ func (c *crowd) prepare(original []byte, signers, texts, files int) {
 	require.True(c.t, c.try(func(e *models.Envelope) error { return e.Send(c.app(), nil) }), "%v", c.refused)
 }
 
-// sign performs every accepted action of a signer, and signs with the largest accepted values.
+// sign performs every action of a signer that is accepted, and signs with the largest values that are accepted.
 func (c *crowd) sign(i int) {
 	c.t.Helper()
 	at := func(e *models.Envelope) (models.ActionContext, models.Link) { return c.signer(e.Signers[i]) }
@@ -212,7 +212,7 @@ func (c *crowd) sign(i int) {
 		return err
 	}))
 	require.True(c.t, c.try(func(e *models.Envelope) error { act, l := at(e); _, err := e.RecordShown(act, l); return err }))
-	for _, part := range []int{1, 2, 5, 20, 60, 0} { // rejected values are reduced
+	for _, part := range []int{1, 2, 5, 20, 60, 0} { // if values are rejected, smaller ones are tried
 		if c.try(func(e *models.Envelope) error {
 			act, l := at(e)
 			_, err := e.Sign(act, l, c.submission(e, e.Signers[i], part))
@@ -224,8 +224,8 @@ func (c *crowd) sign(i int) {
 	c.t.Fatalf("signer %d cannot sign at all: %v", i, c.refused)
 }
 
-// submission returns a signer's values: a part of the longest texts and largest pictures; 0: the smallest that are
-// always accepted.
+// submission returns a signer's values. Their size is the maximum size of texts and pictures divided by part. If part
+// is zero, the values are the smallest ones, which are always accepted.
 func (c *crowd) submission(e *models.Envelope, s *models.Signer, part int) models.Submission {
 	c.t.Helper()
 	text, picture := `"w "w "w `, c.square(50)
@@ -268,7 +268,7 @@ func (c *crowd) attach(f *models.Field) *models.Attachment {
 	return a
 }
 
-// seal seals the document, and returns the size of the sealed file and of its record.
+// seal seals the document, and returns the size of the sealed file.
 func (c *crowd) seal(original []byte) (size int64) {
 	c.t.Helper()
 	require.Equal(c.t, models.StatusSealing, c.e.Status)
@@ -278,7 +278,7 @@ func (c *crowd) seal(original []byte) (size int64) {
 	d := c.e.Originals()[0]
 	job.Original, job.Size, job.OriginalSHA256 = bytes.NewReader(original), int64(len(original)), d.SHA256
 	job.Document, job.SealedAt, job.VerifyURL = job.Documents[0], c.now, "https://example.com/verify"
-	used := map[string]bool{} // values of rejected submissions are not signed
+	used := map[string]bool{} // the values of rejected submissions are not signed
 	for _, ev := range c.log {
 		if id, ok := ev.Detail["attachmentId"].(string); ok {
 			used[id] = true
@@ -323,8 +323,8 @@ func newRealSealer(t *testing.T, now time.Time) *seal.Sealer {
 	return s
 }
 
-// TestEverythingAtItsLimit_IsSealed checks that an envelope with the maximum of signers, fields, texts, pictures and
-// events is sealed.
+// TestEverythingAtItsLimit_IsSealed checks that an envelope with the maximum number of signers, fields, texts,
+// pictures and events is sealed.
 func TestEverythingAtItsLimit_IsSealed(t *testing.T) {
 	t.Parallel()
 	c, original := newCrowd(t, 1), kit.OnePage()
@@ -336,7 +336,7 @@ func TestEverythingAtItsLimit_IsSealed(t *testing.T) {
 	require.Equal(t, models.MaxSigners, n)
 	reason := strings.Repeat(`"`, 1000)
 	for i := range n {
-		if i%10 == 0 { // the sender uses the remaining capacity
+		if i%10 == 0 { // the sender uses the remaining capacity of the audit trail
 			c.until(1000, func(e *models.Envelope, k int) error {
 				if k%10 > 0 || k > 150 {
 					_, err := e.IssueLink(c.app(), e.Signers[i].ID, k%2 == 0)
@@ -357,7 +357,8 @@ func TestEverythingAtItsLimit_IsSealed(t *testing.T) {
 	assert.Greater(t, c.e.Used.Texts, limits.Texts*6/10)
 }
 
-// TestWhateverIsAccepted_IsSealed checks that every accepted distribution of entries among signers is sealed.
+// TestWhateverIsAccepted_IsSealed checks that an envelope is sealed with every accepted distribution of values among
+// its signers.
 func TestWhateverIsAccepted_IsSealed(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2) {

@@ -15,8 +15,8 @@ import (
 	"countersign/store/blob"
 )
 
-// TestSeal_PreparedFile checks that the seal gets the prepared file and its preparation, and that the purge deletes it
-// with the original.
+// TestSeal_PreparedFile checks that the sealer receives the prepared file and its preparation, and that the purge
+// deletes the prepared file together with the original.
 func TestSeal_PreparedFile(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

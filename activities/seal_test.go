@@ -19,8 +19,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestSeal_AlsoSendsCopies checks that rejected copies are left to SendCopies, and that a recorded seal is not
-// repeated.
+// TestSeal_AlsoSendsCopies checks that Seal leaves rejected copies to SendCopies, and that it does not repeat a
+// recorded seal.
 func TestSeal_AlsoSendsCopies(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -68,7 +68,7 @@ func TestSeal_AlsoSendsCopies(t *testing.T) {
 	})
 }
 
-// isFree reports whether a limit has a free unit.
+// isFree reports whether a limit has free capacity.
 func isFree(l *limit.Limit) bool {
 	release, ok := l.TryAcquire(1)
 	if ok {
@@ -77,8 +77,8 @@ func isFree(l *limit.Limit) bool {
 	return ok
 }
 
-// TestSeal_ConcurrencyLimit checks that a slow mail server delays no seal, and that no more documents are sealed at a
-// time than the limit allows.
+// TestSeal_ConcurrencyLimit checks that a slow mail server does not delay sealing, and that the number of
+// concurrently sealed envelopes stays within the limit.
 func TestSeal_ConcurrencyLimit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -148,7 +148,7 @@ func TestTimestamp_HangingAuthorityDelaysNoSeal(t *testing.T) {
 	})
 }
 
-// TestInvite_SendsFourMailsAtATime checks that exactly four emails are sent at a time.
+// TestInvite_SendsFourMailsAtATime checks that exactly four emails are sent concurrently.
 func TestInvite_SendsFourMailsAtATime(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -180,7 +180,7 @@ func TestInvite_SendsFourMailsAtATime(t *testing.T) {
 			case <-time.After(10 * time.Second):
 				assert.Fail(env.t, "there are fewer at a time")
 			}
-			select { // time for one too many
+			select { // allow enough time for a fifth email to be sent
 			case <-over:
 			case <-time.After(50 * time.Millisecond):
 			}
@@ -191,8 +191,8 @@ func TestInvite_SendsFourMailsAtATime(t *testing.T) {
 	})
 }
 
-// TestInvite_OneUnreachableRecipient checks that the others get their email, and that a retry reaches the last one
-// without duplicates.
+// TestInvite_OneUnreachableRecipient checks that one unreachable recipient does not affect emails to the others, and
+// that a retry reaches that recipient without sending duplicates.
 func TestInvite_OneUnreachableRecipient(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -214,8 +214,8 @@ func TestInvite_OneUnreachableRecipient(t *testing.T) {
 	})
 }
 
-// TestMailLimit_HangingAppLeavesSlots checks that an app whose emails hang does not delay others, and that its own
-// activities do not wait for a slot.
+// TestMailLimit_HangingAppLeavesSlots checks that an app whose emails hang does not delay other apps, and that its
+// own activities do not wait for a slot.
 func TestMailLimit_HangingAppLeavesSlots(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -16,7 +16,7 @@ import (
 	"countersign/store/blob"
 )
 
-// Causes of permanent failures.
+// The causes of permanent sealing failures.
 var (
 	errChainBroken = errors.New("the audit trail is not what was recorded")
 	errNoOriginal  = errors.New("an uploaded document is missing in the file store")
@@ -25,7 +25,7 @@ var (
 // permanentProblemRetryDelay is the delay before sealing is retried after a failure that an operator must fix.
 const permanentProblemRetryDelay = time.Hour
 
-// permanentProblem returns the kind of a permanent sealing problem; "" if the error may be temporary.
+// permanentProblem returns the kind of a permanent sealing problem, or an empty string if the error may be temporary.
 func permanentProblem(err error) models.SealingProblem {
 	refused, isRefused := errors.AsType[*refusal.Error](err)
 	switch {
@@ -41,10 +41,10 @@ func permanentProblem(err error) models.SealingProblem {
 	return ""
 }
 
-// sealingFailed records a sealing failure that is permanent or has lasted for a while, so that senders and operators
-// see it. It returns the error of the attempt.
+// sealingFailed records a sealing failure that is permanent or has lasted beyond the grace period, so that senders
+// and operators can see it. It returns err.
 func (a *Activities) sealingFailed(ctx context.Context, e *models.Envelope, err error) error {
-	if ctx.Err() != nil { // the worker stops
+	if ctx.Err() != nil { // the worker is stopping
 		return err
 	}
 	problem := permanentProblem(err)
@@ -72,7 +72,7 @@ func (a *Activities) sealingFailed(ctx context.Context, e *models.Envelope, err 
 	})
 }
 
-// notifySealingStuck notifies the tenant's contact, once for each problem. A failed email is retried with the next
+// notifySealingStuck notifies the tenant's contact once about each problem. A failed email is retried with the next
 // sealing attempt.
 func (a *Activities) notifySealingStuck(ctx context.Context, e *models.Envelope, problem models.SealingProblem) {
 	v, err := a.mailSettingsFor(ctx, e.AppID, e.TenantID)

@@ -16,7 +16,7 @@ import (
 	"countersign/store/blob"
 )
 
-// problem returns the recorded reason that an envelope cannot be sealed; "" without a problem.
+// problem returns the recorded sealing problem of an envelope, or an empty string if there is none.
 func (env *fakeEnv) problem(id uuid.UUID) models.SealingProblem {
 	env.t.Helper()
 	e, err := env.Store.Envelope(env.t.Context(), env.app.ID, id)
@@ -27,8 +27,8 @@ func (env *fakeEnv) problem(id uuid.UUID) models.SealingProblem {
 	return *e.SealingProblem
 }
 
-// TestSeal_MissingFileIsAProblem checks that a missing file is recorded as the problem once, and that the document is
-// sealed when it is back.
+// TestSeal_MissingFileIsAProblem checks that a missing file is recorded once as a sealing problem, and that the
+// document is sealed after the file is restored.
 func TestSeal_MissingFileIsAProblem(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -70,7 +70,8 @@ func TestSeal_MissingFileIsAProblem(t *testing.T) {
 	})
 }
 
-// TestSealingProblems_NotifyAtOnceOrLater checks which failures are reported immediately, and which after a while.
+// TestSealingProblems_NotifyAtOnceOrLater checks which failures are reported immediately, and which only after the
+// grace period.
 func TestSealingProblems_NotifyAtOnceOrLater(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -98,7 +99,7 @@ func TestSealingProblems_NotifyAtOnceOrLater(t *testing.T) {
 	})
 }
 
-// TestVoidStuck_OnlyUnsealable checks that an operator can close only an envelope that cannot be sealed.
+// TestVoidStuck_OnlyUnsealable checks that an operator can void an envelope only if it cannot be sealed.
 func TestVoidStuck_OnlyUnsealable(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -134,7 +135,8 @@ func TestVoidStuck_OnlyUnsealable(t *testing.T) {
 	})
 }
 
-// TestVoidAndSeal_OneWins checks that either the void or the seal wins, and that the envelope is consistent.
+// TestVoidAndSeal_OneWins checks that of a concurrent void and seal exactly one succeeds, and that the resulting
+// envelope is consistent.
 func TestVoidAndSeal_OneWins(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -12,18 +12,18 @@ import (
 	"countersign/temporal"
 )
 
-// Anchorer has the heads of audit chains time-stamped.
+// Anchorer obtains time-stamps for the heads of the audit chains.
 type Anchorer interface {
 	Run(ctx context.Context) (*store.Anchor, error)
 }
 
-// AnchorResult is an anchor that was made.
+// AnchorResult identifies a created anchor.
 type AnchorResult struct {
 	Number  int64 `json:"number"`
 	Entries int64 `json:"entries"`
 }
 
-// AnchorAudit creates the next anchor of the audit trail. It logs the anchor's digest, because users of the database
+// AnchorAudit creates the next anchor of the audit trail. It logs the anchor's digest, because a user of the database
 // cannot change the logs.
 func (a *Activities) AnchorAudit(ctx context.Context) (AnchorResult, error) {
 	if a.Anchors == nil {
@@ -37,12 +37,13 @@ func (a *Activities) AnchorAudit(ctx context.Context) (AnchorResult, error) {
 	return AnchorResult{Number: made.Number, Entries: made.Entries}, nil
 }
 
-// errTypeStampsBusy is the type of an error that a later attempt meets no more.
+// errTypeStampsBusy is the error type of an attempt that was rejected at the concurrency limit. A later attempt is
+// expected to succeed.
 const errTypeStampsBusy = "StampsBusy"
 
-// Timestamp adds time-stamps that the authority did not return when the documents of an envelope were sealed. It does
-// not use SealLimit, nor wait for other calls of Timestamp, because a hanging authority would delay sealing. At the
-// concurrency limit it leaves the envelope to a later attempt.
+// Timestamp adds time-stamps that the authority did not return while the documents of an envelope were being sealed.
+// It neither uses SealLimit nor waits for other Timestamp activities, because a hanging authority would otherwise
+// delay sealing. At the concurrency limit, it leaves the envelope to a later attempt.
 func (a *Activities) Timestamp(ctx context.Context, in temporal.EnvelopeInput) error {
 	release, ok := a.StampLimit.TryAcquire(1)
 	if !ok {

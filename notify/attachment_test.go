@@ -54,7 +54,8 @@ func (b *failingCloser) Close() error {
 	return nil
 }
 
-// smtpConversation responds like a server that accepts every email.
+// smtpConversation returns the responses of a server that accepts every email. The responses to the end of DATA and
+// to QUIT come from end.
 func smtpConversation(end func(line string) (string, bool)) func(string) (string, bool) {
 	data := false
 	return func(line string) (string, bool) {
@@ -77,7 +78,7 @@ func smtpConversation(end func(line string) (string, bool)) func(string) (string
 	}
 }
 
-// TestTakenIsSent checks that an accepted email is not sent again, however the conversation ends.
+// TestTakenIsSent checks that an accepted email is not sent again, however the connection ends.
 func TestTakenIsSent(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(string) (string, bool){
@@ -134,7 +135,7 @@ func TestDeadServers(t *testing.T) {
 	require.ErrorIs(t, sender(t, &mailServer{addr: silent}, "?tls=none").Send(ctx, hello()), context.Canceled)
 }
 
-// TestInlinePicture checks that the picture is a part related to the HTML, and that the attachment is separate from
+// TestInlinePicture checks that the image is a part related to the HTML, and that the attachment is separate from
 // both.
 func TestInlinePicture(t *testing.T) {
 	t.Parallel()

@@ -15,13 +15,13 @@ import (
 	"countersign/internal/netfail"
 )
 
-// Errors name no person, so addresses are removed from a server's responses (RFC 5321 §4.2, RFC 3463).
+// Errors contain no personal data, so addresses are removed from a server's responses (RFC 5321 §4.2, RFC 3463).
 
-// ServerError is a response of the mail server, or a missing one, that is not specific to this message. Use errors.As
-// to find it.
+// ServerError is a problem that is not specific to one message: a response of the mail server, or a failure to obtain
+// one. Use errors.As to detect it.
 type ServerError struct{ Err error }
 
-// Error returns the cause. It names no address and no person.
+// Error returns the cause. It contains no address and no name of a person.
 func (s *ServerError) Error() string { return s.Err.Error() }
 
 // Unwrap returns the cause.
@@ -29,8 +29,8 @@ func (s *ServerError) Unwrap() error { return s.Err }
 
 var enhancedCode = regexp.MustCompile(`\b[245]\.\d{1,3}\.\d{1,3}\b`)
 
-// connectFailure returns the reason that no authenticated connection was established. It is never permanent: the
-// configuration or the server can be fixed. The result does not contain login and password.
+// connectFailure describes why no authenticated connection was established. The error is never permanent, because the
+// configuration or the server can be fixed. It contains neither the login nor the password.
 func connectFailure(ctx context.Context, err error, login, password string) error {
 	if err = describeConnection(ctx, err, login, password); ctx.Err() != nil {
 		return err
@@ -38,7 +38,7 @@ func connectFailure(ctx context.Context, err error, login, password string) erro
 	return &ServerError{err}
 }
 
-// oauthFailure describes why no access token was obtained. Like a connection failure, it is never permanent.
+// oauthFailure describes why no access token was obtained. Like a failure to connect, the error is never permanent.
 func oauthFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("mail server: %w", ctx.Err())
@@ -46,7 +46,7 @@ func oauthFailure(ctx context.Context, err error) error {
 	return &ServerError{fmt.Errorf("mail server: %w", err)}
 }
 
-// rejected reports whether the server's response is an error that it will repeat.
+// rejected reports whether err is a permanent (5xx) response of the server.
 func rejected(err error) bool {
 	answer, ok := errors.AsType[*textproto.Error](err)
 	return ok && answer.Code >= 500
@@ -66,10 +66,11 @@ func describeConnection(ctx context.Context, err error, private ...string) error
 	if cause := netfail.CauseOf(err); cause != netfail.Unknown {
 		return fmt.Errorf("mail server: %s", cause)
 	}
-	return fmt.Errorf("mail server: %w", err) // the library's own words: no TLS or no AUTH on offer
+	// The library's own text, for example that the server offers no TLS or no AUTH.
+	return fmt.Errorf("mail server: %w", err)
 }
 
-// sendFailure returns the reason that the server did not accept the email to an address. The email can have
+// sendFailure describes why the server did not accept the email to an address. attached reports whether the email has
 // attachments.
 func sendFailure(ctx context.Context, err error, recipient string, attached bool) error {
 	if ctx.Err() != nil {
@@ -103,7 +104,7 @@ func sendFailure(ctx context.Context, err error, recipient string, attached bool
 	return err
 }
 
-// refusal wraps the error of a server's response.
+// refusal wraps the error that describes a server's response.
 func refusal(err error, step string, code int, enhanced string) error {
 	switch {
 	case step == stepSender, code == 421, strings.HasPrefix(enhanced, "4.3."):
@@ -114,25 +115,25 @@ func refusal(err error, step string, code int, enhanced string) error {
 	return &RefusedError{err}
 }
 
-// The steps at which the server rejects an email.
+// The steps at which the server can reject an email.
 const (
 	stepSender    = "sender"
 	stepRecipient = "recipient"
 	stepMessage   = "message"
 )
 
-// final reports whether a response means that this address, or this message, will never be accepted. Servers respond
-// with 5xx also to problems of the sender, the login or a quota, and many do so only after RCPT or DATA: these can be
-// fixed.
+// final reports whether a response means that this address, or this message, will never be accepted. Servers also use
+// 5xx codes for problems with the sender, the login or a quota, many of them only after RCPT or DATA. Such problems
+// can be fixed.
 func final(step string, code int, enhanced string) bool {
 	if code < 500 {
 		return false
 	}
 	if enhanced == "" || strings.HasPrefix(enhanced, "5.0.") {
-		return step == stepRecipient && code >= 550 // the others are about commands and the login
+		return step == stepRecipient && code >= 550 // other codes concern commands and the login
 	}
 	switch enhanced {
-	case "5.1.7", "5.1.8", "5.2.252": // the sender's address; Microsoft's SendAsDenied
+	case "5.1.7", "5.1.8", "5.2.252": // the sender's address; 5.2.252 is Microsoft's SendAsDenied
 		return false
 	case "5.1.0", "5.2.0", "5.6.0": // the response does not specify the kind of failure
 		return step == stepRecipient
@@ -141,13 +142,13 @@ func final(step string, code int, enhanced string) bool {
 	return subject == "5.1" || subject == "5.2" || subject == "5.6"
 }
 
-// serverLine returns the server's response, which the library provides only within its own text.
+// serverLine returns the server's response, which the library provides only as part of its own error text.
 func serverLine(failed *gomail.SendError) string {
 	line := strings.TrimPrefix(failed.Error(), failed.Reason.String()+": ")
 	for _, own := range []string{", affected recipient(s): ", ", affected message ID: "} {
 		line, _, _ = strings.Cut(line, own)
 	}
-	if at := strings.IndexByte(line, '"'); at >= 0 { // textproto quotes it
+	if at := strings.IndexByte(line, '"'); at >= 0 { // textproto quotes the response
 		if said, err := strconv.Unquote(line[at:]); err == nil {
 			return said
 		}
@@ -155,7 +156,7 @@ func serverLine(failed *gomail.SendError) string {
 	return line
 }
 
-// maxServerLine limits the stored part of a server's response, in characters.
+// maxServerLine is the maximum length of the stored part of a server's response, in characters.
 const maxServerLine = 200
 
 var (
@@ -163,8 +164,8 @@ var (
 	codesInLine   = regexp.MustCompile(`(?m)^[2-5]\d\d[ -]?|\b[245]\.\d{1,3}\.\d{1,3}\b ?`)
 )
 
-// smtpAnswer returns the codes and the text of a response on one line. It removes texts that look like an address, the
-// local parts of addresses in private, and logins and passwords in private.
+// smtpAnswer returns the codes and the text of a response on one line. It removes anything that looks like an
+// address, and the values in private, which are logins, passwords and the local parts of addresses.
 func smtpAnswer(code int, enhanced, line string, private ...string) string {
 	codes := strings.TrimSpace(fmt.Sprintf("%d %s", code, enhanced))
 	line = codesInLine.ReplaceAllString(addressInLine.ReplaceAllString(line, "[address]"), "")

@@ -1,5 +1,6 @@
-// Package notify sends email over SMTP and text messages over a Twilio-compatible HTTP API. It has no knowledge of
-// envelopes: package notify/templates writes the texts, and the callers decide about recipients and times.
+// Package notify sends email over SMTP, and text messages over a Twilio-compatible HTTP API. It does not depend on
+// envelopes: package notify/templates writes the texts, and the callers choose the recipients and the time of
+// sending.
 package notify
 
 import (
@@ -10,16 +11,16 @@ import (
 // Address is a mailbox: an optional display name, and an addr-spec (RFC 5322 §3.4.1).
 type Address struct{ Name, Email string }
 
-// Attachment is a file of an email. Open is called once per attempt to send and its reader is closed by the sender, so
-// that a large file is streamed rather than held in memory.
+// Attachment is a file attached to an email. Open is called once for each attempt to send. The sender closes the
+// reader, so that a large file is streamed and not held in memory.
 type Attachment struct {
 	Name        string
 	ContentType string
-	Size        int64 // in bytes; 0: not known
+	Size        int64 // in bytes, or zero if unknown
 	Open        func(context.Context) (io.ReadCloser, error)
 }
 
-// Inline is a picture in an email's HTML: <img src="cid:ID">.
+// Inline is an image in an email's HTML: <img src="cid:ID">.
 type Inline struct {
 	ID          string
 	Name        string
@@ -27,7 +28,7 @@ type Inline struct {
 	Content     []byte
 }
 
-// Logo returns a PNG as the only picture of an email; no picture if png is nil.
+// Logo returns a PNG as the only image of an email, or no image if png is nil.
 func Logo(id string, png []byte) []Inline {
 	if png == nil {
 		return nil
@@ -35,60 +36,62 @@ func Logo(id string, png []byte) []Inline {
 	return []Inline{{ID: id, Name: "logo.png", ContentType: "image/png", Content: png}}
 }
 
-// Mail is one email to one recipient. Control characters in names and the subject become spaces, so that no header can
-// be injected.
+// Mail is an email to one recipient. Control characters in names and the subject are replaced with spaces, so that no
+// header can be injected.
 type Mail struct {
 	To Address
-	// Kind is the purpose of the email, such as invitation. It is a label for metrics, and not sent.
+	// Kind is the purpose of the email, such as invitation. It is a label for metrics and is not sent.
 	Kind string
-	// LastAttempt reports that the email has been rejected for days, and is abandoned if it is rejected again. It is
-	// for metrics, and not sent.
+	// LastAttempt specifies that the email has been rejected for days and will be abandoned if it is rejected again.
+	// It is used for metrics and is not sent.
 	LastAttempt bool
-	// FromName overrides the display name of the configured sender; empty keeps it.
+	// FromName overrides the display name of the configured sender. If it is empty, the configured name is used.
 	FromName string
-	// ReplyTo is the address for replies; empty: the sender's.
+	// ReplyTo is the address for replies. If it is empty, replies go to the sender.
 	ReplyTo string
 	Subject string
 	Text    string
-	// HTML is the alternative to Text; if it is empty, only Text is sent.
+	// HTML is an alternative to Text. If it is empty, only Text is sent.
 	HTML string
-	// MessageID is the header's value without angle brackets, used unchanged, so that an email sent again after a
-	// crash can be recognized as the same email.
+	// MessageID is the value of the Message-ID header, without angle brackets. It is used unchanged, so that an email
+	// that is sent again after a crash can be recognized as the same email.
 	MessageID string
-	// Thread is the Message-ID, without angle brackets, of the message that the email replies to; "": none.
+	// Thread is the Message-ID, without angle brackets, of the message to which this email replies, or empty if there
+	// is none.
 	Thread string
-	// UnsubscribeURL is the https address that ends such emails, by a POST without a login (RFC 8058); "": none.
+	// UnsubscribeURL is the https address to which a POST request without a login unsubscribes from such emails (RFC
+	// 8058), or empty if there is none.
 	UnsubscribeURL string
 	Attachments    []Attachment
-	// Inline are the pictures in HTML, by Content-ID.
+	// Inline contains the images in HTML, by Content-ID.
 	Inline []Inline
 }
 
-// RefusedError is a response by which the server rejected this message, for a reason that can pass or be fixed. A
-// message rejected for days is abandoned. Use errors.As to find it.
+// RefusedError is a response with which the server rejected this message for a reason that may pass or be fixed. A
+// message that has been rejected for days is abandoned. Use errors.As to detect it.
 type RefusedError struct{ Err error }
 
-// Error returns the cause. It names no address and no person.
+// Error returns the cause. It contains no address and no name of a person.
 func (r *RefusedError) Error() string { return r.Err.Error() }
 
 // Unwrap returns the cause.
 func (r *RefusedError) Unwrap() error { return r.Err }
 
-// TooLargeError marks a refusal of an email with attachments for its size: without them it
-// may be taken. Find it with errors.As.
+// TooLargeError reports that the server rejected an email because of the size of its attachments. It may accept the
+// email without them. Use errors.As to detect it.
 type TooLargeError struct{ Err error }
 
-// Error returns the cause. It names no address and no person.
+// Error returns the cause. It contains no address and no name of a person.
 func (t *TooLargeError) Error() string { return t.Err.Error() }
 
 // Unwrap returns the cause.
 func (t *TooLargeError) Unwrap() error { return t.Err }
 
-// PermanentError is a failure that another attempt cannot fix: a malformed address, or an address or message that the
-// server permanently rejected. Use errors.As to find it.
+// PermanentError is a failure that a retry cannot fix: a malformed address, or an address or message that the server
+// permanently rejected. Use errors.As to detect it.
 type PermanentError struct{ Err error }
 
-// Error returns the cause. It names no address and no person.
+// Error returns the cause. It contains no address and no name of a person.
 func (p *PermanentError) Error() string { return p.Err.Error() }
 
 // Unwrap returns the cause.

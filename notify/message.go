@@ -22,18 +22,18 @@ import (
 const (
 	maxAddress     = 254 // octets, RFC 5321 §4.5.3.1.3 less the angle brackets
 	maxHeaderText  = 255 // characters
-	maxFileName    = 180 // octets, so that RFC 2231 encoding keeps a header line under 998
+	maxFileName    = 180 // octets, so that with RFC 2231 encoding a header line stays below 998
 	maxAttachments = 100
-	encodedSize    = 36 // of text in one encoded word, which then takes 60 of a line's 76 characters
+	encodedSize    = 36 // octets of text in one encoded word, which takes 60 of the 76 characters of a line
 )
 
-// messageID is the part of RFC 5322 §3.6.4 that needs no folding or quoting.
+// messageID matches the subset of RFC 5322 §3.6.4 that needs no folding or quoting.
 var messageID = regexp.MustCompile(`^[A-Za-z0-9!#$%&'*+/=?^_{|}~.-]{1,128}@[A-Za-z0-9.-]{1,253}$`)
 
-// outgoing is a composed email with its attachments open.
+// outgoing is a composed email with open attachments.
 type outgoing struct {
 	msg     *gomail.Msg
-	utf8    bool // the recipient's local part needs SMTPUTF8
+	utf8    bool // the local part of the recipient's address requires SMTPUTF8
 	readers []*attachmentReader
 }
 
@@ -44,7 +44,7 @@ type attachmentReader struct {
 
 func (o *outgoing) close() {
 	for _, r := range o.readers {
-		_ = r.Close() // it was read completely, or is abandoned
+		_ = r.Close() // it was read completely or is abandoned
 	}
 }
 
@@ -101,11 +101,11 @@ func (s *SMTP) compose(ctx context.Context, m Mail) (*outgoing, error) {
 	return out, nil
 }
 
-// listAddress matches addresses that need no escaping in List-Unsubscribe (RFC 2369 §2) and are short enough for a line
-// that servers accept.
+// listAddress matches URLs that need no escaping in List-Unsubscribe (RFC 2369 §2) and fit into a line that servers
+// accept.
 var listAddress = regexp.MustCompile(`^https?://[A-Za-z0-9._~:/?#@!$&'*+;=%\[\]-]{1,900}$`)
 
-// setThread sets the headers by which email programs group emails into a thread (RFC 5322 §3.6.4), and offer to
+// setThread sets the headers with which email programs group emails into a thread (RFC 5322 §3.6.4) and offer to
 // unsubscribe (RFC 2369, RFC 8058).
 func setThread(msg *gomail.Msg, m Mail) error {
 	if m.Thread != "" {
@@ -125,7 +125,7 @@ func setThread(msg *gomail.Msg, m Mail) error {
 	return nil
 }
 
-// embeds returns the pictures of the HTML as related parts (RFC 2392).
+// embeds returns the images of the HTML as related parts (RFC 2392).
 func embeds(all []Inline) []*gomail.File {
 	files := make([]*gomail.File, 0, len(all))
 	for _, p := range all {
@@ -140,7 +140,7 @@ func embeds(all []Inline) []*gomail.File {
 	return files
 }
 
-// file is a part of an email without its content.
+// file returns a part of an email without content.
 func file(name, contentType, disposition string) *gomail.File {
 	return &gomail.File{Name: name, Header: textproto.MIMEHeader{
 		"Content-Type":        {contentType},
@@ -148,8 +148,8 @@ func file(name, contentType, disposition string) *gomail.File {
 	}}
 }
 
-// setSubject writes the subject so that its first word is on the header's own line: some readers interpret a fold right
-// after the colon as a leading space.
+// setSubject writes the subject so that its first word is on the same line as the header's name. Some email programs
+// interpret a fold immediately after the colon as a leading space.
 func setSubject(msg *gomail.Msg, subject string) {
 	first, _, _ := strings.Cut(subject, " ")
 	if ascii(subject) && len(first) < encodedSize {
@@ -168,7 +168,8 @@ func setSubject(msg *gomail.Msg, subject string) {
 	msg.SetGenHeaderPreformatted(gomail.HeaderSubject, strings.Join(words, "\r\n "))
 }
 
-// attach opens all files before the connection, so that a file that cannot be opened costs no connection.
+// attach opens all files before the connection is established, so that no connection is wasted if a file cannot be
+// opened.
 func (o *outgoing) attach(ctx context.Context, attachments []Attachment) error {
 	if len(attachments) > maxAttachments {
 		return &PermanentError{fmt.Errorf("more than %d attachments", maxAttachments)}
@@ -199,8 +200,8 @@ func (o *outgoing) attach(ctx context.Context, attachments []Attachment) error {
 	return nil
 }
 
-// asciiDomain validates a bare addr-spec and converts its domain to the ASCII form that every server understands (RFC
-// 5891). The errors do not quote the address.
+// asciiDomain validates a bare addr-spec and converts its domain to the ASCII form that every server supports (RFC
+// 5891). The errors do not contain the address.
 func asciiDomain(addr string) (spec, domain string, err error) {
 	if len(addr) > maxAddress {
 		return "", "", errors.New("address too long")
@@ -221,13 +222,13 @@ func ascii(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// headerText returns s as header text: one plain line of limited length that is never decoded as an encoded word (RFC
-// 2047) unless the sender wrote one.
+// headerText returns s as a single line of limited length for a header. The line contains no sequence that would be
+// decoded as an encoded word (RFC 2047).
 func headerText(s string) string {
 	return plaintext.Cut(strings.ReplaceAll(plaintext.Line(s), "=?", "= ?"), maxHeaderText)
 }
 
-// fileName returns a name that is safe for saving, with the extension of the original name.
+// fileName returns a file name that is safe to save, with the extension of the original name.
 func fileName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>|`, r) {

@@ -19,17 +19,18 @@ import (
 	"countersign/internal/netfail"
 )
 
-// OAuthConfig signs in to the mail server with an access token in place of a password (SASL XOAUTH2). The zero value is
-// no OAuth. Either TokenURL, ClientID and ClientSecret are set (client credentials, RFC 6749 §4.4: Microsoft 365), or
-// ServiceAccount (a signed assertion, RFC 7523: Google).
+// OAuthConfig configures authentication at the mail server with an access token instead of a password (SASL XOAUTH2).
+// The zero value disables OAuth. Otherwise either TokenURL, ClientID and ClientSecret are set (client credentials,
+// RFC 6749 §4.4, for Microsoft 365), or ServiceAccount is set (a signed assertion, RFC 7523, for Google).
 type OAuthConfig struct {
-	// TokenURL is the token endpoint: https, or http on a loopback address.
+	// TokenURL is the token endpoint. Its scheme is https, or http for a loopback address.
 	TokenURL string
-	// ClientID and ClientSecret identify the application at the token endpoint.
+	// ClientID and ClientSecret authenticate the application at the token endpoint.
 	ClientID, ClientSecret string
-	// Scope is the requested permission; empty: Microsoft 365's or, with a ServiceAccount, Gmail's.
+	// Scope is the requested scope. If it is empty, the scope is that of Gmail with a ServiceAccount, and that of
+	// Microsoft 365 otherwise.
 	Scope string
-	// ServiceAccount is the JSON key of a Google service account, which may act for the user of the SMTP URL.
+	// ServiceAccount is the JSON key of a Google service account that may impersonate the user of the SMTP URL.
 	ServiceAccount string
 }
 
@@ -38,7 +39,7 @@ const (
 	googleScope    = "https://mail.google.com/"
 )
 
-// Limits of a request to the token endpoint.
+// The limits of a request to the token endpoint.
 const (
 	tokenTimeout   = 15 * time.Second
 	maxTokenAnswer = 64 << 10
@@ -47,7 +48,7 @@ const (
 	tokenReserve = time.Minute
 )
 
-// tokens gets access tokens and keeps the current one. It is safe for concurrent use.
+// tokens obtains and caches access tokens. It is safe for concurrent use.
 type tokens struct {
 	endpoint string
 	form     func(now time.Time) (url.Values, error)
@@ -55,12 +56,12 @@ type tokens struct {
 	client   *http.Client
 	now      func() time.Time
 
-	turn  chan struct{} // one request at a time; locks the following fields
+	turn  chan struct{} // allows one request at a time; guards the following fields
 	token string
 	until time.Time
 }
 
-// newTokens checks the configuration for a user; it does not connect. Its errors hold no secret.
+// newTokens validates the configuration for a user, without connecting. Its errors contain no secret.
 func newTokens(cfg OAuthConfig, user string, now func() time.Time) (*tokens, error) {
 	if user == "" {
 		return nil, errors.New("the SMTP URL must name the mailbox as its user, such as smtp://sign%40example.com@smtp.office365.com:587")
@@ -69,8 +70,9 @@ func newTokens(cfg OAuthConfig, user string, now func() time.Time) (*tokens, err
 		now = time.Now //nolint:forbidigo // the default of an injected clock
 	}
 	t := &tokens{now: now, turn: make(chan struct{}, 1), client: &http.Client{
-		Timeout:       tokenTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // keeps the secret at this endpoint
+		Timeout: tokenTimeout,
+		// Prevents the secret from being sent to another endpoint.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	if cfg.ServiceAccount != "" {
 		if cfg.TokenURL+cfg.ClientID+cfg.ClientSecret != "" {
@@ -103,7 +105,7 @@ func loopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// useServiceAccount reads the key and has each request carry an assertion that it signs.
+// useServiceAccount reads the key and adds an assertion signed with it to each request.
 func (t *tokens) useServiceAccount(cfg OAuthConfig, user string) error {
 	var key struct {
 		Type     string `json:"type"`
@@ -141,7 +143,7 @@ func assertion(now time.Time, key *rsa.PrivateKey, id string, claims jwt.MapClai
 	return token.SignedString(key)
 }
 
-// get returns an access token that is good for a while longer.
+// get returns the cached access token, or fetches a new one if it expires within tokenReserve.
 func (t *tokens) get(ctx context.Context) (string, error) {
 	select {
 	case t.turn <- struct{}{}:
@@ -160,7 +162,7 @@ func (t *tokens) get(ctx context.Context) (string, error) {
 	return token, nil
 }
 
-// drop forgets a token that the mail server rejected.
+// drop discards a token that the mail server rejected.
 func (t *tokens) drop(token string) {
 	t.turn <- struct{}{}
 	if t.token == token {
@@ -169,7 +171,7 @@ func (t *tokens) drop(token string) {
 	<-t.turn
 }
 
-// fetch requests a token from the endpoint. Its errors contain neither a secret nor a token.
+// fetch requests a token from the endpoint. Its errors contain neither secrets nor tokens.
 func (t *tokens) fetch(ctx context.Context) (token string, life time.Duration, err error) {
 	form, err := t.form(t.now())
 	if err != nil {
@@ -188,14 +190,14 @@ func (t *tokens) fetch(ctx context.Context) (token string, life time.Duration, e
 		}
 		return "", 0, fmt.Errorf("token endpoint %s: no response", req.URL.Host)
 	}
-	defer func() { _ = res.Body.Close() }() // the relevant part has been read
+	defer func() { _ = res.Body.Close() }() // everything needed has been read
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxTokenAnswer))
 	if err != nil {
 		return "", 0, fmt.Errorf("token endpoint %s: incomplete response", req.URL.Host)
 	}
 	var answer struct {
 		Token       string  `json:"access_token"`
-		Life        float64 `json:"expires_in"` // seconds
+		Life        float64 `json:"expires_in"` // in seconds
 		Error       string  `json:"error"`
 		Description string  `json:"error_description"`
 	}
@@ -208,11 +210,11 @@ func (t *tokens) fetch(ctx context.Context) (token string, life time.Duration, e
 	return answer.Token, time.Duration(min(max(answer.Life, 0), 24*60*60)) * time.Second, nil
 }
 
-// tokenSyntax matches the characters of a token (RFC 6750 §2.1, without the separators of XOAUTH2).
+// tokenSyntax matches the characters of a token (RFC 6750 §2.1, excluding the separators of XOAUTH2).
 var tokenSyntax = regexp.MustCompile(`^[\x21-\x7e]+$`)
 
-// words returns the endpoint's error text, on one line of limited length, without addresses and secrets; empty if
-// there is none.
+// words returns the endpoint's error text on one line of limited length, without addresses and secrets. It is empty
+// if there is no text.
 func (t *tokens) words(code, description string) string {
 	line := strings.TrimSpace(code + ": " + description)
 	for _, secret := range t.private {

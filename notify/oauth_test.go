@@ -29,7 +29,8 @@ const (
 	oauthSecret = "s3cret~value.of-the-app"
 )
 
-// oauthSession speaks XOAUTH2 as Microsoft 365 and Google do: a wrong token gets a challenge with the reason first.
+// oauthSession implements XOAUTH2 like Microsoft 365 and Google. If the token is wrong, the server first sends a
+// challenge that contains the reason.
 type oauthSession struct {
 	*session
 
@@ -58,15 +59,15 @@ func (x *xoauth2) Next(response []byte) (challenge []byte, done bool, err error)
 	return []byte(`{"status":"401","schemes":"bearer"}`), false, nil
 }
 
-// tokenServer is a token endpoint for both grants. It numbers the issued tokens.
+// tokenServer is a token endpoint that supports both grants. It numbers the tokens that it issues.
 type tokenServer struct {
 	url string
 
 	mu     sync.Mutex
 	given  int
-	life   int // seconds
+	life   int // lifetime of tokens in seconds
 	forms  []url.Values
-	answer func(w http.ResponseWriter) // in place of a token
+	answer func(w http.ResponseWriter) // response instead of a token
 }
 
 func serveTokens(t *testing.T) *tokenServer {
@@ -95,7 +96,7 @@ func serveTokens(t *testing.T) *tokenServer {
 
 func (ts *tokenServer) current() string { return fmt.Sprintf("eyJ0b2tlbg.%d_-", ts.given) }
 
-// good accepts only the newest token.
+// good reports whether the token is the newest one.
 func (ts *tokenServer) good(user, token string) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -114,7 +115,7 @@ func (ts *tokenServer) requests() []url.Values {
 	return ts.forms
 }
 
-// clock is a time that a test moves.
+// clock is a clock that a test controls.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -141,8 +142,8 @@ func oauthSender(t *testing.T, m *mailServer, oauth notify.OAuthConfig, c *clock
 	return s
 }
 
-// TestOAuthClientCredentials_SendAndRenew checks that one token serves many emails, and is replaced before its expiry
-// and after the mail server has rejected it.
+// TestOAuthClientCredentials_SendAndRenew checks that one token is used for many emails, and that it is replaced
+// before its expiry and after the mail server has rejected it.
 func TestOAuthClientCredentials_SendAndRenew(t *testing.T) {
 	t.Parallel()
 	ts, c := serveTokens(t), &clock{at: time.Now()}
@@ -159,7 +160,7 @@ func TestOAuthClientCredentials_SendAndRenew(t *testing.T) {
 	require.NoError(t, s.Send(t.Context(), hello()))
 	require.Len(t, ts.requests(), 2, "a token about to expire is replaced")
 
-	ts.set(func(ts *tokenServer) { ts.given += 10 }) // revokes it
+	ts.set(func(ts *tokenServer) { ts.given += 10 }) // revoke the token
 	err := s.Send(t.Context(), hello())
 	var failed *notify.ServerError
 	require.ErrorAs(t, err, &failed, "it is retried")
@@ -172,8 +173,8 @@ func TestOAuthClientCredentials_SendAndRenew(t *testing.T) {
 	assert.Contains(t, answer, "queued")
 }
 
-// TestOAuthServiceAccount_SignsForTheMailbox checks the grant by which Google accepts an assertion instead of a client
-// secret.
+// TestOAuthServiceAccount_SignsForTheMailbox checks the grant with which Google accepts an assertion instead of a
+// client secret.
 func TestOAuthServiceAccount_SignsForTheMailbox(t *testing.T) {
 	t.Parallel()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -199,8 +200,8 @@ func TestOAuthServiceAccount_SignsForTheMailbox(t *testing.T) {
 	assert.Equal(t, "https://mail.google.com/", claims["scope"])
 }
 
-// TestOAuthTokenEndpoint_FailuresAreNamedAndRetried checks that, for every failure of the endpoint, the error describes
-// it, contains no secret and is retried.
+// TestOAuthTokenEndpoint_FailuresAreNamedAndRetried checks that the error for every failure of the endpoint describes
+// it, contains no secret and can be retried.
 func TestOAuthTokenEndpoint_FailuresAreNamedAndRetried(t *testing.T) {
 	t.Parallel()
 	closed := httptest.NewServer(http.NotFoundHandler())
@@ -252,7 +253,8 @@ func TestOAuthTokenEndpoint_FailuresAreNamedAndRetried(t *testing.T) {
 	}
 }
 
-// TestOAuthConfig_Faults are named without the secret.
+// TestOAuthConfig_Faults checks that the error for each invalid configuration describes the problem and contains no
+// secret.
 func TestOAuthConfig_Faults(t *testing.T) {
 	t.Parallel()
 	const user = "smtp://sign%40example.com@smtp.office365.com:587"

@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mailServer is a real SMTP server that can reject at each step.
+// mailServer is a real SMTP server that can reject an email at each step.
 type mailServer struct {
 	addr  string
 	roots *x509.CertPool
@@ -30,7 +30,7 @@ type mailServer struct {
 
 	mu       sync.Mutex
 	received []received
-	cut      int // messages that ended before their final dot
+	cut      int // number of messages that ended before their final dot
 }
 
 type received struct {
@@ -40,12 +40,12 @@ type received struct {
 }
 
 type serverKind struct {
-	tls      bool // STARTTLS on offer
+	tls      bool // offers STARTTLS
 	implicit bool
 	auth     bool
-	oauth    func(user, token string) bool // XOAUTH2 only; nil: not offered
+	oauth    func(user, token string) bool // offers only XOAUTH2, unless nil
 	noUTF8   bool
-	limit    int64 // announced size limit of an email; 0: not announced
+	limit    int64 // announced maximum size of an email, or zero for none
 }
 
 func serve(t *testing.T, kind serverKind, refuse ...func(*mailServer)) *mailServer {
@@ -87,7 +87,7 @@ func serve(t *testing.T, kind serverKind, refuse ...func(*mailServer)) *mailServ
 	}()
 	t.Cleanup(func() {
 		_ = server.Close()
-		_ = ln.Close() // the server may not have noticed
+		_ = ln.Close() // the server may not have started to listen yet
 		<-done
 	})
 	return m
@@ -151,7 +151,7 @@ func (s *authSession) Auth(string) (sasl.Server, error) {
 	}), nil
 }
 
-// refusal returns a response; enhanced is for example 5.1.1, or "" for none.
+// refusal returns a response. The enhanced code is, for example, 5.1.1, or empty for none.
 func refusal(code int, enhanced, text string) error {
 	e := &smtp.SMTPError{Code: code, EnhancedCode: smtp.NoEnhancedCode, Message: text}
 	if enhanced != "" {
@@ -180,7 +180,8 @@ func certificate(t *testing.T) (*tls.Config, *x509.CertPool) {
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS12}, roots
 }
 
-// smtpScript is a server that greets and responds to each line; it closes the connection when answer reports the end.
+// smtpScript starts a server that sends a greeting and responds to each line. It closes the connection when answer
+// returns false.
 func smtpScript(t *testing.T, greeting string, answer func(line string) (string, bool)) string {
 	t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -25,15 +25,15 @@ const (
 
 var e164 = regexp.MustCompile(`^\+[1-9]\d{6,14}$`)
 
-// SMS sends a text message to a telephone number in E.164 form. It returns a *PermanentError if another attempt cannot
-// succeed, and a *RefusedError if the server rejected this message for a reason that may pass or be fixed. The error
-// text contains no number.
+// SMS sends text messages. Send sends a text to a telephone number in E.164 format. It returns a *PermanentError if a
+// retry cannot succeed, and a *RefusedError if the server rejected this message for a reason that may pass or be
+// fixed. The error does not contain the number.
 type SMS interface {
 	Send(ctx context.Context, to, text string) error
 }
 
-// Twilio sends text messages through Twilio's Messages resource or any server
-// that speaks the same. It is safe for concurrent use.
+// Twilio sends text messages through the Messages resource of Twilio or a compatible server. It is safe for
+// concurrent use.
 type Twilio struct {
 	endpoint       string
 	account, token string
@@ -41,15 +41,14 @@ type Twilio struct {
 	client         *http.Client
 }
 
-// NewTwilio reads a URL of the shape
+// NewTwilio parses a URL of the form
 //
 //	https://SID:TOKEN@host/2010-04-01/Accounts/SID/Messages.json?From=%2B15005550006
 //
-// with the account and its token (or an API key and its secret) as user and
-// password, and either From, a number or sender name, or MessagingServiceSid.
-// A "+" in From may stand unescaped. Plain http is accepted for gateways in the
-// same network. Redirects are never followed. The errors do not quote the URL,
-// which holds the token.
+// The user and password are the account SID and its token, or an API key and its secret. The query contains either
+// From, which is a number or sender name, or MessagingServiceSid. A "+" in From need not be escaped. Plain http is
+// accepted for gateways in the same network. Redirects are never followed. The errors do not contain the URL, because
+// it includes the token.
 func NewTwilio(rawURL string) (*Twilio, error) {
 	u, err := url.Parse(strings.ReplaceAll(rawURL, "=+", "=%2B"))
 	if err != nil {
@@ -81,10 +80,10 @@ func NewTwilio(rawURL string) (*Twilio, error) {
 	return t, nil
 }
 
-// String names the server, without the credentials.
+// String returns the address of the server, without the credentials.
 func (t *Twilio) String() string { return "sms " + t.endpoint }
 
-// Send posts one message; nil means that the server accepted it for sending.
+// Send posts one message. It returns nil if the server accepted the message for sending.
 func (t *Twilio) Send(ctx context.Context, to, text string) error {
 	switch {
 	case !e164.MatchString(to):
@@ -106,7 +105,7 @@ func (t *Twilio) Send(ctx context.Context, to, text string) error {
 		return smsFailure(ctx, err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	body, _ := io.ReadAll(io.LimitReader(res.Body, maxSMSAnswer)) // only the status matters; the body explains it
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxSMSAnswer)) // Only the status matters. The body explains it.
 	if res.StatusCode >= 200 && res.StatusCode <= 299 {
 		return nil
 	}
@@ -124,8 +123,8 @@ func (t *Twilio) Send(ctx context.Context, to, text string) error {
 	return err
 }
 
-// recipientErrorCodes reports whether one of Twilio's error codes concerns this number or text. Other codes concern the
-// account or the sender, and can be fixed.
+// recipientErrorCodes reports whether one of Twilio's error codes concerns this number or text. Other codes concern
+// the account or the sender and can be fixed.
 func recipientErrorCodes(code int) bool {
 	switch code {
 	case 21211, 21214, 21217, 21604, 21610, 21612, 21614, 21617, 21635:

@@ -26,30 +26,30 @@ const (
 
 // SMTPConfig configures the connection to the mail server.
 type SMTPConfig struct {
-	// URL is smtp://user:password@host:port?tls=starttls|none|implicit or smtps://user:password@host:port. tls
-	// defaults to starttls, which is then required; smtps is the same as tls=implicit. The port defaults to 587
-	// (starttls), 465 (implicit) or 25 (none).
+	// URL is smtp://user:password@host:port?tls=starttls|none|implicit or smtps://user:password@host:port. The value
+	// of tls defaults to starttls, which the server must then support. The scheme smtps is equivalent to
+	// tls=implicit. The port defaults to 587 (starttls), 465 (implicit) or 25 (none).
 	URL string
-	// OAuth replaces the password; the URL then contains only the mailbox as its user.
+	// OAuth replaces the password. In this case the URL contains only a user, which is the mailbox.
 	OAuth OAuthConfig
-	// From is the sender, as "Name <address>" or a bare address.
+	// From is the sender, either "Name <address>" or a bare address.
 	From string
-	// Timeout limits each exchange with the server; 0 means one minute.
+	// Timeout limits each exchange with the server. Zero means one minute.
 	Timeout time.Duration
-	// RootCAs are trusted for the server's certificate; nil means the system's.
+	// RootCAs contains the trusted roots for the server's certificate, or is nil for the system's roots.
 	RootCAs *x509.CertPool
-	// Now returns the time for the Date header; nil means the system's clock.
+	// Now returns the time for the Date header. If it is nil, the system clock is used.
 	Now func() time.Time
 }
 
-// Encryption of a connection, as in the URL.
+// The encryption of a connection, as specified in the URL.
 const (
 	tlsStart    = "starttls"
 	tlsNone     = "none"
 	tlsImplicit = "implicit"
 )
 
-// tlsModes are the port and the library's policy of each.
+// tlsModes lists the default port and the library's policy for each kind of encryption.
 var tlsModes = map[string]struct {
 	port   int
 	policy gomail.TLSPolicy
@@ -57,10 +57,10 @@ var tlsModes = map[string]struct {
 	tlsStart: {587, gomail.TLSMandatory}, tlsNone: {25, gomail.NoTLS}, tlsImplicit: {465, gomail.TLSOpportunistic},
 }
 
-// SMTP sends emails through one mail server, with a connection for each. It is safe for concurrent use.
+// SMTP sends emails through a mail server, each over its own connection. It is safe for concurrent use.
 type SMTP struct {
 	host, user, password string
-	oauth                *tokens // in place of the password; nil: not used
+	oauth                *tokens // replaces the password, or nil if not configured
 	port                 int
 	mode                 string
 	from                 netmail.Address
@@ -70,7 +70,8 @@ type SMTP struct {
 	now                  func() time.Time
 }
 
-// NewSMTP checks the configuration; it does not connect. Its errors do not quote the URL, which contains a password.
+// NewSMTP validates the configuration, without connecting. Its errors do not contain the URL, because it includes a
+// password.
 func NewSMTP(cfg SMTPConfig) (*SMTP, error) {
 	s := &SMTP{timeout: cfg.Timeout, roots: cfg.RootCAs, now: cfg.Now}
 	if s.timeout <= 0 {
@@ -98,7 +99,7 @@ func NewSMTP(cfg SMTPConfig) (*SMTP, error) {
 	return s, nil
 }
 
-// readURL parses the URL. With OAuth it contains only a user, otherwise a user with a password.
+// readURL parses the URL. With OAuth it may contain only a user, and otherwise a user with a password.
 func (s *SMTP) readURL(raw string, oauth bool) error {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -152,28 +153,28 @@ func (s *SMTP) readURL(raw string, oauth bool) error {
 	return nil
 }
 
-// String names the server, without the credentials.
+// String returns the address of the server, without the credentials.
 func (s *SMTP) String() string {
 	return "smtp " + net.JoinHostPort(s.host, strconv.Itoa(s.port)) + " (" + s.mode + ")"
 }
 
-// MessageID returns a Message-ID under the sender's domain. The same parts yield the same id, which reveals nothing
-// about them.
+// MessageID returns a Message-ID with the sender's domain. The same parts result in the same ID, which reveals
+// nothing about them.
 func (s *SMTP) MessageID(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:16]) + "@" + s.domain
 }
 
-// Send sends one email to the server; nil means that the server accepted it. The error is a *PermanentError if another
-// attempt cannot succeed, a *RefusedError if the server rejected this email but may accept it later, and a
-// *TooLargeError, around one of them, if the server may accept it without its attachments. Its text contains the step
-// and the server's status codes, never an address.
+// Send sends one email to the server. It returns nil if the server accepted it. The error is a *PermanentError if a
+// retry cannot succeed, and a *RefusedError if the server rejected this email but may accept it later. It is a
+// *TooLargeError that wraps one of these if the server may accept the email without its attachments. The error's text
+// contains the step and the server's status codes, and never an address.
 func (s *SMTP) Send(ctx context.Context, m Mail) error {
 	_, err := s.Deliver(ctx, m)
 	return err
 }
 
-// Deliver is Send, but also returns the server's response on success, on one line.
+// Deliver is like Send, but also returns the server's response on success, on one line.
 func (s *SMTP) Deliver(ctx context.Context, m Mail) (answer string, err error) {
 	out, err := s.compose(ctx, m)
 	if err != nil {
@@ -200,8 +201,8 @@ func (s *SMTP) Deliver(ctx context.Context, m Mail) (answer string, err error) {
 	return oneLine(out.msg.ServerResponse()), err
 }
 
-// fits compares the encoded size of files with the size limit that the server announces (RFC 1870). A limit of "" or 0,
-// or one that is not a number, means no limit.
+// fits compares the encoded size of the files with the size limit announced by the server (RFC 1870). There is no
+// limit if it is empty, zero or not a number.
 func fits(limit string, files []Attachment) error {
 	most, err := strconv.ParseInt(limit, 10, 64)
 	if err != nil || most <= 0 {
@@ -217,16 +218,15 @@ func fits(limit string, files []Attachment) error {
 	return nil
 }
 
-// Check connects, greets, authenticates and quits. It verifies that emails can be sent now, without sending one.
+// Check connects, authenticates and disconnects. It verifies that emails can be sent, without sending one.
 func (s *SMTP) Check(ctx context.Context) error {
 	return s.exchange(ctx, false, func(context.Context, *gomail.Client, *smtp.Client) error { return nil })
 }
 
 type step func(context.Context, *gomail.Client, *smtp.Client) error
 
-// exchange runs do on an authenticated connection. The connection is held here rather than by the library, so that it
-// ends with ctx, and is closed without QUIT when do fails: a QUIT in the middle of DATA would become part of the
-// message.
+// exchange runs do on an authenticated connection. It manages the connection itself, so that the connection is closed
+// when ctx ends, and closed without QUIT if do fails. A QUIT in the middle of DATA would become part of the message.
 func (s *SMTP) exchange(ctx context.Context, utf8 bool, do step) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -250,20 +250,20 @@ func (s *SMTP) exchange(ctx context.Context, utf8 bool, do step) error {
 	}
 	defer func() {
 		if conn != nil {
-			_ = conn.Close() // closing twice is harmless, and no data can be lost
+			_ = conn.Close() // closing it twice is harmless, and no data can be lost
 		}
 	}()
 	sc, err := client.DialToSMTPClientWithContext(ctx)
 	if err != nil {
 		if s.oauth != nil && rejected(err) {
-			s.oauth.drop(password) // the token may have been revoked: the next attempt fetches a new one
+			s.oauth.drop(password) // the token may have been revoked, so the next attempt fetches a new one
 		}
 		return connectFailure(ctx, err, s.user, password)
 	}
 	if err := do(ctx, client, sc); err != nil {
 		return err
 	}
-	// The server has the email now, even if QUIT fails.
+	// The server has accepted the email, even if QUIT fails.
 	quit, cancelQuit := context.WithTimeout(ctx, quitTimeout)
 	defer cancelQuit()
 	defer context.AfterFunc(quit, func() { _ = conn.Close() })()
@@ -300,7 +300,7 @@ func (s *SMTP) options(utf8 bool, password string, dialed func(net.Conn)) []goma
 		gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthSCRAMSHA1, gomail.SMTPAuthPlain, gomail.SMTPAuthLogin,
 		gomail.SMTPAuthCramMD5,
 	}
-	if s.mode == tlsNone { // by the operator's own word
+	if s.mode == tlsNone { // explicitly configured by the operator
 		mechanisms[2], mechanisms[3] = gomail.SMTPAuthPlainNoEnc, gomail.SMTPAuthLoginNoEnc
 	}
 	return append(opts, gomail.WithOpportunisticSMTPAuth(mechanisms...))

@@ -1,4 +1,4 @@
-// Package atomicfile writes files whole or not at all.
+// Package atomicfile writes files atomically.
 package atomicfile
 
 import (
@@ -9,7 +9,7 @@ import (
 
 // Replace atomically writes a file that only the user can read.
 func Replace(path string, b []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // with 0600
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
 	if err != nil {
 		return err
 	}

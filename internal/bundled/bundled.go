@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// Binary is the name of the server's program.
+// Binary is the file name of the server's executable.
 const Binary = "countersign-temporal"
 
-// Server is a running server. It ends with Stop, or with this process, even after a crash, because it watches its
-// standard input.
+// Server is a running server. It stops when Stop is called or this process exits, even after a crash, because it
+// watches its standard input.
 type Server struct {
 	Address string // host:port of the frontend
-	UI      string // address of the Web UI; "" without one
+	UI      string // address of the Web UI, or empty if it is disabled
 
 	cmd    *exec.Cmd
 	stdin  io.Closer
@@ -31,11 +31,11 @@ type Server struct {
 	ended  chan struct{}
 }
 
-// startAttempts limits the attempts to start when another process takes one of the server's chosen ports.
+// startAttempts limits the number of attempts to start the server if another process takes one of its chosen ports.
 const startAttempts = 3
 
-// Start runs the program at path with flags of its start-dev command, and
-// returns when the server is healthy or has failed to be.
+// Start runs the executable at path with flags for its start-dev command. It returns when the server is healthy or
+// has failed to start.
 func Start(ctx context.Context, path string, flags ...string) (*Server, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("the bundled Temporal server %s is missing: run \"make build\" first", path)
@@ -50,9 +50,10 @@ func Start(ctx context.Context, path string, flags ...string) (*Server, error) {
 
 func startOnce(ctx context.Context, path string, flags []string) (*Server, error) {
 	args := append([]string{"server", "start-dev", "--watch-stdin", "--log-level", "error"}, flags...)
-	// Not bound to ctx: the server must outlive the start.
+	// The command does not use ctx, because the server must keep running after Start returns.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, args...) //nolint:gosec // our own program
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}                 // Ctrl-C only reaches this process, which then stops the server
+	// The signal of Ctrl-C reaches only this process, which then stops the server.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	s := &Server{cmd: cmd, ended: make(chan struct{})}
 	cmd.Stderr = &s.stderr
 	stdout, err1 := cmd.StdoutPipe()
@@ -88,7 +89,7 @@ func startOnce(ctx context.Context, path string, flags []string) (*Server, error
 	}
 }
 
-// read parses the addresses in "address=… ui=… namespaces=…".
+// read parses the addresses in a line of the form "address=… ui=… namespaces=…".
 func (s *Server) read(line string) {
 	for pair := range strings.FieldsSeq(line) {
 		switch name, value, _ := strings.Cut(pair, "="); name {
@@ -100,21 +101,21 @@ func (s *Server) read(line string) {
 	}
 }
 
-// PID is the server's process id.
+// PID returns the server's process ID.
 func (s *Server) PID() int { return s.cmd.Process.Pid }
 
-// Ended is closed when the server has ended, for whatever reason.
+// Ended returns a channel that is closed when the server has exited for any reason.
 func (s *Server) Ended() <-chan struct{} { return s.ended }
 
-// Err returns why a server ended unexpectedly.
+// Err returns an error that describes why the server exited unexpectedly.
 func (s *Server) Err() error { return fmt.Errorf("temporal has ended: %s", s.stderr.lastLine()) }
 
-// stopLimit is the time in which the server must end before it is killed.
+// stopLimit is the time that the server has to exit before it is killed.
 const stopLimit = 10 * time.Second
 
-// Stop ends the server and waits for it.
+// Stop stops the server and waits until it has exited.
 func (s *Server) Stop() error {
-	_ = s.stdin.Close() // it may have ended already
+	_ = s.stdin.Close() // the server may have exited already
 	select {
 	case <-s.ended:
 		return nil
@@ -123,14 +124,14 @@ func (s *Server) Stop() error {
 	}
 }
 
-// Kill ends the server abruptly, as in a crash, and waits for it.
+// Kill kills the server, as in a crash, and waits until it has exited.
 func (s *Server) Kill() error {
 	err := s.cmd.Process.Kill()
 	<-s.ended
 	return err
 }
 
-// tail keeps the last bytes written to it.
+// tail stores the last bytes written to it.
 type tail struct {
 	mu   sync.Mutex
 	kept []byte

@@ -14,8 +14,8 @@ import (
 	"countersign/internal/bundled"
 )
 
-// TestStartTriesOtherPorts checks the retry when another process takes one of the chosen ports before the server
-// listens.
+// TestStartTriesOtherPorts checks that Start tries again if another process takes one of the chosen ports before the
+// server listens.
 func TestStartTriesOtherPorts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

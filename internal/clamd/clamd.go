@@ -1,4 +1,5 @@
-// Package clamd scans files with ClamAV's daemon, through the commands INSTREAM and PING of its protocol (clamd(8)).
+// Package clamd scans files with the ClamAV daemon. It uses the INSTREAM and PING commands of the daemon's protocol
+// (clamd(8)).
 package clamd
 
 import (
@@ -16,14 +17,14 @@ import (
 const (
 	chunk    = 64 << 10 // bytes
 	maxReply = 4 << 10
-	// timeout limits one request; concurrent scans can delay it.
+	// timeout limits the duration of one request. It is long, because concurrent scans can delay a request.
 	timeout = 2 * time.Minute
 )
 
-// Scanner is a daemon's address.
+// Scanner is a client of a daemon.
 type Scanner struct{ network, address string }
 
-// Parse reads tcp://host:port or unix:///path.
+// Parse parses an address of the form tcp://host:port or unix:///path.
 func Parse(address string) (*Scanner, error) {
 	u, err := url.Parse(address)
 	switch {
@@ -36,8 +37,8 @@ func Parse(address string) (*Scanner, error) {
 	return nil, errors.New("must be tcp://host:port or unix:///path")
 }
 
-// Scan returns the name of the malware that the daemon finds in r; "" if none. It returns an error if the daemon does
-// not respond, or could not read all of r.
+// Scan returns the name of the malware that the daemon detects in r, or an empty string if there is none. It returns
+// an error if the daemon does not respond or could not read all of r.
 func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err error) {
 	reply, err := s.query(ctx, "INSTREAM", r)
 	if err != nil {
@@ -78,7 +79,7 @@ func (s *Scanner) query(ctx context.Context, command string, body io.Reader) (re
 			return "", fmt.Errorf("virus scanner: read file: %w", unread)
 		}
 	}
-	// A daemon that accepts no more data sends the reason before it closes.
+	// If the daemon rejects further data, it sends the reason before it closes the connection.
 	answer, readErr := io.ReadAll(io.LimitReader(conn, maxReply))
 	if text := strings.TrimRight(string(answer), "\x00\n"); text != "" {
 		return text, nil
@@ -86,8 +87,8 @@ func (s *Scanner) query(ctx context.Context, command string, body io.Reader) (re
 	return "", fmt.Errorf("virus scanner: no response: %w", errors.Join(ctx.Err(), err, readErr))
 }
 
-// sendChunks sends body in chunks, each preceded by its length, and a final empty chunk. It returns errors of reading
-// and of sending separately.
+// sendChunks sends body in chunks, each preceded by its length, followed by an empty chunk. It returns errors from
+// reading and from sending separately.
 func sendChunks(w io.Writer, body io.Reader) (unread, sendErr error) {
 	b := make([]byte, 4+chunk)
 	for {

@@ -1,4 +1,4 @@
-// Package contrast parses colors and computes how well text is legible in them (WCAG 2.2, 1.4.3).
+// Package contrast parses colors and computes the contrast of text in them (WCAG 2.2, 1.4.3).
 package contrast
 
 import (
@@ -9,23 +9,23 @@ import (
 	"strings"
 )
 
-// Minimum is the contrast that text needs.
+// Minimum is the minimum contrast for text.
 const Minimum = 4.5
 
-// Colour is a colour of sRGB, components from 0 to 1.
+// Colour is an sRGB color whose components range from 0 to 1.
 type Colour [3]float64
 
-// Backgrounds of text: pages and emails, light and dark.
+// Backgrounds of text on pages and in emails, in light and dark mode.
 //
 //nolint:gochecknoglobals // constants
 var (
 	White      = Colour{1, 1, 1}
 	Black      = Colour{0, 0, 0}
-	LightPanel = Colour{0xe6 / 255.0, 0xf0 / 255.0, 0xf4 / 255.0} // the darkest of the light grounds
-	DarkPanel  = Colour{0x1d / 255.0, 0x2a / 255.0, 0x33 / 255.0} // the lightest of the dark ones
+	LightPanel = Colour{0xe6 / 255.0, 0xf0 / 255.0, 0xf4 / 255.0} // the darkest of the light backgrounds
+	DarkPanel  = Colour{0x1d / 255.0, 0x2a / 255.0, 0x33 / 255.0} // the lightest of the dark backgrounds
 )
 
-// Parse reads a colour such as "#0f5570".
+// Parse parses a color such as "#0f5570".
 func Parse(s string) (Colour, error) {
 	digits, ok := strings.CutPrefix(s, "#")
 	b, err := hex.DecodeString(digits)
@@ -35,7 +35,7 @@ func Parse(s string) (Colour, error) {
 	return Colour{float64(b[0]) / 255, float64(b[1]) / 255, float64(b[2]) / 255}, nil
 }
 
-// String writes the colour as "#rrggbb".
+// String formats the color as "#rrggbb".
 func (c Colour) String() string {
 	out := "#"
 	for _, v := range c {
@@ -44,7 +44,7 @@ func (c Colour) String() string {
 	return out
 }
 
-// Luminance is the relative luminance, from 0 to 1.
+// Luminance returns the relative luminance, from 0 to 1.
 func (c Colour) Luminance() float64 {
 	var l [3]float64
 	for i, v := range c {
@@ -57,13 +57,13 @@ func (c Colour) Luminance() float64 {
 	return 0.2126*l[0] + 0.7152*l[1] + 0.0722*l[2]
 }
 
-// Ratio is the contrast of two colours, from 1 to 21.
+// Ratio returns the contrast ratio of two colors, from 1 to 21.
 func Ratio(a, b Colour) float64 {
 	x, y := a.Luminance(), b.Luminance()
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// On returns the color, mixed with as much black or white as legible text in it needs on a ground.
+// On returns the color, mixed with just enough black or white that text in it is legible on the given background.
 func (c Colour) On(ground Colour) Colour {
 	with := Black
 	if ground.Luminance() < 0.18 {
@@ -78,7 +78,7 @@ func (c Colour) On(ground Colour) Colour {
 	return mixed.rounded()
 }
 
-// rounded returns the color as it is written, with 8 bits per channel.
+// rounded returns the color rounded to 8 bits per channel, as String formats it.
 func (c Colour) rounded() Colour {
 	for i, v := range c {
 		c[i] = math.Round(255*v) / 255

@@ -8,7 +8,7 @@ import (
 	"countersign/internal/contrast"
 )
 
-// TestRatio checks known contrasts, in either order.
+// TestRatio checks known contrast ratios in either order of the colors.
 func TestRatio(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

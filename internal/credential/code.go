@@ -14,13 +14,13 @@ import (
 // CodeLength is the number of digits of a one-time code.
 const CodeLength = 6
 
-// Codes generates one-time codes and their hashes.
+// Codes generates one-time codes and computes their hashes.
 type Codes struct{ key []byte }
 
-// NewCodes returns Codes with the key of the hashes.
+// NewCodes returns a Codes that uses key for the hashes.
 func NewCodes(key []byte) *Codes { return &Codes{key: key} }
 
-// New returns six random digits.
+// New returns a random six-digit code.
 func (c *Codes) New() (string, error) {
 	n, err := rand.Int(rand.Reader, big.NewInt(1_000_000))
 	if err != nil {
@@ -29,16 +29,17 @@ func (c *Codes) New() (string, error) {
 	return fmt.Sprintf("%0*d", CodeLength, n), nil
 }
 
-// Hash returns the stored form of a code: HMAC-SHA256, bound to signer and link, so that one signer's code is useless
-// on another's link.
+// Hash returns the stored form of a code. It is an HMAC-SHA256 that includes the signer and the link, so that one
+// signer's code is useless on another's link.
 func (c *Codes) Hash(l models.Link, code string) []byte {
 	m := hmac.New(sha256.New, c.key)
 	fmt.Fprintf(m, "otp\n%s\n%s\n%s", l.SignerID, l.ID, code)
 	return m.Sum(nil)
 }
 
-// DraftKey returns the key, base64url of 32 bytes, with which the page of a verified client encrypts its unsent
-// entries. It is the same for all sessions of the link, so that a draft outlives a code.
+// DraftKey returns the key with which the signing page of a verified client encrypts unsent entries, as 32 bytes in
+// base64url. The key is the same for all sessions of the link, so that a draft remains readable after a code has
+// expired.
 func (c *Codes) DraftKey(l models.Link) string {
 	m := hmac.New(sha256.New, c.key)
 	fmt.Fprintf(m, "draft\n%s\n%s", l.SignerID, l.ID)

@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// TestACodeIsOneLinks checks that the same digits are invalid on another link, for another signer, or under another
-// key.
+// TestACodeIsOneLinks checks that the same digits have a different hash for another link, for another signer, or with
+// another key.
 func TestACodeIsOneLinks(t *testing.T) {
 	t.Parallel()
 	codes := credential.NewCodes([]byte("key"))
@@ -33,7 +33,7 @@ func TestACodeIsOneLinks(t *testing.T) {
 	require.NotEqual(t, draft, codes.DraftKey(another))
 }
 
-// TestCodesAreSixDigits checks that codes have leading zeros.
+// TestCodesAreSixDigits checks that codes have six digits, including leading zeros.
 func TestCodesAreSixDigits(t *testing.T) {
 	t.Parallel()
 	codes, seen, zeros := credential.NewCodes([]byte("key")), map[string]bool{}, 0

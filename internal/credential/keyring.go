@@ -9,22 +9,22 @@ import (
 	"countersign/store"
 )
 
-// The keys are reloaded when they are keyCacheTTL old. For a token with an unknown key they are reloaded at most once
-// in minReloadInterval, which limits the cost of tokens with invented keys.
+// The keys are reloaded once they are older than keyCacheTTL. A token with an unknown key also triggers a reload, but
+// at most once per minReloadInterval, which limits the cost of tokens with invented key IDs.
 const (
 	keyCacheTTL       = 30 * time.Second
 	minReloadInterval = time.Second
 )
 
-// keyRing holds the keys, newest first; the first of them signs.
+// keyRing holds the keys, newest first. The first key signs.
 type keyRing struct {
-	load func() ([]store.Key, error) // nil: the keys never change
+	load func() ([]store.Key, error) // nil if the keys never change
 
-	loading sync.Mutex // held while they are loaded: only callers that need them wait
+	loading sync.Mutex // held during loading; only callers that need the new keys wait
 	current atomic.Pointer[keySet]
 }
 
-// keySet is the result of loading the keys, with its time.
+// keySet holds the loaded keys and the time of loading.
 type keySet struct {
 	keys []store.Key
 	at   time.Time
@@ -39,10 +39,10 @@ func newKeyRing(keys []store.Key, at time.Time) (*keyRing, error) {
 	return r, nil
 }
 
-// canSign reports whether the first of the keys can sign.
+// canSign reports whether the first key can sign.
 func canSign(keys []store.Key) bool { return len(keys) > 0 && !keys[0].Retired }
 
-// signer is the key that signs now.
+// signer returns the current signing key.
 func (r *keyRing) signer(now time.Time) store.Key {
 	if now.Sub(r.current.Load().at) >= keyCacheTTL && r.loading.TryLock() {
 		r.reload(now, keyCacheTTL)
@@ -51,7 +51,7 @@ func (r *keyRing) signer(now time.Time) store.Key {
 	return r.current.Load().keys[0]
 }
 
-// byID finds the key of a token.
+// byID returns the key with the given ID.
 func (r *keyRing) byID(id string, now time.Time) (store.Key, bool) {
 	if k, ok := r.current.Load().find(id); ok {
 		return k, true
@@ -71,7 +71,7 @@ func (l *keySet) find(id string) (store.Key, bool) {
 	return store.Key{}, false
 }
 
-// reload loads the keys again if they are older than that. The caller holds loading.
+// reload reloads the keys if they are at least as old as age. The caller must hold loading.
 func (r *keyRing) reload(now time.Time, age time.Duration) {
 	was := r.current.Load()
 	if r.load == nil || now.Sub(was.at) < age {

@@ -23,8 +23,8 @@ func key(t *testing.T, id string, retired bool) store.Key {
 	return store.Key{ID: id, Private: k, Retired: retired}
 }
 
-// TestTokensFollowTheKeys checks that new keys are used after half a minute, or at the first token with one, and that
-// unknown keys cause at most one reload per second.
+// TestTokensFollowTheKeys checks that new keys are used after half a minute, or earlier if a token contains one, and
+// that unknown keys cause at most one reload per second.
 func TestTokensFollowTheKeys(t *testing.T) {
 	t.Parallel()
 	clock, app := kit.NewClock(), uuid.New()
@@ -57,7 +57,7 @@ func TestTokensFollowTheKeys(t *testing.T) {
 	require.Equal(t, 1, asked)
 	fail = nil
 	clock.Add(30 * time.Second)
-	fresh := issue() // by the new key
+	fresh := issue() // signed with the new key
 	require.Equal(t, 2, asked)
 	_, err = checker.VerifyAccess(fresh)
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestTokensFollowTheKeys(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, 4, asked)
 
-	now = []store.Key{one} // all retired: no key can sign
+	now = []store.Key{one} // all keys are retired, so none can sign
 	clock.Add(time.Minute)
 	_, err = checker.VerifyAccess(issue())
 	require.NoError(t, err)

@@ -16,7 +16,7 @@ import (
 	"countersign/store"
 )
 
-// The audiences separate the kinds of tokens: a token of one kind is never valid as another.
+// The audience separates the kinds of tokens, so that a token of one kind is never valid as another kind.
 const (
 	audienceAPI         = "countersign:api"
 	audienceSigning     = "countersign:signing"
@@ -26,13 +26,14 @@ const (
 	audienceUnsubscribe = "countersign:unsubscribe"
 )
 
-// DownloadLifetime is the lifetime of a download link. If retention ends earlier, there is nothing left to download.
+// DownloadLifetime is the lifetime of a download link. If the retention period ends earlier, the files are no longer
+// available.
 const DownloadLifetime = 365 * 24 * time.Hour
 
-// ReceiptLifetime is the time for which a signer can get the envelope's state after signing.
+// ReceiptLifetime is the time for which a signer can retrieve the envelope's status after signing.
 const ReceiptLifetime = 24 * time.Hour
 
-// UnsubscribeLifetime is the lifetime of the link in a notification email by which a console user ends such emails.
+// UnsubscribeLifetime is the lifetime of the link with which a console user unsubscribes from notification emails.
 const UnsubscribeLifetime = 90 * 24 * time.Hour
 
 // AccessLifetime is the lifetime of an access token.
@@ -41,15 +42,15 @@ const AccessLifetime = time.Hour
 // ConsoleLifetime is the maximum duration of a console session.
 const ConsoleLifetime = 8 * time.Hour
 
-// Tokens issues and checks the service's JSON Web Tokens (RFC 7519, ES256).
+// Tokens issues and verifies the service's JSON Web Tokens (RFC 7519, ES256).
 type Tokens struct {
 	ring     *keyRing
 	now      func() time.Time
 	verified *tokenCache
 }
 
-// NewTokens returns Tokens with the keys, the first of which signs. Tokens have no issuer: the keys belong to the
-// service, and links must outlive a change of its address.
+// NewTokens returns a Tokens that verifies with the given keys and signs with the first of them. Tokens contain no
+// issuer, because the keys belong to the service and links must remain valid if its address changes.
 func NewTokens(keys []store.Key, now func() time.Time) (*Tokens, error) {
 	r, err := newKeyRing(keys, now())
 	if err != nil {
@@ -58,8 +59,8 @@ func NewTokens(keys []store.Key, now func() time.Time) (*Tokens, error) {
 	return &Tokens{ring: r, now: now, verified: &tokenCache{}}, nil
 }
 
-// ReloadFrom makes the tokens reload their keys with load when the cached keys expire, and when a token names an
-// unknown key. If load fails, the keys stay. Call ReloadFrom before using the tokens.
+// ReloadFrom sets the function that reloads the keys when the cached keys expire or a token contains an unknown key
+// ID. If load fails, the current keys remain in use. ReloadFrom must be called before t is used.
 func (t *Tokens) ReloadFrom(load func() ([]store.Key, error)) { t.ring.load = load }
 
 type claims struct {
@@ -70,7 +71,7 @@ type claims struct {
 	Session  uuid.UUID `json:"ses,omitzero"`
 }
 
-// registered are the claims that all tokens have. id may be "".
+// registered returns the claims that are common to all tokens. The id may be empty.
 func registered(audience string, subject uuid.UUID, id string, issued, expires time.Time) jwt.RegisteredClaims {
 	return jwt.RegisteredClaims{
 		Subject: subject.String(), Audience: jwt.ClaimStrings{audience}, ID: id, IssuedAt: jwt.NewNumericDate(issued), ExpiresAt: jwt.NewNumericDate(expires),
@@ -83,8 +84,8 @@ func (t *Tokens) IssueAccess(app uuid.UUID) (string, error) {
 	return t.sign(claims{RegisteredClaims: registered(audienceAPI, app, uuid.NewString(), now, now.Add(AccessLifetime))})
 }
 
-// VerifyAccess returns the app of an access token. It caches a valid token until the token expires: a client sends the
-// same token for an hour, and verifying its signature costs as much as a query.
+// VerifyAccess returns the app of an access token. It caches a valid token until the token expires, because a client
+// sends the same token for an hour, and verifying its signature is as expensive as a database query.
 func (t *Tokens) VerifyAccess(token string) (uuid.UUID, error) {
 	key := sha256.Sum256([]byte(token))
 	if app, ok := t.verified.get(key, t.now()); ok {
@@ -104,7 +105,7 @@ func (t *Tokens) VerifyAccess(token string) (uuid.UUID, error) {
 // maxCachedTokens limits the number of cached tokens.
 const maxCachedTokens = 10_000
 
-// tokenCache remembers tokens, by their hash, that were found good.
+// tokenCache caches valid tokens by their hash.
 type tokenCache struct {
 	mu     sync.RWMutex
 	tokens map[[sha256.Size]byte]cachedToken
@@ -131,12 +132,13 @@ func (s *tokenCache) put(key [sha256.Size]byte, app uuid.UUID, until time.Time) 
 	s.tokens[key] = cachedToken{app, until}
 }
 
-// IssueConsole issues the token of a console user's session. The session decides whether the token is still valid.
+// IssueConsole issues the token for a console user's session. The session determines whether the token is still
+// valid.
 func (t *Tokens) IssueConsole(u *models.ConsoleUser, session *models.ConsoleSession) (string, error) {
 	return t.sign(claims{RegisteredClaims: registered(audienceConsole, u.ID, session.ID.String(), session.CreatedAt, session.ExpiresAt), App: u.AppID})
 }
 
-// VerifyConsole returns the session that a console token belongs to.
+// VerifyConsole returns the session of a console token.
 func (t *Tokens) VerifyConsole(token string) (uuid.UUID, error) {
 	c, err := t.parse(token, audienceConsole)
 	if err != nil {
@@ -145,8 +147,8 @@ func (t *Tokens) VerifyConsole(token string) (uuid.UUID, error) {
 	return uuid.Parse(c.ID)
 }
 
-// IssueSigning issues the token of a signer's current link. It can be issued again at any time: the token is valid
-// through the link's id, which is stored with the signer.
+// IssueSigning issues the token for a signer's current link. It can be issued again at any time, because its validity
+// depends only on the link ID stored with the signer.
 func (t *Tokens) IssueSigning(app uuid.UUID, s *models.Signer) (string, error) {
 	c, err := signingClaims(app, s)
 	if err != nil {
@@ -155,8 +157,8 @@ func (t *Tokens) IssueSigning(app uuid.UUID, s *models.Signer) (string, error) {
 	return t.sign(c)
 }
 
-// IssueEmbedded issues the token of a signer's current link for one embedded
-// session: it ends with the session.
+// IssueEmbedded issues the token for a signer's current link in one embedded session. The token expires with the
+// session.
 func (t *Tokens) IssueEmbedded(session *models.EmbeddedSession, s *models.Signer) (string, error) {
 	c, err := signingClaims(session.AppID, s)
 	if err != nil {
@@ -179,24 +181,24 @@ func signingClaims(app uuid.UUID, s *models.Signer) (claims, error) {
 	}, nil
 }
 
-// SigningLink is the content of a signing token.
+// SigningLink contains the content of a signing token.
 type SigningLink struct {
 	models.Link
 
 	App     uuid.UUID
-	Session uuid.UUID // the embedded session of the token; zero if none
+	Session uuid.UUID // embedded session of the token, or zero if there is none
 }
 
-// VerifySigning verifies a signing token. The envelope decides whether the link is still valid, and the session
-// whether the session is.
+// VerifySigning verifies a signing token. The caller must check that the link and the embedded session are still
+// valid.
 func (t *Tokens) VerifySigning(token string) (SigningLink, error) {
 	return t.verifySigning(token, leeway)
 }
 
-// expiredLinkGrace is the time after its end in which a link still shows its outcome.
+// expiredLinkGrace is the time after its expiry during which a link still shows its outcome.
 const expiredLinkGrace = 30 * 24 * time.Hour
 
-// VerifyExpiredSigning is VerifySigning also for a token that has expired, but not long ago.
+// VerifyExpiredSigning is like VerifySigning, but also accepts a token that expired within expiredLinkGrace.
 func (t *Tokens) VerifyExpiredSigning(token string) (SigningLink, error) {
 	return t.verifySigning(token, expiredLinkGrace)
 }
@@ -214,7 +216,7 @@ func (t *Tokens) verifySigning(token string, leeway time.Duration) (SigningLink,
 	return SigningLink{Link: models.Link{EnvelopeID: c.Envelope, SignerID: signer, ID: id}, App: c.App, Session: c.Session}, nil
 }
 
-// IssueDownload issues a link to one sealed document for one recipient.
+// IssueDownload issues the token for a recipient's link to one sealed document.
 func (t *Tokens) IssueDownload(e *models.Envelope, d *models.Document, recipient uuid.UUID) (string, error) {
 	now := t.now()
 	return t.sign(claims{
@@ -223,13 +225,13 @@ func (t *Tokens) IssueDownload(e *models.Envelope, d *models.Document, recipient
 	})
 }
 
-// DownloadLink is the content of a download token.
+// DownloadLink contains the content of a download token.
 type DownloadLink struct {
 	App, Envelope, Document, Recipient uuid.UUID
 	Until                              time.Time
 }
 
-// VerifyDownload reads a download token.
+// VerifyDownload verifies a download token.
 func (t *Tokens) VerifyDownload(token string) (DownloadLink, error) {
 	c, err := t.parse(token, audienceDownload)
 	if err != nil {
@@ -239,8 +241,8 @@ func (t *Tokens) VerifyDownload(token string) (DownloadLink, error) {
 	return DownloadLink{App: c.App, Envelope: c.Envelope, Document: doc, Recipient: c.Signer, Until: c.ExpiresAt.Time}, err
 }
 
-// IssueReceipt issues the token that a signer gets for signing. It grants access to the envelope's state, and to the
-// sealed copy once it exists. The link itself is spent.
+// IssueReceipt issues the token that a signer receives after signing. It grants access to the envelope's status, and
+// to the sealed copy once it exists. The signing link itself is no longer valid.
 func (t *Tokens) IssueReceipt(l SigningLink) (string, error) {
 	now := t.now()
 	return t.sign(claims{
@@ -259,13 +261,13 @@ func (t *Tokens) VerifyReceipt(token string) (app, envelope, signer uuid.UUID, e
 	return c.App, c.Envelope, signer, err
 }
 
-// IssueUnsubscribe issues a token that can only end the notifications of a console user. A repeat of the email of a time
-// gets a token with the same content.
+// IssueUnsubscribe issues a token that can only disable the notifications of a console user. The time of the email is
+// at, so that a repeated email contains a token with the same claims.
 func (t *Tokens) IssueUnsubscribe(u *models.ConsoleUser, at time.Time) (string, error) {
 	return t.sign(claims{RegisteredClaims: registered(audienceUnsubscribe, u.ID, "", at, at.Add(UnsubscribeLifetime)), App: u.AppID})
 }
 
-// VerifyUnsubscribe returns the app and the console user of a token.
+// VerifyUnsubscribe returns the app and the console user of an unsubscribe token.
 func (t *Tokens) VerifyUnsubscribe(token string) (app, user uuid.UUID, err error) {
 	c, err := t.parse(token, audienceUnsubscribe)
 	if err != nil {
@@ -275,7 +277,7 @@ func (t *Tokens) VerifyUnsubscribe(token string) (app, user uuid.UUID, err error
 	return c.App, user, err
 }
 
-// IsExpired reports whether err means that a token has expired.
+// IsExpired reports whether err was caused by an expired token.
 func IsExpired(err error) bool { return errors.Is(err, jwt.ErrTokenExpired) }
 
 func (t *Tokens) sign(c claims) (string, error) {
@@ -289,7 +291,7 @@ func (t *Tokens) sign(c claims) (string, error) {
 	return s, nil
 }
 
-// maxToken limits the length of a parsed token, in bytes.
+// maxToken is the maximum length of a token in bytes.
 const maxToken = 4096
 
 // leeway is the permitted difference between the clocks of the service's processes.

@@ -21,8 +21,8 @@ func isExpired(t *testing.T, err error, msg string) {
 	require.True(t, credential.IsExpired(err), "%s: %v", msg, err)
 }
 
-// TestTokensSayWhatTheyWereIssuedFor checks that a token of each kind yields its issued values, is not accepted as
-// another kind, and expires.
+// TestTokensSayWhatTheyWereIssuedFor checks that a token of each kind contains the values for which it was issued, is
+// not accepted as another kind, and expires.
 func TestTokensSayWhatTheyWereIssuedFor(t *testing.T) {
 	t.Parallel()
 	clock, app := kit.NewClock(), uuid.New()
@@ -101,7 +101,7 @@ func TestTokensSayWhatTheyWereIssuedFor(t *testing.T) {
 		}
 	}
 	for _, c := range cases {
-		// The clocks of our processes may differ by a few seconds.
+		// The clocks of the service's processes may differ by a few seconds.
 		clock.Add(now.Truncate(time.Second).Add(c.lasts + 4*time.Second).Sub(clock.Now()))
 		_, err := readers[c.reader](made[c.kind])
 		require.NoError(t, err, "%s holds as long as it says", c.kind)
@@ -109,7 +109,7 @@ func TestTokensSayWhatTheyWereIssuedFor(t *testing.T) {
 		_, err = readers[c.reader](made[c.kind])
 		isExpired(t, err, c.kind)
 	}
-	// An ended link reports its outcome for 30 days.
+	// An expired link shows its outcome for 30 days.
 	ended := now.Truncate(time.Second).Add(time.Hour + 30*24*time.Hour)
 	clock.Add(ended.Add(-time.Second).Sub(clock.Now()))
 	got, err := tokens.VerifyExpiredSigning(made["signing"])
@@ -120,7 +120,7 @@ func TestTokensSayWhatTheyWereIssuedFor(t *testing.T) {
 	isExpired(t, err, "ended")
 }
 
-// TestASignerWithoutALinkHasNoToken checks a signer that lacks any part of the link.
+// TestASignerWithoutALinkHasNoToken checks that no token is issued for a signer who lacks any part of a link.
 func TestASignerWithoutALinkHasNoToken(t *testing.T) {
 	t.Parallel()
 	clock := kit.NewClock()
@@ -137,7 +137,7 @@ func TestASignerWithoutALinkHasNoToken(t *testing.T) {
 	}
 }
 
-// TestTokensOfOthersAreWorthNothing checks that tokens are invalid if they have another key or algorithm, lack a
+// TestTokensOfOthersAreWorthNothing checks that tokens are rejected if they use another key or algorithm, lack a
 // required claim, or belong to another audience.
 func TestTokensOfOthersAreWorthNothing(t *testing.T) {
 	t.Parallel()
@@ -161,7 +161,7 @@ func TestTokensOfOthersAreWorthNothing(t *testing.T) {
 	got, err := tokens.VerifyAccess(sign(jwt.SigningMethodES256, "k", ours.Private, claims(same)))
 	require.NoError(t, err)
 	require.Equal(t, app, got)
-	// 4,096 characters are read, and no more.
+	// Tokens of up to 4,096 characters are accepted.
 	padded := func(n int) string {
 		return sign(jwt.SigningMethodES256, "k", ours.Private, claims(func(c jwt.MapClaims) { c["more"] = strings.Repeat("x", n) }))
 	}
@@ -191,7 +191,7 @@ func TestTokensOfOthersAreWorthNothing(t *testing.T) {
 		"too long":                   sign(jwt.SigningMethodES256, "k", ours.Private, claims(func(c jwt.MapClaims) { c["more"] = strings.Repeat("x", 4096) })),
 		"nothing":                    "",
 	} {
-		for range 2 { // twice: only valid tokens are cached
+		for range 2 { // twice, because only valid tokens are cached
 			_, err := tokens.VerifyAccess(token)
 			require.Error(t, err, name)
 			require.False(t, credential.IsExpired(err), name)
@@ -225,7 +225,8 @@ func TestTokensOfOthersAreWorthNothing(t *testing.T) {
 	}
 }
 
-// TestWithoutAKeyThatSignsThereAreNoTokens checks the error without a signing key, at the start and after a reload.
+// TestWithoutAKeyThatSignsThereAreNoTokens checks the error if there is no signing key, both initially and after a
+// reload.
 func TestWithoutAKeyThatSignsThereAreNoTokens(t *testing.T) {
 	t.Parallel()
 	clock := kit.NewClock()

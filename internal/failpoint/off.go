@@ -2,8 +2,8 @@
 
 package failpoint
 
-// Inject is a place where a fault may be injected.
+// Inject marks a point at which a fault can be injected.
 func Inject(string) {}
 
-// InjectError is a place where an error may be injected.
+// InjectError marks a point at which an error can be injected.
 func InjectError(string) error { return nil }

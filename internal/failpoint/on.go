@@ -24,11 +24,11 @@ func read(place string) (fault, argument string) {
 	return fault, argument
 }
 
-// Inject is a place where a fault may be injected.
+// Inject marks a point at which a fault can be injected.
 func Inject(place string) {
 	switch fault, argument := read(place); fault {
 	case "kill":
-		// Only the process that removes the file stops, so that one fault does not kill two processes.
+		// Only the process that removes the file is killed, so that one fault does not kill two processes.
 		if os.Remove(filepath.Join(os.Getenv(Variable), place)) == nil {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}
@@ -45,7 +45,7 @@ func Inject(place string) {
 	}
 }
 
-// InjectError is a place where an error may be injected.
+// InjectError marks a point at which an error can be injected.
 func InjectError(place string) error {
 	Inject(place)
 	switch fault, argument := read(place); fault {
@@ -57,7 +57,7 @@ func InjectError(place string) error {
 	return nil
 }
 
-// Skew returns the offset of the clock. Programs without failpoints do not call it.
+// Skew returns the offset of the clock. It is called only in programs with failpoints.
 func Skew() time.Duration {
 	text, _ := read("clock")
 	d, err := time.ParseDuration(text)

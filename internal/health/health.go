@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// timeout limits the time of all checks together.
+// timeout limits the total duration of all checks.
 const timeout = 3 * time.Second
 
 // Checks maps the names of dependencies to their checks.
 type Checks map[string]func(context.Context) error
 
-// Report runs all checks concurrently and reports "ok" or "down" for each; the reason is only logged. The status is
-// 200, or 503 if a required check fails. Without names, all checks are required.
+// Report runs all checks concurrently and reports "ok" or "down" for each. The reason for a failure is only logged.
+// The status is 503 if a required check fails, and 200 otherwise. If required is empty, all checks are required.
 func (cs Checks) Report(ctx context.Context, log *slog.Logger, required ...string) (status int, parts map[string]string) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -43,13 +43,13 @@ func (cs Checks) Report(ctx context.Context, log *slog.Logger, required ...strin
 	return status, parts
 }
 
-// Handler responds with the report.
+// Handler returns a handler that responds with the report.
 func (cs Checks) Handler(log *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status, parts := cs.Report(r.Context(), log)
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")
 		w.WriteHeader(status)
-		_ = json.NewEncoder(w).Encode(parts) // the prober has gone
+		_ = json.NewEncoder(w).Encode(parts) // the client may have disconnected
 	})
 }

@@ -1,5 +1,6 @@
-// Package hostguard protects a server for one machine from web pages of other hosts: with DNS rebinding, the name of a
-// page can resolve to this server, and the browser then lets the page read the responses.
+// Package hostguard protects a server that is intended for one machine from web pages of other hosts. With DNS
+// rebinding, the host name of a page can resolve to this server, and the browser then allows the page to read the
+// responses.
 package hostguard
 
 import (
@@ -10,8 +11,8 @@ import (
 	"strings"
 )
 
-// Allowed reports whether a request may be for the host: an address, which no
-// name can be rebound to; localhost and names below it; or one of names.
+// Allowed reports whether a request for the host is accepted. The host must be an IP address, because DNS rebinding
+// requires a name. It can also be localhost, a subdomain of localhost, or one of names.
 func Allowed(host string, names ...string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
@@ -23,7 +24,7 @@ func Allowed(host string, names ...string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, host) })
 }
 
-// Handler rejects requests for other hosts with 421 Misdirected Request (RFC 9110 §15.5.20).
+// Handler returns a handler that rejects requests for other hosts with 421 Misdirected Request (RFC 9110 §15.5.20).
 func Handler(next http.Handler, names ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !Allowed(r.Host, names...) {

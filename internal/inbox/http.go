@@ -23,19 +23,18 @@ var web embed.FS
 const (
 	pageCSP = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 		"frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	// An email's HTML runs no scripts and loads nothing; its links open in a new tab.
+	// The HTML of an email runs no scripts and loads nothing, and its links open in a new tab.
 	mailCSP = "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; style-src 'unsafe-inline'; " +
 		"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 	fileCSP = "sandbox; default-src 'none'"
 )
 
-// Handler serves the page at /, the JSON API under /api/ and the
-// Twilio-compatible endpoint POST /2010-04-01/Accounts/{sid}/Messages.json. It
-// expects to be mounted at the root of its listener.
+// Handler serves the page at /, the JSON API under /api/, and the Twilio-compatible endpoint POST
+// /2010-04-01/Accounts/{sid}/Messages.json. It must be mounted at the root of its listener.
 //
 //	GET    /api/messages?to=&kind=mail|sms&after=<id or RFC 3339 time>&limit=&summary=1
-//	       an array of messages, newest first; summary leaves out text, html and links
-//	       (a text message keeps the beginning of its text)
+//	       an array of messages, newest first; summary omits text, html and links
+//	       (of a text message, the beginning of the text remains)
 //	DELETE /api/messages
 //	GET    /api/messages/{id}
 //	GET    /api/messages/{id}/source             the email as received
@@ -69,17 +68,17 @@ func secure(next http.Handler) http.Handler {
 }
 
 func page(name, contentType string) http.HandlerFunc {
-	data, _ := web.ReadFile("web/" + name) // embedded: it cannot fail
+	data, _ := web.ReadFile("web/" + name) // an embedded file, so reading it cannot fail
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)
-		_, _ = w.Write(data) // the client went away
+		_, _ = w.Write(data) // the client may have disconnected
 	}
 }
 
 func (b *Inbox) list(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	f := Filter{Kind: Kind(q.Get("kind")), After: q.Get("after"), To: q.Get("to")}
-	// An unescaped "+" of a telephone number arrives as a space.
+	// The "+" of a telephone number arrives as a space if it is not escaped.
 	if strings.HasPrefix(f.To, " ") {
 		f.To = "+" + strings.TrimSpace(f.To)
 	}
@@ -110,7 +109,7 @@ func (b *Inbox) list(w http.ResponseWriter, r *http.Request) {
 	}
 	full := []Message{}
 	for _, s := range found {
-		if m, err := b.Get(s.ID); err == nil { // removed in the meantime
+		if m, err := b.Get(s.ID); err == nil { // it may have been removed in the meantime
 			full = append(full, m)
 		}
 	}
@@ -140,7 +139,7 @@ func (b *Inbox) source(w http.ResponseWriter, r *http.Request) {
 	defer func() { _ = src.Close() }()
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", fileCSP)
-	_, _ = io.Copy(w, src) // the client went away
+	_, _ = io.Copy(w, src) // the client may have disconnected
 }
 
 var headTag = regexp.MustCompile(`(?i)<head[^>]*>`)
@@ -161,7 +160,7 @@ func (b *Inbox) markup(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", mailCSP)
-	_, _ = io.WriteString(w, body) // the client went away
+	_, _ = io.WriteString(w, body) // the client may have disconnected
 }
 
 var errFound = errors.New("found")
@@ -186,11 +185,11 @@ func (b *Inbox) attachment(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", a.ContentType)
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": a.Name}))
 	w.Header().Set("Content-Security-Policy", fileCSP)
-	// The n-th leaf that parse took for an attachment: the same walk, replayed.
+	// To find the n-th part that parse treated as an attachment, repeat the same walk.
 	replay, seen := Message{}, 0
 	_ = walkLeaves(src, nil, func(leaf *message.Entity) error {
 		if seen == n && replay.wouldAttach(leaf) {
-			_, _ = io.Copy(w, leaf.Body) // the client went away
+			_, _ = io.Copy(w, leaf.Body) // the client may have disconnected
 			return errFound
 		}
 		err := replay.addLeaf(leaf)
@@ -218,5 +217,5 @@ func fail(w http.ResponseWriter, status int, message string) {
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // the client went away
+	_ = json.NewEncoder(w).Encode(v) // the client may have disconnected
 }

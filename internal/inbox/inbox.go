@@ -1,5 +1,5 @@
-// Package inbox is the mailbox of development and tests: an SMTP listener and a Twilio-compatible endpoint that store
-// received messages, and a page and a JSON API to read them. It delivers nothing.
+// Package inbox is a mailbox for development and tests. An SMTP listener and a Twilio-compatible endpoint store
+// received messages, and a web page and a JSON API show them. Nothing is delivered.
 package inbox
 
 import (
@@ -20,10 +20,10 @@ import (
 
 const (
 	maxMessages = 1000
-	maxMessage  = 40 << 20 // octets of one email as received
+	maxMessage  = 40 << 20 // octets of one received email
 	maxTotal    = 1 << 30  // octets of all stored emails
 
-	maxBeginning = 120 // characters of a text message in the list
+	maxBeginning = 120 // characters of a text message in a summary
 )
 
 // Kind distinguishes emails from text messages.
@@ -35,16 +35,16 @@ const (
 	KindSMS  Kind = "sms"
 )
 
-// Message is one message as the API shows it.
+// Message is a message in the format of the API.
 type Message struct {
-	// ID grows with each message: 16 digits, the microsecond of receipt.
+	// ID increases with each message. It is the time of receipt in microseconds, with 16 digits.
 	ID          string       `json:"id"`
 	Kind        Kind         `json:"kind"`
-	From        string       `json:"from"` // bare address or number
+	From        string       `json:"from"` // bare address or phone number
 	FromName    string       `json:"fromName,omitempty"`
-	To          []string     `json:"to"` // bare addresses of the SMTP envelope, or the number
+	To          []string     `json:"to"` // bare addresses from the SMTP envelope, or the phone number
 	Subject     string       `json:"subject"`
-	Date        time.Time    `json:"date"` // of receipt, UTC
+	Date        time.Time    `json:"date"` // time of receipt in UTC
 	MessageID   string       `json:"messageId,omitempty"`
 	Size        int64        `json:"size"` // octets as received
 	Text        string       `json:"text"`
@@ -61,25 +61,24 @@ type Attachment struct {
 	URL         string `json:"url"` // relative to the inbox's address
 }
 
-// Inbox keeps the newest messages, at most 1000 and 1 GiB, as two files each in
-// a directory: <id>.eml as received (emails only) and <id>.json as shown. It is
-// safe for concurrent use by one process.
+// Inbox stores the newest messages, up to 1000 messages and 1 GiB. A directory contains two files for each message:
+// <id>.eml as received (emails only) and <id>.json as shown. An Inbox is safe for concurrent use by one process.
 type Inbox struct {
 	dir string
 	now func() time.Time
 
 	mu    sync.Mutex
-	index []Message // oldest first, without text, HTML and links
+	index []Message // oldest first, as returned by summary
 	total int64
-	last  int64 // microsecond of the newest id
+	last  int64 // newest ID, in microseconds
 }
 
-// Open reads the messages stored in dir, and creates dir if it is missing.
+// Open reads the messages stored in dir. It creates dir if it does not exist.
 func Open(dir string, now func() time.Time) (*Inbox, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("inbox: %w", err)
 	}
-	entries, err := os.ReadDir(dir) // sorted by name, so by age
+	entries, err := os.ReadDir(dir) // sorted by name, and therefore by age
 	if err != nil {
 		return nil, fmt.Errorf("inbox: %w", err)
 	}
@@ -87,7 +86,7 @@ func Open(dir string, now func() time.Time) (*Inbox, error) {
 	for _, e := range entries {
 		name := e.Name()
 		if strings.HasPrefix(name, temporary) {
-			_ = os.Remove(filepath.Join(dir, name)) // left by a crash; it was never acknowledged
+			_ = os.Remove(filepath.Join(dir, name)) // left over from a crash, and never acknowledged
 			continue
 		}
 		id, ok := strings.CutSuffix(name, ".json")
@@ -96,7 +95,7 @@ func Open(dir string, now func() time.Time) (*Inbox, error) {
 		}
 		m, err := b.read(id)
 		if err != nil {
-			continue // an unreadable message must not keep the inbox from starting
+			continue // an unreadable message must not prevent the inbox from starting
 		}
 		b.addToIndex(m)
 	}
@@ -110,8 +109,7 @@ func validID(id string) bool {
 	return len(id) == 16 && strings.Trim(id, "0123456789") == ""
 }
 
-// summary returns the part of m for the index: no text, HTML or links, except the beginning of a text message, which
-// has no subject.
+// summary returns m without text, HTML and links. The beginning of a text message is kept, because it has no subject.
 func summary(m Message) Message {
 	beginning := ""
 	if m.Kind == KindSMS {
@@ -124,7 +122,7 @@ func summary(m Message) Message {
 	return withoutNulls(m)
 }
 
-// withoutNulls replaces null by empty arrays.
+// withoutNulls replaces nil slices with empty ones, so that they are not encoded as null.
 func withoutNulls(m Message) Message {
 	if m.To == nil {
 		m.To = []string{}
@@ -145,7 +143,7 @@ func (b *Inbox) addToIndex(m Message) {
 	b.last = max(b.last, micros)
 }
 
-// prune removes the oldest messages beyond the limits.
+// prune removes the oldest messages while a limit is exceeded.
 func (b *Inbox) prune() {
 	for len(b.index) > maxMessages || b.total > maxTotal && len(b.index) > 1 {
 		b.remove(b.index[0].ID)
@@ -155,13 +153,14 @@ func (b *Inbox) prune() {
 }
 
 func (b *Inbox) remove(id string) {
-	_ = os.Remove(b.path(id, ".json")) // gone already is gone as well
+	_ = os.Remove(b.path(id, ".json")) // a missing file is not an error
 	_ = os.Remove(b.path(id, ".eml"))
 }
 
 func (b *Inbox) path(id, ext string) string { return filepath.Join(b.dir, id+ext) }
 
-// add assigns an id to m and stores it. source, if not empty, is the path of the file that becomes its source.
+// add assigns an ID to m and stores it. If source is not empty, it is the path of a file that add moves into the
+// inbox as the message's source.
 func (b *Inbox) add(m Message, source string) (Message, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -184,7 +183,7 @@ func (b *Inbox) add(m Message, source string) (Message, error) {
 	return m, nil
 }
 
-// write stores m under a temporary name first, so that a crash leaves either the whole message or none.
+// write stores m atomically, so that a crash does not leave a partial message.
 func (b *Inbox) write(m Message) error {
 	data, err := json.Marshal(m)
 	if err != nil {
@@ -212,12 +211,12 @@ func (b *Inbox) read(id string) (Message, error) {
 	return withoutNulls(m), nil
 }
 
-// Filter selects messages; zero fields select all.
+// Filter selects messages. Zero fields match all messages.
 type Filter struct {
-	To    string // recipient, compared without regard to case
+	To    string // recipient, case-insensitive
 	Kind  Kind
-	After string // id; only newer messages
-	Limit int    // 0 means 100
+	After string // ID; only newer messages match
+	Limit int    // maximum number of messages, or 0 for 100
 }
 
 // List returns the summaries of the matching messages, newest first.
@@ -253,7 +252,7 @@ func (b *Inbox) Source(id string) (io.ReadCloser, error) {
 	return os.Open(b.path(id, ".eml"))
 }
 
-// Clear removes all messages. Ids are not used again.
+// Clear removes all messages. Their IDs are not reused.
 func (b *Inbox) Clear() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -31,7 +31,7 @@ type runningInbox struct {
 	smtp string // host:port
 }
 
-// clock advances by a millisecond with each reading.
+// clock returns a clock that advances by one millisecond with each reading.
 func clock() func() time.Time {
 	var mu sync.Mutex
 	at := time.Date(2026, 11, 21, 7, 15, 0, 0, time.UTC)
@@ -324,8 +324,8 @@ func TestTwilioRefusals(t *testing.T) {
 	assert.Empty(t, r.messages(t, ""))
 }
 
-// TestOtherOriginsAreRefused checks that a page of another origin in the developer's browser can neither delete nor add
-// messages.
+// TestOtherOriginsAreRefused checks that a page from another origin in the developer's browser can neither delete nor
+// add messages.
 func TestOtherOriginsAreRefused(t *testing.T) {
 	t.Parallel()
 	r := start(t, t.TempDir())

@@ -11,19 +11,19 @@ import (
 	"strings"
 
 	"github.com/emersion/go-message"
-	_ "github.com/emersion/go-message/charset" // mails in charsets other than UTF-8
+	_ "github.com/emersion/go-message/charset" // for emails in charsets other than UTF-8
 	"github.com/emersion/go-message/mail"
 )
 
 const (
-	maxDepth = 8       // multiparts within multiparts
-	maxParts = 200     // leaves of one email
-	maxText  = 2 << 20 // octets stored of the text and of the HTML
+	maxDepth = 8       // nesting of multiparts
+	maxParts = 200     // leaf parts of one email
+	maxText  = 2 << 20 // octets stored of each of the text and the HTML
 	maxLinks = 200
 )
 
-// parse parses an email's headers and parts. For a malformed email it returns the readable part: the source shows the
-// rest.
+// parse parses the headers and parts of an email. For a malformed email it returns the parts that can be read. The
+// source contains the rest.
 func parse(r io.Reader) (Message, error) {
 	var m Message
 	err := walkLeaves(r, func(root mail.Header) {
@@ -37,7 +37,7 @@ func parse(r io.Reader) (Message, error) {
 	return m, err
 }
 
-// addLeaf uses the first text part and the first HTML part as the body, and every other part as a file.
+// addLeaf uses the first text part and the first HTML part as the body, and every other part as an attachment.
 func (m *Message) addLeaf(leaf *message.Entity) error {
 	kind, name, _ := describe(leaf)
 	if m.wouldAttach(leaf) {
@@ -54,7 +54,7 @@ func (m *Message) addLeaf(leaf *message.Entity) error {
 	return err
 }
 
-// wouldAttach reports whether addLeaf uses leaf as a file.
+// wouldAttach reports whether addLeaf treats leaf as an attachment.
 func (m *Message) wouldAttach(leaf *message.Entity) bool {
 	switch kind, _, attached := describe(leaf); {
 	case attached:
@@ -67,7 +67,7 @@ func (m *Message) wouldAttach(leaf *message.Entity) bool {
 	return true
 }
 
-// describe returns a leaf's media type, its file name, and whether it is a file.
+// describe returns a leaf's media type and file name, and reports whether it is marked as an attachment.
 func describe(leaf *message.Entity) (kind, name string, attached bool) {
 	kind, params, err := leaf.Header.ContentType()
 	if err != nil || kind == "" {
@@ -88,8 +88,7 @@ func readText(r io.Reader) (string, error) {
 
 var errTooManyParts = errors.New("inbox: too many parts")
 
-// walkLeaves calls head with the email's header and leaf with each part that is no
-// multipart, in order.
+// walkLeaves calls head with the email's header, and leaf with each part that is not a multipart, in order.
 func walkLeaves(r io.Reader, head func(mail.Header), leaf func(*message.Entity) error) error {
 	root, err := message.Read(r)
 	if err != nil && !isUnknownEncoding(err) {
@@ -126,7 +125,8 @@ func walk(e *message.Entity, depth int, leaf func(*message.Entity) error) error 
 	}
 }
 
-// isUnknownEncoding reports an unknown charset or encoding: the bytes are displayed unchanged.
+// isUnknownEncoding reports whether err concerns an unknown charset or encoding. The bytes are then displayed
+// unchanged.
 func isUnknownEncoding(err error) bool {
 	return message.IsUnknownCharset(err) || message.IsUnknownEncoding(err)
 }
@@ -136,7 +136,7 @@ var (
 	htmlLink = regexp.MustCompile(`(?i)\bhref\s*=\s*(?:"([^"]*)"|'([^']*)')`)
 )
 
-// links collects the http and https links of a message, each once, in order.
+// links returns the unique http and https links of a message, in order.
 func links(text, markup string) []string {
 	out, seen := []string{}, map[string]bool{}
 	add := func(s string) {

@@ -8,8 +8,8 @@ import (
 
 const maxForm = 64 << 10 // octets
 
-// receiveSMS is Twilio's "create a message": it accepts To, From (or MessagingServiceSid) and Body as a form and
-// responds with 201. It accepts any account and token.
+// receiveSMS implements Twilio's "create a message" request. It accepts To, From (or MessagingServiceSid) and Body as
+// form values, with any account and token, and responds with 201.
 func (b *Inbox) receiveSMS(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {

@@ -18,8 +18,8 @@ const (
 	smtpTimeout   = time.Minute
 )
 
-// ServeSMTP accepts emails on ln, for any recipient and without login, until ctx
-// ends; then it closes ln and returns nil. Listen on loopback only.
+// ServeSMTP accepts emails on ln, for any recipient and without authentication, until ctx ends. It then closes ln and
+// returns nil. The listener should be bound to a loopback address.
 func (b *Inbox) ServeSMTP(ctx context.Context, ln net.Listener) error {
 	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) {
 		return &session{inbox: b}, nil
@@ -29,11 +29,11 @@ func (b *Inbox) ServeSMTP(ctx context.Context, ln net.Listener) error {
 	server.MaxRecipients = maxRecipients
 	server.ReadTimeout, server.WriteTimeout = smtpTimeout, smtpTimeout
 	server.EnableSMTPUTF8 = true
-	server.ErrorLog = log.New(io.Discard, "", 0) // clients see their errors themselves
+	server.ErrorLog = log.New(io.Discard, "", 0) // clients receive their errors in the responses
 
 	stop := context.AfterFunc(ctx, func() {
 		_ = server.Close()
-		_ = ln.Close() // ctx may end before the server knows of ln
+		_ = ln.Close() // ctx may end before the server has registered ln
 	})
 	defer stop()
 	err := server.Serve(ln)
@@ -62,13 +62,13 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	return nil
 }
 
-// Data stores the email. It is on disk when the client receives the success response.
+// Data stores the email. The email is on disk when the client receives the success response.
 func (s *session) Data(r io.Reader) error {
 	file, err := os.CreateTemp(s.inbox.dir, temporary+"*")
 	if err != nil {
 		return fmt.Errorf("inbox: %w", err)
 	}
-	defer func() { _ = os.Remove(file.Name()) }() // renamed by then, unless something failed
+	defer func() { _ = os.Remove(file.Name()) }() // it was already renamed, unless something failed
 	size, err := io.Copy(file, r)
 	if err == nil {
 		_, err = file.Seek(0, io.SeekStart)

@@ -1,6 +1,6 @@
 package limit
 
-// Keys returns the keys of which l keeps a state.
+// Keys returns the keys for which l stores a state.
 func Keys(l *Keyed) (keys []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

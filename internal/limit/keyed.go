@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// Keyed is a concurrency limit per key, such as an endpoint or an app: a key whose work hangs leaves capacity for the
-// others. It never blocks. Work over the limit gets a time for its retry. Retries are spread over the time that the key
-// needs for its waiting work, so that they come neither all at once nor again and again.
+// Keyed is a concurrency limit for each key, such as an endpoint or an app, so that a key whose work hangs does not
+// use up the capacity of others. It never blocks. Work above the limit is assigned a time for its retry. Retries are
+// spread over the time that the key needs for its waiting work, so that they neither occur all at once nor are
+// repeated too often.
 type Keyed struct {
-	// MaxWait is the longest time before a retry; the shortest is a second.
+	// MaxWait is the maximum time before a retry. The minimum is one second.
 	MaxWait time.Duration
-	// Now is the clock for measuring the duration of work.
+	// Now returns the current time, to measure the duration of work.
 	Now func() time.Time
 
 	mu   sync.Mutex
@@ -20,19 +21,19 @@ type Keyed struct {
 
 const (
 	minWait     = time.Second
-	initialPace = time.Second // the assumed duration of work until it is measured
+	initialPace = time.Second // assumed duration of work before any is measured
 )
 
 // keyState is the state of one key.
 type keyState struct {
 	active    int
 	pace      time.Duration // smoothed duration of work
-	progress  time.Time     // when work last ended, or started with no other work active
+	progress  time.Time     // time at which work last ended, or started with no other work active
 	nextStart time.Time     // latest time assigned to a retry
 }
 
-// TryAcquire counts work of a key against limit; release ends it. If the limit is reached, release is nil and wait is the time
-// after which there should be capacity.
+// TryAcquire starts work of a key if fewer than limit units of work are active. The caller must call release when the
+// work ends. If the limit is reached, release is nil, and wait is the time after which capacity should be available.
 func (l *Keyed) TryAcquire(key string, limit int) (release func(), wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,9 +53,10 @@ func (l *Keyed) TryAcquire(key string, limit int) (release func(), wait time.Dur
 		k.active++
 		return func() { l.release(key, k, now) }, 0
 	}
-	step := max(k.pace, now.Sub(k.progress)) / time.Duration(limit) // work that hangs is noticed before it ends
+	// Includes the age of the last progress, so that hanging work is detected before it ends.
+	step := max(k.pace, now.Sub(k.progress)) / time.Duration(limit)
 	if k.nextStart.Before(now) || k.nextStart.Sub(now) > l.MaxWait-step {
-		k.nextStart = now // or the round is full, and the next one starts
+		k.nextStart = now // no retry is pending, or the round is full and the next one starts
 	}
 	k.nextStart = k.nextStart.Add(step)
 	return nil, min(max(k.nextStart.Sub(now), minWait), l.MaxWait)

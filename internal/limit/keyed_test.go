@@ -12,15 +12,15 @@ import (
 	"countersign/internal/limit"
 )
 
-// TestKeyed_SpreadsWhatWaits checks that, while the work of one key hangs, 500 other units of the key are retried a few
-// at a time, not in waves, and that another key has its own limit.
+// TestKeyed_SpreadsWhatWaits checks that, while the work of one key hangs, 500 other units of work of that key are
+// retried a few at a time and not in waves, and that another key has its own limit.
 func TestKeyed_SpreadsWhatWaits(t *testing.T) {
 	t.Parallel()
 	const slots, waiting, hang = 16, 500, 10 * time.Second
 	synctest.Test(t, func(t *testing.T) {
 		l := &limit.Keyed{MaxWait: time.Minute, Now: time.Now}
 		var mu sync.Mutex
-		attempts := make(map[int]int) // in each second
+		attempts := make(map[int]int) // by second
 		start := time.Now()
 		for range waiting {
 			go func() {
@@ -39,7 +39,7 @@ func TestKeyed_SpreadsWhatWaits(t *testing.T) {
 					time.Sleep(wait)
 				}
 			}()
-			synctest.Wait() // one after another
+			synctest.Wait() // start them one after the other
 		}
 		release, _ := l.TryAcquire("other", slots)
 		require.NotNil(t, release)
@@ -59,7 +59,7 @@ func TestKeyed_SpreadsWhatWaits(t *testing.T) {
 	})
 }
 
-// TestKeyed_FollowsThePace checks that waiting work is retried soon when the work is fast again.
+// TestKeyed_FollowsThePace checks that waiting work is retried soon after the work has become fast again.
 func TestKeyed_FollowsThePace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

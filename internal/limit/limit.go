@@ -1,5 +1,5 @@
-// Package limit implements the concurrency limit for all parts of the service. Work holds units of the limit while it
-// runs.
+// Package limit implements the concurrency limit that all parts of the service use. Work holds units of the limit
+// while it runs.
 package limit
 
 import (
@@ -10,23 +10,24 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Limit is a concurrency limit. Whoever waits gets units in the order of arrival. A nil Limit admits everything.
+// Limit is a concurrency limit. Waiting callers acquire units in the order of arrival. A nil Limit is unlimited.
 type Limit struct {
 	units *semaphore.Weighted
 	size  int64
 }
 
-// atMost returns the number of units for work that needs n. It is 1 or more, even for a limit of size 0.
+// atMost returns the number of units to acquire for work that requests n. It is at least 1, even for a limit of size
+// 0.
 func (l *Limit) atMost(n int64) int64 { return min(n, max(l.size, 1)) }
 
-// ErrBusy reports that the units were not free in time.
+// ErrBusy reports that the units did not become available in time.
 var ErrBusy = errors.New("limit: busy")
 
-// New returns a limit of size units.
+// New returns a limit with the given number of units.
 func New(size int64) *Limit { return &Limit{semaphore.NewWeighted(size), size} }
 
 // Acquire acquires n units, or all units if n exceeds the size, and returns the function that releases them. It waits
-// until ctx ends or, if wait is positive, at most for wait; then it returns ErrBusy.
+// until ctx ends. If wait is positive, it waits at most that long and then returns ErrBusy.
 func (l *Limit) Acquire(ctx context.Context, n int64, wait time.Duration) (release func(), err error) {
 	if release, ok := l.TryAcquire(n); ok {
 		return release, nil
@@ -47,7 +48,7 @@ func (l *Limit) Acquire(ctx context.Context, n int64, wait time.Duration) (relea
 	return func() { l.units.Release(n) }, nil
 }
 
-// TryAcquire is Acquire without waiting. It reports whether the units were free.
+// TryAcquire is like Acquire, but does not wait. It reports whether the units were available.
 func (l *Limit) TryAcquire(n int64) (release func(), ok bool) {
 	if l == nil {
 		return func() {}, true

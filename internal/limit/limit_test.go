@@ -30,7 +30,7 @@ func TestAcquire_WaitsItsTurn(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		take("large", 9) // more than there is: all
+		take("large", 9) // more than the size, which means all units
 		take("small", 1)
 		assert.Empty(t, order)
 		first()
@@ -42,7 +42,8 @@ func TestAcquire_WaitsItsTurn(t *testing.T) {
 	})
 }
 
-// TestAcquire_DoesNotWaitForever checks that waiting ends with the wait or with the context, and acquires nothing.
+// TestAcquire_DoesNotWaitForever checks that Acquire stops waiting at the time limit or when the context ends, and
+// then acquires nothing.
 func TestAcquire_DoesNotWaitForever(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package metrics counts the operations of the service, for Prometheus. A nil *Metrics counts nothing and costs
+// Package metrics provides Prometheus metrics of the service's operations. A nil *Metrics records nothing and costs
 // nothing.
 package metrics
 
@@ -16,7 +16,7 @@ import (
 
 const namespace = "countersign"
 
-// Metrics is a registry with everything that is counted.
+// Metrics is a registry with all metrics.
 type Metrics struct {
 	registry *prometheus.Registry
 	temporal *temporalMetrics
@@ -31,7 +31,7 @@ type Metrics struct {
 	restarted       *prometheus.CounterVec
 }
 
-// New returns a registry with the metrics of the process, the Go runtime and the version.
+// New returns a Metrics that includes the metrics of the process and the Go runtime, and the version.
 func New(version string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -75,16 +75,16 @@ func New(version string) *Metrics {
 	return m
 }
 
-// Handler shows everything that is counted.
+// Handler returns a handler that serves all metrics.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 2})
 }
 
-// Gatherer returns the metrics for tests.
+// Gatherer returns the registry for tests.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
-// Requests returns a function that counts handled requests; nil for a nil *Metrics. The route is the pattern, never
-// the path, because a path can contain a token.
+// Requests returns a function that counts handled requests, or nil for a nil *Metrics. The route is the pattern and
+// never the path, because a path can contain a token.
 func (m *Metrics) Requests() func(method, route string, status int, took time.Duration) {
 	if m == nil {
 		return nil
@@ -96,7 +96,7 @@ func (m *Metrics) request(method, route string, status int, took time.Duration) 
 	route = cmp.Or(route, "other")
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
-	default: // a client may call it anything
+	default: // the method can be any text chosen by the client
 		method = "other"
 	}
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
@@ -110,21 +110,21 @@ func (m *Metrics) FileMissing() {
 	}
 }
 
-// Restarted counts workflows of a kind that were missing and were started.
+// Restarted counts the workflows of a kind that were missing and have been started.
 func (m *Metrics) Restarted(kind string, n int) {
 	if m != nil {
 		m.restarted.WithLabelValues(kind).Add(float64(n))
 	}
 }
 
-// Database shows the connections of a pool.
+// Database adds the metrics of a connection pool.
 func (m *Metrics) Database(db *sql.DB) {
 	if m != nil {
 		m.registry.MustRegister(collectors.NewDBStatsCollector(db, namespace))
 	}
 }
 
-// Certificate shows when the sealing certificate ends.
+// Certificate adds a metric for the expiry of the sealing certificate.
 func (m *Metrics) Certificate(notAfter func() time.Time) {
 	if m == nil {
 		return

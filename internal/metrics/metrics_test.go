@@ -133,7 +133,7 @@ func TestAnOutboxThatCannotBeReadIsAbsent(t *testing.T) {
 	assert.Contains(t, got, "countersign_build_info", "the rest is shown all the same")
 }
 
-// TestTemporal checks that metrics with one name and different tags are exported, as the SDK uses them.
+// TestTemporal checks that metrics with the same name and different tags, as used by the Temporal SDK, are exported.
 func TestTemporal(t *testing.T) {
 	t.Parallel()
 	m := metrics.New("v1")
@@ -169,7 +169,7 @@ func TestNothingIsCountedWithoutMetrics(t *testing.T) {
 
 var update = flag.Bool("update", false, "write deploy/metrics.txt anew")
 
-// TestTheListOfMetrics checks the metrics that alerts and dashboards can use, see deploy/.
+// TestTheListOfMetrics checks the list of metrics that alerts and dashboards can use (see deploy/).
 func TestTheListOfMetrics(t *testing.T) {
 	t.Parallel()
 	m := metrics.New("v1")

@@ -7,14 +7,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// askLimit limits the time of the database query.
+// askLimit limits the duration of the database query.
 const askLimit = 3 * time.Second
 
-// askedGauges are gauges whose values are queried at each scrape. If the query fails they are absent rather than zero,
-// which an alert can detect.
+// askedGauges is a set of gauges whose values are queried at each scrape. If the query fails, the gauges are absent
+// rather than zero, so that an alert can detect the failure.
 type askedGauges struct {
 	gauges []*prometheus.Desc
-	ask    func(context.Context) ([]float64, error) // a value for each
+	ask    func(context.Context) ([]float64, error) // returns one value for each gauge
 }
 
 // Describe implements prometheus.Collector.
@@ -42,7 +42,7 @@ func gaugeDesc(name, help string) *prometheus.Desc {
 	return prometheus.NewDesc(namespace+"_"+name, help, nil, nil)
 }
 
-// Outbox shows how much waits to be delivered to Temporal.
+// Outbox adds metrics for the outbox rows that have not been delivered to Temporal.
 func (m *Metrics) Outbox(depth func(context.Context) (rows int64, oldest time.Duration, err error)) {
 	if m == nil {
 		return
@@ -56,7 +56,7 @@ func (m *Metrics) Outbox(depth func(context.Context) (rows int64, oldest time.Du
 	}})
 }
 
-// Unsealed shows how many envelopes cannot be sealed.
+// Unsealed adds a metric for the number of envelopes that cannot be sealed.
 func (m *Metrics) Unsealed(count func(context.Context) (int64, error)) {
 	if m == nil {
 		return
@@ -69,13 +69,13 @@ func (m *Metrics) Unsealed(count func(context.Context) (int64, error)) {
 	}})
 }
 
-// Lag is the amount of late work of all apps.
+// Lag contains the amounts of overdue work of all apps.
 type Lag struct {
 	Overdue, Sealing, Deliveries, Purges, Lost int64
-	Reconciled                                 time.Time // the zero time: never
+	Reconciled                                 time.Time // the zero time if it never ran
 }
 
-// Lag shows how much work is late.
+// Lag adds metrics for the amounts of overdue work.
 func (m *Metrics) Lag(count func(context.Context) (Lag, error)) {
 	if m == nil {
 		return
@@ -93,7 +93,7 @@ func (m *Metrics) Lag(count func(context.Context) (Lag, error)) {
 	}})
 }
 
-// unixTime returns a time in Unix seconds; 0 for the zero time.
+// unixTime returns a time in Unix seconds, or 0 for the zero time.
 func unixTime(at time.Time) float64 {
 	if at.IsZero() {
 		return 0
@@ -101,7 +101,7 @@ func unixTime(at time.Time) float64 {
 	return float64(at.Unix())
 }
 
-// Anchor shows when the audit trail was last anchored; the zero time is shown as 0.
+// Anchor adds a metric for the time at which the audit trail was last anchored. The zero time is exported as 0.
 func (m *Metrics) Anchor(last func(context.Context) (time.Time, error)) {
 	if m == nil {
 		return

@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// Temporal returns a handler for the Temporal SDK's own metrics; nil for a nil *Metrics.
+// Temporal returns a handler for the metrics of the Temporal SDK, or nil for a nil *Metrics.
 func (m *Metrics) Temporal() client.MetricsHandler {
 	if m == nil {
 		return nil
@@ -19,8 +19,8 @@ func (m *Metrics) Temporal() client.MetricsHandler {
 	return temporalHandler{all: m.temporal}
 }
 
-// temporalMetrics holds the SDK's metrics. The SDK uses one name with different sets of tags. There is therefore a
-// vector for each name and set, and the vectors are described only when collected.
+// temporalMetrics holds the metrics of the Temporal SDK. The SDK uses the same name with different sets of tags, so
+// there is one vector for each name and set of tags, and the vectors are described only when they are collected.
 type temporalMetrics struct {
 	mu         sync.RWMutex
 	counters   map[string]*prometheus.CounterVec
@@ -93,7 +93,7 @@ func (h temporalHandler) Timer(name string) client.MetricsTimer {
 	return timer{v.With(h.tags)}
 }
 
-// vector returns the vector of a name and the handler's tags, and creates it if necessary.
+// vector returns the vector for a name and the handler's tags, and creates it if necessary.
 func vector[V any](h temporalHandler, known map[string]V, name string, create func(prometheus.Opts, []string) V) V {
 	labels := slices.Sorted(maps.Keys(h.tags))
 	key := name + " " + strings.Join(labels, " ")

@@ -14,7 +14,7 @@ import (
 	"countersign/webhook"
 )
 
-// Mailer sends mails.
+// Mailer sends emails.
 type Mailer interface {
 	Send(ctx context.Context, m notify.Mail) error
 	MessageID(parts ...string) string
@@ -26,17 +26,19 @@ type Sealer interface {
 	Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.File) (seal.Result, error)
 }
 
-// Deliverer posts webhooks.
+// Deliverer delivers events to webhook endpoints.
 type Deliverer interface {
 	Deliver(ctx context.Context, req webhook.Request) webhook.Result
 }
 
-// Mailer counts the emails that next sends.
+// Mailer wraps next to count its emails.
 func (m *Metrics) Mailer(next Mailer) Mailer {
 	if m == nil {
 		return next
 	}
-	for _, kind := range mailKinds { // Prometheus does not count the first failure of a counter that begins with it
+	// Initialize the counters, because Prometheus cannot detect the increase of a counter that first appears with the
+	// value 1.
+	for _, kind := range mailKinds {
 		m.mails.WithLabelValues(string(kind), resultFailed)
 		m.mails.WithLabelValues(string(kind), resultRefused)
 	}
@@ -59,13 +61,13 @@ func (w mailer) Send(ctx context.Context, mail notify.Mail) error {
 	return err
 }
 
-// Results of an email that the server did not accept.
+// The results of an email that the server did not accept.
 const (
 	resultRefused = "refused" // permanently
-	resultFailed  = "failed"  // it is tried again
+	resultFailed  = "failed"  // will be retried
 )
 
-// mailKinds are the kinds whose emails are retried.
+// mailKinds lists the kinds of emails that are retried.
 var mailKinds = []models.MailKind{
 	models.MailInvitation, models.MailReminder, models.MailCopyNotice, models.MailCompleted, models.MailClosed, models.MailDeletion, models.MailHook, models.MailNotice,
 	models.MailNotification, models.MailDigest,
@@ -84,7 +86,7 @@ func mailOutcome(err error) string {
 	return resultFailed
 }
 
-// SMS counts the text messages that next sends; nil stays nil.
+// SMS wraps next to count its text messages. It returns nil if next is nil.
 func (m *Metrics) SMS(next notify.SMS) notify.SMS {
 	if m == nil || next == nil {
 		return next
@@ -104,7 +106,7 @@ func (w sms) Send(ctx context.Context, to, text string) error {
 	return err
 }
 
-// Sealer measures the seals of next.
+// Sealer wraps next to measure its seals.
 func (m *Metrics) Sealer(next Sealer, now func() time.Time) Sealer {
 	if m == nil {
 		return next
@@ -129,7 +131,7 @@ func (w sealer) Seal(ctx context.Context, out *os.File, job seal.Job) (seal.Resu
 	return res, err
 }
 
-// Deliverer counts and measures the deliveries of next.
+// Deliverer wraps next to count and measure its deliveries.
 func (m *Metrics) Deliverer(next Deliverer) Deliverer {
 	if m == nil {
 		return next

@@ -1,5 +1,5 @@
-// Package netfail classifies failures of connections. Its texts contain no name or address and may be stored and
-// shown.
+// Package netfail classifies connection failures. Its texts contain no host name or address, so they can be stored
+// and shown.
 package netfail
 
 import (
@@ -14,10 +14,10 @@ import (
 	"syscall"
 )
 
-// Cause is why a connection failed.
+// Cause is the reason why a connection failed.
 type Cause string
 
-// The causes.
+// The causes of connection failures.
 const (
 	Unknown      Cause = ""
 	Timeout      Cause = "timeout"
@@ -32,12 +32,12 @@ const (
 	Handshake    Cause = "the TLS handshake failed"
 )
 
-// IsTLS reports whether encryption failed.
+// IsTLS reports whether the cause concerns TLS.
 func (c Cause) IsTLS() bool {
 	return slices.Contains([]Cause{WrongName, Expired, Untrusted, NoTLS, Handshake}, c)
 }
 
-// CauseOf returns the cause of a connection error; Unknown if err is not one.
+// CauseOf returns the cause of a connection error, or Unknown for any other error.
 func CauseOf(err error) Cause {
 	var netErr net.Error
 	switch {

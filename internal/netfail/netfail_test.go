@@ -17,7 +17,8 @@ import (
 	"countersign/internal/netfail"
 )
 
-// TestCausesOfRealFailures distinguishes the errors that the standard library returns for failed connections.
+// TestCausesOfRealFailures checks the causes of errors that the standard library returns for real connection
+// failures.
 func TestCausesOfRealFailures(t *testing.T) {
 	t.Parallel()
 	get := func(url string, config *tls.Config) error {
@@ -55,7 +56,7 @@ func TestCausesOfRealFailures(t *testing.T) {
 	require.Equal(t, netfail.Refused, netfail.CauseOf(get("http://"+l.Addr().String(), nil)))
 }
 
-// TestCauses checks that the cause is the same however an error is wrapped, and that no text contains a name.
+// TestCauses checks that the cause does not depend on how an error is wrapped, and that no text contains a host name.
 func TestCauses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

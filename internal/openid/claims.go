@@ -12,15 +12,15 @@ import (
 
 // Person is a person authenticated by the provider.
 type Person struct {
-	Subject       string // the provider's name for the person, which never changes
+	Subject       string // the provider's permanent identifier of the person
 	Email         string
 	EmailVerified bool
 	Name          string
 	Roles         []string
-	ProvedAt      *time.Time // when the provider last authenticated the person; nil: unknown
+	ProvedAt      *time.Time // when the provider last authenticated the person, or nil if unknown
 }
 
-// claims are the provider's statements about a person.
+// claims contains the provider's statements about a person.
 type claims map[string]any
 
 type claimant interface{ Claims(v any) error }
@@ -33,7 +33,7 @@ func readClaims(from claimant) (claims, error) {
 	return out, nil
 }
 
-// and merges the claims of the userinfo endpoint into the token's. They take precedence.
+// and merges the claims of the token and those of the userinfo endpoint. The claims of the token take precedence.
 func (c claims) and(info *oidc.UserInfo) (claims, error) {
 	out, err := readClaims(info)
 	if err != nil {
@@ -52,7 +52,7 @@ func (c claims) text(name string) string {
 	return strings.TrimSpace(s)
 }
 
-// time reads a NumericDate (RFC 7519 §2).
+// time returns a claim of type NumericDate (RFC 7519 §2).
 func (c claims) time(name string) *time.Time {
 	var n float64
 	switch v := c[name].(type) {
@@ -68,7 +68,7 @@ func (c claims) time(name string) *time.Time {
 	return &t
 }
 
-// person returns the claims that the service needs.
+// person returns the person that the claims describe.
 func (c *Client) person(id *oidc.IDToken, cl claims) Person {
 	p := Person{Subject: id.Subject, Email: cl.text("email"), Name: cl.text("name"), ProvedAt: cl.time("auth_time")}
 	p.EmailVerified, _ = cl["email_verified"].(bool) // only a boolean true counts
@@ -91,7 +91,7 @@ func (c *Client) person(id *oidc.IDToken, cl claims) Person {
 	return p
 }
 
-// lookUp finds a claim by its name, which may have dots as addresses do, or by its path.
+// lookUp returns a claim by its name, which may contain dots, such as a URL, or by its path.
 func lookUp(c claims, name string) any {
 	if v, ok := c[name]; ok {
 		return v

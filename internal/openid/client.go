@@ -1,5 +1,6 @@
-// Package openid signs people in at an OpenID provider: the authorization code flow (OpenID Connect Core 1.0 §3.1) with
-// PKCE (RFC 7636). It has no storage: the caller stores the values that the provider's response must repeat.
+// Package openid authenticates people at an OpenID provider. It implements the authorization code flow (OpenID
+// Connect Core 1.0 §3.1) with PKCE (RFC 7636). It stores nothing. The caller stores the values that the provider's
+// response must repeat.
 package openid
 
 import (
@@ -19,26 +20,26 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// Config names the provider, and the client's own registration with it.
+// Config specifies the provider and the client's registration with it.
 type Config struct {
 	Issuer       string
 	ClientID     string
 	ClientSecret string
 	RedirectURL  string
-	RoleClaim    string // a member of the claims, or a path such as realm_access.roles
+	RoleClaim    string // name of a claim, or a path such as realm_access.roles
 	Now          func() time.Time
 }
 
 const (
-	answerTime      = 10 * time.Second // for all requests to the provider in one sign-in
+	answerTime      = 10 * time.Second // timeout of all requests to the provider during one sign-in
 	discoveryAge    = time.Hour
 	discoveryPause  = 5 * time.Second // between attempts while the provider does not respond
 	freshAge        = 5 * time.Minute
-	clockDifference = time.Minute // between provider and service
+	clockDifference = time.Minute // permitted difference between the provider's clock and the service's
 	maxSubject      = 255         // bytes (OpenID Connect Core 1.0 §2)
 )
 
-// Client signs people in. It is safe for concurrent use, and sends no request to the provider before the first
+// Client authenticates people. It is safe for concurrent use, and sends no request to the provider before the first
 // sign-in.
 type Client struct {
 	cfg  Config
@@ -50,15 +51,15 @@ type Client struct {
 	failed  error
 }
 
-// provider is the metadata of a provider.
+// provider contains the metadata of a provider.
 type provider struct {
 	*oidc.Provider
 
 	oauth          oauth2.Config
-	choosesAccount bool // the metadata list prompt=select_account, which other providers reject
+	choosesAccount bool // the provider supports prompt=select_account, which others reject
 }
 
-// New returns a client for a configuration whose issuer CheckIssuer has accepted.
+// New returns a client. CheckIssuer must have accepted the issuer of cfg.
 func New(cfg Config) *Client {
 	return &Client{cfg: cfg, http: &http.Client{
 		Timeout: answerTime, Transport: bounded{http.DefaultTransport.(*http.Transport).Clone()}, //nolint:forcetypeassert // the standard library's
@@ -66,10 +67,11 @@ func New(cfg Config) *Client {
 	}}
 }
 
-// Issuer is the provider's name.
+// Issuer returns the provider's issuer identifier.
 func (c *Client) Issuer() string { return c.cfg.Issuer }
 
-// Request is a sign-in in progress. State returns in the address; the other values never leave the service.
+// Request is a sign-in in progress. The provider returns State in the redirect URL. The caller stores the members
+// that have a JSON name.
 type Request struct {
 	URL      string `json:"-"`
 	State    string `json:"-"`
@@ -78,13 +80,13 @@ type Request struct {
 	Fresh    bool   `json:"fresh"` // the provider must authenticate the person again
 }
 
-// Prompt is the interaction that the provider must require even from a person with a session.
+// Prompt specifies the interaction that the provider must require, even if the person already has a session.
 type Prompt struct {
-	Fresh        bool // for a sign-in of this moment
-	OtherAccount bool // which account it is to be
+	Fresh        bool // the person must authenticate again
+	OtherAccount bool // the person must select an account
 }
 
-// Begin returns the sign-in with the address for the browser.
+// Begin starts a sign-in and returns it with the URL for the browser.
 func (c *Client) Begin(ctx context.Context, prompt Prompt) (Request, error) {
 	p, err := c.provider(ctx)
 	if err != nil {
@@ -93,7 +95,7 @@ func (c *Client) Begin(ctx context.Context, prompt Prompt) (Request, error) {
 	r := Request{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Fresh: prompt.Fresh}
 	options := []oauth2.AuthCodeOption{oidc.Nonce(r.Nonce), oauth2.S256ChallengeOption(r.Verifier)}
 	switch {
-	case prompt.Fresh: // a new sign-in lets the person choose the account as well
+	case prompt.Fresh: // a new sign-in also allows the person to select an account
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
 	case prompt.OtherAccount && p.choosesAccount:
 		options = append(options, oauth2.SetAuthURLParam("prompt", "select_account"))
@@ -104,7 +106,7 @@ func (c *Client) Begin(ctx context.Context, prompt Prompt) (Request, error) {
 	return r, nil
 }
 
-// Finish exchanges the code of a sign-in and validates the provider's response.
+// Finish exchanges the authorization code of a sign-in and validates the provider's response.
 func (c *Client) Finish(ctx context.Context, r Request, code string) (Person, error) {
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, c.http), answerTime)
 	defer cancel()
@@ -128,7 +130,7 @@ func (c *Client) Finish(ctx context.Context, r Request, code string) (Person, er
 	if err := c.check(id, claims, r); err != nil {
 		return Person{}, err
 	}
-	// A provider may return claims about the person only there (§5.4).
+	// Some providers return claims about the person only from the userinfo endpoint (§5.4).
 	if url := p.UserInfoEndpoint(); url != "" && (claims["email"] == nil || lookUp(claims, c.cfg.RoleClaim) == nil) {
 		info, err := p.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
 		if err != nil {
@@ -144,7 +146,7 @@ func (c *Client) Finish(ctx context.Context, r Request, code string) (Person, er
 	return c.person(id, claims), nil
 }
 
-// check performs the checks that go-oidc leaves to its caller.
+// check performs the validation that go-oidc leaves to its caller.
 func (c *Client) check(id *oidc.IDToken, claims claims, r Request) error {
 	now := c.cfg.Now()
 	azp, _ := claims["azp"].(string)
@@ -164,8 +166,8 @@ func (c *Client) check(id *oidc.IDToken, claims claims, r Request) error {
 	return nil
 }
 
-// provider returns the provider's metadata. It is requested when first needed, and again after discoveryAge. If the
-// provider no longer responds, the previous metadata stays in use.
+// provider returns the provider's metadata. The metadata is requested when first needed, and again after
+// discoveryAge. If the provider no longer responds, the previous metadata remains in use.
 func (c *Client) provider(ctx context.Context) (*provider, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -176,7 +178,7 @@ func (c *Client) provider(ctx context.Context) (*provider, error) {
 	case c.failed != nil && age < discoveryPause:
 		return nil, c.failed
 	}
-	// The next caller needs the result as well, so that it does not end with this request.
+	// The request does not end with the caller's context, because the next caller needs the result as well.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
 	defer cancel()
 	p, err := c.discover(oidc.ClientContext(ctx, c.http))
@@ -207,7 +209,8 @@ func (c *Client) discover(ctx context.Context) (*provider, error) {
 		ClientID: c.cfg.ClientID, ClientSecret: c.cfg.ClientSecret, RedirectURL: c.cfg.RedirectURL, Endpoint: found.Endpoint(),
 		Scopes: []string{oidc.ScopeOpenID, oidc.ScopeProfile, oidc.ScopeEmail},
 	}}
-	// Set explicitly, not detected by trial: a provider treats a code that is sent twice as stolen.
+	// Set the authentication style explicitly instead of detecting it by trial, because a provider considers a code
+	// that is sent twice to be stolen.
 	p.oauth.Endpoint.AuthStyle = oauth2.AuthStyleInHeader
 	if len(also.Methods) > 0 && !slices.Contains(also.Methods, "client_secret_basic") {
 		p.oauth.Endpoint.AuthStyle = oauth2.AuthStyleInParams
@@ -221,7 +224,7 @@ func (c *Client) discover(ctx context.Context) (*provider, error) {
 	return p, nil
 }
 
-// CheckIssuer returns an error if the name of a provider is not valid.
+// CheckIssuer returns an error if the issuer identifier of a provider is invalid.
 func CheckIssuer(issuer string) error {
 	u, err := url.Parse(issuer)
 	switch {

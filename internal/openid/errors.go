@@ -13,11 +13,11 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// ErrUnreachable reports that the provider did not respond, or that its response is not from an OpenID provider.
+// ErrUnreachable reports that the provider did not respond, or that its response is not that of an OpenID provider.
 var ErrUnreachable = errors.New("the OpenID provider does not answer as it should")
 
-// Refusal is the reason that a provider's response does not sign a person in. The reason names no person and contains
-// no part of the response.
+// Refusal is an error with the reason why a person could not be authenticated with the provider's response. The
+// reason contains no personal data and no part of the response.
 type Refusal struct{ Reason string }
 
 // Error implements error.
@@ -25,7 +25,7 @@ func (r *Refusal) Error() string { return "OpenID sign-in refused: " + r.Reason 
 
 func refused(reason string) error { return &Refusal{reason} }
 
-// unreachable returns an error with the details that an operator needs, without the body of a response.
+// unreachable returns an error with the details that an operator needs, but without the body of the response.
 func unreachable(err error) error {
 	var (
 		address  *url.Error
@@ -46,7 +46,7 @@ func unreachable(err error) error {
 // word matches an OAuth 2.0 error code.
 var word = regexp.MustCompile(`^[a-z_]{1,40}$`)
 
-// errorWord returns the name of an error that a provider sent, or "" if it is not valid.
+// errorWord returns the provider's error code, or an empty string if it is not a valid code.
 func errorWord(s string) string { return word.FindString(s) }
 
 // exchangeError distinguishes a rejected code from a provider that does not respond.
@@ -57,7 +57,7 @@ func exchangeError(err error) error {
 	return unreachable(err)
 }
 
-// tokenError describes the defect of a token. It passes on only errors without content of the token.
+// tokenError describes the problem of a token. The error contains no content of the token.
 func tokenError(err error) error {
 	var expired *oidc.TokenExpiredError
 	var address *url.Error
@@ -70,12 +70,12 @@ func tokenError(err error) error {
 	return refused("id token is not valid for this service")
 }
 
-// maxAnswer limits a response of the provider, in bytes.
+// maxAnswer is the maximum size of a provider's response in bytes.
 const maxAnswer = 1 << 20
 
 var errTooLarge = errors.New("answer is too large")
 
-// bounded rejects large responses.
+// bounded is a transport that rejects responses that are too large.
 type bounded struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -101,7 +101,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err //nolint:wrapcheck // the body's
 }
 
-// Secure reports whether an address is https, or of this machine.
+// Secure reports whether a URL uses https, or http on a loopback address.
 func Secure(u *url.URL) bool {
 	if u.Scheme == "https" && u.Host != "" {
 		return true

@@ -15,17 +15,16 @@ import (
 	"unicode"
 )
 
-// common holds the commonest passwords of six characters and more, in lower
-// case and in order. It is taken from @zxcvbn-ts/language-common 4.1.3 (MIT,
-// see common.LICENSE).
+// common contains the most common passwords of six or more characters, in lower case and sorted. It is taken from
+// @zxcvbn-ts/language-common 4.1.3 (MIT, see common.LICENSE).
 //
 //go:embed common.txt
 var common string
 
 var commonLines = sync.OnceValue(func() []string { return strings.Split(strings.TrimSuffix(common, "\n"), "\n") })
 
-// Common reports whether a password is one of the most common ones, in any letter case: unchanged, repeated, or with
-// digits and signs before or after it. It also reports repeated short texts, and sequences of the alphabet or of
+// Common reports whether a password is one of the most common ones, regardless of case, repetition, and digits and
+// symbols before or after it. It also returns true for repetitions of a short text, and for sequences of letters or
 // digits.
 func Common(password string) bool {
 	p := strings.ToLower(strings.TrimSpace(password))
@@ -38,7 +37,7 @@ func isCommon(p string) bool {
 	return ok
 }
 
-// isSequence reports whether each character is the successor of the previous one, or each its predecessor.
+// isSequence reports whether the characters of p are consecutive, in ascending or descending order.
 func isSequence(p string) bool {
 	r := []rune(p)
 	if len(r) < 2 {
@@ -53,7 +52,7 @@ func isSequence(p string) bool {
 	return true
 }
 
-// shortestPeriod returns the shortest text of which p is a repetition.
+// shortestPeriod returns the shortest text whose repetition is p.
 func shortestPeriod(p string) string {
 	if i := strings.Index((p + p)[min(1, len(p)):], p) + 1; i > 0 && i < len(p) {
 		return p[:i]
@@ -61,8 +60,8 @@ func shortestPeriod(p string) string {
 	return p
 }
 
-// WithoutWords returns a password without the words that attackers try first: the service's name, and the user's data.
-// Words of fewer than four characters stay.
+// WithoutWords removes the words that attackers try first from a password: the service's name and the user's data.
+// Words of fewer than four characters are not removed.
 func WithoutWords(password string, words ...string) string {
 	p := strings.ToLower(password)
 	all := []string{"countersign"}
@@ -80,11 +79,12 @@ func WithoutWords(password string, words ...string) string {
 	return p
 }
 
-// maxLine limits a line of a file of leaked passwords, in bytes.
+// maxLine is the maximum length of a line in a file of leaked passwords, in bytes.
 const maxLine = 128
 
-// Leaked reports whether a password is in a file of leaked ones: sorted lines of the SHA-1 in upper-case hex, followed
-// by :count, as Have I Been Pwned publishes them. It searches the file without loading it.
+// Leaked reports whether a password is listed in a file of leaked passwords. The file contains sorted lines with the
+// SHA-1 hash in upper-case hex, followed by :count, as published by Have I Been Pwned. Leaked searches the file
+// without loading it into memory.
 func Leaked(path, password string) (bool, error) {
 	f, err := os.Open(path) //nolint:gosec // the operator names it
 	if err != nil {
@@ -119,9 +119,10 @@ func Leaked(path, password string) (bool, error) {
 	return false, nil
 }
 
-// lineAt reads the first line that begins at or after offset at. At the file's end, start is after the last line.
+// lineAt returns the first line that begins at or after the offset at. If there is none, start is after the end of
+// the file.
 func lineAt(f io.ReaderAt, at int64) (start int64, line string, err error) {
-	start = max(at-1, 0) // a line begins at offset at where an end is before it
+	start = max(at-1, 0) // a line begins at the offset only if a newline precedes it
 	b := make([]byte, 2*maxLine)
 	n, err := f.ReadAt(b, start)
 	if err != nil && !errors.Is(err, io.EOF) {

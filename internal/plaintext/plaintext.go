@@ -1,4 +1,4 @@
-// Package plaintext defines which characters of external text a line of text may contain, and removes the others.
+// Package plaintext defines the characters that a line of external text may contain, and removes all others.
 package plaintext
 
 import (
@@ -7,24 +7,24 @@ import (
 	"unicode/utf8"
 )
 
-// Hidden reports whether the character is invisible and can change the meaning of a text: control characters, line and
-// paragraph separators, the bidirectional overrides and isolates (UAX #9 §2), and the characters that Invisible
-// reports.
+// Hidden reports whether a character is invisible and can change the meaning of a text. These are control characters,
+// line and paragraph separators, bidirectional overrides and isolates (UAX #9 §2), and the characters for which
+// Invisible returns true.
 func Hidden(r rune) bool { return breaks(r) || directs(r) || Invisible(r) }
 
-// breaks reports whether r is a control character or ends a line.
+// breaks reports whether r is a control character or a line separator.
 func breaks(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
-// directs reports whether r changes the direction of the text around it.
+// directs reports whether r changes the direction of the surrounding text.
 func directs(r rune) bool { return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' }
 
-// Invisible reports whether r is invisible and can make two different texts look the same: zero-width spaces, direction
-// marks, fillers, tags and similar characters. It excludes the zero-width joiner and non-joiner, because Persian, Indic
-// names and emoji need them, and variation selectors, which choose between forms of CJK characters and emoji.
+// Invisible reports whether r is invisible and can make two different texts look the same, such as zero-width spaces,
+// direction marks, fillers and tags. It returns false for the zero-width joiner and non-joiner, which Persian, Indic
+// names and emoji need, and for variation selectors, which select forms of CJK characters and emoji.
 func Invisible(r rune) bool { return unicode.Is(invisibles, r) }
 
-// invisibles are in Unicode's Default_Ignorable_Code_Point, or are format
-// controls without a visible form.
+// invisibles contains characters with the Unicode property Default_Ignorable_Code_Point, and format controls without
+// a visible form.
 var invisibles = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x00ad, Hi: 0x00ad, Stride: 1}, // soft hyphen
@@ -50,10 +50,10 @@ var invisibles = &unicode.RangeTable{
 	},
 }
 
-// Visible returns s without invisible characters, which people paste without noticing.
+// Visible returns s without invisible characters, which people often paste unknowingly.
 func Visible(s string) string { return without(s, Invisible) }
 
-// Strip is s as valid UTF-8 without hidden characters, for records and log lines.
+// Strip returns s as valid UTF-8 without hidden characters, for records and log messages.
 func Strip(s string) string {
 	return without(strings.ToValidUTF8(s, ""), func(r rune) bool { return Hidden(r) || r == utf8.RuneError })
 }
@@ -70,8 +70,8 @@ func without(s string, drop func(rune) bool) string {
 	}, s)
 }
 
-// Line returns s as one line of valid UTF-8 with single spaces and without hidden characters. Invalid bytes become
-// U+FFFD.
+// Line returns s as a single line of valid UTF-8, with single spaces and without hidden characters. Invalid bytes are
+// replaced with U+FFFD.
 func Line(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -85,7 +85,7 @@ func Line(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// Cut is the first n characters of s.
+// Cut returns the first n characters of s.
 func Cut(s string, n int) string {
 	for i := range s {
 		if n == 0 {

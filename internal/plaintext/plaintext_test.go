@@ -34,7 +34,8 @@ func TestTexts(t *testing.T) {
 	require.Empty(t, plaintext.Cut("a", 0))
 }
 
-// FuzzLine checks that the result is one line without hidden characters, and that Line does not change it again.
+// FuzzLine checks that the results of Line and Strip are valid UTF-8 without hidden characters, and that Line is
+// idempotent.
 func FuzzLine(f *testing.F) {
 	f.Add("a\r\n\u202eb\u200b\xff")
 	f.Fuzz(func(t *testing.T, s string) {

@@ -1,17 +1,18 @@
-// Package pulse carries the progress of a long task from the code that does the work to the code that watches it. It is
-// shared because sealing, audits and cleanups make progress in packages that must not know Temporal.
+// Package pulse passes progress signals from code that performs a long task to code that monitors it. It is a
+// separate package because sealing, audits and cleanups make progress in packages that must not depend on Temporal.
 package pulse
 
 import "context"
 
 type key struct{}
 
-// With returns a context in which Beat calls beat.
+// With returns a context with which Beat calls beat.
 func With(ctx context.Context, beat func()) context.Context {
 	return context.WithValue(ctx, key{}, beat)
 }
 
-// Beat reports progress: a document was read, an email was sent, a row was removed. It does nothing if nobody watches.
+// Beat reports progress, for example after a document was read, an email was sent, or a row was removed. It does
+// nothing if the task is not monitored.
 func Beat(ctx context.Context) {
 	if beat, ok := ctx.Value(key{}).(func()); ok {
 		beat()

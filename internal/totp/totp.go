@@ -1,5 +1,5 @@
-// Package totp generates and checks time-based one-time passwords (RFC 6238) as authenticator apps compute them:
-// SHA-1, six digits, a new one every 30 seconds.
+// Package totp generates the secrets of time-based one-time passwords and verifies the passwords (RFC 6238). It uses
+// the parameters of authenticator apps: SHA-1, six digits and a period of 30 seconds.
 package totp
 
 import (
@@ -20,11 +20,11 @@ const (
 
 // Secret is the secret shared by a device and the service.
 type Secret struct {
-	Text string // base32, for typing in
+	Text string // in base32, for manual entry
 	URI  string // otpauth://totp/…, for a QR code
 }
 
-// New generates a secret for an account of the issuer.
+// New generates a secret for an account.
 func New(issuer, account string) (Secret, error) {
 	k, err := totp.Generate(totp.GenerateOpts{Issuer: issuer, AccountName: account, Period: period, SecretSize: secretSize})
 	if err != nil {
@@ -33,8 +33,8 @@ func New(issuer, account string) (Secret, error) {
 	return Secret{Text: k.Secret(), URI: k.URL()}, nil
 }
 
-// Match returns the time step whose password is code. A step may be used once (§5.2): the caller stores the last one,
-// and accepts only a later one.
+// Match returns the time step whose password is code. A step may be used only once (§5.2), so the caller stores the
+// last used step and accepts only a later one.
 func Match(secret, code string, at time.Time) (step int64, ok bool) {
 	opts := hotp.ValidateOpts{Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1}
 	now := at.Unix() / period

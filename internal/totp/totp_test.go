@@ -12,7 +12,7 @@ import (
 	"countersign/internal/totp"
 )
 
-// TestVectors checks the last six of the eight digits in RFC 6238, appendix B.
+// TestVectors checks the test vectors of RFC 6238, appendix B, of whose eight digits the last six are used.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	secret := base32.StdEncoding.EncodeToString([]byte("12345678901234567890"))
@@ -20,7 +20,7 @@ func TestVectors(t *testing.T) {
 		step, ok := totp.Match(secret, code, time.Unix(at, 0))
 		assert.True(t, ok, at)
 		assert.Equal(t, at/30, step)
-		for _, off := range []int64{-30, 30} { // a clock that is a step off
+		for _, off := range []int64{-30, 30} { // a clock that differs by one step
 			got, ok := totp.Match(secret, code, time.Unix(at+off, 0))
 			assert.True(t, ok, at)
 			assert.Equal(t, step, got)

@@ -13,9 +13,9 @@ import (
 	"countersign/webhook"
 )
 
-// StartExport sends spans by OTLP over HTTP to the destination in OpenTelemetry's standard variables
-// (OTEL_EXPORTER_OTLP_ENDPOINT and the others). Spans wait in limited memory, and spans that cannot be sent are
-// dropped. stop sends the last ones.
+// StartExport sends spans by OTLP over HTTP to the destination specified in OpenTelemetry's standard environment
+// variables, such as OTEL_EXPORTER_OTLP_ENDPOINT. Spans wait in a limited buffer, and spans that cannot be sent are
+// dropped. The function stop sends the remaining spans.
 func StartExport(ctx context.Context, version string) (_ trace.Tracer, stop func(context.Context) error, err error) {
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
@@ -31,13 +31,13 @@ func StartExport(ctx context.Context, version string) (_ trace.Tracer, stop func
 	return p.Tracer(Name), p.Shutdown, nil
 }
 
-// Deliverer posts webhooks.
+// Deliverer delivers events to webhook endpoints.
 type Deliverer interface {
 	Deliver(ctx context.Context, req webhook.Request) webhook.Result
 }
 
-// TraceDeliveries records a span for each delivery attempt. The trace does not continue to the endpoint, which is a
-// third party's, and the span does not contain its address.
+// TraceDeliveries wraps next to record a span for each delivery attempt. The trace does not continue at the endpoint,
+// which belongs to a third party, and the span does not contain the endpoint's address.
 func TraceDeliveries(t trace.Tracer, next Deliverer) Deliverer { return tracedDeliverer{t, next} }
 
 type tracedDeliverer struct {

@@ -1,6 +1,6 @@
-// Package tracing continues traces beyond a request: the trace is stored with a fact in the database, and continued by
-// the process that acts on the fact. Spans contain ids, names of routes and outcomes, but no path, address, name,
-// token or text of an error.
+// Package tracing continues traces beyond a request. The trace context is stored in the database with an event, and
+// the process that handles the event continues the trace. Spans contain IDs, names of routes and outcomes, but no
+// paths, addresses, names, tokens or error texts.
 package tracing
 
 import (
@@ -11,10 +11,10 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Name is the instrumentation scope of all our spans.
+// Name is the instrumentation scope of all spans of this service.
 const Name = "countersign"
 
-// Attributes of spans, in addition to OpenTelemetry's conventions.
+// The attributes of spans that are not part of OpenTelemetry's conventions.
 const (
 	EnvelopeID = "countersign.envelope_id"
 	RequestID  = "countersign.request_id"
@@ -24,8 +24,7 @@ const (
 
 const traceparentHeader = "traceparent"
 
-// Traceparent writes the span that ctx is in as a W3C traceparent; "" without one that
-// is sampled.
+// Traceparent returns the span of ctx as a W3C traceparent, or an empty string if there is no sampled span.
 func Traceparent(ctx context.Context) string {
 	if !trace.SpanContextFromContext(ctx).IsSampled() {
 		return ""
@@ -35,8 +34,8 @@ func Traceparent(ctx context.Context) string {
 	return c[traceparentHeader]
 }
 
-// WithTraceparent makes the result of Traceparent the parent of spans begun with ctx. For any other value it returns
-// ctx unchanged.
+// WithTraceparent sets the parent of spans that are started with the returned context. The value carried is a result
+// of Traceparent. For any other value, ctx is returned unchanged.
 func WithTraceparent(ctx context.Context, carried string) context.Context {
 	if carried == "" {
 		return ctx
@@ -44,7 +43,7 @@ func WithTraceparent(ctx context.Context, carried string) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{traceparentHeader: carried})
 }
 
-// LogHandler adds the trace's id to records logged within a trace.
+// LogHandler adds the trace ID to records that are logged within a trace.
 func LogHandler(next slog.Handler) slog.Handler { return logHandler{next} }
 
 type logHandler struct{ slog.Handler }

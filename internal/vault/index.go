@@ -6,21 +6,22 @@ import (
 	"encoding/base64"
 )
 
-// hashSize is the stored length of a hash: half of it, the minimum of RFC 2104, section 5.
+// hashSize is the stored length of a hash. It is half of the full length, which is the minimum according to RFC 2104,
+// section 5.
 const hashSize = sha256.Size / 2
 
-// Index computes the keyed hashes by which encrypted values are found and compared. Without the master key a hash
-// cannot be matched with guesses.
+// Index computes keyed hashes, with which encrypted values are found and compared. Without the master key, guessed
+// values cannot be compared with a hash.
 type Index struct{ keys [][]byte }
 
-// Index derives the keys of an index for purpose.
+// Index derives the keys of an index for the given purpose.
 func (v *Vault) Index(purpose string) (*Index, error) {
 	keys, err := v.Derive(purpose)
 	return &Index{keys}, err
 }
 
-// Hashes returns the hashes of a value within a scope, one for each master key: store the first, search for all. In
-// another scope the same value has other hashes. A scope must not contain NUL.
+// Hashes returns the hashes of a value within a scope, one for each master key. Store the first one, and search for
+// all of them. In another scope, the same value has different hashes. A scope must not contain NUL.
 func (x *Index) Hashes(scope, value string) []string {
 	out := make([]string, 0, len(x.keys))
 	for _, k := range x.keys {

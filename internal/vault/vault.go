@@ -1,5 +1,5 @@
-// Package vault encrypts the secret parts of the database: secrets, private keys, and people's addresses, phone numbers
-// and signed values. It holds the master keys, and derives from them the keys for other parts of the service.
+// Package vault encrypts the confidential data in the database: secrets, private keys, people's addresses and phone
+// numbers, and signed values. It holds the master keys, and derives keys for other parts of the service from them.
 package vault
 
 import (
@@ -18,7 +18,7 @@ const (
 	idSize  = 4
 )
 
-// Vault encrypts with the first of its keys and decrypts with any.
+// Vault encrypts with its first key and decrypts with any of its keys.
 type Vault struct{ keys []key }
 
 type key struct {
@@ -27,8 +27,8 @@ type key struct {
 	aead   cipher.AEAD
 }
 
-// New parses master keys: base64 of 32 bytes each, separated by commas. The first encrypts; the others only decrypt, so
-// that a key can be replaced.
+// New parses comma-separated master keys, each of which is 32 bytes in base64. The first key encrypts. The others
+// only decrypt, so that a key can be replaced.
 func New(masterKeys string) (*Vault, error) {
 	v := &Vault{}
 	for i, s := range strings.Split(masterKeys, ",") {
@@ -54,8 +54,8 @@ func New(masterKeys string) (*Vault, error) {
 	return v, nil
 }
 
-// Encrypt encrypts plain (AES-256-GCM, random nonce). The result begins with the key's id. It can be decrypted only
-// with the same label.
+// Encrypt encrypts plain with AES-256-GCM and a random nonce. The result begins with the key's ID. It can be
+// decrypted only with the same label.
 func (v *Vault) Encrypt(plain []byte, label string) []byte {
 	k := v.keys[0]
 	return k.aead.Seal(append([]byte(nil), k.id[:]...), nil, plain, []byte(label)) //nolint:gosec // this AEAD generates its own nonce
@@ -69,10 +69,10 @@ func (v *Vault) NeedsRewrap(ciphertext []byte) bool {
 // ErrUnknownKey reports that a value was encrypted with a master key that is not configured.
 var ErrUnknownKey = errors.New("vault: encrypted with an unknown master key")
 
-// ErrDamaged is returned for a value that its master key did not encrypt.
+// ErrDamaged reports that a value was not encrypted with the master key that its ID specifies, or was changed.
 var ErrDamaged = errors.New("value is damaged")
 
-// Decrypt decrypts a result of Encrypt for label.
+// Decrypt decrypts a result of Encrypt with the same label.
 func (v *Vault) Decrypt(ciphertext []byte, label string) ([]byte, error) {
 	if len(ciphertext) < idSize {
 		return nil, fmt.Errorf("vault: open %s: %w: too short", label, ErrDamaged)
@@ -89,8 +89,8 @@ func (v *Vault) Decrypt(ciphertext []byte, label string) ([]byte, error) {
 	return nil, ErrUnknownKey
 }
 
-// Derive returns the 32-byte keys for purpose, one per master key: compute with
-// the first, compare with all (HKDF-SHA256, RFC 5869).
+// Derive returns the 32-byte keys for a purpose, one for each master key (HKDF-SHA256, RFC 5869). Compute with the
+// first key, and compare with all of them.
 func (v *Vault) Derive(purpose string) ([][]byte, error) {
 	out := make([][]byte, 0, len(v.keys))
 	for _, k := range v.keys {
@@ -103,7 +103,7 @@ func (v *Vault) Derive(purpose string) ([][]byte, error) {
 	return out, nil
 }
 
-// EncryptText encrypts a value for a text column. An empty value stays empty.
+// EncryptText encrypts a value for a text column. An empty value is returned unchanged.
 func (v *Vault) EncryptText(plain, label string) string {
 	if plain == "" {
 		return ""
@@ -111,7 +111,7 @@ func (v *Vault) EncryptText(plain, label string) string {
 	return base64.RawStdEncoding.EncodeToString(v.Encrypt([]byte(plain), label))
 }
 
-// DecryptText decrypts a result of EncryptText for label.
+// DecryptText decrypts a result of EncryptText with the same label.
 func (v *Vault) DecryptText(value, label string) (string, error) {
 	if value == "" {
 		return "", nil
@@ -129,11 +129,12 @@ func (v *Vault) TextNeedsRewrap(value string) bool {
 	if value == "" {
 		return false
 	}
-	id, err := base64.RawStdEncoding.DecodeString(value[:min(len(value), 8)]) // six bytes, the first four of which are the key's id
+	// Six bytes, of which the first four are the key's ID.
+	id, err := base64.RawStdEncoding.DecodeString(value[:min(len(value), 8)])
 	return err != nil || v.NeedsRewrap(id)
 }
 
-// EncryptBytes encrypts a value for a column of bytes. An empty value is returned unchanged.
+// EncryptBytes encrypts a value for a binary column. An empty value is returned unchanged.
 func (v *Vault) EncryptBytes(plain []byte, label string) []byte {
 	if len(plain) == 0 {
 		return plain
@@ -141,7 +142,7 @@ func (v *Vault) EncryptBytes(plain []byte, label string) []byte {
 	return v.Encrypt(plain, label)
 }
 
-// DecryptBytes decrypts a result of EncryptBytes for label.
+// DecryptBytes decrypts a result of EncryptBytes with the same label.
 func (v *Vault) DecryptBytes(value []byte, label string) ([]byte, error) {
 	if len(value) == 0 {
 		return value, nil
@@ -149,5 +150,5 @@ func (v *Vault) DecryptBytes(value []byte, label string) ([]byte, error) {
 	return v.Decrypt(value, label)
 }
 
-// BytesNeedRewrap is TextNeedsRewrap for a column of bytes.
+// BytesNeedRewrap is like TextNeedsRewrap, but for a binary column.
 func (v *Vault) BytesNeedRewrap(value []byte) bool { return len(value) > 0 && v.NeedsRewrap(value) }

@@ -81,7 +81,8 @@ func TestBadKeys(t *testing.T) {
 	}
 }
 
-// TestValues checks that an encrypted value can be decrypted only under its label, and a plain value not at all.
+// TestValues checks that an encrypted value can be decrypted only with its label, and that an unencrypted value is
+// rejected.
 func TestValues(t *testing.T) {
 	t.Parallel()
 	former, now := open(t, key(1)), open(t, key(2)+","+key(1))
@@ -129,7 +130,7 @@ func TestValues(t *testing.T) {
 	assert.False(t, now.BytesNeedRewrap(nil))
 }
 
-// TestIndex checks that equal values have equal hashes in one scope and under one key only.
+// TestIndex checks that equal values have equal hashes only within one scope and with one key.
 func TestIndex(t *testing.T) {
 	t.Parallel()
 	former, err := open(t, key(1)).Index("address")

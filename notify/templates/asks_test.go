@@ -13,8 +13,8 @@ import (
 	"countersign/locales"
 )
 
-// TestWhatIsAskedFor checks that the subject, heading, sentence and text message for an approver, viewer, witness or
-// host name that request, and do not request a signature, in every language. If COUNTERSIGN_TEST_MAILS names a
+// TestWhatIsAskedFor checks that, in every language, the subject, heading, sentence and text message for an approver,
+// viewer, witness or host state that request and do not ask for a signature. If COUNTERSIGN_TEST_MAILS is set to a
 // directory, the messages are saved there for inspection.
 func TestWhatIsAskedFor(t *testing.T) {
 	t.Parallel()
@@ -66,8 +66,8 @@ func TestWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestWordsForThoseWhoDoNotSign checks that emails to or about recipients who approve, read, or get copies do not
-// mention signing: codes, completions, declines and bounces.
+// TestWordsForThoseWhoDoNotSign checks that emails to or about recipients who approve, read or receive copies do not
+// mention signing. These emails include codes, completions, declines and bounces.
 func TestWordsForThoseWhoDoNotSign(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 12, 5, 7, 15, 0, 0, time.UTC)
@@ -75,7 +75,7 @@ func TestWordsForThoseWhoDoNotSign(t *testing.T) {
 		got, err := m.Render()
 		require.NoError(t, err)
 		assert.Empty(t, braces.FindAllString(got.Subject+got.Text, -1))
-		return got.Subject + "\n" + got.Text + "\n" + got.HTML // which has the heading
+		return got.Subject + "\n" + got.Text + "\n" + got.HTML // the HTML includes the heading
 	}
 	for _, tag := range locales.Tags() {
 		p := phrasesIn(tag)

@@ -14,13 +14,14 @@ import (
 //go:embed letter.html letter.txt
 var files embed.FS
 
-// letter is an email before rendering as HTML and plain text, so that both have the same content.
+// letter is the content of an email before rendering. HTML and plain text are rendered from it, so that they have the
+// same content.
 type letter struct {
 	Words       *phrases
 	Look        Look
-	Brand       string // the name above it
+	Brand       string // name shown above the content
 	Subject     string
-	Preheader   string // the text that mail programs show after the subject
+	Preheader   string // text that email programs show after the subject
 	Heading     string
 	Greeting    string
 	Blocks      []block
@@ -28,15 +29,15 @@ type letter struct {
 	FooterLinks []button
 }
 
-// letter starts a letter from a sender to a recipient. Both names are optional.
+// letter returns the beginning of a letter from a sender to a recipient. Both names are optional.
 func (p *phrases) letter(look Look, sender, recipient string) letter {
 	return letter{Words: p, Look: look, Brand: brand(sender), Greeting: p.greeting(recipient), Footer: p.sentBy(sender)}
 }
 
-// block is one element of a letter: at most one of its fields is set. An empty block is not rendered.
+// block is an element of a letter. At most one of its fields is set. An empty block is not rendered.
 type block struct {
 	Paragraph []span
-	Note      []span // smaller, at the end
+	Note      []span // smaller text at the end
 	Quote     *quote
 	Documents []document
 	Items     []item
@@ -67,7 +68,7 @@ type (
 	button struct{ Label, URL, Short string }
 )
 
-// set is text with the colour of its links.
+// set is text and the color of its links.
 type set struct {
 	Spans  []span
 	Accent string
@@ -82,7 +83,7 @@ func link(url string) span          { return span{Text: url, URL: url} }
 func paragraph(spans ...span) block { return block{Paragraph: spans} }
 func note(spans ...span) block      { return block{Note: spans} }
 
-// quoted returns a block with a person's text; an empty block without text.
+// quoted returns a block with a person's text, or an empty block if there is no text.
 func quoted(from, text string) block {
 	if words := lines(text); len(words) > 0 {
 		return block{Quote: &quote{from, words}}
@@ -90,7 +91,8 @@ func quoted(from, text string) block {
 	return block{}
 }
 
-// maxShown is the longest address shown below a button. A longer one fills a third of a phone's screen.
+// maxShown is the length of the longest address that is shown below a button. A longer address would take up a third
+// of a phone's screen.
 const maxShown = 100
 
 func action(label, url string) block {
@@ -101,7 +103,7 @@ func action(label, url string) block {
 	return block{Button: b}
 }
 
-// console returns a block with a link to the console, if it has an address.
+// console returns a block with a link to the console, or an empty block if its URL is unknown.
 func (p *phrases) console(url string) block {
 	if url == "" {
 		return block{}
@@ -109,8 +111,8 @@ func (p *phrases) console(url string) block {
 	return action(p.OpenConsole, url)
 }
 
-// outlookOpen returns a conditional comment: nothing else can set a width in Outlook's Word engine, which does not
-// support max-width. It is not in the template because html/template removes comments.
+// outlookOpen returns a conditional comment for Outlook. Its Word engine does not support max-width, and there is no
+// other way to set a width. The comment is not in the template, because html/template removes comments.
 func outlookOpen() htmltemplate.HTML {
 	return `<!--[if mso]><table role="presentation" width="560" align="center" cellpadding="0" cellspacing="0" border="0"><tr><td><![endif]-->`
 }
@@ -119,7 +121,7 @@ func outlookClose() htmltemplate.HTML {
 	return `<!--[if mso]></td></tr></table><![endif]-->`
 }
 
-// The templates are parsed on first use. They are part of the program: an invalid template panics, which tests detect.
+// The templates are parsed on first use. Parsing panics if an embedded template is invalid, which tests would detect.
 var (
 	htmlLetter = sync.OnceValue(func() *htmltemplate.Template {
 		outlook := htmltemplate.FuncMap{"outlookOpen": outlookOpen, "outlookClose": outlookClose}

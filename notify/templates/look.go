@@ -10,39 +10,39 @@ import (
 	"countersign/internal/contrast"
 )
 
-// LogoCID is the Content-ID under which an email's HTML shows Look.Logo.
+// LogoCID is the Content-ID with which an email's HTML refers to the logo.
 const LogoCID = "logo"
 
-// Look is the look of a sender's emails; the zero value is the default.
+// Look is the branding of a sender's emails. The zero value is the default branding.
 type Look struct {
-	Color      string // #rrggbb, on which white can be read
-	Footer     string // plain text with line breaks, below the mail
+	Color      string // #rrggbb, dark enough for white text
+	Footer     string // plain text with line breaks, shown below the content
 	SupportURL string
-	// LogoWidth and LogoHeight are the size of the picture, in pixels; 0: no logo.
+	// LogoWidth and LogoHeight are the size of the logo in pixels, or zero if there is none.
 	LogoWidth, LogoHeight int
 }
 
-// Largest size at which a logo is shown, in points of CSS.
+// The maximum displayed size of a logo, in CSS pixels.
 const (
 	maxLogoWidth  = 240.0
 	maxLogoHeight = 56.0
 )
 
-// Default colors of emails.
+// The default colors of emails.
 const (
 	defaultFill = "#0f5570"
 	defaultDark = "#7cc4de"
 )
 
-// Fill is the colour of buttons; white is written on it.
+// Fill returns the background color of buttons, whose text is white.
 func (l Look) Fill() string { return l.colour(defaultFill, contrast.Colour.String) }
 
-// Accent is the colour of links and marks.
+// Accent returns the color of links and marks.
 func (l Look) Accent() string {
 	return l.colour(defaultFill, func(c contrast.Colour) string { return c.On(contrast.LightPanel).String() })
 }
 
-// Dark is both, where the mail program is dark.
+// Dark returns the color of buttons, links and marks in dark mode.
 func (l Look) Dark() string {
 	return l.colour(defaultDark, func(c contrast.Colour) string { return c.On(contrast.DarkPanel).String() })
 }
@@ -58,23 +58,23 @@ func (l Look) colour(otherwise string, shade func(contrast.Colour) string) strin
 // HasLogo reports whether the email shows a logo.
 func (l Look) HasLogo() bool { return l.LogoWidth > 0 && l.LogoHeight > 0 }
 
-// LogoURL is the address of the logo: a part of the email itself.
+// LogoURL returns the URL of the logo, which is a part of the email itself.
 func (l Look) LogoURL() htmltemplate.URL { return "cid:" + LogoCID }
 
-// ShownWidth is the width at which the logo is shown.
+// ShownWidth returns the displayed width of the logo.
 func (l Look) ShownWidth() int { return max(1, int(float64(l.LogoWidth)*l.logoScale())) }
 
-// ShownHeight is the height at which the logo is shown.
+// ShownHeight returns the displayed height of the logo.
 func (l Look) ShownHeight() int { return max(1, int(float64(l.LogoHeight)*l.logoScale())) }
 
 func (l Look) logoScale() float64 {
 	return min(0.5, maxLogoWidth/float64(l.LogoWidth), maxLogoHeight/float64(l.LogoHeight))
 }
 
-// FooterLines are the lines of the footer.
+// FooterLines returns the lines of the footer.
 func (l Look) FooterLines() []string { return lines(l.Footer) }
 
-// Support is the address of the sender's help; "" unless it is an https address.
+// Support returns the URL of the sender's support page, or an empty string unless it is an https URL.
 func (l Look) Support() string {
 	if s := line(l.SupportURL, maxSupportURL); strings.HasPrefix(s, "https://") {
 		return s
@@ -84,7 +84,7 @@ func (l Look) Support() string {
 
 const maxSupportURL = 500
 
-// LookOf returns the look for a sender's settings; nil means the default. logo is a PNG.
+// LookOf returns the branding for a sender's settings. A nil setting means the default. The logo is a PNG.
 func LookOf(color, footer, supportURL *string, logo []byte) (Look, error) {
 	var l Look
 	for to, from := range map[*string]*string{&l.Color: color, &l.Footer: footer, &l.SupportURL: supportURL} {

@@ -22,8 +22,8 @@ func logoOf(t *testing.T, w, h int) []byte {
 	return b.Bytes()
 }
 
-// TestLook checks that every email to a recipient has the sender's color, logo, footer and support link, and loads no
-// external content, and that text is legible in any color.
+// TestLook checks that every email to a recipient has the sender's color, logo, footer and support link, that it
+// loads no external content, and that its text is legible in any color.
 func TestLook(t *testing.T) {
 	t.Parallel()
 	colour, footer, help := "#0000FF", "Acme Ltd <b>\nHigh Street 1", "https://acme.example/help?a=1&b=2"
@@ -60,7 +60,8 @@ func TestLook(t *testing.T) {
 	assert.GreaterOrEqual(t, contrastOf(t, look.Accent(), "#f3f5f6"), contrast.Minimum)
 }
 
-// TestLookOfHostileChoices checks that settings that the rules would reject are harmless here as well.
+// TestLookOfHostileChoices checks that the templates render settings safely even if the validation rules would reject
+// them.
 func TestLookOfHostileChoices(t *testing.T) {
 	t.Parallel()
 	got, err := Invitation{Look: Look{

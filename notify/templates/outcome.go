@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Render writes the email.
+// Render renders the email.
 func (d Completed) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	what := cmp.Or(line(d.Subject, maxSubject), p.YourDocument)
@@ -23,7 +23,7 @@ func (d Completed) Render() (Content, error) {
 	return l.render()
 }
 
-// Render writes the email.
+// Render renders the email.
 func (d CopyNotice) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	what, sender := cmp.Or(line(d.Subject, maxSubject), p.ADocument), line(d.SenderName, maxName)
@@ -37,7 +37,7 @@ func (d CopyNotice) Render() (Content, error) {
 	return l.render()
 }
 
-// about is a subject line about a document.
+// about returns a subject line about a document.
 func (p *phrases) about(phrase, what string) string {
 	return line(p.fill(phrase, asStrong("document", what)), maxSubject)
 }
@@ -71,7 +71,7 @@ func (d Completed) documents() []document {
 	return docs
 }
 
-// Render writes the email; an unknown kind is an error.
+// Render renders the email. It returns an error for an unknown kind.
 func (d Closed) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	what, by := cmp.Or(line(d.Subject, maxSubject), p.YourDocument), line(d.ByName, maxName)
@@ -104,7 +104,7 @@ func (d Closed) Render() (Content, error) {
 	return l.render()
 }
 
-// Render writes the email.
+// Render renders the email.
 func (d DeletionReminder) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	what, date := cmp.Or(line(d.Subject, maxSubject), p.YourDocument), p.day(d.PurgeOn)
@@ -121,7 +121,7 @@ func (d DeletionReminder) Render() (Content, error) {
 	return l.render()
 }
 
-// Render writes the email; an unknown kind is an error.
+// Render renders the email. It returns an error for an unknown kind.
 func (d Notice) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	what, by := cmp.Or(line(d.Subject, maxSubject), p.ADocument), line(d.ByName, maxName)
@@ -153,7 +153,7 @@ func (d Notice) Render() (Content, error) {
 	return l.render()
 }
 
-// Render writes the email.
+// Render renders the email.
 func (d WebhookDisabled) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	l := p.letter(Look{}, "", d.RecipientName)

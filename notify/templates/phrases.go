@@ -9,12 +9,12 @@ import (
 	"countersign/locales"
 )
 
-// phrases are the texts of emails and text messages in one language. Words in braces are placeholders.
+// phrases contains the texts of emails and text messages in one language. Words in braces are placeholders.
 type phrases struct {
 	Tag    string `json:"-"` // ISO 639-1
 	RTL    bool   `json:"-"`
-	Dir    string `json:"-"` // of HTML
-	Start  string `json:"-"` // the side that lines begin on
+	Dir    string `json:"-"` // HTML dir attribute
+	Start  string `json:"-"` // side on which lines begin
 	Months [12]string
 	Time   string // {day} {month} {year} {time}
 	Date   string // {day} {month} {year}
@@ -108,7 +108,7 @@ func loadPhrases() map[string]*phrases {
 // phrasesIn returns the phrases of a language tag, or the English ones if the language has none.
 func phrasesIn(tag string) *phrases { return languages[locales.Match(tag)] }
 
-// value fills a word in braces.
+// value is the text for a placeholder.
 type value struct {
 	name string
 	text span
@@ -117,7 +117,7 @@ type value struct {
 func as(name, text string) value       { return value{name, plain(text)} }
 func asStrong(name, text string) value { return value{name, strong(text)} }
 
-// fill fills a phrase and returns it in spans.
+// fill replaces the placeholders of a phrase, and returns the result as spans.
 func fill(phrase string, values ...value) []span {
 	var out []span
 	for phrase != "" {
@@ -140,10 +140,10 @@ func fill(phrase string, values ...value) []span {
 	return out
 }
 
-// fill replaces the placeholders of a phrase and returns one text, for subjects and previews.
+// fill replaces the placeholders of a phrase, and returns the result as text, for subjects and previews.
 func (p *phrases) fill(phrase string, values ...value) string { return p.text(fill(phrase, values...)) }
 
-// text returns the text of spans.
+// text returns the text of the spans.
 func (p *phrases) text(spans []span) string {
 	var b strings.Builder
 	for _, s := range spans {
@@ -165,12 +165,12 @@ func (p *phrases) count(c locales.Plural, n int, values ...value) string {
 	return p.fill(c.Form(p.Tag, n), append(values, as("n", fmt.Sprint(n)))...)
 }
 
-// moment is a time in UTC.
+// moment formats a time in UTC.
 func (p *phrases) moment(t time.Time) string {
 	return p.momentIn(t, time.UTC)
 }
 
-// day returns a date, in UTC.
+// day formats a date in UTC.
 func (p *phrases) day(t time.Time) string {
 	t = t.UTC()
 	return p.fill(p.Date, as("day", fmt.Sprint(t.Day())), as("month", p.Months[t.Month()-1]), as("year", fmt.Sprint(t.Year()))) + " (UTC)"
@@ -187,7 +187,7 @@ func (p *phrases) greeting(name string) string {
 	return p.HelloNobody
 }
 
-// sentBy is the footer.
+// sentBy returns the footer.
 func (p *phrases) sentBy(sender string) string {
 	if sender = line(sender, maxName); sender != "" {
 		return p.fill(p.SentBy, asStrong("sender", sender))
@@ -195,5 +195,5 @@ func (p *phrases) sentBy(sender string) string {
 	return p.SentByService
 }
 
-// brand is the name above an email.
+// brand returns the name shown above an email.
 func brand(sender string) string { return cmp.Or(line(sender, maxName), "Countersign") }

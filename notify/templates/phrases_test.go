@@ -18,7 +18,7 @@ import (
 
 var braces = regexp.MustCompile(`\{[a-z]+\}`)
 
-// TestEveryPhraseIsThere checks that each field of phrases is a text of mail.json.
+// TestEveryPhraseIsThere checks that mail.json has a text for each field of phrases.
 func TestEveryPhraseIsThere(t *testing.T) {
 	t.Parallel()
 	for tag, p := range languages {
@@ -99,9 +99,9 @@ func contrastOf(t *testing.T, a, b string) float64 {
 	return contrast.Ratio(x, y)
 }
 
-// TestEveryMailInEveryLanguage renders all emails: no placeholder is left, no English text appears in other languages,
-// and the sender and the request come first. If COUNTERSIGN_TEST_MAILS names a directory, the emails are saved there
-// for inspection.
+// TestEveryMailInEveryLanguage renders all emails. It checks that no placeholder remains, that no English text
+// appears in other languages, and that the sender and the request come first. If COUNTERSIGN_TEST_MAILS is set to a
+// directory, the emails are saved there for inspection.
 func TestEveryMailInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 12, 5, 7, 15, 0, 0, time.UTC)
@@ -156,7 +156,7 @@ func TestEveryMailInEveryLanguage(t *testing.T) {
 				for _, english := range []string{"Hello", "please", "Please", "Download", "signed", "Reason", "Sent ", "deadline"} {
 					text := strings.ReplaceAll(got.Text, "please sign soon.", "")
 					if tag == "nl" && english == "Download" {
-						continue // it is Dutch as well
+						continue // the Dutch word is the same
 					}
 					assert.NotRegexp(t, `\b`+strings.TrimSpace(english)+`\b`, got.Subject+text, "%s %s", tag, name)
 				}

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	maxName      = 120  // characters shown of a person's or file's name
+	maxName      = 120  // displayed characters of the name of a person or file
 	maxSubject   = 255  // of a subject
 	maxMessage   = 5000 // of a message or reason
-	maxDocuments = 20   // named in an invitation
+	maxDocuments = 20   // number of documents listed in an invitation
 )
 
 // line returns s as one line of plain text, at most n characters long.
 func line(s string, n int) string { return truncate(plaintext.Line(s), n) }
 
-// lines preserves the line breaks of a message, with at most one empty line in a row.
+// lines splits a message into lines. It reduces consecutive empty lines to one.
 func lines(s string) []string {
 	s = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n\n").Replace(s)
 	s = truncate(strings.TrimSpace(strings.ToValidUTF8(s, "\ufffd")), maxMessage)
@@ -32,7 +32,7 @@ func lines(s string) []string {
 	return out
 }
 
-// truncate shortens s to n characters, the last of them an ellipsis.
+// truncate shortens s to n characters, of which the last is an ellipsis.
 func truncate(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s

@@ -23,30 +23,30 @@ const (
 	NotificationSigned    NotificationKind = "signed"
 )
 
-// To is the console user who receives an email about sent envelopes.
+// To is the console user who receives an email about the envelopes that they sent.
 type To struct {
 	Language       string // BCP 47; English for unsupported languages
 	Look           Look
 	RecipientName  string
-	SenderName     string         // of the workspace (optional)
-	Zone           *time.Location // of the times; nil: UTC
+	SenderName     string         // sender name of the tenant (optional)
+	Zone           *time.Location // time zone of the times, or nil for UTC
 	SettingsURL    string
 	UnsubscribeURL string
 }
 
-// Notification notifies a console user of an event of a sent envelope. All notifications of an envelope have the same
-// subject, so that email programs show them as one thread.
+// Notification notifies a console user about an event of an envelope that they sent. All notifications about an
+// envelope have the same subject, so that email programs show them as one thread.
 type Notification struct {
 	To
 
 	Subject      string // name of the envelope
 	Kind         NotificationKind
-	ByName       string // who acted, or could not be reached
-	ByAddress    string // of who could not be reached
-	ByAsk        Ask    // the request to them
-	ReasonText   string // the signer's words, or the mail server's (optional)
+	ByName       string // who acted or could not be reached
+	ByAddress    string // address that could not be reached
+	ByAsk        Ask    // the request to that person
+	ReasonText   string // the signer's reason, or the mail server's (optional)
 	At           time.Time
-	NotAllSigned bool     // completed: some recipients approved or read
+	NotAllSigned bool     // for completed: some recipients approved or read
 	Waiting      []string // names of the recipients who have not acted
 	EnvelopeURL  string
 }
@@ -56,9 +56,9 @@ type Digest struct {
 	To
 
 	Envelopes []DigestEnvelope
-	More      int // envelopes that are not listed
+	More      int // number of envelopes that are not listed
 	Until     time.Time
-	Hour      int // of the day, at which digests are sent
+	Hour      int // hour of the day at which digests are sent
 }
 
 // DigestEnvelope is an envelope in a digest.
@@ -71,13 +71,13 @@ type DigestEnvelope struct {
 // DigestEvent is an event of an envelope in a digest.
 type DigestEvent struct {
 	Kind   NotificationKind
-	ByName string // who acted, or could not be reached
+	ByName string // who acted or could not be reached
 }
 
-// maxWaiting limits the names of a list.
+// maxWaiting is the maximum number of names in a list.
 const maxWaiting = 10
 
-// letterTo begins an email to a console user.
+// letterTo returns the beginning of an email to a console user.
 func (p *phrases) letterTo(to To) letter {
 	l := p.letter(to.Look, to.SenderName, to.RecipientName)
 	l.Footer = p.NotifyNote
@@ -89,7 +89,7 @@ func (p *phrases) letterTo(to To) letter {
 	return l
 }
 
-// Render writes the email; an unknown kind is an error.
+// Render renders the email. It returns an error for an unknown kind.
 func (d Notification) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	what, by := cmp.Or(line(d.Subject, maxSubject), p.ADocument), line(d.ByName, maxName)
@@ -142,7 +142,7 @@ func (d Notification) Render() (Content, error) {
 	return l.render()
 }
 
-// names joins the first names of a list.
+// names joins the first names in a list.
 func (p *phrases) names(all []string) string {
 	var out []string
 	for _, name := range all[:min(len(all), maxWaiting)] {
@@ -154,7 +154,7 @@ func (p *phrases) names(all []string) string {
 	return strings.Join(out, ", ")
 }
 
-// Render writes the email.
+// Render renders the email.
 func (d Digest) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	l := p.letterTo(d.To)
@@ -197,7 +197,7 @@ func (p *phrases) digestPhrase(k NotificationKind) string {
 	return ""
 }
 
-// momentIn returns a time in a zone, followed by the zone's name.
+// momentIn formats a time in a zone, followed by the zone's name.
 func (p *phrases) momentIn(t time.Time, zone *time.Location) string {
 	if zone == nil {
 		zone = time.UTC
@@ -213,7 +213,7 @@ func zoneName(zone *time.Location) string {
 	return "(" + zone.String() + ")"
 }
 
-// senderPhrases are the texts of emails to console users about envelopes that they sent.
+// senderPhrases contains the texts of emails to console users about envelopes that they sent.
 type senderPhrases struct {
 	NotifySubject                   string
 	OpenedHeading, Opened           string

@@ -2,7 +2,7 @@ package templates
 
 import "cmp"
 
-// Render writes the email. Its subject is the envelope's, unless that is empty.
+// Render renders the email. Its subject is the subject of the envelope, unless that is empty.
 func (d Invitation) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	l := d.letter(p)
@@ -12,7 +12,7 @@ func (d Invitation) Render() (Content, error) {
 	return l.render()
 }
 
-// Render writes the email.
+// Render renders the email.
 func (d Reminder) Render() (Content, error) {
 	inv := Invitation(d)
 	p := phrasesIn(inv.Language)
@@ -27,10 +27,10 @@ func (d Invitation) sender() string { return line(d.SenderName, maxName) }
 
 func (d Invitation) named() string { return line(d.Subject, maxSubject) }
 
-// asking has the texts of an invitation to a recipient who does not give an ordinary signature.
+// asking contains the texts of an invitation to a recipient who is not an ordinary signer.
 type asking struct{ sentence, subject, heading string }
 
-// other is empty of an ordinary signer.
+// other returns the texts for a recipient who is not an ordinary signer. It is empty for an ordinary signer.
 func (d Invitation) other(p *phrases) asking {
 	switch d.Ask {
 	case AskApprove:
@@ -46,7 +46,7 @@ func (d Invitation) other(p *phrases) asking {
 	return asking{}
 }
 
-// request returns the email's subject for an envelope without one.
+// request returns the email's subject for an envelope without a subject.
 func (d Invitation) request(p *phrases) string {
 	other := d.other(p)
 	if sender := d.sender(); sender != "" {
@@ -55,7 +55,7 @@ func (d Invitation) request(p *phrases) string {
 	return cmp.Or(other.heading, p.InviteNobody)
 }
 
-// asks returns the sentence that names the sender and the request.
+// asks returns the sentence that states the sender and the request.
 func (d Invitation) asks(p *phrases) []span {
 	if phrase := d.other(p).sentence; phrase != "" {
 		return fill(phrase, asStrong("sender", brand(d.SenderName)), asStrong("document", d.what(p)), asStrong("name", line(d.SignerName, maxName)))
@@ -66,7 +66,7 @@ func (d Invitation) asks(p *phrases) []span {
 	return fill(p.AsksNobody, asStrong("document", d.what(p)))
 }
 
-// what returns the name of the envelope: its subject, its only document, or a general term.
+// what returns the name of the envelope: its subject, the name of its only document, or a general term.
 func (d Invitation) what(p *phrases) string {
 	what := d.named()
 	if names := d.DocumentNames; what == "" && len(names) > 1 {
@@ -113,7 +113,7 @@ func documentNames(p *phrases, names []string) []document {
 	return docs
 }
 
-// Render writes the email. The code is not in the subject, which mail servers log.
+// Render renders the email. The code is not in the subject, because mail servers log subjects.
 func (d Code) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	code, valid := line(d.Code, maxName), p.minutes(d.ValidFor)

@@ -5,8 +5,7 @@ import (
 	"unicode/utf16"
 )
 
-// One text message holds 160 characters of the GSM 7-bit alphabet or 70 UTF-16
-// units (3GPP TS 23.038).
+// One text message can contain 160 characters of the GSM 7-bit alphabet or 70 UTF-16 code units (3GPP TS 23.038).
 const (
 	gsmLength  = 160
 	ucs2Length = 70
@@ -15,8 +14,8 @@ const (
 	gsmExtended = "^{}\\[~]|€"
 )
 
-// SMS returns the text message, shortened to fit one part. If the link is too long for that, the sender's name still
-// precedes it. Without a link the text refers to an email.
+// SMS returns the text message, shortened to fit into one message. If the link is too long for that, the text still
+// begins with the sender's name. Without a link, the text refers to an email.
 func (d Invitation) SMS() string {
 	p := phrasesIn(d.Language)
 	sender, subject := line(d.SenderName, 40), line(d.Subject, 60)
@@ -41,7 +40,7 @@ func (d Invitation) SMS() string {
 	return preferShort(forms, fallback)
 }
 
-// otherSMS is SMS for a recipient who does not give an ordinary signature.
+// otherSMS is like SMS, but for a recipient who is not an ordinary signer.
 func (d Invitation) otherSMS(p *phrases, subject string) string {
 	d.SenderName = line(d.SenderName, 40)
 	request := d.request(p)
@@ -55,7 +54,7 @@ func (d Invitation) otherSMS(p *phrases, subject string) string {
 	return preferShort([]string{long, short}, 1)
 }
 
-// SMS writes the text message.
+// SMS returns the text message.
 func (d Code) SMS() string {
 	p := phrasesIn(d.Language)
 	values := []value{as("code", line(d.Code, 20)), as("duration", p.minutes(d.ValidFor)), as("document", line(d.Subject, 60))}
@@ -69,8 +68,7 @@ func (d Code) SMS() string {
 	return preferShort(forms, len(forms)-1)
 }
 
-// preferShort returns the first form that fits one message, or the one at
-// fallback if none does.
+// preferShort returns the first form that fits into one message, or forms[fallback] if none does.
 func preferShort(forms []string, fallback int) string {
 	for _, form := range forms {
 		if singleSMS(form) {

@@ -1,6 +1,7 @@
-// Package templates renders the service's emails and text messages: one typed struct per kind, whose Render returns
-// the subject, the plain text and the HTML of the email. It sends nothing. Names, subjects, messages and reasons come
-// from people: they are rendered as plain text, on one line where a line is expected, and cut to a maximum length.
+// Package templates renders the service's emails and text messages. There is one struct type for each kind, whose
+// Render method returns the subject, the plain text and the HTML of the email. The package sends nothing. Names,
+// subjects, messages and reasons are entered by people. They are rendered as plain text, on one line where a single
+// line is expected, and truncated to a maximum length.
 package templates
 
 import "time"
@@ -8,7 +9,7 @@ import "time"
 // Content is the content of an email.
 type Content struct{ Subject, Text, HTML string }
 
-// Invitation invites a signer to sign.
+// Invitation asks a signer to sign.
 type Invitation struct {
 	Language      string // BCP 47; English for unsupported languages
 	Look          Look
@@ -20,38 +21,38 @@ type Invitation struct {
 	ShortURL      string // a shorter link, shown below the button (optional)
 	ExpiresAt     *time.Time
 	DocumentNames []string
-	// Ask is the request, if it is not for an ordinary signature.
+	// Ask is the request, unless the recipient is an ordinary signer.
 	Ask        Ask
-	SignerName string // the in-person signer, or the witnessed signer; for AskHost and AskWitness
+	SignerName string // the in-person signer for AskHost, or the witnessed signer for AskWitness
 }
 
-// Ask is the request of an invitation; "": a signature.
+// Ask is the request in an invitation. An empty string requests a signature.
 type Ask string
 
-// Requests other than for a signature.
+// The requests other than for an ordinary signature.
 const (
 	AskApprove Ask = "approver"
 	AskRead    Ask = "viewer"
 	AskHost    Ask = "in_person"
 	AskWitness Ask = "witness"
-	// AskNothing is for recipients of copies only.
+	// AskNothing is used for recipients who receive only copies.
 	AskNothing Ask = "copy"
 )
 
-// signs reports whether the recipient is to sign with their own hand.
+// signs reports whether the recipient is asked for a signature of their own.
 func (a Ask) signs() bool { return a == "" || a == AskWitness }
 
-// Reminder reminds a signer.
+// Reminder reminds a signer to sign.
 type Reminder Invitation
 
-// Code carries a one-time code.
+// Code contains a one-time code.
 type Code struct {
 	Language      string // BCP 47; English for unsupported languages
 	Look          Look
 	RecipientName string
 	SenderName    string
 	Subject       string
-	Ask           Ask // what the code is for
+	Ask           Ask // the request for which the code is needed
 	Code          string
 	ValidFor      time.Duration
 }
@@ -60,11 +61,12 @@ type Code struct {
 type CompletedDocument struct {
 	Name   string
 	SHA256 string // lowercase hex
-	// DownloadURL is the portal link of a file that is too large to be attached; empty if it is attached.
+	// DownloadURL is the download link of a file that is too large to be attached. It is empty if the file is
+	// attached.
 	DownloadURL string
 }
 
-// Completed hands over the sealed documents.
+// Completed delivers the sealed documents.
 type Completed struct {
 	Language      string // BCP 47; English for unsupported languages
 	Look          Look
@@ -72,12 +74,12 @@ type Completed struct {
 	SenderName    string
 	Subject       string
 	CompletedAt   time.Time
-	NotAllSigned  bool // some people approved or read
+	NotAllSigned  bool // some recipients approved or read
 	Documents     []CompletedDocument
-	VerifyURL     string // page that verifies a sealed file (optional)
+	VerifyURL     string // URL of the page that verifies sealed files (optional)
 }
 
-// CopyNotice announces a copy to a recipient of copies.
+// CopyNotice informs a copy recipient that a copy will follow.
 type CopyNotice struct {
 	Language      string // BCP 47; English for unsupported languages
 	Look          Look
@@ -86,17 +88,17 @@ type CopyNotice struct {
 	Subject       string // name of the envelope
 }
 
-// ClosedKind is the way in which an envelope ended without completion.
+// ClosedKind is the reason why an envelope ended without being completed.
 type ClosedKind string
 
-// The ways an envelope ends without being completed.
+// The reasons why an envelope ended without being completed.
 const (
 	Declined ClosedKind = "declined"
 	Voided   ClosedKind = "voided"
 	Expired  ClosedKind = "expired"
 )
 
-// Closed notifies a recipient that nothing remains to be signed.
+// Closed informs a recipient that there is nothing left to sign.
 type Closed struct {
 	Language      string // BCP 47; English for unsupported languages
 	Look          Look
@@ -104,14 +106,14 @@ type Closed struct {
 	SenderName    string
 	Subject       string
 	Kind          ClosedKind
-	ByName        string // who declined or voided (optional)
-	ReasonText    string // in their words (optional)
+	ByName        string // who declined or voided the envelope (optional)
+	ReasonText    string // that person's reason (optional)
 	At            time.Time
-	Copy          bool // to a recipient of copies
-	ByAsk         Ask  // the request that was declined
+	Copy          bool // the recipient receives only copies
+	ByAsk         Ask  // the request to the person who declined
 }
 
-// DeletionReminder warns before the sealed files are purged.
+// DeletionReminder announces that the sealed files will be deleted.
 type DeletionReminder struct {
 	Language      string // BCP 47; English for unsupported languages
 	Look          Look
@@ -123,38 +125,38 @@ type DeletionReminder struct {
 	DaysLeft      int
 }
 
-// WebhookDisabled notifies an app's contact that an endpoint was disabled.
+// WebhookDisabled notifies an app's contact that a webhook endpoint was disabled.
 type WebhookDisabled struct {
 	Language      string // BCP 47; English for unsupported languages
 	RecipientName string
 	URL           string
-	Since         time.Time // of the first failure in the unbroken run
+	Since         time.Time // time of the first of the consecutive failures
 	LastError     string
 	ConsoleURL    string // optional
 }
 
-// Notice notifies the sender of an envelope of a problem with it.
+// Notice notifies a tenant's contact about a problem with an envelope.
 type Notice struct {
 	Language   string
 	SenderName string
 	Subject    string // name of the envelope
 	Kind       NoticeKind
-	ByName     string // who declined, could not be reached, or handed over
-	ByAddress  string // of who could not be reached, or took over
-	ByAsk      Ask    // the request to them
-	ReasonText string // the signer's words, or the mail server's (optional)
+	ByName     string // who declined, could not be reached, or delegated
+	ByAddress  string // address that could not be reached, or of the person delegated to
+	ByAsk      Ask    // the request to that person
+	ReasonText string // the signer's reason, or the mail server's (optional)
 	At         time.Time
 	ConsoleURL string
 }
 
-// NoticeKind is the kind of problem.
+// NoticeKind is the kind of problem that a notice reports.
 type NoticeKind string
 
-// The notices.
+// The kinds of notices.
 const (
 	NoticeDeclined NoticeKind = "declined"
 	NoticeBounced  NoticeKind = "bounced" // an invitation was permanently rejected
-	NoticeStuck    NoticeKind = "stuck"   // all have signed, and it cannot be sealed
-	// NoticeDelegated: a signer delegated to another person.
+	NoticeStuck    NoticeKind = "stuck"   // all signers have signed, but the envelope cannot be sealed
+	// NoticeDelegated reports that a signer delegated to another person.
 	NoticeDelegated NoticeKind = "delegated"
 )

@@ -18,14 +18,14 @@ import (
 	"countersign/store/blob"
 )
 
-// Authority puts the time on digests (RFC 3161).
+// Authority is a time-stamp authority (RFC 3161).
 type Authority interface {
-	// Stamp returns a token over a SHA-256 digest that it has checked.
+	// Stamp returns a time-stamp token for a SHA-256 digest. It has verified that the token is for this digest.
 	Stamp(ctx context.Context, digest []byte) ([]byte, error)
 }
 
-// Anchorer has lists of the heads of audit chains time-stamped. Any later change to a listed chain, sealed or not, can
-// be detected.
+// Anchorer obtains time-stamps for lists of audit chain heads. Any later change to a listed chain can then be
+// detected, whether or not its envelope is sealed.
 type Anchorer struct {
 	Store     *store.Store
 	Blobs     blob.Store
@@ -33,11 +33,11 @@ type Anchorer struct {
 	Now       func() time.Time
 }
 
-// An anchor's list is text: three lines that begin it, and one for each envelope,
-// by id, with the number and the hash of the event that its chain ends with.
+// An anchor's list is a text file. It has three header lines, followed by one line for each envelope, in the order of
+// their IDs. Each line contains the number and the hash of the last event of the chain.
 //
 //	countersign-anchor 2
-//	former 5c1b…   (SHA-256 of the list before, zeros for the first)
+//	former 5c1b…   (SHA-256 of the previous list, or zeros for the first list)
 //	at 2026-11-21T03:00:00.000000Z
 //	0198c5a2-… 12 9f3e…
 const (
@@ -45,12 +45,12 @@ const (
 	listEntry  = "%s %d %s\n"
 )
 
-// listOverlap is the overlap of a list with the time before the previous anchor. It is longer than clocks differ and
-// than a transaction takes to commit.
+// listOverlap is the time by which the period of a list overlaps the period of the previous one. It exceeds both the
+// differences between clocks and the time that a transaction takes to commit.
 const listOverlap = 2 * time.Hour
 
-// Run creates the next anchor, over every chain with a new event since the last one. It can be interrupted at any
-// point, repeated, and run concurrently: a list counts when its row is written.
+// Run creates the next anchor, which covers every chain with a new event since the last one. It can be interrupted at
+// any point, repeated, and run concurrently, because a list takes effect only when its row is written.
 func (a Anchorer) Run(ctx context.Context) (*store.Anchor, error) {
 	last, err := a.Store.LastAnchor(ctx)
 	if err != nil {
@@ -59,7 +59,7 @@ func (a Anchorer) Run(ctx context.Context) (*store.Anchor, error) {
 	next := store.Anchor{Number: 1, At: a.Now().UTC().Truncate(time.Microsecond)}
 	former, since := models.ChainStart, time.Time{}
 	if last != nil {
-		if err := a.keepToken(ctx, last); err != nil { // the run before was cut off
+		if err := a.keepToken(ctx, last); err != nil { // the previous run was interrupted
 			return nil, err
 		}
 		next.Number, former, since = last.Number+1, last.Digest, last.At.Add(-listOverlap)
@@ -93,7 +93,7 @@ func (a Anchorer) Run(ctx context.Context) (*store.Anchor, error) {
 	return &next, a.keepToken(ctx, &next)
 }
 
-// write writes the list and returns its SHA-256.
+// write writes the list and returns its SHA-256 hash.
 func (a Anchorer) write(ctx context.Context, list io.Writer, next *store.Anchor, former string, since time.Time) ([]byte, error) {
 	h := sha256.New()
 	w := bufio.NewWriter(io.MultiWriter(list, h))
@@ -112,8 +112,8 @@ func (a Anchorer) write(ctx context.Context, list io.Writer, next *store.Anchor,
 	return h.Sum(nil), nil
 }
 
-// keepToken stores the token of a recorded anchor next to its list. A list with a token therefore once had a row; the
-// list of an interrupted run has none.
+// keepToken stores the token of a recorded anchor next to its list. A stored token therefore proves that the list was
+// recorded. The list of an interrupted run has no token.
 func (a Anchorer) keepToken(ctx context.Context, anchor *store.Anchor) error {
 	key := anchor.BlobKey + blob.TokenSuffix
 	have, err := a.Blobs.List(ctx, key)

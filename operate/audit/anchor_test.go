@@ -30,8 +30,8 @@ import (
 	"countersign/test/kit"
 )
 
-// anchorFixture is an archive with anchors: the first lists both envelopes, the others list the outcome of the open
-// one a day later.
+// anchorFixture is an auditFixture with three anchors. The first one lists both envelopes, and the others list later
+// states of the open envelope.
 type anchorFixture struct {
 	*auditFixture
 	tsa      *kit.TSA
@@ -44,7 +44,8 @@ func newAnchorFixture(t *testing.T, kind string) *anchorFixture {
 	a := &anchorFixture{auditFixture: newAuditFixture(t, kind), tsa: kit.NewTSA(t)}
 	a.TSARoots = x509.NewCertPool()
 	a.TSARoots.AddCert(a.tsa.Root)
-	files := blob.NewEncrypted(a.blobs, kit.Vault(t), true) // as with ENCRYPT_FILES: lists and tokens are in plain all the same
+	// As with ENCRYPT_FILES, although lists and tokens are not encrypted.
+	files := blob.NewEncrypted(a.blobs, kit.Vault(t), true)
 	a.anchorer = audit.Anchorer{Store: a.Store, Blobs: files, Authority: authority(a.tsa), Now: a.clock.Now}
 	a.clock.Add(24 * time.Hour)
 	a.anchor(2)
@@ -68,7 +69,7 @@ func (a *anchorFixture) anchor(entries int64) {
 	a.made = append(a.made, made)
 }
 
-// consent has a signer of the open envelope consent.
+// consent records the consent of a signer of the open envelope.
 func (a *anchorFixture) consent() {
 	a.t.Helper()
 	_, err := a.Store.Change(a.t.Context(), a.app, a.open, func(e *models.Envelope) error {
@@ -80,7 +81,7 @@ func (a *anchorFixture) consent() {
 	require.NoError(a.t, err)
 }
 
-// remember saves the rows that the attacks change; undo restores them.
+// remember saves the rows that the attacks change. The returned function restores them.
 func (a *anchorFixture) remember() (undo func()) {
 	before := a.auditFixture.remember()
 	_, err := a.db.ExecContext(a.t.Context(), "CREATE TABLE kept_audit_anchors AS SELECT * FROM audit_anchors")
@@ -109,7 +110,7 @@ func (a *anchorFixture) read(key string) []byte {
 	return b
 }
 
-// stamped is a token of whatever authority over the digest of a content.
+// stamped returns the digest of the content, and a token over it from an arbitrary authority.
 func stamped(t *testing.T, tsa *kit.TSA, content []byte) (digest string, token []byte) {
 	t.Helper()
 	sum := sha256.Sum256(content)
@@ -118,8 +119,8 @@ func stamped(t *testing.T, tsa *kit.TSA, content []byte) (digest string, token [
 	return fmt.Sprintf("%x", sum), token
 }
 
-// TestAnchorsFindOutWhatWasDoneToOpenEnvelopes checks that changes are detected although no document is sealed and
-// every chain is consistent.
+// TestAnchorsFindOutWhatWasDoneToOpenEnvelopes checks that changes to an open envelope are detected, although no
+// document is sealed and every chain is consistent.
 func TestAnchorsFindOutWhatWasDoneToOpenEnvelopes(t *testing.T) {
 	t.Parallel()
 	const notThose = "are not those that were anchored"
@@ -201,8 +202,8 @@ func TestAnchorsFindOutWhatWasDoneToOpenEnvelopes(t *testing.T) {
 	}
 }
 
-// TestAnAnchorProvesATime checks that the report has the time, also for one envelope, and that openssl confirms it from
-// the two stored files only.
+// TestAnAnchorProvesATime checks that the report contains the time of the anchor, even for a single envelope, and
+// that openssl confirms it from only the two stored files.
 func TestAnAnchorProvesATime(t *testing.T) {
 	t.Parallel()
 	a := newAnchorFixture(t, "sqlite")
@@ -239,8 +240,8 @@ func TestAnAnchorProvesATime(t *testing.T) {
 		a.made[0].Digest, models.FormatTime(a.made[1].At), a.open, head.Seq, head.Hash), string(a.read(a.made[1].BlobKey)))
 }
 
-// TestARunThatIsCutOffIsNoFinding checks that an interrupted run is not a finding, neither before its row is written
-// nor after.
+// TestARunThatIsCutOffIsNoFinding checks that an interrupted run does not result in a finding, whether it was
+// interrupted before or after its row was written.
 func TestARunThatIsCutOffIsNoFinding(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -266,7 +267,7 @@ func TestARunThatIsCutOffIsNoFinding(t *testing.T) {
 		_, err = anchorer.Run(t.Context())
 		require.ErrorIs(t, err, errFull)
 		assert.Zero(t, reports())
-		failing.suffix = ".tst" // the row is written, the token not yet kept
+		failing.suffix = ".tst" // the row is written, but the token is not stored yet
 		_, err = anchorer.Run(t.Context())
 		require.ErrorIs(t, err, errFull)
 		assert.Equal(t, 1, reports())
@@ -286,7 +287,7 @@ func TestARunThatIsCutOffIsNoFinding(t *testing.T) {
 
 var errFull = errors.New("disk full")
 
-// failingBlobs fails to store files whose name ends in a suffix.
+// failingBlobs is a file store that cannot store files whose key ends in suffix.
 type failingBlobs struct {
 	blob.Store
 	suffix string
@@ -299,7 +300,7 @@ func (f *failingBlobs) Keep(ctx context.Context, file *os.File, key string) erro
 	return f.Store.Keep(ctx, file, key)
 }
 
-// TestManyChainHeads checks a list that needs several database queries.
+// TestManyChainHeads verifies a list that requires several database queries.
 func TestManyChainHeads(t *testing.T) {
 	t.Parallel()
 	a := newAuditFixture(t, "sqlite")

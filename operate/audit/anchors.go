@@ -20,38 +20,39 @@ import (
 	"countersign/store/blob"
 )
 
-// AnchorReport is the content of an anchor's token and its verification.
+// AnchorReport describes an anchor's token and the result of its verification.
 type AnchorReport struct {
 	Number  int64 `json:"number"`
 	Entries int64 `json:"entries"`
-	// StampedAt is the time that the authority has confirmed; nil if its token does not hold.
+	// StampedAt is the time confirmed by the authority, or nil if the token is invalid.
 	StampedAt *time.Time `json:"stampedAt"`
 	Authority string     `json:"authority,omitempty"`
-	// Trusted reports whether the authority is a configured one, and was trustworthy when the next anchor was created,
-	// which has the digest of this one's list.
+	// Trusted reports whether the authority is one of the configured ones and was trustworthy when the next anchor,
+	// which contains the digest of this anchor's list, was created.
 	Trusted bool `json:"trusted"`
 }
 
 // anchorIndex indexes the entries of anchors by envelope.
 type anchorIndex struct {
-	number int64     // of the last anchor
-	before time.Time // events that are older are in one
+	number int64     // number of the last anchor
+	before time.Time // every older event is listed in an anchor
 	seq    map[uuid.UUID]int64
 	gaps   bool // a list is missing or was changed
 }
 
 const (
-	// linkBatch is the number of entries of a list that one query looks up.
+	// linkBatch is the number of list entries that one query looks up.
 	linkBatch = 500
-	// maxProblems limits the problems reported per list.
+	// maxProblems limits the number of problems that are reported for each list.
 	maxProblems = 1000
-	// maxLine is longer than any line of a list.
+	// maxLine exceeds the length of every valid line of a list.
 	maxLine = 256
 )
 
-// anchors verifies every anchor that can list the envelope only (uuid.Nil: all anchors), and emits the findings.
+// anchors verifies the anchors and emits the findings. Unless only is uuid.Nil, it skips the anchors that cannot list
+// that envelope.
 func (v Verifier) anchors(ctx context.Context, only uuid.UUID, emit func(*Report) error) (*anchorIndex, error) {
-	// Before the rows, so that a list created in the meantime is not reported as missing a row.
+	// List the files before the rows, so that a list created in the meantime is not reported as missing its row.
 	keys, err := v.Blobs.List(ctx, blob.Anchors)
 	if err != nil {
 		return nil, err
@@ -102,7 +103,7 @@ func (v Verifier) anchors(ctx context.Context, only uuid.UUID, emit func(*Report
 	return out, nil
 }
 
-// createdAt returns the creation time of an id, as far as the id contains it (RFC 9562, UUIDv7).
+// createdAt returns the creation time that a UUIDv7 contains (RFC 9562), or the zero time for other UUIDs.
 func createdAt(id uuid.UUID) time.Time {
 	if id == uuid.Nil || id.Version() != 7 {
 		return time.Time{}
@@ -126,7 +127,7 @@ func (v Verifier) list(ctx context.Context, r *Report, a *store.Anchor, former s
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // read-only file
 	h := sha256.New()
 	if _, err := io.Copy(h, io.NewSectionReader(f, 0, f.Size)); err != nil {
 		return fmt.Errorf("read %s: %w", a.BlobKey, err)
@@ -147,7 +148,7 @@ func (v Verifier) list(ctx context.Context, r *Report, a *store.Anchor, former s
 	return v.entries(ctx, r, a, in, only, all.seq)
 }
 
-// entries verifies that every event in the list exists.
+// entries verifies that every event in the list exists in the database.
 func (v Verifier) entries(ctx context.Context, r *Report, a *store.Anchor, in *bufio.Scanner, only uuid.UUID, seq map[uuid.UUID]int64) error {
 	var batch []store.ChainHead
 	look := func() error {
@@ -190,7 +191,7 @@ func (v Verifier) entries(ctx context.Context, r *Report, a *store.Anchor, in *b
 	return look()
 }
 
-// parseEntry reads a line of a list, see listEntry.
+// parseEntry parses a line in the format of listEntry.
 func parseEntry(line string) (h store.ChainHead, err error) {
 	parts := strings.Split(line, " ")
 	if len(parts) != 3 {
@@ -215,7 +216,7 @@ func (v Verifier) reportMissingEvent(ctx context.Context, r *Report, h store.Cha
 	return nil
 }
 
-// addOneOf adds a problem of a kind that there can be very many of.
+// addOneOf adds a problem that can occur very often, and limits the number of such problems.
 func (r *Report) addOneOf(format string, args ...any) {
 	switch n := len(r.Problems); {
 	case n < maxProblems:
@@ -225,7 +226,7 @@ func (r *Report) addOneOf(format string, args ...any) {
 	}
 }
 
-// checkAge finds backdated events: any event older than the last anchor must be in an anchor.
+// checkAge detects backdated events. Any event older than the last anchor must be covered by an anchor.
 func (a *anchorIndex) checkAge(r *Report, events []models.Event) {
 	if a.gaps {
 		return

@@ -13,17 +13,16 @@ import (
 	"countersign/store"
 )
 
-// anchorStamp is the content of an anchor's token, and whether it is trusted.
+// anchorStamp is the content of an anchor's token, and reports whether it is trusted.
 type anchorStamp struct {
-	err     error // it does not hold
+	err     error // the reason that the token is invalid
 	stamp   trust.Stamp
 	finding trust.Finding
 }
 
-// stamps reads and judges the tokens of all anchors, by number. Each list has
-// the digest of the one before it, so that a time-stamp proves that all former
-// lists were there: the last one is judged now, and each former one at the time
-// that the next trusted one proves.
+// stamps reads and judges the tokens of all anchors, and returns them by number. Each list contains the digest of the
+// previous one, so its time-stamp proves that all earlier lists existed. The last token is therefore judged as of
+// now, and each earlier one as of the time that the next trusted token proves.
 func (v Verifier) stamps(ctx context.Context) (map[int64]*anchorStamp, error) {
 	all := make(map[int64]*anchorStamp)
 	var order []*anchorStamp // the valid ones, newest last
@@ -56,8 +55,8 @@ func (v Verifier) stamps(ctx context.Context) (map[int64]*anchorStamp, error) {
 	return all, nil
 }
 
-// readStamp reads an anchor's token. Certificates that are met again are kept
-// once: most anchors are of one authority.
+// readStamp reads an anchor's token. Identical certificates share memory, because most anchors use the same
+// authority.
 func readStamp(a *store.Anchor, same map[[sha256.Size]byte][]*x509.Certificate) *anchorStamp {
 	digest, err := hex.DecodeString(a.Digest)
 	if err != nil {
@@ -70,7 +69,7 @@ func readStamp(a *store.Anchor, same map[[sha256.Size]byte][]*x509.Certificate) 
 	if err := t.Verify(digest); err != nil {
 		return &anchorStamp{err: err}
 	}
-	// The signer's first, then whatever helps to reach a root.
+	// The signer's certificate comes first, followed by those that may complete the chain to a root.
 	certificates := append([]*x509.Certificate{t.Certificate}, t.Certificates...)
 	h := sha256.New()
 	for _, c := range certificates {
@@ -84,11 +83,10 @@ func readStamp(a *store.Anchor, same map[[sha256.Size]byte][]*x509.Certificate) 
 	return &anchorStamp{stamp: trust.Stamp{Certificates: certificates, Time: t.Time}}
 }
 
-// token reports whether an authority that is trusted has confirmed the digest of
-// an anchor's list.
+// token reports whether a trusted authority has confirmed the digest of an anchor's list.
 func (v Verifier) token(r *Report, a *store.Anchor, stamps map[int64]*anchorStamp) {
 	s := stamps[a.Number]
-	if s == nil { // it was made since
+	if s == nil { // the anchor was created since then
 		s = readStamp(a, make(map[[sha256.Size]byte][]*x509.Certificate))
 		if s.err == nil {
 			s.finding = trust.Policy{Stampers: v.TSARoots}.JudgeStamps([]trust.Stamp{s.stamp}, v.Revocation, v.Now())[0]
@@ -103,7 +101,7 @@ func (v Verifier) token(r *Report, a *store.Anchor, stamps map[int64]*anchorStam
 	switch f.Code {
 	case trust.CodeConfirmed:
 		r.Anchor.Trusted = true
-	case trust.CodeNotConfirmed: // no authority is configured that could confirm it
+	case trust.CodeNotConfirmed: // no configured authority could confirm it
 	case trust.CodeUsage:
 		r.add("its time-stamp is of %s, whose certificate is not one of a time-stamp authority: %s", name, f.Reason)
 	case trust.CodeNotValid:

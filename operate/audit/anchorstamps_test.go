@@ -20,14 +20,14 @@ import (
 	"countersign/test/kit"
 )
 
-// issuer is a certificate that issues others.
+// issuer is a certificate authority.
 type issuer struct {
 	t    *testing.T
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// issue issues a certificate; a nil issuer issues a root.
+// issue issues a certificate. If the issuer is nil, the certificate is a self-signed root.
 func (i *issuer) issue(t *testing.T, serial int64, c *x509.Certificate) *issuer {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -53,7 +53,7 @@ func rootOf(name string) *x509.Certificate {
 	}
 }
 
-// serve runs a time-stamp authority whose certificate expires at until.
+// serve starts a time-stamp authority whose certificate expires at until.
 func (i *issuer) serve(until time.Time) *kit.TSA {
 	usage, err := asn1.Marshal([]asn1.ObjectIdentifier{{1, 3, 6, 1, 5, 5, 7, 3, 8}})
 	require.NoError(i.t, err)
@@ -64,7 +64,7 @@ func (i *issuer) serve(until time.Time) *kit.TSA {
 	return kit.ServeTSA(i.t, leaf.cert, i.cert, leaf.key)
 }
 
-// revoking is a revocation list that names the authority's certificate.
+// revoking returns a revocation list that contains the authority's certificate.
 func (i *issuer) revoking(at time.Time, reason int) []byte {
 	der, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{
 		Number: big.NewInt(1), ThisUpdate: at, NextUpdate: at.AddDate(1, 0, 0),
@@ -74,8 +74,8 @@ func (i *issuer) revoking(at time.Time, reason int) []byte {
 	return der
 }
 
-// TestWhoseAnchorsCount checks that authorities are judged as in a verdict, each anchor at the time that the next one
-// proves.
+// TestWhoseAnchorsCount checks that the authorities of anchors are judged by the same rules as in a verification,
+// each anchor as of the time that the next one proves.
 func TestWhoseAnchorsCount(t *testing.T) {
 	t.Parallel()
 	a := newAuditFixture(t, "sqlite")
@@ -96,7 +96,7 @@ func TestWhoseAnchorsCount(t *testing.T) {
 		_, err := audit.Anchorer{Store: a.Store, Blobs: a.blobs, Authority: authority(tsa), Now: a.clock.Now}.Run(t.Context())
 		require.NoError(t, err)
 	}
-	// reports returns the problems of the anchors, and which are trusted.
+	// reports returns the problems of the anchors, and whether each anchor is trusted.
 	reports := func(roots *x509.CertPool, at time.Time, lists ...[]byte) (problems string, trusted []bool) {
 		v := a.Verifier
 		v.TSARoots, v.Now, v.Revocation = roots, func() time.Time { return at }, trust.Evidence{CRLs: lists}
@@ -128,7 +128,8 @@ func TestWhoseAnchorsCount(t *testing.T) {
 	problems, _ = reports(pool(first), present.Add(-time.Hour))
 	assert.Contains(t, problems, "later than", "time-stamps of the future")
 
-	// Revoked: a compromised key invalidates all of its time-stamps; a superseded certificate only the later ones.
+	// If a key is compromised, all of its time-stamps become invalid. If a certificate is superseded, only later
+	// time-stamps become invalid.
 	later := present.Add(time.Hour)
 	problems, trusted = reports(pool(first), later.Add(time.Hour), first.revoking(later, 1))
 	assert.Equal(t, 2, strings.Count(problems, "the certificate of Stamps of First was revoked"), problems)
@@ -138,8 +139,8 @@ func TestWhoseAnchorsCount(t *testing.T) {
 	problems, _ = reports(pool(first), later.Add(time.Hour), second.revoking(later, 1))
 	assert.Empty(t, strings.TrimSpace(problems), "the list of another authority says nothing")
 
-	// The next anchor is of another authority: it proves when the former ones were
-	// there, so that they outlive their certificates.
+	// The next anchor is from another authority. It proves when the earlier anchors existed, so they remain valid
+	// after their certificates have expired.
 	anchor(second.serve(end.AddDate(5, 0, 0)))
 	problems, trusted = reports(pool(first, second), end.Add(time.Minute), first.revoking(later, 1))
 	assert.Empty(t, strings.TrimSpace(problems))
@@ -147,7 +148,7 @@ func TestWhoseAnchorsCount(t *testing.T) {
 	problems, trusted = reports(pool(first), end.Add(time.Minute))
 	assert.Equal(t, []bool{false, false, false}, trusted, "but not if it is not trusted itself: %s", problems)
 
-	// An authority of the right root, by way of one for other purposes.
+	// This authority chains to a trusted root, but through an intermediate certificate for another purpose.
 	anchor(second.issue(t, 3, tls).serve(end))
 	problems, trusted = reports(pool(first, second), present.Add(time.Minute))
 	assert.Contains(t, problems, "Stamps of For servers, which is not trusted")

@@ -10,8 +10,8 @@ import (
 	"countersign/store/blob"
 )
 
-// attachments compares the files uploaded by signers with their records and with the chain: each signed file has one
-// event, and each event has a file's record.
+// attachments compares the files uploaded by signers with their records and with the chain. Each signed file must
+// have exactly one event, and each event must have the record of a file.
 func (v Verifier) attachments(ctx context.Context, r *Report, e *models.Envelope, events []models.Event) error {
 	known, err := v.Store.Attachments(ctx, e.ID)
 	if err != nil {
@@ -39,7 +39,7 @@ func (v Verifier) attachments(ctx context.Context, r *Report, e *models.Envelope
 		switch {
 		case err == nil:
 			r.Attachments++
-			_ = f.Close() // read only
+			_ = f.Close() // read-only file
 		case errors.Is(err, fs.ErrNotExist):
 			r.add("attachment %s has no file", a.ID)
 		default:

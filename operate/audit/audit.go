@@ -1,6 +1,7 @@
-// Package audit verifies that the audit trail is unchanged: it recomputes every chain, and compares it with the sealed
-// files. An attacker with full control of the database can create a self-consistent chain. That chain cannot match
-// files signed by keys that the database does not reveal, or lists confirmed by a time-stamp authority (anchors).
+// Package audit verifies that the audit trail is unchanged. It recomputes every chain and compares it with the sealed
+// files. An attacker with full control of the database can create a self-consistent chain, but that chain cannot
+// match files signed with keys that the database does not reveal, or lists confirmed by a time-stamp authority
+// (anchors).
 package audit
 
 import (
@@ -27,22 +28,22 @@ type Verifier struct {
 	Store *store.Store
 	Blobs blob.Store
 	Now   func() time.Time
-	// TSARoots are the trusted roots for signers of anchors; nil: these signers are not checked.
+	// TSARoots contains the trusted roots for signers of anchors. If it is nil, these signers are not checked.
 	TSARoots *x509.CertPool
-	// Revocation is the revocation data of time-stamp authorities, which tokens do not contain.
+	// Revocation contains the revocation data of time-stamp authorities, which tokens do not include.
 	Revocation trust.Evidence
 }
 
-// Report contains the findings about one envelope, or about one anchor.
+// Report contains the findings for one envelope or one anchor.
 type Report struct {
 	EnvelopeID uuid.UUID     `json:"envelopeId,omitzero"`
 	Anchor     *AnchorReport `json:"anchor,omitempty"`
 	Events     int           `json:"events"`
-	// Sealed is the number of sealed files that were compared.
+	// Sealed is the number of compared sealed files.
 	Sealed int `json:"sealedFiles"`
-	// Originals is the number of originals that were compared.
+	// Originals is the number of compared originals.
 	Originals int `json:"originals"`
-	// Attachments is the number of attachments that were compared.
+	// Attachments is the number of compared attachments.
 	Attachments int      `json:"attachments"`
 	Problems    []string `json:"problems"`
 }
@@ -54,11 +55,12 @@ func (r *Report) add(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
-// pageSize is the number of envelopes listed at once.
+// pageSize is the number of envelopes that one query lists.
 const pageSize = 500
 
-// All verifies every anchor and every envelope, and that no files remain of envelopes that are not in the database. It
-// emits each report. The envelopes of files without a record have their own reports.
+// All verifies every anchor and every envelope, and checks that no files remain of envelopes that are missing from
+// the database. It emits one report for each of them. Files of a missing envelope are reported under that envelope's
+// ID.
 func (v Verifier) All(ctx context.Context, emit func(*Report) error) error {
 	keys, err := v.keys(ctx)
 	if err != nil {
@@ -88,7 +90,7 @@ func (v Verifier) All(ctx context.Context, emit func(*Report) error) error {
 	return v.unreferencedFiles(ctx, known, emit)
 }
 
-// One verifies one envelope, and the anchors that can have it.
+// One verifies one envelope and the anchors that can list it.
 func (v Verifier) One(ctx context.Context, id uuid.UUID, emit func(*Report) error) error {
 	ref, err := v.Store.FindEnvelope(ctx, id)
 	if err != nil {
@@ -105,8 +107,8 @@ func (v Verifier) One(ctx context.Context, id uuid.UUID, emit func(*Report) erro
 	return v.envelope(ctx, ref, keys, anchors, emit)
 }
 
-// keys returns the keys that sign manifests. Their private keys are encrypted with the master key, so that access to
-// the database does not suffice to create another one.
+// keys returns the public keys of the keys that sign seal records. Their private keys are encrypted with the master
+// key, so access to the database is not sufficient to create another key.
 func (v Verifier) keys(ctx context.Context) (map[string]trust.RecordKey, error) {
 	all, err := v.Store.Keys(ctx, models.KeyManifests)
 	if err != nil {
@@ -157,15 +159,15 @@ func (v Verifier) envelope(ctx context.Context, ref store.EnvelopeRef, keys map[
 	return emit(r)
 }
 
-// checkStatus compares the envelope's status with the outcome in the chain: if a chain was cut off together with its
-// record, it no longer contains the end.
+// checkStatus compares the envelope's status with the outcome in the chain. This detects a chain that was truncated
+// together with its record, because it no longer contains the final event.
 func checkStatus(r *Report, e *models.Envelope, events []models.Event) {
 	count := make(map[models.EventName]int)
 	for i := range events {
 		count[events[i].Name]++
 	}
 	want := map[models.EventName]int{models.EventEnvelopeCreated: 1}
-	if e.Status.Terminal() { // an end has the event that is called like it
+	if e.Status.Terminal() { // the final event is named after the status
 		want[models.EventName("envelope."+e.Status)] = 1
 	}
 	if e.Status == models.StatusCompleted {
@@ -196,8 +198,8 @@ func checkStatus(r *Report, e *models.Envelope, events []models.Event) {
 	}
 }
 
-// checkPrepared compares a draft with the envelope recorded as sent. An edited draft has parts other than its
-// individually added ones.
+// checkPrepared compares the envelope with the draft that the chain recorded when it was sent. The parts of an edited
+// draft differ from the individually recorded ones.
 func checkPrepared(r *Report, e *models.Envelope, events []models.Event) {
 	fields, err := e.FieldsDigest()
 	if err != nil {
@@ -215,7 +217,8 @@ func checkPrepared(r *Report, e *models.Envelope, events []models.Event) {
 				r.add("the envelope has %d %s, but its chain says that %v were sent", n, name, counts[name])
 			}
 		}
-		if ev.Detail["fieldsSha256"] != fields && !e.Purged() { // prefilled values, which the hash is over, go with a purge
+		// A purge deletes prefilled values, which the hash covers.
+		if ev.Detail["fieldsSha256"] != fields && !e.Purged() {
 			r.add("the fields are not those that the chain says were sent")
 		}
 		return
@@ -238,7 +241,7 @@ func (v Verifier) original(ctx context.Context, r *Report, e *models.Envelope, e
 	if err != nil {
 		return r.addUnreadable(err, "document", d.ID)
 	}
-	_ = f.Close() // read only
+	_ = f.Close() // read-only file
 	for i := range events {
 		if ev := &events[i]; ev.Name == models.EventDocumentAdded && ev.Detail["documentId"] == d.ID.String() && ev.Detail["sha256"] == d.SHA256 {
 			return v.prepared(ctx, r, e, events, d)
@@ -248,7 +251,7 @@ func (v Verifier) original(ctx context.Context, r *Report, e *models.Envelope, e
 	return nil
 }
 
-// prepared compares the file that recipients read with its record and with the chain.
+// prepared compares the file that was presented to recipients with its record and with the chain.
 func (v Verifier) prepared(ctx context.Context, r *Report, e *models.Envelope, events []models.Event, d *models.Document) error {
 	shown, last := d.Presented(), d.SHA256
 	for i := range events {
@@ -272,7 +275,7 @@ func (v Verifier) prepared(ctx context.Context, r *Report, e *models.Envelope, e
 	return f.Close()
 }
 
-// addUnreadable adds a problem for an error that concerns a recorded file. It returns all other errors.
+// addUnreadable adds a problem if the error concerns a recorded file, and returns any other error.
 func (r *Report) addUnreadable(err error, what string, id uuid.UUID) error {
 	switch {
 	case errors.Is(err, blob.ErrAltered):
@@ -305,7 +308,7 @@ func (v Verifier) file(ctx context.Context, r *Report, e *models.Envelope, event
 	f, err := blob.OpenRecorded(ctx, v.Blobs, store.FileRecord(d))
 	if errors.Is(err, blob.ErrAltered) {
 		_ = r.addUnreadable(err, "sealed document", d.ID)
-		f, err = v.Blobs.Open(ctx, d.BlobKey) // reports its other problems as well
+		f, err = v.Blobs.Open(ctx, d.BlobKey) // open it anyway, to report its other problems as well
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return v.missing(ctx, r, e, d, "sealed document")
@@ -313,14 +316,14 @@ func (v Verifier) file(ctx context.Context, r *Report, e *models.Envelope, event
 	if err != nil {
 		return r.addUnreadable(err, "sealed document", d.ID)
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // read-only file
 	r.Sealed++
 	rep, err := verify.File(ctx, f, f.Size, verify.Options{Trust: trust.Policy{RecordKeys: keys}, Now: v.Now})
 	if err != nil {
 		return fmt.Errorf("read sealed document %s: %w", d.ID, err)
 	}
-	// Whether the certificate is trusted is another question: the record inside
-	// is signed with a key of ours.
+	// Trust in the certificate is not checked here, because the record in the file is signed with a key of this
+	// service.
 	for _, c := range rep.Findings {
 		if c.Status == verify.Failed || c.Check == verify.CheckManifestKey && c.Status != verify.Passed {
 			r.add("sealed document %s: %s", d.ID, c.Detail)
@@ -362,14 +365,14 @@ func recordedSeal(events []models.Event, d *models.Document) bool {
 	return sum == d.SHA256
 }
 
-// unreferencedFiles finds files of envelopes that the database does not know. One that was
-// begun while the list was made is looked up again.
+// unreferencedFiles reports sealed files of envelopes that the database does not contain. It looks each envelope up
+// again, because it may have been created since the list was read.
 func (v Verifier) unreferencedFiles(ctx context.Context, known map[uuid.UUID]bool, emit func(*Report) error) error {
 	return v.Blobs.Walk(ctx, blob.Envelopes, func(file blob.Entry) error {
 		folder, _, _ := strings.Cut(strings.TrimPrefix(file.Key, blob.Envelopes), "/")
 		id, err := uuid.Parse(folder)
 		if err != nil || known[id] || !strings.Contains(file.Key, "/sealed/") {
-			return nil // an upload that was not finished leaves an original without a record, see package sweep
+			return nil // an interrupted upload leaves an original without a record; see package sweep
 		}
 		known[id] = true
 		_, err = v.Store.FindEnvelope(ctx, id)

@@ -29,7 +29,8 @@ import (
 	"countersign/test/kit"
 )
 
-// auditFixture is a database with one sealed and one open envelope, and an attacker with full access to it.
+// auditFixture is a database with one sealed and one open envelope. Its methods include those of an attacker with
+// full access to the database.
 type auditFixture struct {
 	t            *testing.T
 	db           *sql.DB
@@ -68,7 +69,7 @@ func newAuditFixture(t *testing.T, kind string) *auditFixture {
 	require.NoError(t, err)
 	acts := &activities.Activities{
 		Store: s, Blobs: blobs, Sealer: sealer, BaseURL: "https://example.com", Now: clock.Now, NewID: uuid.New,
-		CopyLimit: limit.New(0), // no capacity: the copies are sent later
+		CopyLimit: limit.New(0), // no capacity, so that the copies are sent later
 	}
 
 	a.open, a.sealed = a.envelope(s, clock), a.envelope(s, clock)
@@ -86,7 +87,7 @@ func act(clock *kit.Clock) models.ActionContext {
 	return models.ActionContext{At: clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
 }
 
-// envelope stores one that waits for two signers.
+// envelope stores an envelope that awaits two signers.
 func (a *auditFixture) envelope(s *store.Store, clock *kit.Clock) uuid.UUID {
 	a.t.Helper()
 	days := 30
@@ -143,7 +144,7 @@ func keep(t *testing.T, s blob.Store, key string, content []byte) {
 	require.NoError(t, s.Keep(t.Context(), f, key))
 }
 
-// exec runs a statement past the guard of the table, as a superuser can.
+// exec runs a statement with the triggers that protect the table disabled, as a superuser can.
 func (a *auditFixture) exec(query string, args ...any) {
 	a.t.Helper()
 	ctx := a.t.Context()
@@ -166,8 +167,8 @@ func (a *auditFixture) exec(query string, args ...any) {
 	require.NotZero(a.t, n, "the attack changes something: %s", query)
 }
 
-// rewriteChain makes the chain consistent again from event seq on, and the envelope with it: an attacker knows the
-// computation of hashes.
+// rewriteChain recomputes the chain and its head in the envelope, because an attacker knows how the hashes are
+// computed.
 func (a *auditFixture) rewriteChain(id uuid.UUID) {
 	a.t.Helper()
 	_, events, err := a.Store.EnvelopeWithEvents(a.t.Context(), a.app, id)
@@ -188,7 +189,7 @@ func (a *auditFixture) rewriteChain(id uuid.UUID) {
 	require.NoError(a.t, models.VerifyChain(events, int64(len(events)), prev), "the forged chain agrees with itself")
 }
 
-// seqOf is the place of the first event of a name.
+// seqOf returns the number of the first event with the given name.
 func (a *auditFixture) seqOf(id uuid.UUID, name models.EventName) int64 {
 	a.t.Helper()
 	_, events, err := a.Store.EnvelopeWithEvents(a.t.Context(), a.app, id)
@@ -209,7 +210,7 @@ func (a *auditFixture) last(id uuid.UUID) int64 {
 	return int64(len(events))
 }
 
-// problems verifies everything.
+// problems verifies everything, and returns all problems and the number of reports.
 func (a *auditFixture) problems() (all []string, reports int) {
 	a.t.Helper()
 	require.NoError(a.t, a.All(a.t.Context(), func(r *audit.Report) error {
@@ -264,7 +265,7 @@ func (a *auditFixture) damage(key string) {
 	keep(a.t, a.blobs, key, b)
 }
 
-// remember saves the rows that the attacks change; undo restores them.
+// remember saves the rows that the attacks change. The returned function restores them.
 func (a *auditFixture) remember() (undo func()) {
 	a.t.Helper()
 	for _, table := range []string{"audit_events", "envelopes", "documents"} {
@@ -290,11 +291,11 @@ func (a *auditFixture) remember() (undo func()) {
 	}
 }
 
-// last is the attack that cannot be undone.
+// last is the name of the attack that cannot be undone.
 const last = "the whole envelope is gone"
 
-// TestASuperuserIsFoundOut changes the database as its superuser can, with the triggers off. Some attacks also make the
-// chain consistent again.
+// TestASuperuserIsFoundOut checks that changes made by a superuser with the triggers disabled are detected. Some
+// attacks also recompute the chain so that it is consistent.
 func TestASuperuserIsFoundOut(t *testing.T) {
 	t.Parallel()
 	attacks := []struct {
@@ -411,7 +412,7 @@ func TestOne(t *testing.T) {
 	require.ErrorIs(t, a.One(t.Context(), uuid.New(), tell), models.ErrNotFound)
 }
 
-// TestASealedFileOfAnotherEnvelope checks a valid sealed file that proves another envelope.
+// TestASealedFileOfAnotherEnvelope checks that a valid sealed file is reported if it belongs to another envelope.
 func TestASealedFileOfAnotherEnvelope(t *testing.T) {
 	t.Parallel()
 	a := newAuditFixture(t, "sqlite")

@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestAPurgedEnvelopeIsSound checks that the purge of prefilled and entered values, whose hashes are in the chain, is
-// not a finding, and that a prefilled value missing before the purge is one.
+// TestAPurgedEnvelopeIsSound checks that purging prefilled and entered values, whose hashes are in the chain, does
+// not result in a finding, but that a prefilled value missing before the purge does.
 func TestAPurgedEnvelopeIsSound(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -21,7 +21,7 @@ func TestAPurgedEnvelopeIsSound(t *testing.T) {
 			t.Parallel()
 			a := newAuditFixture(t, kind)
 			id := a.envelope(a.Store, a.clock)
-			// The chain of an edited draft contains the fields as a hash, including prefilled values.
+			// The chain of an edited draft contains a hash of the fields, including prefilled values.
 			e, err := a.Store.Envelope(t.Context(), a.app, id)
 			require.NoError(t, err)
 			draft, err := models.NewEnvelope(act(a.clock), models.Envelope{AppID: a.app, TenantID: "t", CreatedBy: "me"})

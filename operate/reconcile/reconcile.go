@@ -1,5 +1,6 @@
-// Package reconcile compares the unfinished work listed in the database with the workflows that Temporal runs. It
-// starts the missing workflows after a workflow was terminated, Temporal was lost, or the database was restored.
+// Package reconcile compares the unfinished work in the database with the workflows that Temporal is running. It
+// starts missing workflows, for example after a workflow was terminated, Temporal lost its data, or the database was
+// restored.
 package reconcile
 
 import (
@@ -18,7 +19,7 @@ import (
 	"countersign/temporal"
 )
 
-// Store lists unfinished work and queues the start of its workflows.
+// Store lists unfinished work and queues missing workflows to be started.
 type Store interface {
 	Unfinished(ctx context.Context, work store.Work, after uuid.UUID, n int) (rows []models.OutboxRow, next uuid.UUID, err error)
 	Requeue(ctx context.Context, rows []models.OutboxRow) error
@@ -35,29 +36,30 @@ type Reconciler struct {
 // Count is the result for one kind of work.
 type Count struct {
 	Unfinished int `json:"unfinished"`
-	// Missing is the number of them without a running workflow. Unless it was a dry run, they were started.
+	// Missing is the number of unfinished items without a running workflow. Unless DryRun is set, their workflows
+	// were started.
 	Missing int `json:"missing"`
 }
 
-// Counts are results by kind.
+// Counts holds the results for each kind of work.
 type Counts map[store.Work]Count
 
-// Missing returns the number of missing workflows of all kinds.
+// Missing returns the total number of missing workflows.
 func (c Counts) Missing() int {
 	total := 0
-	for _, work := range Order { // in a fixed order: the workflow calls it
+	for _, work := range Order { // in a fixed order, because the workflow calls it
 		total += c[work].Missing
 	}
 	return total
 }
 
-// Position is a place in the list of all unfinished work. The zero value is its beginning.
+// Position is a position in the list of all unfinished work. The zero value is the beginning of the list.
 type Position struct {
 	Work  store.Work `json:"work,omitempty"`
 	After uuid.UUID  `json:"after,omitzero"`
 }
 
-// Order lists the kinds of work in the order in which they are examined.
+// Order lists the kinds of work in the order of examination.
 var Order = store.AllWork
 
 const (
@@ -66,14 +68,15 @@ const (
 	callTimeout = 8 * time.Second
 )
 
-// Run examines all unfinished work. After an error the workflows started so far stay started, and Run can be called again at any time.
+// Run examines all unfinished work. If it returns an error, the workflows that it already started remain, and it can
+// be called again at any time.
 func (r *Reconciler) Run(ctx context.Context) (Counts, error) {
 	counts, _, err := r.Round(ctx, Position{}, math.MaxInt)
 	return counts, err
 }
 
-// Round examines up to a number of pages of unfinished work from a position on, each of up to 200 pieces. It returns the
-// position that the next round begins at: the zero position after the last page.
+// Round examines up to the given number of pages of unfinished work, beginning at a position. Each page has up to 200
+// items. It returns the position at which the next round begins, which is the zero value after the last page.
 func (r *Reconciler) Round(ctx context.Context, from Position, pages int) (Counts, Position, error) {
 	out := make(Counts)
 	for _, work := range Order[max(0, slices.Index(Order, from.Work)):] {
@@ -97,7 +100,7 @@ func (r *Reconciler) Round(ctx context.Context, from Position, pages int) (Count
 	return out, Position{}, nil
 }
 
-// page examines the page after a position and starts its missing workflows.
+// page examines the page that follows a position, and starts its missing workflows.
 func (r *Reconciler) page(ctx context.Context, at Position) (count Count, next uuid.UUID, err error) {
 	rows, next, err := r.Store.Unfinished(ctx, at.Work, at.After, pageSize)
 	if err != nil {
@@ -113,7 +116,7 @@ func (r *Reconciler) page(ctx context.Context, at Position) (count Count, next u
 	return Count{Unfinished: len(rows), Missing: len(missing)}, next, err
 }
 
-// stillUnfinished returns the rows of a page that a second query finds unfinished. The others were finished by a
+// stillUnfinished returns the rows that a second query still lists as unfinished. The others were finished by a
 // workflow that ended after the first query.
 func (r *Reconciler) stillUnfinished(ctx context.Context, at Position, rows []models.OutboxRow) ([]models.OutboxRow, error) {
 	again, _, err := r.Store.Unfinished(ctx, at.Work, at.After, pageSize)
@@ -154,7 +157,7 @@ func (r *Reconciler) running(ctx context.Context, row models.OutboxRow) (bool, e
 		id = temporal.DeliveryWorkflowID(row.Key, row.Refs.Resend)
 	case models.OutboxBulk:
 		id = temporal.BulkWorkflowID(row.Key)
-	case models.OutboxReinvite: // a reminder: renewed links are found by their envelopes
+	case models.OutboxReinvite: // reminders only; renewed links are listed with their envelopes
 		id = temporal.ReinviteWorkflowID(row.ID)
 	case models.OutboxCopies:
 		id = temporal.CopiesWorkflowID(row.ID)

@@ -23,7 +23,7 @@ type fakeStore struct {
 	unfinished map[store.Work][]models.OutboxRow
 	requeued   []models.OutboxRow
 	calls      map[store.Work]int
-	// finished is work that is finished at the second look.
+	// finished identifies work that the second query reports as finished.
 	finished uuid.UUID
 }
 
@@ -55,13 +55,13 @@ func dial(t *testing.T) client.Client {
 	return c
 }
 
-// TestRun_MissingWorkflowsAreRequeued checks, for each kind, that a running workflow is not requeued. A terminated or
-// unknown one is, unless its work has been finished in the meantime.
+// TestRun_MissingWorkflowsAreRequeued checks, for each kind of work, that a running workflow is not requeued and that
+// a terminated or unknown one is, unless its work was finished in the meantime.
 func TestRun_MissingWorkflowsAreRequeued(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
 	start := func(id string) {
-		// Without a worker, it runs until it is terminated.
+		// There is no worker, so the workflow runs until it is terminated.
 		_, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: "nobody"}, "Any")
 		require.NoError(t, err)
 	}
@@ -89,7 +89,7 @@ func TestRun_MissingWorkflowsAreRequeued(t *testing.T) {
 			s.unfinished[work] = append(s.unfinished[work], models.OutboxRow{ID: key, Key: key, Kind: w.kind, Refs: models.OutboxRefs{Resend: 2}})
 		}
 		want[work] = reconcile.Count{Unfinished: 3, Missing: 2}
-		if work == store.WorkCopies { // among them are reminders
+		if work == store.WorkCopies { // copies include reminders
 			reminder := uuid.New()
 			start(temporal.ReinviteWorkflowID(reminder))
 			s.unfinished[work] = append(s.unfinished[work],
@@ -121,7 +121,8 @@ func TestRun_MissingWorkflowsAreRequeued(t *testing.T) {
 	assert.Len(t, s.requeued, len(lost)-1)
 }
 
-// TestRound_GoesOnWhereTheLastEnded checks that rounds of one page examine all work once, and then start again.
+// TestRound_GoesOnWhereTheLastEnded checks that rounds of one page examine all work once and then start again at the
+// beginning.
 func TestRound_GoesOnWhereTheLastEnded(t *testing.T) {
 	t.Parallel()
 	s := &fakeStore{unfinished: map[store.Work][]models.OutboxRow{}}
@@ -144,7 +145,7 @@ func TestRound_GoesOnWhereTheLastEnded(t *testing.T) {
 	assert.Equal(t, len(reconcile.Order)+2, rounds, "a page for each kind, and two more of deliveries")
 }
 
-// TestRun_TemporalIsDown checks that no workflow counts as missing while Temporal is down.
+// TestRun_TemporalIsDown checks that no workflow is reported as missing while Temporal is unavailable.
 func TestRun_TemporalIsDown(t *testing.T) {
 	t.Parallel()
 	c, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1"})

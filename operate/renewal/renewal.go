@@ -1,6 +1,6 @@
-// Package renewal adds document time-stamps to stored sealed files: to files whose last time-stamp ends soon, and to
-// files without one. Each time-stamp covers the file and all earlier ones, so that a seal can still be verified after
-// its certificates have expired.
+// Package renewal adds document time-stamps to stored sealed files, if the last time-stamp is about to expire or
+// there is none. Each time-stamp covers the file and all earlier time-stamps, so a seal remains verifiable after its
+// certificates have expired.
 package renewal
 
 import (
@@ -26,15 +26,15 @@ type Sealer interface {
 	Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.File) (seal.Result, error)
 }
 
-// Renewer adds the time-stamps. It never changes a file: it stores the longer file under another name, and a change of
-// the envelope switches the document to it, unless the document has been switched since.
+// Renewer adds the time-stamps. It never modifies a file. It stores the extended file under a new key and then
+// switches the document to it, unless the document was switched in the meantime.
 type Renewer struct {
 	Store  *store.Store
 	Blobs  blob.Store
 	Sealer Sealer
 	Now    func() time.Time
 	NewID  func() uuid.UUID
-	// DryRun only reports the renewals and changes nothing.
+	// DryRun reports the due renewals without performing them.
 	DryRun bool
 }
 
@@ -42,19 +42,19 @@ type Renewer struct {
 type Report struct {
 	EnvelopeID uuid.UUID `json:"envelopeId"`
 	DocumentID uuid.UUID `json:"documentId"`
-	// Before is the expiry of the document time-stamp before the renewal; nil: there was none.
+	// Before is the expiry of the document time-stamp before the renewal, or nil if there was none.
 	Before *time.Time `json:"timestampedUntilBefore"`
-	// Until is the expiry of the new file's time-stamp, nil if there is no new file.
+	// Until is the expiry of the new file's time-stamp, or nil if there is no new file.
 	Until *time.Time `json:"timestampedUntil"`
-	// Problem is the reason that the document could not be renewed.
+	// Problem is the reason why the document could not be renewed.
 	Problem string `json:"problem,omitempty"`
 }
 
-// pageSize is the number of envelopes listed at once.
+// pageSize is the number of envelopes that one query lists.
 const pageSize = 200
 
-// All renews the sealed documents of every app whose time-stamp ends before the given time or is missing. It continues
-// after a document that cannot be renewed; the returned error is the one that stopped it.
+// All renews the sealed documents of all apps whose time-stamp expires before the given time or is missing. If a
+// document cannot be renewed, All reports the problem and continues. The returned error is the one that stopped it.
 func (r Renewer) All(ctx context.Context, before time.Time, emit func(Report) error) error {
 	for after := uuid.Nil; ; {
 		refs, err := r.Store.EnvelopesDueForTimestamp(ctx, before, after, pageSize)
@@ -73,7 +73,7 @@ func (r Renewer) All(ctx context.Context, before time.Time, emit func(Report) er
 	}
 }
 
-// Envelope is All of one envelope.
+// Envelope is like All, but for one envelope.
 func (r Renewer) Envelope(ctx context.Context, ref store.EnvelopeRef, before time.Time, emit func(Report) error) error {
 	e, err := r.Store.Envelope(ctx, ref.AppID, ref.ID)
 	if err != nil {
@@ -90,8 +90,7 @@ func (r Renewer) Envelope(ctx context.Context, ref store.EnvelopeRef, before tim
 	return nil
 }
 
-// Pending adds the time-stamps that an envelope's documents await. An error is
-// to be tried again.
+// Pending adds the pending time-stamps of an envelope's documents. If it returns an error, the caller retries it.
 func (r Renewer) Pending(ctx context.Context, ref store.EnvelopeRef) error {
 	e, err := r.Store.Envelope(ctx, ref.AppID, ref.ID)
 	if err != nil {
@@ -123,14 +122,14 @@ func (r Renewer) renewDocument(ctx context.Context, e *models.Envelope, d *model
 	return emit(report)
 }
 
-// document writes the longer file first and switches the document to it then:
-// a file that no row names does no harm, and is purged with the rest.
+// document stores the extended file before it switches the document to it. If it is interrupted in between, the
+// unreferenced file does no harm and is purged with the others.
 func (r Renewer) document(ctx context.Context, e *models.Envelope, d *models.Document) (*time.Time, error) {
 	in, err := blob.OpenRecorded(ctx, r.Blobs, store.FileRecord(d))
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = in.Close() }() // read only
+	defer func() { _ = in.Close() }() // read-only file
 	out, err := r.Blobs.Temp()
 	if err != nil {
 		return nil, err
@@ -149,7 +148,7 @@ func (r Renewer) document(ctx context.Context, e *models.Envelope, d *models.Doc
 	}
 	act := models.ActionContext{At: r.Now().UTC().Truncate(time.Microsecond), Actor: models.ActorSystem, NewID: r.NewID}
 	_, err = r.Store.Change(ctx, e.AppID, e.ID, func(e *models.Envelope) error { return e.Timestamped(act, d.ID, d.SHA256, file) })
-	if models.IsRefusal(err) { // purged, or renewed by another one
+	if models.IsRefusal(err) { // purged or renewed in the meantime
 		err = errors.Join(err, r.Blobs.Delete(context.WithoutCancel(ctx), file.BlobKey))
 	}
 	if err != nil {

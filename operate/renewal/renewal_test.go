@@ -35,7 +35,7 @@ import (
 	"countersign/test/kit"
 )
 
-// fakeEnv seals envelopes with a time-stamp authority.
+// fakeEnv is an environment that seals envelopes with a time-stamp authority.
 type fakeEnv struct {
 	*activities.Activities
 
@@ -49,12 +49,12 @@ type fakeEnv struct {
 func onBoth(t *testing.T, change func(*seal.Config), test func(*fakeEnv)) {
 	t.Helper()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
-		clock.Add(time.Hour) // of the outbox: all deliveries are due
+		clock.Add(time.Hour) // so that all deliveries in the outbox are due
 		test(newFakeEnv(t, s, change))
 	})
 }
 
-// newFakeEnv lives at the present, as its time-stamps do.
+// newFakeEnv returns an environment that uses the real time, like the time-stamps.
 func newFakeEnv(t *testing.T, s *store.Store, change func(*seal.Config)) *fakeEnv {
 	t.Helper()
 	env := &fakeEnv{t: t, tsa: kit.NewTSA(t)}
@@ -82,7 +82,7 @@ func newFakeEnv(t *testing.T, s *store.Store, change func(*seal.Config)) *fakeEn
 	env.app = app.ID
 	env.Activities = &activities.Activities{
 		Store: s, Blobs: blobs, Sealer: sealer, BaseURL: "https://example.com", Now: time.Now, NewID: uuid.New,
-		CopyLimit: limit.New(0), // no capacity: the copies are sent later
+		CopyLimit: limit.New(0), // no capacity, so that the copies are sent later
 	}
 	var suite testsuite.WorkflowTestSuite
 	env.env = suite.NewTestActivityEnvironment()
@@ -94,7 +94,7 @@ func (env *fakeEnv) act() models.ActionContext {
 	return models.ActionContext{At: time.Now().UTC().Truncate(time.Microsecond), Actor: models.ActorSystem, NewID: uuid.New}
 }
 
-// sealed returns an envelope that is signed and sealed.
+// sealed returns a signed and sealed envelope.
 func (env *fakeEnv) sealed() *models.Envelope {
 	env.t.Helper()
 	ctx := env.t.Context()
@@ -166,7 +166,7 @@ func (env *fakeEnv) renewer() renewal.Renewer {
 	return renewal.Renewer{Store: env.Store, Blobs: env.Blobs, Sealer: env.Sealer, Now: env.Now, NewID: env.NewID}
 }
 
-// holds checks files, record and audit trail against each other.
+// holds checks that files, record and audit trail agree with each other.
 func (env *fakeEnv) holds(e *models.Envelope, level string) {
 	env.t.Helper()
 	for _, d := range e.Sealed() {
@@ -187,8 +187,8 @@ func (env *fakeEnv) holds(e *models.Envelope, level string) {
 	require.NoError(env.t, err)
 }
 
-// TestRenewal checks that a file without a document time-stamp gets one, that no renewal is due until that time-stamp
-// is about to expire, and that each file begins with the previous one.
+// TestRenewal checks that a file without a document time-stamp receives one, that no renewal is due until that
+// time-stamp is about to expire, and that each file begins with the content of the previous one.
 func TestRenewal(t *testing.T) {
 	t.Parallel()
 	onBoth(t, nil, func(env *fakeEnv) {
@@ -213,7 +213,7 @@ func TestRenewal(t *testing.T) {
 			require.Empty(env.t, one.Problem)
 			require.True(env.t, env.tsa.NotAfter.Equal(*one.Until))
 		}
-		env.holds(env.load(other.ID), "B-T") // the authority of the seal's key provides no revocation data
+		env.holds(env.load(other.ID), "B-T") // the authority of the sealing key provides no revocation data
 		second := env.load(e.ID)
 		env.holds(second, "B-T")
 		for i, d := range second.Sealed() {
@@ -247,8 +247,8 @@ func TestRenewal(t *testing.T) {
 	})
 }
 
-// TestPending checks that a file sealed while the authority was down gets its time-stamp when the authority is
-// available again.
+// TestPending checks that a file that was sealed while the authority was unavailable receives its time-stamp when the
+// authority is available again.
 func TestPending(t *testing.T) {
 	t.Parallel()
 	onBoth(t, nil, func(env *fakeEnv) {
@@ -297,7 +297,7 @@ func TestPending(t *testing.T) {
 	})
 }
 
-// TestLongTermIsRecorded checks that a seal with an initial document time-stamp is not due.
+// TestLongTermIsRecorded checks that no renewal is due for a seal that already includes a document time-stamp.
 func TestLongTermIsRecorded(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(cfg *seal.Config) { cfg.LongTerm = true }, func(env *fakeEnv) {
@@ -310,7 +310,8 @@ func TestLongTermIsRecorded(t *testing.T) {
 	})
 }
 
-// cutOffStore dies after the file is stored, before the document is switched to it.
+// cutOffStore is a file store that returns an error after storing a file, before the document is switched to that
+// file.
 type cutOffStore struct{ blob.Store }
 
 var errCut = errors.New("cut off")
@@ -319,7 +320,7 @@ func (c cutOffStore) Keep(ctx context.Context, f *os.File, key string) error {
 	return errors.Join(c.Store.Keep(ctx, f, key), errCut)
 }
 
-// TestCutOff checks that a file without a record is harmless, and removed with the others at the end of the retention.
+// TestCutOff checks that an unrecorded file does no harm and is deleted with the others at the end of the retention.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	onBoth(t, nil, func(env *fakeEnv) {
@@ -357,13 +358,13 @@ func TestCutOff(t *testing.T) {
 	})
 }
 
-// TestTwoAtOnce checks that, of two concurrent renewals of a document, one fails and leaves no file.
+// TestTwoAtOnce checks that, of two concurrent renewals of a document, one fails and leaves no file behind.
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, nil, func(env *fakeEnv) {
 		ctx := env.t.Context()
 		e := env.sealed()
-		// The other one is done while the first has the file open.
+		// The second renewal runs while the first one has the file open.
 		r := env.renewer()
 		r.Sealer = sealerWithHook{env.Sealer, func() {
 			require.NoError(env.t, env.renewer().All(ctx, time.Now(), func(renewal.Report) error { return nil }))
@@ -384,7 +385,7 @@ func TestTwoAtOnce(t *testing.T) {
 	})
 }
 
-// sealerWithHook does something before it renews.
+// sealerWithHook is a sealer that calls first before each renewal.
 type sealerWithHook struct {
 	renewal.Sealer
 

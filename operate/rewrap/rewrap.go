@@ -1,5 +1,5 @@
-// Package rewrap encrypts again, with the master key of today, all that a former
-// master key encrypted, so that the former one can be removed.
+// Package rewrap re-encrypts everything that was encrypted with a former master key with the current one, so that the
+// former key can be removed.
 package rewrap
 
 import (
@@ -12,7 +12,7 @@ import (
 	"countersign/store/blob"
 )
 
-// Rewrapper changes the key of the database's secrets and of the stored files.
+// Rewrapper re-encrypts the secrets in the database and the stored files.
 type Rewrapper struct {
 	Store *store.Store
 	Blobs *blob.Encrypted
@@ -23,12 +23,13 @@ type Result struct {
 	Secrets, Rows, Files int
 	// AllFiles is the number of files in the store.
 	AllFiles int
-	// Unreadable names the rows that were encrypted with a master key that is not configured. They stay unchanged.
+	// Unreadable names the rows that were encrypted with a master key that is not configured. These rows are
+	// unchanged.
 	Unreadable []string
 }
 
-// Run re-encrypts everything with the current master key. After an error, the completed part remains, and Run can be
-// repeated at any time. The service can run meanwhile if it was started with both keys.
+// Run re-encrypts everything with the current master key. If it returns an error, the completed part remains, and Run
+// can be repeated at any time. The service can run at the same time if it is configured with both keys.
 func (r Rewrapper) Run(ctx context.Context) (Result, error) {
 	rows, err := r.Store.Rewrap(ctx)
 	if err != nil {
@@ -57,9 +58,9 @@ func (r Rewrapper) Run(ctx context.Context) (Result, error) {
 	return out, nil
 }
 
-// file re-encrypts one file, unless the file was removed after it was listed. It updates the record of a document whose
-// file is now encrypted. mark reports whether records without that update exist, for example because a run was
-// interrupted between the two steps.
+// file re-encrypts one file, unless the file was deleted after it was listed. If the file is encrypted and mark is
+// set, file also updates the record of its document. mark reports whether such an update may be missing, for example
+// because an earlier run was interrupted between the two steps.
 func (r Rewrapper) file(ctx context.Context, key string, mark bool) (there, changed bool, err error) {
 	changed, encrypted, err := r.Blobs.Rewrap(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {

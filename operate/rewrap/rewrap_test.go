@@ -24,7 +24,8 @@ import (
 	"countersign/test/kit"
 )
 
-// masterKeys are keys of 32 equal bytes: the first encrypts, all decrypt.
+// masterKeys returns a vault with master keys of 32 identical bytes each. The first key encrypts, and all of them
+// decrypt.
 func masterKeys(t *testing.T, fill ...byte) *vault.Vault {
 	t.Helper()
 	var keys []string
@@ -68,7 +69,8 @@ func readFile(t *testing.T, b blob.Store, key string) (string, error) {
 	return string(content), err
 }
 
-// draft stores an envelope whose document's file is under key; encrypted is the recorded encryption of the file.
+// draft stores an envelope with one document. It returns the key of the document's file, which is recorded as
+// encrypted if encrypted is set.
 func draft(t *testing.T, s *store.Store, clock *kit.Clock, app uuid.UUID, encrypted bool) (e *models.Envelope, key string) {
 	t.Helper()
 	act := models.ActionContext{At: clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
@@ -85,9 +87,9 @@ func draft(t *testing.T, s *store.Store, clock *kit.Clock, app uuid.UUID, encryp
 	return e, key
 }
 
-// TestRun checks that, after re-encryption with the new master key, the former one is not needed, neither for the
-// database nor for files of documents; anchors are not encrypted. A file stored in plain is encrypted as well, and its
-// document's record updated.
+// TestRun checks that the former master key is no longer needed after re-encryption, neither for the database nor for
+// the files of documents. An unencrypted file is encrypted as well, and the record of its document is updated.
+// Anchors are not encrypted.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -112,7 +114,7 @@ func TestRun(t *testing.T) {
 				keepFile(t, formerFiles, key)
 			}
 			keepFile(t, files, plainKey)
-			// Pictures of pages: one encrypted, one stored in plain, and the text.
+			// There are two page images, of which one is encrypted, and the text of a page.
 			shown := []store.PageFile{
 				{BlobKey: encryptedKey, Profile: 1, Page: 1, Level: 2, Encrypted: true},
 				{BlobKey: plainKey, Profile: 1, Page: 1, Level: 2},
@@ -163,7 +165,8 @@ func TestRun(t *testing.T) {
 				assert.True(t, recorded.Encrypted, "plain text in its place is rejected")
 			}
 
-			// A file that cannot be decrypted ends the run with its name, and no other key is tried.
+			// If a file cannot be decrypted, the run ends with an error that contains the file's key, and no other
+			// master key is tried.
 			_, err = rewrap.Rewrapper{Store: newStore, Blobs: blob.NewEncrypted(files, masterKeys(t, 3), true)}.Run(ctx)
 			require.ErrorIs(t, err, vault.ErrUnknownKey)
 			require.ErrorContains(t, err, "change the key of ")
@@ -171,7 +174,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// removing is a file store from which a file is removed once it was listed.
+// removing is a file store that loses a file after the file was listed.
 type removing struct {
 	blob.Store
 
@@ -194,8 +197,8 @@ func (r removing) Walk(ctx context.Context, prefix string, visit func(blob.Entry
 	})
 }
 
-// TestFilesAreRemovedMeanwhile checks that a file that was removed after it was listed does not end the run, and that
-// the next run updates the record of a file that an interrupted run has encrypted.
+// TestFilesAreRemovedMeanwhile checks that a run continues if a file is deleted after it was listed, and that the
+// next run updates the record of a file that an interrupted run had encrypted.
 func TestFilesAreRemovedMeanwhile(t *testing.T) {
 	t.Parallel()
 	ctx, clock := t.Context(), kit.NewClock()

@@ -16,8 +16,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSweepOfPages checks that pictures and texts of pages stay while an envelope or a template references their file,
-// and are removed with their records afterwards.
+// TestSweepOfPages checks that page images and texts are not removed while an envelope or a template references their
+// file, and are then removed with their records.
 func TestSweepOfPages(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -52,7 +52,7 @@ func TestSweepOfPages(t *testing.T) {
 			})
 			require.NoError(t, err)
 
-			// pages stores the picture and the text of a page of a file, and returns their keys.
+			// pages stores the image and the text of a page of a file, and returns their keys.
 			pages := func(file string, old time.Duration) (keys []string) {
 				for _, level := range []int{models.TextLevel, 2} {
 					p := store.PageFile{BlobKey: file, Profile: 1, Page: 1, Level: level}
@@ -97,7 +97,7 @@ func TestSweepOfPages(t *testing.T) {
 				assert.Equal(t, want, recorded(file), file)
 			}
 
-			// The last reference of the file is removed with the template.
+			// Archiving the template removes the last reference to the file.
 			_, err = s.ArchiveTemplate(ctx, app.ID, template.ID, func(*models.Template) error { return nil })
 			require.NoError(t, err)
 			found := make(map[string]bool)

@@ -1,4 +1,4 @@
-// Package sweep finds unreferenced files in the file store, which remain if an upload or another operation was
+// Package sweep finds unreferenced files in the file store. They remain if an upload or another operation was
 // interrupted between writing the file and committing its transaction.
 package sweep
 
@@ -17,14 +17,14 @@ import (
 	"countersign/store/blob"
 )
 
-// Age is the minimum age, by the file store's clock, of a file that counts as never recorded. It is far longer than any
-// request takes.
+// Age is the minimum age, by the file store's clock, at which an unrecorded file is considered orphaned. It is far
+// longer than the duration of any request.
 const Age = 24 * time.Hour
 
-// checkPrefix is the folder that the check of a file store writes to.
+// checkPrefix is the folder to which a check of the file store writes.
 const checkPrefix = "check/"
 
-// Reasons that a file is no longer needed.
+// The reasons why a file is no longer needed.
 const (
 	ReasonUnrecorded   = "never recorded"
 	ReasonPurged       = "of a purged document"
@@ -32,28 +32,28 @@ const (
 	ReasonUnreferenced = "of no template any more, nor of an envelope that was made of one"
 )
 
-// Orphan is a file without a reference in the database.
+// Orphan is a file that the database does not reference.
 type Orphan struct {
 	Key      string    `json:"key"`
-	Size     int64     `json:"size"` // bytes, as stored
+	Size     int64     `json:"size"` // in bytes, as stored
 	Modified time.Time `json:"modified"`
 	Reason   string    `json:"reason"`
 	Deleted  bool      `json:"deleted"`
 }
 
-// Sweeper searches a file store. Sealed files without a record, and time-stamped lists of anchors, are evidence: `audit
-// verify` reports them, and a Sweeper never changes them.
+// Sweeper searches a file store for orphans. It never changes unrecorded sealed files or time-stamped lists of
+// anchors, because these are evidence. `audit verify` reports them.
 type Sweeper struct {
 	Store *store.Store
 	Blobs blob.Store
-	// Delete removes the files that are found; otherwise they are only reported.
+	// Delete specifies whether to delete the orphans. If it is false, they are only reported.
 	Delete bool
 }
 
 // batchSize is the number of files that one query looks up.
 const batchSize = 500
 
-// Run reports every orphan. After an error, the completed part remains.
+// Run reports every orphan. If it returns an error, the completed part remains.
 func (s Sweeper) Run(ctx context.Context, emit func(Orphan) error) error {
 	now, err := s.clock(ctx)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s Sweeper) Run(ctx context.Context, emit func(Orphan) error) error {
 	return nil
 }
 
-// clock is the time by the file store's clock, which files' ages go by.
+// clock returns the current time of the file store's clock, which determines the age of files.
 func (s Sweeper) clock(ctx context.Context) (now time.Time, err error) {
 	f, err := s.Blobs.Temp()
 	if err != nil {
@@ -141,7 +141,8 @@ func newOrphans(files []blob.Entry, reason string) (out []Orphan) {
 	return out
 }
 
-// documents judges files of envelopes: envelopes/<id>/original/…, …/prepared/…, …/attachments/… and …/sealed/….
+// documents returns the orphans among the files of envelopes: envelopes/<id>/original/…, …/prepared/…,
+// …/attachments/… and …/sealed/….
 func (s Sweeper) documents(ctx context.Context, files []blob.Entry) ([]Orphan, error) {
 	var ids []uuid.UUID
 	for _, f := range files {
@@ -157,7 +158,7 @@ func (s Sweeper) documents(ctx context.Context, files []blob.Entry) ([]Orphan, e
 	for _, f := range files {
 		id, kind, ok := splitKey(f.Key)
 		if !ok {
-			continue // not ours
+			continue // not a file of this service
 		}
 		needed, purged := false, len(recorded[id]) > 0
 		for _, r := range recorded[id] {
@@ -175,12 +176,12 @@ func (s Sweeper) documents(ctx context.Context, files []blob.Entry) ([]Orphan, e
 	return s.unreferenced(ctx, out)
 }
 
-// templates judges files of templates: templates/<id>/….
+// templates returns the orphans among the files of templates: templates/<id>/….
 func (s Sweeper) templates(ctx context.Context, files []blob.Entry) ([]Orphan, error) {
 	return s.unreferenced(ctx, newOrphans(files, ReasonUnreferenced))
 }
 
-// pages examines the files derived from the pages of stored files: pages/<key of the file>/….
+// pages returns the orphans among the files derived from pages of stored files: pages/<key of the file>/….
 func (s Sweeper) pages(ctx context.Context, files []blob.Entry) ([]Orphan, error) {
 	sources := make([]string, 0, len(files))
 	for _, f := range files {
@@ -201,7 +202,7 @@ func (s Sweeper) pages(ctx context.Context, files []blob.Entry) ([]Orphan, error
 	return out, s.forgetPages(ctx, gone)
 }
 
-// forgetPages removes the records of pages whose files are swept.
+// forgetPages removes the records of the page files that are deleted.
 func (s Sweeper) forgetPages(ctx context.Context, sources []string) error {
 	if !s.Delete {
 		return nil
@@ -209,7 +210,7 @@ func (s Sweeper) forgetPages(ctx context.Context, sources []string) error {
 	return s.Store.RemovePageFiles(ctx, sources...)
 }
 
-// unreferenced leaves out files that a template, or an envelope created from one, still references.
+// unreferenced removes from files those that a template, or an envelope created from one, still references.
 func (s Sweeper) unreferenced(ctx context.Context, files []Orphan) ([]Orphan, error) {
 	keys := make([]string, 0, len(files))
 	for _, f := range files {
@@ -231,7 +232,7 @@ func splitKey(key string) (envelope uuid.UUID, kind string, ok bool) {
 	return envelope, p[1], err == nil
 }
 
-// lists returns the orphaned lists of anchors: a list without a token was never recorded, unless it has a row.
+// lists returns the orphaned lists of anchors. A list is an orphan if it has neither a row nor a token.
 func (s Sweeper) lists(ctx context.Context, files []blob.Entry) ([]Orphan, error) {
 	var keys []string
 	for _, f := range files {
@@ -261,8 +262,8 @@ func expiredChecks(_ context.Context, files []blob.Entry) ([]Orphan, error) {
 	return newOrphans(files, ReasonCheck), nil
 }
 
-// archives returns the orphans among archives/<envelope>/<archive>.csa: an unrecorded archive was never committed, and
-// its key is lost.
+// archives returns the orphans among archives/<envelope>/<archive>.csa. An unrecorded archive was never committed,
+// and its key is lost.
 func (s Sweeper) archives(ctx context.Context, files []blob.Entry) ([]Orphan, error) {
 	ids := make(map[string]uuid.UUID, len(files))
 	all := make([]uuid.UUID, 0, len(files))
@@ -271,7 +272,7 @@ func (s Sweeper) archives(ctx context.Context, files []blob.Entry) ([]Orphan, er
 		name, ok := strings.CutSuffix(parts[len(parts)-1], store.ArchiveSuffix)
 		id, err := uuid.Parse(name)
 		if !ok || err != nil || len(parts) != 2 {
-			continue // not ours
+			continue // not a file of this service
 		}
 		ids[f.Key], all = id, append(all, id)
 	}
@@ -288,8 +289,8 @@ func (s Sweeper) archives(ctx context.Context, files []blob.Entry) ([]Orphan, er
 	return out, nil
 }
 
-// Unused removes the attachments that remained unsigned for a day, each row before its file, so that an attachment
-// signed at the same moment stays. After an error, the completed part remains.
+// Unused deletes attachments that have been unsigned for a day. It removes each row before its file, so that an
+// attachment that is signed at the same moment is not deleted. If it returns an error, the completed part remains.
 func Unused(ctx context.Context, s *store.Store, blobs blob.Store, now time.Time) (n int, err error) {
 	for {
 		rows, err := s.UnusedAttachments(ctx, now.Add(-models.UnusedAttachmentAge), batchSize)

@@ -20,7 +20,8 @@ import (
 	"countersign/test/kit"
 )
 
-// stores returns a directory and a bucket, each with a function that creates a file of a given age.
+// stores returns the kinds of file stores: a directory and a bucket. Each comes with a function that creates a file
+// of a given age.
 func stores(t *testing.T) map[string]func() (blob.Store, func(key string, age time.Duration)) {
 	t.Helper()
 	return map[string]func() (blob.Store, func(string, time.Duration)){
@@ -52,7 +53,7 @@ func keep(t *testing.T, s blob.Store, key string) {
 	require.NoError(t, s.Keep(t.Context(), f, key))
 }
 
-// envelope stores a draft with the file of one document.
+// envelope stores a draft with one document, and returns the key of the document's file.
 func envelope(t *testing.T, s *store.Store, clock *kit.Clock, app uuid.UUID) (e *models.Envelope, key string) {
 	t.Helper()
 	act := models.ActionContext{At: clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
@@ -68,8 +69,8 @@ func envelope(t *testing.T, s *store.Store, clock *kit.Clock, app uuid.UUID) (e 
 	return e, key
 }
 
-// TestSweep checks that unreferenced files are found and removed, and that recent, referenced and evidential files
-// stay.
+// TestSweep checks that unreferenced files are reported and deleted, and that recent files, referenced files and
+// files that are evidence are not.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -13,8 +13,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSweepOfTemplates checks that a file of a template stays, even in the folder of a deleted or purged envelope, and
-// that it is found when it is no longer referenced.
+// TestSweepOfTemplates checks that a file of a template is not removed, even from the folder of a deleted or purged
+// envelope, and that it is reported once it is no longer referenced.
 func TestSweepOfTemplates(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -56,7 +56,7 @@ func TestSweepOfTemplates(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, map[string]string{keys[3]: sweep.ReasonUnreferenced}, found())
 
-		// A master key is replaced: files that were encrypted by that are noted with each that names them.
+		// After a change of the master key, an encrypted file is marked in every record that references it.
 		for _, key := range keys[:3] {
 			require.NoError(t, s.MarkEncrypted(ctx, key))
 		}

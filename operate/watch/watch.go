@@ -1,5 +1,5 @@
-// Package watch lists the conditions that operators monitor. The alert rules of deploy/prometheus are generated from
-// it, and tests compare the dashboard, the lines of `countersign doctor` and the page on troubleshooting with it.
+// Package watch lists the conditions that operators monitor. The alert rules in deploy/prometheus are generated from
+// the list, and tests compare it with the dashboard, the output of `countersign doctor` and the troubleshooting page.
 package watch
 
 import (
@@ -13,36 +13,36 @@ type Severity string
 
 // The severities of alerts.
 const (
-	Critical Severity = "critical" // now: users are affected
-	Warning  Severity = "warning"  // on the next working day
+	Critical Severity = "critical" // requires immediate action: users are affected
+	Warning  Severity = "warning"  // requires action on the next working day
 )
 
-// Condition is one thing that can be wrong.
+// Condition is a problem that can be detected.
 type Condition struct {
 	// Alert is the name of the alert.
 	Alert    string
 	Severity Severity
-	// Meaning is the alert's summary, with Prometheus' templates.
+	// Meaning is the summary of the alert. It may contain Prometheus templates.
 	Meaning string
-	// Expr is the alert's expression. It contains the threshold.
+	// Expr is the alert's expression, including the threshold.
 	Expr string
-	// For is the time for which the expression must hold before the alert fires; Keep is the time for which the alert
-	// lasts afterwards.
+	// For is the time for which the expression must be true before the alert fires. Keep is the time for which the
+	// alert continues to fire afterwards.
 	For, Keep time.Duration
-	// Note explains the expression; most expressions need no explanation.
+	// Note explains the expression. Most expressions need no explanation.
 	Note string
-	// Panel is the title of the dashboard's panel that shows the figures of the expression.
+	// Panel is the title of the dashboard panel that shows the metrics of the expression.
 	Panel string
-	// Check is the line of `countersign doctor` that shows the condition. It is empty if NotChecked has the reason that
-	// doctor cannot detect it.
+	// Check is the output line of `countersign doctor` that shows the condition. If doctor cannot detect the
+	// condition, Check is empty and NotChecked contains the reason.
 	Check      string
 	NotChecked string
 }
 
-// runbook is the page that explains each alert.
+// runbook is the path of the page that explains each alert.
 const runbook = "docs/run/troubleshooting.md#alerts"
 
-// Rules returns the alert rules as Prometheus reads them.
+// Rules returns the alert rules in Prometheus format.
 func Rules() string {
 	var b strings.Builder
 	b.WriteString("# Alerts for Countersign, written from operate/watch (COUNTERSIGN_TEST_UPDATE=1 go test ./operate/watch).\n" +
@@ -74,7 +74,7 @@ func (c Condition) write(b *strings.Builder) {
 	line("        annotations:\n          summary: %q\n          runbook: %s", c.Meaning, runbook)
 }
 
-// prometheusDuration writes whole hours or minutes, as in 1h or 15m.
+// prometheusDuration formats a duration in whole hours or minutes, such as 1h or 15m.
 func prometheusDuration(d time.Duration) string {
 	if d%time.Hour == 0 {
 		return fmt.Sprintf("%dh", d/time.Hour)

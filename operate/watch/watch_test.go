@@ -14,7 +14,7 @@ import (
 
 const alerts = "../../deploy/prometheus/alerts.yaml"
 
-// TestRules_AreTheShippedAlerts checks that the shipped file contains each condition as an alert, and nothing else.
+// TestRules_AreTheShippedAlerts checks that the published file contains exactly one alert for each condition.
 func TestRules_AreTheShippedAlerts(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("COUNTERSIGN_TEST_UPDATE") != "" {
@@ -25,11 +25,11 @@ func TestRules_AreTheShippedAlerts(t *testing.T) {
 	assert.Equal(t, watch.Rules(), string(shipped), "change operate/watch and run this test with COUNTERSIGN_TEST_UPDATE=1")
 }
 
-// metric matches the names of metrics in an expression.
+// metric matches the metric names in an expression.
 var metric = regexp.MustCompile(`\b(?:countersign|temporal|go_sql)_\w+|\bup\b`)
 
-// TestConditions_AreOnTheDashboard checks that the dashboard has a panel for each condition, with the metrics of its
-// expression.
+// TestConditions_AreOnTheDashboard checks that the dashboard has a panel for each condition, and that the panel shows
+// the metrics of the condition's expression.
 func TestConditions_AreOnTheDashboard(t *testing.T) {
 	t.Parallel()
 	file, err := os.ReadFile("../../deploy/grafana/countersign.json")
@@ -41,7 +41,7 @@ func TestConditions_AreOnTheDashboard(t *testing.T) {
 		}
 	}
 	require.NoError(t, json.Unmarshal(file, &dashboard))
-	shown := map[string]map[string]bool{} // panel → its metrics
+	shown := map[string]map[string]bool{} // metrics by panel
 	for _, p := range dashboard.Panels {
 		shown[p.Title] = map[string]bool{}
 		for _, target := range p.Targets {
@@ -60,8 +60,8 @@ func TestConditions_AreOnTheDashboard(t *testing.T) {
 	}
 }
 
-// TestConditions_AreComplete checks that each condition has a unique name, a meaning, a severity and an expression, and
-// is checked by doctor or has the reason that it cannot be.
+// TestConditions_AreComplete checks that each condition has a unique name, a meaning, a severity and an expression,
+// and that either doctor checks it or it contains the reason why doctor cannot.
 func TestConditions_AreComplete(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

@@ -1,9 +1,9 @@
 "use strict";
-// The inbox page: a list that refreshes itself and a reader. Everything of a
-// message is set as text; its HTML is shown by the server in a sandboxed frame.
+// The inbox page shows a list that refreshes itself, and the selected message. All content of a message is inserted
+// as text. The server provides its HTML, which is shown in a sandboxed frame.
 (() => {
-  const REFRESH = 2000; // ms
-  const SHOWN = 500; // messages asked for
+  const REFRESH = 2000; // milliseconds
+  const SHOWN = 500; // maximum number of requested messages
   const $ = (id) => document.getElementById(id);
   const state = { messages: [], seen: new Set(), known: false, open: null, view: null };
 
@@ -69,7 +69,7 @@
     try {
       const found = await (await api(`/api/messages?summary=1&limit=${SHOWN}`)).json();
       const changed = found.length !== state.messages.length || found[0]?.id !== state.messages[0]?.id;
-      if (!state.known) found.forEach((m) => state.seen.add(m.id)); // what was there before the page
+      if (!state.known) found.forEach((m) => state.seen.add(m.id)); // existing messages are not marked as new
       if (changed || !state.known) {
         state.messages = found;
         state.known = true;
