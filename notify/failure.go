@@ -66,7 +66,7 @@ func describeConnection(ctx context.Context, err error, private ...string) error
 	if cause := netfail.CauseOf(err); cause != netfail.Unknown {
 		return fmt.Errorf("mail server: %s", cause)
 	}
-	// The library's own text, for example that the server offers no TLS or no AUTH.
+	// This is the library's own text, for example that the server offers no TLS or no AUTH.
 	return fmt.Errorf("mail server: %w", err)
 }
 

@@ -71,7 +71,7 @@ func newTokens(cfg OAuthConfig, user string, now func() time.Time) (*tokens, err
 	}
 	t := &tokens{now: now, turn: make(chan struct{}, 1), client: &http.Client{
 		Timeout: tokenTimeout,
-		// Prevents the secret from being sent to another endpoint.
+		// Redirects are not followed, so that the secret is not sent to another endpoint.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	if cfg.ServiceAccount != "" {

@@ -53,7 +53,7 @@ func (l *Keyed) TryAcquire(key string, limit int) (release func(), wait time.Dur
 		k.active++
 		return func() { l.release(key, k, now) }, 0
 	}
-	// Includes the age of the last progress, so that hanging work is detected before it ends.
+	// The step includes the time since the last progress, so that hanging work is detected before it ends.
 	step := max(k.pace, now.Sub(k.progress)) / time.Duration(limit)
 	if k.nextStart.Before(now) || k.nextStart.Sub(now) > l.MaxWait-step {
 		k.nextStart = now // no retry is pending, or the round is full and the next one starts

@@ -129,7 +129,7 @@ func (v *Vault) TextNeedsRewrap(value string) bool {
 	if value == "" {
 		return false
 	}
-	// Six bytes, of which the first four are the key's ID.
+	// Eight characters encode six bytes, of which the first four are the key's ID.
 	id, err := base64.RawStdEncoding.DecodeString(value[:min(len(value), 8)])
 	return err != nil || v.NeedsRewrap(id)
 }

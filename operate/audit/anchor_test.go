@@ -44,7 +44,7 @@ func newAnchorFixture(t *testing.T, kind string) *anchorFixture {
 	a := &anchorFixture{auditFixture: newAuditFixture(t, kind), tsa: kit.NewTSA(t)}
 	a.TSARoots = x509.NewCertPool()
 	a.TSARoots.AddCert(a.tsa.Root)
-	// As with ENCRYPT_FILES, although lists and tokens are not encrypted.
+	// The file store is that of a service with ENCRYPT_FILES, although lists and tokens are not encrypted.
 	files := blob.NewEncrypted(a.blobs, kit.Vault(t), true)
 	a.anchorer = audit.Anchorer{Store: a.Store, Blobs: files, Authority: authority(a.tsa), Now: a.clock.Now}
 	a.clock.Add(24 * time.Hour)
