@@ -10,11 +10,11 @@ import (
 	"countersign/models"
 )
 
-// The sizes of measureBulk. The number of rows is an argument of the command.
+// The sizes of the measurement in measureBulk. The number of rows is a command-line option.
 const (
 	bulkLimit      = 20 * time.Minute
-	maxSingles     = 2000 // sends for the comparison
-	bulkProbes     = 60   // envelopes of each app, when idle and during a bulk send
+	maxSingles     = 2000 // maximum number of single sends for the comparison
+	bulkProbes     = 60   // envelopes of each app, both when idle and during a bulk send
 	bulkSample     = 20   // rows of the bulk send whose stages are read
 	probeInterval  = 300 * time.Millisecond
 	bulkLook       = 100 * time.Millisecond
@@ -22,8 +22,8 @@ const (
 	bulkDelayRatio = 1.5
 )
 
-// measureBulk compares a bulk send with single sends. It also compares the time from a single send to its invitation,
-// of the same app and of another, when idle and during a bulk send.
+// measureBulk compares a bulk send with single sends. It also measures the time from a single send to its invitation,
+// for the same app and another app, both when idle and during a bulk send.
 func (w *benchEnv) measureBulk(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, bulkLimit)
 	defer cancel()
@@ -37,13 +37,13 @@ func (w *benchEnv) measureBulk(ctx context.Context) error {
 	return w.bulkDelay(ctx, template)
 }
 
-// bulkRate times a bulk send, and single sends before and after it, each up to the last invitation.
+// bulkRate measures a bulk send, and single sends before and after it, each until the last invitation.
 func (w *benchEnv) bulkRate(ctx context.Context, template string) error {
 	singles := min(w.rows, maxSingles) / 2
 	single := func(ctx context.Context) error {
 		return atOnce(ctx, singles, func(ctx context.Context, _ int) error { return w.client.sendTemplate(ctx, template) })
 	}
-	_, err := w.untilInvited(ctx, 2*parallel, func(ctx context.Context) error { // to warm up connections and caches
+	_, err := w.untilInvited(ctx, 2*parallel, func(ctx context.Context) error { // warm up connections and caches
 		return atOnce(ctx, 2*parallel, func(ctx context.Context, _ int) error { return w.client.sendTemplate(ctx, template) })
 	})
 	if err != nil {
@@ -87,7 +87,8 @@ func (w *benchEnv) bulkRate(ctx context.Context, template string) error {
 	return nil
 }
 
-// untilInvited times do, which sends n envelopes to two signers each, and the delivery of their emails.
+// untilInvited measures the duration of do, which sends n envelopes to two signers each, and of the delivery of their
+// emails.
 func (w *benchEnv) untilInvited(ctx context.Context, n int, do func(context.Context) error) (time.Duration, error) {
 	before, start := w.mails.count(), now()
 	if err := do(ctx); err != nil {
@@ -97,8 +98,8 @@ func (w *benchEnv) untilInvited(ctx context.Context, n int, do func(context.Cont
 	return now().Sub(start), err
 }
 
-// bulkDelay times single envelopes when idle, and during a bulk send that is canceled once enough single envelopes
-// were sent.
+// bulkDelay measures single envelopes when idle and during a bulk send. The bulk send is canceled once enough single
+// envelopes were sent.
 func (w *benchEnv) bulkDelay(ctx context.Context, template string) error {
 	other, err := w.app(ctx, "Single")
 	if err != nil {
@@ -111,7 +112,8 @@ func (w *benchEnv) bulkDelay(ctx context.Context, template string) error {
 		}
 	}
 	goesOn := func(context.Context) (bool, error) { return true, nil }
-	quiet, err := w.probes(ctx, "before", bulkProbes/2, senders, goesOn) // half before and half after, because the machine's speed changes
+	// One half before and one half after, because the machine's speed changes.
+	quiet, err := w.probes(ctx, "before", bulkProbes/2, senders, goesOn)
 	if err != nil {
 		return err
 	}
@@ -172,7 +174,7 @@ func (w *benchEnv) bulkDelay(ctx context.Context, template string) error {
 	return nil
 }
 
-// bulkStages reads the stages of some envelopes in the middle of the rows sent.
+// bulkStages returns the stages of some envelopes in the middle of the sent rows.
 func (w *benchEnv) bulkStages(ctx context.Context, id string, sent int) (out []probeTimes, err error) {
 	c, err := w.dial()
 	if err != nil {
@@ -224,14 +226,14 @@ func medians(all []probeTimes) (out probeTimes) {
 	return out
 }
 
-// bulkState is the API's view of a bulk send.
+// bulkState is a bulk send as returned by the API.
 type bulkState struct {
 	ID     string
 	Status models.BulkStatus
 	Counts models.BulkCounts
 }
 
-// bulkSend starts a bulk send of rows with two signers each.
+// bulkSend starts a bulk send of n rows with two signers each.
 func (c *client) bulkSend(ctx context.Context, template string, n int) (id string, err error) {
 	signers, _ := benchRoles(2, false)
 	row := anyMap{"signers": signers, "variables": anyMap{"name": "Ada"}}
@@ -245,7 +247,7 @@ func (c *client) bulk(ctx context.Context, id string) (b bulkState, err error) {
 	return b, err
 }
 
-// awaitBulk waits until at least sent rows of a bulk send are sent.
+// awaitBulk waits until at least the given number of rows of a bulk send have been sent.
 func (c *client) awaitBulk(ctx context.Context, id string, sent int) error {
 	for {
 		b, err := c.bulk(ctx, id)

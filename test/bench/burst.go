@@ -19,11 +19,11 @@ const (
 	burst      = 2000
 	backlog    = 20000
 	burstLimit = 10 * time.Minute
-	pings      = 20 // to the healthy endpoint, in each phase
+	pings      = 20 // deliveries to the healthy endpoint in each phase
 	hanging    = 30 * time.Second
 )
 
-// measureBurst sends many envelopes at once and waits until the mail server has received every invitation.
+// measureBurst sends many envelopes at once, and waits until the mail server has received every invitation.
 func (w *benchEnv) measureBurst(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, burstLimit)
 	defer cancel()
@@ -61,8 +61,8 @@ func (w *benchEnv) measureBurst(ctx context.Context) error {
 	return nil
 }
 
-// measureBacklog queues many deliveries to an endpoint that never responds, and times deliveries to a responding
-// endpoint of another app, before and during the backlog.
+// measureBacklog queues many deliveries to an endpoint that never responds. It measures deliveries to a responding
+// endpoint of another app, both before and during the backlog.
 func (w *benchEnv) measureBacklog(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*burstLimit)
 	defer cancel()
@@ -94,7 +94,7 @@ func (w *benchEnv) measureBacklog(ctx context.Context) error {
 	if err := atOnce(ctx, backlog, func(ctx context.Context, _ int) error { return w.client.ping(ctx, bad) }); err != nil {
 		return err
 	}
-	// Measure an existing backlog, not its creation.
+	// Measure the existing backlog, and not its creation.
 	if err := w.told(ctx); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (w *benchEnv) measureBacklog(ctx context.Context) error {
 	return nil
 }
 
-// told waits until the outbox is empty, so that Temporal has received all rows.
+// told waits until the outbox is empty, which means that Temporal has received all rows.
 func (w *benchEnv) told(ctx context.Context) error {
 	db, err := sql.Open("pgx", w.pg)
 	if err != nil {
@@ -135,7 +135,7 @@ func (w *benchEnv) told(ctx context.Context) error {
 // endpoint is a webhook receiver that responds after a delay.
 type endpoint struct {
 	url   string
-	came  chan struct{} // received requests, up to the channel's capacity
+	came  chan struct{} // receives a value for each request, up to the channel's capacity
 	calls atomic.Int64
 }
 
@@ -158,12 +158,12 @@ func newEndpoint(ctx context.Context, after time.Duration) (*endpoint, error) {
 		default:
 		}
 	})}
-	go func() { _ = server.Serve(l) }() // ends with the run
+	go func() { _ = server.Serve(l) }() // runs until the process exits
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	return e, nil
 }
 
-// endpoint registers a webhook and returns its id.
+// endpoint registers a webhook and returns its ID.
 func (c *client) endpoint(ctx context.Context, url string, event api.WebhookEventName) (uuid.UUID, error) {
 	res, err := c.API.CreateWebhookWithResponse(ctx, nil, api.WebhookRequest{URL: url, Events: []api.WebhookEventName{event}})
 	if err != nil {
@@ -177,7 +177,7 @@ func (c *client) ping(ctx context.Context, id uuid.UUID) error {
 	return err
 }
 
-// pings times deliveries from the API call to their arrival.
+// pings measures deliveries from the API call to their arrival.
 func (c *client) pings(ctx context.Context, id uuid.UUID, at *endpoint) ([]time.Duration, error) {
 	var out []time.Duration
 	for range pings {
@@ -190,7 +190,7 @@ func (c *client) pings(ctx context.Context, id uuid.UUID, at *endpoint) ([]time.
 	return out, nil
 }
 
-// pingOnce times one delivery.
+// pingOnce measures one delivery.
 func (c *client) pingOnce(ctx context.Context, id uuid.UUID, at *endpoint) (time.Duration, error) {
 	start := now()
 	if err := c.ping(ctx, id); err != nil {

@@ -18,15 +18,17 @@ import (
 	"countersign/test/kit"
 )
 
-// client is an application with the Go client. It also acts for the signers of its envelopes, without the Go client.
+// client is an application that uses the Go client. It also makes the requests of its envelopes' signers, without the
+// Go client.
 type client struct {
 	*countersign.Client
 
 	http    *http.Client
-	observe func(method, path string, took time.Duration) // nil: no observer
+	observe func(method, path string, took time.Duration) // nil if there is no observer
 }
 
-// login returns a client that sends each request once and without an Idempotency-Key, as the benchmark measures it.
+// login returns a client that sends each request only once and without an Idempotency-Key, so that the benchmark
+// measures single requests.
 func login(base, id, secret string) (*client, error) {
 	c := &client{}
 	c.http = &http.Client{Transport: &timed{c, &http.Transport{MaxIdleConnsPerHost: 2 * parallel}}}
@@ -41,7 +43,7 @@ type timed struct {
 	next http.RoundTripper
 }
 
-// RoundTrip implements http.RoundTripper. A request ends when its response was read.
+// RoundTrip implements http.RoundTripper. The duration of a request ends when its response has been read.
 func (t *timed) RoundTrip(req *http.Request) (*http.Response, error) {
 	start := now()
 	res, err := t.next.RoundTrip(req)
@@ -57,7 +59,7 @@ func (t *timed) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// do sends a signer's request, or another request without a method in the Go client.
+// do sends a signer's request, or another request for which the Go client has no method.
 func (c *client) do(ctx context.Context, method, path, contentType string, body []byte, out any) error {
 	req, err := http.NewRequestWithContext(ctx, method, c.Address()+path, bytes.NewReader(body))
 	if err != nil {
@@ -110,7 +112,7 @@ func invited(e *envelope) (n int) {
 
 type anyMap = map[string]any
 
-// send creates and sends an envelope to two signers of one group.
+// send creates an envelope with two signers in one routing group, and sends it.
 func (c *client) send(ctx context.Context) (*envelope, error) {
 	e, err := c.draft(ctx, 2)
 	if err != nil {
@@ -119,7 +121,7 @@ func (c *client) send(ctx context.Context) (*envelope, error) {
 	return c.Send(ctx, e.ID, "")
 }
 
-// draftFor creates a draft of a tenant for one signer.
+// draftFor creates a draft for a tenant with one signer.
 func (c *client) draftFor(ctx context.Context, tenant, address string) (*envelope, error) {
 	e, err := c.Create(ctx, countersign.EnvelopeRequest{
 		TenantID: tenant, Subject: countersign.Ptr("Bench"),
@@ -133,7 +135,7 @@ func (c *client) draftFor(ctx context.Context, tenant, address string) (*envelop
 	return e, err
 }
 
-// draft creates a draft that is ready to send.
+// draft creates a draft with n signers that is ready to be sent.
 func (c *client) draft(ctx context.Context, n int) (*envelope, error) {
 	in := countersign.EnvelopeRequest{TenantID: "bench", Subject: countersign.Ptr("Bench")}
 	for i := range n {
@@ -174,7 +176,7 @@ func token(e *envelope, i int) string {
 	return url[strings.LastIndex(url, "/")+1:]
 }
 
-// The signatures and values of signers.
+// The signature that signers submit, and the document that they sign.
 var (
 	signaturePNG = base64.StdEncoding.EncodeToString(kit.Signature())
 	onePage      = kit.OnePage()

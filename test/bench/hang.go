@@ -10,17 +10,18 @@ import (
 	"countersign/clients/go/api"
 )
 
-// The sizes of measureHang.
+// The sizes of the measurement in measureHang.
 const (
-	hangTurns  = 2   // of each mode, alternately
-	hangProbes = 8   // of each effect in a turn
+	hangTurns  = 2   // of each mode, alternating
+	hangProbes = 8   // of each effect in one turn
 	hangMails  = 500 // hanging invitations
 	hangCalls  = 500 // deliveries to a hanging endpoint
-	hangGoal   = 2.0 // maximum multiple of the control
+	hangGoal   = 2.0 // maximum ratio to the control
 	hangLimit  = 30 * time.Minute
 )
 
-// The modes of a turn of measureHang: no additional load, a burst of emails and deliveries, or a burst that hangs.
+// The modes of a turn in measureHang: no additional load, a burst of emails and deliveries that are processed, or a
+// burst that hangs.
 const (
 	quiet = iota
 	afterBurst
@@ -28,16 +29,17 @@ const (
 	modes
 )
 
-// effect is an operation that must not wait for hanging deliveries.
+// effect is an operation that hanging emails and deliveries must not delay.
 type effect struct {
 	name  string
 	probe func(context.Context, *client, int) (time.Duration, error)
 	took  [modes][]time.Duration
 }
 
-// measureHang times expiry, void, seal and invitation of one app while 500 invitations of another hang at the mail
-// server, and deliveries to one endpoint while 500 to another hang. In the control, the same burst arrives at servers
-// that respond. The probes begin as soon as Temporal has the burst, and the effects alternate.
+// measureHang measures the expiry, void, seal and invitation of envelopes of one app while 500 invitations of another
+// app hang at the mail server. It also measures deliveries to one endpoint while 500 deliveries to another endpoint
+// hang. In the control, the same burst is sent to servers that respond. The probes begin as soon as Temporal has
+// received the burst, and the effects alternate.
 func (w *benchEnv) measureHang(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, hangLimit)
 	defer cancel()
@@ -84,7 +86,7 @@ func (w *benchEnv) measureHang(ctx context.Context) error {
 			}
 		}
 		w.mails.hangs.Store(false)
-		if mode != quiet { // the next turn begins with empty queues
+		if mode != quiet { // the next turn must begin with empty queues
 			start := now()
 			if err := awaitCount(ctx, &w.mails.burst, before+hangMails); err != nil {
 				return err
@@ -100,7 +102,8 @@ func (w *benchEnv) measureHang(ctx context.Context) error {
 	return nil
 }
 
-// expireTenant is the tenant whose envelopes expire two seconds after they were sent, because the API counts in days.
+// expireTenant is the tenant whose envelopes expire two seconds after they were sent. A database trigger sets their
+// deadline, because the API accepts only days.
 const expireTenant = "expire"
 
 func (w *benchEnv) expireSoon(ctx context.Context) error {
@@ -147,7 +150,7 @@ func (w *benchEnv) hang(ctx context.Context, c *client, turn int, hangs bool) er
 	return w.told(ctx)
 }
 
-// sendTo sends an envelope of a tenant to one signer.
+// sendTo creates an envelope for a tenant with one signer, and sends it.
 func (c *client) sendTo(ctx context.Context, tenant, address string) (*envelope, error) {
 	e, err := c.draftFor(ctx, tenant, address)
 	if err != nil {
@@ -156,7 +159,7 @@ func (c *client) sendTo(ctx context.Context, tenant, address string) (*envelope,
 	return c.Send(ctx, e.ID, "")
 }
 
-// probeMail returns the time from the send to the invitation.
+// probeMail returns the time from sending an envelope to the arrival of the invitation.
 func (w *benchEnv) probeMail(ctx context.Context, c *client, n int) (time.Duration, error) {
 	address := fmt.Sprintf("mail%d@example.com", n)
 	came := w.mails.expect(address)
@@ -167,7 +170,7 @@ func (w *benchEnv) probeMail(ctx context.Context, c *client, n int) (time.Durati
 	return since(ctx, start, came)
 }
 
-// probeVoid returns the time from the void to its notification email.
+// probeVoid returns the time from voiding an envelope to the arrival of the closing email.
 func (w *benchEnv) probeVoid(ctx context.Context, c *client, n int) (time.Duration, error) {
 	address := fmt.Sprintf("void%d@example.com", n)
 	came := w.mails.expect(address)
@@ -203,7 +206,7 @@ func (w *benchEnv) probeSeal(ctx context.Context, c *client, n int) (time.Durati
 	return now().Sub(start), err
 }
 
-// probeExpiry returns the time from the deadline to the expiry of the envelope.
+// probeExpiry returns the time from the deadline until the envelope is expired.
 func (w *benchEnv) probeExpiry(ctx context.Context, c *client, n int) (time.Duration, error) {
 	e, err := c.sendTo(ctx, expireTenant, fmt.Sprintf("expire%d@example.com", n))
 	if err != nil {

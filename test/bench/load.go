@@ -14,7 +14,7 @@ import (
 	"countersign/clients/go/api"
 )
 
-// The duration of the mix and the number of its clients.
+// The duration of the mix, and the number of concurrent clients.
 const (
 	loadTime, minLoadTime = time.Minute, 20 * time.Second
 	soakTime              = 10 * time.Minute
@@ -26,8 +26,8 @@ func (w *benchEnv) measureSoak(ctx context.Context) error { return second(w.mix(
 
 func second(_ int, err error) error { return err }
 
-// mix runs clients that complete one envelope after another for some time, and prints the durations of each endpoint
-// and the usage of each process. It returns the number of envelopes.
+// mix runs clients that complete one envelope after another for the given time. It prints the durations for each
+// endpoint and the resource usage of each process, and returns the number of completed envelopes.
 func (w *benchEnv) mix(ctx context.Context, length time.Duration) (int, error) {
 	times := newTimings()
 	w.client.observe = times.add
@@ -116,7 +116,7 @@ func (w *benchEnv) whole(ctx context.Context) error {
 	return w.await(ctx, e)
 }
 
-// timings are the durations of requests, by endpoint.
+// timings holds the durations of requests by endpoint.
 type timings struct {
 	mu sync.Mutex
 	of map[string][]time.Duration
@@ -124,7 +124,7 @@ type timings struct {
 
 func newTimings() *timings { return &timings{of: make(map[string][]time.Duration)} }
 
-// variable matches the parts of a path that differ between requests.
+// variable matches the parts of a URL that differ between requests to the same endpoint.
 var variable = regexp.MustCompile(`\?.*$|/signing/[^/]+|[0-9a-f]{8}-[0-9a-f-]{27}`)
 
 func (t *timings) add(method, path string, took time.Duration) {

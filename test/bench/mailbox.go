@@ -13,18 +13,18 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// mailbox counts emails and discards them. It records the arrival times of expected ones.
+// mailbox is a mail server that counts emails and discards them. It records the arrival times of expected emails.
 type mailbox struct {
 	total    atomic.Int64
-	burst    atomic.Int64 // part of total: emails to addresses of hangDomain
-	hangs    atomic.Bool  // emails to addresses of hangDomain get no response
+	burst    atomic.Int64 // included in total: emails to addresses of hangDomain
+	hangs    atomic.Bool  // if set, emails to addresses of hangDomain receive no response
 	expected sync.Map     // address → chan time.Time
 }
 
 func (b *mailbox) serve(l net.Listener) {
 	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &counting{box: b}, nil }))
 	server.Domain = "localhost"
-	_ = server.Serve(l) // ends with the process
+	_ = server.Serve(l) // runs until the process exits
 }
 
 func (b *mailbox) count() int { return int(b.total.Load()) }
@@ -41,7 +41,7 @@ func awaitCount(ctx context.Context, counter *atomic.Int64, n int) error {
 	return nil
 }
 
-// expect returns a channel that receives the arrival time of the first email to an address.
+// expect returns a channel that receives the arrival time of the first email to the address.
 func (b *mailbox) expect(address string) <-chan time.Time {
 	came := make(chan time.Time, 1)
 	b.expected.Store(address, came)
@@ -55,7 +55,7 @@ func (b *mailbox) received(address string) {
 	}
 }
 
-// counting is an SMTP session. It has an email to one recipient at a time.
+// counting is an SMTP session. It handles an email to one recipient at a time.
 type counting struct {
 	box *mailbox
 	to  string
@@ -70,7 +70,7 @@ func (s *counting) Rcpt(to string, _ *smtp.RcptOptions) error {
 	return nil
 }
 
-// hangDomain is the domain of the addresses whose emails can hang.
+// hangDomain is the domain of addresses whose emails can hang.
 const hangDomain = "@hang.example.com"
 
 // Data implements smtp.Session.

@@ -1,7 +1,8 @@
-// Command bench compares the service with its floor in the same run: the sign call with a bare transaction of the same
-// rows, envelopes per second with a bare Temporal workflow of the same shape, and the costs of an envelope, a start
-// and an idle service. On request it also measures the effects of a steady load, a burst, a backlog, a bulk send, and a mail server and an endpoint that hang.
-// It connects to loopback only and ends without intervention.
+// Command bench measures the service, and compares it with a lower bound measured in the same run. It compares the
+// sign call with a bare transaction that writes the same rows, and completed envelopes per second with a bare
+// Temporal workflow of the same shape. It also measures the cost of an envelope, of a start, and of an idle service.
+// On request, it measures the effects of a steady load, a burst, a backlog, a bulk send, and a mail server and an
+// endpoint that hang. It connects only to loopback addresses and requires no interaction.
 package main
 
 import (
@@ -21,7 +22,7 @@ import (
 // The sizes of the measurements.
 const (
 	signCalls  = 150
-	envelopes  = 240 // completed, and as many bare workflows, in alternating turns
+	envelopes  = 240 // completed envelopes, and as many bare workflows, in alternating turns
 	turns      = 4
 	parallel   = 8
 	totalLimit = 40 * time.Minute
@@ -31,12 +32,12 @@ const (
 	minRows, defaultRows = 100, 1000
 )
 
-// options are the command-line options.
+// options contains the command-line options.
 type options struct {
 	program  string        // path of the service; the bundled Temporal is in the same directory
-	rows     int           // of a bulk send
-	length   time.Duration // of the mix of load and profile
-	profiles string        // directory for profiles; "": no profiles
+	rows     int           // number of rows of a bulk send
+	length   time.Duration // duration of the mix in load and profile
+	profiles string        // directory for profiles, or empty for none
 }
 
 func main() {
@@ -59,14 +60,14 @@ func main() {
 // step is one measurement.
 type step struct {
 	name string
-	load bool // runs with Temporal on PostgreSQL, and only when selected
+	load bool // runs only when selected, with Temporal on PostgreSQL
 	do   func(*benchEnv, context.Context) error
 }
 
 func steps() []step {
 	return []step{
 		{"start", false, (*benchEnv).measureStart},
-		{"service", false, (*benchEnv).startService}, // always runs: the others need it
+		{"service", false, (*benchEnv).startService}, // always runs, because the others need it
 		{"memory", false, (*benchEnv).measureMemory},
 		{"sign", false, (*benchEnv).measureSign},
 		{"throughput", false, (*benchEnv).measureThroughput},
@@ -82,7 +83,7 @@ func steps() []step {
 	}
 }
 
-// run runs the measurements named in only; if it is empty, all except the loads.
+// run runs the selected measurements. If only is empty, it runs all except the loads.
 func run(ctx context.Context, o options, only []string) error {
 	if o.rows < minRows || o.rows > models.MaxBulkRows {
 		return fmt.Errorf("-rows %d: it has to be %d to %d", o.rows, minRows, models.MaxBulkRows)
@@ -132,5 +133,5 @@ func quantile(d []time.Duration, q float64) time.Duration {
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1000) }
 
-// discard omits the SDK's log lines from the report.
+// discard keeps the SDK's log messages out of the report.
 var discard = slog.New(slog.DiscardHandler)

@@ -18,17 +18,18 @@ type probeSender struct {
 	template string
 }
 
-// probeStages are the stages from a single send to its invitation, according to its workflow's history.
+// probeStages are the stages from a single send to its invitation, according to the history of the envelope's
+// workflow.
 var probeStages = [3]string{"request, and wait in the outbox", "wait for a workflow worker", "workflow task with the invitation"}
 
-// probeTimes contains the time from the request to the email, and its stages.
+// probeTimes contains the time from the request to the arrival of the email, and the durations of its stages.
 type probeTimes struct {
 	total  time.Duration
 	stages [len(probeStages)]time.Duration
 }
 
-// probes sends n envelopes of each sender at a constant rate, however long each takes, and stops early when goesOn
-// returns false. It returns the times for each sender.
+// probes sends n envelopes from each sender at a constant rate, regardless of how long each takes, and stops early
+// when goesOn returns false. It returns the times for each sender.
 func (w *benchEnv) probes(ctx context.Context, label string, n int, senders []probeSender, goesOn func(context.Context) (bool, error)) ([][]probeTimes, error) {
 	c, err := w.dial()
 	if err != nil {
@@ -88,12 +89,13 @@ func (w *benchEnv) probe(ctx context.Context, c sdkclient.Client, s probeSender,
 	return out, err
 }
 
-// readStages returns the durations of the stages, once the history contains an invitation. If mailed is zero, the end
-// of the workflow task that sends the invitation counts as the time of the email.
+// readStages waits until the workflow's history contains the invitation, and returns the durations of the stages. If
+// mailed is zero, the end of the workflow task that sends the invitation is used as the time of the email.
 func readStages(ctx context.Context, c sdkclient.Client, id string, start, mailed time.Time) (stages [len(probeStages)]time.Duration, err error) {
 	for {
 		var started, taken, ended time.Time
-		it := c.GetWorkflowHistory(ctx, "envelope/"+id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT) // temporal.EnvelopeWorkflowID
+		// See temporal.EnvelopeWorkflowID.
+		it := c.GetWorkflowHistory(ctx, "envelope/"+id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 		for it.HasNext() {
 			ev, err := it.Next()
 			if err != nil {
@@ -107,7 +109,7 @@ func readStages(ctx context.Context, c sdkclient.Client, id string, start, maile
 				if taken.IsZero() {
 					taken = when
 				}
-			case enums.EVENT_TYPE_MARKER_RECORDED: // of the local activity that sends the invitation
+			case enums.EVENT_TYPE_MARKER_RECORDED: // marks the local activity that sends the invitation
 				if ended.IsZero() {
 					ended = when
 				}

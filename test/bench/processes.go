@@ -22,15 +22,15 @@ type processTree struct {
 	root int
 }
 
-// usage is the resource usage of a process tree: processor time as a number of cores, and resident bytes without those
-// shared with other processes.
+// usage is the resource usage of a process tree: processor time in cores, and resident bytes excluding those shared
+// with other processes.
 type usage struct {
 	name        string
 	cores       float64
-	early, late int64 // medians over the second and the last quarter of the time
+	early, late int64 // medians over the second and the last quarter of the measurement
 }
 
-// usageSampler samples the processes of a run.
+// usageSampler periodically samples the resource usage of processes.
 type usageSampler struct {
 	families []processTree
 	before   map[string]time.Duration
@@ -40,7 +40,7 @@ type usageSampler struct {
 	memory   map[string][]int64 // one sample per second
 }
 
-// watch starts to sample the service, Temporal, PostgreSQL and this program.
+// watch starts sampling the service, Temporal, PostgreSQL and this program.
 func (w *benchEnv) watch(ctx context.Context) (*usageSampler, error) {
 	pg, err := w.postmaster(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (w *benchEnv) watch(ctx context.Context) (*usageSampler, error) {
 			}
 			_, memory, err := u.sample()
 			if err != nil {
-				continue // the process has ended, which the run will report
+				continue // a process has exited, which the run will report
 			}
 			for name, n := range memory {
 				u.memory[name] = append(u.memory[name], n)
@@ -104,11 +104,11 @@ func (u *usageSampler) end() ([]usage, error) {
 // middle returns the median, because a single sample may include a short-lived child process.
 func middle(samples []int64) int64 { return slices.Sorted(slices.Values(samples))[len(samples)/2] }
 
-// hertz is the unit of processor time in /proc (proc_pid_stat(5)). It is constant on Linux.
+// hertz is the number of units of processor time per second in /proc (proc_pid_stat(5)). It is constant on Linux.
 const hertz = 100
 
-// sample reads the processor time and resident memory of every process tree. The time of a terminated child counts for
-// the process that waited for it.
+// sample reads the processor time and resident memory of every process tree. The processor time of a terminated child
+// is included in that of the process that waited for it.
 func (u *usageSampler) sample() (cpu map[string]time.Duration, memory map[string]int64, err error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -123,10 +123,10 @@ func (u *usageSampler) sample() (cpu map[string]time.Duration, memory map[string
 	for _, path := range stats {
 		b, err := os.ReadFile(path) //nolint:gosec // a file of the kernel
 		if err != nil {
-			continue // the process has ended
+			continue // the process has exited
 		}
 		pid, _ := strconv.Atoi(strings.Split(path, "/")[2])
-		f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // the name before may contain any character
+		f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // the name before it can contain any character
 		n := func(i int) int64 { v, _ := strconv.ParseInt(f[i-3], 10, 64); return v }
 		p := process{parent: int(n(4)), ticks: n(14) + n(15) + n(16) + n(17)}
 		var total, resident, shared int64
@@ -156,7 +156,7 @@ func (u *usageSampler) sample() (cpu map[string]time.Duration, memory map[string
 	return cpu, memory, nil
 }
 
-// stored returns the stored bytes by location.
+// stored returns the number of stored bytes by location.
 func (w *benchEnv) stored(ctx context.Context) (map[string]int64, error) {
 	db, err := sql.Open("pgx", w.pg)
 	if err != nil {
@@ -193,7 +193,7 @@ func (w *benchEnv) stored(ctx context.Context) (map[string]int64, error) {
 	return out, err
 }
 
-// postmaster returns the process id of the PostgreSQL server.
+// postmaster returns the process ID of the PostgreSQL server.
 func (w *benchEnv) postmaster(ctx context.Context) (int, error) {
 	db, err := sql.Open("pgx", w.pg)
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 
 // The profiled part of the mix, and the printed part of the profiles.
 const (
-	profileLead = 5 * time.Second // part of the mix that is not profiled, at both ends
+	profileLead = 5 * time.Second // time at each end of the mix that is not profiled
 	profileTop  = "-nodecount=30"
 	statements  = 30
 )
 
-// measureProfile runs the mix. It writes the CPU and memory profiles of API and worker to the directory of -profiles,
-// and prints their top entries and the statements with the most PostgreSQL time.
+// measureProfile runs the mix. It writes the CPU and memory profiles of the API and the worker to the directory in
+// -profiles, and prints their top entries and the statements that take the most time in PostgreSQL.
 func (w *benchEnv) measureProfile(ctx context.Context) error {
 	if err := os.MkdirAll(w.profiles, 0o750); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (w *benchEnv) measureProfile(ctx context.Context) error {
 	return nil
 }
 
-// download writes the response of url to a file, within limit.
+// download writes the response from url to a file, within the time limit.
 func download(ctx context.Context, url, file string, limit time.Duration) (err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -99,7 +99,7 @@ func download(ctx context.Context, url, file string, limit time.Duration) (err e
 	return err
 }
 
-// serveProfiles configures the processes, before they start, to serve their profiles.
+// serveProfiles configures the processes, before they are started, to serve their profiles.
 func (w *benchEnv) serveProfiles(ctx context.Context) error {
 	if w.profiles == "" {
 		return nil
@@ -128,7 +128,7 @@ func (w *benchEnv) resetStatements(ctx context.Context) error {
 	return errors.Join(err, db.Close())
 }
 
-// reportStatements prints how often each statement ran per completed envelope, and its duration.
+// reportStatements prints the executions of each statement per completed envelope, and their duration.
 func (w *benchEnv) reportStatements(ctx context.Context, done int) (err error) {
 	db, err := sql.Open("pgx", w.pg)
 	if err != nil {
@@ -141,7 +141,7 @@ func (w *benchEnv) reportStatements(ctx context.Context, done int) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err returns its error
+	defer func() { _ = rows.Close() }() // rows.Err returns the same error
 	shown := make(map[string]int)
 	type total struct{ calls, took float64 }
 	totals := make(map[string]total)

@@ -13,16 +13,16 @@ import (
 	"countersign/clients/go/api"
 )
 
-// The sizes of measureSend.
+// The sizes of the measurement in measureSend.
 const (
 	sendPages  = 20
-	sendRounds = 3  // of each kind, alternately
+	sendRounds = 3  // of each kind, alternating
 	sendEach   = 40 // envelopes in a round
 )
 
-// measureSend compares the processor time of API and PostgreSQL for an envelope created from a template and sent with
-// the time for an uploaded and sent one. The worker is paused during the measurement, since its work is the same for
-// both.
+// measureSend compares the processor time of the API and PostgreSQL for an envelope that is created from a template
+// with that for one whose document is uploaded. The worker is paused during the measurement, because its work is the
+// same in both cases.
 func (w *benchEnv) measureSend(ctx context.Context) (err error) {
 	file := textPages(sendPages)
 	template, err := w.client.template(ctx, file, 2)
@@ -35,7 +35,7 @@ func (w *benchEnv) measureSend(ctx context.Context) (err error) {
 	mails, sent := w.mails.count(), 0
 	defer func() {
 		err = errors.Join(err, w.worker.Process.Signal(syscall.SIGCONT))
-		if err == nil { // the next step begins with empty queues
+		if err == nil { // the next step must begin with empty queues
 			err = w.mails.await(ctx, mails+2*sent)
 		}
 	}()
@@ -68,7 +68,7 @@ func (w *benchEnv) measureSend(ctx context.Context) (err error) {
 	for round := range sendRounds + 1 {
 		for i := range ways {
 			way := &ways[i]
-			if round == 0 { // to warm up caches and connections
+			if round == 0 { // warm up caches and connections
 				if _, _, err := measure(sendEach/4, way.do); err != nil {
 					return err
 				}
@@ -90,7 +90,8 @@ func (w *benchEnv) measureSend(ctx context.Context) (err error) {
 	return nil
 }
 
-// textPages returns a document with pages full of text, from which no content has to be removed.
+// textPages returns a document with the given number of pages of text, from which the service does not need to remove
+// any content.
 func textPages(pages int) []byte {
 	var kids, table bytes.Buffer
 	objects := []string{"<</Type/Catalog/Pages 2 0 R>>", "", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>"}
@@ -116,7 +117,7 @@ func textPages(pages int) []byte {
 	return b.Bytes()
 }
 
-// benchRoles returns n signers or roles, and their fields, for both kinds.
+// benchRoles returns n signers, or n roles if role is set, and their fields.
 func benchRoles(n int, role bool) (people, fields []anyMap) {
 	for i := range n {
 		name := fmt.Sprintf("role%d", i)

@@ -22,7 +22,7 @@ import (
 	"countersign/test/kit"
 )
 
-// benchEnv is a service in separate processes, on PostgreSQL and Temporal.
+// benchEnv is a service that runs in separate processes, with PostgreSQL and Temporal.
 type benchEnv struct {
 	options
 
@@ -31,7 +31,7 @@ type benchEnv struct {
 	temporal    string // host:port
 	temporalPID int
 	mails       mailbox
-	profiled    map[string]string // addresses of the profiles of api and worker
+	profiled    map[string]string // addresses of the profiles of API and worker
 	env         []string
 	base        string
 	client      *client
@@ -75,7 +75,8 @@ func setUp(ctx context.Context, o options, onPostgres bool) (_ *benchEnv, err er
 	return w, nil
 }
 
-// temporalStore returns the options for Temporal's database: SQLite as in development, or PostgreSQL as in production.
+// temporalStore returns the options for Temporal's database, which is SQLite as in development, or PostgreSQL as in
+// production.
 func (w *benchEnv) temporalStore(ctx context.Context, onPostgres bool) ([]string, error) {
 	if !onPostgres {
 		return []string{"--db-filename", filepath.Join(w.dir, "temporal.db")}, nil
@@ -116,14 +117,14 @@ func (w *benchEnv) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// startService runs migrate, api and worker, with a mail server in this process.
+// startService runs the migrations and starts the API and the worker. The mail server runs in this process.
 func (w *benchEnv) startService(ctx context.Context) error {
 	smtp, err1 := listen(ctx)
 	api, err2 := listen(ctx)
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	go w.mails.serve(smtp) // ends with the process
+	go w.mails.serve(smtp) // runs until the process exits
 	address := api.Addr().String()
 	if err := api.Close(); err != nil {
 		return err
@@ -157,7 +158,7 @@ func (w *benchEnv) startService(ctx context.Context) error {
 	return err
 }
 
-// app creates an app and signs in as it.
+// app creates an app and returns a client that is authenticated as that app.
 func (w *benchEnv) app(ctx context.Context, name string) (*client, error) {
 	out, err := w.command(ctx, "app", "create", "--name", name, "--plan", "enterprise", "--json").Output()
 	if err != nil {
@@ -174,7 +175,7 @@ func (w *benchEnv) app(ctx context.Context, name string) (*client, error) {
 	return c, err
 }
 
-// measureStart times `dev` from its start until readyz succeeds, in an empty directory.
+// measureStart measures the time from starting `dev` in an empty directory until readyz succeeds.
 func (w *benchEnv) measureStart(ctx context.Context) error {
 	l, err := listen(ctx)
 	if err != nil {
@@ -199,9 +200,9 @@ func (w *benchEnv) measureStart(ctx context.Context) error {
 	return err
 }
 
-// measureMemory reads the resident memory of the idle API and worker.
+// measureMemory measures the resident memory of the idle API and worker.
 func (w *benchEnv) measureMemory(ctx context.Context) error {
-	select { // wait until the effects of the start have ended
+	select { // wait until the effects of the start have subsided
 	case <-ctx.Done():
 	case <-time.After(5 * time.Second):
 	}
@@ -230,7 +231,7 @@ func listen(ctx context.Context) (net.Listener, error) {
 	return lc.Listen(ctx, "tcp", "127.0.0.1:0")
 }
 
-// probe polls whether a service is ready.
+// probe is the HTTP client for readiness checks.
 var probe = &http.Client{Timeout: 5 * time.Second}
 
 func waitReady(ctx context.Context, base string) error {

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	_ "github.com/jackc/pgx/v5/stdlib" // "pgx"
+	_ "github.com/jackc/pgx/v5/stdlib" // driver "pgx"
 
 	"countersign/clients/go/api"
 )
 
-// measureSign times sign calls over HTTP and bare transactions of the same rows alternately, so that both run on the
-// machine in the same state.
+// measureSign alternates between sign calls over HTTP and bare transactions that write the same rows, so that changes
+// in the machine's speed affect both of them.
 func (w *benchEnv) measureSign(ctx context.Context) error {
 	db, err := sql.Open("pgx", w.pg)
 	if err != nil {
@@ -36,7 +36,7 @@ func (w *benchEnv) measureSign(ctx context.Context) error {
 				return err
 			}
 		}
-		// The effects of sending end before the measurement: both invitations have been sent.
+		// Wait until both invitations have been sent, so that sending does not affect the measurement.
 		for invited(e) < 2 {
 			if err := w.get(ctx, e, firstLook); err != nil {
 				return err
@@ -59,8 +59,8 @@ func (w *benchEnv) measureSign(ctx context.Context) error {
 	return nil
 }
 
-// sameRows writes, for the second signer, the rows that the sign call of the first wrote: two values, the adopted
-// signature's absence, the signer, the envelope, one audit event and one outbox row. The changes remain, because the
+// sameRows writes the same rows for the second signer that a sign call writes for the first one: two values, the
+// adopted signature, the signer, the envelope, one audit event and one outbox row. The changes remain, because the
 // envelope is not used again.
 func sameRows(ctx context.Context, db *sql.DB, e *envelope) error {
 	image, err := base64.StdEncoding.DecodeString(signaturePNG)
@@ -71,7 +71,7 @@ func sameRows(ctx context.Context, db *sql.DB, e *envelope) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // no effect after a commit
+	defer func() { _ = tx.Rollback() }() // has no effect after a commit
 	at := now().UTC()
 	signer := e.Signers[1].ID
 	exec := func(query string, args ...any) {
@@ -94,7 +94,7 @@ func sameRows(ctx context.Context, db *sql.DB, e *envelope) error {
 	exec(`UPDATE envelopes SET version = version + 1, audit_head = $2 WHERE id = $1`, e.ID, strings.Repeat("0", 64))
 	exec(`INSERT INTO audit_events (id, envelope_id, seq, name, timestamp, actor, detail, prev_hash, hash)
 		VALUES ($1, $2, 1000, 'bench', $3, 'system', '{}', '', '')`, uuid.NewString(), e.ID, at)
-	// Not due during the measurement, so that no worker processes it.
+	// The row is not due during the measurement, so that no worker processes it.
 	exec(`INSERT INTO outbox (id, key, kind, refs, not_before, created_at) VALUES ($1, $1, 'bench', '{}', $2, $3)`,
 		uuid.NewString(), at.Add(4*time.Minute), at)
 	if err != nil {

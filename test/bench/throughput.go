@@ -35,8 +35,8 @@ func atOnce(ctx context.Context, n int, do func(context.Context, int) error) err
 	return context.Cause(ctx)
 }
 
-// measureThroughput completes envelopes of two signers, from creation to sealing, and runs bare workflows of the same
-// shape on the same server, alternately.
+// measureThroughput completes envelopes with two signers, from creation to sealing. It alternates with bare workflows
+// of the same shape on the same server.
 func (w *benchEnv) measureThroughput(ctx context.Context) error {
 	var ours, bare time.Duration
 	for range turns {
@@ -82,7 +82,7 @@ func (w *benchEnv) await(ctx context.Context, e *envelope) error {
 	return nil
 }
 
-// The polling intervals of clients that wait for completion. Polling has a cost as well.
+// The polling intervals of clients that wait for completion. Polling also has a cost.
 const (
 	firstLook = 20 * time.Millisecond
 	lastLook  = 500 * time.Millisecond
@@ -99,15 +99,15 @@ func (w *benchEnv) get(ctx context.Context, e *envelope, pause time.Duration) er
 	if err != nil {
 		return err
 	}
-	newer.Signers = e.Signers // only the response to send contains their links
+	newer.Signers = e.Signers // only the response to the send request contains the links
 	*e = *newer
 	return nil
 }
 
 const bareQueue = "bench"
 
-// bareShape has the shape of an envelope's workflow without its work: a local activity, two invitations, a timer that
-// is canceled, two signals, a seal and the copies.
+// bareShape is a workflow with the shape of an envelope's workflow, but without its work. It has a local activity,
+// two invitations, a timer that is canceled, two signals, a seal and the copies.
 func bareShape(ctx workflow.Context) error {
 	local := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{StartToCloseTimeout: time.Minute})
 	if err := workflow.ExecuteLocalActivity(local, nothing).Get(ctx, nil); err != nil {
@@ -140,7 +140,7 @@ func (w *benchEnv) dial() (sdkclient.Client, error) {
 	return sdkclient.Dial(sdkclient.Options{HostPort: w.temporal, Logger: log.NewStructuredLogger(discard)})
 }
 
-// bareWorkflows times n bare workflows.
+// bareWorkflows returns the duration of n bare workflows.
 func (w *benchEnv) bareWorkflows(ctx context.Context, n int) (time.Duration, error) {
 	c, err := w.dial()
 	if err != nil {
@@ -178,7 +178,7 @@ func (w *benchEnv) measureActions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Signers take some time: both invitations are sent before the first signature.
+	// In reality signers take some time, so both invitations are sent before the first signature.
 	for invited(e) < 2 {
 		if err := w.get(ctx, e, firstLook); err != nil {
 			return err
@@ -200,7 +200,7 @@ func (w *benchEnv) measureActions(ctx context.Context) error {
 		return err
 	}
 	defer c.Close()
-	id := "envelope/" + e.ID.String() // temporal.EnvelopeWorkflowID
+	id := "envelope/" + e.ID.String() // see temporal.EnvelopeWorkflowID
 	if err := c.GetWorkflow(ctx, id, "").Get(ctx, nil); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"countersign/test/kit"
 )
 
-// checkDrafts edits a draft in every way, and deletes it.
+// checkDrafts edits a draft in every possible way, and deletes it.
 func checkDrafts(t *testing.T, s *target) {
 	t.Helper()
 	c := s.app()
@@ -34,7 +34,7 @@ func checkDrafts(t *testing.T, s *target) {
 	c.get(t, at).refused(t, 404, "not_found")
 }
 
-// checkCorrections mends envelopes that were sent.
+// checkCorrections corrects envelopes that were already sent.
 func checkCorrections(t *testing.T, s *target) {
 	t.Helper()
 	c, nobody := s.app(), &client{s: s}
@@ -63,7 +63,7 @@ func checkCorrections(t *testing.T, s *target) {
 	c.call(t, http.MethodDelete, "/v1/webhooks/"+hook, nil).want(t, 204)
 }
 
-// checkAttachments signs with a file, then gets its values, files and copies.
+// checkAttachments signs with an attachment, then retrieves the values, files and copies.
 func checkAttachments(t *testing.T, s *target) {
 	t.Helper()
 	c, nobody := s.app(), &client{s: s}
@@ -89,7 +89,7 @@ func checkAttachments(t *testing.T, s *target) {
 	c.post(t, envelope+"/copies", object{"email": "ada@example.com"}).want(t, 202)
 }
 
-// checkTemplates creates a template, changes it, sends an envelope created from it and archives it.
+// checkTemplates creates a template, modifies it, sends an envelope created from it, and archives it.
 func checkTemplates(t *testing.T, s *target) {
 	t.Helper()
 	c := s.app()

@@ -11,7 +11,7 @@ import (
 	"countersign/test/kit"
 )
 
-// checkBranding sets the branding of the tenant, which its signers see, and resets it.
+// checkBranding sets the branding of the tenant, checks that signers see it, and resets it.
 func checkBranding(t *testing.T, s *target) {
 	c, nobody := s.app(), &client{s: s}
 	at := "/v1/tenants/" + s.tenant + "/branding"

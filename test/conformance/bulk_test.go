@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit"
 )
 
-// checkBulkSends validates rows without sending them, sends two, of which one fails, and lists, pauses, resumes,
-// retries and cancels.
+// checkBulkSends validates rows without sending them and sends two rows, of which one fails. It then lists, pauses,
+// resumes, retries and cancels bulk sends.
 func checkBulkSends(t *testing.T, s *target) {
 	t.Helper()
 	c, tenant := s.app(), s.contract()["tenantId"].(string)
@@ -36,7 +36,7 @@ func checkBulkSends(t *testing.T, s *target) {
 		var n object
 		require.Eventually(t, func() bool { n = counts(); return ok(n) }, time.Minute, 100*time.Millisecond, "%s: %v", what, &n)
 	}
-	// One row a minute: the second waits, and is canceled.
+	// With one row per minute, the second row waits and is canceled.
 	until("the first is sent", func(n object) bool { return n["sent"] == 1.0 })
 	require.Equal(t, "paused", c.post(t, at+"/pause", nil).want(t, 200).str("status"))
 	require.Equal(t, "running", c.post(t, at+"/resume", nil).want(t, 200).str("status"))
@@ -46,14 +46,15 @@ func checkBulkSends(t *testing.T, s *target) {
 	rows := c.get(t, at+"/rows").want(t, 200)
 	require.Equal(t, []any{"sent", "cancelled"}, []any{rows.item("data", 0)["status"], rows.item("data", 1)["status"]})
 
-	// The external id of the last row is used while the bulk send is paused: that row fails, and a retry sends it.
+	// The external ID of the last row is used while the bulk send is paused, so that the row fails and a retry sends
+	// it.
 	delete(in, "perMinute")
 	var many []object
 	for range 10 {
 		many = append(many, row(uuid.NewString()))
 	}
 	sends := 1
-	for pending := 0.0; pending == 0; sends++ { // if all rows were sent before the pause, try again with others
+	for pending := 0.0; pending == 0; sends++ { // if all rows were sent before the pause, try again with other rows
 		require.LessOrEqual(t, sends, 5, "no bulk send could be paused in time")
 		for _, r := range many {
 			r["externalId"] = uuid.NewString()

@@ -15,7 +15,7 @@ import (
 	"countersign/clients/go/api"
 )
 
-// reader is the function with which the Go client parses an operation's response.
+// reader parses the response of an operation with a function of the Go client.
 type reader func(*http.Response) (any, error)
 
 func reads[T any](parse func(*http.Response) (T, error)) reader {
@@ -131,7 +131,7 @@ var readers = map[string]reader{
 	"voidConsoleEnvelope":          reads(api.ParseVoidConsoleEnvelopeResponse),
 }
 
-// requests maps operations to the Go client's types of their JSON requests.
+// requests maps operations to the Go client's types for their JSON request bodies.
 var requests = map[string]func() any{
 	"duplicateEnvelope":      is[api.DuplicateEnvelopeJSONRequestBody],
 	"createField":            is[api.CreateFieldJSONRequestBody],
@@ -170,7 +170,7 @@ var requests = map[string]func() any{
 
 func is[T any]() any { return new(T) }
 
-// requireSaid requires that the Go client's types can express the body that was sent.
+// requireSaid checks that the Go client's types can represent the body that was sent.
 func requireSaid(t *testing.T, operation string, body []byte) {
 	t.Helper()
 	require.Contains(t, requests, operation, "the table has all requests of the Go client: add it")
@@ -182,11 +182,12 @@ func requireSaid(t *testing.T, operation string, body []byte) {
 	require.NoError(t, json.Unmarshal(body, &sent))
 	require.NoError(t, json.Unmarshal(again, &said))
 	for _, name := range lost(operation, sent, said) {
-		require.Equal(t, "createSigningSession.theme.other: true became <nil>", name, "what the Go client's types cannot say") // no type can: the service ignores the member
+		// No type can represent it, because the service ignores the member.
+		require.Equal(t, "createSigningSession.theme.other: true became <nil>", name, "what the Go client's types cannot say")
 	}
 }
 
-// requireRead parses a response as the Go client does, and requires that no part of it is lost.
+// requireRead parses a response with the Go client, and checks that no part of it is lost.
 func requireRead(t *testing.T, operation string, a *answer) {
 	t.Helper()
 	require.Contains(t, readers, operation, "the table has all operations of the Go client: add it")
@@ -207,10 +208,10 @@ func requireRead(t *testing.T, operation string, a *answer) {
 	require.Empty(t, lost(operation, said, read), "what the Go client's types do not hold")
 }
 
-// lost returns the members of a response that are missing after decoding.
+// lost returns the members of a JSON value that are missing after decoding.
 func lost(at string, said, read any) (names []string) {
 	switch said := said.(type) {
-	case nil: // absent and null are the same in Go
+	case nil: // absent and null are equivalent in Go
 	case map[string]any:
 		members, _ := read.(map[string]any)
 		for name, v := range said {
@@ -232,7 +233,7 @@ func lost(at string, said, read any) (names []string) {
 	return names
 }
 
-// sameTime reports whether two texts are different notations of the same time.
+// sameTime reports whether two texts represent the same time.
 func sameTime(a, b any) bool {
 	x, _ := a.(string)
 	y, _ := b.(string)

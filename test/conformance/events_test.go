@@ -15,7 +15,7 @@ import (
 	"countersign/clients/go/api"
 )
 
-// checkEvents reads events page by page and as a stream.
+// checkEvents reads events as pages and as a stream.
 func checkEvents(t *testing.T, s *target) {
 	t.Helper()
 	e, _ := s.sent(t, s.contract())
@@ -59,7 +59,7 @@ func checkEvents(t *testing.T, s *target) {
 	require.Contains(t, got.String(), id)
 	s.check(t, &answer{request: req, response: res, raw: []byte(got.String())}, false)
 
-	// The Go client returns the same pages, and the stream.
+	// The Go client returns the same events, both from pages and from the stream.
 	names = nil
 	for ev, err := range s.api.ReadEvents(t.Context(), countersign.EventOptions{}) {
 		require.NoError(t, err)

@@ -26,7 +26,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestInterface is the suite.
+// TestInterface checks that a service implements its interface.
 func TestInterface(t *testing.T) {
 	t.Parallel()
 	targets(t, func(t *testing.T, s *target) {
@@ -46,7 +46,7 @@ func TestInterface(t *testing.T) {
 	})
 }
 
-// contract returns an envelope with one signer, who needs no code, and one field.
+// contract returns the data of an envelope with one field and one signer who needs no code.
 func (s *target) contract() object {
 	return object{
 		"tenantId": s.tenant, "subject": "Conformance", "expiresInDays": 5,
@@ -76,7 +76,7 @@ func (s *target) sent(t *testing.T, data object) (*answer, []string) {
 	return e, tokens
 }
 
-// signs fills the text fields of a signer and signs, and returns the hash of the finished page.
+// signs fills in the text fields of a signer and signs. It returns the hash of the finished page.
 func (s *target) signs(t *testing.T, token string) (finished string) {
 	t.Helper()
 	nobody, at := &client{s: s}, "/v1/signing/"+token
@@ -94,7 +94,7 @@ func (s *target) signs(t *testing.T, token string) (finished string) {
 
 const patience = time.Minute
 
-// completed waits for the sealed document.
+// completed waits until the envelope is completed, and returns it.
 func (s *target) completed(t *testing.T, id string) *answer {
 	t.Helper()
 	var e *answer
@@ -187,7 +187,7 @@ func checkStates(t *testing.T, s *target) {
 	c.post(t, "/v1/envelopes/"+empty.str("id")+"/send", nil).refused(t, 400, "validation_error")
 }
 
-// checkSigning: two routing groups, to the sealed document.
+// checkSigning signs an envelope with two routing groups, and waits for the sealed document.
 func checkSigning(t *testing.T, s *target) {
 	data := s.contract()
 	data["signers"] = []object{
@@ -346,7 +346,7 @@ func checkPortal(t *testing.T, s *target) {
 	nobody.get(t, "/v1/download/x").want(t, 401)
 	nobody.get(t, "/v1/download/x/document").want(t, 401)
 	if s.InboxURL == "" || s.sinkHost != "127.0.0.1" {
-		return // the limit for attachments is the deployment's
+		return // the attachment limit depends on the deployment
 	}
 	to := "portal-" + uuid.NewString() + "@example.com"
 	data := s.contract()
@@ -494,7 +494,7 @@ func checkConsole(t *testing.T, s *target) {
 	viewer = &client{s: s, token: login.str("access_token")}
 	require.Equal(t, user.str("id"), viewer.get(t, "/v1/console/me").want(t, 200).body["user"].(object)["id"])
 	require.Contains(t, string(c.get(t, "/v1/console/users").want(t, 200).raw), user.str("id"))
-	if login.body["mustEnrol"] == true { // the deployment requires the second factor, which is removed
+	if login.body["mustEnrol"] == true { // the deployment requires the second factor, which was removed
 		viewer.get(t, at).refused(t, 403, "second_factor_required")
 	} else {
 		viewer.get(t, at).want(t, 200)
@@ -508,7 +508,7 @@ func checkConsole(t *testing.T, s *target) {
 	require.Equal(t, "voided", c.post(t, at+"/void", object{"reason": "done"}).want(t, 200).str("status"))
 }
 
-// checkProvider checks the responses that need no person at the provider; a deployment may have no provider.
+// checkProvider checks the responses that do not require a person at the provider. A deployment may have no provider.
 func checkProvider(t *testing.T, s *target, viewer *client, password string) {
 	t.Helper()
 	nobody := &client{s: s}
@@ -523,7 +523,7 @@ func checkProvider(t *testing.T, s *target, viewer *client, password string) {
 	nobody.post(t, "/v1/console/provider/complete", answer).refused(t, 401, "sign_in_expired")
 }
 
-// checkPasskeys checks the responses that need no authenticator.
+// checkPasskeys checks the responses that do not require an authenticator.
 func checkPasskeys(t *testing.T, s *target, viewer *client, email, password string) {
 	t.Helper()
 	nobody := &client{s: s}
@@ -538,8 +538,9 @@ func checkPasskeys(t *testing.T, s *target, viewer *client, email, password stri
 	viewer.post(t, at+"/"+uuid.NewString()+"/remove", object{"password": password}).refused(t, 404, "not_found")
 }
 
-// checkAdministration performs an administrator's operations on users and the app. The app's secret is replaced only
-// if the suite has started the service: a deployment keeps the secret in the suite's configuration.
+// checkAdministration performs an administrator's operations on users and the app. It replaces the app's secret only
+// if the suite has started the service, because otherwise the secret in the suite's configuration would become
+// invalid.
 func checkAdministration(t *testing.T, s *target, c *client, user, email string) {
 	t.Helper()
 	const at = "/v1/console"
@@ -560,8 +561,8 @@ func checkAdministration(t *testing.T, s *target, c *client, user, email string)
 	admin.post(t, at+"/client-secrets/"+before+"/end", object{"password": password}).want(t, 204)
 }
 
-// checkNotifications sends an envelope as a console user, who receives a notification of its decline, and follows the
-// link that ends such emails.
+// checkNotifications sends an envelope as a console user, who receives a notification when it is declined and then
+// unsubscribes with the link in that email.
 func checkNotifications(t *testing.T, s *target, user *client, email string) {
 	t.Helper()
 	const at = "/v1/console/me/notifications"
@@ -583,7 +584,7 @@ func checkNotifications(t *testing.T, s *target, user *client, email string) {
 	require.Equal(t, "never", user.get(t, at).want(t, 200).str("frequency"))
 }
 
-// checkAccount performs all operations of console users on their own account, and returns its final password.
+// checkAccount performs all operations of a console user on their own account, and returns its final password.
 func checkAccount(t *testing.T, s *target, app, user *client, email, password string) (fresh string) {
 	t.Helper()
 	const at = "/v1/console"
@@ -634,7 +635,7 @@ func checkEmbedded(t *testing.T, s *target) {
 	checkBuilder(t, s)
 }
 
-// checkBuilder prepares a draft like the page of a builder session.
+// checkBuilder prepares a draft in the same way as the page of a builder session.
 func checkBuilder(t *testing.T, s *target) {
 	t.Helper()
 	c, nobody := s.app(), &client{s: s}
@@ -676,14 +677,15 @@ func checkVerification(t *testing.T, s *target) {
 	nobody.send(t, http.MethodPost, "/v1/verify", "text/plain", []byte("x")).want(t, 400)
 }
 
-// showsPages gets the first page of a document as a picture and as text, and its lines if fields are placed.
+// showsPages retrieves the first page of a document as an image and as text. If fields can be placed, it also
+// retrieves the lines of the page.
 func showsPages(t *testing.T, c *client, document string) {
 	t.Helper()
 	picture := c.get(t, document+"/pages/1").want(t, 200)
 	require.Equal(t, "image/png", picture.header.Get("Content-Type"))
 	require.NotEmpty(t, picture.header.Get("X-Appearance-SHA256"))
 	require.NotEmpty(t, c.get(t, document+"/pages/1/text").want(t, 200).body["words"])
-	if !strings.HasPrefix(document, "/v1/signing/") { // signers place no fields
+	if !strings.HasPrefix(document, "/v1/signing/") { // signers cannot place fields
 		require.Contains(t, c.get(t, document+"/pages/1/lines").want(t, 200).body, "horizontal")
 	}
 }
@@ -719,7 +721,7 @@ func (s *target) mails(t *testing.T, to string) []mail {
 	return out
 }
 
-// mailedLink returns the token of the newest link of a kind that was mailed to an address.
+// mailedLink waits for an email to an address, and returns the token of its newest link of the given kind.
 func (s *target) mailedLink(t *testing.T, to, kind string) string {
 	t.Helper()
 	token := ""

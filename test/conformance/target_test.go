@@ -1,10 +1,10 @@
-// Package conformance tests a running service against its interface, over HTTP only. Without BASE_URL it starts the
-// built program on both databases; with it, it tests that service:
+// Package conformance tests a running service against its interface, using only HTTP. If BASE_URL is set, it tests
+// that service. Otherwise it starts the built program with each database.
 //
 //	BASE_URL=https://sign.example.com CLIENT_ID=… CLIENT_SECRET=… go test -count=1 ./test/conformance
 //
-// The app should be on the pro or enterprise plan. INBOX_URL, the address of the development inbox, adds the email
-// checks. SINK_HOST, a name under which the service reaches this machine, adds the webhook checks.
+// The app should have the pro or enterprise plan. If INBOX_URL is set to the address of the development inbox, emails
+// are checked. If SINK_HOST is set to a host name at which the service can reach this machine, webhooks are checked.
 package conformance_test
 
 import (
@@ -46,22 +46,21 @@ type target struct {
 	BaseURL      string `json:"baseUrl"`
 	ClientID     string `json:"clientId"`
 	ClientSecret string `json:"clientSecret"`
-	InboxURL     string `json:"inboxUrl"` // "": no inbox
-	sinkHost     string // "": no sink
-	tenant       string // for this run only
+	InboxURL     string `json:"inboxUrl"` // empty if there is no inbox
+	sinkHost     string // empty if there is no sink
+	tenant       string // used only in this run
 	doc          *openapi3.T
 	router       routers.Router
 	answers      *contractcheck.Answers
 	token        string
-	api          *countersign.Client // of the app
+	api          *countersign.Client // authenticated as the app
 
 	mu     sync.Mutex
-	seen   map[string]map[int]bool // the statuses of the responses, by operation
-	byApps map[string]bool         // the operations that the Go client called
+	seen   map[string]map[int]bool // statuses of the responses, by operation
+	byApps map[string]bool         // operations that the Go client called
 }
 
-// targets runs the suite against the service that the environment names, or
-// against the built program on each database.
+// targets runs the suite against the service in BASE_URL, or against the built program with each database.
 func targets(t *testing.T, suite func(*testing.T, *target)) {
 	t.Helper()
 	if base := os.Getenv("BASE_URL"); base != "" {
@@ -90,7 +89,7 @@ func targets(t *testing.T, suite func(*testing.T, *target)) {
 	}
 }
 
-// dev starts the built program. Every sealed document is too large for an email.
+// dev starts the built program, with a configuration in which every sealed document is too large for an email.
 func dev(t *testing.T, env []string) *target {
 	t.Helper()
 	program, err := filepath.Abs(cmp.Or(os.Getenv("COUNTERSIGN_TEST_PROGRAM"), "../../bin/countersign"))
@@ -118,7 +117,7 @@ func dev(t *testing.T, env []string) *target {
 	return s
 }
 
-// prepare reads the contract that the service itself serves, and logs in.
+// prepare loads the contract from the service itself, and authenticates.
 func (s *target) prepare(t *testing.T) {
 	t.Helper()
 	s.tenant = "conformance-" + uuid.NewString()
@@ -135,12 +134,12 @@ func (s *target) prepare(t *testing.T) {
 	require.Equal(t, "Bearer", a.str("token_type"))
 	require.EqualValues(t, 3600, a.body["expires_in"])
 	s.token = a.str("access_token")
-	// Each request is sent once, with the keys of the suite.
+	// Send each request only once, with the idempotency keys of the suite.
 	s.api, err = countersign.New(s.BaseURL, s.ClientID, s.ClientSecret, countersign.WithRetries(0), countersign.WithHTTPClient(&http.Client{Transport: recorder{}}))
 	require.NoError(t, err)
 }
 
-// client calls the service with one credential, or as the app, which uses the Go client.
+// client sends requests to the service, either with a specific credential or as the app, using the Go client.
 type client struct {
 	s     *target
 	app   bool
@@ -234,7 +233,7 @@ func (c *client) send(t *testing.T, method, path, contentType string, body []byt
 
 type answerKey struct{}
 
-// recorder stores each response for the request's sender, in the request's context.
+// recorder stores each response in the answer that the context of its request contains.
 type recorder struct{}
 
 // RoundTrip implements http.RoundTripper.
@@ -253,8 +252,8 @@ func (recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// check validates a response against the contract that the service publishes. The types of the Go client must
-// represent every response to an app completely.
+// check validates a response against the contract that the service publishes. For a response to an app, it also
+// checks that the types of the Go client represent the response completely.
 func (s *target) check(t *testing.T, a *answer, byApp bool) {
 	t.Helper()
 	req, res, body := a.request, a.response, a.raw
@@ -262,7 +261,7 @@ func (s *target) check(t *testing.T, a *answer, byApp bool) {
 	known.URL, known.Host, known.Body = &url.URL{Path: req.URL.Path, RawQuery: req.URL.RawQuery}, "", http.NoBody
 	route, _, err := s.router.FindRoute(known)
 	if err != nil {
-		return // pages, and unknown paths
+		return // a page or an unknown path
 	}
 	s.mu.Lock()
 	name := req.Method + " " + route.Path
@@ -283,19 +282,22 @@ func (s *target) check(t *testing.T, a *answer, byApp bool) {
 	}
 }
 
-// complete returns the operations of the contract that have not returned a successful response.
+// complete returns the operations in the contract that have not returned a successful response.
 func (s *target) complete() (missing []string) {
 	for path, item := range s.doc.Paths.Map() {
-		if strings.HasPrefix(path, "/v1/console/provider/") || strings.HasPrefix(path, "/v1/console/passkeys") { // these require a user elsewhere: see checkProvider and checkPasskeys
+		// These require a person or a device; see checkProvider and checkPasskeys.
+		if strings.HasPrefix(path, "/v1/console/provider/") || strings.HasPrefix(path, "/v1/console/passkeys") {
 			continue
 		}
-		if strings.HasSuffix(path, "/restart") { // it needs a lost workflow: api's TestRestartWorkflow_QueuesOnce
+		// Requires a lost workflow; see TestRestartWorkflow_QueuesOnce in package api.
+		if strings.HasSuffix(path, "/restart") {
 			continue
 		}
 		for method, op := range item.Operations() {
 			for status := range op.Responses.Map() {
 				code, err := strconv.Atoi(status)
-				done := err == nil && code < 300 && code != http.StatusPartialContent // a part of a 200 response: see TestDownload_RangesAndConditions in api
+				// A partial response is tested by TestDownload_RangesAndConditions in package api.
+				done := err == nil && code < 300 && code != http.StatusPartialContent
 				if done && !s.seen[method+" "+path][code] {
 					missing = append(missing, method+" "+path+" "+status)
 				}
@@ -333,7 +335,7 @@ func (c *client) get(t *testing.T, path string) *answer {
 	return c.call(t, http.MethodGet, path, nil)
 }
 
-// pages returns the items of a list that continues with a cursor, page by page. The path has a query.
+// pages returns the items of a list page by page, using its cursor. The path must contain a query.
 func (c *client) pages(t *testing.T, path string) (items []object) {
 	t.Helper()
 	seen := make(map[string]bool)

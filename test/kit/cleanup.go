@@ -6,8 +6,8 @@ import (
 	"countersign/store"
 )
 
-// RemoveExpired removes all expired rows, and compacts the counts of envelopes. The cleanup of a service does so in
-// rounds, and drops partitions as well.
+// RemoveExpired removes all expired rows and compacts the envelope counts. The cleanup of a service does so in
+// rounds, and also drops partitions.
 func RemoveExpired(ctx context.Context, s *store.Store) error {
 	for _, rows := range store.AllExpiredRows {
 		for n := store.CleanupBatch; n == store.CleanupBatch; {

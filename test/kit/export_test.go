@@ -1,7 +1,7 @@
 package kit
 
-// PostgresTemplate returns the name of a server's migrated database.
+// PostgresTemplate returns the name of the migrated template database of a server.
 var PostgresTemplate = postgresTemplate
 
-// TemplatePrefix exports templatePrefix to the tests.
+// TemplatePrefix exports templatePrefix for tests.
 const TemplatePrefix = templatePrefix

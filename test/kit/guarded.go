@@ -13,9 +13,9 @@ import (
 	"syscall"
 )
 
-// guard runs a server ("$2" …) in the directory $0 until standard input ends, then sends it the signal $1 and removes
-// the directory. The kernel closes that pipe when this process ends, even after SIGKILL. A server that ends while the
-// file "down" exists is restarted when the file is removed (see Crash).
+// guard runs a server ("$2" …) in the directory $0 until standard input is closed. It then sends the signal $1 to the
+// server and removes the directory. The kernel closes that pipe when this process exits, even after SIGKILL. If the
+// server exits while the file "down" exists, it is restarted when the file is removed (see Crash).
 const guard = `
 exec 3<&0 </dev/null
 stop=$1; shift
@@ -37,16 +37,17 @@ cd / && rm -rf "$0"
 type guarded struct {
 	dir   string
 	stdin io.Closer
-	ended chan struct{} // closed when the server has ended and its directory is removed
+	ended chan struct{} // closed when the server has exited and its directory has been removed
 }
 
-// startGuarded starts a program in dir under an account. It writes its output to the file "log". The signal stop
-// ("QUIT") ends it at once.
+// startGuarded starts a program in dir with the given credential. The program's output is written to the file "log".
+// The signal stop, for example "QUIT", stops it immediately.
 func startGuarded(ctx context.Context, dir string, credential *syscall.Credential, stop string, command ...string) (*guarded, error) {
-	// Not bound to ctx: the server must outlive its start, and ends with its standard input.
+	// The command does not use ctx, because the server must keep running after the start. It stops when its standard
+	// input is closed.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", append([]string{"-c", guard, dir, stop}, command...)...) //nolint:gosec // an installed program
 	cmd.Dir = dir
-	// A separate process group: Ctrl-C in the terminal must not end the guardian before it has cleaned up.
+	// Use a separate process group, because Ctrl-C in the terminal must not stop the guard before it has cleaned up.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential, Setpgid: true}
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -63,7 +64,7 @@ func startGuarded(ctx context.Context, dir string, credential *syscall.Credentia
 	return g, nil
 }
 
-// Stop ends the server at once, and removes its directory.
+// Stop stops the server immediately and removes its directory.
 func (g *guarded) Stop(ctx context.Context) error {
 	if err := g.stdin.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("stop server: %w", err)
@@ -76,13 +77,13 @@ func (g *guarded) Stop(ctx context.Context) error {
 	}
 }
 
-// Log returns the server's output; "" once it has stopped.
+// Log returns the server's output, or an empty string once the server has stopped.
 func (g *guarded) Log() string {
-	text, _ := os.ReadFile(filepath.Join(g.dir, "log")) // removed with its directory
+	text, _ := os.ReadFile(filepath.Join(g.dir, "log")) // removed with the directory
 	return string(text)
 }
 
-// pid returns the process id of the server.
+// pid returns the process ID of the server.
 func (g *guarded) pid() (int, error) {
 	text, err := os.ReadFile(filepath.Join(g.dir, "pid"))
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"countersign/test/kit"
 )
 
-// holderVariable causes the test binary to start both private servers, print their addresses, and wait to be killed.
+// holderVariable makes the test binary start both private servers, print their addresses, and wait to be killed.
 const holderVariable = "TESTKIT_TEST_HOLDER"
 
 func TestMain(m *testing.M) {
@@ -43,7 +43,7 @@ func hold() int {
 	return 0
 }
 
-// Private servers must not outlive a test binary that is killed.
+// TestServersEndWithTheProcess checks that private servers stop when the test binary is killed.
 func TestServersEndWithTheProcess(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])

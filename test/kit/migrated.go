@@ -24,11 +24,12 @@ import (
 	"countersign/store"
 )
 
-// PasswordCost is the bcrypt cost in tests. The default takes 0.4 s for every app under the race detector.
+// PasswordCost is the bcrypt cost in tests. With the default cost, creating an app takes 0.4 s under the race
+// detector.
 const PasswordCost = bcrypt.MinCost
 
-// MigratedURL creates a database of the kind with all migrations and no rows. It copies a migrated template, because
-// migrating takes 0.1 s, and ten times as long with SQLite under the race detector.
+// MigratedURL creates a database of the given kind with all migrations and no rows. It copies a migrated template,
+// because migrating takes 0.1 s, and ten times as long for SQLite under the race detector.
 func MigratedURL(t testing.TB, kind string) string {
 	t.Helper()
 	if kind == "postgres" {
@@ -50,7 +51,7 @@ func MigratedURL(t testing.TB, kind string) string {
 	return "sqlite://" + path
 }
 
-// sqliteTemplate returns the file of a migrated database.
+// sqliteTemplate returns the content of a migrated database file.
 var sqliteTemplate = sync.OnceValues(func() (content []byte, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), serverStartTimeout)
 	defer cancel()
@@ -60,21 +61,22 @@ var sqliteTemplate = sync.OnceValues(func() (content []byte, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, "template.db")
-	if err := migrate(ctx, "sqlite://"+path); err != nil { // closing the database empties the log file
+	if err := migrate(ctx, "sqlite://"+path); err != nil { // closing the database empties its log file
 		return nil, err
 	}
 	return os.ReadFile(path) //nolint:gosec // in a temporary directory
 })
 
-// templates contains the names of migrated databases by the server's URL.
+// templates holds the names of migrated databases by server URL.
 var templates struct {
 	sync.Mutex
 
 	names map[string]string
 }
 
-// templatePrefix begins the name of a template, followed by the day of its creation and a digest of the migrations.
-// All test binaries of a day share the template, and the first of another day removes it.
+// templatePrefix is the prefix of a template's name, which continues with the date of its creation and a digest of
+// the migrations. All test binaries share the templates of the same day. The first binary on another day removes
+// them.
 const templatePrefix = "countersign_template_"
 
 func postgresTemplate(server string) (string, error) {
@@ -115,8 +117,8 @@ func postgresTemplate(server string) (string, error) {
 	return name, nil
 }
 
-// makeTemplate migrates a database and then renames it to its final name, so that a template with that name is
-// complete. If several processes do so at once, one wins.
+// makeTemplate migrates a database and then renames it to its final name, so that a template with that name is always
+// complete. If several processes do so concurrently, one of them succeeds.
 func makeTemplate(ctx context.Context, conn *pgx.Conn, server, name string) error {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -128,7 +130,8 @@ func makeTemplate(ctx context.Context, conn *pgx.Conn, server, name string) erro
 		return err
 	}
 	err = migrate(ctx, u.String())
-	// PgBouncer keeps connections for a while, and a database can be renamed or copied only without connections.
+	// A database can be renamed or copied only while it has no connections, and PgBouncer keeps connections open for
+	// a while.
 	for _, statement := range []string{
 		fmt.Sprintf(`ALTER DATABASE %q WITH ALLOW_CONNECTIONS false`, unfinished),
 		fmt.Sprintf(`SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '%s'`, unfinished),
@@ -150,7 +153,7 @@ func makeTemplate(ctx context.Context, conn *pgx.Conn, server, name string) erro
 	return errors.Join(err, dropErr)
 }
 
-// removeTemplates drops the templates whose names are lower than before.
+// removeTemplates drops the templates whose names sort before the given name.
 func removeTemplates(ctx context.Context, conn *pgx.Conn, before string) error {
 	rows, err := conn.Query(ctx, `SELECT datname FROM pg_database WHERE starts_with(datname, $1) AND datname COLLATE "C" < $2`, templatePrefix, before)
 	if err != nil {

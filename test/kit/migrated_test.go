@@ -12,7 +12,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestMigratedURL: each test gets a database with all migrations, without the rows of another.
+// TestMigratedURL checks that each test receives a database with all migrations and without the rows of other tests.
 func TestMigratedURL(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -39,8 +39,8 @@ func TestMigratedURL(t *testing.T) {
 	}
 }
 
-// TestTemplatesOfEarlierDays: templates of earlier days are removed when today's is created; today's and other
-// databases stay.
+// TestTemplatesOfEarlierDays checks that creating today's template removes those of earlier days, but not today's and
+// other databases.
 func TestTemplatesOfEarlierDays(t *testing.T) {
 	t.Parallel()
 	server, err := kit.StartPostgres(t.Context(), kit.PostgresOptions{})

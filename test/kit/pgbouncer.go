@@ -15,10 +15,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// PgBouncer is a private PgBouncer in transaction mode: after each transaction a client may get another connection to
-// the server, so that no state may remain on a connection.
+// PgBouncer is a private PgBouncer in transaction mode. After each transaction, a client may be assigned another
+// connection to the server, so a connection must not retain any state.
 type PgBouncer struct {
-	// URL is the postgres:// URL of PgBouncer, with the required query mode.
+	// URL is the postgres:// URL of PgBouncer, including the required query mode.
 	URL string
 
 	*guarded
@@ -26,8 +26,8 @@ type PgBouncer struct {
 	credential *syscall.Credential
 }
 
-// pgbouncerConfig uses the minimum of server connections with which tests can run in parallel, so that clients change
-// connections often.
+// pgbouncerConfig uses the minimum number of server connections with which tests can run in parallel, so that clients
+// often change connections.
 const pgbouncerConfig = `[databases]
 * = host=%s port=%s
 [pgbouncer]
@@ -44,8 +44,8 @@ server_idle_timeout = 5
 server_login_retry = 1
 `
 
-// StartPgBouncer starts the installed program in front of the server at the postgres:// URL. It ends with Stop, or
-// with this process.
+// StartPgBouncer starts the installed program as a proxy for the server at the given postgres:// URL. It stops when
+// Stop is called or this process exits.
 func StartPgBouncer(ctx context.Context, server string) (*PgBouncer, error) {
 	program, err := exec.LookPath("/usr/sbin/pgbouncer")
 	if err != nil {
@@ -98,7 +98,8 @@ func StartPgBouncer(ctx context.Context, server string) (*PgBouncer, error) {
 	return b, nil
 }
 
-// Point redirects PgBouncer to another server with the same users. Clients that wait for a connection get one there.
+// Point redirects PgBouncer to another server with the same users. Clients that wait for a connection then receive
+// one to that server.
 func (b *PgBouncer) Point(server string) error {
 	u, err := url.Parse(server)
 	if err != nil {

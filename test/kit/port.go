@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FreePort returns a free TCP port of the loopback address. The port is below the range from which the system assigns
-// ports, so that no connection and no listener on port 0 can take it before the intended process.
+// FreePort returns a free TCP port on the loopback address. The port is below the range from which the system assigns
+// ports, so that no connection and no listener on port 0 can use it before the intended process does.
 func FreePort(ctx context.Context) (int, error) {
 	for range 50 {
 		port := 10_000 + rand.IntN(20_000) //nolint:gosec // not a secret
@@ -24,7 +24,7 @@ func FreePort(ctx context.Context) (int, error) {
 	return 0, errors.New("no port is free")
 }
 
-// FreeAddress returns the loopback address with a free port.
+// FreeAddress returns a loopback address with a free port.
 func FreeAddress(tb testing.TB) string {
 	tb.Helper()
 	port, err := FreePort(tb.Context())

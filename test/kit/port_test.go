@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestFreePort_SystemDoesNotAssignIt: the port is outside the range for listeners on port 0. Inside the range, another
-// process could take the port of a service before it starts.
+// TestFreePort_SystemDoesNotAssignIt checks that the port is outside the range that the system uses for listeners on
+// port 0. Within that range, another process could use the port of a service before the service starts.
 func TestFreePort_SystemDoesNotAssignIt(t *testing.T) {
 	t.Parallel()
 	first, last := 32_768, 60_999

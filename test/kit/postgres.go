@@ -1,10 +1,10 @@
 // Package kit provides the real servers that tests need: a PostgreSQL database and a Temporal namespace for each
 // test.
 //
-// Each comes from a server that the environment names (COUNTERSIGN_TEST_POSTGRES, COUNTERSIGN_TEST_TEMPORAL), or from
-// a private one that the first test of a test binary starts and that ends with the binary, however it ends. If a
-// server is not available, the test fails. The test is skipped only if the environment contains NoServer instead of a
-// server ("make quick").
+// The servers are specified by the environment variables COUNTERSIGN_TEST_POSTGRES and COUNTERSIGN_TEST_TEMPORAL. If
+// a variable is not set, the first test of a test binary starts a private server, which stops when the binary exits
+// for any reason. If a server is not available, the test fails. It is skipped only if the variable contains NoServer
+// instead of a server ("make quick").
 package kit
 
 import (
@@ -20,20 +20,20 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// PostgresVariable names the environment variable with the postgres:// URL of a server on which
-// tests may create databases.
+// PostgresVariable is the environment variable with the postgres:// URL of a server on which tests may create
+// databases.
 const PostgresVariable = "COUNTERSIGN_TEST_POSTGRES"
 
-// DirectVariable names the environment variable with the URL of the server behind the PgBouncer in PostgresVariable.
-// It is empty without a PgBouncer.
+// DirectVariable is the environment variable with the URL of the server behind the PgBouncer in PostgresVariable. It
+// is empty if there is no PgBouncer.
 const DirectVariable = "COUNTERSIGN_TEST_POSTGRES_DIRECT"
 
-// NoServer as the value of PostgresVariable or TemporalVariable means that this machine has no such server: tests that
-// need it are skipped.
+// NoServer, as the value of PostgresVariable or TemporalVariable, means that this machine has no such server. Tests
+// that need it are skipped.
 const NoServer = "none"
 
-// Needs skips the test if the environment variable is NoServer. Every function that provides a server calls it. A test
-// that starts its own server calls it first.
+// Needs skips the test if the environment variable has the value NoServer. Every function that provides a server
+// calls it. A test that starts its own server must call it first.
 func Needs(tb testing.TB, variable string) {
 	tb.Helper()
 	if os.Getenv(variable) == NoServer {
@@ -46,24 +46,24 @@ const (
 	databaseTimeout    = 30 * time.Second
 )
 
-// sharedPostgres is the private server of this test binary. It is shared, because starting one takes about 2 s. It
-// ends with the process.
+// sharedPostgres returns the private server of this test binary. It is shared, because starting a server takes about
+// 2 s. It stops when the process exits.
 var sharedPostgres = sync.OnceValues(func() (*PostgresServer, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), serverStartTimeout)
 	defer cancel()
 	return StartPostgres(ctx, PostgresOptions{})
 })
 
-// Postgres returns the postgres:// URL of an empty database for this test only. It is dropped when the test ends, even
-// if connections are still open.
+// Postgres returns the postgres:// URL of an empty database for this test only. The database is dropped when the test
+// ends, even if connections are still open.
 func Postgres(tb testing.TB) string {
 	tb.Helper()
-	// template0 has no connections, so that tests in parallel do not hinder each other.
+	// template0 has no connections, so parallel tests do not block each other.
 	return createDatabase(tb, postgresServer(tb), "template0")
 }
 
-// DirectURL returns the URL of a test's database at the server itself, for programs that change settings of their
-// session, as pg_dump and psql do. PgBouncer in transaction mode would pass such a session to other clients.
+// DirectURL returns the URL of a test's database on the server itself, for programs that change session settings,
+// such as pg_dump and psql. PgBouncer in transaction mode would pass such a session on to other clients.
 func DirectURL(tb testing.TB, database string) string {
 	tb.Helper()
 	server := os.Getenv(DirectVariable)
@@ -97,7 +97,7 @@ func postgresServer(tb testing.TB) string {
 	return server
 }
 
-// createDatabase copies a database that has no connections.
+// createDatabase creates a copy of a database that has no connections.
 func createDatabase(tb testing.TB, server, template string) string {
 	tb.Helper()
 	database, err := url.Parse(server)
@@ -112,7 +112,8 @@ func createDatabase(tb testing.TB, server, template string) string {
 	return database.String()
 }
 
-// execPostgres runs one statement on a new connection. It also works in cleanups, after the test's context has ended.
+// execPostgres runs a statement on a new connection. It also works in cleanup functions, after the test's context has
+// ended.
 func execPostgres(tb testing.TB, server, statement string) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), databaseTimeout)

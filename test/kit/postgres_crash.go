@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// Crash ends the server as "pg_ctl stop -m immediate" does: at once, without a checkpoint and without notifying its
+// Crash stops the server like "pg_ctl stop -m immediate": immediately, without a checkpoint and without notifying its
 // clients. Its data remains for Restart.
 func (s *PostgresServer) Crash(ctx context.Context) error {
 	if err := os.WriteFile(s.down(), nil, 0o600); err != nil {
@@ -30,7 +30,7 @@ func (s *PostgresServer) Crash(ctx context.Context) error {
 	})
 }
 
-// Restart restarts a crashed server on the same port and data, and returns when it responds.
+// Restart restarts a crashed server with the same port and data. It returns when the server responds.
 func (s *PostgresServer) Restart(ctx context.Context) error {
 	if err := os.Remove(s.down()); err != nil {
 		return fmt.Errorf("restart PostgreSQL: %w", err)

@@ -20,30 +20,30 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// PostgresOptions are the options of a private PostgreSQL server.
+// PostgresOptions configures a private PostgreSQL server.
 type PostgresOptions struct {
-	// Durable keeps fsync on and the data on disk, as measurements require. Otherwise a commit survives a crash of the
-	// server but not of the machine, and no operation waits for the disk.
+	// Durable enables fsync and stores the data on disk, as measurements require. Otherwise no operation waits for
+	// the disk, and commits survive a crash of the server, but not of the machine.
 	Durable bool
-	// Statements records statistics of each statement in the view pg_stat_statements.
+	// Statements enables statistics for each statement in the view pg_stat_statements.
 	Statements bool
 }
 
-// PostgresServer is a private PostgreSQL server on a free loopback port, with its own data directory, which is removed
-// when the server stops.
+// PostgresServer is a private PostgreSQL server on a free loopback port. Its data directory is removed when the
+// server stops.
 type PostgresServer struct {
-	// URL is the postgres:// URL of the superuser on the database "postgres".
+	// URL is the postgres:// URL of the database "postgres" for the superuser.
 	URL string
 
 	*guarded
 }
 
-// portAttempts limits the retries after another process took the chosen port first.
+// portAttempts limits the number of attempts to start the server if another process uses the chosen port first.
 const portAttempts = 3
 
-// StartPostgres starts a server from the installed binaries: those in $PATH or the newest of Debian's packages. If
-// this process is root, the server runs as the user postgres or nobody, as PostgreSQL requires. The server stops with
-// Stop or with this process, however it ends.
+// StartPostgres starts a server from the binaries in $PATH or the newest of Debian's packages. If this process runs
+// as root, the server runs as the user postgres or nobody, because PostgreSQL requires it. The server stops when Stop
+// is called or this process exits for any reason.
 func StartPostgres(ctx context.Context, opts PostgresOptions) (*PostgresServer, error) {
 	bin, err := postgresBin()
 	if err != nil {
@@ -77,7 +77,7 @@ func startPostgresIn(
 	return launchOnFreePort(ctx, dir, bin, password, credential, opts)
 }
 
-// launchOnFreePort starts the server of a data directory.
+// launchOnFreePort starts a server with the given data directory on a free port.
 func launchOnFreePort(
 	ctx context.Context, dir, bin, password string, credential *syscall.Credential, opts PostgresOptions,
 ) (*PostgresServer, error) {
@@ -95,8 +95,8 @@ func launchOnFreePort(
 	return nil, failure
 }
 
-// initDatabase creates the cluster. Connections need the password, as other users of this machine can reach a loopback
-// port.
+// initDatabase creates the cluster. Connections require the password, because other users of this machine can connect
+// to a loopback port.
 func initDatabase(ctx context.Context, dir, bin, password string, credential *syscall.Credential) error {
 	secret := filepath.Join(dir, "password")
 	if err := os.WriteFile(secret, []byte(password+"\n"), 0o600); err != nil {
@@ -165,14 +165,15 @@ func (s *PostgresServer) waitReady(ctx context.Context) error {
 	})
 }
 
-// memoryDir is Linux's in-memory file system, where creating a database takes 20 ms instead of 120 ms.
+// memoryDir is the in-memory file system of Linux, where creating a database takes 20 ms instead of 120 ms.
 const (
 	memoryDir     = "/dev/shm"
-	memoryMinimum = 1 << 30 // bytes free; containers often have only 64 MB
+	memoryMinimum = 1 << 30 // free bytes; containers often have only 64 MB
 )
 
-// dataParent returns the parent of the data directory: in memory, if there is room and the data need not persist. Otherwise,
-// and if TMPDIR is set, it returns "", the directory for temporary files.
+// dataParent returns the parent of the data directory. It is in memory if there is enough space and the data need not
+// be durable. Otherwise, or if TMPDIR is set, the result is empty, which means the default directory for temporary
+// files.
 func dataParent(opts PostgresOptions) string {
 	var fs syscall.Statfs_t
 	if opts.Durable || os.Getenv("TMPDIR") != "" || syscall.Statfs(memoryDir, &fs) != nil {
@@ -184,7 +185,7 @@ func dataParent(opts PostgresOptions) string {
 	return memoryDir
 }
 
-// postgresBin returns the directory of initdb and postgres, which Debian does not include in $PATH.
+// postgresBin returns the directory of initdb and postgres, which is not in $PATH on Debian.
 func postgresBin() (string, error) {
 	if path, err := exec.LookPath("initdb"); err == nil {
 		path, err = filepath.EvalSymlinks(path)
@@ -198,13 +199,14 @@ func postgresBin() (string, error) {
 	return filepath.Dir(newest), nil
 }
 
-// postgresMajor returns the major version in a path, such as 15 for /usr/lib/postgresql/15/bin/initdb.
+// postgresMajor returns the major version in a path, for example 15 for /usr/lib/postgresql/15/bin/initdb.
 func postgresMajor(initdb string) int {
 	major, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(initdb))))
 	return major
 }
 
-// unprivileged returns the account for running PostgreSQL: nil, which means the current account, unless that is root.
+// unprivileged returns the credential for running PostgreSQL. It is nil, which means the current account, unless the
+// current account is root.
 func unprivileged() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil //nolint:nilnil // usually the account does not change
@@ -235,7 +237,7 @@ func handOver(path string, credential *syscall.Credential) error {
 	return nil
 }
 
-// pollUntil calls ready until it succeeds. When ctx or the server ends, it returns the last error.
+// pollUntil calls ready until it succeeds. If ctx or the server ends first, it returns the last error.
 func pollUntil(ctx context.Context, ended <-chan struct{}, ready func() error) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// StartStandby starts a standby of the server: a separate server that replays the writes of the primary and answers
-// queries at the same time (hot standby).
+// StartStandby starts a standby of the server. A standby is a separate server that replays the writes of the primary
+// and answers queries at the same time (hot standby).
 func (s *PostgresServer) StartStandby(ctx context.Context, opts PostgresOptions) (*PostgresServer, error) {
 	bin, err := postgresBin()
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *PostgresServer) StartStandby(ctx context.Context, opts PostgresOptions)
 	return standby, nil
 }
 
-// Exec runs a statement as superuser on a new connection.
+// Exec runs a statement as the superuser on a new connection.
 func (s *PostgresServer) Exec(ctx context.Context, statement string) error {
 	conn, err := pgx.Connect(ctx, s.URL)
 	if err != nil {

@@ -33,7 +33,7 @@ func postgresAnswers(t *testing.T, dsn string) bool {
 	return true
 }
 
-// sharedTempDir returns a directory that an unprivileged server can use as well.
+// sharedTempDir returns a directory that an unprivileged server can also access.
 func sharedTempDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "kit-") //nolint:usetesting // t.TempDir is closed to other accounts
@@ -95,7 +95,8 @@ func TestStartPostgres(t *testing.T) {
 	}
 }
 
-// A crash loses no committed change, and the same address responds again.
+// TestCrashAndRestart checks that a crash loses no committed change, and that the restarted server has the same
+// address.
 func TestCrashAndRestart(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -11,10 +11,10 @@ import (
 	"countersign/seal/appearance"
 )
 
-// Renderer renders pages in this process.
+// Renderer is a renderer that runs in this process.
 type Renderer struct{}
 
-// engine is compiled once, and cached between test runs.
+// engine returns the rendering engine. It is compiled once and cached between test runs.
 var engine = sync.OnceValues(func() (*appearance.Engine, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -41,7 +41,7 @@ func (Renderer) Page(ctx context.Context, file io.ReaderAt, size int64, page int
 	return d.Encoded(page, level)
 }
 
-// Lines reads the lines of a page.
+// Lines returns the lines of a page.
 func (Renderer) Lines(ctx context.Context, file io.ReaderAt, size int64, page int) (l *appearance.Lines, err error) {
 	d, err := open(ctx, file, size)
 	if err != nil {
@@ -51,7 +51,7 @@ func (Renderer) Lines(ctx context.Context, file io.ReaderAt, size int64, page in
 	return d.Lines(page)
 }
 
-// Text reads the text of a page.
+// Text returns the text of a page.
 func (Renderer) Text(ctx context.Context, file io.ReaderAt, size int64, page int) (t *appearance.Text, err error) {
 	d, err := open(ctx, file, size)
 	if err != nil {
@@ -61,7 +61,7 @@ func (Renderer) Text(ctx context.Context, file io.ReaderAt, size int64, page int
 	return d.Text(page)
 }
 
-// Inspect reads the pages of a document.
+// Inspect returns the properties of a document's pages.
 func (Renderer) Inspect(ctx context.Context, file io.ReaderAt, size int64, text bool) (in *appearance.Inspection, err error) {
 	d, err := open(ctx, file, size)
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 	"time"
 )
 
-// S3 is an S3 store with one bucket and the operations that a file store uses: put, get, delete and list.
+// S3 is an S3 server with one bucket. It supports the operations that a file store uses: put, get, delete and list.
 type S3 struct {
-	// URL is the URL of the bucket for blob.Open.
+	// URL is the URL of the bucket, for blob.Open.
 	URL string
 
 	server *httptest.Server
-	page   int // objects in a page of a listing
+	page   int // objects per page of a listing
 
 	mu      sync.Mutex
 	objects map[string]s3Object
@@ -33,7 +33,7 @@ type s3Object struct {
 	modified time.Time
 }
 
-// NewS3 starts a server that ends with the test and lists two objects per page.
+// NewS3 starts a server that lists two objects per page and is closed when the test ends.
 func NewS3(t testing.TB) *S3 {
 	t.Helper()
 	s := StartS3(2)
@@ -41,7 +41,7 @@ func NewS3(t testing.TB) *S3 {
 	return s
 }
 
-// StartS3 starts a server that lists page objects per page and runs until Close.
+// StartS3 starts a server that lists the given number of objects per page. It runs until Close is called.
 func StartS3(page int) *S3 {
 	s := &S3{page: page, objects: make(map[string]s3Object)}
 	s.server = httptest.NewServer(s)
@@ -50,10 +50,10 @@ func StartS3(page int) *S3 {
 	return s
 }
 
-// Close ends the server.
+// Close stops the server.
 func (s *S3) Close() { s.server.Close() }
 
-// Age moves the time of an object into the past.
+// Age moves the modification time of an object into the past.
 func (s *S3) Age(key string, by time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,14 +92,14 @@ func (s *S3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !known:
 		w.WriteHeader(http.StatusNotFound)
 		if r.Method == http.MethodGet {
-			_, _ = io.WriteString(w, `<Error><Code>NoSuchKey</Code></Error>`) // the client has disconnected
+			_, _ = io.WriteString(w, `<Error><Code>NoSuchKey</Code></Error>`) // the client may have disconnected
 		}
 	default:
 		w.WriteHeader(http.StatusNotImplemented)
 	}
 }
 
-// list responds to ListObjectsV2. The token of the next page is its first key.
+// list responds to ListObjectsV2. The continuation token is the first key of the next page.
 func (s *S3) list(w http.ResponseWriter, q url.Values) {
 	type content struct {
 		Key          string
@@ -128,5 +128,5 @@ func (s *S3) list(w http.ResponseWriter, q url.Values) {
 		out.Contents = append(out.Contents, content{k, len(o.content), o.modified.UTC().Format(time.RFC3339Nano)})
 	}
 	w.Header().Set("Content-Type", "application/xml")
-	_ = xml.NewEncoder(w).Encode(out) // the client has disconnected
+	_ = xml.NewEncoder(w).Encode(out) // the client may have disconnected
 }

@@ -11,10 +11,11 @@ import (
 // OnePage returns a small valid PDF of one A4 page (595 × 842 points) with the word Contract on it.
 func OnePage() []byte { return OnePageWith("Contract") }
 
-// OnePageWith returns a page with a text that must not contain parentheses.
+// OnePageWith returns a page with the given text, which must not contain parentheses.
 func OnePageWith(content string) []byte { return onePage(content, "") }
 
-// OnePageHolding returns OnePage with an additional object under a key of the catalog, such as "Metadata".
+// OnePageHolding is like OnePage, but the catalog refers to an additional object under the given key, such as
+// "Metadata".
 func OnePageHolding(key, object string) []byte { return onePage("Contract", "/"+key+" 6 0 R", object) }
 
 func onePage(content, catalog string, more ...string) []byte {
@@ -41,8 +42,8 @@ func onePage(content, catalog string, more ...string) []byte {
 	return b.Bytes()
 }
 
-// Signature returns a drawn signature as a page sends it: a blue stroke on a transparent background, PNG, 300 × 100
-// pixels.
+// Signature returns a drawn signature in the form in which the signing page sends it: a PNG of 300 × 100 pixels with
+// a blue stroke on a transparent background.
 func Signature() []byte {
 	img := image.NewNRGBA(image.Rect(0, 0, 300, 100))
 	for x := 10; x < 290; x++ {
@@ -51,6 +52,6 @@ func Signature() []byte {
 		}
 	}
 	var b bytes.Buffer
-	_ = png.Encode(&b, img) // to memory
+	_ = png.Encode(&b, img) // writing to memory cannot fail
 	return b.Bytes()
 }

@@ -20,8 +20,8 @@ type Clock struct {
 	at time.Time
 }
 
-// NewClock returns a clock that starts at the current time, in microseconds, so that it agrees with code that uses the
-// real time.
+// NewClock returns a clock that starts at the current time, in microseconds, so that it is consistent with code that
+// uses the real time.
 func NewClock() *Clock {
 	return &Clock{at: time.Now().UTC().Truncate(time.Microsecond)} //nolint:forbidigo // the only use of the real time in tests
 }
@@ -40,10 +40,10 @@ func (c *Clock) Add(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// Databases are the two supported databases.
+// Databases lists the kinds of supported databases.
 var Databases = []string{"sqlite", "postgres"}
 
-// DatabaseURL creates an empty database of the kind.
+// DatabaseURL creates an empty database of the given kind.
 func DatabaseURL(t testing.TB, kind string) string {
 	t.Helper()
 	if kind == "postgres" {
@@ -62,7 +62,7 @@ func Vault(t testing.TB) *vault.Vault {
 	return v
 }
 
-// Store opens a migrated store on an empty database of the kind.
+// Store opens a store on an empty migrated database of the given kind.
 func Store(t testing.TB, kind string, now func() time.Time) *store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Config{
@@ -74,7 +74,7 @@ func Store(t testing.TB, kind string, now func() time.Time) *store.Store {
 	return s
 }
 
-// OnBoth runs a test on both databases.
+// OnBoth runs a test on both kinds of databases.
 func OnBoth(t *testing.T, test func(t *testing.T, s *store.Store, clock *Clock)) {
 	t.Helper()
 	for _, kind := range Databases {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// TaggedPages returns a document with pages of text and a script. The first page of each group of every pages has a
-// text tag and a form field.
+// TaggedPages returns a document with a script and the given number of pages of text. Of each group of every pages,
+// the first one has a text tag and a form field.
 func TaggedPages(pages, every int) []byte {
 	var kids, fields strings.Builder
 	objects := []string{"", "", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>"}
@@ -45,7 +45,7 @@ func TaggedPages(pages, every int) []byte {
 	return b.Bytes()
 }
 
-// WithoutScript returns the document of TaggedPages without its script, at the same length.
+// WithoutScript replaces the script of a document from TaggedPages with spaces.
 func WithoutScript(b []byte) []byte {
 	const script = "/OpenAction<</S/JavaScript/JS(a)>>"
 	return bytes.Replace(b, []byte(script), []byte(strings.Repeat(" ", len(script))), 1)

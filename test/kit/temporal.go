@@ -19,23 +19,23 @@ import (
 	"countersign/internal/bundled"
 )
 
-// TemporalVariable names the environment variable with the host:port of a Temporal server on which
-// tests may register namespaces.
+// TemporalVariable is the environment variable with the host:port of a Temporal server on which tests may register
+// namespaces.
 const TemporalVariable = "COUNTERSIGN_TEST_TEMPORAL"
 
-// namespaceRetention is the minimum that Temporal allows.
+// namespaceRetention is the shortest retention that Temporal allows.
 const namespaceRetention = 24 * time.Hour
 
-// sharedTemporal is the private server of this test binary. It ends with the process.
+// sharedTemporal returns the private server of this test binary. It stops when the process exits.
 var sharedTemporal = sync.OnceValues(func() (*bundled.Server, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), serverStartTimeout)
 	defer cancel()
 	return StartTemporal(ctx)
 })
 
-// Temporal returns client options for a namespace for this test only, on a real Temporal server, with Countersign's
-// search attributes. HostPort and Namespace are set, as is a Logger that writes warnings and errors to the test's log.
-// A namespace costs about 10 ms.
+// Temporal returns client options for a namespace of a real Temporal server that is used only by this test and has
+// Countersign's search attributes. HostPort and Namespace are set, and Logger writes warnings and errors to the
+// test's log. Creating a namespace takes about 10 ms.
 func Temporal(tb testing.TB) client.Options {
 	tb.Helper()
 	Needs(tb, TemporalVariable)
@@ -50,7 +50,7 @@ func Temporal(tb testing.TB) client.Options {
 	return Namespace(tb, address)
 }
 
-// TemporalWith starts a server with flags for this test only, and returns its address.
+// TemporalWith starts a server with the given flags for this test only, and returns its address.
 func TemporalWith(tb testing.TB, flags ...string) string {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), serverStartTimeout)
@@ -67,7 +67,8 @@ func TemporalWith(tb testing.TB, flags ...string) string {
 	return server.Address
 }
 
-// Namespace registers a namespace for this test only on the server at an address, with Countersign's search attributes.
+// Namespace registers a namespace with Countersign's search attributes for this test only, on the server at the given
+// address.
 func Namespace(tb testing.TB, address string) client.Options {
 	tb.Helper()
 	opts := client.Options{

@@ -11,8 +11,8 @@ import (
 	"countersign/internal/bundled"
 )
 
-// StartTemporal starts the bundled Temporal server that "make build" puts into bin/, on free loopback ports, with its
-// state in memory. The server stops with Stop or with this process, however it ends.
+// StartTemporal starts the bundled Temporal server, which "make build" creates in bin/. The server uses free loopback
+// ports and stores its data in memory. It stops when Stop is called or this process exits for any reason.
 func StartTemporal(ctx context.Context, flags ...string) (*bundled.Server, error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -21,8 +21,8 @@ func StartTemporal(ctx context.Context, flags ...string) (*bundled.Server, error
 	return bundled.Start(ctx, filepath.Join(root, "bin", bundled.Binary), append([]string{"--port", "0", "--headless"}, flags...)...)
 }
 
-// moduleRoot returns the directory of the main module's go.mod, above the working directory, because "go test" runs a
-// test in its package's directory.
+// moduleRoot returns the directory of the main module's go.mod. It searches upward from the working directory,
+// because "go test" runs a test in the directory of its package.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -39,7 +39,7 @@ func TestTemporalGivesEachTestANamespace(t *testing.T) {
 			require.NoError(t, w.Start())
 			t.Cleanup(w.Stop)
 
-			// The same id in each namespace, with the attributes immediately available.
+			// The ID is the same in each namespace, and the attributes are available immediately.
 			run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
 				ID: "same", TaskQueue: "queue",
 				TypedSearchAttributes: sdktemporal.NewSearchAttributes(

@@ -24,13 +24,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TSA is a time-stamp authority (RFC 3161), served by openssl, with the current time.
+// TSA is a time-stamp authority (RFC 3161) that uses openssl and the current time.
 type TSA struct {
 	URL  string
 	Root *x509.Certificate
-	// NotAfter is the expiry of its certificate, to the second.
+	// NotAfter is the expiry of the authority's certificate, in whole seconds.
 	NotAfter time.Time
-	// Down causes the authority to respond with 503.
+	// Down makes the authority respond with 503.
 	Down atomic.Bool
 }
 
@@ -47,7 +47,7 @@ ess_cert_id_chain = no
 ess_cert_id_alg = sha256
 `
 
-// NewTSA starts a time-stamping authority with its own root, which ends with the test.
+// NewTSA starts a time-stamp authority with its own root. It is stopped when the test ends.
 func NewTSA(t testing.TB) *TSA {
 	t.Helper()
 	start := time.Now().UTC().Truncate(time.Second).Add(-time.Hour) //nolint:forbidigo // openssl's time-stamps contain the current time
@@ -77,7 +77,8 @@ func NewTSA(t testing.TB) *TSA {
 	return ServeTSA(t, leaf, root, key)
 }
 
-// ServeTSA starts an authority that signs with the key of leaf, which root issued, and ends with the test.
+// ServeTSA starts a time-stamp authority that signs with the key of leaf, which root has issued. It is stopped when
+// the test ends.
 func ServeTSA(t testing.TB, leaf, root *x509.Certificate, key *ecdsa.PrivateKey) *TSA {
 	t.Helper()
 	a := &TSA{Root: root, NotAfter: leaf.NotAfter}
@@ -112,7 +113,7 @@ func ServeTSA(t testing.TB, leaf, root *x509.Certificate, key *ecdsa.PrivateKey)
 			http.Error(w, "failed", http.StatusInternalServerError)
 			return
 		}
-		_, _ = w.Write(answer) // the client has disconnected
+		_, _ = w.Write(answer) // the client may have disconnected
 	}))
 	t.Cleanup(srv.Close)
 	a.URL = srv.URL

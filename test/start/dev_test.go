@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// make runs tools/dev like "make dev", with a make whose targets are the lines of a shell's case, and returns the
-// output.
+// make runs tools/dev like "make dev", with a substitute for make. The targets are lines of a shell case statement.
+// It returns the output.
 func (m *machine) make(t *testing.T, targets string) (string, error) {
 	t.Helper()
 	for _, name := range []string{"cat", "chmod", "date", "grep", "mkdir", "mktemp", "mv", "nice", "rm", "sleep", "tail", "xargs"} {
@@ -29,7 +29,8 @@ func (m *machine) make(t *testing.T, targets string) (string, error) {
 	return string(out), err
 }
 
-// TestDev_StartsTheServiceWhileTemporalIsCompiled: and prints the duration of each step.
+// TestDev_StartsTheServiceWhileTemporalIsCompiled checks that "make dev" starts the service while Temporal is still
+// being compiled, and prints the duration of each step.
 func TestDev_StartsTheServiceWhileTemporalIsCompiled(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -49,7 +50,7 @@ func TestDev_ShowsWhyAStepFailed(t *testing.T) {
 	require.NotContains(t, out, "--listen")
 }
 
-// TestDev_ChecksFirst: nothing is built on a machine without a required program.
+// TestDev_ChecksFirst checks that nothing is built if the machine lacks a required program.
 func TestDev_ChecksFirst(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

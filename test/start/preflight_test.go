@@ -1,4 +1,4 @@
-// Package start_test checks the first build and start of the service by a new developer.
+// Package start_test checks a new developer's first build and start of the service.
 package start_test
 
 import (
@@ -13,13 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// machine is a machine that tools/preflight examines: a copy of the script's tree, with programs of the test's.
+// machine is a machine that tools/preflight examines. It consists of a copy of the script's directory tree and of
+// programs that the test provides.
 type machine struct {
 	root    string
 	meminfo string
 }
 
-// newMachine returns a machine with all requirements, on which the service has not been built.
+// newMachine returns a machine that meets all requirements and on which the service has not been built.
 func newMachine(t *testing.T) *machine {
 	t.Helper()
 	m := &machine{root: t.TempDir()}
@@ -44,7 +45,7 @@ func newMachine(t *testing.T) *machine {
 	return m
 }
 
-// install creates a program from a script.
+// install installs a shell script as a program.
 func (m *machine) install(t *testing.T, name, script string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(filepath.Join(m.root, "path", name), []byte("#!/bin/sh\n"+script+"\n"), 0o700))
@@ -55,20 +56,20 @@ func (m *machine) remove(t *testing.T, name string) {
 	require.NoError(t, os.Remove(filepath.Join(m.root, "path", name)))
 }
 
-// disk reduces the free disk space to kb KB.
+// disk sets the free disk space to kb KB.
 func (m *machine) disk(t *testing.T, kb int) {
 	t.Helper()
 	m.install(t, "df", fmt.Sprintf("echo 'Filesystem 1024-blocks Used Available Capacity Mounted on'\necho '/dev/sda1 99999999 1 %d 1%% /'", kb))
 }
 
-// memory reduces the free memory to kb KB.
+// memory sets the free memory to kb KB.
 func (m *machine) memory(t *testing.T, kb int) {
 	t.Helper()
 	m.meminfo = filepath.Join(m.root, "meminfo")
 	require.NoError(t, os.WriteFile(m.meminfo, fmt.Appendf(nil, "MemTotal: 99999999 kB\nMemAvailable: %d kB\nSwapFree: 1000 kB\n", kb), 0o600))
 }
 
-// preflight returns the output of the check; "" if all requirements are met.
+// preflight returns the output of the check, which is empty if all requirements are met.
 func (m *machine) preflight(t *testing.T, address string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(m.root, "path/bash"), filepath.Join(m.root, "tools/preflight"), address)
@@ -78,7 +79,7 @@ func (m *machine) preflight(t *testing.T, address string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// freeAddress returns an address without a listener.
+// freeAddress is an address on which nothing listens.
 const freeAddress = "127.0.0.1:1"
 
 func TestPreflight_SaysWhatToDo(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRename_TheCopyBuilds: a copy whose modules have another path compiles without changes, and so does its client
-// library.
+// TestRename_TheCopyBuilds checks that a copy whose modules have another path compiles without further changes, and
+// so does its client library.
 func TestRename_TheCopyBuilds(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")
@@ -28,22 +28,23 @@ func TestRename_TheCopyBuilds(t *testing.T) {
 	for file := range strings.SplitSeq(strings.TrimRight(run(root, "git", "ls-files", "-z"), "\x00"), "\x00") {
 		b, err := os.ReadFile(filepath.Join(root, file))
 		if os.IsNotExist(err) {
-			continue // removed, and not yet committed
+			continue // removed in the working tree, but not yet committed
 		}
 		require.NoError(t, err)
 		to := filepath.Join(copied, file)
 		require.NoError(t, os.MkdirAll(filepath.Dir(to), 0o700))
 		require.NoError(t, os.WriteFile(to, b, 0o700))
 	}
-	require.NoError(t, os.CopyFS(filepath.Join(copied, "web", "dist"), os.DirFS(filepath.Join(root, "web", "dist")))) // built, and not tracked
+	// Built and not tracked.
+	require.NoError(t, os.CopyFS(filepath.Join(copied, "web", "dist"), os.DirFS(filepath.Join(root, "web", "dist"))))
 	run(copied, "git", "init", "--quiet")
 	run(copied, "make", "rename", "MODULE=example.org/countersign")
 	run(copied, "go", "build", "./...")
-	run(copied, "go", "vet", "./config", "./docs") // tests name packages as well
+	run(copied, "go", "vet", "./config", "./docs") // tests also contain names of packages
 	run(filepath.Join(copied, "clients", "go"), "go", "build", "./...")
 	require.Contains(t, run(filepath.Join(copied, "clients", "go"), "go", "list", "."), "example.org/countersign/clients/go")
 	left := exec.CommandContext(t.Context(), "grep", "-rlE", `"countersign/(api|store|models|clients)`, "--include=*.go", ".")
 	left.Dir = copied
-	out, _ := left.Output() // grep's status 1: no match
+	out, _ := left.Output() // grep exits with status 1 if there is no match
 	require.Empty(t, string(out))
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // init is compiled into the service by main.go. SIGUSR1 resets the record of executed code, and SIGUSR2 writes the
-// code executed since. Each then creates a file as confirmation.
+// record of the code executed since then. Each signal then creates a file as confirmation.
 func init() {
 	dir := os.Getenv("WALK_DIR")
 	signals := make(chan os.Signal, 1)

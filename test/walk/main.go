@@ -1,11 +1,11 @@
-// Command walk lists the packages whose code a signature runs, from the request to the signal that its workflow gets.
-// It builds the service with -cover, starts the API, sends an envelope to one signer, and waits until the outbox is
-// empty. Then it counts the code executed between POST …/sign and the delivery of the signature's outbox row. No
-// worker runs.
+// Command walk lists the packages whose code is executed by a signature, from the request to the signal for its
+// workflow. It builds the service with -cover, starts the API, sends an envelope to one signer, and waits until the
+// outbox is empty. It then counts the code that is executed between POST …/sign and the delivery of the signature's
+// outbox row. No worker is running.
 //
 //	go run ./test/kit/testenv go run ./test/walk [-v] [-tree DIR]
 //
-// With -tree it builds another working tree, such as one of an earlier commit; the tree needs its web/dist.
+// With -tree it builds another working tree, such as that of an earlier commit. That tree needs its own web/dist.
 package main
 
 import (
@@ -37,7 +37,7 @@ import (
 	"countersign/test/kit"
 )
 
-const limit = 5 * time.Minute // for the whole walk; most of it is the build
+const limit = 5 * time.Minute // for the complete run, most of which is the build
 
 func main() {
 	tree := flag.String("tree", ".", "working tree whose service is built")
@@ -78,10 +78,11 @@ func walk(ctx context.Context, tree string, verbose bool) (err error) {
 	return report(ctx, filepath.Join(dir, "counters"), verbose)
 }
 
-// hookFile is the name of hook.go while the service is built. Without the build tag it has no effect.
+// hookFile is the name of the copy of hook.go while the service is built. Without the build tag, the file has no
+// effect.
 const hookFile = "walkhook.go"
 
-// build builds the service of a tree, with hook.go next to its main.go.
+// build builds the service from a tree, with hook.go next to its main.go.
 func build(ctx context.Context, tree, dir string) (bin string, err error) {
 	hook, err := os.ReadFile("test/walk/hook.go")
 	if err != nil {
@@ -98,7 +99,7 @@ func build(ctx context.Context, tree, dir string) (bin string, err error) {
 	return bin, cmd.Run()
 }
 
-// settings creates a database and returns the environment of the service.
+// settings creates a database, and returns the environment variables of the service.
 func settings(ctx context.Context, dir string) (*sql.DB, []string, error) {
 	address, temporal := os.Getenv(kit.PostgresVariable), os.Getenv(kit.TemporalVariable)
 	if address == "" || temporal == "" {
@@ -132,7 +133,7 @@ func settings(ctx context.Context, dir string) (*sql.DB, []string, error) {
 	return db, env, errors.Join(admin.Close(), l.Close())
 }
 
-// service is the API process of the walk.
+// service is the API process that is examined.
 type service struct {
 	bin   string
 	env   []string
@@ -149,7 +150,7 @@ func (s *service) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// sign sends an envelope and signs it, and records the code that the signature executes.
+// sign sends an envelope, signs it, and records the code that the signature executes.
 func (s *service) sign(ctx context.Context) (err error) {
 	if err := s.command(ctx, "migrate").Run(); err != nil {
 		return fmt.Errorf("migrate: %w", err)
@@ -166,7 +167,7 @@ func (s *service) sign(ctx context.Context) (err error) {
 	if err := api.Start(); err != nil {
 		return err
 	}
-	defer func() { _ = errors.Join(api.Process.Kill(), api.Wait()) }() // killing it causes an error
+	defer func() { _ = errors.Join(api.Process.Kill(), api.Wait()) }() // killing it always causes an error
 	for _, e := range s.env {
 		if address, ok := strings.CutPrefix(e, "COUNTERSIGN_LISTEN="); ok {
 			s.base = "http://" + address
@@ -202,7 +203,7 @@ func (s *service) sign(ctx context.Context) (err error) {
 	return s.signalled(ctx, api, syscall.SIGUSR2, "written")
 }
 
-// send sends an envelope. It returns the path of its signer's link, and the values of the signer's fields.
+// send sends an envelope. It returns the path of the signer's link and the values of the signer's fields.
 func (s *service) send(ctx context.Context) (link string, fields []map[string]string, err error) {
 	var e struct {
 		ID      string
@@ -249,7 +250,7 @@ func (s *service) drained(ctx context.Context) error {
 	return err
 }
 
-// signalled sends the API a signal and waits for the file that confirms it.
+// signalled sends a signal to the API, and waits for the file that confirms it.
 func (s *service) signalled(ctx context.Context, api *exec.Cmd, signal os.Signal, file string) error {
 	if err := api.Process.Signal(signal); err != nil {
 		return err
@@ -309,7 +310,7 @@ func await(ctx context.Context, holds func() bool) error {
 	return nil
 }
 
-// report prints the packages with executed functions, and their number.
+// report prints the packages with executed functions, and the number of packages.
 func report(ctx context.Context, counters string, verbose bool) error {
 	out, err := exec.CommandContext(ctx, "go", "tool", "covdata", "func", "-i="+counters).Output() //nolint:gosec // written above
 	if err != nil {
@@ -317,7 +318,7 @@ func report(ctx context.Context, counters string, verbose bool) error {
 	}
 	executed := make(map[string][]string)
 	for line := range strings.Lines(string(out)) {
-		// countersign/api/rest_auth.go:61:	verify	75.0%
+		// Example of a line: countersign/api/rest_auth.go:61:     verify  75.0%
 		words := strings.Fields(line)
 		if len(words) != 3 || words[2] == "0.0%" || words[0] == "total" {
 			continue

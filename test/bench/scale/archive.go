@@ -17,24 +17,26 @@ import (
 )
 
 const (
-	// makers is the number of envelopes created concurrently. The cleanup archives envelopes one after another, and so
-	// does the measurement.
+	// makers is the number of envelopes that are created concurrently. Archiving is sequential, both in the cleanup
+	// and in this measurement.
 	makers = 4
-	// archiveRound is the number of envelopes that one step of the cleanup archives.
+	// archiveRound is the number of envelopes that one cleanup round archives.
 	archiveRound = 100
 )
 
-// archivedTables are the tables whose rows are moved, and the table that records the archives.
+// archivedTables lists the tables whose rows are moved, and the table that records the archives.
 var archivedTables = []string{"audit_events", "field_values", "envelope_archives"}
 
-// archiveOptions are the number of archived envelopes, the number of others, and whether archives are in S3.
+// archiveOptions contains the number of archived envelopes, the number of other envelopes, and whether the archives
+// are stored in S3.
 type archiveOptions struct {
 	n, among int
 	s3       bool
 }
 
-// measureArchives completes envelopes like the mix of "make load" and archives all of them. It prints the savings, the
-// speed, and the cost of reading an archived envelope. The bytes of the other envelopes are not included.
+// measureArchives completes envelopes in the same way as the mix of "make load", and archives all of them. It prints
+// the saved space, the speed, and the cost of reading an archived envelope. The size of the other envelopes is not
+// included.
 func measureArchives(ctx context.Context, server string, o archiveOptions) error {
 	n := o.n
 	b, err := open(ctx, server, fmt.Sprintf("archive_%d_%d", n, now().Unix()), o.s3)
@@ -79,7 +81,7 @@ func measureArchives(ctx context.Context, server string, o archiveOptions) error
 	return b.compareArchived(ctx, refs)
 }
 
-// completeMany creates n completed envelopes with two signers.
+// completeMany creates n completed envelopes with two signers each.
 func (b *bench) completeMany(ctx context.Context, n int) ([]store.EnvelopeRef, error) {
 	app, _, err := b.store.CreateApp(ctx, appName, models.PlanEnterprise, nil)
 	if err != nil {
@@ -110,8 +112,8 @@ func (b *bench) completeMany(ctx context.Context, n int) ([]store.EnvelopeRef, e
 	return refs, nil
 }
 
-// completed returns an envelope that two signers have signed with a picture and a text each, with all events of its
-// steps.
+// completed returns an envelope that two signers have signed with a picture and a text each. Its audit trail contains
+// all events.
 func (b *bench) completed(at time.Time) (*models.Envelope, error) {
 	var failed error
 	must := func(err error) { failed = errors.Join(failed, err) }
@@ -163,7 +165,7 @@ func (b *bench) completed(at time.Time) (*models.Envelope, error) {
 	return e, failed
 }
 
-// archiveMany moves n envelopes to archives in the rounds of the cleanup.
+// archiveMany archives n envelopes in the same rounds as the cleanup.
 func (b *bench) archiveMany(ctx context.Context, n int) (time.Duration, error) {
 	start, moved := now(), 0
 	for moved < n {
@@ -184,8 +186,8 @@ func (b *bench) archiveMany(ctx context.Context, n int) (time.Duration, error) {
 	return now().Sub(start), nil
 }
 
-// archiveSizes returns the bytes of the database, of the tables that archives change, and of the archives' files. Rows
-// that a dispatcher would have removed do not count.
+// archiveSizes returns the sizes in bytes of the database, of the tables that archiving changes, and of the archive
+// files. It first deletes the rows that a dispatcher would have removed.
 func (b *bench) archiveSizes(ctx context.Context) (map[string]int64, error) {
 	for _, sql := range []string{"DELETE FROM outbox", "VACUUM (FULL, ANALYZE)", "CHECKPOINT"} {
 		if _, err := b.pool.Exec(ctx, sql); err != nil {
@@ -212,8 +214,8 @@ func (b *bench) archiveSizes(ctx context.Context) (map[string]int64, error) {
 	})
 }
 
-// compareArchived restores some envelopes to the database, and reads them alternately with others that are in
-// archives.
+// compareArchived restores some envelopes to the database, and reads them alternately with other envelopes that are
+// archived.
 func (b *bench) compareArchived(ctx context.Context, refs []store.EnvelopeRef) error {
 	few := min(rounds, len(refs)/2)
 	restored, archived := refs[:few], refs[len(refs)-few:]
@@ -232,7 +234,7 @@ func (b *bench) compareArchived(ctx context.Context, refs []store.EnvelopeRef) e
 			if err != nil {
 				return err
 			}
-			if i >= few { // the first turn reads the pages from disk
+			if i >= few { // the first pass reads the pages from disk
 				took[k] = append(took[k], t)
 			}
 		}

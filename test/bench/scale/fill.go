@@ -11,23 +11,23 @@ import (
 	"countersign/models"
 )
 
-// wholeOf is the ratio of all envelopes to the envelopes with fields and an audit trail, which are the ones that are
-// read.
+// wholeOf is the ratio of all envelopes to those that have fields and an audit trail. Only the latter are read.
 const wholeOf = 10
 
-// Envelope g is created g times secondsApart after startSeconds, a Unix time.
+// Envelope g is created g × secondsApart seconds after startSeconds, which is a Unix time.
 const startSeconds, secondsApart = 1_700_000_000, 3
 
-// madeAt is the SQL for the creation time of row g.
+// madeAt is the SQL expression for the creation time of row g.
 var madeAt = fmt.Sprintf("to_timestamp(%d + g * %d)", startSeconds, secondsApart)
 
-// uuidOf returns the SQL for a version 7 id of row g, derived from its time. The digit identifies the table.
+// uuidOf returns the SQL expression for a version 7 UUID of row g that is derived from its creation time. The digit
+// identifies the table.
 func uuidOf(digit string) string {
 	return fmt.Sprintf("(lpad(to_hex(%d + g * %d), 12, '0') || '7%[3]s00800000000000000%[3]s')::uuid", startSeconds*1000, secondsApart*1000, digit)
 }
 
-// inserts creates the rows of $2 envelopes of an app, with realistic statuses: most are completed. Ids and times
-// increase as in production. The rows of every table are inserted in the order of their ids.
+// inserts creates the rows of $2 envelopes of an app. The statuses are realistic, and most envelopes are completed.
+// IDs and times increase as in production, and the rows of each table are inserted in the order of their IDs.
 var inserts = []struct{ table, sql string }{
 	{"envelopes", `INSERT INTO envelopes (id, app_id, tenant_id, status, subject, external_id, created_by, first_document_id, created_at, sent_at, completed_at, updated_at, hash_original, audit_seq, audit_head, version)
 	SELECT ` + uuidOf("a") + `, $1::uuid, 'acme',
@@ -54,7 +54,7 @@ var inserts = []struct{ table, sql string }{
 	{"usage", `INSERT INTO usage (app_id, period_start, envelopes) VALUES ($1::uuid, date_trunc('month', now())::date, $2::bigint)`},
 }
 
-// fill creates an app with n envelopes. Indexes are created after the rows, and foreign keys are not checked.
+// fill creates an app with n envelopes. It creates the indexes after the rows, and does not check foreign keys.
 func (b *bench) fill(ctx context.Context, n int) error {
 	start := now()
 	app, _, err := b.store.CreateApp(ctx, appName, models.PlanEnterprise, nil)
@@ -94,7 +94,8 @@ func (b *bench) fill(ctx context.Context, n int) error {
 	return nil
 }
 
-// dropIndexes drops the indexes of a table that are not constraints, and returns the statements that recreate them.
+// dropIndexes drops the indexes of a table that do not belong to constraints, and returns the statements that
+// recreate them.
 func dropIndexes(ctx context.Context, conn *pgx.Conn, table string) ([]string, error) {
 	rows, err := conn.Query(ctx, `SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema() AND tablename = $1
 		AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conname = indexname) ORDER BY indexname`, table)

@@ -1,7 +1,7 @@
-// Command scale measures whether the service stays as fast as its database grows, from 1,000 envelopes to 1,000,000 or
-// more on PostgreSQL, and compares each read with a bare handler that runs the same SQL. With -archive it also
-// measures the savings and costs of archives of ended envelopes. It starts its own PostgreSQL, or uses the one that
-// -server names, where its databases stay for the next run.
+// Command scale measures whether the service remains fast as its database grows from 1,000 envelopes to 1,000,000 or
+// more on PostgreSQL. It compares each read with a bare handler that runs the same SQL. With -archive, it also
+// measures the savings and costs of archiving ended envelopes. It starts its own PostgreSQL server, unless -server
+// specifies one. In that case its databases are retained for the next run.
 package main
 
 import (
@@ -53,15 +53,15 @@ const (
 	small   = 1000
 	tenant  = "acme"
 	appName = "Bench"
-	// allowedRatio is the maximum slowdown of the large database.
+	// allowedRatio is the maximum ratio of a duration with the large database to that with the small one.
 	allowedRatio = 1.5
-	// floor is the minimum ratio of the service's rate to a bare handler's.
+	// floor is the minimum ratio of the service's request rate to that of a bare handler.
 	floor = 0.7
 )
 
-// bench is a service on one database.
+// bench is a service with one database.
 type bench struct {
-	n      int // envelopes
+	n      int // number of envelopes
 	store  *store.Store
 	pool   *pgxpool.Pool
 	server *httptest.Server
@@ -69,10 +69,10 @@ type bench struct {
 	ended  func() // removes the files
 	app    uuid.UUID
 	tokens *credential.Tokens
-	client *countersign.Client // client of the app
+	client *countersign.Client // Go client of the app
 	bearer string              // access token of the same app
-	ids    []string            // some of the envelopes
-	answer []byte              // response of the service for one of them
+	ids    []string            // IDs of some of the envelopes
+	answer []byte              // the service's response for one of these envelopes
 }
 
 func now() time.Time { return time.Now().UTC() } //nolint:forbidigo // a measurement needs the real time
@@ -109,7 +109,7 @@ func run(ctx context.Context, server string, large int, archive archiveOptions, 
 	return measure(ctx, both[0], both[1])
 }
 
-// database returns the URL of a database of a server, and creates the database if it does not exist.
+// database returns the URL of a database on a server, and creates the database if it does not exist.
 func database(ctx context.Context, server, name string) (string, error) {
 	conn, err := pgx.Connect(ctx, server)
 	if err != nil {
@@ -133,7 +133,7 @@ func database(ctx context.Context, server, name string) (string, error) {
 	return u.String(), nil
 }
 
-// setUp opens a service on a database of n envelopes.
+// setUp opens a service with a database of n envelopes.
 func setUp(ctx context.Context, server string, n int) (*bench, error) {
 	b, err := open(ctx, server, fmt.Sprintf("scale_%d", n), false)
 	if err != nil {
@@ -150,7 +150,7 @@ func setUp(ctx context.Context, server string, n int) (*bench, error) {
 	return b, err
 }
 
-// open opens a service on a database, with its files in a directory or in S3.
+// open opens a service with the given database, and files in a directory or in S3.
 func open(ctx context.Context, server, name string, s3 bool) (*bench, error) {
 	url, err := database(ctx, server, name)
 	if err != nil {
@@ -226,6 +226,6 @@ func (b *bench) serve(ctx context.Context) error {
 func (b *bench) close() {
 	b.server.Close()
 	b.pool.Close()
-	_ = b.store.Close() // it ends with the process
+	_ = b.store.Close() // released when the process exits anyway
 	b.ended()
 }

@@ -28,9 +28,9 @@ const (
 
 const getPath = "/v1/envelopes/{id}"
 
-// reads are the measured requests. {id} is an envelope with all its rows. {number} is in the subject of one envelope
-// and in its external id. Half of the envelopes were created and changed before {middle}, and a tenth between {middle}
-// and {later}.
+// reads lists the measured requests. {id} is the ID of an envelope with all its rows. {number} occurs in the subject
+// and external ID of one envelope. One half of the envelopes were created and last changed before {middle}, and one
+// tenth between {middle} and {later}.
 var reads = []struct{ name, path string }{
 	{"get", getPath},
 	{"list", "/v1/envelopes?tenantId=" + tenant},
@@ -60,7 +60,7 @@ var reads = []struct{ name, path string }{
 	{"the month's usage", "/v1/console/usage"},
 }
 
-// measure compares the two databases, and the larger one with a bare handler.
+// measure compares the two databases, and compares the service with a bare handler on the larger one.
 func measure(ctx context.Context, few, many *bench) error {
 	for _, b := range []*bench{few, many} {
 		if err := b.choose(ctx); err != nil {
@@ -101,7 +101,7 @@ func measure(ctx context.Context, few, many *bench) error {
 	return nil
 }
 
-// choose selects some of the envelopes that have all their rows, and signs in.
+// choose selects some of the envelopes that have all their rows, and obtains an access token.
 func (b *bench) choose(ctx context.Context) (err error) {
 	if b.bearer, err = b.tokens.IssueAccess(b.app); err != nil {
 		return err
@@ -128,7 +128,7 @@ func (b *bench) choose(ctx context.Context) (err error) {
 	return nil
 }
 
-// compareRead alternates between the two databases, so that other load on the machine affects both.
+// compareRead alternates between the two databases, so that other load on the machine affects both of them.
 func compareRead(ctx context.Context, few, many *bench, path string) (took [2][]time.Duration, err error) {
 	for i := range 2 * rounds {
 		for k, b := range []*bench{few, many} {
@@ -138,7 +138,7 @@ func compareRead(ctx context.Context, few, many *bench, path string) (took [2][]
 			if err != nil {
 				return took, err
 			}
-			if i >= rounds { // the first turn reads the pages from disk
+			if i >= rounds { // the first pass reads the pages from disk
 				took[k] = append(took[k], t)
 			}
 		}
@@ -146,7 +146,8 @@ func compareRead(ctx context.Context, few, many *bench, path string) (took [2][]
 	return took, nil
 }
 
-// compareSigning creates, sends and signs envelopes alternately in the two databases, and times the signing.
+// compareSigning creates, sends and signs envelopes alternately in the two databases, and measures the duration of
+// signing.
 func compareSigning(ctx context.Context, few, many *bench) (took [2][]time.Duration, err error) {
 	for i := range signCalls + signCalls/4 {
 		for k, b := range []*bench{few, many} {
@@ -162,7 +163,7 @@ func compareSigning(ctx context.Context, few, many *bench) (took [2][]time.Durat
 	return took, nil
 }
 
-// sign times the sign call of an envelope with two signers.
+// sign returns the duration of the sign call for an envelope with two signers.
 func (b *bench) sign(ctx context.Context) (time.Duration, error) {
 	in := countersign.EnvelopeRequest{TenantID: tenant, Subject: countersign.Ptr("To be signed")}
 	for _, signer := range []string{"0", "1"} {
@@ -201,13 +202,13 @@ func (b *bench) read(ctx context.Context, path string) (time.Duration, error) {
 	return b.request(ctx, http.MethodGet, path, nil)
 }
 
-// request times a request until its response was read.
+// request returns the duration of a request until its response has been read.
 func (b *bench) request(ctx context.Context, method, path string, body any) (time.Duration, error) {
 	took, _, err := b.exchange(ctx, method, path, body)
 	return took, err
 }
 
-// bytesOf returns the body of a response.
+// bytesOf returns the response body.
 func (b *bench) bytesOf(ctx context.Context, path string) ([]byte, error) {
 	_, answer, err := b.exchange(ctx, http.MethodGet, path, nil)
 	return answer, err
@@ -251,7 +252,7 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2]
 }
 
-// plans checks PostgreSQL's query plans: no query may scan a growing table completely.
+// plans checks PostgreSQL's query plans. No query may scan all rows of a growing table.
 func (b *bench) plans(ctx context.Context) error {
 	var bad []error
 	for name, sql := range map[string]string{
@@ -279,8 +280,8 @@ func (b *bench) plans(ctx context.Context) error {
 	return errors.Join(bad...)
 }
 
-// bare is the floor: the queries of the service, also in one transaction and one round trip, without its rules, and
-// with the service's own response.
+// bare is the lower bound for a read. It runs the queries of the service in one transaction and one round trip, like
+// the service, but without the service's rules, and responds with the service's own response.
 func (b *bench) bare(w http.ResponseWriter, r *http.Request) {
 	app, id := r.PathValue("app"), r.PathValue("id")
 	read := func(rows pgx.Rows) error {
@@ -315,7 +316,7 @@ const (
 	turns   = 4
 )
 
-// besideFloor measures the requests of the service and of the bare handler alternately.
+// besideFloor measures requests to the service and to the bare handler alternately.
 func (b *bench) besideFloor(ctx context.Context) error {
 	var err error
 	if b.answer, err = b.bytesOf(ctx, strings.ReplaceAll(getPath, "{id}", b.ids[0])); err != nil {

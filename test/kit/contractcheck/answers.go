@@ -1,6 +1,6 @@
-// Package contractcheck compares responses with the OpenAPI document of the service. It compiles each schema once. The
-// filter of kin-openapi, which validates the requests, would compile the schemas and headers of every response each
-// time, which is a third of the processor time of the API's tests.
+// Package contractcheck compares responses with the OpenAPI document of the service. It compiles each schema only
+// once. The filter of kin-openapi, which validates the requests, would compile the schemas and headers of a response
+// each time, which takes a third of the processor time of the API's tests.
 package contractcheck
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// resource is the name of the document for references to its schemas.
+// resource is the document's name in references to its schemas.
 const resource = "contract.json"
 
 // Answers validates responses. It is safe for concurrent use.
@@ -28,7 +28,7 @@ type Answers struct {
 	compiled map[*openapi3.SchemaRef]*jsonschema.Schema
 }
 
-// NewAnswers returns a validator for the responses of a document.
+// NewAnswers returns a validator for the responses that a document describes.
 func NewAnswers(doc *openapi3.T) (*Answers, error) {
 	document, err := unmarshalled(doc)
 	if err != nil {
@@ -58,8 +58,8 @@ func unmarshalled(v any) (any, error) {
 	return jsonschema.UnmarshalJSON(bytes.NewReader(b))
 }
 
-// Validate returns an error if a response of an operation differs from the contract in its status, headers, content
-// type or body.
+// Validate returns an error if the status, headers, content type or body of an operation's response differs from the
+// contract.
 func (a *Answers) Validate(operation *openapi3.Operation, status int, header http.Header, body []byte) error {
 	ref := operation.Responses.Status(status)
 	if ref == nil {
@@ -91,7 +91,7 @@ func (a *Answers) Validate(operation *openapi3.Operation, status int, header htt
 			return fmt.Errorf("the body is no JSON: %w", err)
 		}
 	} else if !utf8.Valid(body) {
-		value = "" // bytes of a file: its schema has no further constraints
+		value = "" // bytes of a file, whose schema has no further constraints
 	}
 	return a.value(media.Schema, value)
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Load merges the documents of the contract. Each is valid on its own, and shared definitions are the same in all.
+// Load merges the documents of the contract. Each document is valid on its own, and shared definitions must be the
+// same in all of them.
 func Load(documents ...[]byte) (*openapi3.T, error) {
 	var all *openapi3.T
 	for _, b := range documents {
@@ -44,7 +45,7 @@ func Load(documents ...[]byte) (*openapi3.T, error) {
 	return all, nil
 }
 
-// add adds the components of another document.
+// add adds the components in more to all.
 func add[V any](all, more map[string]V) error {
 	for name, v := range more {
 		there, both := all[name]

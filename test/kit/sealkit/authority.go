@@ -24,8 +24,7 @@ import (
 	"countersign/test/kit"
 )
 
-// Authority is a certificate authority that serves the status of its certificates, and a time-stamp authority run by
-// openssl.
+// Authority is a certificate authority with an OCSP server and a time-stamp authority run by openssl.
 type Authority struct {
 	Key   *ecdsa.PrivateKey
 	Cert  *x509.Certificate
@@ -44,7 +43,8 @@ func NewAuthority(t *testing.T) *Authority {
 	var err error
 	a.Key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	start := Now.AddDate(0, 0, -1) // before the job is sealed; openssl's time-stamps contain the current time
+	// Before the time of the job, and also before the current time, which openssl uses for time-stamps.
+	start := Now.AddDate(0, 0, -1)
 	tmpl := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Test authority"}, NotBefore: start, NotAfter: start.AddDate(20, 0, 0),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign | x509.KeyUsageDigitalSignature,
@@ -61,7 +61,7 @@ func NewAuthority(t *testing.T) *Authority {
 	return a
 }
 
-// Issue creates a certificate with its key.
+// Issue returns a new certificate and its key.
 func (a *Authority) Issue(t *testing.T, name string, serial int64, usage asn1.ObjectIdentifier, online bool) (*x509.Certificate, *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -85,7 +85,7 @@ func (a *Authority) Issue(t *testing.T, name string, serial int64, usage asn1.Ob
 	return c, key
 }
 
-// AnswerStatus serves OCSP responses.
+// AnswerStatus responds to OCSP requests and serves the revocation list.
 func (a *Authority) AnswerStatus(w http.ResponseWriter, r *http.Request) {
 	present := time.Now()
 	if r.URL.Path == "/crl" {
@@ -115,7 +115,8 @@ func (a *Authority) AnswerStatus(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Keys returns a sealing key under the authority, with its time-stamps.
+// Keys returns a fixture whose sealing certificate is issued by the authority and that uses the authority's
+// time-stamps.
 func (a *Authority) Keys(t *testing.T) Fixture {
 	t.Helper()
 	k := NewFixture(t)

@@ -1,5 +1,5 @@
-// Package sealkit provides test data and tools for sealing: keys, jobs, PDFs, other readers, and a time-stamp
-// authority.
+// Package sealkit provides test data and tools for sealing, such as keys, jobs, PDFs, other PDF programs, and a
+// time-stamp authority.
 package sealkit
 
 import (
@@ -36,21 +36,21 @@ import (
 	"countersign/seal/sealkey"
 )
 
-// Now is the time of all events.
+// Now is the time of sealing in tests.
 var Now = time.Date(2026, 11, 21, 7, 0, 0, 123456000, time.UTC)
 
 // Clock returns Now.
 func Clock() time.Time { return Now }
 
-// Fixture is a sealing key with its authority, in files for openssl.
+// Fixture is a sealing configuration with a key and its authority.
 type Fixture struct {
 	Config seal.Config
-	CA     *x509.Certificate // the trusted authority of sealers; nil: the certificate of cfg is pinned
-	TSA    *x509.CertPool    // nil: time-stamps are not verified
+	CA     *x509.Certificate // trusted authority of the sealer, or nil if the certificate in Config is pinned
+	TSA    *x509.CertPool    // nil if time-stamps are not verified
 	CAFile string
 }
 
-// NewFixture creates a self-signed sealing key.
+// NewFixture returns a fixture with a self-signed sealing key.
 func NewFixture(t testing.TB) Fixture {
 	t.Helper()
 	ca, cert, key, err := sealkey.SelfSigned("Countersign", Now, rand.Reader)
@@ -71,7 +71,7 @@ func NewFixture(t testing.TB) Fixture {
 	return k
 }
 
-// Sealer returns a sealer with the key.
+// Sealer returns a sealer with the fixture's configuration.
 func (k Fixture) Sealer(t testing.TB) *seal.Sealer {
 	t.Helper()
 	s, err := seal.New(k.Config)
@@ -107,7 +107,7 @@ func Chain(t testing.TB, events ...map[string]any) (raw []json.RawMessage, head 
 	return raw, head
 }
 
-// IDs of the envelope that Job returns, of its document and of its signers.
+// The IDs of the envelope that Job returns, of its document and of its signers.
 const (
 	EnvelopeID = "3f0c1f6e-9f5d-4c4c-8b1f-2a6d0f3f7b11"
 	DocumentID = "9a2f4c5e-0b1d-4b7a-9e55-6d1c2b3a4f50"
@@ -115,7 +115,7 @@ const (
 	JomoID     = "c6b8b2ef-7b64-4d2f-8a4c-1d9e3f5a7b21"
 )
 
-// Job returns a two-signer envelope over the original, with further events in more.
+// Job returns the sealing job of an envelope with two signers and the given document. Additional events are in more.
 func Job(t testing.TB, original []byte, more ...map[string]any) seal.Job {
 	t.Helper()
 	sum := sha256.Sum256(original)
@@ -182,7 +182,7 @@ func Job(t testing.TB, original []byte, more ...map[string]any) seal.Job {
 	}
 }
 
-// PagesOf returns the number of pages of a PDF; 1 if it cannot be read.
+// PagesOf returns the number of pages of a PDF, or 1 if it cannot be parsed.
 func PagesOf(b []byte) int {
 	f, err := pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.DefaultLimits())
 	if err != nil {
@@ -195,7 +195,7 @@ func PagesOf(b []byte) int {
 	return n
 }
 
-// SignaturePNG returns a signature on a transparent background.
+// SignaturePNG returns a picture of a signature on a transparent background.
 func SignaturePNG(t testing.TB, w, h int) []byte {
 	t.Helper()
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
@@ -214,7 +214,7 @@ func SignaturePNG(t testing.TB, w, h int) []byte {
 	return b.Bytes()
 }
 
-// Sealed seals a job and returns the file's name and bytes.
+// Sealed seals a job, and returns the path and content of the file.
 func Sealed(t testing.TB, s *seal.Sealer, j seal.Job) (string, []byte) {
 	t.Helper()
 	out, err := os.Create(filepath.Join(t.TempDir(), "sealed.pdf"))
@@ -230,7 +230,7 @@ func Sealed(t testing.TB, s *seal.Sealer, j seal.Job) (string, []byte) {
 	return out.Name(), b
 }
 
-// Run executes a tool that must be installed and returns its output.
+// Run runs a tool, which must be installed, and returns its output.
 func Run(t testing.TB, name string, args ...string) (string, error) {
 	t.Helper()
 	_, err := exec.LookPath(name)
@@ -239,7 +239,7 @@ func Run(t testing.TB, name string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// Admitted returns the result of admitting an upload.
+// Admitted returns the result of admitting an uploaded PDF.
 func Admitted(t testing.TB, b []byte) admission.Info {
 	t.Helper()
 	info, err := admission.Admit(t.Context(), strings.NewReader(string(b)), int64(len(b)), admission.DefaultLimits())
@@ -247,8 +247,8 @@ func Admitted(t testing.TB, b []byte) admission.Info {
 	return info
 }
 
-// WithPrevious adds predecessors of a signer, the first ones until the signer opened the link, with the events that
-// record them.
+// WithPrevious adds predecessors to a signer, and the events that record them. Each predecessor opened the link
+// before being replaced.
 func WithPrevious(t *testing.T, j seal.Job, signer int, reason string, names ...string) seal.Job {
 	t.Helper()
 	s := j.Signers[signer]
@@ -281,7 +281,7 @@ func WithPrevious(t *testing.T, j seal.Job, signer int, reason string, names ...
 	return j
 }
 
-// PlainEvents returns the events of a chain without hashes, to build a new chain.
+// PlainEvents returns the events of a chain without their hashes, to build a new chain.
 func PlainEvents(t *testing.T, raw []json.RawMessage) []map[string]any {
 	t.Helper()
 	var out []map[string]any
@@ -294,7 +294,7 @@ func PlainEvents(t *testing.T, raw []json.RawMessage) []map[string]any {
 	return out
 }
 
-// WithParts sets the parts of signers, in the record and in the events of their signatures.
+// WithParts sets the roles of signers, both in the record and in the events of their signatures.
 func WithParts(t *testing.T, j seal.Job, parts ...seal.Part) seal.Job {
 	t.Helper()
 	j.Signers = append([]seal.Signer{}, j.Signers...)
@@ -314,7 +314,7 @@ func WithParts(t *testing.T, j seal.Job, parts ...seal.Part) seal.Job {
 	return j
 }
 
-// PartDetail returns the detail of an event of a part.
+// PartDetail returns the event detail that describes a role.
 func PartDetail(p seal.Part) map[string]any {
 	d := map[string]any{}
 	if p.Kind != "" {
@@ -326,17 +326,17 @@ func PartDetail(p seal.Part) map[string]any {
 	return d
 }
 
-// Hosted is the part of an in-person signer.
+// Hosted is the role of an in-person signer.
 var Hosted = seal.Part{Kind: "in_person", Host: &seal.Host{Name: "Hal Abelson", Email: "hal@host.example.org"}}
 
-// LogoPicture returns a red mark on a transparent background.
+// LogoPicture returns a red logo on a transparent background.
 func LogoPicture(w, h int) *image.NRGBA {
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
 	draw.Draw(img, image.Rect(w/8, h/4, 7*w/8, 3*h/4), image.NewUniform(color.NRGBA{R: 0x7a, G: 0x1f, B: 0x3d, A: 255}), image.Point{}, draw.Src)
 	return img
 }
 
-// BrandedJob returns a job of a sender with a color and a logo.
+// BrandedJob returns the job of a sender with a color and a logo.
 func BrandedJob(t *testing.T, language string) seal.Job {
 	t.Helper()
 	var b bytes.Buffer
@@ -348,7 +348,7 @@ func BrandedJob(t *testing.T, language string) seal.Job {
 	return j
 }
 
-// Record returns a valid record of two documents and two signers, one of whom has signed.
+// Record returns a valid record of two documents and two signers, of whom one has signed.
 func Record(t *testing.T) manifest.Manifest {
 	t.Helper()
 	one, two := strings.Repeat("1", 64), strings.Repeat("2", 64)

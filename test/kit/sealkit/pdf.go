@@ -12,22 +12,22 @@ import (
 	"countersign/pdf"
 )
 
-// Page is one page of a test PDF. extra is added to its dictionary.
+// Page is a page of a test PDF. Extra is added to its dictionary.
 type Page struct {
 	Extra   string
 	Content string
 }
 
-// Layout determines the format of a file of ClassicPDF.
+// Layout describes a file that ClassicPDF writes.
 type Layout struct {
 	Pages     []Page
-	Catalog   string   // further entries
-	Tree      string   // further entries of the page tree's root, which pages inherit
-	Objects   []string // further objects, numbered from 100
+	Catalog   string   // additional entries
+	Tree      string   // additional entries of the root of the page tree, which pages inherit
+	Objects   []string // additional objects, numbered from 100
 	NoFinalNL bool
 }
 
-// ClassicPDF writes a PDF with a cross-reference table.
+// ClassicPDF returns a PDF with a cross-reference table.
 func ClassicPDF(l Layout) []byte {
 	var b bytes.Buffer
 	offsets := map[int]int{}
@@ -73,7 +73,7 @@ func ClassicPDF(l Layout) []byte {
 	return b.Bytes()
 }
 
-// OwnResources contains the resources of a page with text in F1.
+// OwnResources is the resource dictionary of a page with text in F1.
 const OwnResources = "/Resources<</Font<</F1 3 0 R>>>>"
 
 // SimplePDF returns a PDF with n US Letter pages.
@@ -85,8 +85,8 @@ func SimplePDF(n int) []byte {
 	return ClassicPDF(l)
 }
 
-// HybridPDF returns a file with a table for old readers and a stream with the objects that they ignore (ISO 32000-2,
-// 7.5.8.4): the font is in an object stream.
+// HybridPDF returns a file with a cross-reference table for older programs, and a stream with the objects that those
+// programs ignore (ISO 32000-2, 7.5.8.4). The font is in an object stream.
 func HybridPDF() []byte {
 	var b bytes.Buffer
 	off := map[int]int{}
@@ -103,7 +103,7 @@ func HybridPDF() []byte {
 	hidden := "6 0 <</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
 	obj(5, fmt.Sprintf("<</Type/ObjStm/N 1/First 4/Length %d>>\nstream\n%s\nendstream", len(hidden), hidden))
 	off[7] = b.Len()
-	entry := []byte{2, 0, 5, 0} // object 6: in stream 5, index 0
+	entry := []byte{2, 0, 5, 0} // object 6 is in stream 5 at index 0
 	self := []byte{1, byte(off[7] >> 8), byte(off[7]), 0}
 	fmt.Fprintf(&b, "7 0 obj\n<</Type/XRef/Size 8/W[1 2 1]/Index[6 2]/Root 1 0 R/Length %d>>\nstream\n", len(entry)+len(self))
 	b.Write(entry)
@@ -122,8 +122,8 @@ func HybridPDF() []byte {
 	return b.Bytes()
 }
 
-// OpenEndedContents returns a PDF with references to missing objects: from a page, from an unreferenced object, from a
-// compressed one, and from a trailer.
+// OpenEndedContents returns a PDF with references to missing objects from a page, from an unreferenced object, from a
+// compressed object, and from a trailer.
 func OpenEndedContents() []byte {
 	b := ClassicPDF(Layout{
 		Pages:   LetterPage("/Annots[1000 0 R 5000 0 R]/PieceInfo 70 2 R"),
@@ -132,7 +132,7 @@ func OpenEndedContents() []byte {
 	return bytes.Replace(b, []byte("/Root 1 0 R"), []byte("/Root 1 0 R/Info 5004 0 R"), 1)
 }
 
-// Deflated returns the compressed content of a stream.
+// Deflated returns b compressed as the content of a stream.
 func Deflated(b []byte) []byte {
 	var z bytes.Buffer
 	w := zlib.NewWriter(&z)
@@ -141,7 +141,7 @@ func Deflated(b []byte) []byte {
 	return z.Bytes()
 }
 
-// Undefined lists the referenced objects that a file does not contain.
+// Undefined returns the references to objects that a file does not contain.
 func Undefined(t *testing.T, f *pdf.File) []pdf.Ref {
 	t.Helper()
 	scan, err := f.ReferenceScan()

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Marker returns a light blue rectangle whose top left quarter is green.
+// Marker returns a cyan rectangle whose top left quarter is green.
 func Marker(t *testing.T) []byte {
 	t.Helper()
 	img := image.NewNRGBA(image.Rect(0, 0, 80, 40))
@@ -31,7 +31,7 @@ func Marker(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// InkBounds returns the bounds of the pixels that match.
+// InkBounds returns the bounding box of the pixels for which match returns true.
 func InkBounds(img image.Image, match func(r, g, b uint32) bool) image.Rectangle {
 	var box image.Rectangle
 	for y := img.Bounds().Min.Y; y < img.Bounds().Max.Y; y++ {
@@ -45,7 +45,7 @@ func InkBounds(img image.Image, match func(r, g, b uint32) bool) image.Rectangle
 	return box
 }
 
-// Near compares rectangles with a tolerance of one pixel for antialiasing.
+// Near checks that two rectangles are equal, with a tolerance of one pixel for antialiasing.
 func Near(t *testing.T, want, got image.Rectangle) {
 	t.Helper()
 	for _, d := range []int{want.Min.X - got.Min.X, want.Min.Y - got.Min.Y, want.Max.X - got.Max.X, want.Max.Y - got.Max.Y} {
@@ -53,7 +53,7 @@ func Near(t *testing.T, want, got image.Rectangle) {
 	}
 }
 
-// Renderings renders a page with poppler and MuPDF, one pixel per point.
+// Renderings renders a page with Poppler and MuPDF at one pixel per point.
 func Renderings(t testing.TB, file string, page int) map[string]image.Image {
 	t.Helper()
 	dir := t.TempDir()
@@ -63,7 +63,7 @@ func Renderings(t testing.TB, file string, page int) map[string]image.Image {
 		"poppler": {"pdftoppm", "-r", "72", "-cropbox", "-f", n, "-l", n, "-png", "-singlefile", file, filepath.Join(dir, "poppler")},
 		"mupdf":   {"mutool", "draw", "-q", "-r", "72", "-o", filepath.Join(dir, "mupdf.png"), file, n},
 	} {
-		msg, _ := Run(t, args[0], args[1:]...) // MuPDF complains about broken content and renders the rest
+		msg, _ := Run(t, args[0], args[1:]...) // MuPDF reports errors about broken content and renders the rest
 		f, err := os.Open(filepath.Join(dir, name+".png"))
 		require.NoError(t, err, msg)
 		out[name], err = png.Decode(f)
@@ -73,8 +73,8 @@ func Renderings(t testing.TB, file string, page int) map[string]image.Image {
 	return out
 }
 
-// Different returns the box around the pixels that differ by more than the antialiased edges of letters do between
-// renderings with and without transparency.
+// Different returns the bounding box of the pixels that clearly differ. It ignores the differences in antialiased
+// edges of letters between renderings with and without transparency.
 func Different(a, b image.Image) image.Rectangle {
 	var out image.Rectangle
 	for y := a.Bounds().Min.Y; y < a.Bounds().Max.Y; y++ {

@@ -17,7 +17,7 @@ import (
 	"countersign/seal/verify"
 )
 
-// Trust returns options that trust the sealing key.
+// Trust returns verification options that trust the fixture's sealing key.
 func (k Fixture) Trust() verify.Options {
 	sealer := trust.PinnedCertificate(k.Config.Chain[0])
 	if k.CA != nil {
@@ -29,7 +29,7 @@ func (k Fixture) Trust() verify.Options {
 	}}
 }
 
-// Verified returns the report on a PDF.
+// Verified returns the verification report for a PDF.
 func Verified(t testing.TB, b []byte, opt verify.Options) verify.Report {
 	t.Helper()
 	r, err := verify.File(context.Background(), bytes.NewReader(b), int64(len(b)), opt)
@@ -37,7 +37,7 @@ func Verified(t testing.TB, b []byte, opt verify.Options) verify.Report {
 	return r
 }
 
-// TextOf returns a report as text.
+// TextOf returns a report in text form.
 func TextOf(t testing.TB, r verify.Report) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -45,7 +45,7 @@ func TextOf(t testing.TB, r verify.Report) string {
 	return b.String()
 }
 
-// RefusalCode returns the code of a refusal.
+// RefusalCode returns the code of the rejection in err.
 func RefusalCode(t *testing.T, err error) string {
 	t.Helper()
 	var r *refusal.Error
@@ -56,7 +56,7 @@ func RefusalCode(t *testing.T, err error) string {
 // ByteRange matches the byte range of a signature.
 var ByteRange = regexp.MustCompile(`/ByteRange\[0 (\d+) (\d+) (\d+) *\]`)
 
-// SignatureOf returns the signature as a reader without our code would find it.
+// SignatureOf returns the last signature and the bytes that it covers. It does not use the service's parser.
 func SignatureOf(t *testing.T, b []byte) (covered, der []byte) {
 	t.Helper()
 	all := ByteRange.FindAllSubmatch(b, -1)
@@ -78,7 +78,7 @@ func SignatureOf(t *testing.T, b []byte) (covered, der []byte) {
 	return append(append([]byte(nil), b[:n[0]]...), b[n[1]:]...), der
 }
 
-// TrimPadding cuts DER off after its encoded length; the rest must be zero.
+// TrimPadding returns b up to the encoded length of its DER value. The rest must be zero.
 func TrimPadding(t *testing.T, b []byte) []byte {
 	t.Helper()
 	require.Equal(t, []byte{0x30, 0x82}, b[:2])

@@ -1,12 +1,12 @@
-// Command testenv runs a command with the servers that tests need. It starts a private PostgreSQL and a private
-// Temporal if the environment names none, names them in the environment of the command, and stops them when the
+// Command testenv runs a command with the servers that tests need. If the environment specifies no PostgreSQL or no
+// Temporal server, testenv starts a private one, adds its address to the command's environment, and stops it when the
 // command ends.
 //
 //	go run ./test/kit/testenv go test ./...
 //	go run ./test/kit/testenv -durable go test -bench . ./store
 //	go run ./test/kit/testenv -pgbouncer go test ./store
 //
-// Its exit status is the command's, or 1 if a server cannot be started.
+// The exit status is that of the command, or 1 if a server cannot be started.
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 const (
 	startTimeout = 60 * time.Second
 	stopTimeout  = 20 * time.Second
-	killDelay    = 30 * time.Second // time after an interrupt until a command that ignores it is killed
+	killDelay    = 30 * time.Second // time after an interrupt at which a command that ignores it is killed
 )
 
 func main() {
@@ -55,7 +55,7 @@ func main() {
 	}
 }
 
-// run starts the missing servers, runs the command and stops the servers again.
+// run starts the missing servers, runs the command, and then stops the servers.
 func run(ctx context.Context, args []string, opts kit.PostgresOptions, pooled bool) error {
 	environment := os.Environ()
 	starting, cancel := context.WithTimeout(ctx, startTimeout)
