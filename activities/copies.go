@@ -126,9 +126,9 @@ func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInpu
 	}
 	s := e.Recipient(in.SignerID)
 	if s == nil || e.Status != models.StatusCompleted {
-		return nil
+		return a.Store.DropRequestedMail(ctx, in.Request)
 	}
-	m := models.Mail{ID: a.Mail.MessageID("copies", in.Request.String()), EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailCompleted, RequestID: &in.Request}
+	m := models.Mail{ID: models.RequestedMailID(in.Request), EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailCompleted, RequestID: &in.Request}
 	return tryLater(ignoreRefused(a.sendOnce(ctx, m, func(ctx context.Context, last bool) error {
 		if purged(e) {
 			return errPurged
@@ -137,7 +137,7 @@ func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInpu
 		if err != nil {
 			return fmt.Errorf("write: %w", err)
 		}
-		mail := newMail(m.Kind, person(s), v, m.ID, content)
+		mail := newMail(m.Kind, person(s), v, a.Mail.MessageID("copies", in.Request.String()), content)
 		mail.LastAttempt = last
 		return a.Mail.Send(ctx, mail)
 	}, func(id, refused string) error {

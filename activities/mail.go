@@ -31,12 +31,12 @@ import (
 // A permanently rejected address is recorded in the audit trail and is not an error. In that case invite calls
 // rejected with the server's response.
 func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *models.Envelope, v mailSettings, rejected func(string)) error {
+	if in.Reminder != nil {
+		return a.remindOnRequest(ctx, in, e, v)
+	}
 	s := e.Recipient(in.SignerID)
 	if s == nil || !s.Awaited() || !e.Status.Open() {
 		return nil
-	}
-	if in.Reminder != nil {
-		return a.remindOnRequest(ctx, in, e, s, v)
 	}
 	if in.LinkID == nil && s.InvitedAnew() && a.Now().Sub(*s.LinkIssuedAt) < renewalSends {
 		return a.awaitRenewal(ctx, e, s)

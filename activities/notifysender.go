@@ -31,7 +31,7 @@ func (a *Activities) NotifySender(ctx context.Context, in temporal.NotificationI
 		return err
 	}
 	if m == nil {
-		return a.Store.DropNotification(ctx, in.EventID)
+		return a.Store.DropRequestedMail(ctx, in.EventID)
 	}
 	return tryLater(ignoreRefused(a.mailBegun(ctx, begun, *m, nil)))
 }
@@ -75,7 +75,7 @@ func (a *Activities) notificationMail(ctx context.Context, in temporal.Notificat
 	}
 	sent := senderMail(models.MailNotification, user, to, v, a.Mail.MessageID("notification", ev.ID.String()), content)
 	sent.Thread = a.Mail.MessageID("envelope", e.ID.String(), user.ID.String())
-	begun = models.Mail{ID: models.NotificationMailID(ev.ID), EnvelopeID: e.ID, SignerID: user.ID, Kind: models.MailNotification, RequestID: &ev.ID}
+	begun = models.Mail{ID: models.RequestedMailID(ev.ID), EnvelopeID: e.ID, SignerID: user.ID, Kind: models.MailNotification, RequestID: &ev.ID}
 	return begun, &sent, nil
 }
 

@@ -73,19 +73,24 @@ func (a *Activities) remind(ctx context.Context, in temporal.EnvelopeInput, e *m
 	if previous := len(s.Previous()); previous > 0 { // The reminder to a replacement is a separate email.
 		id = append(id, fmt.Sprint(previous+1))
 	}
-	return a.sendReminder(ctx, in, e, s, v, models.Mail{ID: a.Mail.MessageID(id...)})
+	messageID := a.Mail.MessageID(id...)
+	return a.sendReminder(ctx, in, e, s, v, models.Mail{ID: messageID}, messageID)
 }
 
 // remindOnRequest sends an awaited signer the reminder that the sender requested, with the current link. It sends one
 // email per request.
-func (a *Activities) remindOnRequest(ctx context.Context, in temporal.InviteInput, e *models.Envelope, s *models.Signer, v mailSettings) error {
-	if e.Signer(s.ID) == nil || s.LinkID == nil || !s.InvitedByMail() {
-		return nil
+func (a *Activities) remindOnRequest(ctx context.Context, in temporal.InviteInput, e *models.Envelope, v mailSettings) error {
+	s := e.Signer(in.SignerID)
+	if s == nil || !s.Awaited() || !e.Status.Open() || s.LinkID == nil || !s.InvitedByMail() {
+		return a.Store.DropRequestedMail(ctx, *in.Reminder)
 	}
-	return a.sendReminder(ctx, in.EnvelopeInput, e, s, v, models.Mail{ID: a.Mail.MessageID("reminder", s.ID.String(), in.Reminder.String()), RequestID: in.Reminder})
+	begun := models.Mail{ID: models.RequestedMailID(*in.Reminder), RequestID: in.Reminder}
+	return a.sendReminder(ctx, in.EnvelopeInput, e, s, v, begun, a.Mail.MessageID("reminder", s.ID.String(), in.Reminder.String()))
 }
 
-func (a *Activities) sendReminder(ctx context.Context, in temporal.EnvelopeInput, e *models.Envelope, s *models.Signer, v mailSettings, begun models.Mail) error {
+func (a *Activities) sendReminder(ctx context.Context, in temporal.EnvelopeInput, e *models.Envelope, s *models.Signer, v mailSettings,
+	begun models.Mail, messageID string,
+) error {
 	msg, err := a.invitation(e, s, v)
 	if err != nil {
 		return err
@@ -95,8 +100,8 @@ func (a *Activities) sendReminder(ctx context.Context, in temporal.EnvelopeInput
 		return fmt.Errorf("write reminder: %w", err)
 	}
 	begun.EnvelopeID, begun.SignerID, begun.Kind = e.ID, s.ID, models.MailReminder
-	return ignoreRefused(a.mailBegun(ctx, begun, newMail(models.MailReminder, invitee(s), v, begun.ID, content), func(id, refused string) error {
-		if refused != "" { // the audit trail contains the failure of the invitation
+	return ignoreRefused(a.mailBegun(ctx, begun, newMail(models.MailReminder, invitee(s), v, messageID, content), func(id, refused string) error {
+		if refused != "" { // the invitation's failure is in the audit trail
 			return a.noteMail(ctx, id, refused)
 		}
 		return a.recordMail(ctx, in, id, refused, func(e *models.Envelope) error { return e.Invited(a.systemContext(), s.ID, true, id) })

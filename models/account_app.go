@@ -87,6 +87,10 @@ type Mail struct {
 	Error      string // safe to display; contains no address
 }
 
+// RequestedMailID returns the id of the record of an email that an outbox row requests. The record is written with the
+// row, so that the email is sent even if Temporal loses its workflow.
+func RequestedMailID(request uuid.UUID) string { return "requested-" + request.String() }
+
 // SigningKey is a key that the service uses to sign tokens or manifests.
 type SigningKey struct {
 	ID        string     `gorm:"primaryKey"` // JWK key ID

@@ -57,9 +57,6 @@ func NotificationOf(name EventName) NotificationKind {
 	return ""
 }
 
-// NotificationMailID returns the ID of the record of the email that notifies a user about an event.
-func NotificationMailID(event uuid.UUID) string { return "notification-" + event.String() }
-
 // NotificationFrequency specifies how often a user receives notifications.
 type NotificationFrequency string
 

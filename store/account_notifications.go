@@ -97,9 +97,7 @@ func (s *NotificationRepository) addNotification(t *transaction, e *models.Envel
 		args = append(args, e.ID)
 	}
 	t.insertIf("outbox", outboxColumns(&row), chosen, args...)
-	// While the email is not settled, a workflow that is lost is started again.
-	m := models.Mail{ID: models.NotificationMailID(ev.ID), EnvelopeID: e.ID, SignerID: *e.OwnerID, Kind: models.MailNotification, RequestID: &ev.ID, CreatedAt: ev.Timestamp}
-	t.insertIf("mails", mailColumns(&m), chosen, args...)
+	t.insertIf("mails", requestedMail(&row, *e.OwnerID, models.MailNotification), chosen, args...)
 
 	item := models.DigestItem{EventID: ev.ID, UserID: *e.OwnerID, EnvelopeID: e.ID, Kind: kind, At: ev.Timestamp}
 	if ev.SignerID != uuid.Nil {
@@ -107,24 +105,6 @@ func (s *NotificationRepository) addNotification(t *transaction, e *models.Envel
 	}
 	t.insertIf("console_digest_items", digestItemColumns(&item),
 		"EXISTS (SELECT 1 FROM console_notifications WHERE user_id = ? AND frequency = 'daily' AND "+column+")", *e.OwnerID)
-}
-
-// DropNotification removes the record of a notification that is not sent, for example because its sender has turned it
-// off.
-func (s *NotificationRepository) DropNotification(ctx context.Context, event uuid.UUID) error {
-	err := s.db.WithContext(ctx).Where("id = ? AND sent_at IS NULL AND failed_at IS NULL", models.NotificationMailID(event)).Delete(&models.Mail{}).Error
-	return wrap(err, "drop notification of %s", event)
-}
-
-func mailColumns(m *models.Mail) []column {
-	return []column{
-		{"id", &m.ID},
-		{"envelope_id", &m.EnvelopeID},
-		{"signer_id", &m.SignerID},
-		{"kind", &m.Kind},
-		{"request_id", &m.RequestID},
-		{"created_at", &m.CreatedAt},
-	}
 }
 
 func digestItemColumns(i *models.DigestItem) []column {

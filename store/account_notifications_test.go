@@ -214,7 +214,7 @@ func TestUnsentNotifications_AreUnfinished(t *testing.T) {
 		for name, settle := range map[string]func(id string, event uuid.UUID) error{
 			"sent":     func(id string, _ uuid.UUID) error { return s.MailSent(ctx, id) },
 			"rejected": func(id string, _ uuid.UUID) error { return s.MailFailed(ctx, id, "no such user") },
-			"dropped":  func(_ string, event uuid.UUID) error { return s.DropNotification(ctx, event) },
+			"dropped":  func(_ string, event uuid.UUID) error { return s.DropRequestedMail(ctx, event) },
 		} {
 			e := f.sentBy(ada)
 			require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error {
@@ -228,7 +228,7 @@ func TestUnsentNotifications_AreUnfinished(t *testing.T) {
 					event = row.ID
 				}
 			}
-			id := models.NotificationMailID(event)
+			id := models.RequestedMailID(event)
 			for begun := range 2 {
 				rows := unfinished()
 				require.Len(t, rows, 1, name)

@@ -34,7 +34,14 @@ func (s *EnvelopeRepository) recordEffects(t *transaction, e *models.Envelope, w
 					refs.LinkID = &ev.ID // of a copy: which notice it is
 				}
 			}
-			rows = append(rows, s.outboxRow(ev.Timestamp, e.ID, kind, refs))
+			row := s.outboxRow(ev.Timestamp, e.ID, kind, refs)
+			switch {
+			case kind == models.OutboxCopies:
+				t.insert("mails", "", requestedMail(&row, ev.SignerID, models.MailCompleted))
+			case refs.Reminder:
+				t.insert("mails", "", requestedMail(&row, ev.SignerID, models.MailReminder))
+			}
+			rows = append(rows, row)
 		}
 		for _, add := range s.effects {
 			add(&t.batch, e, ev)

@@ -20,7 +20,7 @@ const (
 	WorkTimestamps Work = "timestamps" // sealed files that lack their time-stamp
 	WorkDeliveries Work = "deliveries" // webhook deliveries that are not settled
 	WorkBulkSends  Work = "bulk_sends" // bulk sends that have not ended
-	WorkCopies     Work = "copies"     // unsettled notifications, and requested copies and reminders with unsettled emails
+	WorkCopies     Work = "copies"     // requested copies, reminders and notifications whose emails are not settled
 )
 
 // AllWork lists the kinds in the order in which they are reconciled.
@@ -111,8 +111,7 @@ func unfinished[T any](q *gorm.DB, after uuid.UUID, n int, row func(*T) models.O
 }
 
 // unsentRequests returns the outbox rows of requests for copies, reminders or notifications whose emails are recorded,
-// and neither sent nor permanently failed. It omits reminders to signers who are no longer awaited, which would not be
-// sent.
+// and neither sent nor permanently failed.
 func (s *MaintenanceRepository) unsentRequests(db *gorm.DB, after uuid.UUID, n int) ([]models.OutboxRow, error) {
 	type request struct {
 		RequestID, EnvelopeID, SignerID, AppID uuid.UUID
@@ -123,8 +122,7 @@ func (s *MaintenanceRepository) unsentRequests(db *gorm.DB, after uuid.UUID, n i
 	// SQL: a join that uses an index.
 	err := db.Raw(`SELECT m.request_id, m.envelope_id, m.signer_id, m.kind, e.app_id, e.tenant_id FROM mails AS m JOIN envelopes AS e ON e.id = m.envelope_id
 		WHERE m.request_id > ? AND m.sent_at IS NULL AND m.failed_at IS NULL AND m.envelope_id`+notQueued+`
-		AND (m.kind <> ? OR e.status IN `+openOrSealing+` AND EXISTS (SELECT 1 FROM signers AS s WHERE s.id = m.signer_id AND s.status IN ('sent', 'viewed')))
-		ORDER BY m.request_id LIMIT ?`, after, models.MailReminder, n).Scan(&found).Error
+		ORDER BY m.request_id LIMIT ?`, after, n).Scan(&found).Error
 	return mapSlice(found, func(r request) models.OutboxRow {
 		kind := models.OutboxCopies
 		refs := models.OutboxRefs{AppID: r.AppID, TenantID: r.TenantID, SignerID: &r.SignerID, Restart: true}

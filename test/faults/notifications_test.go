@@ -1,10 +1,13 @@
 package faults_test
 
 import (
+	"encoding/json"
 	"math/rand/v2"
+	"net/http"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
@@ -44,6 +47,16 @@ func (e *envelope) mustSign(i int) {
 	require.Equal(e.w.t, 200, a.status, "%s", a.body)
 }
 
+// address returns the email address of a signer.
+func (e *envelope) address(i int) string {
+	e.w.t.Helper()
+	a, err := e.w.client.do(http.MethodGet, "/v1/envelopes/"+e.id, "", nil)
+	require.NoError(e.w.t, err)
+	var found struct{ Signers []struct{ Email string } }
+	require.NoError(e.w.t, json.Unmarshal(a.body, &found))
+	return found.Signers[i].Email
+}
+
 // received returns how often each email to a user arrived, by Message-ID.
 func (w *scenario) received(u *models.ConsoleUser) map[string]int {
 	out := make(map[string]int)
@@ -57,7 +70,7 @@ func (w *scenario) received(u *models.ConsoleUser) map[string]int {
 func (w *scenario) invited() {
 	w.t.Helper()
 	eventually(w.t, func() bool {
-		return w.count("SELECT count(*) FROM mails WHERE kind = 'invitation' AND sent_at IS NOT NULL") == 2*len(w.envelopes)
+		return w.count("SELECT count(*) FROM mails WHERE kind = 'invitation' AND sent_at IS NOT NULL") == w.count("SELECT count(*) FROM signers")
 	}, "not everyone is invited")
 }
 
@@ -146,10 +159,10 @@ func TestKillWhileNotifying(t *testing.T) {
 	})
 }
 
-// TestNotificationsAreLost deletes and terminates workflows of notifications that no worker has started, and of one
-// whose email waits, as after a loss of Temporal's data. The schedule reconcile restarts them, and a lost summary is
-// part of the next one.
-func TestNotificationsAreLost(t *testing.T) {
+// TestRequestedEmailsAreLost deletes and terminates workflows of notifications, a reminder and copies that no worker has
+// started, and of a notification whose email waits, as after a loss of Temporal's data. The schedule reconcile restarts
+// them, and a lost summary is replaced by the next one. Each email arrives once.
+func TestRequestedEmailsAreLost(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
 		w := newScenario(t, setting{})
@@ -159,6 +172,10 @@ func TestNotificationsAreLost(t *testing.T) {
 		daily := w.sender("daily", func(n *models.NotificationSettings) { n.Frequency, n.Signed = models.NotifyDaily, true })
 		worker := w.worker()
 		begun, unseen, digest := w.sendFor(each), w.sendFor(each), w.sendFor(daily)
+		completed, err := w.send(1)
+		require.NoError(t, err)
+		completed.mustSign(0)
+		eventually(t, func() bool { return w.count("SELECT count(*) FROM mails WHERE kind = 'completed' AND sent_at IS NOT NULL") == 1 }, "the copies are not sent")
 		w.invited()
 		c := w.temporalClient()
 		digest.mustSign(0)
@@ -170,18 +187,27 @@ func TestNotificationsAreLost(t *testing.T) {
 		w.digestsDue(c, daily, "the summary is not requested", func() bool { return w.running(c, temporal.WorkflowDigest) == 1 })
 		worker.kill()
 		unseen.mustSign(0)
-		eventually(t, func() bool { return w.running(c, temporal.WorkflowNotification) == 2 }, "the notification is not requested")
+		require.NoError(t, w.client.post("/v1/envelopes/"+unseen.id+"/signers/"+unseen.signers[1].id+"/remind", object{}, http.StatusAccepted, nil))
+		require.NoError(t, w.client.post("/v1/envelopes/"+completed.id+"/copies", object{"email": completed.address(0)}, http.StatusAccepted, nil))
+		eventually(t, func() bool {
+			return w.running(c, temporal.WorkflowNotification) == 2 && w.running(c, temporal.WorkflowReinvite) == 1 && w.running(c, temporal.WorkflowCopies) == 1
+		}, "the emails are not requested")
 
-		var events []string
-		rows, err := w.db.Query(t.Context(), "SELECT request_id::text FROM mails WHERE kind = 'notification'")
+		lost := []string{temporal.DigestWorkflowID(daily.ID)}
+		workflowID := map[models.MailKind]func(uuid.UUID) string{
+			models.MailNotification: temporal.NotificationWorkflowID, models.MailReminder: temporal.ReinviteWorkflowID, models.MailCompleted: temporal.CopiesWorkflowID,
+		}
+		rows, err := w.db.Query(t.Context(), "SELECT kind, request_id::text FROM mails WHERE request_id IS NOT NULL AND sent_at IS NULL")
 		require.NoError(t, err)
 		for rows.Next() {
+			var kind models.MailKind
 			var id string
-			require.NoError(t, rows.Scan(&id))
-			events = append(events, "notification/"+id)
+			require.NoError(t, rows.Scan(&kind, &id))
+			lost = append(lost, workflowID[kind](uuid.MustParse(id)))
 		}
 		require.NoError(t, rows.Err())
-		for _, id := range append(events, temporal.DigestWorkflowID(daily.ID)) {
+		require.Len(t, lost, 5)
+		for _, id := range lost {
 			if rnd.IntN(2) == 0 {
 				require.NoError(t, c.TerminateWorkflow(t.Context(), id, "", "a mistake"))
 				continue
@@ -192,12 +218,17 @@ func TestNotificationsAreLost(t *testing.T) {
 			require.NoError(t, err)
 		}
 		eventually(t, func() bool {
-			return w.running(c, temporal.WorkflowNotification)+w.running(c, temporal.WorkflowDigest) == 0
+			return w.running(c, temporal.WorkflowNotification)+w.running(c, temporal.WorkflowDigest)+w.running(c, temporal.WorkflowReinvite)+w.running(c, temporal.WorkflowCopies) == 0
 		}, "the workflows are gone")
 
 		w.smtp.start()
 		worker.start()
-		w.reconciled(c, "the notifications are not sent", func() bool { return len(w.received(each)) == 2 })
+		w.reconciled(c, "the requested emails are not sent", func() bool {
+			return w.count("SELECT count(*) FROM mails WHERE request_id IS NOT NULL AND sent_at IS NULL") == 0
+		})
+		assert.Len(t, w.received(each), 2)
+		assert.Equal(t, 1, w.count("SELECT count(*) FROM mails WHERE kind = 'reminder' AND sent_at IS NOT NULL"))
+		assert.Equal(t, 2, w.count("SELECT count(*) FROM mails WHERE kind = 'completed' AND sent_at IS NOT NULL AND envelope_id = $1", completed.id))
 		w.digestsDue(c, daily, "the next summary lacks what the lost one contained", func() bool {
 			return w.count("SELECT count(*) FROM console_digest_items") == 0
 		})
