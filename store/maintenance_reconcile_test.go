@@ -178,6 +178,43 @@ func TestUnfinishedRequestsForCopies(t *testing.T) {
 	})
 }
 
+// TestUnfinished_RequestedEmails checks that a requested reminder or copy is listed as soon as its outbox row is gone,
+// before any attempt to send it, and no longer once the email has been dropped.
+func TestUnfinished_RequestedEmails(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
+		f := newFixture(t, s, clock)
+		ctx := t.Context()
+		open, completed := f.sent(2, nil), f.sent(1, nil)
+		f.sealed(completed)
+		drainOutbox(t, s)
+		for kind, request := range map[models.OutboxKind]struct {
+			e      *models.Envelope
+			change func(*models.Envelope) error
+		}{
+			models.OutboxReinvite: {open, func(e *models.Envelope) error { _, err := e.Remind(f.act(), e.Signers[1].ID); return err }},
+			models.OutboxCopies:   {completed, func(e *models.Envelope) error { _, err := e.RequestCopies(f.act(), e.Signers[0].Email); return err }},
+		} {
+			require.NoError(t, change(ctx, f, request.e.ID, request.change))
+			unfinished := func() []models.OutboxRow {
+				rows, _, err := s.Unfinished(ctx, store.WorkCopies, uuid.Nil, 10)
+				require.NoError(t, err)
+				return rows
+			}
+			assert.Empty(t, unfinished(), "%s: the row is still in the outbox", kind)
+			queued := drainOutbox(t, s)
+			require.Len(t, queued, 1)
+			lost := unfinished()
+			require.Len(t, lost, 1, kind)
+			assert.Equal(t, queued[0].ID, lost[0].ID)
+			assert.Equal(t, kind, lost[0].Kind)
+			assert.Equal(t, queued[0].Refs.SignerID, lost[0].Refs.SignerID)
+			require.NoError(t, s.DropRequestedMail(ctx, queued[0].ID))
+			assert.Empty(t, unfinished(), kind)
+		}
+	})
+}
+
 // TestUnfinishedClosings_PagesAreBounded checks that a page of closings examines a bounded number of envelopes,
 // finished ones included, and that the pages together list each closing once.
 func TestUnfinishedClosings_PagesAreBounded(t *testing.T) {
