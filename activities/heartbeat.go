@@ -52,7 +52,7 @@ type keepAlive struct {
 
 // errWorkerStopping is the cancellation cause of activities that are returned to Temporal because the worker is
 // stopping.
-var errWorkerStopping = errors.New("the worker stops")
+var errWorkerStopping = errors.New("the worker is stopping")
 
 // errStalled is the cancellation cause of an activity that has made no progress for too long.
 var errStalled = errors.New("no progress")

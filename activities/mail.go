@@ -200,7 +200,7 @@ func (a *Activities) reason(ctx context.Context, e *models.Envelope) (string, er
 
 // serverWords returns the mail server's part of a rejection reason, without the service's own English text.
 func serverWords(reason string) string {
-	if _, words, ok := strings.Cut(reason, " refused with "); ok {
+	if _, words, ok := strings.Cut(reason, " rejected with "); ok {
 		return words
 	}
 	return reason

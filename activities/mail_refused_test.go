@@ -111,9 +111,9 @@ func TestDelayedMail_HasAReason(t *testing.T) {
 			require.Len(env.t, mails, 1)
 			return mails[0].Error
 		}
-		env.mails.fail = &notify.ServerError{Err: errors.New("mail: message refused with 421 4.7.0: busy")}
+		env.mails.fail = &notify.ServerError{Err: errors.New("mail: message rejected with 421 4.7.0: busy")}
 		require.Error(env.t, env.Invite(env.t.Context(), invite))
-		assert.Equal(env.t, "mail: message refused with 421 4.7.0: busy", reason())
+		assert.Equal(env.t, "mail: message rejected with 421 4.7.0: busy", reason())
 		env.mails.fail, env.mails.later = nil, "a@example.com"
 		require.Error(env.t, env.Invite(env.t.Context(), invite))
 		assert.Equal(env.t, "451 later", reason())

@@ -426,7 +426,7 @@ func TestNotifySender_QuotesTheMailServer(t *testing.T) {
 	onBoth(t, func(env *fakeEnv) {
 		e := env.sentBy(env.user("grace@acme.example", models.RoleSender), "ada@example.com")
 		env.change(e, func(e *models.Envelope) error {
-			return e.InvitationFailed(env.act(), e.Signers[0].ID, "mail: recipient refused with 550 5.1.1: No such user here", "m")
+			return e.InvitationFailed(env.act(), e.Signers[0].ID, "mail: recipient rejected with 550 5.1.1: No such user here", "m")
 		})
 		env.notifySender()
 		require.Len(env.t, env.mails.mails, 1)

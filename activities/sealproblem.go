@@ -18,7 +18,7 @@ import (
 
 // The causes of permanent sealing failures.
 var (
-	errChainBroken = errors.New("the audit trail is not what was recorded")
+	errChainBroken = errors.New("the audit trail differs from the recorded one")
 	errNoOriginal  = errors.New("an uploaded document is missing in the file store")
 )
 

@@ -37,7 +37,7 @@ func (s *appHandler) updateApp(c *gin.Context, app caller, o *object) error {
 	change := store.AppChange{Name: o.optStr("name"), Contact: o.optStr("contact")}
 	for _, name := range []string{"plan", "tenants"} {
 		if o.has(name) {
-			o.bad(name, "is changed by the operator of the service")
+			o.bad(name, "can be changed only by the operator of the service")
 		}
 	}
 	if err := o.err(); err != nil {

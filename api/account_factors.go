@@ -135,7 +135,7 @@ func (s *userHandler) resetFactor(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	if err := refuseOwnAccount(app, user.ID, "Your own second factor is removed with your password and a code."); err != nil {
+	if err := refuseOwnAccount(app, user.ID, "To remove your own second factor, enter your password and a code."); err != nil {
 		return err
 	}
 	if err := s.store.ResetFactors(c.Request.Context(), user.ID, app.session); err != nil {

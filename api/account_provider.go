@@ -38,8 +38,8 @@ type ProviderConfig struct {
 }
 
 var (
-	errSignInExpired       = models.Refuse(models.KindUnauthorized, "sign_in_expired", "This sign-in has expired, was already used, or was started in another browser. Please start again.")
-	errSignInRefused       = models.Refuse(models.KindUnauthorized, "sign_in_refused", "The provider's response was rejected. Please start again. If the problem persists, contact the operator of this service.")
+	errSignInExpired       = models.Refuse(models.KindUnauthorized, "sign_in_expired", "This sign-in has expired, was already used, or was started in another browser. Start again.")
+	errSignInRefused       = models.Refuse(models.KindUnauthorized, "sign_in_refused", "The provider's response was rejected. Start again. If the problem persists, contact the operator of this service.")
 	errProviderUnreachable = models.Refuse(models.KindUnavailable, "provider_unreachable", "The sign-in provider does not respond correctly. Try again in a minute. If the problem persists, contact the operator of this service.")
 	errRoleMissing         = models.Refuse(models.KindForbidden, "role_missing", "The provider assigns you none of the roles viewer, support, sender and admin. Ask its administrator for a role, then sign in again.")
 	errSignInAgain         = models.Refuse(models.KindForbidden, "sign_in_again", "Sign in at the provider again first.")

@@ -58,7 +58,7 @@ func (s *userHandler) updateUser(c *gin.Context, app caller) error {
 		return err
 	}
 	if change.Role != nil && *change.Role != user.Role {
-		if err := refuseOwnAccount(app, user.ID, "Your own role is changed by another administrator."); err != nil {
+		if err := refuseOwnAccount(app, user.ID, "Another administrator must change your role."); err != nil {
 			return err
 		}
 	}
@@ -77,7 +77,7 @@ func (s *userHandler) setUserPassword(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	if err := refuseOwnAccount(app, user.ID, "Your own password is changed with the one you have."); err != nil {
+	if err := refuseOwnAccount(app, user.ID, "To change your own password, enter your current one."); err != nil {
 		return err
 	}
 	o, err := readObject(c, false)
@@ -126,7 +126,7 @@ func (s *userHandler) createUser(c *gin.Context, app caller, o *object) error {
 
 func (s *userHandler) disableUser(c *gin.Context, app caller) error {
 	id := checkedID(c, "id")
-	if err := refuseOwnAccount(app, id, "Your own account is disabled by another administrator."); err != nil {
+	if err := refuseOwnAccount(app, id, "Another administrator must disable your account."); err != nil {
 		return err
 	}
 	if err := s.store.DisableUser(c.Request.Context(), app.ID, id); err != nil {

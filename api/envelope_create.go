@@ -157,7 +157,7 @@ func (s *envelopeHandler) envelopeInput(c *gin.Context, app caller, o *object) (
 	}
 	in.Check(o.p)
 	o.flag("send", false)
-	o.refuse("is for an envelope of a template: give templateId", "templateVersion", "values", "variables")
+	o.refuse("applies only to envelopes created from a template: set templateId", "templateVersion", "values", "variables")
 	chosen := s.settings.serviceDefaults(app)
 	if len(o.p["tenantId"]) == 0 {
 		var err error

@@ -218,7 +218,7 @@ func (s *envelopeHandler) patchField(c *gin.Context, app caller) error {
 		case !edit.has("origin"):
 			o.m["origin"] = string(e.FieldOrigin)
 		}
-		o.refuse("is for new fields: give page, x and y", "anchor")
+		o.refuse("applies only to new fields: set page, x and y", "anchor")
 		delete(o.m, "anchor")
 		in := fieldInput(o, e.FieldOrigin)
 		if err := cmp.Or(o.err(), app.allowFields(in)); err != nil {

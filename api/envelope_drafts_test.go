@@ -89,7 +89,7 @@ func TestEditDraft_MergePatch(t *testing.T) {
 		require.Equal(t, bottom.body["y"], c.patch(at+"/fields/"+field, object{"required": false, "documentId": got.document(0)["id"]}).want(200).body["y"])
 		require.Contains(t, c.patch(at+"/fields/"+field, object{"x": 5000}).refused(400, "validation_error").body["errors"], "x")
 
-		require.Equal(t, object{"anchor": []any{"is for new fields: give page, x and y"}}, c.patch(at+"/fields/"+field, object{"anchor": object{"text": "Date"}}).refused(400, "validation_error").body["errors"])
+		require.Equal(t, object{"anchor": []any{"applies only to new fields: set page, x and y"}}, c.patch(at+"/fields/"+field, object{"anchor": object{"text": "Date"}}).refused(400, "validation_error").body["errors"])
 
 		require.Equal(t, before.eventNames(), c.get(at).want(200).eventNames(), "edits are not recorded one by one")
 		c.del(at + "/signers/" + ada).want(204)

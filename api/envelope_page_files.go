@@ -254,7 +254,7 @@ func (s *pageFiles) keepPage(ctx context.Context, r pageRequest, p store.PageFil
 		return nil, models.ErrPurged
 	}
 	if recorded.Appearance != p.Appearance {
-		s.log.ErrorContext(ctx, "a page does not look as it was recorded", "envelope", r.envelope.ID, "document", r.document.ID, "page", r.page, "level", r.level)
+		s.log.ErrorContext(ctx, "the appearance of a page differs from its record", "envelope", r.envelope.ID, "document", r.document.ID, "page", r.page, "level", r.level)
 		return nil, models.Refuse(models.KindUnavailable, "appearance_changed", "The page cannot be displayed because its appearance has changed. The operator has been notified.")
 	}
 	if recorded.SHA256 != p.SHA256 || recorded.Encrypted != p.Encrypted { // the same pixels, encoded by another version

@@ -42,7 +42,7 @@ func documentOptions(o *object) preparing {
 	}
 	for name := range o.m {
 		if !slices.Contains(optionNames, name) {
-			o.bad(name, "is no option: tags, form, formRole, activeContent, repair and password are")
+			o.bad(name, "is not an option; accepted are tags, form, formRole, activeContent, repair and password")
 		}
 	}
 	out.password = o.optStr("password")

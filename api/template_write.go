@@ -59,9 +59,9 @@ func (s *templateHandler) createTemplate(c *gin.Context, app caller) error {
 	if from == uuid.Nil {
 		draft.read(s, o, s.templateOrigin(c, app, o, t.TenantID))
 	} else {
-		o.refuse("cannot be given with fromEnvelope, which brings its own", "roles", "fields", "documentOptions", "expiresInDays")
+		o.refuse("cannot be combined with fromEnvelope, whose envelope defines its own", "roles", "fields", "documentOptions", "expiresInDays")
 		if file != nil {
-			o.bad("file", "cannot be given with fromEnvelope, which brings its own")
+			o.bad("file", "cannot be combined with fromEnvelope, whose envelope defines its own")
 		}
 	}
 	if err := o.err(); err != nil {
@@ -163,7 +163,7 @@ func (d *templateDraft) read(s *templateHandler, o *object, origin models.Origin
 			d.Roles = append(d.Roles, s.templateRole(ro))
 		}
 	}
-	o.refuse("are given when an envelope is made of the template: a template has roles", "signers")
+	o.refuse("belong to an envelope created from the template; a template has roles", "signers")
 	d.Check(o.p)
 	if !o.has("fields") {
 		return

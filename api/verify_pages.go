@@ -29,7 +29,7 @@ func (s *verifyHandler) countVerifiedPage(c *gin.Context) error {
 }
 
 // errDiffers is returned for a page whose appearance differs from the seal record.
-var errDiffers = models.Refuse(models.KindUnprocessable, "appearance_differs", "The page does not look as the seal record says.")
+var errDiffers = models.Refuse(models.KindUnprocessable, "appearance_differs", "The appearance of the page differs from the seal record.")
 
 // verifyPage renders a page of a sealed PDF as it was displayed to the signers, and compares it with the seal record.
 // It stores nothing.

@@ -121,7 +121,7 @@ func (s *webhookHandler) streamEvents(c *gin.Context, app caller) error {
 	}()
 	// Any later failure ends the stream. The client reconnects and continues after the last event that it received.
 	if err := s.follow(c.Request.Context(), out, q, page); err != nil && c.Request.Context().Err() == nil && !errors.Is(err, errStreamWrite) {
-		s.log.WarnContext(c.Request.Context(), "stream of events failed", "request", requestID(c), "error", err)
+		s.log.WarnContext(c.Request.Context(), "event stream failed", "request", requestID(c), "error", err)
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func (s *webhookHandler) follow(ctx context.Context, out *eventStream, q store.E
 }
 
 // errStreamWrite reports that the client did not read the data in time.
-var errStreamWrite = errors.New("the client does not read")
+var errStreamWrite = errors.New("the client is not reading")
 
 // eventStream writes server-sent events.
 type eventStream struct {

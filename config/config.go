@@ -175,12 +175,12 @@ func Traces(environ []string) (bool, error) {
 		return false, nil
 	}
 	if !wanted {
-		return false, fmt.Errorf("OTEL_TRACES_EXPORTER: %q is not spoken; use otlp or none", exporter)
+		return false, fmt.Errorf("OTEL_TRACES_EXPORTER: %q is not supported; use otlp or none", exporter)
 	}
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
 		if p := vars[name]; p != "" {
 			if p != "http/protobuf" {
-				return false, fmt.Errorf("%s: %q is not spoken; use http/protobuf, on port 4318", name, p)
+				return false, fmt.Errorf("%s: %q is not supported; use http/protobuf, on port 4318", name, p)
 			}
 			break
 		}
@@ -230,7 +230,7 @@ func Load(environ []string, defaults Config) (Config, error) {
 	c.EmbedURL = strings.TrimRight(cmp.Or(c.EmbedURL, c.BaseURL+"/embed"), "/")
 	c.TemporalUIURL = strings.TrimRight(c.TemporalUIURL, "/")
 	if err := errors.Join(append(problems, c.check()...)...); err != nil {
-		return Config{}, fmt.Errorf("settings are wrong:\n%w", err)
+		return Config{}, fmt.Errorf("invalid settings:\n%w", err)
 	}
 	return c, nil
 }
@@ -282,7 +282,7 @@ func unknown(vars map[string]string) error {
 		if !strings.HasPrefix(name, Prefix) || strings.HasPrefix(name, Prefix+"TEST_") || slices.Contains(known, name) || inPod && serviceLink.MatchString(name) {
 			continue
 		}
-		out = append(out, fmt.Errorf("  %s: there is no such setting", name))
+		out = append(out, fmt.Errorf("  %s: unknown setting", name))
 	}
 	slices.SortFunc(out, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(out...)
@@ -325,5 +325,5 @@ func (c Config) Require(names ...string) error {
 	if len(out) == 0 {
 		return nil
 	}
-	return fmt.Errorf("settings are missing:\n%w", errors.Join(out...))
+	return fmt.Errorf("missing settings:\n%w", errors.Join(out...))
 }

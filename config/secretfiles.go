@@ -39,7 +39,7 @@ func readSecretFiles(vars map[string]string) []error {
 			continue
 		}
 		if vars[Prefix+name] != "" {
-			problems = append(problems, fmt.Errorf("  %s: %s is set, too; set one of them", variable, Prefix+name))
+			problems = append(problems, fmt.Errorf("  %s: %s is also set; set only one of them", variable, Prefix+name))
 			continue
 		}
 		secret, err := readSecretFile(file)

@@ -74,9 +74,9 @@ func TestSecretFile_Faults(t *testing.T) {
 		assert.NotContains(t, err.Error(), "hunter2")
 	}
 	_, err := load(variable+"="+write("good", "hunter2"), "COUNTERSIGN_SEAL_PASSWORD=other")
-	require.ErrorContains(t, err, variable+": COUNTERSIGN_SEAL_PASSWORD is set, too")
+	require.ErrorContains(t, err, variable+": COUNTERSIGN_SEAL_PASSWORD is also set")
 	_, err = load("COUNTERSIGN_BASE_URL_FILE=" + dir)
-	require.ErrorContains(t, err, "COUNTERSIGN_BASE_URL_FILE: there is no such setting", "an address is no secret")
+	require.ErrorContains(t, err, "COUNTERSIGN_BASE_URL_FILE: unknown setting", "an address is no secret")
 	c, err := load(variable + "=")
 	require.NoError(t, err, "an empty variable is none, as for all settings")
 	assert.Empty(t, string(c.SealPassword))
@@ -101,7 +101,7 @@ func TestSMTPOAuth_IsSetWhole(t *testing.T) {
 		{[]string{smtp, token, client}, "COUNTERSIGN_SMTP_OAUTH_CLIENT_SECRET: must be set"},
 		{[]string{smtp, client, secret}, "COUNTERSIGN_SMTP_OAUTH_TOKEN_URL: must be set"},
 		{[]string{token, client, secret}, "COUNTERSIGN_SMTP_URL: "},
-		{[]string{"COUNTERSIGN_SMTP_URL=smtp://a:hunter2@smtp.office365.com", token, client, secret}, "COUNTERSIGN_SMTP_URL: SMTP URL: with OAuth the user has no password"},
+		{[]string{"COUNTERSIGN_SMTP_URL=smtp://a:hunter2@smtp.office365.com", token, client, secret}, "COUNTERSIGN_SMTP_URL: SMTP URL: with OAuth, the user must have no password"},
 		{[]string{smtp, "COUNTERSIGN_SMTP_OAUTH_TOKEN_URL=http://login.example.com", client, secret}, "COUNTERSIGN_SMTP_OAUTH_TOKEN_URL: "},
 		{[]string{smtp, "COUNTERSIGN_SMTP_OAUTH_SERVICE_ACCOUNT=hunter2"}, "COUNTERSIGN_SMTP_OAUTH_SERVICE_ACCOUNT: "},
 	} {

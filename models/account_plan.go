@@ -51,7 +51,7 @@ func (l *PlanLimits) UnmarshalText(text []byte) error {
 	for pair := range strings.SplitSeq(string(text), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
 		if given[name] {
-			return fmt.Errorf("%s is given twice", name)
+			return fmt.Errorf("%s is set twice", name)
 		}
 		given[name] = true
 		n, err := strconv.Atoi(value)

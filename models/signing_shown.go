@@ -131,7 +131,7 @@ func CheckShown(events []Event) error {
 				return err
 			}
 			if shown.Digest != digest || shown.names() != names || all && len(covered) != len(before) {
-				return fmt.Errorf("event %d: what the signer is said to have been shown is not what was signed before", ev.Seq)
+				return fmt.Errorf("event %d: the values recorded as shown to the signer differ from those signed before", ev.Seq)
 			}
 		}
 		before = append(before, signedValues{id, text("valuesSha256")})

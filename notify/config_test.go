@@ -31,7 +31,7 @@ func TestSMTPConfig(t *testing.T) {
 		"smtp://mail.example.com:99999":          "port",
 		"smtp://mail.example.com?tls=maybe":      "tls must be",
 		"smtp://mail.example.com?starttls=1":     `unknown parameter "starttls"`,
-		"smtps://mail.example.com?tls=none":      "smtps is implicit",
+		"smtps://mail.example.com?tls=none":      "smtps implies TLS",
 		"smtp://secret@mail.example.com":         "user and password",
 		"smtp://:secret@mail.example.com":        "user and password",
 		"smtp://user:secret@mail.example.com/x":  "only host",

@@ -59,7 +59,7 @@ func describeConnection(ctx context.Context, err error, private ...string) error
 	case ctx.Err() != nil:
 		return fmt.Errorf("mail server: %w", ctx.Err())
 	case errors.As(err, &answer):
-		return fmt.Errorf("mail server: refused with %s", smtpAnswer(answer.Code, enhancedCode.FindString(answer.Msg), answer.Msg, private...))
+		return fmt.Errorf("mail server: rejected with %s", smtpAnswer(answer.Code, enhancedCode.FindString(answer.Msg), answer.Msg, private...))
 	case errors.As(err, &protocol):
 		return errors.New("mail server: does not speak SMTP")
 	}
@@ -97,7 +97,7 @@ func sendFailure(ctx context.Context, err error, recipient string, attached bool
 	if code == 0 {
 		return &ServerError{fmt.Errorf("mail: connection lost at the %s", step)}
 	}
-	err = refusal(fmt.Errorf("mail: %s refused with %s", step, smtpAnswer(code, enhanced, serverLine(failed), recipient)), step, code, enhanced)
+	err = refusal(fmt.Errorf("mail: %s rejected with %s", step, smtpAnswer(code, enhanced, serverLine(failed), recipient)), step, code, enhanced)
 	if attached && (code == 552 || enhanced == "5.3.4" || enhanced == "5.2.3") {
 		return &TooLargeError{err}
 	}

@@ -117,7 +117,7 @@ func setThread(msg *gomail.Msg, m Mail) error {
 	}
 	if m.UnsubscribeURL != "" {
 		if !listAddress.MatchString(m.UnsubscribeURL) {
-			return &PermanentError{errors.New("malformed address to unsubscribe")}
+			return &PermanentError{errors.New("malformed unsubscribe address")}
 		}
 		msg.SetGenHeaderPreformatted(gomail.HeaderListUnsubscribe, "<"+m.UnsubscribeURL+">")
 		msg.SetGenHeaderPreformatted(gomail.HeaderListUnsubscribePost, "List-Unsubscribe=One-Click")

@@ -83,7 +83,7 @@ func newTokens(cfg OAuthConfig, user string, now func() time.Time) (*tokens, err
 		}
 	} else {
 		if cfg.TokenURL == "" || cfg.ClientID == "" || cfg.ClientSecret == "" {
-			return nil, errors.New("token URL, client id and client secret come together")
+			return nil, errors.New("token URL, client id and client secret must be set together")
 		}
 		scope := cfg.Scope
 		if scope == "" {
@@ -115,7 +115,7 @@ func (t *tokens) useServiceAccount(cfg OAuthConfig, user string) error {
 		TokenURL string `json:"token_uri"`
 	}
 	if err := json.Unmarshal([]byte(cfg.ServiceAccount), &key); err != nil {
-		return errors.New("not the JSON of a key")
+		return errors.New("not a service account key in JSON")
 	}
 	if key.Type != "service_account" || key.Email == "" || key.TokenURL == "" {
 		return errors.New(`"type" must be "service_account", and "client_email" and "token_uri" must be set`)
@@ -203,9 +203,9 @@ func (t *tokens) fetch(ctx context.Context) (token string, life time.Duration, e
 	}
 	switch err := json.Unmarshal(body, &answer); {
 	case res.StatusCode != http.StatusOK || err == nil && answer.Error != "":
-		return "", 0, fmt.Errorf("token endpoint %s: refused with %d%s", req.URL.Host, res.StatusCode, t.words(answer.Error, answer.Description))
+		return "", 0, fmt.Errorf("token endpoint %s: rejected with %d%s", req.URL.Host, res.StatusCode, t.words(answer.Error, answer.Description))
 	case err != nil || answer.Token == "" || !tokenSyntax.MatchString(answer.Token):
-		return "", 0, fmt.Errorf("token endpoint %s: its answer holds no access token", req.URL.Host)
+		return "", 0, fmt.Errorf("token endpoint %s: its response contains no access token", req.URL.Host)
 	}
 	return answer.Token, time.Duration(min(max(answer.Life, 0), 24*60*60)) * time.Second, nil
 }

@@ -219,13 +219,13 @@ func TestOAuthTokenEndpoint_FailuresAreNamedAndRetried(t *testing.T) {
 		want   string
 	}{
 		"down":     {url: closed.URL, want: "connection refused"},
-		"refuses":  {answer: answer(401, `{"error":"invalid_client","error_description":"AADSTS7000215: Invalid client secret `+oauthSecret+` provided for admin@example.com.\r\nTrace ID: 1"}`), want: "refused with 401 invalid_client: AADSTS7000215: Invalid client secret [secret] provided for [address]"},
-		"says 200": {answer: answer(200, `{"error":"invalid_scope"}`), want: "refused with 200 invalid_scope"},
-		"broken":   {answer: answer(500, "<html>"+strings.Repeat("x", 100_000)), want: "refused with 500"},
-		"moves":    {answer: answer(307, ""), want: "refused with 307"},
-		"no token": {answer: answer(200, `{"expires_in":3600}`), want: "holds no access token"},
-		"no JSON":  {answer: answer(200, "token=1"), want: "holds no access token"},
-		"injects":  {answer: answer(200, `{"access_token":"a\u0001b","expires_in":3600}`), want: "holds no access token"},
+		"refuses":  {answer: answer(401, `{"error":"invalid_client","error_description":"AADSTS7000215: Invalid client secret `+oauthSecret+` provided for admin@example.com.\r\nTrace ID: 1"}`), want: "rejected with 401 invalid_client: AADSTS7000215: Invalid client secret [secret] provided for [address]"},
+		"says 200": {answer: answer(200, `{"error":"invalid_scope"}`), want: "rejected with 200 invalid_scope"},
+		"broken":   {answer: answer(500, "<html>"+strings.Repeat("x", 100_000)), want: "rejected with 500"},
+		"moves":    {answer: answer(307, ""), want: "rejected with 307"},
+		"no token": {answer: answer(200, `{"expires_in":3600}`), want: "contains no access token"},
+		"no JSON":  {answer: answer(200, "token=1"), want: "contains no access token"},
+		"injects":  {answer: answer(200, `{"access_token":"a\u0001b","expires_in":3600}`), want: "contains no access token"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -273,11 +273,11 @@ func TestOAuthConfig_Faults(t *testing.T) {
 	}{
 		{"smtp://smtp.office365.com", good, "must name the mailbox"},
 		{"smtp://a:" + oauthSecret + "@smtp.office365.com", good, "no password"},
-		{user, with(func(c *notify.OAuthConfig) { c.ClientSecret = "" }), "come together"},
+		{user, with(func(c *notify.OAuthConfig) { c.ClientSecret = "" }), "must be set together"},
 		{user, with(func(c *notify.OAuthConfig) { c.TokenURL = "http://login.example.com/token" }), "https"},
 		{user, with(func(c *notify.OAuthConfig) { c.TokenURL = "https://x:" + oauthSecret + "@login.example.com" }), "https"},
 		{user, with(func(c *notify.OAuthConfig) { c.ServiceAccount = "{}" }), "either a service account"},
-		{user, notify.OAuthConfig{ServiceAccount: "/etc/key.json"}, "not the JSON of a key"},
+		{user, notify.OAuthConfig{ServiceAccount: "/etc/key.json"}, "not a service account key in JSON"},
 		{user, notify.OAuthConfig{ServiceAccount: `{"type":"authorized_user"}`}, "service_account"},
 		{user, notify.OAuthConfig{ServiceAccount: `{"type":"service_account","client_email":"a","token_uri":"https://b","private_key":"` + oauthSecret + `"}`}, "private_key"},
 	} {

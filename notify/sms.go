@@ -59,13 +59,13 @@ func NewTwilio(rawURL string) (*Twilio, error) {
 	from, service := q.Get("From"), q.Get("MessagingServiceSid")
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http":
-		return nil, errors.New("SMS URL: the scheme is https or http")
+		return nil, errors.New("SMS URL: the scheme must be https or http")
 	case u.Hostname() == "" || !strings.HasSuffix(u.Path, "/Messages.json"):
 		return nil, errors.New("SMS URL: expected https://SID:TOKEN@host/2010-04-01/Accounts/SID/Messages.json?From=…")
 	case !ok || u.User.Username() == "" || token == "":
 		return nil, errors.New("SMS URL: account and token are missing")
 	case (from == "") == (service == ""):
-		return nil, errors.New("SMS URL: one of From and MessagingServiceSid is needed")
+		return nil, errors.New("SMS URL: From or MessagingServiceSid is required")
 	}
 	t := &Twilio{account: u.User.Username(), token: token, sender: url.Values{"From": {from}}}
 	if from == "" {
@@ -113,7 +113,7 @@ func (t *Twilio) Send(ctx context.Context, to, text string) error {
 		Code int `json:"code"`
 	}
 	_ = json.Unmarshal(body, &refusal)
-	err = fmt.Errorf("SMS: refused with %d (code %d)", res.StatusCode, refusal.Code)
+	err = fmt.Errorf("SMS: rejected with %d (code %d)", res.StatusCode, refusal.Code)
 	switch {
 	case res.StatusCode == http.StatusBadRequest && recipientErrorCodes(refusal.Code):
 		return &PermanentError{err}
@@ -140,5 +140,5 @@ func smsFailure(ctx context.Context, err error) error {
 	if cause := netfail.CauseOf(err); cause != netfail.Unknown {
 		return fmt.Errorf("SMS server: %s", cause)
 	}
-	return errors.New("SMS server: no answer")
+	return errors.New("SMS server: no response")
 }

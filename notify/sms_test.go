@@ -78,7 +78,7 @@ func TestTwilioRefusals(t *testing.T) {
 				_, _ = io.WriteString(w, c.body)
 			})
 			err := tw.Send(t.Context(), number, "text")
-			require.ErrorContains(t, err, "SMS: refused with ")
+			require.ErrorContains(t, err, "SMS: rejected with ")
 			assert.NotContains(t, err.Error(), "4915")
 			kind := server
 			if _, ok := errors.AsType[*notify.PermanentError](err); ok {
@@ -129,8 +129,8 @@ func TestTwilioURL(t *testing.T) {
 		"https://AC1:secret@x/other?From=+1":     "expected",
 		"https://x" + path + "?From=+1":          "account and token",
 		"https://AC1@x" + path + "?From=+1":      "account and token",
-		"https://AC1:secret@x" + path:            "one of From",
-		"https://AC1:secret@x" + path + "?From=a&MessagingServiceSid=b": "one of From",
+		"https://AC1:secret@x" + path:            "From or MessagingServiceSid",
+		"https://AC1:secret@x" + path + "?From=a&MessagingServiceSid=b": "From or MessagingServiceSid",
 		"https://AC1:secret%zz@x" + path:                                "parsed",
 	} {
 		_, err := notify.NewTwilio(raw)

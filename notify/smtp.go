@@ -116,9 +116,9 @@ func (s *SMTP) readURL(raw string, oauth bool) error {
 	case u.Scheme == "smtps" && (s.mode == "" || s.mode == tlsImplicit):
 		s.mode = tlsImplicit
 	case u.Scheme == "smtps":
-		return errors.New("smtps is implicit TLS: leave tls out")
+		return errors.New("smtps implies TLS: omit tls")
 	case u.Scheme != "smtp":
-		return errors.New("the scheme is smtp or smtps")
+		return errors.New("the scheme must be smtp or smtps")
 	case s.mode == "":
 		s.mode = tlsStart
 	}
@@ -131,12 +131,12 @@ func (s *SMTP) readURL(raw string, oauth bool) error {
 		return errors.New("no host")
 	}
 	if (u.Path != "" && u.Path != "/") || u.Fragment != "" {
-		return errors.New("only host, port and tls are expected")
+		return errors.New("only host, port and tls are accepted")
 	}
 	if p := u.Port(); p != "" {
 		n, err := strconv.Atoi(p)
 		if err != nil || n < 1 || n > 65535 {
-			return errors.New("the port is a number from 1 to 65535")
+			return errors.New("the port must be a number from 1 to 65535")
 		}
 		s.port = n
 	}
@@ -144,9 +144,9 @@ func (s *SMTP) readURL(raw string, oauth bool) error {
 		password, ok := u.User.Password()
 		switch {
 		case oauth && ok:
-			return errors.New("with OAuth the user has no password")
+			return errors.New("with OAuth, the user must have no password")
 		case !oauth && !ok, u.User.Username() == "":
-			return errors.New("user and password come together")
+			return errors.New("user and password must be set together")
 		}
 		s.user, s.password = u.User.Username(), password
 	}

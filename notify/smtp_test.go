@@ -244,12 +244,12 @@ func TestInternationalAddresses(t *testing.T) {
 func TestServerLines(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{
-		"Mailbox full":                                    "refused with 550 5.2.2: Mailbox full",
+		"Mailbox full":                                    "rejected with 550 5.2.2: Mailbox full",
 		"<ada@example.net>: over quota":                   "550 5.2.2: [address]: over quota",
 		"user ADA is unknown, ask postmaster@example.net": "550 5.2.2: user [address] is unknown, ask [address]",
 		"adamant, canada":                                 "550 5.2.2: adamant, canada",
 		strings.Repeat("long ", 100):                      "long…",
-		"":                                                "refused with 550 5.2.2",
+		"":                                                "rejected with 550 5.2.2",
 	} {
 		m := hello()
 		m.To.Email = "ada@example.net"
@@ -279,31 +279,31 @@ func TestRefusals(t *testing.T) {
 		want   string
 		text   string
 	}{
-		{"sender 550", sender550, other, "sender refused with 550 5.1.1"},
-		{"recipient 421", rcpt(421, "4.3.2"), other, "recipient refused with 421 4.3.2"},
-		{"server's disk is full", data(452, "4.3.1"), other, "message refused with 452 4.3.1"},
+		{"sender 550", sender550, other, "sender rejected with 550 5.1.1"},
+		{"recipient 421", rcpt(421, "4.3.2"), other, "recipient rejected with 421 4.3.2"},
+		{"server's disk is full", data(452, "4.3.1"), other, "message rejected with 452 4.3.1"},
 
-		{"no such mailbox", rcpt(550, "5.1.1"), permanent, "recipient refused with 550 5.1.1"},
-		{"bad address, by another code", rcpt(501, "5.1.3"), permanent, "recipient refused with 501 5.1.3"},
-		{"mailbox is closed", rcpt(550, "5.2.1"), permanent, "recipient refused with 550 5.2.1"},
-		{"no mailbox, no reason", rcpt(550, ""), permanent, "recipient refused with 550"},
-		{"no mailbox, undefined", rcpt(550, "5.0.0"), permanent, "recipient refused with 550 5.0.0"},
-		{"address rejected", rcpt(550, "5.1.0"), permanent, "recipient refused with 550 5.1.0"},
-		{"no such mailbox, said late", data(554, "5.1.1"), permanent, "message refused with 554 5.1.1"},
-		{"content is not converted", data(554, "5.6.3"), permanent, "message refused with 554 5.6.3"},
+		{"no such mailbox", rcpt(550, "5.1.1"), permanent, "recipient rejected with 550 5.1.1"},
+		{"bad address, by another code", rcpt(501, "5.1.3"), permanent, "recipient rejected with 501 5.1.3"},
+		{"mailbox is closed", rcpt(550, "5.2.1"), permanent, "recipient rejected with 550 5.2.1"},
+		{"no mailbox, no reason", rcpt(550, ""), permanent, "recipient rejected with 550"},
+		{"no mailbox, undefined", rcpt(550, "5.0.0"), permanent, "recipient rejected with 550 5.0.0"},
+		{"address rejected", rcpt(550, "5.1.0"), permanent, "recipient rejected with 550 5.1.0"},
+		{"no such mailbox, said late", data(554, "5.1.1"), permanent, "message rejected with 554 5.1.1"},
+		{"content is not converted", data(554, "5.6.3"), permanent, "message rejected with 554 5.6.3"},
 
-		{"recipient later", rcpt(450, "4.1.1"), refused, "recipient refused with 450 4.1.1"},
-		{"greylisted", data(451, "4.7.1"), refused, "message refused with 451 4.7.1"},
-		{"relay access denied", rcpt(554, "5.7.1"), refused, "recipient refused with 554 5.7.1"},
-		{"sender address not owned by user", rcpt(553, "5.7.1"), refused, "recipient refused with 553 5.7.1"},
-		{"sender's domain not found", rcpt(550, "5.1.8"), refused, "recipient refused with 550 5.1.8"},
-		{"login required", rcpt(530, ""), refused, "recipient refused with 530"},
-		{"daily quota", data(550, "5.4.5"), refused, "message refused with 550 5.4.5"},
-		{"message too big for the system", data(552, "5.3.4"), refused, "message refused with 552 5.3.4"},
-		{"sender identity not verified, no reason", data(554, ""), refused, "message refused with 554"},
-		{"not allowed to send as", data(554, "5.2.252"), refused, "message refused with 554 5.2.252"},
-		{"some error on submission", data(554, "5.2.0"), refused, "message refused with 554 5.2.0"},
-		{"spam", data(554, "5.7.1"), refused, "message refused with 554 5.7.1"},
+		{"recipient later", rcpt(450, "4.1.1"), refused, "recipient rejected with 450 4.1.1"},
+		{"greylisted", data(451, "4.7.1"), refused, "message rejected with 451 4.7.1"},
+		{"relay access denied", rcpt(554, "5.7.1"), refused, "recipient rejected with 554 5.7.1"},
+		{"sender address not owned by user", rcpt(553, "5.7.1"), refused, "recipient rejected with 553 5.7.1"},
+		{"sender's domain not found", rcpt(550, "5.1.8"), refused, "recipient rejected with 550 5.1.8"},
+		{"login required", rcpt(530, ""), refused, "recipient rejected with 530"},
+		{"daily quota", data(550, "5.4.5"), refused, "message rejected with 550 5.4.5"},
+		{"message too big for the system", data(552, "5.3.4"), refused, "message rejected with 552 5.3.4"},
+		{"sender identity not verified, no reason", data(554, ""), refused, "message rejected with 554"},
+		{"not allowed to send as", data(554, "5.2.252"), refused, "message rejected with 554 5.2.252"},
+		{"some error on submission", data(554, "5.2.0"), refused, "message rejected with 554 5.2.0"},
+		{"spam", data(554, "5.7.1"), refused, "message rejected with 554 5.7.1"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -373,7 +373,7 @@ func TestTLSAndAuth(t *testing.T) {
 		{"smtps not trusted", serverKind{implicit: true}, "", change{smtps, systemRoots}, "the certificate is not trusted"},
 		{"implicit to a plain server", serverKind{}, "?tls=implicit", nil, "does not speak TLS"},
 		{"plain login", serverKind{auth: true}, "?tls=none", change{login}, ""},
-		{"wrong password", serverKind{tls: true, auth: true}, "", change{wrong}, "refused with 535 5.7.8"},
+		{"wrong password", serverKind{tls: true, auth: true}, "", change{wrong}, "rejected with 535 5.7.8"},
 		{"login not on offer", serverKind{tls: true}, "", change{login}, "AUTH"},
 	}
 	for _, c := range cases {

@@ -224,7 +224,7 @@ func (f *File) objectAt(ref Ref, offset int64) (Object, error) {
 func (f *File) spend(n int) error {
 	const each = 64 // finding it takes time as well
 	if f.parsed += int64(n) + each; f.parsed > f.lim.MaxParsed {
-		return fmt.Errorf("%w: its objects are named too often", ErrLimit)
+		return fmt.Errorf("%w: too many references to its objects", ErrLimit)
 	}
 	return nil
 }

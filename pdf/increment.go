@@ -48,7 +48,7 @@ func NewIncrement(f *File) (*Increment, error) {
 		}
 	}
 	if w.next > lastNewObject {
-		return nil, fmt.Errorf("%w: object numbers are used up", ErrLimit)
+		return nil, fmt.Errorf("%w: no object numbers are left", ErrLimit)
 	}
 	last, err := f.in.read(f.size-1, 1)
 	if err != nil {
@@ -65,7 +65,7 @@ func NewIncrement(f *File) (*Increment, error) {
 // would then wait for an object that is appended later. It comes before all objects.
 func (w *Increment) DefineUndefined(m Mentioned) error {
 	if w.next = max(w.next, m.Highest+1); w.next > lastNewObject {
-		return fmt.Errorf("%w: object numbers are used up", ErrLimit)
+		return fmt.Errorf("%w: no object numbers are left", ErrLimit)
 	}
 	for _, ref := range m.Undefined {
 		w.Put(ref, Value("null"))

@@ -99,7 +99,7 @@ func (v Value) RepeatedKey() (string, error) {
 	return "", nil
 }
 
-// maxUndefined bounds how many references to nothing a file may have.
+// maxUndefined bounds how many references to missing objects a file may have.
 const maxUndefined = 4096
 
 // maxGeneration is the last generation that an object can have (7.5.4).
@@ -123,7 +123,7 @@ type undefined struct {
 func (u *undefined) visit(ref Ref) error {
 	if ref.Num > u.highest {
 		if ref.Num > maxObjectNum {
-			return fmt.Errorf("%d is no object number", ref.Num)
+			return fmt.Errorf("%d is not an object number", ref.Num)
 		}
 		u.highest = ref.Num
 	}
@@ -137,9 +137,9 @@ func (u *undefined) visit(ref Ref) error {
 	case exists || ref.Num == 0: // no reader takes anything for object 0
 		return nil
 	case ref.Gen > maxGeneration:
-		return fmt.Errorf("%d is no generation of an object", ref.Gen)
+		return fmt.Errorf("%d is not a generation number", ref.Gen)
 	case len(u.missing) >= maxUndefined:
-		return fmt.Errorf("%w: more than %d references to nothing", ErrLimit, maxUndefined)
+		return fmt.Errorf("%w: more than %d references to missing objects", ErrLimit, maxUndefined)
 	}
 	u.missing[ref.Num] = ref.Gen
 	return nil

@@ -14,7 +14,7 @@ import (
 
 // ErrFormUses reports that an appearance shows a part of a tag, and something else where another annotation has it as
 // well.
-var ErrFormUses = errors.New("several annotations share an appearance that holds a part of it")
+var ErrFormUses = errors.New("several annotations share an appearance that contains part of it")
 
 // useKey is one painting of a form XObject, or the content of a page.
 type useKey struct{ page, use int }

@@ -45,11 +45,11 @@ func (e *TagError) Unwrap() error { return e.Err }
 var (
 	// ErrInvisibleTag reports a tag in text that is not painted, as text recognition puts it over a scanned page: if
 	// it were removed, the picture would still show it.
-	ErrInvisibleTag = errors.New("its text is invisible, it may lie over a picture of the tag")
+	ErrInvisibleTag = errors.New("its text is invisible, perhaps because it lies over an image of the tag")
 	// ErrUnclosedTag is about a tag without end.
 	ErrUnclosedTag = errors.New(`expected "}}" after it`)
 	// ErrFormTag reports a tag in the value of a form's field, which programs redraw.
-	ErrFormTag = errors.New("it is the value of a form's field; import the form, or empty the field")
+	ErrFormTag = errors.New("it is the value of a form field; import the form, or clear the field")
 	// ErrUndrawnTag is about a tag in an annotation without an appearance, which each program draws in its own way.
 	ErrUndrawnTag  = errors.New("it is in an annotation without an appearance; move it to the page's text")
 	errTooManyTags = fmt.Errorf("%w: more than %d tags", pagetext.ErrLimit, maxTags)

@@ -48,5 +48,5 @@ func (s *UserRepository) TakeChallenge(ctx context.Context, c *Challenge) error 
 		c.User = row.UserID
 		return unlessNone(tx.Where("id = ?", row.ID).Delete(&models.ConsoleChallenge{}), models.ErrNotFound) // another request was faster
 	})
-	return wrap(err, "take challenge")
+	return wrap(err, "consume challenge")
 }

@@ -214,7 +214,7 @@ func decodeArchive(file, key, binding []byte) (*archiveContent, error) {
 		return nil, err
 	}
 	if c.Format != archiveFormat {
-		return nil, fmt.Errorf("it is of format %d, and this program reads format %d", c.Format, archiveFormat)
+		return nil, fmt.Errorf("it has format %d, but this program reads format %d", c.Format, archiveFormat)
 	}
 	return c, nil
 }

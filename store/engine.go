@@ -85,7 +85,7 @@ func (s *engine) Ping(ctx context.Context) error {
 	if err == nil {
 		err = conn.PingContext(ctx)
 	}
-	return wrap(err, "database does not answer")
+	return wrap(err, "database does not respond")
 }
 
 // Wake is signalled after each commit that wrote outbox rows in this process.

@@ -71,7 +71,7 @@ func (s *engine) FinishOutbox(ctx context.Context, seq int64) error {
 // RetryOutbox releases a row for delivery after wait, at most five minutes.
 func (s *engine) RetryOutbox(ctx context.Context, seq int64, wait time.Duration) error {
 	err := s.db.WithContext(ctx).Model(&models.OutboxRow{}).Where("seq = ?", seq).Update("not_before", s.now().Add(min(wait, outboxHorizon))).Error
-	return wrap(err, "give back outbox row %d", seq)
+	return wrap(err, "release outbox row %d", seq)
 }
 
 // notQueued is the condition on a preceding column that no outbox row has its value as key.

@@ -41,7 +41,7 @@ func (s *engine) RememberCaller(ctx context.Context, key string, until time.Time
 	// SQL: ON CONFLICT with RETURNING, in one statement.
 	err := s.db.WithContext(ctx).Exec(`INSERT INTO rate_windows (key, starts_at, used, expires_at) VALUES (?, ?, 0, ?)
 		ON CONFLICT (key, starts_at) DO UPDATE SET expires_at = excluded.expires_at`, s.index.Hashes("windows", key)[0], knownCallersWindow, until.UTC()).Error
-	return wrap(err, "remember caller")
+	return wrap(err, "store caller")
 }
 
 // CallerKnownUntil returns the time stored by RememberCaller, or the zero time.

@@ -45,7 +45,7 @@ func (s *EnvelopeRepository) archive(ctx context.Context, ref EnvelopeRef) error
 		return err
 	}
 	if !e.Status.Terminal() {
-		return fmt.Errorf("%w: it is %s, and has not ended", ErrNotArchivable, e.Status)
+		return fmt.Errorf("%w: it has status %s and has not ended", ErrNotArchivable, e.Status)
 	}
 	// The comparison below includes the version of e, so it also detects changes to these values.
 	values, err := s.Values(ctx, e)

@@ -27,7 +27,7 @@ func (s *MailRepository) BeginMail(ctx context.Context, m models.Mail) (models.M
 		},
 		clause.Returning{},
 	).Create(&m).Error
-	return m, wrap(err, "note mail")
+	return m, wrap(err, "record mail")
 }
 
 // requestedMail returns the columns of the record of an email that an outbox row requests. Until the email is settled,
@@ -57,7 +57,7 @@ func (s *MailRepository) MailSent(ctx context.Context, id string) error {
 		markMailSent(&t.batch, id, s.now())
 		return nil
 	})
-	return wrap(err, "note sent mail")
+	return wrap(err, "record sent mail")
 }
 
 // settleMail records the outcome of an email that an event reports: sent, or rejected by the server.
@@ -85,7 +85,7 @@ func (s *MailRepository) MailDelayed(ctx context.Context, id, why string, refuse
 		}
 		return nil
 	})
-	return wrap(err, "note delayed mail")
+	return wrap(err, "record delayed mail")
 }
 
 // MailFailed records that an email was permanently rejected. why must be safe to show. Rejections that the audit chain
@@ -95,7 +95,7 @@ func (s *MailRepository) MailFailed(ctx context.Context, id, why string) error {
 		markMailFailed(&t.batch, id, s.now(), why)
 		return nil
 	})
-	return wrap(err, "note failed mail")
+	return wrap(err, "record failed mail")
 }
 
 func markMailFailed(b *batch, id string, at time.Time, why string) {

@@ -132,11 +132,11 @@ func (s *MailRepository) MailProblems(ctx context.Context, of OwnProblems) ([]Ma
 	}
 	envelopes, err := find[*models.Envelope](db.Select("id, tenant_id, subject").Where("id IN ?", mapSlice(mails, func(m models.Mail) uuid.UUID { return m.EnvelopeID })))
 	if err != nil {
-		return nil, fmt.Errorf("name the envelopes of rejected mails: %w", err)
+		return nil, fmt.Errorf("load the envelopes of rejected mails: %w", err)
 	}
 	signers, err := find[*models.Signer](db.Select("id, name").Where("id IN ?", mapSlice(mails, func(m models.Mail) uuid.UUID { return m.SignerID })))
 	if err != nil {
-		return nil, fmt.Errorf("name the recipients of rejected mails: %w", err)
+		return nil, fmt.Errorf("load the recipients of rejected mails: %w", err)
 	}
 	about, names := make(map[uuid.UUID]*models.Envelope), make(map[uuid.UUID]string)
 	for _, e := range envelopes {

@@ -39,7 +39,7 @@ func (s *MaintenanceRepository) EnvelopesDueForTimestamp(ctx context.Context, be
 		WHERE d.envelope_id = envelopes.id AND d.kind = ? AND d.purge_status = ? AND (d.timestamped_until IS NULL OR d.timestamped_until < ?))`,
 		after, models.StatusCompleted, models.DocumentSealed, models.PurgeActive, before.UTC()).
 		Select("id, app_id").Order("id").Limit(n))
-	return out, wrap(err, "list what needs a time-stamp")
+	return out, wrap(err, "list documents without a time-stamp")
 }
 
 // FindEnvelope finds an envelope of whatever app. It is for operators.

@@ -200,7 +200,7 @@ func (s *TemplateRepository) CreateFromTemplate(ctx context.Context, app, id uui
 	made, err := inTransaction(ctx, s.engine, func(t *transaction) (*EnvelopeWithEvents, error) {
 		return s.createFromTemplate(t, app, id, version, build)
 	})
-	return made, wrap(err, "make an envelope of template %s", id)
+	return made, wrap(err, "create an envelope from template %s", id)
 }
 
 // TemplateBuild creates an envelope from a template, see models.LoadedTemplate.NewEnvelope, and may send it.

@@ -21,7 +21,7 @@ var (
 	ErrConnection        = errors.New("connection failed")
 	ErrTLS               = errors.New("TLS failed")
 	ErrRedirect          = errors.New("redirect refused")
-	ErrBadResponse       = errors.New("not a valid HTTP answer")
+	ErrBadResponse       = errors.New("not a valid HTTP response")
 )
 
 // classify maps an error to one of the reasons above. outer is the caller's context: its end is not a failure of the
@@ -44,7 +44,7 @@ func classify(outer context.Context, err error) error {
 	case cause == netfail.Refused:
 		return ErrRefused
 	case cause == netfail.Closed:
-		return fmt.Errorf("%w: closed before the answer was complete", ErrConnection)
+		return fmt.Errorf("%w: closed before the response was complete", ErrConnection)
 	case cause == netfail.Failed:
 		return ErrConnection
 	}

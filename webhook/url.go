@@ -32,13 +32,13 @@ func CheckURL(raw string, allowPrivate bool) error {
 	case u.Scheme == "http" && !allowPrivate:
 		return errors.New("https is required")
 	case u.User != nil:
-		return errors.New("user and password do not belong in the URL")
+		return errors.New("the URL must not contain a user or password")
 	case strings.Contains(raw, "#"):
-		return errors.New("a fragment does not belong in the URL")
+		return errors.New("the URL must not contain a fragment")
 	}
 	if port := u.Port(); port != "" || strings.HasSuffix(u.Host, ":") {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return errors.New("the port is a number from 1 to 65535")
+			return errors.New("the port must be a number from 1 to 65535")
 		}
 	}
 	return checkHost(u.Hostname(), strings.HasPrefix(u.Host, "["), allowPrivate)
@@ -72,7 +72,7 @@ func checkHost(host string, bracketed, allowPrivate bool) error {
 	if endsInNumber(labels) {
 		addr, err := netip.ParseAddr(name) // rejects octal, hexadecimal, short and decimal forms
 		if err != nil {
-			return errors.New("an IPv4 address is written as four decimal numbers")
+			return errors.New("an IPv4 address must be written as four decimal numbers")
 		}
 		return checkLiteral(addr, allowPrivate)
 	}

@@ -28,9 +28,9 @@ func TestCheckURL(t *testing.T) {
 		"ftp://hooks.example.com/":                              "not an absolute",
 		"javascript:alert(1)":                                   "not an absolute",
 		"http://hooks.example.com/":                             "https is required",
-		"https://user:pw@hooks.example.com":                     "user and password",
-		"https://user@hooks.example.com":                        "user and password",
-		"https://@hooks.example.com":                            "user and password",
+		"https://user:pw@hooks.example.com":                     "user or password",
+		"https://user@hooks.example.com":                        "user or password",
+		"https://@hooks.example.com":                            "user or password",
 		"https://hooks.example.com/#x":                          "fragment",
 		"https://hooks.example.com/#":                           "fragment",
 		"https://hooks.example.com:0/":                          "port",
@@ -88,7 +88,7 @@ func TestCheckURL(t *testing.T) {
 		"https://example.com/" + strings.Repeat("x", 2048):      "longer than",
 		"https://" + strings.Repeat("x", 64) + ".example.com/":  "no",
 		"https://" + strings.Repeat("abcdefgh.", 30) + "com/":   "host",
-		"https://secret-in-path@hooks.example.com/secret-token": "user and password",
+		"https://secret-in-path@hooks.example.com/secret-token": "user or password",
 	}
 	for u, want := range bad {
 		err := webhook.CheckURL(u, false)

@@ -108,7 +108,7 @@ func (s *server) remindSigners(ctx context.Context, q question, _ idInput) (any,
 	ids := make([]uuid.UUID, 0, len(q.remind))
 	for _, r := range q.remind {
 		if err := s.remind(ctx, q.envelope, r); err != nil {
-			return nil, fmt.Errorf("the signer %s (%d before were reminded): %w", r.id, len(ids), err)
+			return nil, fmt.Errorf("signer %s (after reminding %d others): %w", r.id, len(ids), err)
 		}
 		ids = append(ids, r.id)
 	}
@@ -196,7 +196,7 @@ func (s *server) askToVoid(ctx context.Context, req *mcp.CallToolRequest, in voi
 	switch e.Status {
 	case api.EnvelopeStatusDraft, api.EnvelopeStatusSent, api.EnvelopeStatusInProgress:
 	case api.EnvelopeStatusCompleted, api.EnvelopeStatusDeclined, api.EnvelopeStatusVoided, api.EnvelopeStatusExpired:
-		return nil, fmt.Errorf("the envelope is %s already", e.Status)
+		return nil, fmt.Errorf("the envelope is already %s", e.Status)
 	}
 	text := append([]string{heading("Void", e), "This cannot be undone."}, signerLines(e)...)
 	if reason := strings.TrimSpace(in.Reason); reason != "" {

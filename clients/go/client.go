@@ -80,7 +80,7 @@ func (c *Client) Do(req *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("countersign: %w", err)
 	}
 	if req.URL.Scheme != base.Scheme || !strings.EqualFold(req.URL.Host, base.Host) {
-		return nil, fmt.Errorf("countersign: the token is for %s alone, and is not sent to %s://%s", c.transport.base, req.URL.Scheme, req.URL.Host)
+		return nil, fmt.Errorf("countersign: the token is only for %s and is not sent to %s://%s", c.transport.base, req.URL.Scheme, req.URL.Host)
 	}
 	return c.transport.Do(req)
 }

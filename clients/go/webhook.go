@@ -43,7 +43,7 @@ func verifyAt(now time.Time, body []byte, header http.Header, secrets ...string)
 		return nil, ErrSignature
 	}
 	if age := now.Sub(time.Unix(secs, 0)); age > Tolerance || age < -Tolerance {
-		return nil, fmt.Errorf("%w: its time is %s away", ErrSignature, age.Abs().Round(time.Second))
+		return nil, fmt.Errorf("%w: its time differs by %s", ErrSignature, age.Abs().Round(time.Second))
 	}
 	valid := false
 	for signature := range strings.FieldsSeq(header.Get("Webhook-Signature")) {

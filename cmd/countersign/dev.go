@@ -320,7 +320,7 @@ func prepareDataDir(dir string) error {
 	if _, err := os.Stat(filepath.Join(keys, "seal.cert.pem")); errors.Is(err, fs.ErrNotExist) {
 		ca, cert, key, err := sealkey.SelfSigned("Countersign development", now(), rand.Reader)
 		if err != nil {
-			return fmt.Errorf("make seal key: %w", err)
+			return fmt.Errorf("create seal key: %w", err)
 		}
 		for name, b := range map[string][]byte{"seal.ca.pem": ca, "seal.key.pem": key, "seal.cert.pem": append(cert, ca...)} {
 			if err := os.WriteFile(filepath.Join(keys, name), b, 0o600); err != nil {

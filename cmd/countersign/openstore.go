@@ -102,7 +102,7 @@ func checkMasterKey(ctx context.Context, s *store.Store) error {
 	for _, purpose := range []models.KeyPurpose{models.KeyTokens, models.KeyManifests} {
 		switch _, err := s.Keys(ctx, purpose); {
 		case errors.Is(err, vault.ErrUnknownKey):
-			return fmt.Errorf("%sMASTER_KEY is not the key that this database was written with; add the former key after a comma: %w", config.Prefix, err)
+			return fmt.Errorf("%sMASTER_KEY is not the master key of this database; add the former key after a comma: %w", config.Prefix, err)
 		case err != nil:
 			return err
 		}

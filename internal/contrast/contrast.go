@@ -30,7 +30,7 @@ func Parse(s string) (Colour, error) {
 	digits, ok := strings.CutPrefix(s, "#")
 	b, err := hex.DecodeString(digits)
 	if !ok || err != nil || len(b) != 3 {
-		return Colour{}, errors.New("not a colour of the form #rrggbb")
+		return Colour{}, errors.New("not a color of the form #rrggbb")
 	}
 	return Colour{float64(b[0]) / 255, float64(b[1]) / 255, float64(b[2]) / 255}, nil
 }

@@ -50,7 +50,7 @@ func TestTokensFollowTheKeys(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, asked, "nobody looks as long as the keys are fresh")
 
-	fail = errors.New("the database does not answer")
+	fail = errors.New("the database does not respond")
 	clock.Add(30 * time.Second)
 	_, err = checker.VerifyAccess(issue())
 	require.NoError(t, err, "the keys stay as they are")

@@ -83,13 +83,13 @@ func (b *Inbox) list(w http.ResponseWriter, r *http.Request) {
 		f.To = "+" + strings.TrimSpace(f.To)
 	}
 	if f.Kind != "" && f.Kind != KindMail && f.Kind != KindSMS {
-		fail(w, http.StatusBadRequest, "kind is mail or sms")
+		fail(w, http.StatusBadRequest, "kind must be mail or sms")
 		return
 	}
 	if f.After != "" && !validID(f.After) {
 		at, err := time.Parse(time.RFC3339Nano, f.After)
 		if err != nil {
-			fail(w, http.StatusBadRequest, "after is a message's id or an RFC 3339 time")
+			fail(w, http.StatusBadRequest, "after must be a message id or an RFC 3339 time")
 			return
 		}
 		f.After = newID(at)
@@ -97,7 +97,7 @@ func (b *Inbox) list(w http.ResponseWriter, r *http.Request) {
 	if s := q.Get("limit"); s != "" {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 || n > maxMessages {
-			fail(w, http.StatusBadRequest, "limit is a number from 1 to 1000")
+			fail(w, http.StatusBadRequest, "limit must be a number from 1 to 1000")
 			return
 		}
 		f.Limit = n

@@ -206,7 +206,7 @@ func (b *Inbox) read(id string) (Message, error) {
 		return m, err
 	}
 	if m.ID != id {
-		return m, errors.New("inbox: message under another's name")
+		return m, errors.New("inbox: a different message has this name")
 	}
 	return withoutNulls(m), nil
 }

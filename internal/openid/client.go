@@ -137,7 +137,7 @@ func (c *Client) Finish(ctx context.Context, r Request, code string) (Person, er
 			return Person{}, unreachable(err)
 		}
 		if info.Subject != id.Subject { // §5.3.2
-			return Person{}, refused("userinfo is about somebody else")
+			return Person{}, refused("userinfo describes another user")
 		}
 		if claims, err = claims.and(info); err != nil {
 			return Person{}, err
@@ -161,7 +161,7 @@ func (c *Client) check(id *oidc.IDToken, claims claims, r Request) error {
 	case id.IssuedAt.After(now.Add(clockDifference)):
 		return refused("issued in the future")
 	case r.Fresh && (provedAt == nil || now.Sub(*provedAt) > freshAge):
-		return refused("the sign-in is not a fresh one")
+		return refused("the sign-in is too old")
 	}
 	return nil
 }
@@ -218,7 +218,7 @@ func (c *Client) discover(ctx context.Context) (*provider, error) {
 	for _, address := range []string{p.oauth.Endpoint.AuthURL, p.oauth.Endpoint.TokenURL, also.JWKS, cmp.Or(found.UserInfoEndpoint(), c.cfg.Issuer)} {
 		u, err := url.Parse(address)
 		if err != nil || !Secure(u) {
-			return nil, unreachable(fmt.Errorf("the provider names an address that is not https: %s", address))
+			return nil, unreachable(fmt.Errorf("the provider lists an address that is not https: %s", address))
 		}
 	}
 	return p, nil
@@ -231,7 +231,7 @@ func CheckIssuer(issuer string) error {
 	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return errors.New("must be an address such as https://login.example.com/realms/staff, without query, fragment and password")
 	case !Secure(u):
-		return errors.New("must begin with https://; http:// is for this machine alone")
+		return errors.New("must begin with https://; http:// is accepted only for this machine")
 	}
 	return nil
 }

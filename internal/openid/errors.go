@@ -14,7 +14,7 @@ import (
 )
 
 // ErrUnreachable reports that the provider did not respond, or that its response is not that of an OpenID provider.
-var ErrUnreachable = errors.New("the OpenID provider does not answer as it should")
+var ErrUnreachable = errors.New("unexpected response from the OpenID provider")
 
 // Refusal is an error with the reason why a person could not be authenticated with the provider's response. The
 // reason contains no personal data and no part of the response.
@@ -33,13 +33,13 @@ func unreachable(err error) error {
 	)
 	switch {
 	case errors.Is(err, errTooLarge):
-		return fmt.Errorf("%w: its answer is too large", ErrUnreachable)
+		return fmt.Errorf("%w: response too large", ErrUnreachable)
 	case errors.As(err, &mismatch):
-		return fmt.Errorf("%w: it calls itself %.200q", ErrUnreachable, mismatch.Discovered)
+		return fmt.Errorf("%w: its issuer is %.200q", ErrUnreachable, mismatch.Discovered)
 	case errors.As(err, &address):
 		return fmt.Errorf("%w: %w", ErrUnreachable, address.Err)
 	default:
-		return fmt.Errorf("%w: no document of discovery, keys or userinfo that can be read", ErrUnreachable)
+		return fmt.Errorf("%w: the discovery document, keys or userinfo cannot be parsed", ErrUnreachable)
 	}
 }
 

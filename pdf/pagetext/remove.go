@@ -13,10 +13,10 @@ import (
 
 // ErrReplacedText reports that glyphs cannot be removed, since a property list that cannot be written into the content
 // gives their text (14.9.4).
-var ErrReplacedText = errors.New("pagetext: the text is also given in a property list")
+var ErrReplacedText = errors.New("pagetext: the text also occurs in a property list")
 
 // ErrNoSuchText reports that a position is none of the content.
-var ErrNoSuchText = errors.New("pagetext: no text stands at the position")
+var ErrNoSuchText = errors.New("pagetext: no text at this position")
 
 // Removal is what Remove does to content.
 type Removal struct {

@@ -102,11 +102,11 @@ func (m *Manifest) checkAppearance() error {
 		return err
 	}
 	if len(a.Signers) != len(m.Signers) {
-		return fmt.Errorf("to whom pages were shown")
+		return fmt.Errorf("the signers to whom pages were shown")
 	}
 	for i, s := range a.Signers {
 		if s.SignerID != m.Signers[i].ID {
-			return fmt.Errorf("to whom pages were shown")
+			return fmt.Errorf("the signers to whom pages were shown")
 		}
 		if err := s.check(listed); err != nil {
 			return err
@@ -170,7 +170,7 @@ func (a *Appearance) listed() (map[levelPage]string, error) {
 		return x.Level - y.Level
 	}
 	if !slices.IsSortedFunc(a.Pages, order) || !slices.IsSortedFunc(a.Texts, func(x, y PageText) int { return x.Page - y.Page }) {
-		return nil, fmt.Errorf("the order of pages")
+		return nil, fmt.Errorf("the pages are not in order")
 	}
 	out := make(map[levelPage]string, len(a.Pages)+len(a.Texts))
 	for _, p := range a.Pages {

@@ -60,8 +60,8 @@ func TestCheckAppearance_FileAndOrder_AreChecked(t *testing.T) {
 		"another file":       {func(m *Manifest) { m.Appearance.SHA256 = "p" }, "the file"},
 		"another size":       {func(m *Manifest) { m.Appearance.Size++ }, "the file"},
 		"texts in order":     {func(m *Manifest) { m.Appearance.Texts = []PageText{{1, "a"}, {2, "b"}} }, ""},
-		"texts in disorder":  {func(m *Manifest) { m.Appearance.Texts = []PageText{{2, "a"}, {1, "b"}} }, "the order of pages"},
-		"levels in disorder": {func(m *Manifest) { m.Appearance.Pages = []PagePicture{{1, 2, "a"}, {1, 1, "b"}} }, "the order of pages"},
+		"texts in disorder":  {func(m *Manifest) { m.Appearance.Texts = []PageText{{2, "a"}, {1, "b"}} }, "the pages are not in order"},
+		"levels in disorder": {func(m *Manifest) { m.Appearance.Pages = []PagePicture{{1, 2, "a"}, {1, 1, "b"}} }, "the pages are not in order"},
 	} {
 		m := &Manifest{Original: Placement{SHA256: "o", Size: 5}, Appearance: &Appearance{SHA256: "o", Size: 5}}
 		c.change(m)

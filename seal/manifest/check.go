@@ -25,7 +25,7 @@ func (m *Manifest) Check() error {
 	case m.SealedAt.IsZero():
 		return fmt.Errorf("it lacks the time of sealing")
 	case m.CertificatePage < 1 || m.Pages < m.CertificatePage:
-		return fmt.Errorf("its pages")
+		return fmt.Errorf("invalid page numbers")
 	}
 	hashes, own := "", 0
 	for i, d := range m.All {
@@ -35,10 +35,10 @@ func (m *Manifest) Check() error {
 		if d.ID == m.Document {
 			own++
 			if d.SHA256 != m.Original.SHA256 {
-				return fmt.Errorf("the original's hash")
+				return fmt.Errorf("the hash of the original")
 			}
 			if m.Original.As == "prefix" && m.CertificatePage != d.PageCount+1 {
-				return fmt.Errorf("how many pages the original has")
+				return fmt.Errorf("the number of pages of the original")
 			}
 			if err := m.checkPrepared(d); err != nil {
 				return err
@@ -178,7 +178,7 @@ func (m *Manifest) checkSigners(chain chainEvents) error {
 	for _, s := range m.Signers {
 		ev, ok := chain.signed[s.ID]
 		if ok != (s.SignedAt != nil) || ok && !ev.Timestamp.Equal(*s.SignedAt) {
-			return fmt.Errorf("whether and when signer %s signed", s.ID)
+			return fmt.Errorf("the status or the time of signature of signer %s", s.ID)
 		}
 		if err := s.checkPart(chain.signed); err != nil {
 			return err
@@ -211,11 +211,11 @@ func (s Signer) checkPrevious(events []event) error {
 		return nil
 	}
 	if len(s.Previous) != len(events) {
-		return fmt.Errorf("how many persons were to sign before signer %s", s.ID)
+		return fmt.Errorf("the number of signers before signer %s", s.ID)
 	}
 	for i, p := range s.Previous {
 		if events[i].Detail.Person != i+2 || !events[i].Timestamp.Equal(p.Until) {
-			return fmt.Errorf("when another person took the place of signer %s", s.ID)
+			return fmt.Errorf("the time at which signer %s was replaced", s.ID)
 		}
 	}
 	return nil
@@ -282,7 +282,7 @@ func (s *Signer) checkPart(signed map[string]event) error {
 		return nil
 	}
 	if s.Kind != ev.Detail.Kind || s.WitnessFor != ev.Detail.WitnessFor {
-		return fmt.Errorf("which part signer %s plays", s.ID)
+		return fmt.Errorf("the role of signer %s", s.ID)
 	}
 	if s.WitnessFor == "" {
 		return nil

@@ -90,7 +90,7 @@ func hashFile(ctx context.Context, r io.ReaderAt, size, to int64, holes []byteRa
 		return s, err
 	}
 	if len(taps) > 0 {
-		return s, errors.New("seal: a signature beyond the end")
+		return s, errors.New("seal: a signature extends beyond the end of the file")
 	}
 	for i, h := range holes {
 		covered, err := CloneHash(s.begun[h.from])

@@ -256,7 +256,7 @@ func (e *examiner) recordBytes() ([]byte, error) {
 		return nil, err
 	}
 	if !o.IsStream() {
-		return nil, fmt.Errorf("%w: object %d is no stream", pdf.ErrDamaged, o.Ref.Num)
+		return nil, fmt.Errorf("%w: object %d is not a stream", pdf.ErrDamaged, o.Ref.Num)
 	}
 	return e.seal.file.StreamData(o)
 }

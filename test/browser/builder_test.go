@@ -175,7 +175,7 @@ func TestBuilderByKeyboard(t *testing.T) {
 	b.see("Send for signature")
 	b.tabTo("Send to 1 person")
 	b.keys("\r")
-	b.see("Step 1 recipients have been invited.")
+	b.see("Recipients of step 1 have been invited.")
 	require.Equal(t, "sent", svc.envelope(t, e.ID).Status)
 }
 

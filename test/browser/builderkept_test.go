@@ -71,7 +71,7 @@ func TestBuilderWithoutNetwork(t *testing.T) {
 	b.button("Text")
 	b.press(1, 200, 400)
 	b.drags(b.onPage(1, 200, 300), b.onPage(1, 250, 340))
-	b.until(`document.querySelector(".bstate.offline")?.textContent.startsWith("Offline: your work is kept here")`)
+	b.until(`document.querySelector(".bstate.offline")?.textContent.startsWith("Offline: your work is stored here")`)
 	b.until(`window.waited >= 60000`) // it has tried for a minute
 	require.Len(t, svc.fields(t, e.ID), 1)
 	b.checked("builder-offline")
@@ -400,7 +400,7 @@ func TestBuilderSendsWithoutAnAnswer(t *testing.T) {
 	b.framed("The service can't be reached.")
 	require.Equal(t, "sent", svc.envelope(t, e.ID).Status)
 	b.frameButton("Send to 1 person")
-	b.framed("Step 1 recipients have been invited.")
+	b.framed("Recipients of step 1 have been invited.")
 	b.until(`told.includes("sent")`)
 	require.Empty(t, eval[[]string](b, `told.filter((m) => m.startsWith("error"))`))
 

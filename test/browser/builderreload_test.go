@@ -153,7 +153,7 @@ func TestUndoSurvivesAReload(t *testing.T) {
 	b.see("Send for signature")
 	b.checked("builder-send")
 	b.button("Send to 2 people")
-	b.see("Step 1 recipients have been invited.")
+	b.see("Recipients of step 1 have been invited.")
 	b.until(`sessionStorage.length === 0`)
 	b.waitUntilStill()
 }
@@ -185,7 +185,7 @@ func TestBuilderSessionEnds(t *testing.T) {
 	b.until(fmt.Sprintf(stateIs, "Not saved yet"))
 	ends(id)
 	b.button("Save")
-	b.see("Unsaved work is kept in this tab")
+	b.see("Unsaved work stays in this tab")
 	b.until(fmt.Sprintf(stateIs, "The session has ended"))
 	b.checked("builder-session-ended")
 	b.button("Initials") // later changes are also kept

@@ -66,7 +66,7 @@ func TestConsoleCorrections(t *testing.T) {
 	b.until(dialog + ` === null`)
 	b.until(`document.querySelector(".before")?.textContent.includes("before@example.com")`)
 	b.see("Ada has left the firm.")
-	b.see("Sam Staff reassigned from Ada Lovelace to Grace Hopper")
+	b.see("Sam Staff reassigned the signing from Ada Lovelace to Grace Hopper")
 	status, err := svc.do(http.MethodGet, svc.base+signingPath(e.Signers[0].SigningURL), "", nil, nil)
 	require.Error(t, err)
 	require.Equal(t, http.StatusUnauthorized, status, "the link of the one before has ended")

@@ -171,7 +171,7 @@ func TestEmbedHandOver(t *testing.T) {
 	b.told(e, "handedOver")
 	b.framed("Sign electronically")
 	b.frameButton("Assign to someone else")
-	b.framed("Your link stops working")
+	b.framed("Your link will stop working")
 	for id, text := range map[string]string{"delegate-name": "Grace Hopper", "delegate-email": "embed-grace@example.com"} {
 		_, err := inFrame[bool](b, fmt.Sprintf(`((e) => { e.value = %q; return e.dispatchEvent(new Event("input", { bubbles: true })); })(document.getElementById(%q))`, text, id))
 		require.NoError(t, err)

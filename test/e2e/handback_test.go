@@ -73,5 +73,5 @@ func TestASealUnderWayIsHandedBack(t *testing.T) {
 			failure = a.GetLastFailure().GetMessage()
 		}
 	}
-	assert.Equal(t, "handed back: the worker stops", failure)
+	assert.Equal(t, "handed back: the worker is stopping", failure)
 }

@@ -135,7 +135,7 @@ func TestAdmit_AmbiguousStructure_IsRejected(t *testing.T) {
 	}{
 		{"a number with two generations", refusal.PDFNeedsRepair, "object 70 is used with two generations", withPage("/A[70 2 R 70 3 R]")},
 		{"another generation than the object has", refusal.PDFNeedsRepair, "object 1000 is used with two generations", withPage("/A 1000 1 R", "<<>>")},
-		{"thousands of references to nothing", refusal.PDFTooComplex, "references to nothing", withPage("/A[" + many.String() + "]")},
+		{"thousands of references to missing objects", refusal.PDFTooComplex, "references to missing objects", withPage("/A[" + many.String() + "]")},
 		{"no object number", refusal.PDFNeedsRepair, "99999999 is no object number", withPage("/A 99999999 0 R")},
 		{"no generation", refusal.PDFNeedsRepair, "65535 is no generation", withPage("/A 80 65535 R")},
 		{"a sign before a reference", refusal.PDFNeedsRepair, "R without two numbers", withPage("/A[+5000 0 R]")},
