@@ -15,7 +15,7 @@ import (
 	"countersign/test/kit"
 )
 
-// between returns an authority whose responses pass through change on the way to the service.
+// between returns an authority whose responses are modified by change before they reach the service.
 func between(t *testing.T, change func(query, answer []byte) []byte) *cms.Authority {
 	t.Helper()
 	tsa := kit.NewTSA(t)
@@ -47,7 +47,8 @@ func between(t *testing.T, change func(query, answer []byte) []byte) *cms.Author
 	return &cms.Authority{URL: srv.URL, Client: srv.Client(), Rand: rand.Reader}
 }
 
-// TestATimestampAnswersItsRequest checks that a time-stamp of the right digest for another request is rejected.
+// TestATimestampAnswersItsRequest checks that a time-stamp over the right digest is rejected if it belongs to another
+// request.
 func TestATimestampAnswersItsRequest(t *testing.T) {
 	t.Parallel()
 	digest, other := sha256.Sum256([]byte("content")), sha256.Sum256([]byte("other"))
@@ -70,8 +71,8 @@ func TestATimestampAnswersItsRequest(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestARefusedTimestampIsNone checks that a rejected request has no time-stamp, even if the response contains a sound
-// token.
+// TestARefusedTimestampIsNone checks that a response with a rejection status is not accepted, even if it contains a
+// valid token.
 func TestARefusedTimestampIsNone(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))
@@ -88,7 +89,7 @@ func TestARefusedTimestampIsNone(t *testing.T) {
 	}
 }
 
-// TestBadAnswersOfTheAuthority checks that an invalid response is an error.
+// TestBadAnswersOfTheAuthority checks that invalid responses result in an error.
 func TestBadAnswersOfTheAuthority(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))

@@ -26,7 +26,7 @@ import (
 	"countersign/seal/trust"
 )
 
-// below returns an authority certified by another one. Authorities choose their own names.
+// below returns an authority certified by a. Like real authorities, it can have any name.
 func (a *authority) below(t *testing.T, name string, key *ecdsa.PrivateKey) *authority {
 	t.Helper()
 	if key == nil {
@@ -40,8 +40,8 @@ func (a *authority) below(t *testing.T, name string, key *ecdsa.PrivateKey) *aut
 	}, a.cert, key.Public())}
 }
 
-// TestTheChainOfASignature checks that the chain follows signatures upward from the signer, not just names, and that a
-// seal contains exactly that chain in order.
+// TestTheChainOfASignature checks that the chain is built from signatures, not just from names, and that a seal
+// contains exactly that chain in order.
 func TestTheChainOfASignature(t *testing.T) {
 	t.Parallel()
 	root := newAuthority(t)
@@ -89,7 +89,7 @@ func TestTheChainOfASignature(t *testing.T) {
 		require.NotContains(t, s.Chain(), impostor.cert, name)
 		require.NoError(t, s.Verify(contentDigest[:]), name)
 	}
-	// Whatever it carries, its one form has the chain.
+	// Whatever certificates the message contains, its canonical form contains only the chain.
 	for _, certs := range [][]*x509.Certificate{full, {root.cert, impostor.cert, middle.cert, c}, {c, root.cert}} {
 		f := carrying(certs)
 		normal, err := cms.Normalize(f)
@@ -100,12 +100,12 @@ func TestTheChainOfASignature(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, s.Chain(), again.Certificates)
 	}
-	// A root that did not sign itself is excluded; the signer's certificate always belongs to the chain.
+	// A root with an invalid self-signature is excluded, but the signer's certificate always belongs to the chain.
 	changed := *root.cert
 	changed.Signature = append([]byte{changed.Signature[0] ^ 1}, changed.Signature[1:]...)
 	require.Equal(t, []*x509.Certificate{middle.cert}, (&cms.Signed{Certificate: middle.cert, Certificates: []*x509.Certificate{&changed}}).Chain())
 	require.Equal(t, []*x509.Certificate{&changed}, (&cms.Signed{Certificate: &changed}).Chain())
-	// Two that certified each other: the chain ends all the same.
+	// Two authorities that certified each other: the chain must end.
 	other := root.below(t, "Other", nil)
 	crossed := other.below(t, "Middle", middle.key)
 	back := middle.below(t, "Other", other.key)
@@ -114,7 +114,8 @@ func TestTheChainOfASignature(t *testing.T) {
 	require.LessOrEqual(t, len(s.Chain()), 4)
 }
 
-// TestTheGreaterSignatureIsRefused checks that a seal must have the smaller of the two valid signature values.
+// TestTheGreaterSignatureIsRefused checks that a seal is rejected if it has the larger of the two valid signature
+// values.
 func TestTheGreaterSignatureIsRefused(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -142,7 +143,8 @@ func TestTheGreaterSignatureIsRefused(t *testing.T) {
 	require.Error(t, err, "a byte behind it")
 }
 
-// TestKeysThatMaySeal checks P-256 and RSA keys, with their certificate and any issuer.
+// TestKeysThatMaySeal checks that a Signer accepts only P-256 and RSA keys with a matching certificate and a valid
+// chain.
 func TestKeysThatMaySeal(t *testing.T) {
 	t.Parallel()
 	ca, other := newAuthority(t), newAuthority(t)
@@ -189,7 +191,7 @@ func TestKeysThatMaySeal(t *testing.T) {
 	}
 }
 
-// server returns the given response, and counts the requests.
+// server starts a server that responds with answer, and returns its URL and a request counter.
 func server(t *testing.T, answer func(w http.ResponseWriter, r *http.Request)) (string, *atomic.Int64) {
 	t.Helper()
 	var asked atomic.Int64
@@ -201,8 +203,8 @@ func server(t *testing.T, answer func(w http.ResponseWriter, r *http.Request)) (
 	return srv.URL, &asked
 }
 
-// TestAskingForRevocations checks that OCSP is used if the certificate has a responder, else the list, and that invalid
-// responses are errors.
+// TestAskingForRevocations checks that OCSP is used if the certificate names a responder, and otherwise the revocation
+// list, and that invalid responses result in an error.
 func TestAskingForRevocations(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -284,7 +286,7 @@ func TestAskingForRevocations(t *testing.T) {
 	require.ErrorContains(t, err, "bad address of revocation data")
 }
 
-// TestRevocationListsInOneForm checks that a list is from the certificate's issuer by name and by signature, without
+// TestRevocationListsInOneForm checks that a list must match the certificate's issuer by name and by signature, without
 // trailing data.
 func TestRevocationListsInOneForm(t *testing.T) {
 	t.Parallel()
@@ -312,7 +314,8 @@ func TestRevocationListsInOneForm(t *testing.T) {
 	require.ErrorContains(t, err, "malformed")
 }
 
-// TestRespondersAreCertifiedForOCSP checks that a responder other than the issuer is certified for it by the issuer.
+// TestRespondersAreCertifiedForOCSP checks that a responder other than the issuer must be certified for OCSP by the
+// issuer.
 func TestRespondersAreCertifiedForOCSP(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -343,7 +346,7 @@ func TestRespondersAreCertifiedForOCSP(t *testing.T) {
 		_, err := cms.NormalizeOCSP(der, c, ca.cert)
 		require.ErrorContains(t, err, "not certified for OCSP", name)
 	}
-	// An RSA signature is in its one form as well.
+	// An RSA signature must also be in canonical form.
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)
 	tmpl := &x509.Certificate{
@@ -365,7 +368,7 @@ func TestRespondersAreCertifiedForOCSP(t *testing.T) {
 	require.Equal(t, der, normal)
 }
 
-// TestARespondersKeyIsMeasuredFirst checks that no signature is verified with a key that takes too long.
+// TestARespondersKeyIsMeasuredFirst checks that a responder's key that is too large is rejected before it is used.
 func TestARespondersKeyIsMeasuredFirst(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -384,7 +387,7 @@ func TestARespondersKeyIsMeasuredFirst(t *testing.T) {
 	require.ErrorContains(t, err, "the key is too large")
 }
 
-// TestOCSPAnswersHaveALimit checks that a large response is rejected before it is read.
+// TestOCSPAnswersHaveALimit checks that a response that is too large is rejected before it is parsed.
 func TestOCSPAnswersHaveALimit(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -412,7 +415,7 @@ func TestAnswersWithSHA1(t *testing.T) {
 	}
 }
 
-// TestAskingForATimestamp checks the form of the request (RFC 3161), and that only a response with status 200 is
+// TestAskingForATimestamp checks the format of the request (RFC 3161), and that only a response with status 200 is
 // accepted.
 func TestAskingForATimestamp(t *testing.T) {
 	t.Parallel()

@@ -1,5 +1,5 @@
-// Package cms creates and verifies the CMS signatures of PAdES (ETSI EN 319 142-1, EN 319 122-1; RFC 5652) over a
-// digest that was computed while streaming, with any crypto.Signer, and RFC 3161 time-stamps.
+// Package cms creates and verifies CMS signatures for PAdES (ETSI EN 319 142-1, EN 319 122-1; RFC 5652), and RFC 3161
+// time-stamps. It signs a digest computed while streaming, with any crypto.Signer.
 package cms
 
 import (
@@ -34,8 +34,8 @@ var (
 	}
 )
 
-// signingCertificate names a certificate by its hash, issuer and serial number (RFC
-// 5035, section 3). The hash algorithm is left out: SHA-256 is the default.
+// signingCertificate returns the signing-certificate-v2 attribute, which identifies a certificate by its hash, issuer
+// and serial number (RFC 5035, section 3). It omits the hash algorithm because SHA-256 is the default.
 func signingCertificate(c *x509.Certificate) pkcs7.Attribute {
 	sum := sha256.Sum256(c.Raw)
 	directoryName := element(cbasn1.Tag(4).ContextSpecific().Constructed(), c.RawIssuer)
@@ -52,8 +52,8 @@ type Signer struct {
 	rand      io.Reader
 }
 
-// NewSigner checks that the key fits the first certificate and may be used:
-// P-256, or RSA of at least 2,048 bits.
+// NewSigner returns a Signer. It checks that the key matches the first certificate, that each certificate is signed by
+// the next one, and that the key is P-256 or RSA with at least 2,048 bits.
 func NewSigner(key crypto.Signer, chain []*x509.Certificate, rand io.Reader) (*Signer, error) {
 	if key == nil || len(chain) == 0 {
 		return nil, errors.New("cms: a key and its certificate are required")
@@ -70,7 +70,7 @@ func NewSigner(key crypto.Signer, chain []*x509.Certificate, rand io.Reader) (*S
 		if pub.N.BitLen() < 2048 {
 			return nil, errors.New("cms: an RSA key needs at least 2048 bits")
 		}
-		// RFC 4055, section 5: the parameters are NULL, not absent.
+		// The parameters must be NULL rather than absent (RFC 4055, section 5).
 		s.algorithm = pkix.AlgorithmIdentifier{Algorithm: oidSHA256WithRSA, Parameters: asn1.NullRawValue}
 	default:
 		return nil, fmt.Errorf("cms: keys of type %T are not supported", pub)
@@ -95,16 +95,17 @@ func (s *Signer) Certificate() *x509.Certificate { return s.chain[0] }
 // StampFunc returns a time-stamp token over a digest.
 type StampFunc func(ctx context.Context, digest []byte) ([]byte, error)
 
-// Sign returns a detached CMS signature of the content with the given SHA-256, with signing-certificate-v2 and without
-// signing-time, as PAdES requires (EN 319 142-1, 6.3). A stamp, if not nil, adds a signature time-stamp.
+// Sign returns a detached CMS signature of content with the given SHA-256 digest. It includes signing-certificate-v2
+// and omits signing-time, as required by PAdES (EN 319 142-1, 6.3). If stamp is not nil, it adds a signature
+// time-stamp.
 func (s *Signer) Sign(ctx context.Context, digest [sha256.Size]byte, stamp StampFunc) ([]byte, error) {
 	sd, err := pkcs7.NewSignedData(nil)
 	if err != nil {
 		return nil, err
 	}
 	sd.SetDigestAlgorithm(pkcs7.OIDDigestAlgorithmSHA256)
-	// A temporary key lets the library lay out the structure: the library can neither hash content that it does not
-	// have nor use every crypto.Signer. Its signature is then replaced.
+	// Use a temporary key to let the library create the structure, and then replace the signature. The library cannot
+	// hash content that it does not have, and does not support every crypto.Signer.
 	config := pkcs7.SignerInfoConfig{ExtraSignedAttributes: []pkcs7.Attribute{signingCertificate(s.chain[0])}}
 	if err := sd.AddSignerChain(s.chain[0], s.stub, s.chain[1:], config); err != nil {
 		return nil, err

@@ -35,13 +35,13 @@ func newSigner(t testing.TB) *cms.Signer {
 	return s
 }
 
-// TestSign checks the attributes that PAdES requires and forbids.
+// TestSign checks the attributes that are required or forbidden by PAdES.
 func TestSign(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))
 	der, err := newSigner(t).Sign(context.Background(), digest, nil)
 	require.NoError(t, err)
-	s, err := cms.Parse(append(der, 0, 0, 0)) // as /Contents pads it
+	s, err := cms.Parse(append(der, 0, 0, 0)) // padding as in /Contents
 	require.NoError(t, err)
 	require.NoError(t, s.Verify(digest[:]))
 	require.True(t, s.IsPAdES(), "without a signing time: that belongs into /M")

@@ -13,27 +13,28 @@ import (
 	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// Tags of SignedData and SignerInfo.
+// Context-specific tags used in SignedData and SignerInfo.
 var (
 	tag0 = cbasn1.Tag(0).ContextSpecific().Constructed()
 	tag1 = cbasn1.Tag(1).ContextSpecific().Constructed()
 )
 
-// element returns the DER of an element that holds the given parts.
+// element returns the DER encoding of an element that contains the given parts.
 func element(tag cbasn1.Tag, parts ...[]byte) []byte {
 	var b cryptobyte.Builder
 	b.AddASN1(tag, func(b *cryptobyte.Builder) { b.AddBytes(bytes.Join(parts, nil)) })
-	return b.BytesOrPanic() // only 4 GiB would be too much
+	return b.BytesOrPanic() // fails only above 4 GiB
 }
 
 func sequence(parts ...[]byte) []byte { return element(cbasn1.SEQUENCE, parts...) }
 
-// sortedSet returns a SET OF: its elements are in the order of their encodings (X.690, 11.6).
+// sortedSet returns a SET OF, whose elements are sorted by their encodings (X.690, 11.6).
 func sortedSet(tag cbasn1.Tag, elements [][]byte) []byte {
 	return element(tag, slices.SortedFunc(slices.Values(elements), bytes.Compare)...)
 }
 
-// objectID returns the DER of an identifier that was read from DER, or is one of the variables here.
+// objectID returns the DER encoding of an object identifier. The identifier must be valid, so that encoding cannot
+// fail.
 func objectID(id asn1.ObjectIdentifier) []byte {
 	var b cryptobyte.Builder
 	b.AddASN1ObjectIdentifier(id)
@@ -48,8 +49,8 @@ func integer(n *big.Int) []byte {
 
 func bitString(b []byte) []byte { return element(cbasn1.BIT_STRING, []byte{0}, b) }
 
-// normalizeSignature returns the ECDSA signature with the smaller s of (r, s) and (r, n-s). Both are valid, so that
-// anyone could change one into the other. A signature of another kind of key is returned unchanged.
+// normalizeSignature returns the ECDSA signature with the smaller s of (r, s) and (r, n-s). Both are valid, so
+// otherwise anyone could convert one into the other. Signatures of other key types are returned unchanged.
 func normalizeSignature(key crypto.PublicKey, signature []byte) ([]byte, error) {
 	pub, ok := key.(*ecdsa.PublicKey)
 	if !ok {

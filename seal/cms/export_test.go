@@ -1,6 +1,6 @@
 package cms
 
-// Functions that normalize a message, a revocation list and an OCSP response.
+// Exports of unexported functions for tests.
 var (
 	Normalize     = normalize
 	NormalizeCRL  = normalizeCRL

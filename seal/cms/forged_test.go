@@ -38,7 +38,7 @@ var (
 	idRSAPSS        = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 10}
 )
 
-// forger signs arbitrary content: its signatures are valid, but the signed content is not what Sign writes.
+// forger signs arbitrary content. Its signatures are valid, but the signed content differs from the output of Sign.
 type forger struct {
 	key   crypto.Signer
 	chain []*x509.Certificate
@@ -65,7 +65,7 @@ func value(t *testing.T, v any) *element {
 
 func (f *forger) signer() *element { return find(f.root, 1, 0, 4, 0) }
 
-// attributes returns the signed ones: content type, digest and certificate, in the order of DER.
+// attributes returns the signed attributes, which are content type, digest and certificate, in DER order.
 func (f *forger) attributes() *element { return f.signer().children[3] }
 
 func (f *forger) set(t *testing.T, kind asn1.ObjectIdentifier, v any) *forger {
@@ -83,7 +83,7 @@ func (f *forger) drop(t *testing.T, kind asn1.ObjectIdentifier) *forger {
 	return f
 }
 
-// carry puts content of a kind into the message.
+// carry sets the content type and content of the message.
 func (f *forger) carry(t *testing.T, kind asn1.ObjectIdentifier, content []byte) *forger {
 	t.Helper()
 	encap := find(f.root, 1, 0, 2)
@@ -118,7 +118,7 @@ func (f *forger) sign(t *testing.T) []byte {
 		require.NoError(t, err)
 		var sig struct{ R, S *big.Int }
 		if _, err := asn1.Unmarshal(signature, &sig); err == nil && sig.S.Cmp(new(big.Int).Rsh(elliptic.P256().Params().N, 1)) > 0 {
-			continue // of the two that are right, the smaller one is wanted
+			continue // only the smaller of the two valid values is accepted
 		}
 		f.signer().children[5] = value(t, signature)
 		return f.root.write(t)
@@ -130,7 +130,7 @@ func signingCert(sum []byte) any {
 	return struct{ Certs []id }{[]id{{sum}}}
 }
 
-// TestWhatASealSigns checks that a seal has exactly the attributes of PAdES, over detached data.
+// TestWhatASealSigns checks that a seal must have exactly the PAdES attributes, over detached data.
 func TestWhatASealSigns(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -190,8 +190,8 @@ func issueKey(t *testing.T, ca *authority) (*ecdsa.PrivateKey, *x509.Certificate
 	}, ca.cert, key.Public())
 }
 
-// TestASignatureNamesItsCertificate checks that the newer of the two attributes identifies the certificate if both are
-// present.
+// TestASignatureNamesItsCertificate checks that the attribute must identify the signer's certificate, and that
+// signing-certificate-v2 takes precedence if both attributes are present.
 func TestASignatureNamesItsCertificate(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -209,7 +209,7 @@ func TestASignatureNamesItsCertificate(t *testing.T) {
 	require.ErrorIs(t, verify(forged().set(t, idSigningCert, signingCert(sum1(c.Raw))).set(t, idSigningCertV2, wrong)), cms.ErrCertID)
 	require.ErrorIs(t, verify(forged().set(t, idSigningCert, wrong)), cms.ErrCertID)
 	require.ErrorIs(t, verify(forged()), cms.ErrCertID)
-	// The newer one, longer than the older one and therefore sorted after it, also counts if it comes first.
+	// The older attribute is longer here and therefore sorted after the newer one, which still takes precedence.
 	long := struct{ Certs []struct{ Hash []byte } }{Certs: []struct{ Hash []byte }{{[]byte("another certificate's")}, {make([]byte, 64)}}}
 	require.NoError(t, verify(forged().set(t, idSigningCert, long).set(t, idSigningCertV2, signingCert(sum2(c.Raw)))))
 	for name, v := range map[string]any{"no certificate": struct{ Certs []asn1.RawValue }{}, "a number": 7} {
@@ -218,7 +218,8 @@ func TestASignatureNamesItsCertificate(t *testing.T) {
 	}
 }
 
-// TestKeysOfSignatures checks that only RSA keys from 2,048 to 8,192 bits, and curves, verify.
+// TestKeysOfSignatures checks that only signatures with RSA keys of 2,048 to 8,192 bits, and with supported curves,
+// verify.
 func TestKeysOfSignatures(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -251,7 +252,7 @@ func TestKeysOfSignatures(t *testing.T) {
 		require.ErrorContains(t, err, says)
 		require.Equal(t, says != "", err.Error() != cms.ErrSignature.Error(), "%d bits: %v", bits, err)
 	}
-	// No certificate may have a larger key: an authority's key takes long to check as well.
+	// No certificate may have a larger key, because signatures by an authority's key also take long to verify.
 	n := new(big.Int).Lsh(big.NewInt(1), 60_000)
 	_, err = cms.Parse(forged(&rsa.PublicKey{N: n.SetBit(n, 0, 1), E: 65537}).sign(t))
 	require.ErrorContains(t, err, "RSA key of 60001 bits")
@@ -292,7 +293,7 @@ func imprint(t *testing.T, algorithm asn1.ObjectIdentifier, digest []byte) []byt
 	return der
 }
 
-// TestTokens checks which messages are time-stamps, and which of them a seal may contain.
+// TestTokens checks which messages are accepted as time-stamps, and which of these are accepted in a seal.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -348,7 +349,7 @@ func TestTokens(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestOtherCMS checks messages that are not signatures, and unusable content of messages.
+// TestOtherCMS checks that messages that are not signatures, and messages with unusable content, are rejected.
 func TestOtherCMS(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)

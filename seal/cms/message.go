@@ -17,30 +17,30 @@ import (
 	"countersign/seal/trust"
 )
 
-// message is a SignedData (RFC 5652, 5.1) with one signer, limited to the parts used here. read accepts any DER. write
-// has one form for one message, so that re-encoding a message shows whether it is in that form.
+// message is a SignedData (RFC 5652, 5.1) with one signer, limited to the parts used here. readMessage accepts any DER,
+// but write produces exactly one canonical encoding, so that re-encoding a message shows whether it is canonical.
 type message struct {
 	version      int64
 	contentType  asn1.ObjectIdentifier
-	content      []byte // nil: detached
+	content      []byte // nil if detached
 	certificates []*x509.Certificate
 
 	signer     *x509.Certificate
 	hash       crypto.Hash
 	attributes []attribute // signed
 	signature  []byte
-	token      []byte // signature time-stamp, DER; nil: no time-stamp
+	token      []byte // signature time-stamp in DER; nil if there is none
 }
 
 // attribute is one signed attribute with a single value.
 type attribute struct {
 	kind  asn1.ObjectIdentifier
-	value []byte // DER
-	raw   []byte // the attribute
+	value []byte // in DER
+	raw   []byte // complete attribute in DER
 }
 
-// readMessage reads a message of any DER form. It omits parts without a use here: certificates other than X.509,
-// revocation lists, and unsigned attributes except one time-stamp.
+// readMessage parses a message in any valid DER form. It ignores parts that are not used here: certificates other than
+// X.509, revocation lists, and unsigned attributes except for one time-stamp.
 func readMessage(der []byte) (*message, error) {
 	in := cryptobyte.String(der)
 	var outer, wrapped, sd cryptobyte.String
@@ -101,7 +101,7 @@ func (m *message) readCertificates(list cryptobyte.String) error {
 			return malformed("certificates")
 		}
 		if tag != cbasn1.SEQUENCE {
-			continue // of another kind
+			continue // not an X.509 certificate
 		}
 		c, err := x509.ParseCertificate(one)
 		if err != nil || !endsWithSignature(one) {
@@ -117,7 +117,7 @@ func (m *message) readCertificates(list cryptobyte.String) error {
 	return nil
 }
 
-// endsWithSignature reports whether a certificate ends with its signature. x509 accepts trailing data.
+// endsWithSignature reports whether a certificate ends with its signature. Package x509 accepts trailing data.
 func endsWithSignature(der cryptobyte.String) bool {
 	var c cryptobyte.String
 	return der.ReadASN1(&c, cbasn1.SEQUENCE) && c.SkipASN1(cbasn1.SEQUENCE) && c.SkipASN1(cbasn1.SEQUENCE) &&
@@ -167,7 +167,7 @@ func (m *message) readSigner(info cryptobyte.String) error {
 	return nil
 }
 
-// findSigner finds the certificate that a SignerIdentifier names.
+// findSigner returns the certificate identified by a SignerIdentifier.
 func findSigner(certs []*x509.Certificate, sid cryptobyte.String) *x509.Certificate {
 	var names, issuer, serial, key cryptobyte.String
 	var isSigner func(c *x509.Certificate) bool
@@ -216,8 +216,8 @@ func readAttributes(set cryptobyte.String) ([]attribute, error) {
 	return out, nil
 }
 
-// signedAttributes returns the attributes in the order of DER, under the tag of a SET, as the signature covers them
-// (RFC 5652, 5.4), or under the tag of the message.
+// signedAttributes returns the attributes in DER order. The tag is SET for the encoding that the signature covers (RFC
+// 5652, 5.4), or the tag used in the message.
 func (m *message) signedAttributes(tag cbasn1.Tag) []byte {
 	encoded := make([][]byte, len(m.attributes))
 	for i, a := range m.attributes {
@@ -226,10 +226,9 @@ func (m *message) signedAttributes(tag cbasn1.Tag) []byte {
 	return sortedSet(tag, encoded)
 }
 
-// write returns the message in its one form: the version that its content
-// demands, digest algorithms without parameters, the certificates in the order
-// of m, no revocation lists, the signer named by issuer and serial number,
-// attributes in the order of DER, and no unsigned attribute but the time-stamp.
+// write returns the canonical encoding of the message. It has the version required by the content, digest algorithms
+// without parameters, the certificates in the order of m, no revocation lists, the signer identified by issuer and
+// serial number, attributes in DER order, and no unsigned attribute except the time-stamp.
 func (m *message) write() ([]byte, error) {
 	algorithm, err := signatureAlgorithm(m.signer, m.hash)
 	if err != nil {
@@ -274,7 +273,7 @@ func (m *message) versionOfContent() int64 {
 	return 3
 }
 
-// signatureAlgorithm returns the AlgorithmIdentifier of a signature by a certificate's key.
+// signatureAlgorithm returns the AlgorithmIdentifier for signatures by a certificate's key.
 func signatureAlgorithm(c *x509.Certificate, h crypto.Hash) ([]byte, error) {
 	rsaOIDs := map[crypto.Hash]int{crypto.SHA256: 11, crypto.SHA384: 12, crypto.SHA512: 13} // RFC 4055
 	ecdsaOIDs := map[crypto.Hash]int{crypto.SHA256: 2, crypto.SHA384: 3, crypto.SHA512: 4}  // RFC 5758

@@ -21,42 +21,42 @@ import (
 
 // Signed is a parsed CMS signature with one signer.
 type Signed struct {
-	Certificate  *x509.Certificate   // the signer's
-	Certificates []*x509.Certificate // all that it carries
-	Token        []byte              // the signature time-stamp, DER; nil: no time-stamp
-	Signature    []byte              // the raw signature value
+	Certificate  *x509.Certificate   // certificate of the signer
+	Certificates []*x509.Certificate // all certificates in the message
+	Token        []byte              // signature time-stamp in DER; nil if there is none
+	Signature    []byte              // raw signature value
 
 	message     *message
 	content     []byte
 	contentType asn1.ObjectIdentifier
-	digest      []byte // the messageDigest attribute
+	digest      []byte // messageDigest attribute
 	attributes  []byte // signed attributes as a DER SET
 	hash        crypto.Hash
-	certHash    []byte // of signing-certificate-v2
+	certHash    []byte // hash in the signing-certificate attribute
 	certHashAlg crypto.Hash
 }
 
-// Limits of parsing: real signatures have less than 20 KiB.
+// Limits for parsing. Real signatures have less than 20 KiB.
 const (
 	maxDER          = 1 << 20
 	maxCertificates = 16
 )
 
-// ErrStructure is wrapped by errors about a CMS that cannot be understood.
+// ErrStructure is wrapped by errors about an invalid CMS structure.
 var ErrStructure = errors.New("cms: malformed signature")
 
 func malformed(what string) error { return fmt.Errorf("%w: %s", ErrStructure, what) }
 
-// Parse reads a CMS SignedData in DER with exactly one signer. It permits zero bytes after it, as padding of /Contents.
-// It omits parts without a use here, which ParseStrict rejects.
+// Parse parses a CMS SignedData in DER with exactly one signer. It permits trailing zero bytes, which are the padding
+// of /Contents. It ignores parts that are not used here; ParseStrict rejects them.
 func Parse(der []byte) (*Signed, error) {
 	s, _, err := parse(der)
 	return s, err
 }
 
-// ParseStrict is Parse for a message in the one form that Sign and normalize write. In this form every change is
-// covered by a signature, except the padding (which must be zero) and the number of certificates at the end of the
-// chain.
+// ParseStrict is like Parse, but accepts only the canonical form written by Sign and normalize. In this form, a
+// signature covers every change except for the padding, which must be zero, and the number of certificates at the end
+// of the chain.
 func ParseStrict(der []byte) (*Signed, error) {
 	s, raw, err := parse(der)
 	if err != nil {
@@ -84,9 +84,9 @@ func ParseStrict(der []byte) (*Signed, error) {
 	return s, nil
 }
 
-// normalize returns a message in the form that ParseStrict accepts: with only the certificates of the signer's chain,
-// without unsigned attributes, and with the smaller of the two valid signature values. Its signature covers none of
-// these.
+// normalize returns a message in the form accepted by ParseStrict, with only the certificates of the signer's chain,
+// without unsigned attributes, and with the smaller of the two valid signature values. The message's signature covers
+// none of these.
 func normalize(der []byte) ([]byte, error) {
 	s, _, err := parse(der)
 	if err != nil {
@@ -142,8 +142,7 @@ func parse(der []byte) (*Signed, []byte, error) {
 	return s, raw, nil
 }
 
-// readCertID returns the hash of the first certificate that a
-// signing-certificate attribute names.
+// readCertID returns the hash, and its algorithm, of the first certificate in a signing-certificate attribute.
 func readCertID(der []byte, def crypto.Hash) ([]byte, crypto.Hash, error) {
 	var attr struct {
 		Certs    []asn1.RawValue
@@ -186,8 +185,8 @@ func hashOf(oid asn1.ObjectIdentifier) (crypto.Hash, error) {
 	return 0, malformed("digest algorithm " + oid.String())
 }
 
-// IsPAdES reports whether the signature is one of data (id-data) that it does
-// not carry, with the attributes that Sign writes and no others.
+// IsPAdES reports whether the signature is a detached signature of data (id-data) with exactly the attributes written
+// by Sign.
 func (s *Signed) IsPAdES() bool {
 	if s.content != nil || !s.contentType.Equal(pkcs7.OIDData) || len(s.message.attributes) != 3 {
 		return false
@@ -203,7 +202,7 @@ func (s *Signed) IsPAdES() bool {
 // Hash returns the digest algorithm of the content.
 func (s *Signed) Hash() crypto.Hash { return s.hash }
 
-// Errors of Verify, one per way to be broken.
+// Errors returned by Verify.
 var (
 	ErrDigest    = errors.New("the signed digest differs from the digest of the content")
 	ErrSignature = errors.New("the signature value is wrong")
@@ -247,16 +246,16 @@ func (s *Signed) verifyCertID() error {
 	return nil
 }
 
-// hashSum returns the digest of b by an algorithm that hashOf knows, or by SHA-1: the algorithm of RFC 2634, with
-// which time-stamp authorities still name certificates.
+// hashSum returns the digest of b with an algorithm that hashOf supports, or with SHA-1, which RFC 2634 specifies and
+// which time-stamp authorities still use to identify certificates.
 func hashSum(algorithm crypto.Hash, b []byte) []byte {
 	h := algorithm.New()
 	h.Write(b)
 	return h.Sum(nil)
 }
 
-// Chain returns the contained certificates from the signer's upwards, as far as they form a chain. It excludes a root
-// that did not sign itself, because anyone could have changed it.
+// Chain returns the contained certificates, starting with the signer's, as far as they form a chain. It excludes a root
+// with an invalid self-signature, because anyone could have modified it.
 func (s *Signed) Chain() []*x509.Certificate {
 	chain := trust.Chain(s.Certificate, s.Certificates)
 	top := chain[len(chain)-1]

@@ -23,7 +23,7 @@ import (
 	"countersign/test/kit"
 )
 
-// element is a DER element; one that holds others knows them.
+// element is a DER element with its child elements.
 type element struct {
 	head     asn1.RawValue
 	children []*element
@@ -59,9 +59,9 @@ func (e *element) write(t *testing.T) []byte {
 	return der
 }
 
-// otherShapes calls f with the message in every other shape that is one step away: without an element, with an element
-// of another kind in its place, or with one more after it. The name is the position: "1.0.2" is the third element of
-// the first one of the second.
+// otherShapes calls f with every message that differs from the given one in a single step: with an element removed,
+// replaced by an element of another type, or followed by an additional element. The name contains the position: "1.0.2"
+// is the third element of the first element of the second element.
 func otherShapes(t *testing.T, der []byte, f func(name string, der []byte)) {
 	t.Helper()
 	root := readElements(t, der)[0]
@@ -89,9 +89,9 @@ func otherShapes(t *testing.T, der []byte, f func(name string, der []byte)) {
 	visit("0", root)
 }
 
-// TestAMessageOfAnotherShapeIsRefused checks that a message with an additional, missing or changed element is rejected,
-// or that its signature is invalid. Exceptions are elements without meaning that no signature covers; even these are
-// not in the form of a seal.
+// TestAMessageOfAnotherShapeIsRefused checks that a message with an additional, missing or changed element is rejected
+// or has an invalid signature. The exceptions are meaningless elements that no signature covers, and even these are not
+// in canonical form.
 func TestAMessageOfAnotherShapeIsRefused(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))
@@ -101,14 +101,14 @@ func TestAMessageOfAnotherShapeIsRefused(t *testing.T) {
 	token, err := (&cms.Authority{URL: tsa.URL, Client: &http.Client{Timeout: time.Minute}, Rand: rand.Reader}).Stamp(t.Context(), digest[:])
 	require.NoError(t, err)
 	says := []string{
-		"more in 0.1.0.1", "without 0.1.0.1.0", "another for 0.1.0.1.0", "more in 0.1.0.1.0", "without 0.1.0.1.0.0", "another for 0.1.0.1.0.0", // digest algorithms, repeated by the signer
+		"more in 0.1.0.1", "without 0.1.0.1.0", "another for 0.1.0.1.0", "more in 0.1.0.1.0", "without 0.1.0.1.0.0", "another for 0.1.0.1.0.0", // digest algorithms, which the signer's entry repeats
 		"more in 0.1.0.3",                            // another kind of certificate
 		"more in 0.1.0.4.0.2", "more in 0.1.0.4.0.4", // parameters of algorithms
 	}
-	roots := regexp.MustCompile(`^(more in|without|another for) 0\.1\.0\.3\.1`) // the authority's root, which a reader must know anyway
+	roots := regexp.MustCompile(`^(more in|without|another for) 0\.1\.0\.3\.1`) // root of the authority, which a verifier must know anyway
 	ends := []string{
-		"without 0.1.0.3.1",                                                                 // the chain may end earlier
-		"without 0.1.0.3.1.0.3.0", "without 0.1.0.3.1.0.3.0.0", "more in 0.1.0.3.1.0.3.0.0", // or at one whose issuer is missing, which a verifier must know
+		"without 0.1.0.3.1",                                                                 // the chain can end earlier
+		"without 0.1.0.3.1.0.3.0", "without 0.1.0.3.1.0.3.0.0", "more in 0.1.0.3.1.0.3.0.0", // or at a certificate whose issuer is missing, which a verifier must know
 	}
 	for _, kind := range []struct {
 		name          string
@@ -130,7 +130,7 @@ func TestAMessageOfAnotherShapeIsRefused(t *testing.T) {
 	}
 }
 
-// sound returns a function that parses and verifies a message over a digest.
+// sound returns a function that parses a message and verifies it for a digest.
 func sound[M interface{ Verify(digest []byte) error }](parse func([]byte) (M, error), digest []byte) func([]byte) error {
 	return func(der []byte) error {
 		m, err := parse(der)
@@ -141,7 +141,7 @@ func sound[M interface{ Verify(digest []byte) error }](parse func([]byte) (M, er
 	}
 }
 
-// TestARevocationStatementOfAnotherShapeIsRefused checks that an authority's statement is accepted only in its own
+// TestARevocationStatementOfAnotherShapeIsRefused checks that an authority's statement is accepted only in canonical
 // form, without additions.
 func TestARevocationStatementOfAnotherShapeIsRefused(t *testing.T) {
 	t.Parallel()
@@ -174,8 +174,8 @@ func TestARevocationStatementOfAnotherShapeIsRefused(t *testing.T) {
 	}
 }
 
-// TestAStatementWithAnEmptySignatureIsRefused checks a revocation list and an OCSP response whose signature is a BIT
-// STRING without a first octet.
+// TestAStatementWithAnEmptySignatureIsRefused checks that a revocation list and an OCSP response are rejected if their
+// signature is an empty BIT STRING without its first octet.
 func TestAStatementWithAnEmptySignatureIsRefused(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -211,7 +211,7 @@ func find(root *element, path ...int) *element {
 	return root
 }
 
-// unsigned adds unsigned attributes to a message's signer.
+// unsigned adds unsigned attributes to the signer of a message.
 func unsigned(t *testing.T, der []byte, attributes ...*element) []byte {
 	t.Helper()
 	root := readElements(t, der)[0]
@@ -229,8 +229,8 @@ func attribute(t *testing.T, oid asn1.ObjectIdentifier, values ...*element) *ele
 	}}
 }
 
-// TestUnsignedAttributesAreBounded checks that there are at most 32 distinct ones with one value each, and that a
-// time-stamp is found among them.
+// TestUnsignedAttributesAreBounded checks that at most 32 distinct unsigned attributes with one value each are
+// accepted, and that a time-stamp is found among them.
 func TestUnsignedAttributesAreBounded(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))
@@ -264,7 +264,8 @@ func TestUnsignedAttributesAreBounded(t *testing.T) {
 	require.ErrorIs(t, err, cms.ErrStructure, "it is covered by nothing")
 }
 
-// TestCertificatesAreBounded checks that at most 16 are read, and that the key's identifier can identify the signer.
+// TestCertificatesAreBounded checks that at most 16 certificates are accepted, and that the signer can be identified by
+// the key identifier.
 func TestCertificatesAreBounded(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))
@@ -309,8 +310,8 @@ func TestCertificatesAreBounded(t *testing.T) {
 	}
 }
 
-// TestTheSignerIsTheOneThatIsNamed checks that the signer is identified by issuer and serial number, or by the
-// identifier of its key.
+// TestTheSignerIsTheOneThatIsNamed checks that the signer is identified by issuer and serial number, or by its key
+// identifier.
 func TestTheSignerIsTheOneThatIsNamed(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))

@@ -20,18 +20,20 @@ import (
 	"countersign/seal/trust"
 )
 
-// Statement is an authority's statement about the revocation of one certificate. At most one of OCSP and CRL is set, in
-// DER.
+// Statement is an authority's statement about the revocation of one certificate, in DER. At most one of OCSP and CRL is
+// set.
 type Statement struct{ OCSP, CRL []byte }
 
-// RevocationSources reports how the authority of a certificate publishes revocations: by OCSP, by list, or not at all.
-// Statement follows it, so that the certificates of a file determine the statements that it must contain.
+// RevocationSources reports whether the authority of a certificate publishes revocations by OCSP, by CRL, or not at
+// all. FetchStatement uses the same rule, so that the certificates in a file determine the statements that it must
+// contain.
 func RevocationSources(c *x509.Certificate) (byOCSP, byCRL bool) {
 	return len(c.OCSPServer) > 0, len(c.OCSPServer) == 0 && len(c.CRLDistributionPoints) > 0
 }
 
-// FetchStatement requests a statement about a certificate from its authority. For a certificate without OCSP responder
-// and revocation list, the statement is empty. Parts of the response outside the authority's signature are removed.
+// FetchStatement requests a statement about a certificate from its authority. The statement is empty if the certificate
+// names neither an OCSP responder nor a revocation list. Parts of the response that the authority's signature does not
+// cover are removed.
 func FetchStatement(ctx context.Context, client *http.Client, c, issuer *x509.Certificate) (Statement, error) {
 	var s Statement
 	var b []byte
@@ -49,8 +51,8 @@ func FetchStatement(ctx context.Context, client *http.Client, c, issuer *x509.Ce
 	return s, err
 }
 
-// CheckSound checks that a statement is about a certificate, signed by its issuer or the issuer's delegate, and
-// contains nothing outside that signature. It does not check the content or the time of the statement.
+// CheckSound checks that a statement is about a certificate, is signed by its issuer or the issuer's delegate, and
+// contains nothing that the signature does not cover. It does not check the content or the time of the statement.
 func (s Statement) CheckSound(c, issuer *x509.Certificate) error {
 	switch {
 	case s.OCSP != nil && s.CRL == nil:
@@ -69,7 +71,7 @@ func (s Statement) CheckSound(c, issuer *x509.Certificate) error {
 	return errors.New("cms: no statement")
 }
 
-// CheckGood returns an error if the statement, which is sound, reports a revocation at or before the given time.
+// CheckGood returns an error if the statement, which must be valid, reports a revocation at or before the given time.
 func (s Statement) CheckGood(c, issuer *x509.Certificate, at time.Time) error {
 	known := trust.WeighStatements(trust.Evidence{OCSPs: [][]byte{s.OCSP}, CRLs: [][]byte{s.CRL}}, c, issuer)
 	switch {
@@ -81,7 +83,7 @@ func (s Statement) CheckGood(c, issuer *x509.Certificate, at time.Time) error {
 	return nil
 }
 
-// normalizeCRL returns a list in one form.
+// normalizeCRL returns a revocation list in canonical form.
 func normalizeCRL(der []byte, issuer *x509.Certificate) ([]byte, error) {
 	in := cryptobyte.String(der)
 	var list, data, algorithm, sum cryptobyte.String
@@ -103,14 +105,14 @@ func normalizeCRL(der []byte, issuer *x509.Certificate) ([]byte, error) {
 	return sequence(data, algorithm, bitString(signature)), nil
 }
 
-// normalizeOCSP returns a response in one form: with only the certificate of a delegated responder, if the issuer did
-// not sign itself.
+// normalizeOCSP returns an OCSP response in canonical form. It contains the certificate of a delegated responder, but
+// no certificate if the issuer itself signed the response.
 func normalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 	bad := func(what string) ([]byte, error) { return nil, fmt.Errorf("cms: OCSP answer: %s", what) }
 	if len(der) > trust.MaxOCSP {
 		return bad("it is too large")
 	}
-	// Read before ParseResponseForCert, which checks a signature with the key of the certificate in the response.
+	// Check the key size before calling ParseResponseForCert, which verifies a signature with the key in the response.
 	in := cryptobyte.String(der)
 	var response, wrapped, bytesOf, octets, basic, data, algorithm, sum, carriers, list cryptobyte.String
 	var carries bool
@@ -123,7 +125,7 @@ func normalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 		!basic.ReadOptionalASN1(&carriers, &carries, tag0) || carries && !carriers.ReadASN1(&list, cbasn1.SEQUENCE) {
 		return bad("it is malformed")
 	}
-	if first := cryptobyte.String(nil); list.ReadASN1Element(&first, cbasn1.SEQUENCE) { // the only one that is used
+	if first := cryptobyte.String(nil); list.ReadASN1Element(&first, cbasn1.SEQUENCE) { // only the first certificate is used
 		if responder, err := x509.ParseCertificate(first); err != nil || trust.CheckKeySize(responder) != nil {
 			return bad("its signer's certificate is malformed, or the key is too large")
 		}
@@ -167,7 +169,7 @@ func normalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 	), nil
 }
 
-// maxEvidence limits one OCSP response or revocation list.
+// maxEvidence is the maximum size of one OCSP response or revocation list, in bytes.
 const maxEvidence = 4 << 20
 
 func askOCSP(ctx context.Context, client *http.Client, c, issuer *x509.Certificate) ([]byte, error) {
@@ -204,7 +206,7 @@ func fetch(ctx context.Context, client *http.Client, method, url, contentType st
 	return b, nil
 }
 
-// Errors of CheckGood.
+// Errors returned by CheckGood.
 var (
 	ErrRevoked    = errors.New("certificate is revoked")
 	ErrNoEvidence = errors.New("no revocation data for the certificate")

@@ -22,7 +22,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSignaturesAreSmall checks that Sign writes the smaller of the two valid signature values.
+// TestSignaturesAreSmall checks that Sign returns the smaller of the two valid signature values.
 func TestSignaturesAreSmall(t *testing.T) {
 	t.Parallel()
 	signer := newSigner(t)
@@ -40,7 +40,7 @@ func TestSignaturesAreSmall(t *testing.T) {
 	}
 }
 
-// TestParseStrict checks that every equivalent message in another form is rejected.
+// TestParseStrict checks that equivalent messages in any non-canonical form are rejected.
 func TestParseStrict(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))
@@ -63,7 +63,7 @@ func TestParseStrict(t *testing.T) {
 	}
 }
 
-// TestNestedBER checks that values nested without end, or of indefinite length, cost nothing.
+// TestNestedBER checks that deeply nested values of indefinite length are rejected at little cost.
 func TestNestedBER(t *testing.T) {
 	t.Parallel()
 	var b []byte
@@ -82,7 +82,7 @@ func TestNestedBER(t *testing.T) {
 	require.ErrorIs(t, err, cms.ErrStructure)
 }
 
-// TestStampIsNormalized checks that unsigned additions by openssl's authority are normalized on receipt.
+// TestStampIsNormalized checks that unsigned parts added by OpenSSL's authority are normalized on receipt.
 func TestStampIsNormalized(t *testing.T) {
 	t.Parallel()
 	tsa := kit.NewTSA(t)
@@ -100,7 +100,7 @@ func TestStampIsNormalized(t *testing.T) {
 	require.Equal(t, der, again)
 }
 
-// authority issues certificates and statements about them.
+// authority issues certificates and revocation statements.
 type authority struct {
 	key  *ecdsa.PrivateKey
 	cert *x509.Certificate
@@ -139,7 +139,7 @@ func (a *authority) issue(t *testing.T, serial int64) *x509.Certificate {
 	}, a.cert, key.Public())
 }
 
-// TestSound checks that a statement counts only for its own certificate, from its issuer, in one form.
+// TestSound checks that a statement is accepted only for its own certificate, from its issuer, in canonical form.
 func TestSound(t *testing.T) {
 	t.Parallel()
 	a, other := newAuthority(t), newAuthority(t)

@@ -17,7 +17,7 @@ import (
 	"go.mozilla.org/pkcs7"
 )
 
-// RFC 3161, sections 2.4.1 and 2.4.2.
+// messageImprint and the types below are the ASN.1 structures of RFC 3161, sections 2.4.1 and 2.4.2.
 type messageImprint struct {
 	HashAlgorithm pkix.AlgorithmIdentifier
 	HashedMessage []byte
@@ -55,10 +55,10 @@ type tstInfo struct {
 	TSA      asn1.RawValue `asn1:"optional,explicit,tag:0"`
 }
 
-// maxToken limits a time-stamp response. Real ones have 2 to 7 KiB.
+// maxToken is the maximum size of a time-stamp response, in bytes. Real responses have 2 to 7 KiB.
 const maxToken = 64 << 10
 
-// Authority is an RFC 3161 time-stamp authority over HTTP.
+// Authority is an RFC 3161 time-stamp authority accessed over HTTP.
 type Authority struct {
 	URL    string
 	Client *http.Client
@@ -105,10 +105,11 @@ func readResponse(body, digest []byte, nonce *big.Int) ([]byte, error) {
 	if _, err := asn1.Unmarshal(body, &r); err != nil {
 		return nil, malformed("read the response of the time-stamp authority")
 	}
-	if r.Status.Status > 1 { // 0 granted, 1 grantedWithMods
+	if r.Status.Status > 1 { // 0 is granted, 1 is grantedWithMods
 		return nil, fmt.Errorf("the time-stamp authority rejected the request with status %d", r.Status.Status)
 	}
-	// Parts outside the authority's signature are removed or normalized, so that they cannot be changed later.
+	// Remove or normalize the parts that the authority's signature does not cover, so that they cannot be changed
+	// later.
 	token, err := normalize(r.Token.FullBytes)
 	if err != nil {
 		return nil, fmt.Errorf("time-stamp: %w", err)
@@ -131,11 +132,10 @@ type Token struct {
 	nonce   *big.Int
 }
 
-// ParseToken reads a time-stamp token in any DER form.
+// ParseToken parses a time-stamp token in any valid DER form.
 func ParseToken(der []byte) (*Token, error) { return parseToken(der, Parse) }
 
-// ParseTokenStrict reads a token in the form in which Stamp returns it, over a
-// SHA-256 digest.
+// ParseTokenStrict parses a token over a SHA-256 digest, in the canonical form returned by Stamp.
 func ParseTokenStrict(der []byte) (*Token, error) {
 	t, err := parseToken(der, ParseStrict)
 	if err != nil {
@@ -165,10 +165,10 @@ func parseToken(der []byte, parse func([]byte) (*Signed, error)) (*Token, error)
 	return &Token{Signed: s, Time: info.GenTime.UTC(), imprint: info.MessageImprint, nonce: info.Nonce}, nil
 }
 
-// ImprintHash returns the algorithm of the digest that was stamped.
+// ImprintHash returns the algorithm of the time-stamped digest.
 func (t *Token) ImprintHash() (crypto.Hash, error) { return hashOf(t.imprint.HashAlgorithm.Algorithm) }
 
-// Verify checks that the token is sound and stamps digest.
+// Verify checks that the token is valid and covers digest.
 func (t *Token) Verify(digest []byte) error {
 	if !bytes.Equal(t.imprint.HashedMessage, digest) {
 		return ErrDigest
@@ -176,8 +176,8 @@ func (t *Token) Verify(digest []byte) error {
 	return t.Signed.Verify(hashSum(t.hash, t.content))
 }
 
-// StampedDigest returns the digest that a signature time-stamp covers: the digest of the signature value, by the
-// token's own algorithm.
+// StampedDigest returns the digest that a signature time-stamp must cover. It is the digest of the signature value,
+// computed with the token's own algorithm.
 func (t *Token) StampedDigest(signature []byte) ([]byte, error) {
 	alg, err := t.ImprintHash()
 	if err != nil {

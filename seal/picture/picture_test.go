@@ -25,7 +25,8 @@ func plain(t *testing.T, h int) []byte {
 	return b.Bytes()
 }
 
-// TestPicturesTogether checks that sixty identical pictures do not exceed the limit of a submission.
+// TestPicturesTogether checks that sixty identical pictures count only once, and that different pictures are limited in
+// total.
 func TestPicturesTogether(t *testing.T) {
 	t.Parallel()
 	var same picture.Checker

@@ -15,16 +15,16 @@ import (
 	"countersign/seal/manifest"
 )
 
-// TestAttachedOriginals checks that the original of a rewritten file is attached after that file and before the
-// signature, unchanged, with the length and hash in the record.
+// TestAttachedOriginals checks that the original of a rewritten file must be attached unchanged, after that file and
+// before the signature, with the recorded length and hash.
 func TestAttachedOriginals(t *testing.T) {
 	t.Parallel()
 	original := "an original of 27 characters"
 	base := smallPDF(map[int]string{1: "<</Type/Catalog/Pages 2 0 R>>", 2: "<</Type/Pages/Kids[]/Count 0>>"})
 	for name, c := range map[string]struct {
-		stream string // its dictionary
+		stream string // entries of its dictionary
 		change func(s *signatureDict, m *manifest.Placement, at int64)
-		want   string // "": it is right
+		want   string // empty if it is accepted
 	}{
 		"as it should be":         {"", func(*signatureDict, *manifest.Placement, int64) {}, ""},
 		"right behind the file":   {"", func(s *signatureDict, _ *manifest.Placement, at int64) { s.To = at }, ""},
@@ -55,8 +55,8 @@ func TestAttachedOriginals(t *testing.T) {
 	}
 }
 
-// TestAnAttachmentThatIsNotNamed checks that an attachment of the record that the document does not have under its name
-// is reported as missing, not as damaged.
+// TestAnAttachmentThatIsNotNamed checks that an attachment in the record is reported as missing, not as damaged, if the
+// document has no attachment with its name.
 func TestAnAttachmentThatIsNotNamed(t *testing.T) {
 	t.Parallel()
 	_, err := readEmbedded(nil, nil)
@@ -72,7 +72,7 @@ func TestAnAttachmentThatIsNotNamed(t *testing.T) {
 	}
 }
 
-// TestCheckAttachments_TooMany_IsAContradiction checks the limit of attachments in a record.
+// TestCheckAttachments_TooMany_IsAContradiction checks the maximum number of attachments in a record.
 func TestCheckAttachments_TooMany_IsAContradiction(t *testing.T) {
 	t.Parallel()
 	f := opened(t, smallPDF(map[int]string{1: "<</Type/Catalog>>"}))
@@ -88,14 +88,15 @@ func TestCheckAttachments_TooMany_IsAContradiction(t *testing.T) {
 	}
 }
 
-// TestCheckPrepared_AnotherPlace_IsMissing checks that seal and record must agree about the end of the prepared file.
+// TestCheckPrepared_AnotherPlace_IsMissing checks that the seal and the record must agree on the end of the prepared
+// file.
 func TestCheckPrepared_AnotherPlace_IsMissing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		to, size int64
 		want     Code
 	}{
-		"agree":       {100, 1, "original.changed"}, // the hash is another one
+		"agree":       {100, 1, "original.changed"}, // the hash differs
 		"end":         {99, 1, "original.missing"},
 		"no original": {100, 0, "original.missing"},
 	} {
@@ -106,7 +107,7 @@ func TestCheckPrepared_AnotherPlace_IsMissing(t *testing.T) {
 	}
 }
 
-// TestAttachedRecord_OfDamagedFiles_IsNone checks the search for a record by its name among the embedded files.
+// TestAttachedRecord_OfDamagedFiles_IsNone checks that damaged files contain no record among their embedded files.
 func TestAttachedRecord_OfDamagedFiles_IsNone(t *testing.T) {
 	t.Parallel()
 	const key = manifest.AttachmentKey
@@ -143,7 +144,7 @@ func TestRecordsAreOpenedOnce(t *testing.T) {
 	require.Equal(t, []byte("one"), (*OpenedRecord)(nil).of([]byte("one")).raw)
 }
 
-// TestAdditionsOfNothing checks that an increment that changes no object is reported with an unknown kind.
+// TestAdditionsOfNothing checks that an increment that changes no object is reported as unknown.
 func TestAdditionsOfNothing(t *testing.T) {
 	t.Parallel()
 	base := smallPDF(map[int]string{1: "<</Type/Catalog/Pages 2 0 R>>", 2: "<</Type/Pages/Kids[]/Count 0>>"})

@@ -10,13 +10,13 @@ import (
 	"countersign/seal/manifest"
 )
 
-// maxAttachments limits the files in a record.
+// maxAttachments is the maximum number of attachments in a record.
 const maxAttachments = 6000
 
-// errNotEmbedded reports that a file which the record names is not in the document.
+// errNotEmbedded reports that a file listed in the record is not in the document.
 var errNotEmbedded = errors.New("no embedded file has its name")
 
-// checkAttachments compares the files that signers attached with the record.
+// checkAttachments compares the files attached by signers with the record.
 func (e *examiner) checkAttachments(ctx context.Context) error {
 	if e.record == nil || len(e.record.manifest.Attachments) == 0 {
 		return nil
@@ -53,7 +53,7 @@ func (e *examiner) checkAttachments(ctx context.Context) error {
 	return nil
 }
 
-// embeddedFiles returns the file specifications of a document by their names.
+// embeddedFiles returns the file specifications of a document by name.
 func embeddedFiles(f *pdf.File) (map[string]pdf.Value, error) {
 	catalog, _, err := f.Catalog()
 	if err != nil {

@@ -9,18 +9,18 @@ import (
 	"countersign/seal/trust"
 )
 
-// Code names one outcome of one check for programs and translators. It begins
-// with the check's name. Codes are never renamed.
+// Code identifies one result of one check, for programs and translators. It begins with the name of the check. Codes
+// are never renamed.
 type Code string
 
-// finding defines a code: its status, and its sentence with {values}.
+// finding defines a code with its status and its text, which contains placeholders such as {name}.
 type finding struct {
 	code   Code
 	status Status
 	text   string
 }
 
-// findings lists every code with its English sentence, in the order of the checks.
+// findings lists every code with its English text, in the order of the checks.
 var findings = []finding{
 	{"structure.readable", Passed, "A readable PDF of {bytes} bytes."},
 	{"structure.not_pdf", Absent, "The file is not a PDF."},
@@ -132,12 +132,12 @@ func Codes() []Code {
 	return out
 }
 
-// indexOf returns the index of a code in the list, -1 if it is absent.
+// indexOf returns the index of a code in the list, or -1 if it is absent.
 func indexOf(code Code) int {
 	return slices.IndexFunc(findings, func(f finding) bool { return f.code == code })
 }
 
-// values are the values for a finding's sentence. valuesOf formats numbers, times and others.
+// values contains the values for the placeholders in a finding's text.
 type values map[string]any
 
 func valuesOf(v values) map[string]string {
@@ -166,7 +166,7 @@ func valuesOf(v values) map[string]string {
 	return out
 }
 
-// newFinding returns the finding of a code.
+// newFinding returns the finding for a code.
 func newFinding(code Code, v values) Finding {
 	i := indexOf(code)
 	if i < 0 {
@@ -186,7 +186,7 @@ func newFinding(code Code, v values) Finding {
 	return out
 }
 
-// singulars maps a value's name to replacements for the number 1.
+// singulars maps the name of a value to the text replacements for the number 1.
 var singulars = map[string][]string{
 	"bytes": {"{bytes} bytes were", "{bytes} byte was", "{bytes} bytes", "{bytes} byte"},
 	"end":   {"first {end} bytes", "first byte", "{end} bytes", "{end} byte"},
@@ -197,7 +197,7 @@ var singulars = map[string][]string{
 	"events": {"{events} events", "{events} event"},
 }
 
-// singular returns the sentence for numbers that are 1.
+// singular returns the text with singular forms for values that are 1.
 func singular(text string, v map[string]string) string {
 	for name, words := range singulars {
 		if v[name] == "1" {
@@ -207,7 +207,7 @@ func singular(text string, v map[string]string) string {
 	return text
 }
 
-// Moment formats a time for people, "–" for the zero time.
+// Moment returns a time in human-readable form, or "–" for the zero time.
 func Moment(t time.Time) string {
 	if t.IsZero() {
 		return "–"

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCodesAreDocumented checks that docs/learn/findings.md lists every code with its status and sentence.
+// TestCodesAreDocumented checks that docs/learn/findings.md lists every code with its status and text.
 func TestCodesAreDocumented(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/learn/findings.md")
@@ -25,7 +25,7 @@ func TestCodesAreDocumented(t *testing.T) {
 	}
 }
 
-// TestCodesAreUsed checks that the table has exactly the codes that the verifier uses.
+// TestCodesAreUsed checks that the table contains exactly the codes used by the verifier.
 func TestCodesAreUsed(t *testing.T) {
 	t.Parallel()
 	known, used := map[Code]bool{}, map[Code]bool{}
@@ -49,15 +49,15 @@ func TestCodesAreUsed(t *testing.T) {
 	}
 	for code := range known {
 		switch check, _, _ := strings.Cut(string(code), "."); check {
-		case CheckCertificate, CheckManifestKey, CheckTimestamp, CheckArchive, CheckRevocation: // package trust names these
+		case CheckCertificate, CheckManifestKey, CheckTimestamp, CheckArchive, CheckRevocation: // codes from package trust
 		default:
 			require.True(t, used[code], "%s is never found", code)
 		}
 	}
 }
 
-// TestSentencesAreComplete checks that no value is missing in a sentence, and that no value from a file breaks its
-// line.
+// TestSentencesAreComplete checks that every placeholder in a text is replaced, and that values from a file cannot
+// break the line.
 func TestSentencesAreComplete(t *testing.T) {
 	t.Parallel()
 	for _, f := range findings {
@@ -73,7 +73,7 @@ func TestSentencesAreComplete(t *testing.T) {
 	}
 }
 
-// TestSentencesOfOne checks that a sentence about one thing is singular.
+// TestSentencesOfOne checks that a text uses the singular for the number 1.
 func TestSentencesOfOne(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[Code]string{

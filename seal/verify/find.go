@@ -16,20 +16,20 @@ import (
 // maxMarks is the maximum number of possible seal signatures in a file.
 const maxMarks = 8
 
-// errTooManyMarks reports that there are more.
+// errTooManyMarks reports that a file has more than maxMarks possible signatures.
 var errTooManyMarks = fmt.Errorf("more than %d places look like a seal's signature", maxMarks)
 
 // Marks searches a stream of bytes for possible seal signatures.
 type Marks struct {
-	at    []int64 // where the mark begins
-	pos   int64   // of the next byte
-	carry []byte  // the last bytes, in which a mark may have begun
+	at    []int64 // offsets at which the marks begin
+	pos   int64   // offset of the next byte
+	carry []byte  // last bytes, in which a mark might begin
 }
 
 // Scan searches the next bytes.
 func (m *Marks) Scan(b []byte) error {
 	const overlap = len(searchedMark) - 1
-	if len(m.carry) > 0 { // a mark on the edge
+	if len(m.carry) > 0 { // a mark might span the boundary
 		edge := append(m.carry, b[:min(len(b), overlap)]...) //nolint:gocritic // carry is created again below
 		if err := m.search(edge, m.pos-int64(len(m.carry))); err != nil {
 			return err
@@ -62,15 +62,15 @@ func (m *Marks) search(b []byte, base int64) error {
 	}
 }
 
-// sealedRevision is the file as the service sealed it.
+// sealedRevision is the revision that the service sealed.
 type sealedRevision struct {
 	signatureDict
 	file *pdf.File
 	read io.ReaderAt
 }
 
-// openSealedRevision opens the part that a signature covers as a separate file, and checks that it is the revision
-// that this signature seals.
+// openSealedRevision opens the part of a file covered by a signature as a separate file, and checks that this part is
+// the revision sealed by the signature.
 func openSealedRevision(r io.ReaderAt, size, mark int64) (*sealedRevision, error) {
 	d, err := readSignatureDict(r, size, mark)
 	if err != nil {
@@ -136,15 +136,14 @@ func (s *sealedRevision) check() error {
 
 // Found is the result of a search for the seal.
 type Found struct {
-	seal    *sealedRevision // the last one that fits
-	mark    int64           // its mark, or the last one if none matches
-	reason  error           // why that does not fit
-	remains bool            // other traces of a seal
+	seal    *sealedRevision // last matching seal
+	mark    int64           // mark of the seal, or the last mark if none matches
+	reason  error           // reason that the mark does not match
+	remains bool            // whether there are other traces of a seal
 }
 
-// Find searches for the seal from the end of the file, where it usually is. The search for other candidates takes place
-// while the file is hashed. The signature value need not be in the file yet: it is the only part that Find does not
-// read.
+// Find searches for the seal from the end of the file, where it usually is. Other candidates are searched for later,
+// while the file is hashed. The signature value need not be in the file yet, because Find does not read it.
 func Find(ctx context.Context, r io.ReaderAt, size int64) (*Found, error) {
 	out := &Found{}
 	tried := 0
@@ -169,7 +168,7 @@ func Find(ctx context.Context, r io.ReaderAt, size int64) (*Found, error) {
 			}
 			stop = i + len(searchedMark) - 1
 			at := from + int64(i) - int64(markAhead)
-			if at < 0 || from+int64(i) >= end { // that was in the piece before
+			if at < 0 || from+int64(i) >= end { // already found in the previous piece
 				continue
 			}
 			if tried++; tried > maxMarks {
@@ -193,7 +192,7 @@ func Find(ctx context.Context, r io.ReaderAt, size int64) (*Found, error) {
 	return out, nil
 }
 
-// ReadPages reads every page of the sealed revision. Without a seal it has no effect.
+// ReadPages reads every page of the sealed revision. It does nothing if there is no seal.
 func (f *Found) ReadPages(ctx context.Context) error {
 	if f.seal == nil {
 		return nil
@@ -212,15 +211,15 @@ func HoldsMark(ctx context.Context, r io.ReaderAt, size int64) (bool, error) {
 	return len(m.at) > 0, err
 }
 
-// ResemblesSeal reports whether an upload contains bytes that would be mistaken for its seal after sealing. A file must
-// have exactly one seal.
+// ResemblesSeal reports whether an upload contains bytes that could be mistaken for its seal after sealing, because a
+// file must have exactly one seal.
 func ResemblesSeal(ctx context.Context, r io.ReaderAt, size int64, signed bool) (bool, error) {
 	var m Marks
 	err := ReadRange(ctx, r, 0, size, func(_ int64, b []byte) error { return m.Scan(b) })
 	if errors.Is(err, errTooManyMarks) || len(m.at) == maxMarks {
 		return true, nil
 	}
-	if err != nil || signed { // it will be embedded, where its offsets no longer match
+	if err != nil || signed { // a signed file will be embedded, where its offsets no longer match
 		return false, err
 	}
 	for _, at := range m.at {

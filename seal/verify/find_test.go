@@ -15,7 +15,7 @@ import (
 
 const markText = "/CSGN_Seal<</V 1/Record 1 0 R/Original[0 1]"
 
-// TestMarksAreFoundWherever checks that a mark is found once, at its position, for any division of the bytes.
+// TestMarksAreFoundWherever checks that each mark is found exactly once, at its position, however the bytes are split.
 func TestMarksAreFoundWherever(t *testing.T) {
 	t.Parallel()
 	text := []byte("ab" + markText + "cd" + markText + markText)
@@ -44,8 +44,8 @@ func TestMarksAreFoundWherever(t *testing.T) {
 	}
 }
 
-// TestMarksAreBounded checks that eight marks are stored and a ninth is an error. A mark that would begin before the
-// file does not count.
+// TestMarksAreBounded checks that eight marks are recorded and a ninth is an error. A mark that would begin before the
+// start of the file does not count.
 func TestMarksAreBounded(t *testing.T) {
 	t.Parallel()
 	var m Marks
@@ -66,8 +66,8 @@ func TestMarksAreBounded(t *testing.T) {
 	require.Equal(t, []int64{0}, first.at)
 }
 
-// TestLastSealIsSearchedThroughTheWholeFile checks that each mark is tried, from the last one on, at any position
-// relative to the pieces that are read.
+// TestLastSealIsSearchedThroughTheWholeFile checks that every mark is tried, starting with the last one, at any
+// position relative to the pieces that are read.
 func TestLastSealIsSearchedThroughTheWholeFile(t *testing.T) {
 	t.Parallel()
 	search := func(size int, marks ...int) *Found {
@@ -115,8 +115,8 @@ func TestLastSealIsSearchedThroughTheWholeFile(t *testing.T) {
 	require.ErrorContains(t, err, "reading")
 }
 
-// TestResemblesSeal checks that eight marks resemble a seal whatever follows them, since the file's own would be the
-// ninth.
+// TestResemblesSeal checks that a file with eight marks resembles a seal regardless of their context, because its own
+// mark would be the ninth.
 func TestResemblesSeal(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]bool{0: false, 1: false, maxMarks - 1: false, maxMarks: true, maxMarks + 1: true} {
@@ -131,7 +131,8 @@ func TestResemblesSeal(t *testing.T) {
 	require.Error(t, err)
 }
 
-// dictionaryText is a signature dictionary as the seal writes it, with its byte range; fill makes it fit.
+// dictionaryText describes a signature dictionary as written by the seal, with a byte range that matches unless change
+// modifies it.
 type dictionaryText struct {
 	number, record, stamp, name, room string
 	contents                          int // digits
@@ -160,8 +161,8 @@ func (d dictionaryText) bytes() (b []byte, mark int64) {
 	return b, int64(bytes.Index(b, []byte("/CSGN")))
 }
 
-// TestSignatureDictionary checks that only the form that the seal writes is accepted, and that its byte range must
-// match its position.
+// TestSignatureDictionary checks that only the form written by the seal is accepted, and that its byte range must match
+// its position.
 func TestSignatureDictionary(t *testing.T) {
 	t.Parallel()
 	issuers := "/Issuers<" + strings.Repeat("B", 64) + ">"
@@ -230,15 +231,15 @@ func TestSignatureDictionary(t *testing.T) {
 	require.ErrorAs(t, err, &cut)
 	require.EqualValues(t, len(b), cut.end)
 	begin := int64(bytes.Index(b, []byte("12 0 obj")))
-	for _, from := range []int64{begin + 1, begin + 2, begin + 3, mark} { // less and less content before the mark
+	for _, from := range []int64{begin + 1, begin + 2, begin + 3, mark} { // decreasing amounts of content before the mark
 		part := b[from:]
 		got, err := readSignatureDict(bytes.NewReader(part), int64(len(part)), mark-from)
 		require.Error(t, err, "%d %+v", from-begin, got)
 	}
 }
 
-// TestContentsHaveOneForm checks that only one form is accepted: hexadecimal digits in upper and lower case have the
-// same meaning.
+// TestContentsHaveOneForm checks that only lower-case hexadecimal digits are accepted, although upper-case digits have
+// the same meaning.
 func TestContentsHaveOneForm(t *testing.T) {
 	t.Parallel()
 	for text, ok := range map[string]bool{"<0aff>": true, "<0AFF>": false, "<0aFf>": false, "<0a f>": false, "(0aff>": false, "<0aff)": false, "<0agg>": false} {
@@ -256,8 +257,8 @@ func TestContentsHaveOneForm(t *testing.T) {
 	require.NotErrorIs(t, err, errDigits)
 }
 
-// TestHashFile checks that every digest is the digest of the bytes that it covers, for any bytes already read and any
-// division into pieces.
+// TestHashFile checks that every digest matches the bytes that it covers, regardless of the bytes already read and how
+// the rest is split.
 func TestHashFile(t *testing.T) {
 	t.Parallel()
 	data := make([]byte, 3*CopyBuffer+77)
@@ -296,7 +297,7 @@ func TestHashFile(t *testing.T) {
 		got, err := hashFile(t.Context(), bytes.NewReader(data), size, c.to, c.holes, nil)
 		check(got, err)
 
-		// The beginning is already hashed: only the rest is read again.
+		// The beginning is already hashed, so only the rest is read.
 		begun := sha256.New()
 		known := c.holes[0].from
 		begun.Write(data[:known])
@@ -307,7 +308,7 @@ func TestHashFile(t *testing.T) {
 		check(got, err)
 		require.Equal(t, sum(data[:known]), done.Hash.Sum(nil), "what was done is not changed")
 
-		// The same with the hashes of the bytes before the signatures.
+		// The same with the hashes of the bytes before each signature.
 		done = &Prefix{Size: size, Hash: got.whole, Original: got.original, Begun: got.begun}
 		for _, h := range c.holes {
 			clear(unread[:h.from])
@@ -323,7 +324,7 @@ func TestHashFile(t *testing.T) {
 	require.ErrorIs(t, err, errTooManyMarks)
 }
 
-// TestHoldsMark checks that one mark suffices, and that too many count as one.
+// TestHoldsMark checks that HoldsMark returns true for one mark and for too many marks.
 func TestHoldsMark(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]bool{0: false, 1: true, maxMarks + 1: true} {
@@ -338,8 +339,8 @@ func TestHoldsMark(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// TestReadPages_OfASealedRevision_EndsWithItsContext checks that reading ends with the context, and has no effect
-// without a sealed revision.
+// TestReadPages_OfASealedRevision_EndsWithItsContext checks that reading stops when the context is canceled, and does
+// nothing without a sealed revision.
 func TestReadPages_OfASealedRevision_EndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ended, cancel := context.WithCancel(t.Context())
@@ -351,8 +352,8 @@ func TestReadPages_OfASealedRevision_EndsWithItsContext(t *testing.T) {
 	require.ErrorIs(t, found.ReadPages(ended), context.Canceled)
 }
 
-// TestHash_TooManyMarks_EndTheExamination checks that the examination ends, because it cannot determine which mark is
-// the seal.
+// TestHash_TooManyMarks_EndTheExamination checks that the examination stops at too many marks, because it cannot
+// determine which one is the seal.
 func TestHash_TooManyMarks_EndTheExamination(t *testing.T) {
 	t.Parallel()
 	data := []byte("0123456789" + strings.Repeat(markText, maxMarks+1))
@@ -361,7 +362,7 @@ func TestHash_TooManyMarks_EndTheExamination(t *testing.T) {
 	require.Equal(t, Code("signature.does_not_fit"), e.x.report.Findings[0].Code)
 }
 
-// TestExamineTask_AnswersAsExamine does in this process.
+// TestExamineTask_AnswersAsExamine checks that the task returns the same result as Examine in this process.
 func TestExamineTask_AnswersAsExamine(t *testing.T) {
 	t.Parallel()
 	const text = "%PDF-1.7 no document"

@@ -14,10 +14,10 @@ import (
 	"countersign/pdf"
 )
 
-// smallPDF writes a PDF with these objects; 1 is the catalog.
+// smallPDF returns a PDF with the given objects. Object 1 is the catalog.
 func smallPDF(objects map[int]string) []byte { return addObjects([]byte("%PDF-1.7\n"), objects) }
 
-// addObjects appends an increment with these objects.
+// addObjects appends an increment with the given objects.
 func addObjects(b []byte, objects map[int]string) []byte {
 	prev := ""
 	if i := bytes.LastIndex(b, []byte("startxref\n")); i >= 0 {
@@ -46,7 +46,7 @@ func opened(t *testing.T, b []byte) *pdf.File {
 	return f
 }
 
-// TestSignedFields checks which files have a signature, in forms of every shape.
+// TestSignedFields checks which files count as signed, with forms of every structure.
 func TestSignedFields(t *testing.T) {
 	t.Parallel()
 	const sig = "<</Type/Sig/ByteRange[0 1 2 3]>>"
@@ -103,7 +103,7 @@ func TestSignedFields(t *testing.T) {
 	}
 }
 
-// TestDepthOfForms checks that fields nest 33 deep at most.
+// TestDepthOfForms checks that fields can be nested at most 33 levels deep.
 func TestDepthOfForms(t *testing.T) {
 	t.Parallel()
 	for depth, want := range map[int]error{33: nil, 34: pdf.ErrLimit} {
@@ -117,7 +117,7 @@ func TestDepthOfForms(t *testing.T) {
 	}
 }
 
-// TestKindsOfObjects checks the kinds of an increment's objects.
+// TestKindsOfObjects checks how the objects of an increment are classified.
 func TestKindsOfObjects(t *testing.T) {
 	t.Parallel()
 	for object, want := range map[string]string{
@@ -135,8 +135,8 @@ func TestKindsOfObjects(t *testing.T) {
 	require.Empty(t, kindOfObject(opened(t, broken), 2))
 }
 
-// TestClassifyAdditions checks that the most significant object determines the kind of the additions, and the first one
-// of several equals.
+// TestClassifyAdditions checks that the most significant object determines the kind of the additions, and that the
+// first one is reported if several are equally significant.
 func TestClassifyAdditions(t *testing.T) {
 	t.Parallel()
 	base := smallPDF(map[int]string{1: "<<>>"})
@@ -228,7 +228,7 @@ func TestOtherSignatures(t *testing.T) {
 	require.Empty(t, otherSignatures(ended, bytes.NewReader(b), int64(len(b))), "nobody waits for them any more")
 }
 
-// TestTimesOfSignatures checks dates with and without a zone, and invalid ones.
+// TestTimesOfSignatures checks dates with and without a time zone, and invalid dates.
 func TestTimesOfSignatures(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

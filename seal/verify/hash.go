@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// CopyBuffer is the number of bytes of a file that are read at once.
+// CopyBuffer is the number of bytes of a file read at a time.
 const CopyBuffer = 256 << 10
 
 // Buffer is memory for reading a file.
@@ -21,7 +21,7 @@ type Buffer [CopyBuffer]byte
 // buffers holds unused buffers.
 var buffers = sync.Pool{New: func() any { return new(Buffer) }}
 
-// NewBuffer returns a buffer with arbitrary content. The caller should free it.
+// NewBuffer returns a buffer with arbitrary content. The caller should release it with Free.
 func NewBuffer() *Buffer {
 	b, _ := buffers.Get().(*Buffer) // the pool contains only buffers
 	return b
@@ -34,29 +34,30 @@ func (b *Buffer) Free() { buffers.Put(b) }
 type Prefix struct {
 	Size     int64
 	Hash     hash.Hash
-	Original []byte              // hash of the original in it
-	Marks    Marks               // in it
-	Begun    map[int64]hash.Hash // hashes of the bytes before each signature, by its position
-	// Record is the seal record that was written, read already; nil if it was not.
+	Original []byte              // hash of the original, which is contained in the prefix
+	Marks    Marks               // marks in the prefix
+	Begun    map[int64]hash.Hash // hashes of the bytes before each signature, by the signature's position
+	// Record is the opened seal record, or nil if it has not been opened.
 	Record *OpenedRecord
-	// Found is the file's seal, found already; nil if it was not looked for.
+	// Found is the result of the search for the seal, or nil if it has not been searched for.
 	Found *Found
 }
 
-// byteRangeGap is the gap in the bytes that a signature covers, which end at end.
+// byteRangeGap is the gap in a signature's byte range. The byte range ends at end.
 type byteRangeGap struct{ from, to, end int64 }
 
-// digests are the digests that a verification needs.
+// digests contains the digests required for a verification.
 type digests struct {
 	original []byte
-	covered  [][]byte  // by each hole's signature
-	whole    hash.Hash // of the file
+	covered  [][]byte  // digests of the bytes covered by each signature
+	whole    hash.Hash // hash of the complete file
 	marks    Marks
 	begun    map[int64]hash.Hash // hashes of the bytes before each hole, by its start
 }
 
-// hashFile reads the file once, however many signatures cover it: the covered parts begin alike, so that the common
-// part is hashed once as well. The original is bytes 0 … to. done, if not nil, is a prefix that was read before.
+// hashFile reads the file only once, regardless of the number of signatures. The ranges covered by signatures have
+// common prefixes, which are also hashed only once. The original consists of the first to bytes. If done is not nil, it
+// is a prefix that has already been read.
 func hashFile(ctx context.Context, r io.ReaderAt, size, to int64, holes []byteRangeGap, done *Prefix) (digests, error) {
 	s := digests{whole: sha256.New(), covered: make([][]byte, len(holes)), begun: map[int64]hash.Hash{}}
 	pos := int64(0)
@@ -105,7 +106,7 @@ func hashFile(ctx context.Context, r io.ReaderAt, size, to int64, holes []byteRa
 	return s, nil
 }
 
-// digestPoint receives the hash state when a position is reached.
+// digestPoint is a callback that receives the hash state at a position.
 type digestPoint struct {
 	at   int64
 	take func(hash.Hash) error
@@ -139,7 +140,7 @@ func hashRange(ctx context.Context, r io.ReaderAt, from, to int64, h hash.Hash) 
 	})
 }
 
-// ReadRange reads bytes from … to in pieces.
+// ReadRange reads the bytes between the offsets from and to, in pieces.
 func ReadRange(ctx context.Context, r io.ReaderAt, from, to int64, visit func(at int64, b []byte) error) error {
 	buf := NewBuffer()
 	defer buf.Free()
@@ -159,7 +160,7 @@ func ReadRange(ctx context.Context, r io.ReaderAt, from, to int64, visit func(at
 	return nil
 }
 
-// CloneHash returns a copy of a hash that has begun.
+// CloneHash returns a copy of a hash and its state.
 func CloneHash(h hash.Hash) (hash.Hash, error) {
 	c, ok := h.(hash.Cloner)
 	if !ok {
@@ -168,7 +169,7 @@ func CloneHash(h hash.Hash) (hash.Hash, error) {
 	return c.Clone()
 }
 
-// ReadFull fills b from r at a position.
+// ReadFull fills b from r, starting at offset at.
 func ReadFull(r io.ReaderAt, b []byte, at int64) error {
 	if n, err := r.ReadAt(b, at); n < len(b) {
 		return errors.Join(err, io.ErrUnexpectedEOF)

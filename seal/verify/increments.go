@@ -12,23 +12,23 @@ import (
 	"countersign/seal/cms"
 )
 
-// MaxArchiveStamps limits the number of renewals of a document's time-stamp.
+// MaxArchiveStamps is the maximum number of document time-stamps in a file.
 const MaxArchiveStamps = 64
 
-// maxEvidence limits the validation data of one file, in bytes.
+// maxEvidence is the maximum size of the validation data in one file, in bytes.
 const maxEvidence = 16 << 20
 
-// Archive describes the extension of a sealed file: the state that the next increment needs, and the signatures whose
-// validation data it adds.
+// Archive describes how a sealed file can be extended. It contains the state required for the next increment, and the
+// signatures whose validation data that increment adds.
 type Archive struct {
 	Revision archive1.Revision
-	pending  []*cms.Signed   // their validation data is not in the file yet
-	listed   map[string]bool // certificates that are in it, by their DER
-	Budget   int             // bytes of validation data that may follow
+	pending  []*cms.Signed   // signatures whose validation data is not in the file yet
+	listed   map[string]bool // certificates in the file, by their DER encoding
+	Budget   int             // remaining bytes of validation data that may be added
 	Stamps   int
 }
 
-// archiveOf returns how a sealed revision can be continued.
+// archiveOf returns the Archive for a sealed revision.
 func archiveOf(s *sealedRevision, signatures ...*cms.Signed) (Archive, error) {
 	f := s.file
 	trailer := f.Trailer()
@@ -79,11 +79,12 @@ func archiveOf(s *sealedRevision, signatures ...*cms.Signed) (Archive, error) {
 	return Archive{Revision: r, pending: signatures, listed: map[string]bool{}, Budget: maxEvidence}, nil
 }
 
-// Question is about the revocation of a certificate.
+// Question is a request for the revocation status of a certificate.
 type Question struct{ Certificate, Issuer *x509.Certificate }
 
-// Plan returns the content of the next increment: the missing certificates of the pending signatures' chains, and a
-// question about each certificate in these chains whose authority provides statements, in this order.
+// Plan returns the required content of the next increment. This is the missing certificates in the chains of the
+// pending signatures, and a question about each certificate in these chains whose authority publishes statements, in
+// this order.
 func (a *Archive) Plan() (certs [][]byte, questions []Question) {
 	added, asked := map[string]bool{}, map[string]bool{}
 	for _, s := range a.pending {
@@ -106,7 +107,7 @@ func (a *Archive) Plan() (certs [][]byte, questions []Question) {
 	return certs, questions
 }
 
-// next continues the archive after an increment with a time-stamp.
+// next updates the archive after an increment with a time-stamp.
 func (a *Archive) next(r archive1.Revision, e archive1.Evidence, token *cms.Token) {
 	for _, c := range e.Certs {
 		a.listed[string(c)] = true
@@ -119,15 +120,15 @@ func (a *Archive) next(r archive1.Revision, e archive1.Evidence, token *cms.Toke
 	a.Stamps++
 }
 
-// increment is one that this service wrote after the seal.
+// increment is an increment that this service wrote after the seal.
 type increment struct {
-	byteRangeGap // the place of its time-stamp, and its end
+	byteRangeGap // position of its time-stamp, and its end
 
 	token    *cms.Token
 	evidence archive1.Evidence
 }
 
-// readIncrements reads the content after the seal in order, never through its own cross-reference sections, and
+// readIncrements reads the content after the seal in order, without using its own cross-reference sections, and
 // compares it with the output of this service.
 func (e *examiner) readIncrements(ctx context.Context) error {
 	signatures := []*cms.Signed{e.signed}
@@ -172,7 +173,7 @@ func (a *Archive) read(r io.ReaderAt, size int64) (increment, error) {
 	if len(streams) != len(certs)+len(questions) {
 		return none, fmt.Errorf("at byte %d: it contains %d items of validation data instead of %d", from, len(streams), len(certs)+len(questions))
 	}
-	i := increment{evidence: archive1.Evidence{Certs: certs}} // the streams are compared with them
+	i := increment{evidence: archive1.Evidence{Certs: certs}} // compared with the streams by Match
 	for n, q := range questions {
 		der := streams[len(certs)+n]
 		byOCSP, _ := cms.RevocationSources(q.Certificate)
@@ -200,8 +201,8 @@ func (a *Archive) read(r io.ReaderAt, size int64) (increment, error) {
 	return i, nil
 }
 
-// checkIncrements checks the content that the document time-stamps cover. Content after a time-stamp that does not
-// cover the file before it was not written by this service.
+// checkIncrements verifies the document time-stamps. If a time-stamp does not cover the file before it, this service
+// did not write it or anything after it.
 func (e *examiner) checkIncrements(context.Context) error {
 	j := &e.x.judgement
 	for n, i := range e.increments {
@@ -223,7 +224,7 @@ func (e *examiner) checkIncrements(context.Context) error {
 	return nil
 }
 
-// checkAdditions returns the content after the last increment of this service.
+// checkAdditions reports any content after the last increment written by this service.
 func (e *examiner) checkAdditions(ctx context.Context) error {
 	end := e.seal.end
 	if n := len(e.increments); n > 0 {
@@ -251,7 +252,7 @@ func (e *examiner) checkAdditions(ctx context.Context) error {
 	return nil
 }
 
-// Kinds of additions. They do not affect the verdict, and only inform readers of the report.
+// Kinds of additions. They do not affect the verdict, and are only for information.
 const (
 	additionAnnotations = "annotations"
 	additionForm        = "form"
@@ -261,11 +262,11 @@ const (
 	additionUnknown     = "unknown"
 )
 
-// maxObjectsExamined limits the number of examined objects.
+// maxObjectsExamined is the maximum number of objects examined.
 const maxObjectsExamined = 2000
 
-// classifyAdditions returns the kind of the bytes from a position on, and an object that shows it. Other programs that
-// add to a PDF write increments as well.
+// classifyAdditions returns the kind of the bytes starting at offset from, and an object that shows it. Other programs
+// that add to a PDF also write increments.
 func classifyAdditions(ctx context.Context, r io.ReaderAt, size, from int64) (kind string, object int) {
 	lim := pdf.DefaultLimits()
 	lim.MaxStream = 1 << 20
@@ -276,7 +277,7 @@ func classifyAdditions(ctx context.Context, r io.ReaderAt, size, from int64) (ki
 	weight := map[string]int{"": 0, additionSaved: 1, additionAnnotations: 2, additionForm: 3, additionPages: 4, additionSignature: 5}
 	looked := 0
 	err = f.Changed(from, func(num int) error {
-		if num == 0 { // the list of free objects
+		if num == 0 { // head of the list of free objects
 			return nil
 		}
 		if looked++; looked > maxObjectsExamined || ctx.Err() != nil {
@@ -293,7 +294,7 @@ func classifyAdditions(ctx context.Context, r io.ReaderAt, size, from int64) (ki
 	return kind, object
 }
 
-// kindOfObject returns the apparent kind of an object of an increment.
+// kindOfObject returns the apparent kind of an object in an increment.
 func kindOfObject(f *pdf.File, num int) string {
 	o, err := f.Newer(num)
 	if err != nil {

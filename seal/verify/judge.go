@@ -9,27 +9,28 @@ import (
 	"countersign/seal/trust"
 )
 
-// trustInput is the input of trust decisions. Everything in it was read from the sealed file and is valid in itself:
-// signatures and digests are correct, and chains are as complete as the file allows. Trust is decided here.
+// trustInput is the input for trust decisions. All of it was read from the sealed file and is internally valid:
+// signatures and digests are correct, and chains are as complete as the file allows. Whether it is trusted is decided
+// here.
 type trustInput struct {
-	Chain    certChain      `json:"chain,omitempty"`  // of the seal, the signer's first
-	SealedAt time.Time      `json:"sealedAt"`         // as the record claims
-	KeyID    string         `json:"keyId,omitempty"`  // of the record
-	Key      *publicKey     `json:"key,omitempty"`    // of the record; nil if that cannot be read
-	Stamps   []stamp        `json:"stamps,omitempty"` // the outermost first; the signature's own, if there, is the last
-	Evidence trust.Evidence `json:"evidence"`         // of the increments after the seal, the oldest first
-	// Extended reports that the file has increments, which should contain evidence.
+	Chain    certChain      `json:"chain,omitempty"`  // chain of the seal, starting with the signer
+	SealedAt time.Time      `json:"sealedAt"`         // time claimed in the record
+	KeyID    string         `json:"keyId,omitempty"`  // key ID of the record
+	Key      *publicKey     `json:"key,omitempty"`    // key of the record; nil if the record cannot be read
+	Stamps   []stamp        `json:"stamps,omitempty"` // outermost first; the signature's own, if any, is last
+	Evidence trust.Evidence `json:"evidence"`         // from the increments after the seal, oldest first
+	// Extended reports whether the file has increments, which should contain evidence.
 	Extended bool `json:"extended,omitempty"`
 }
 
 // stamp is a time-stamp.
 type stamp struct {
-	Chain    certChain `json:"chain"` // of the authority, the signer's first
+	Chain    certChain `json:"chain"` // chain of the authority, starting with the signer
 	Time     time.Time `json:"time"`
-	Document bool      `json:"document,omitempty"` // over the whole file; otherwise over the signature only
+	Document bool      `json:"document,omitempty"` // covers the entire file; otherwise only the signature
 }
 
-// now returns the time; the zero time without a clock, at which no certificate is valid.
+// now returns the current time. Without a clock it returns the zero time, at which no certificate is valid.
 func (o Options) now() time.Time {
 	if o.Now == nil {
 		return time.Time{}
@@ -37,7 +38,7 @@ func (o Options) now() time.Time {
 	return o.Now()
 }
 
-// applyTrust adds the findings that depend on the verifier's trust options.
+// applyTrust adds the findings that depend on the verification's trust options.
 func (r *Report) applyTrust(j trustInput, opt Options) {
 	in := trust.Seal{Certificates: j.Chain, Claimed: j.SealedAt, RecordKeyID: j.KeyID, Evidence: j.Evidence}
 	if j.Key != nil {
@@ -57,7 +58,7 @@ func (r *Report) applyTrust(j trustInput, opt Options) {
 	r.Level = padesLevel(found, j)
 }
 
-// addTrust adds the finding of a check that depends on trust.
+// addTrust adds the finding for a check that depends on trust.
 func (r *Report) addTrust(check string, f trust.Finding) {
 	code := Code(check + "." + f.Code)
 	named := values{
@@ -68,8 +69,8 @@ func (r *Report) addTrust(check string, f trust.Finding) {
 	r.add(code, named)
 }
 
-// addStamps adds the findings about time-stamps. Of several document
-// time-stamps that are all confirmed the last one is named.
+// addStamps adds the findings about time-stamps. If several document time-stamps are all confirmed, it adds only a
+// finding about the last one.
 func (r *Report) addStamps(stamps []stamp, found []trust.Finding) {
 	document := false
 	for i := range stamps {
@@ -91,7 +92,7 @@ func (r *Report) addStamps(stamps []stamp, found []trust.Finding) {
 	}
 }
 
-// addRevocation adds the finding about revocation. embedded means that the file should contain a statement.
+// addRevocation adds the finding about revocation. embedded reports whether the file should contain a statement.
 func (r *Report) addRevocation(found trust.Judgement, embedded bool) {
 	if found.Revocation.Code == trust.CodeNothing && embedded {
 		r.add("revocation.not_offered", nil)

@@ -20,7 +20,8 @@ import (
 	"countersign/seal/trust"
 )
 
-// certificates returns certificates without a chain. sources are the addresses of an authority's statements about each.
+// certificates returns one unrelated certificate for each source, which is the type of revocation information that it
+// offers.
 func certificates(t *testing.T, sources ...string) []*x509.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -65,7 +66,7 @@ func TestPAdESLevel(t *testing.T) {
 	}
 }
 
-// TestFindingsOfStamps checks that the findings name the last document time-stamp, and every untrusted one.
+// TestFindingsOfStamps checks that the findings include the last document time-stamp and every untrusted one.
 func TestFindingsOfStamps(t *testing.T) {
 	t.Parallel()
 	confirmed, untrusted := trust.Finding{Status: trust.Trusted, Code: trust.CodeConfirmed}, trust.Finding{Status: trust.Untrusted, Code: trust.CodeUnknown}
@@ -100,8 +101,8 @@ func TestFindingsOfStamps(t *testing.T) {
 	}
 }
 
-// TestFindingsOfRevocation checks that the findings distinguish unavailable statements from statements that were not
-// requested.
+// TestFindingsOfRevocation checks that the findings distinguish statements that do not exist from statements that were
+// not requested.
 func TestFindingsOfRevocation(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -118,8 +119,7 @@ func TestFindingsOfRevocation(t *testing.T) {
 	}
 }
 
-// TestFindingsNameOnlyWhatTheirSentenceNames checks that findings omit the values of a judgment that their sentences do
-// not contain.
+// TestFindingsNameOnlyWhatTheirSentenceNames checks that findings omit values that their texts do not contain.
 func TestFindingsNameOnlyWhatTheirSentenceNames(t *testing.T) {
 	t.Parallel()
 	var r Report
@@ -127,8 +127,8 @@ func TestFindingsNameOnlyWhatTheirSentenceNames(t *testing.T) {
 	require.Equal(t, map[string]string{"name": "Ada", "issuer": "CA"}, r.Findings[0].Values)
 }
 
-// TestJudgementsOnTheWire checks that findings of another process arrive unchanged, and that an invalid certificate or
-// key is an error.
+// TestJudgementsOnTheWire checks that an examination from another process arrives unchanged, and that an invalid
+// certificate or key results in an error.
 func TestJudgementsOnTheWire(t *testing.T) {
 	t.Parallel()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -159,7 +159,7 @@ func TestJudgementsOnTheWire(t *testing.T) {
 	}
 }
 
-// TestExaminationTime grows with a file that is read in parts, a second for each 32 MiB.
+// TestExaminationTime checks that the limit grows by one second per 32 MiB for a file that is read in parts.
 func TestExaminationTime(t *testing.T) {
 	t.Parallel()
 	for size, want := range map[int64]time.Duration{
@@ -169,8 +169,8 @@ func TestExaminationTime(t *testing.T) {
 	}
 }
 
-// TestPlan checks that each certificate occurs once, with one question about each whose authority offers revocation
-// data and whose issuer is present.
+// TestPlan checks that each certificate occurs only once, and that there is one question about each certificate whose
+// authority publishes revocations and whose issuer is present.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	c := certificates(t, "ocsp", "crl", "", "ocsp", "ocsp")
@@ -198,7 +198,7 @@ func TestPlan(t *testing.T) {
 	require.Equal(t, []string{"C1C0", "C0C2"}, questions(asked))
 }
 
-// TestArchiveOf checks that a revision is extended only if everything that the next increment repeats can be read.
+// TestArchiveOf checks that a revision can be extended only if everything that the next increment repeats is readable.
 func TestArchiveOf(t *testing.T) {
 	t.Parallel()
 	build := func(form, fields, trailer string) (Archive, error) {

@@ -12,33 +12,33 @@ import (
 	"countersign/pdf"
 )
 
-// SealMark is the content of the seal's signature dictionary that no other program writes. It locates the seal record
-// and the original, and binds the parts that the signature itself cannot cover.
+// SealMark is the part of the seal's signature dictionary that no other program writes. It locates the seal record and
+// the original, and protects parts that the signature itself cannot cover.
 type SealMark struct {
 	Record   pdf.Ref
-	From, To int64  // of the original in the file
-	Chain    string // chainHash of the certificates in the signature
-	Stamp    string // whether the signature carries a time-stamp
-	Issuers  string // chainHash of the certificates above the authority's own in it; empty without one
+	From, To int64  // range of the original in the file
+	Chain    string // ChainHash of the certificates in the signature
+	Stamp    string // StampNone, StampOptional or StampRequired
+	Issuers  string // hash of the time-stamp's additional certificates; empty without a time-stamp
 }
 
-// Whether the signature has a time-stamp, according to its dictionary.
+// Values of SealMark.Stamp, which states whether the signature has a time-stamp.
 const (
 	StampNone     = "None"
-	StampOptional = "Optional" // the authority may have been out of reach
+	StampOptional = "Optional" // omitted if the authority was not available
 	StampRequired = "Required"
 )
 
-// The beginning of the dictionary. The search is for its second line.
+// Beginning of the dictionary. A search looks for its second line.
 const (
 	signatureBegin = "<</Type/Sig/Filter/Adobe.PPKLite/SubFilter/ETSI.CAdES.detached\n"
-	markAhead      = len("/CSGN") // of the searched text
+	markAhead      = len("/CSGN") // length of the text before searchedMark
 	searchedMark   = "_Seal<</V "
 )
 
 const docMDP = "/Reference[<</Type/SigRef/TransformMethod/DocMDP/TransformParams<</Type/TransformParams/V/1.2/P 1>>>>]\n"
 
-// Begin writes the dictionary up to its byte range.
+// Begin returns the dictionary up to its byte range.
 func (m SealMark) Begin(name, reason pdf.Value, date string) string {
 	stamp := m.Stamp
 	if stamp != StampNone {
@@ -48,14 +48,14 @@ func (m SealMark) Begin(name, reason pdf.Value, date string) string {
 		"/Name " + string(name) + "\n/Reason " + string(reason) + "\n/M(" + date + ")\n" + docMDP
 }
 
-// signatureDict is a seal's signature dictionary as read from a file.
+// signatureDict is a seal's signature dictionary, read from a file.
 type signatureDict struct {
 	SealMark
-	object      int   // its number
-	at          int64 // of the object
-	contents    int64 // of "<"
-	contentsEnd int64 // after ">"
-	end         int64 // end of the signed bytes
+	object      int   // object number
+	at          int64 // offset of the object
+	contents    int64 // offset of "<"
+	contentsEnd int64 // offset after ">"
+	end         int64 // end of the covered bytes
 }
 
 const (
@@ -63,21 +63,22 @@ const (
 	textRE   = `(?:\((?:[^()\\]|\\[()\\])*\)|<FEFF[0-9A-F]*>)`
 )
 
-// signatureDictionary is the grammar of writeSignature, from the object on.
+// signatureDictionary matches the output of writeSignature, starting with the object number.
 var signatureDictionary = regexp.MustCompile(`^` + numberRE + ` 0 obj\n` + regexp.QuoteMeta(signatureBegin) +
 	`/CSGN_Seal<</V 1/Record ` + numberRE + ` 0 R/Original\[` + numberRE + ` ` + numberRE + `\]/Chain<([0-9A-F]{64})>/Stamp/(?:(None)|(Optional|Required)/Issuers<([0-9A-F]{64})>)>>\n` +
 	`/Name ` + textRE + `\n/Reason ` + textRE + `\n/M\(D:[0-9]{14}Z\)\n` + regexp.QuoteMeta(docMDP) +
 	`/ByteRange\[0 (` + numberRE + ` ` + numberRE + ` ` + numberRE + ` *)\]\n/Contents<`)
 
-// ByteRangeWidth is the room for the byte range: three numbers of at most ten digits, and blanks.
+// ByteRangeWidth is the space reserved for the byte range, which has three numbers of at most ten digits, separated by
+// spaces.
 const ByteRangeWidth = 3*10 + 2
 
-// maxDictionary limits the dictionary up to its contents, in bytes.
+// maxDictionary is the maximum size of the dictionary up to its contents, in bytes.
 const maxDictionary = 8 << 10
 
 var errDictionary = errors.New("its dictionary is not in the format of a seal")
 
-// readSignatureDict reads the dictionary whose mark begins at a position.
+// readSignatureDict reads the dictionary whose mark begins at offset mark.
 func readSignatureDict(r io.ReaderAt, size, mark int64) (signatureDict, error) {
 	var d signatureDict
 	ahead := int64(len(signatureBegin) + len(" 0 obj\n"))
@@ -86,7 +87,7 @@ func readSignatureDict(r io.ReaderAt, size, mark int64) (signatureDict, error) {
 	if err := ReadFull(r, b, from); err != nil {
 		return d, err
 	}
-	at := mark - ahead - from // of the blank after the object's number
+	at := mark - ahead - from // offset of the space after the object number
 	if at < 1 {
 		return d, errDictionary
 	}
@@ -106,7 +107,7 @@ func readSignatureDict(r io.ReaderAt, size, mark int64) (signatureDict, error) {
 	integer := func(i int) int64 {
 		n, err := strconv.ParseInt(group(i), 10, 64)
 		if err != nil {
-			n = -1 // cannot be: the grammar
+			n = -1 // unreachable because of the regular expression
 		}
 		return n
 	}
@@ -131,11 +132,11 @@ type cutOffError struct{ end int64 }
 
 func (e *cutOffError) Error() string { return fmt.Sprintf("it covers %d bytes", e.end) }
 
-// maxContents limits a signature, in bytes.
+// maxContents is the maximum size of a signature, in bytes.
 const maxContents = 256 << 10
 
 // readContents returns the signature with its padding. Hexadecimal can be written in several ways, and no signature
-// covers these bytes, so only the seal's form is accepted.
+// covers these bytes, so only the form written by the seal is accepted.
 func (d signatureDict) readContents(r io.ReaderAt) ([]byte, error) {
 	b := make([]byte, d.contentsEnd-d.contents)
 	if err := ReadFull(r, b, d.contents); err != nil {

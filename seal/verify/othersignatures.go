@@ -15,10 +15,10 @@ import (
 	"countersign/seal/trust"
 )
 
-// maxOthers limits the number of reported other signatures.
+// maxOthers is the maximum number of other signatures that are reported.
 const maxOthers = 32
 
-// Signatures returns the digital signatures of a PDF with their unverified statements.
+// Signatures returns the digital signatures of a PDF with the data that they claim. They are not verified.
 func Signatures(ctx context.Context, r io.ReaderAt, size int64) []manifest.Signature {
 	var out []manifest.Signature
 	for _, s := range otherSignatures(ctx, r, size) {
@@ -27,7 +27,8 @@ func Signatures(ctx context.Context, r io.ReaderAt, size int64) []manifest.Signa
 	return out
 }
 
-// otherSignatures lists the unverified signatures in a file without a seal. For an unreadable file the list is empty.
+// otherSignatures returns the signatures in a file without a seal. It does not verify them. For an unreadable file it
+// returns none.
 func otherSignatures(ctx context.Context, r io.ReaderAt, size int64) []OtherSignature {
 	lim := pdf.DefaultLimits()
 	lim.MaxStream = 4 << 20
@@ -84,7 +85,7 @@ func otherSignature(f *pdf.File, field pdf.Value, size int64) (OtherSignature, b
 	return s, true
 }
 
-// pdfTime parses a date (ISO 32000-2, 7.9.4) to the second; nil if it is invalid.
+// pdfTime parses a date (ISO 32000-2, 7.9.4) with a precision of seconds. It returns nil if the date is invalid.
 func pdfTime(s string) *time.Time {
 	s = strings.ReplaceAll(strings.TrimPrefix(s, "D:"), "'", "")
 	for _, form := range []string{"20060102150405Z0700", "20060102150405Z", "20060102150405"} {
@@ -97,12 +98,12 @@ func pdfTime(s string) *time.Time {
 }
 
 const (
-	maxFields     = 100_000 // form fields looked at
+	maxFields     = 100_000 // maximum number of form fields examined
 	maxFieldDepth = 32
 )
 
-// signatureFields returns the form's signature fields that hold a signature, as
-// dictionaries or references to them, in the order of the form.
+// signatureFields returns the form's signature fields that contain a signature, as dictionaries or references, in the
+// order of the form.
 func signatureFields(f *pdf.File) ([]pdf.Value, error) {
 	cat, _, err := f.Catalog()
 	if err != nil {
@@ -120,14 +121,14 @@ func signatureFields(f *pdf.File) ([]pdf.Value, error) {
 type fieldWalker struct {
 	f     *pdf.File
 	seen  map[pdf.Ref]bool
-	count int // of fields
+	count int // number of fields visited
 	found []pdf.Value
 }
 
 func (w *fieldWalker) walk(list, inherited pdf.Value, depth int) error {
 	kids, err := w.f.Array(list)
 	if err != nil {
-		return nil //nolint:nilerr // readers ignore a value that is not a list
+		return nil //nolint:nilerr // PDF readers ignore a value that is not an array
 	}
 	for _, k := range kids {
 		ref, isRef := k.Ref()
@@ -162,14 +163,14 @@ func (w *fieldWalker) walk(list, inherited pdf.Value, depth int) error {
 	return nil
 }
 
-// holdsSignature reports whether the value of a signature field is a signature.
+// holdsSignature reports whether a signature field contains a signature.
 func holdsSignature(f *pdf.File, field pdf.Dict) bool {
 	v, err := f.Dict(field.Get("V"))
 	return err == nil && v.Get("ByteRange") != nil
 }
 
-// HasSignedWidget reports whether an annotation of a page is a signature field with a signature, even if the form does
-// not list it. It ignores an unreadable page tree or annotation: other checks reject these.
+// HasSignedWidget reports whether an annotation on a page is a signature field with a signature, even if the form does
+// not list it. It ignores an unreadable page tree or annotation, because other checks reject these.
 func HasSignedWidget(ctx context.Context, f *pdf.File) (bool, error) {
 	signed := false
 	_, err := f.Walk(func(p *pdf.Page) error {
@@ -178,7 +179,7 @@ func HasSignedWidget(ctx context.Context, f *pdf.File) (bool, error) {
 			return err
 		}
 		for _, a := range list {
-			if err := ctx.Err(); err != nil { // each may be the same large object
+			if err := ctx.Err(); err != nil { // all entries may refer to the same large object
 				return err
 			}
 			if d, err := f.Dict(a); err == nil && isSignedField(f, d) {
@@ -194,11 +195,11 @@ func HasSignedWidget(ctx context.Context, f *pdf.File) (bool, error) {
 	return signed, err
 }
 
-// errSigned ends a walk through the pages.
+// errSigned stops the iteration over the pages.
 var errSigned = errors.New("verify: signed")
 
-// isSignedField reports whether a widget is a signature field that holds a signature. Type and value may be inherited
-// from a field above it (12.7.4.1).
+// isSignedField reports whether a widget is a signature field that contains a signature. Its type and value can be
+// inherited from a parent field (12.7.4.1).
 func isSignedField(f *pdf.File, d pdf.Dict) bool {
 	isSignature, holds := false, false
 	for range maxFieldDepth {
@@ -215,8 +216,9 @@ func isSignedField(f *pdf.File, d pdf.Dict) bool {
 	return isSignature && holds
 }
 
-// IsSigned reports whether a PDF has a signature, which drawing on it would invalidate, according to the catalog and
-// the form: see HasSignedWidget. Usage rights (12.8.2.3) do not count, because they are no consent of a person.
+// IsSigned reports whether a PDF has a signature, according to its catalog and form. Drawing on the PDF would
+// invalidate the signature. Usage rights (12.8.2.3) do not count, because they do not express a person's consent. See
+// also HasSignedWidget.
 func IsSigned(f *pdf.File) (bool, error) {
 	cat, _, err := f.Catalog()
 	if err != nil {

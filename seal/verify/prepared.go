@@ -16,16 +16,16 @@ import (
 )
 
 var (
-	// errPlaces reports that seal and record do not agree about where the original is.
+	// errPlaces reports that the seal and the record disagree on the position of the original.
 	errPlaces = errors.New("the seal and the record give different positions")
-	// errOtherOriginal reports that the original has another hash than the record names.
+	// errOtherOriginal reports that the hash of the original differs from the record.
 	errOtherOriginal = errors.New("the hash of the original differs")
 	// errOtherBytes reports that the appended bytes cannot be reproduced.
 	errOtherBytes = errors.New("the bytes after the original differ from the reproduced preparation")
 )
 
-// checkPrepared compares the prepared file with its description in the record and with the original: the appended
-// bytes are reproduced.
+// checkPrepared compares the prepared file with its description in the record and with the original, by reproducing the
+// appended bytes.
 func (e *examiner) checkPrepared(ctx context.Context, m manifest.Placement) error {
 	p := m.Prepared
 	if p.Size != e.seal.To || m.Size <= 0 {
@@ -61,7 +61,7 @@ func (e *examiner) checkPrepared(ctx context.Context, m manifest.Placement) erro
 	return nil
 }
 
-// hashOriginal checks that a part of the file is the original that the record names, and returns its hash.
+// hashOriginal checks that part of the file is the original described in the record, and returns its hash.
 func (e *examiner) hashOriginal(ctx context.Context, from int64, m manifest.Placement) ([sha256.Size]byte, error) {
 	h := sha256.New()
 	err := hashRange(ctx, e.r, from, from+m.Size, h)
@@ -72,7 +72,7 @@ func (e *examiner) hashOriginal(ctx context.Context, from int64, m manifest.Plac
 	return sum, err
 }
 
-// reproduce writes the bytes appended to the original again.
+// reproduce regenerates the bytes appended to the original and compares them with the file.
 func (e *examiner) reproduce(ctx context.Context, m manifest.Placement) error {
 	hash, err := e.hashOriginal(ctx, 0, m)
 	if err != nil {
@@ -101,7 +101,7 @@ func (e *examiner) reproduce(ctx context.Context, m manifest.Placement) error {
 	return err
 }
 
-// checkAttached checks the original that is attached to a rewritten file.
+// checkAttached verifies the original attached to a rewritten file.
 func (e *examiner) checkAttached(ctx context.Context, m manifest.Placement) error {
 	o, err := e.seal.file.Object(pdf.Ref{Num: m.Prepared.Attachment})
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 	"countersign/seal/manifest"
 )
 
-// OpenedRecord is a seal.json that has been read.
+// OpenedRecord is the parsed content of seal.json.
 type OpenedRecord struct {
 	raw      []byte
 	manifest manifest.Manifest
 	kid      string
 	key      *ecdsa.PublicKey
-	err      error // the problem of the record
-	chain    error // the problem of its audit chain
+	err      error // problem with the record
+	chain    error // problem with its audit chain
 }
 
-// OpenRecord reads a seal.json and checks its signature and its audit chain.
+// OpenRecord parses seal.json and checks its signature and audit chain.
 func OpenRecord(raw []byte) *OpenedRecord {
 	r := &OpenedRecord{raw: raw}
 	if r.manifest, r.kid, r.key, r.err = manifest.Open(raw); r.err == nil {
@@ -29,7 +29,7 @@ func OpenRecord(raw []byte) *OpenedRecord {
 	return r
 }
 
-// of returns the record with these bytes: r if that is it.
+// of returns the opened record for the given bytes. It returns r if r has the same bytes.
 func (r *OpenedRecord) of(raw []byte) *OpenedRecord {
 	if r != nil && bytes.Equal(r.raw, raw) {
 		return r
@@ -37,8 +37,8 @@ func (r *OpenedRecord) of(raw []byte) *OpenedRecord {
 	return OpenRecord(raw)
 }
 
-// checkRecord compares the record with itself, with its audit chain, and with
-// the file that it is in.
+// checkRecord checks that the record is consistent with itself, with its audit chain, and with the file that contains
+// it.
 func (e *examiner) checkRecord(context.Context) error {
 	if e.record == nil {
 		e.add("audit_chain.missing", nil)
@@ -59,12 +59,12 @@ func (e *examiner) checkRecord(context.Context) error {
 // Recorded is the service's own record of a document that it sealed.
 type Recorded struct {
 	OriginalSHA256 string
-	SealedSHA256   string // of the file as the service keeps it now
-	ChainHead      string // the hash of the event that the report's audit chain ends in
+	SealedSHA256   string // hash of the file currently stored by the service
+	ChainHead      string // hash of the last event in the report's audit chain
 }
 
-// CompareRecorded adds the findings from the service's own record of a document whose sealed revision is valid; rec is
-// nil if there is no record. A different record makes the document broken, because the sealed content does not match
+// CompareRecorded adds the findings from the service's own record of a document, if the sealed revision is valid. rec
+// is nil if there is no record. A different record makes the document broken, because the sealed content does not match
 // the events.
 func (r *Report) CompareRecorded(rec *Recorded) {
 	switch {
@@ -76,21 +76,21 @@ func (r *Report) CompareRecorded(rec *Recorded) {
 		r.add("recorded.other", nil)
 	case rec.SealedSHA256 == r.SHA256:
 		r.add("recorded.same", nil)
-	default: // renewed since, or before
+	default: // renewed since then, or an earlier version
 		r.add("recorded.earlier", nil)
 	}
 	r.conclude()
 }
 
-// Record is the verified seal record for pages and programs: the envelope, the document and its signers. All of its
-// content comes from the record.
+// Record is the verified seal record in a form for pages and programs, with the envelope, the document and its signers.
+// All of its content comes from the record in the file.
 type Record struct {
-	// Confirmed reports that the verdict is valid. Otherwise it is untrusted: the record is valid, but its sealer is
-	// not trusted and may have written anything.
+	// Confirmed reports whether the verdict is valid. Otherwise the verdict is untrusted, which means that the record
+	// is valid, but that its sealer is not trusted and may have written anything.
 	Confirmed bool   `json:"confirmed"`
-	Service   string `json:"service"`            // the installation's name
-	SealedBy  string `json:"sealedBy"`           // who holds the seal's certificate
-	Sender    string `json:"sender,omitempty"`   // the party on whose behalf the envelope was sent, according to the service
+	Service   string `json:"service"`            // name of the installation
+	SealedBy  string `json:"sealedBy"`           // subject of the seal's certificate
+	Sender    string `json:"sender,omitempty"`   // party on whose behalf the envelope was sent, according to the service
 	TenantID  string `json:"tenantId,omitempty"` //
 	VerifyURL string `json:"verifyUrl,omitempty"`
 
@@ -100,50 +100,50 @@ type Record struct {
 	SentAt     *time.Time `json:"sentAt,omitempty"`
 	SealedAt   time.Time  `json:"sealedAt"`
 
-	Document  RecordDocument   `json:"document"`  // the one in this file
-	Documents []RecordDocument `json:"documents"` // all of the envelope, in order
+	Document  RecordDocument   `json:"document"`  // the document in this file
+	Documents []RecordDocument `json:"documents"` // all documents of the envelope, in order
 	Signers   []RecordSigner   `json:"signers"`
-	// Values lists the values of this document's fields. Attachments lists the files that signers attached.
+	// Values lists the values of this document's fields. Attachments lists the files attached by signers.
 	Values      []manifest.Value      `json:"values"`
 	Attachments []manifest.Attachment `json:"attachments,omitempty"`
-	// Appearance records the appearance of the document for its signers; absent if unknown.
+	// Appearance records how the document was displayed to its signers. It is omitted if unknown.
 	Appearance *manifest.Appearance `json:"appearance,omitempty"`
 	Events     []RecordEvent        `json:"events"`
-	// Pages of the sealed file: the last ones are the certificate.
+	// Pages contains page numbers of the sealed file. The last pages are the certificate.
 	Pages RecordPages `json:"pages"`
 }
 
-// RecordDocument is one document of the envelope: number Order of Of.
+// RecordDocument is one document of the envelope. Order is its number, and Of is the total number of documents.
 type RecordDocument struct {
 	ID        string `json:"id"`
 	Name      string `json:"name,omitempty"`
 	Order     int    `json:"order"`
 	Of        int    `json:"of"`
 	PageCount int    `json:"pageCount"`
-	SHA256    string `json:"sha256"` // of the original
+	SHA256    string `json:"sha256"` // hash of the original
 }
 
-// RecordSigner is one signer, and how the service identified them.
+// RecordSigner is one signer and the method by which the service identified them.
 type RecordSigner struct {
 	ID           string `json:"id"`
 	Name         string `json:"name"`
 	Email        string `json:"email"`
 	RoutingOrder int    `json:"routingOrder"`
-	// AuthMethod is email_otp, sms_otp or none. VerifiedAt is the time of verifying the one-time code; without it, the
-	// signer only proved to have the link.
+	// AuthMethod is email_otp, sms_otp or none. VerifiedAt is the time at which the one-time code was verified. Without
+	// it, the signer proved only possession of the link.
 	AuthMethod     string     `json:"authMethod"`
 	VerifiedAt     *time.Time `json:"verifiedAt,omitempty"`
 	ConsentAt      *time.Time `json:"consentAt,omitempty"`
 	ConsentVersion string     `json:"consentVersion,omitempty"`
 	SignedAt       *time.Time `json:"signedAt,omitempty"`
 	IP             string     `json:"ip,omitempty"`
-	// Previous lists the persons who were the signer before, oldest first.
+	// Previous lists the earlier signers whom this signer replaced, oldest first.
 	Previous []manifest.PreviousSigner `json:"previous,omitempty"`
 	// Part is the signer's role; empty for an ordinary signer.
 	manifest.Part
 
-	// PagesShown reports whether this service showed pages of this document to the signer as pictures. If false, the
-	// record has no evidence of the pages' appearance for the signer.
+	// PagesShown reports whether this service showed pages of this document to the signer as pictures. If it is false,
+	// the record does not prove how the pages were displayed to the signer.
 	PagesShown bool `json:"pagesShown"`
 }
 
@@ -158,14 +158,14 @@ type RecordEvent struct {
 	Detail    json.RawMessage `json:"detail,omitempty"`
 }
 
-// RecordPages are the page numbers of the parts of the sealed file, from 1.
+// RecordPages contains the page numbers of the parts of the sealed file, starting at 1.
 type RecordPages struct {
 	Total int `json:"total"`
-	// Certificate is the first page of the certificate, which reaches to the last.
+	// Certificate is the first page of the certificate, which extends to the last page.
 	Certificate int `json:"certificate"`
 }
 
-// newRecordView returns the view of a manifest.
+// newRecordView returns the Record for a manifest.
 func newRecordView(m *manifest.Manifest, sealedBy string) *Record {
 	r := &Record{
 		Service: m.Service, SealedBy: sealedBy, Sender: m.Envelope.Sender, TenantID: m.Envelope.TenantID, VerifyURL: m.Verify,
@@ -187,7 +187,7 @@ func newRecordView(m *manifest.Manifest, sealedBy string) *Record {
 	}
 	for _, raw := range m.Audit.Events {
 		var e RecordEvent
-		if json.Unmarshal(raw, &e) == nil { // checked before, with the chain
+		if json.Unmarshal(raw, &e) == nil { // already checked with the chain
 			if string(e.Detail) == "null" {
 				e.Detail = nil
 			}

@@ -9,18 +9,18 @@ import (
 	"countersign/seal/trust"
 )
 
-// Status is the outcome of one check.
+// Status is the result of one check.
 type Status string
 
-// The outcomes. Untrusted means sound, but signed by someone not trusted here.
+// Values of Status. Untrusted means valid, but signed by a party that is not trusted here.
 const (
 	Passed    Status = "passed"
 	Failed    Status = "failed"
 	Untrusted Status = "untrusted"
-	Absent    Status = "absent" // optional, and not there
+	Absent    Status = "absent" // optional and not present
 )
 
-// The checks, in the order in which they are reported.
+// Names of the checks, in the order in which they are reported.
 const (
 	CheckStructure    = "structure"
 	CheckSignature    = "signature"
@@ -34,45 +34,44 @@ const (
 	CheckManifest     = "manifest"
 	CheckManifestKey  = "manifest_key"
 	CheckOriginal     = "original"
-	CheckAttachments  = "attachments" // only if signers attached files
+	CheckAttachments  = "attachments" // reported only if signers attached files
 	CheckAuditChain   = "audit_chain"
-	CheckRecorded     = "recorded" // by the service's own API only
+	CheckRecorded     = "recorded" // reported only by the service's own API
 )
 
-// Finding is the outcome of one check: by code and values for programs, and
-// explained in a line of English.
+// Finding is the result of one check, with a code and values for programs and a text in English.
 type Finding struct {
 	Check  string            `json:"check"`
 	Code   Code              `json:"code"`
 	Status Status            `json:"status"`
 	Detail string            `json:"detail"`
-	Values map[string]string `json:"values,omitempty"` // values in the text of the line; times in RFC 3339
+	Values map[string]string `json:"values,omitempty"` // values in Detail; times are in RFC 3339 format
 }
 
 // Verdict is the overall result of a report.
 type Verdict string
 
-// The verdicts. If several apply, the first in this list is used.
+// Values of Verdict. If several apply, the first in this list is used.
 const (
-	// VerdictNotSealed: the file does not contain a seal of this service.
+	// VerdictNotSealed means that the file does not contain a seal of this service.
 	VerdictNotSealed Verdict = "not_sealed"
-	// VerdictBroken: the sealed content was changed, or its seal is not valid.
+	// VerdictBroken means that the sealed content was changed, or that its seal is not valid.
 	VerdictBroken Verdict = "broken"
-	// VerdictUntrusted: the seal is valid but depends on a certificate or key that is not trusted here.
+	// VerdictUntrusted means that the seal is valid but depends on a certificate or key that is not trusted here.
 	VerdictUntrusted Verdict = "untrusted"
-	// VerdictAltered: the sealed revision is valid, but other content was added to the file.
+	// VerdictAltered means that the sealed revision is valid, but that other content was added to the file.
 	VerdictAltered Verdict = "altered"
-	// VerdictValid: every byte was written by the service or signed by a trusted authority.
+	// VerdictValid means that every byte was written by the service or signed by a trusted authority.
 	VerdictValid Verdict = "valid"
 )
 
 // Report is the result of verifying a file.
 type Report struct {
 	Verdict  Verdict   `json:"verdict"`
-	Summary  string    `json:"summary"` // the verdict in a sentence
+	Summary  string    `json:"summary"` // verdict in one sentence
 	Findings []Finding `json:"findings"`
 
-	// The document's own statements. They are reliable only if the verdict is valid.
+	// The following fields are claims in the document. They are reliable only if the verdict is valid.
 	EnvelopeID     string     `json:"envelopeId,omitempty"`
 	DocumentID     string     `json:"documentId,omitempty"`
 	Subject        string     `json:"subject,omitempty"`
@@ -81,37 +80,37 @@ type Report struct {
 	Events         int        `json:"events,omitempty"`
 	SealedBy       string     `json:"sealedBy,omitempty"`
 	SealedAt       *time.Time `json:"sealedAt,omitempty"`
-	StampedAt      *time.Time `json:"stampedAt,omitempty"` // by a time-stamp authority
-	Level          string     `json:"level,omitempty"`     // PAdES baseline: B-B, B-T, B-LT or B-LTA
-	SHA256         string     `json:"sha256,omitempty"`    // of the whole file
+	StampedAt      *time.Time `json:"stampedAt,omitempty"` // time confirmed by a time-stamp authority
+	Level          string     `json:"level,omitempty"`     // PAdES baseline level: B-B, B-T, B-LT or B-LTA
+	SHA256         string     `json:"sha256,omitempty"`    // hash of the complete file
 
-	// Record is the sealed record, read once and verified. It is present if the verdict is valid or untrusted;
-	// Record.Confirmed distinguishes them.
+	// Record is the verified seal record. It is present if the verdict is valid or untrusted. Record.Confirmed
+	// distinguishes these verdicts.
 	Record *Record `json:"record,omitempty"`
-	// Additions describes the bytes after the longest prefix of the file that its service wrote, if there are any.
+	// Additions describes the bytes, if any, that follow the longest prefix of the file written by the service.
 	Additions *Additions `json:"additions,omitempty"`
-	// Signatures are the signatures of a file without a seal, without a verdict.
+	// Signatures lists the signatures in a file without a seal. They are not verified.
 	Signatures []OtherSignature `json:"signatures,omitempty"`
 }
 
-// Additions are bytes of a sealed file that the service did not write.
+// Additions describes bytes of a sealed file that the service did not write.
 type Additions struct {
-	From  int64 `json:"from"`  // offset of their start, which is the length of the valid file before them
-	Bytes int64 `json:"bytes"` // how many
-	// Kind is the apparent kind: annotations, form, signature, pages, saved (all of these by another program) or
-	// unknown.
+	From  int64 `json:"from"`  // offset of the first byte, which is also the size of the valid file before it
+	Bytes int64 `json:"bytes"` // number of bytes
+	// Kind is the apparent kind of the additions: annotations, form, signature, pages or saved, all by another program,
+	// or unknown.
 	Kind string `json:"kind"`
 }
 
 // OtherSignature is a signature in a file without a seal. It is not verified.
 type OtherSignature struct {
-	Field  string `json:"field,omitempty"`  // the form field's name
-	Format string `json:"format"`           // the SubFilter
-	By     string `json:"by,omitempty"`     // the signer's name in the certificate; empty if unreadable
-	Issuer string `json:"issuer,omitempty"` // the issuer's name in that certificate
-	// At is the time that the signature claims.
+	Field  string `json:"field,omitempty"`  // name of the form field
+	Format string `json:"format"`           // SubFilter of the signature
+	By     string `json:"by,omitempty"`     // name of the signer in the certificate; empty if unreadable
+	Issuer string `json:"issuer,omitempty"` // name of the issuer in that certificate
+	// At is the time claimed by the signature.
 	At *time.Time `json:"at,omitempty"`
-	// Covers is the end of the covered bytes. WholeFile reports that no bytes follow them.
+	// Covers is the end of the covered bytes. WholeFile reports whether they extend to the end of the file.
 	Covers    int64 `json:"covers"`
 	WholeFile bool  `json:"wholeFile"`
 }
@@ -119,8 +118,8 @@ type OtherSignature struct {
 // OK reports whether the document is valid.
 func (r Report) OK() bool { return r.Verdict == VerdictValid }
 
-// Status returns the outcome of one check, the worst if there are several, and
-// Absent if it was not made.
+// Status returns the result of one check. If the check has several findings, it returns the worst status; if the check
+// was not performed, it returns Absent.
 func (r Report) Status(check string) Status {
 	ranked, worst := []Status{Absent, Passed, Untrusted, Failed}, 0
 	for _, f := range r.Findings {
@@ -131,7 +130,7 @@ func (r Report) Status(check string) Status {
 	return ranked[worst]
 }
 
-// Has reports whether the report holds a finding of that code.
+// Has reports whether the report contains a finding with the given code.
 func (r Report) Has(code Code) bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Code == code })
 }
@@ -202,8 +201,7 @@ func (r *Report) summarise() string {
 	return "The sealed content was changed, or the seal is not valid."
 }
 
-// firstUntrusted explains why the document is not trusted: by its sealer, if
-// that is the reason.
+// firstUntrusted returns the reason that the document is not trusted. It prefers the finding about the sealer.
 func (r *Report) firstUntrusted() string {
 	why := ""
 	for _, f := range r.Findings {
@@ -214,7 +212,7 @@ func (r *Report) firstUntrusted() string {
 	return why
 }
 
-// WriteText writes the report as text, one line per finding.
+// WriteText writes the report as text, with one line per finding.
 func (r Report) WriteText(w io.Writer) error {
 	marks := map[Status]string{Passed: "✓", Failed: "✗", Untrusted: "?", Absent: "–"}
 	for _, f := range r.Findings {

@@ -13,15 +13,15 @@ import (
 
 func of(code Code) Finding { return newFinding(code, nil) }
 
-// TestConclude checks the verdict from several findings, in every order.
+// TestConclude checks the verdict derived from several findings, in every order.
 func TestConclude(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		findings         []Code
 		verdict          Verdict
-		record           bool // is shown
+		record           bool // whether the record is included
 		confirmed        bool
-		additions        bool // are reported
+		additions        bool // whether additions are reported
 		summary, failure string
 	}{
 		"valid": {[]Code{"digest.unchanged", "timestamp.absent", "certificate.trusted"}, VerdictValid, true, true, false, "Sealed by Ada. The file is unchanged", "Sealed by Ada"},
@@ -67,7 +67,7 @@ func TestConclude(t *testing.T) {
 	require.Equal(t, "all is well", none.FirstFailure())
 }
 
-// TestFindingsAreInOrder checks the order of findings: by check, and within one check in the order of detection.
+// TestFindingsAreInOrder checks that findings are sorted by check, and within a check by the order of detection.
 func TestFindingsAreInOrder(t *testing.T) {
 	t.Parallel()
 	r := Report{}
@@ -84,7 +84,7 @@ func TestFindingsAreInOrder(t *testing.T) {
 	require.Equal(t, []string{"structure", "digest", "archive_timestampa", "archive_timestampb", "certificate", "recorded"}, order)
 }
 
-// TestStatusIsTheWorst checks the status of several findings of one check.
+// TestStatusIsTheWorst checks that the status of a check with several findings is the worst of them.
 func TestStatusIsTheWorst(t *testing.T) {
 	t.Parallel()
 	absent, passed, untrusted, failed := of("archive_timestamp.absent"), of("archive_timestamp.confirmed"), of("archive_timestamp.untrusted"), of("digest.changed")
@@ -110,7 +110,8 @@ func TestStatusIsTheWorst(t *testing.T) {
 	require.False(t, Report{Findings: []Finding{passed}}.Has("archive_timestamp.absent"))
 }
 
-// TestWriteText checks for a line per finding with its mark, a line per other signature, and the verdict.
+// TestWriteText checks that the text contains a line with a mark for each finding, a line for each other signature, and
+// the verdict.
 func TestWriteText(t *testing.T) {
 	t.Parallel()
 	r := Report{
@@ -150,7 +151,8 @@ func (f *failsAfter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestValuesOfFindings checks that each kind of value is formatted for programs, and times for people as well.
+// TestValuesOfFindings checks that each type of value is formatted for programs, and that times are also formatted for
+// people.
 func TestValuesOfFindings(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("", 3600))
@@ -167,7 +169,7 @@ func TestValuesOfFindings(t *testing.T) {
 	require.Equal(t, Code("structure.readable"), Codes()[0])
 }
 
-// TestReadRange checks that pieces are contiguous, and that unreadable ones are errors.
+// TestReadRange checks that pieces are contiguous, and that an unreadable piece results in an error.
 func TestReadRange(t *testing.T) {
 	t.Parallel()
 	data := bytes.Repeat([]byte("0123456789abcdef"), (2*CopyBuffer+32)/16)

@@ -13,23 +13,23 @@ import (
 	"countersign/seal/trust"
 )
 
-// rewrittenSeal contains the remaining parts of a seal in a file that another program has rewritten.
+// rewrittenSeal contains the remaining parts of a seal in a file that was rewritten by another program.
 type rewrittenSeal struct {
-	Chain      certChain  `json:"chain"` // of the signature
+	Chain      certChain  `json:"chain"` // chain of the signature
 	SealedAt   time.Time  `json:"sealedAt"`
 	KeyID      string     `json:"keyId"`
 	Key        *publicKey `json:"key"`
 	EnvelopeID string     `json:"envelopeId"`
 }
 
-// errRecordFound ends the search for the record.
+// errRecordFound stops the search for the record.
 var errRecordFound = errors.New("seal: found")
 
-// findRewritten returns a seal's record and signature from their standard locations in a PDF, or nil if the file lacks
-// either.
+// findRewritten returns the seal's record and signature from their standard locations in a PDF, or nil if either is
+// missing.
 func findRewritten(ctx context.Context, r io.ReaderAt, size int64) *rewrittenSeal {
 	lim := pdf.DefaultLimits()
-	lim.MaxStream = 16 << 20 // of the record
+	lim.MaxStream = 16 << 20 // enough for the record
 	f, err := pdf.Open(r, size, lim)
 	if err != nil {
 		return nil
@@ -45,7 +45,7 @@ func findRewritten(ctx context.Context, r io.ReaderAt, size int64) *rewrittenSea
 	return &rewrittenSeal{chain, record.manifest.SealedAt, record.kid, &publicKey{record.key}, record.manifest.Envelope.ID}
 }
 
-// attachedRecord reads the seal record among the embedded files (7.11.4); nil if it is absent.
+// attachedRecord returns the seal record from the embedded files (7.11.4), or nil if it is absent.
 func attachedRecord(ctx context.Context, f *pdf.File) *OpenedRecord {
 	catalog, _, err := f.Catalog()
 	if err != nil {
@@ -82,7 +82,7 @@ func attachedRecord(ctx context.Context, f *pdf.File) *OpenedRecord {
 	return OpenRecord(b)
 }
 
-// sealingChain returns the certificates of the certifying signature; nil without such a signature.
+// sealingChain returns the certificates of the certification signature, or nil if there is none.
 func sealingChain(f *pdf.File) certChain {
 	catalog, _, err := f.Catalog()
 	if err != nil {
@@ -97,8 +97,8 @@ func sealingChain(f *pdf.File) certChain {
 	return signed.Certificates
 }
 
-// recognise replaces the findings of a file whose seal was rewritten. The file proves nothing: anyone can put the
-// signature and the record of a sealed file into another one.
+// recognise replaces the findings for a file whose seal was rewritten. The file proves nothing, because anyone can copy
+// the signature and the record of a sealed file into another one.
 func (r *Report) recognise(s *rewrittenSeal, opt Options) {
 	in := trust.Seal{Certificates: s.Chain, Claimed: s.SealedAt, RecordKeyID: s.KeyID, RecordKey: s.Key.PublicKey}
 	found := opt.Trust.Judge(in, opt.now())

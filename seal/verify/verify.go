@@ -1,6 +1,6 @@
-// Package verify verifies a sealed PDF, offline and from its bytes only. It finds the seal, reads the sealed revision
-// separately, reproduces the bytes after it and compares them, and names the parties on whom the result depends
-// (docs/learn/verify.md).
+// Package verify verifies a sealed PDF offline, using only its bytes. It finds the seal, reads the sealed revision
+// separately, and reproduces the bytes after it to compare them. It reports the parties on whom the result depends. See
+// docs/learn/verify.md.
 package verify
 
 import (
@@ -23,15 +23,15 @@ import (
 	"countersign/seal/trust"
 )
 
-// Options define whom to trust. The zero value trusts no one: an intact document is then reported as "untrusted", not
-// as broken.
+// Options defines the trusted parties. The zero value trusts no one, so that an intact document is reported as
+// untrusted, not as broken.
 type Options struct {
 	Trust trust.Policy
-	Now   func() time.Time // judges certificates that no time-stamp proves to be older; needed
+	Now   func() time.Time // required; the time at which to check certificates if no time-stamp proves an earlier time
 }
 
-// File verifies a sealed PDF, offline and from its bytes only. The error concerns reading the file; problems of the
-// file are findings of the report.
+// File verifies a sealed PDF offline, using only its bytes. The error is about reading the file; problems with the
+// file's content are findings in the report.
 func File(ctx context.Context, r io.ReaderAt, size int64, opt Options) (Report, error) {
 	x, err := Examine(ctx, r, size)
 	if err != nil {
@@ -40,17 +40,17 @@ func File(ctx context.Context, r io.ReaderAt, size int64, opt Options) (Report, 
 	return x.Report(opt), nil
 }
 
-// Examination is the result of examining a file without trust anchors: its content, and whether that is sound in
-// itself.
+// Examination is the result of examining a file without trust anchors. It contains the file's content and whether that
+// content is internally valid.
 type Examination struct {
 	report    Report
 	judgement trustInput
-	rewritten *rewrittenSeal // nil: no seal was found that another program has rewritten
-	// State that only the writer of the next increment needs.
+	rewritten *rewrittenSeal // nil unless a seal was rewritten by another program
+	// The following fields are needed only to write the next increment.
 	Archive Archive
 	Whole   hash.Hash
 	Marks   Marks
-	Begun   map[int64]hash.Hash // as in prefix
+	Begun   map[int64]hash.Hash // as in Prefix
 }
 
 // Examine reads a file and performs all checks that do not depend on trust.
@@ -58,7 +58,7 @@ func Examine(ctx context.Context, r io.ReaderAt, size int64) (*Examination, erro
 	return ExamineFrom(ctx, r, size, nil)
 }
 
-// Report judges the examination with trust options.
+// Report returns the report for the examination under the given trust options.
 func (x *Examination) Report(opt Options) Report {
 	r := x.report
 	r.Findings = slices.Clone(r.Findings)
@@ -76,23 +76,23 @@ func (x *Examination) Report(opt Options) Report {
 type examiner struct {
 	r    io.ReaderAt
 	size int64
-	done *Prefix // the part that is already hashed
+	done *Prefix // part that is already hashed
 	x    *Examination
 
 	seal       *sealedRevision
 	mark       int64
 	signed     *cms.Signed
-	token      *cms.Token // the signature's time-stamp; nil: no time-stamp
+	token      *cms.Token // time-stamp of the signature; nil if there is none
 	record     *OpenedRecord
 	increments []increment
 	broken     error // reason that the content after the last increment is not an increment
 	sums       digests
 }
 
-// errStopExamining ends an examination after a failure that makes further checks meaningless.
+// errStopExamining stops an examination after a failure that makes further checks meaningless.
 var errStopExamining = errors.New("seal: nothing more to check")
 
-// ExamineFrom is like Examine for a file whose beginning may already be read and hashed.
+// ExamineFrom is like Examine, for a file whose beginning may already have been read and hashed.
 func ExamineFrom(ctx context.Context, r io.ReaderAt, size int64, done *Prefix) (*Examination, error) {
 	e := &examiner{r: r, size: size, done: done, x: &Examination{}}
 	for _, step := range []func(context.Context) error{
@@ -115,15 +115,15 @@ func ExamineFrom(ctx context.Context, r io.ReaderAt, size int64, done *Prefix) (
 
 func (e *examiner) add(code Code, v values) { e.x.report.add(code, v) }
 
-// stop reports a failed check that makes further findings impossible.
+// stop records a failed check that makes further findings impossible, and stops the examination.
 func (e *examiner) stop(code Code, v values) error {
 	e.add(code, v)
 	e.x.judgement = trustInput{}
 	return errStopExamining
 }
 
-// findSeal finds the sealed revision, which is then read separately: bytes after it do not affect signature, record,
-// original and pages.
+// findSeal finds the sealed revision. It is then read separately, so that bytes after it do not affect the signature,
+// the record, the original and the pages.
 func (e *examiner) findSeal(ctx context.Context) error {
 	var found *Found
 	if e.done != nil {
@@ -208,7 +208,7 @@ func (e *examiner) readSignature(context.Context) error {
 	return nil
 }
 
-// ChainHash returns the SHA-256 over certificates.
+// ChainHash returns the SHA-256 hash over certificates.
 func ChainHash(chain []*x509.Certificate) [sha256.Size]byte {
 	h := sha256.New()
 	for _, c := range chain {
@@ -217,14 +217,14 @@ func ChainHash(chain []*x509.Certificate) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// IssuersOf returns the hash of the certificates in a time-stamp except its signer's, which the time-stamp itself
-// names.
+// IssuersOf returns the hash of the certificates in a time-stamp except for its signer's, which the time-stamp itself
+// identifies.
 func IssuersOf(t *cms.Token) [sha256.Size]byte { return ChainHash(t.Certificates[1:]) }
 
-// UpperHex writes a hash as the signature dictionary does.
+// UpperHex returns a hash in the format used in the signature dictionary.
 func UpperHex(b [sha256.Size]byte) string { return strings.ToUpper(hex.EncodeToString(b[:])) }
 
-// readRecord reads the seal record through the seal's own increment.
+// readRecord reads the seal record from the sealed revision.
 func (e *examiner) readRecord(context.Context) error {
 	b, err := e.recordBytes()
 	if err != nil {
@@ -261,7 +261,7 @@ func (e *examiner) recordBytes() ([]byte, error) {
 	return e.seal.file.StreamData(o)
 }
 
-// hash reads the file, once.
+// hash reads the file once and computes all digests.
 func (e *examiner) hash(ctx context.Context) error {
 	holes := []byteRangeGap{{e.seal.contents, e.seal.contentsEnd, e.seal.end}}
 	for _, i := range e.increments {
@@ -280,7 +280,7 @@ func (e *examiner) hash(ctx context.Context) error {
 	return nil
 }
 
-// checkMarks searches for a second signature that could be the seal.
+// checkMarks checks that no second signature could be the seal.
 func (e *examiner) checkMarks(ctx context.Context) error {
 	fitting := 0
 	for _, at := range e.sums.marks.at {

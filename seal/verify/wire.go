@@ -15,16 +15,16 @@ import (
 // TaskExamine identifies the task of examining a sealed document.
 const TaskExamine = 'x'
 
-// Limits of a separate process that examines one sealed document.
+// Limits for a separate process that examines one sealed document.
 const (
 	examineMemory = 256 << 20
 	examineCPU    = 10 * time.Second
-	examineSpeed  = 32 << 20 // bytes for which there is one more second, of a file larger than maxWhole
-	maxWhole      = 64 << 20 // bytes of a file that is sent as a whole; of a larger one only parts are sent
-	maxExamined   = 64 << 20 // bytes of the result
+	examineSpeed  = 32 << 20 // bytes per additional second of processor time, for a file larger than maxWhole
+	maxWhole      = 64 << 20 // maximum size of a file that is sent completely; only requested parts of a larger file are sent
+	maxExamined   = 64 << 20 // maximum size of the result in bytes
 )
 
-// ExamineIn runs Examine in a separate process, so that a hostile file can end only that process. It returns a
+// ExamineIn runs Examine in a separate process, so that a malicious file can crash only that process. It returns a
 // *refusal.Error if the file exceeds the limits.
 func ExamineIn(ctx context.Context, pool *sandbox.Pool, r io.ReaderAt, size int64) (*Examination, error) {
 	var a examinationAnswer
@@ -49,7 +49,8 @@ func ExaminationTime(size int64) time.Duration {
 	return examineCPU + time.Duration(size/examineSpeed)*time.Second
 }
 
-// examinationAnswer is the serialized Examination: everything needed to judge it. It cannot be extended.
+// examinationAnswer is the serialized form of an Examination. It contains everything needed for a report, but not for
+// extending the file.
 type examinationAnswer struct {
 	sandbox.Answer
 
@@ -58,7 +59,7 @@ type examinationAnswer struct {
 	Rewritten *rewrittenSeal `json:"rewritten,omitempty"`
 }
 
-// ExamineTask returns the part of ExamineIn that is done in the process.
+// ExamineTask is the task that ExamineIn runs in the separate process.
 func ExamineTask(ctx context.Context, r io.ReaderAt, size int64, _ sandbox.Bounds) any {
 	var a examinationAnswer
 	x, err := Examine(ctx, r, size)
@@ -69,7 +70,7 @@ func ExamineTask(ctx context.Context, r io.ReaderAt, size int64, _ sandbox.Bound
 	return a
 }
 
-// certChain is DER on its way.
+// certChain is a certificate chain that is serialized in DER.
 type certChain []*x509.Certificate
 
 func (c certChain) MarshalJSON() ([]byte, error) { return json.Marshal(derOf(c)) }
@@ -97,7 +98,7 @@ func derOf(chain []*x509.Certificate) [][]byte {
 	return out
 }
 
-// publicKey is a key of P-256, an uncompressed point on its way.
+// publicKey is a P-256 key that is serialized as an uncompressed point.
 type publicKey struct{ *ecdsa.PublicKey }
 
 func (k publicKey) MarshalJSON() ([]byte, error) {
