@@ -10,9 +10,9 @@ import (
 	"countersign/seal/refusal"
 )
 
-// activeError reports that preparing the PDF removes active content.
+// activeError reports that preparing the PDF would remove active content.
 type activeError struct {
-	kind string // of the first change
+	kind string // kind of the first change
 }
 
 func (e *activeError) Error() string { return "seal: active content: " + e.kind }
@@ -23,7 +23,7 @@ func isActive(err error) bool {
 	return ok
 }
 
-// activeContents describes the content that each kind of change removes.
+// activeContents describes the content removed by each kind of change.
 //
 //nolint:gochecknoglobals // a constant table
 var activeContents = map[string]string{
@@ -60,7 +60,7 @@ func errXFA() *refusal.Error {
 }
 
 // checkCatalog rejects XFA forms whose content is not in the pages. It returns *activeError if the catalog contains
-// active content. An attachment keeps its usage rights.
+// active content. The usage rights of an attachment are permitted.
 func checkCatalog(ctx context.Context, f *pdf.File, finder *revision1.Finder, attached bool) error {
 	cat, _, err := f.Catalog()
 	if err != nil {
@@ -76,7 +76,7 @@ func checkCatalog(ctx context.Context, f *pdf.File, finder *revision1.Finder, at
 	return err
 }
 
-// checkXFA rejects an XFA form that is incomplete without its XFA.
+// checkXFA rejects an XFA form that would be incomplete without its XFA content.
 func checkXFA(f *pdf.File, cat pdf.Dict) error {
 	form, err := pdf.OptionalDict(f, cat.Get("AcroForm"))
 	if err != nil {

@@ -20,16 +20,15 @@ import (
 	"countersign/seal/refusal"
 )
 
-// activeCase is a PDF, the content that a scan must not find in it after preparation, and whether preparation changes
-// it.
+// activeCase is a PDF. changes reports whether preparation modifies it.
 type activeCase struct {
 	file    []byte
 	changes bool
 }
 
-// TestActiveContent generates each type of action at each place where an action can occur, and each other kind of
-// active content. After remove, qpdf finds no active content in the file; refuse rejects exactly the files that remove
-// changes; and harmless content stays unchanged.
+// TestActiveContent generates each type of action at each position where an action can occur, and each other kind of
+// active content. It checks that qpdf finds no active content in the file after remove, that refuse rejects exactly the
+// files that remove changes, and that harmless content stays unchanged.
 func TestActiveContent(t *testing.T) {
 	t.Parallel()
 	cases, scanned := map[string]activeCase{}, otherActiveContent()
@@ -81,7 +80,7 @@ func (c activeCase) prepare(t *testing.T, name string) []byte {
 	return slices.Concat(c.file, rev.Appended)
 }
 
-// actions returns actions of every type of ISO 32000-2 and whether preparation removes them at every place.
+// actions returns an action of every type in ISO 32000-2, and whether preparation removes it at every position.
 func actions() map[string]bool {
 	return map[string]bool{
 		"/S/GoTo/D[3 0 R/Fit]":                               false,
@@ -123,15 +122,15 @@ func actions() map[string]bool {
 	}
 }
 
-// place is the position of an action: "@" in entries of the catalog or the page, or in an annotation; object 6 if it is
-// absent.
+// place is the position of an action, marked by "@" in entries of the catalog, the page or an annotation. If "@" does
+// not occur, the action is object 6.
 type place struct {
 	catalog, page, annotation string
 
-	automatic bool // it runs without a click: all but a jump to a page leaves
+	automatic bool // the action runs without a click; only a jump to a page is kept
 }
 
-// places returns every place but additional actions, which leave whatever they are.
+// places returns every position except additional actions, which are always removed.
 func places() map[string]place {
 	const link, widget = "<</Type/Annot/Subtype/Link/Rect[0 0 9 9]", "<</Type/Annot/Subtype/Widget/FT/Tx/T(a)/Rect[0 0 9 9]/AP<<>>"
 	return map[string]place{
@@ -149,7 +148,7 @@ func places() map[string]place {
 	}
 }
 
-// fileWith returns a PDF with an action at places.
+// fileWith returns a PDF with an action at the given positions.
 func fileWith(action string, at ...place) []byte {
 	var catalog, page, annotations string
 	for _, p := range at {
@@ -210,8 +209,8 @@ func otherActiveContent() map[string]activeCase {
 	return out
 }
 
-// scan returns the active content of a file, as qpdf reads it: everything reachable from the trailer. It does not use
-// the lists of the preparation.
+// scan returns the active content that is reachable from the trailer of a file, as parsed by qpdf. It does not use the
+// preparation's own tables.
 func scan(t *testing.T, dir string, b []byte) []string {
 	t.Helper()
 	name := filepath.Join(dir, "scanned.pdf")
@@ -219,7 +218,7 @@ func scan(t *testing.T, dir string, b []byte) []string {
 	var errors bytes.Buffer
 	c := exec.CommandContext(t.Context(), "qpdf", "--json=2", "--json-stream-data=inline", "--decode-level=generalized", "--json-key=qpdf", name)
 	c.Stderr = &errors
-	out, _ := c.Output() // it warns of much that does not matter
+	out, _ := c.Output() // qpdf reports many irrelevant warnings
 	var parsed struct{ QPDF []map[string]any }
 	require.NoError(t, json.Unmarshal(out, &parsed), "%s\n%s", errors.String(), b)
 	s := scanner{objects: parsed.QPDF[1], seen: map[string]bool{}}
@@ -235,7 +234,7 @@ type scanner struct {
 
 var reference = regexp.MustCompile(`^[0-9]+ [0-9]+ R$`)
 
-// value follows a reference; of a stream it returns the dictionary.
+// value resolves a reference. For a stream, it returns the dictionary.
 func (s *scanner) value(v any) any {
 	ref, ok := v.(string)
 	if !ok || !reference.MatchString(ref) {
@@ -266,7 +265,7 @@ func (s *scanner) visit(v any, at string) {
 	}
 	switch v := v.(type) {
 	case []any:
-		for _, e := range v { // not an action on opening: the page of a destination
+		for _, e := range v { // the page of a destination is not an opening action
 			s.visit(e, strings.TrimSuffix(at, "/OpenAction"))
 		}
 	case map[string]any:
@@ -313,8 +312,8 @@ func (s *scanner) dict(d map[string]any, at string) {
 	}
 }
 
-// TestReferenceXObjects checks that a form that represents a page of another file is rejected with every option, and
-// other forms are not.
+// TestReferenceXObjects checks that a form XObject that represents a page of another file is rejected with every
+// option, and that other forms are not.
 func TestReferenceXObjects(t *testing.T) {
 	t.Parallel()
 	for entry, refused := range map[string]bool{

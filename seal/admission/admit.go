@@ -1,5 +1,5 @@
-// Package admission decides which uploaded PDFs are accepted: files that can be sealed, and that all programs interpret
-// in the same way.
+// Package admission decides which uploaded PDFs are accepted. It accepts files that can be sealed and that all programs
+// interpret in the same way.
 package admission
 
 import (
@@ -22,27 +22,28 @@ import (
 	"countersign/seal/verify"
 )
 
-// Limits are the limits of the files that Admit accepts, and of its cost.
+// Limits limits the files that Admit accepts, and the cost of examining them.
 type Limits struct {
 	MaxBytes   int64
 	MaxPages   int
 	MaxObjects int
-	Timeout    time.Duration // processor time of examining a file
-	MaxMemory  int64         // bytes that examining one file may take
-	// Renderer reads uploads as signers see them, and repairs them. If nil, uploads are neither compared nor repaired.
+	Timeout    time.Duration // processor time for examining one file
+	MaxMemory  int64         // memory for examining one file, in bytes
+	// Renderer interprets uploads as signers will see them, and repairs them. If it is nil, uploads are neither
+	// compared nor repaired.
 	Renderer Renderer
-	// Validators decrypt files in separate processes, which are killed if they exceed Timeout or MaxMemory. If nil,
-	// files are decrypted in this process, within the limits of the parsers only.
+	// Validators decrypts files in separate processes, which are killed if they exceed Timeout or MaxMemory. If it is
+	// nil, files are decrypted in this process, subject only to the limits of the parsers.
 	Validators *sandbox.Pool
 }
 
-// wallClockFactor multiplies Timeout to give the wall-clock limit of an examination: on a busy machine, other
-// processes use much of that time.
+// wallClockFactor is the ratio of the elapsed-time limit of an examination to Timeout, because on a busy machine other
+// processes use much of the elapsed time.
 const wallClockFactor = 6
 
-// Reading returns a context for reading a file in the calling goroutine. A file that needs more processor time than
-// Timeout is too complex. If the machine is too busy to read it within a multiple of that, the error is
-// context.DeadlineExceeded, which is not a refusal: retry later.
+// Reading returns a context for reading a file in the calling goroutine. A file that requires more processor time than
+// Timeout is too complex. If the machine is too busy to read the file within a multiple of Timeout, the error is
+// context.DeadlineExceeded. This is not a rejection, and the caller can retry later.
 func (l Limits) Reading(ctx context.Context) (_ context.Context, release func()) {
 	return budget.WithProcessorTime(ctx, l.Timeout, wallClockFactor*l.Timeout)
 }
@@ -57,16 +58,16 @@ type Info struct {
 	Pages []PageSize `json:"pages"`
 	// Warnings lists features that programs may render differently, by code.
 	Warnings []Warning `json:"warnings,omitempty"`
-	// Facts speed up sealing the PDF. Nil for attachments.
+	// Facts speeds up sealing the PDF. It is nil for attachments.
 	Facts *seal.Facts `json:"-"`
 }
 
-// PageSize is the displayed size of a page in points, after CropBox, Rotate and UserUnit are applied.
+// PageSize is the displayed size of a page in points, with CropBox, Rotate and UserUnit applied.
 type PageSize struct {
 	Width  float64 `json:"width"`
 	Height float64 `json:"height"`
 
-	unit float64 // points per unit of user space
+	unit float64 // points per user space unit
 }
 
 // Admit examines an uploaded PDF that needs no preparation. It returns a *refusal.Error if the file is rejected. An
@@ -76,7 +77,8 @@ func Admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (Info, er
 	return info, RefusalOf(err)
 }
 
-// AdmitAttachment examines a PDF that a signer attaches. The sealed file embeds it unchanged, so it may be signed.
+// AdmitAttachment examines a PDF attached by a signer. The PDF may be signed, because the sealed file embeds it
+// unchanged.
 func AdmitAttachment(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (Info, error) {
 	info, err := admit(ctx, r, size, lim, true)
 	return info, RefusalOf(err)
@@ -99,7 +101,7 @@ func admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attached 
 	return info, checkShown(ctx, r, size, lim, info)
 }
 
-// RefusalOf converts errors of the file, tag and form readers to refusals. It returns other errors unchanged.
+// RefusalOf converts errors from reading files, tags and forms to a *refusal.Error. It returns other errors unchanged.
 func RefusalOf(err error) error {
 	var r *refusal.Error
 	var tag *prepare.TagError
@@ -124,7 +126,7 @@ func RefusalOf(err error) error {
 	return err
 }
 
-// reason returns the reader's message in brackets, with object numbers, positions and the expected content.
+// reason returns the parser's message in parentheses, with object numbers, positions and the expected content.
 func reason(err error) string {
 	s := safeText(err.Error())
 	for _, prefix := range []error{pdf.ErrDamaged, pdf.ErrLimit, pdf.ErrFilter} {
@@ -137,7 +139,7 @@ func reason(err error) string {
 	return " (" + s + ")"
 }
 
-// safeText returns text of a file as short ASCII for a message.
+// safeText returns text from a file as short ASCII text for a message.
 func safeText(s string) string {
 	const most = 200
 	s = strings.Map(func(r rune) rune {
@@ -149,7 +151,7 @@ func safeText(s string) string {
 	return s[:min(len(s), most)]
 }
 
-// examine reads the file with the reader that is later used for sealing.
+// examine reads the file with the same parser that is later used for sealing.
 func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attached bool) (Info, error) {
 	f, err := open(r, size, lim)
 	if err != nil {
@@ -184,7 +186,7 @@ func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attache
 		return Info{}, err
 	}
 	info := Info{Pages: pages, Warnings: n.warningList()}
-	if attached { // the seal draws nothing on it
+	if attached { // the seal does not draw on it
 		return info, nil
 	}
 	info.Facts, err = seal.DryRun(ctx, f, r, size, len(pages))
@@ -202,7 +204,7 @@ func open(r io.ReaderAt, size int64, lim Limits) (*pdf.File, error) {
 	}
 	limits := pdf.DefaultLimits()
 	limits.MaxObjects, limits.MaxPages = lim.MaxObjects, lim.MaxPages
-	limits.MaxParsed /= 2 // an admitted file can be sealed
+	limits.MaxParsed /= 2 // leave capacity, so that an admitted file can be sealed
 	return pdf.Open(r, size, limits)
 }
 
@@ -228,8 +230,8 @@ func checkEnds(r io.ReaderAt, size int64) error {
 	return nil
 }
 
-// errNoEnd reports whether the end of a PDF is missing or followed by other bytes. Bytes after the last end belong to
-// the PDF if they contain an object.
+// errNoEnd returns an error that states whether the end of a PDF is missing or is followed by other bytes. Bytes after
+// the last end marker are part of the PDF if they contain an object.
 func errNoEnd(r io.ReaderAt, size int64) error {
 	const step, overlap = 1 << 20, int64(len("%%EOF") - 1)
 	object := false

@@ -19,7 +19,7 @@ import (
 	"countersign/test/kit"
 )
 
-// requireRefused checks the code of a refusal, and a part of its message.
+// requireRefused checks the code of a rejection and part of its message.
 func requireRefused(t *testing.T, err error, code, says string) {
 	t.Helper()
 	var refused *refusal.Error
@@ -33,7 +33,8 @@ func admit(t *testing.T, b []byte, lim admission.Limits) (admission.Info, error)
 	return admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), lim)
 }
 
-// TestAdmit_CanceledAtAnyCheck_StopsThere checks that each function that checks the context stops on its own.
+// TestAdmit_CanceledAtAnyCheck_StopsThere checks that each function that checks the context stops when the context is
+// canceled there.
 func TestAdmit_CanceledAtAnyCheck_StopsThere(t *testing.T) {
 	t.Parallel()
 	b := file("/OCProperties<</OCGs[6 0 R]/D<</AS[<</Event/View/OCGs[6 0 R]/Category[/Zoom]>>]>>>>/Names<</EmbeddedFiles<</Names[(a)7 0 R]>>>>", "",
@@ -65,7 +66,8 @@ func repeated(s string, n int) []string {
 	return out
 }
 
-// TestAdmit_EndFarFromTheEnd_IsNamed checks that the end is searched in pieces of 1 MB, and found on the border of two.
+// TestAdmit_EndFarFromTheEnd_IsNamed checks that the end marker is searched for in pieces of 1 MB, and found even if it
+// spans two pieces.
 func TestAdmit_EndFarFromTheEnd_IsNamed(t *testing.T) {
 	t.Parallel()
 	good := bytes.TrimSuffix(file("", ""), []byte("\n"))
@@ -125,7 +127,7 @@ func TestSuggest_FileThatCannotBeRead_IsRejected(t *testing.T) {
 	requireRefused(t, err, refusal.PDFNeedsRepair, "")
 }
 
-// otherReading is a renderer that reads a file differently.
+// otherReading is a renderer that interprets a file differently.
 type otherReading struct {
 	kit.Renderer
 
@@ -137,8 +139,8 @@ func (r otherReading) Inspect(context.Context, io.ReaderAt, int64, bool) (*appea
 	return &appearance.Inspection{Pages: r.pages}, r.err
 }
 
-// TestAdmit_RendererReadsOtherPages_IsRejected checks files of which signers would see other pages than the sealed
-// ones.
+// TestAdmit_RendererReadsOtherPages_IsRejected checks that a file is rejected if signers would see other pages than the
+// sealed ones.
 func TestAdmit_RendererReadsOtherPages_IsRejected(t *testing.T) {
 	t.Parallel()
 	page, failed := [2]float64{600, 800}, errors.New("no memory")
@@ -171,7 +173,7 @@ func TestAdmit_RendererReadsOtherPages_IsRejected(t *testing.T) {
 	}
 }
 
-// savedAs is a renderer that saves each file as the same other one, and finds that it looks the same.
+// savedAs is a renderer that saves every file as the same different file, and reports the same appearance.
 type savedAs struct {
 	kit.Renderer
 
@@ -185,8 +187,8 @@ func (savedAs) SameAppearance(context.Context, io.ReaderAt, int64, io.ReaderAt, 
 	return true, nil
 }
 
-// TestAdmitUpload_RepairFails_KeepsTheCause checks that the code is the upload's, and that the message has the reason
-// that the repair failed.
+// TestAdmitUpload_RepairFails_KeepsTheCause checks that the error has the code for the upload, and a message with the
+// reason that the repair failed.
 func TestAdmitUpload_RepairFails_KeepsTheCause(t *testing.T) {
 	t.Parallel()
 	twice := bytes.Replace(file("", ""), []byte("/Type/Pages"), []byte("/Count 1/Type/Pages"), 1)

@@ -11,11 +11,11 @@ import (
 	"countersign/seal/refusal"
 )
 
-// pages reads the page tree. It rejects structures that programs interpret differently.
+// pages reads the page tree. It rejects structures that can be interpreted in different ways.
 func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 	var sizes []PageSize
 	var leaves []pdf.Ref
-	checked := map[pdf.Ref]bool{} // resources
+	checked := map[pdf.Ref]bool{} // examined resource dictionaries
 	_, err := n.f.WalkTree(n.checkNode, func(p *pdf.Page) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -48,14 +48,14 @@ func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, _ := catalog.Get("Pages").Ref() // it has been walked
+	root, _ := catalog.Get("Pages").Ref() // the tree was walked above, so this is a reference
 	if _, err = n.checkPageTree(ctx, root, nil); err != nil {
 		return nil, err
 	}
 	return sizes, n.refuse(n.f.LinearizationProblem(leaves))
 }
 
-// withLocation adds the position in the document to a reader's error.
+// withLocation adds the position in the document to a parser error.
 func withLocation(err error, format string, args ...any) error {
 	if _, ok := errors.AsType[*refusal.Error](err); ok {
 		return err
@@ -63,7 +63,7 @@ func withLocation(err error, format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
 }
 
-// checkNode rejects a page or page tree node that contains a key twice.
+// checkNode rejects a page or page tree node that contains a duplicate key.
 func (n *inspector) checkNode(ref pdf.Ref) error {
 	o, err := n.f.Object(ref)
 	if err != nil {
@@ -100,7 +100,7 @@ func (n *inspector) resources(v pdf.Value, checked map[pdf.Ref]bool, depth int) 
 	if err := refuseRepeatedKeys(v, "%s", name); err != nil {
 		return err
 	}
-	if depth == 1 { // by kind of resource, by name
+	if depth == 1 { // level 0 is by type of resource, level 1 by name
 		return nil
 	}
 	d, err := v.Dict()
@@ -115,7 +115,7 @@ func (n *inspector) resources(v pdf.Value, checked map[pdf.Ref]bool, depth int) 
 	return nil
 }
 
-// refuse rejects the file for a structural problem, unless nothing will be appended to the file.
+// refuse rejects the file for a structural problem, unless it is an attachment, to which nothing will be appended.
 func (n *inspector) refuse(problem string, err error) error {
 	if err != nil || problem == "" || n.attached {
 		return err

@@ -21,8 +21,8 @@ func reserved(name string) *refusal.Error {
 		"Remove or rename the attachment.", name))
 }
 
-// isReserved reports whether a name equals a reserved name for people or file systems. It ignores letter case,
-// look-alike widths, invisible characters, folders, and blanks at the ends.
+// isReserved reports whether people or file systems could mistake a name for a reserved one. It ignores letter case,
+// character width variants, invisible characters, directories, and spaces at the ends.
 func isReserved(name string) bool {
 	name = norm.NFKC.String(strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Cf, unicode.Cc, unicode.Mn) {
@@ -68,8 +68,8 @@ func attachmentKeys(ctx context.Context, f *pdf.File, catalog pdf.Dict) error {
 	})
 }
 
-// textOfString returns the possible texts of a string: a text string has a mark of its encoding (7.9.2.2), which some
-// programs respect and others ignore.
+// textOfString returns the possible texts of a string. A text string can begin with a byte order mark (7.9.2.2), which
+// some programs respect and others ignore.
 func textOfString(v pdf.Value) ([]string, bool) {
 	b, ok := v.Bytes()
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"countersign/test/kit"
 )
 
-// BenchmarkUpload measures an upload with all options, and one of the same document without options.
+// BenchmarkUpload measures admitting an upload with all options, and the same document without options.
 func BenchmarkUpload(b *testing.B) {
 	tagged := kit.TaggedPages(50, 1)
 	plain := kit.WithoutScript(tagged)

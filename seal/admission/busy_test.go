@@ -17,7 +17,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// waiting is a file whose first part comes late, as on a machine with busy processors.
+// waiting is a file whose first read is delayed, as on a busy machine.
 type waiting struct {
 	io.ReaderAt
 
@@ -33,8 +33,8 @@ func (w *waiting) ReadAt(b []byte, off int64) (int, error) {
 	return w.ReaderAt.ReadAt(b, off)
 }
 
-// TestAdmit_OnABusyMachine_DoesNotBlameTheFile checks that waiting does not count as examining, and that a file that
-// could not be examined in time is not rejected.
+// TestAdmit_OnABusyMachine_DoesNotBlameTheFile checks that waiting does not count towards the time limit, and that a
+// file that could not be examined in time is not rejected.
 func TestAdmit_OnABusyMachine_DoesNotBlameTheFile(t *testing.T) {
 	t.Parallel()
 	b := file("", "", "<<>>")
@@ -53,7 +53,7 @@ func TestAdmit_OnABusyMachine_DoesNotBlameTheFile(t *testing.T) {
 	require.False(t, refused, "%v", err)
 }
 
-// costly is a file each part of which uses much processor time.
+// costly is a file for which each read uses much processor time.
 type costly struct{ io.ReaderAt }
 
 func (c costly) ReadAt(b []byte, off int64) (int, error) {
@@ -63,11 +63,12 @@ func (c costly) ReadAt(b []byte, off int64) (int, error) {
 	return c.ReaderAt.ReadAt(b, off)
 }
 
-// TestAdmit_OfAFileThatTakesTooMuchTime_IsRefused checks a file that uses too much processor time.
+// TestAdmit_OfAFileThatTakesTooMuchTime_IsRefused checks that a file is rejected if it requires too much processor
+// time.
 func TestAdmit_OfAFileThatTakesTooMuchTime_IsRefused(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
-		return // only the clock counts
+		return // only elapsed time is limited
 	}
 	b := file("", "", "<<>>")
 	lim := admission.DefaultLimits()

@@ -20,10 +20,11 @@ import (
 	"countersign/seal/verify"
 )
 
-// maxPassword is the maximum length of a password in bytes; the standard ignores further bytes (7.6.4.3).
+// maxPassword is the maximum length of a password in bytes. The standard ignores further bytes (7.6.4.3).
 const maxPassword = 127
 
-// pdfcpuConfig is created once: it is global in pdfcpu, which must not search the user's home for files.
+// pdfcpuConfig returns the default configuration of pdfcpu. It is created once because it depends on a global variable,
+// which is set so that pdfcpu does not search the user's home directory for files.
 //
 //nolint:gochecknoglobals // immutable
 var pdfcpuConfig = sync.OnceValue(func() model.Configuration {
@@ -31,8 +32,8 @@ var pdfcpuConfig = sync.OnceValue(func() model.Configuration {
 	return *model.NewDefaultConfiguration()
 })
 
-// boundedConfig returns the pdfcpu configuration for a file of the given size. Optimization is off: it used 1.8 GB for
-// a file of 398 KB.
+// boundedConfig returns the pdfcpu configuration for a file of the given size. Optimization is disabled because it used
+// 1.8 GB for a file of 398 KB.
 func boundedConfig(size int64, lim Limits) *model.Configuration {
 	conf := pdfcpuConfig()
 	conf.Optimize, conf.OptimizeBeforeWriting, conf.Offline = false, false, true
@@ -50,7 +51,7 @@ func isEncrypted(r io.ReaderAt, size int64, lim Limits) (bool, error) {
 	return !f.Trailer().Get("Encrypt").IsNull(), nil
 }
 
-// decrypt returns a copy of the PDF without encryption, with the same objects.
+// decrypt returns an unencrypted copy of the PDF with the same objects.
 func decrypt(ctx context.Context, r io.ReaderAt, size int64, lim Limits, password string) ([]byte, error) {
 	if len(password) > maxPassword {
 		return nil, errWrongPassword()
@@ -73,15 +74,15 @@ const taskDecrypt = 'd'
 // maxDecrypted is the maximum size of the result in bytes.
 const maxDecrypted = 100 << 20
 
-// decrypted is the result of the decryption task. The file is sent as base64.
+// decrypted is the result of the decryption task. The file is transmitted in base64.
 type decrypted struct {
 	sandbox.Answer
 
 	PDF []byte `json:"pdf,omitempty"`
 }
 
-// decryptTask returns the task of decrypting in a separate process. The file is followed by the password, and by its
-// length in a byte.
+// decryptTask decrypts a file in a separate process. In its input, the password and one byte with the length of the
+// password follow the file.
 func decryptTask(ctx context.Context, r io.ReaderAt, size int64, bounds sandbox.Bounds) any {
 	lim := DefaultLimits()
 	lim.MaxMemory, lim.Timeout = bounds.Memory, bounds.CPU
@@ -117,8 +118,8 @@ func decryptWithPDFCPU(ctx context.Context, r io.ReaderAt, size int64, lim Limit
 	conf.WriteObjectStream, conf.WriteXRefStream = false, false
 	conf.Cmd = model.DECRYPT
 	var out bytes.Buffer
-	// api.Decrypt would reject every file with a validator's objection; this package's own reader decides about the
-	// result.
+	// Do not use api.Decrypt, because it rejects every file that pdfcpu's validator rejects. This package's own parser
+	// decides whether the result is accepted.
 	c, err := pdfcpu.ReadWithContext(ctx, io.NewSectionReader(r, 0, size), conf)
 	if err == nil {
 		err = readObjectStreams(ctx, c)
@@ -137,7 +138,8 @@ func decryptWithPDFCPU(ctx context.Context, r io.ReaderAt, size int64, lim Limit
 	return out.Bytes(), nil
 }
 
-// readObjectStreams reads the objects in streams, which pdfcpu leaves for its validator to do, and writes only if they are read.
+// readObjectStreams reads the objects in object streams. pdfcpu normally reads them during validation, and writes only
+// objects that have been read.
 func readObjectStreams(ctx context.Context, c *model.Context) error {
 	for _, entry := range c.Table {
 		lazy, ok := entry.Object.(types.LazyObjectStreamObject)
@@ -161,7 +163,7 @@ func errUndecipherable() error {
 	return refusal.New(refusal.PDFEncrypted, "The encryption of the PDF is not supported. Remove the protection first.")
 }
 
-// Tasks returns the tasks of sandbox processes: decrypting uploads and examining sealed documents.
+// Tasks returns the tasks of sandboxed processes, which are decrypting uploads and examining sealed documents.
 func Tasks() map[byte]sandbox.Task {
 	return map[byte]sandbox.Task{taskDecrypt: decryptTask, verify.TaskExamine: verify.ExamineTask}
 }

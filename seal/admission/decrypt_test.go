@@ -18,7 +18,7 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// TestMain makes the test binary usable as the process that examines files.
+// TestMain lets the test binary also run as the process that examines files.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "validate-pdf" {
 		os.Exit(sandbox.Serve(context.Background(), os.Stdin, os.Stdout, admission.Tasks()))
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestAdmitEncryptedIsolated checks that a separate process removes a password like this one.
+// TestAdmitEncryptedIsolated checks that a separate process decrypts files just as this process does.
 func TestAdmitEncryptedIsolated(t *testing.T) {
 	t.Parallel()
 	lim := admission.DefaultLimits()
@@ -53,8 +53,8 @@ func TestAdmitEncryptedIsolated(t *testing.T) {
 	}
 }
 
-// TestAdmitEncrypted checks that the correct password opens a file, in each encryption in use, and that the plain file
-// is examined and prepared. Without a password, or with another, the file is rejected.
+// TestAdmitEncrypted checks that the correct password opens a file, for each encryption method in use, and that the
+// decrypted file is examined and prepared. Without a password or with a wrong one, the file is rejected.
 func TestAdmitEncrypted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -114,8 +114,8 @@ func TestAdmitEncrypted(t *testing.T) {
 	}
 }
 
-// TestAdmitEncryptedMarks checks that an encrypted upload, which the seal attaches unchanged, cannot contain bytes that
-// look like a seal.
+// TestAdmitEncryptedMarks checks that an encrypted upload, which the seal attaches unchanged, is rejected if it
+// contains bytes that look like a seal.
 func TestAdmitEncryptedMarks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

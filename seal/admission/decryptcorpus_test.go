@@ -19,7 +19,7 @@ import (
 )
 
 // TestDecryptedFilesOfOtherPrograms checks that a decrypted file has the same pages, text, form and attachments as
-// before encryption, even if the validator has an objection to it.
+// before encryption, even if pdfcpu's validator would reject it.
 func TestDecryptedFilesOfOtherPrograms(t *testing.T) {
 	t.Parallel()
 	var files []string
@@ -58,14 +58,14 @@ func tool(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), name, args...).Output()
 	var exit *exec.ExitError
-	if name == "qpdf" && errors.As(err, &exit) && exit.ExitCode() == 3 { // it warns of the trailer's Size that pdfcpu writes
+	if name == "qpdf" && errors.As(err, &exit) && exit.ExitCode() == 3 { // qpdf warns about the trailer's Size as written by pdfcpu
 		err = nil
 	}
 	require.NoError(t, err, "%s %v", name, args)
 	return string(out)
 }
 
-// formOf returns the fields of a file, without the numbers of their objects.
+// formOf returns the form fields of a file, without their object numbers.
 func formOf(t *testing.T, name string) []prepare.FormField {
 	t.Helper()
 	b, err := os.ReadFile(name)

@@ -1,6 +1,6 @@
 package admission
 
-// MaxSigners is for tests.
+// MaxSigners exports maxSigners for tests.
 const MaxSigners = maxSigners
 
 //nolint:gochecknoglobals // for tests

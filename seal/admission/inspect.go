@@ -11,14 +11,14 @@ import (
 	"countersign/seal/refusal"
 )
 
-// Warning is a legitimate feature of a PDF that programs may render differently.
+// Warning describes a legitimate feature of a PDF that programs may render differently.
 type Warning struct {
 	Code   string `json:"code"`
 	Count  int    `json:"count"`
-	Detail string `json:"detail,omitempty"` // of the first one
+	Detail string `json:"detail,omitempty"` // detail of the first occurrence
 }
 
-// The codes of warnings.
+// Values of Warning.Code.
 const (
 	WarnFont       = "font_not_embedded"
 	WarnAppearance = "annotation_without_appearance"
@@ -26,10 +26,10 @@ const (
 	WarnHybrid     = "hybrid_file"
 	WarnActions    = "shows_and_hides"
 	WarnExtends    = "object_stream_extends"
-	WarnLayers     = "layers_by_use"  // shown on screen, but not printed, or the other way round
-	WarnRedrawn    = "fields_redrawn" // programs are requested to redraw form fields
-	WarnPortfolio  = "portfolio"      // some programs show its list of files instead of its pages
-	// WarnPDFA reports that the file claims conformance to PDF/A. The sealed file makes no such claim.
+	WarnLayers     = "layers_by_use"  // shown on screen but not printed, or vice versa
+	WarnRedrawn    = "fields_redrawn" // viewers are requested to redraw form fields
+	WarnPortfolio  = "portfolio"      // some viewers show the list of files instead of the pages
+	// WarnPDFA reports that the file claims conformance to PDF/A. The sealed file does not.
 	WarnPDFA = "pdfa_claim_removed"
 )
 
@@ -37,12 +37,12 @@ const (
 type inspector struct {
 	f        *pdf.File
 	lim      Limits
-	attached bool // to a document: it stays unchanged
+	attached bool // the file is attached to a document and stays unchanged
 	finder   *revision1.Finder
-	contents map[pdf.Ref]bool // of pages
-	info     map[pdf.Ref]bool // document information (14.3.3), which no page shows
+	contents map[pdf.Ref]bool // content streams of pages
+	info     map[pdf.Ref]bool // document information dictionaries (14.3.3), which are not displayed
 	warnings map[string]*Warning
-	streams  []extent // of object streams
+	streams  []extent // positions of object streams
 }
 
 type extent struct{ start, end int64 }
@@ -62,7 +62,7 @@ func (n *inspector) warn(code, format string, args ...any) {
 	n.warnings[code] = &Warning{Code: code, Count: 1, Detail: safeText(fmt.Sprintf(format, args...))}
 }
 
-// warningList returns the warnings by code.
+// warningList returns the warnings sorted by code.
 func (n *inspector) warningList() []Warning {
 	var out []Warning
 	for _, code := range slices.Sorted(maps.Keys(n.warnings)) {
@@ -99,7 +99,7 @@ func (n *inspector) objects(ctx context.Context) error {
 }
 
 func (n *inspector) object(ctx context.Context, o pdf.Object) error {
-	if _, ok := o.Value.Ref(); ok { // some programs follow one reference, and some all
+	if _, ok := o.Value.Ref(); ok { // some programs resolve only one reference, others all
 		return refusal.Ambiguous("object %d is only a reference to another object", o.Ref.Num)
 	}
 	if err := n.activeContent(ctx, o); err != nil {
@@ -111,7 +111,7 @@ func (n *inspector) object(ctx context.Context, o pdf.Object) error {
 		}
 	}
 	return o.Value.Dicts(func(d pdf.Dict, repeated string) error {
-		if err := ctx.Err(); err != nil { // references are read each time
+		if err := ctx.Err(); err != nil { // references are resolved each time
 			return err
 		}
 		if repeated != "" && !n.info[o.Ref] {
@@ -121,7 +121,7 @@ func (n *inspector) object(ctx context.Context, o pdf.Object) error {
 	})
 }
 
-// activeContent fails with *activeError where a revision without active content would change an object.
+// activeContent returns *activeError if removing active content would change the object.
 func (n *inspector) activeContent(ctx context.Context, o pdf.Object) error {
 	kind, err := n.finder.Active(ctx, o.Value)
 	if err == nil && kind != "" {
@@ -138,7 +138,7 @@ func (n *inspector) stream(o pdf.Object) error {
 	if d.Get("F") != nil {
 		return refusal.New(refusal.PDFActiveContent, fmt.Sprintf("The data of stream %d is in another file.", o.Ref.Num))
 	}
-	if d.Get("DP") != nil { // programs take it for DecodeParms
+	if d.Get("DP") != nil { // some programs interpret it as DecodeParms
 		return refusal.Ambiguous("stream %d has the key DP, which only inline images have", o.Ref.Num)
 	}
 	kind, err := n.f.Resolve(d.Get("Subtype"))
@@ -212,7 +212,7 @@ func (n *inspector) dict(ctx context.Context, o pdf.Object, d pdf.Dict) error {
 	return err
 }
 
-// font warns about fonts that programs replace with different fonts.
+// font adds a warning for a font that programs replace with different fonts.
 func (n *inspector) font(o pdf.Object, d pdf.Dict) error {
 	kind, err := n.f.Resolve(d.Get("Subtype"))
 	if err != nil {
@@ -232,7 +232,7 @@ func (n *inspector) font(o pdf.Object, d pdf.Dict) error {
 	return nil
 }
 
-// annotation warns about annotations that programs draw differently.
+// annotation adds a warning for an annotation that programs draw differently.
 func (n *inspector) annotation(o pdf.Object, d pdf.Dict, kind string) error {
 	const hidden = 1<<1 | 1<<5 // Hidden, NoView (12.5.3)
 	v, err := n.f.Resolve(d.Get("F"))

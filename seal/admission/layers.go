@@ -8,9 +8,10 @@ import (
 	"countersign/pdf"
 )
 
-// optionalContent finds optional content (8.11.4) that is visible in one use of the document and hidden in another: on
-// screen, in print, in an export, at a magnification, in a language. Some programs apply the usage of a group, some
-// only if the configuration requests it, and some never do. The warning does not depend on which of them is correct.
+// optionalContent adds a warning for optional content (8.11.4) that is visible in one use of the document and hidden in
+// another. Uses are on screen, in print, in an export, at a magnification, or in a language. Some programs apply the
+// usage of a group, some only if the configuration requests it, and some never do. The warning does not depend on which
+// of them is correct.
 func (n *inspector) optionalContent(ctx context.Context, catalog pdf.Dict) error {
 	look := &pdf.Lookup{File: n.f}
 	props, err := pdf.OptionalDict(n.f, catalog.Get("OCProperties"))
@@ -19,7 +20,7 @@ func (n *inspector) optionalContent(ctx context.Context, catalog pdf.Dict) error
 	}
 	config := look.Dict(props.Get("D"))
 	off := layersOff(look, config)
-	var all, asked groups // the state of asked depends on the reader or the magnification
+	var all, asked groups // the state of groups in asked depends on the viewer or the magnification
 	all.add(look, look.Array(props.Get("OCGs")))
 	read := map[pdf.Ref]bool{}
 	for _, u := range look.Array(config.Get("AS")) {
@@ -55,7 +56,7 @@ func (n *inspector) optionalContent(ctx context.Context, catalog pdf.Dict) error
 // maxGroups is the maximum number of optional content groups examined.
 const maxGroups = 100_000
 
-// groups are groups of optional content, each once, in the order in which they are named.
+// groups is an ordered set of optional content groups.
 type groups struct {
 	order []pdf.Ref
 	has   map[pdf.Ref]bool
@@ -78,7 +79,7 @@ func (g *groups) add(look *pdf.Lookup, named []pdf.Value) {
 	}
 }
 
-// layersOff returns which groups a configuration has switched off at the beginning.
+// layersOff returns a function that reports whether a configuration initially hides a group.
 func layersOff(look *pdf.Lookup, config pdf.Dict) func(pdf.Ref) bool {
 	var on, off groups
 	on.add(look, look.Array(config.Get("ON")))

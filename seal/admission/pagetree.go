@@ -8,13 +8,14 @@ import (
 	"countersign/seal/refusal"
 )
 
-// inheritable returns the entries that a page inherits from the nodes above it (7.7.3.4).
+// inheritable returns the keys of the entries that a page inherits from its ancestor nodes (7.7.3.4).
 func inheritable() []string { return []string{"MediaBox", "CropBox", "Resources", "Rotate"} }
 
-// checkPageTree rejects a page tree that programs interpret differently, so that signers cannot see other pages than
-// the sealed ones. It rejects a wrong count, since some programs show that many pages and the seal has to write the
-// true count; a page whose parent is not the node that lists it, since programs inherit through either of them; and a
-// null in place of an inheritable entry. It returns the number of pages below a node, whose tree has been walked.
+// checkPageTree rejects a page tree that can be interpreted in different ways, so that signers cannot see other pages
+// than the sealed ones. It rejects a wrong count, because some programs show that number of pages and the seal must
+// write the true count. It rejects a page whose parent is not the node that lists it, because programs inherit from one
+// or the other. It also rejects a null value for an inheritable entry. It returns the number of pages below a node,
+// whose tree must already have been walked.
 func (n *inspector) checkPageTree(ctx context.Context, ref pdf.Ref, parent *pdf.Ref) (pages int, err error) {
 	if ctx.Err() != nil {
 		return 0, ctx.Err()
@@ -48,7 +49,7 @@ func (n *inspector) checkPageTree(ctx context.Context, ref pdf.Ref, parent *pdf.
 		return 0, err
 	}
 	for _, k := range kids {
-		kid, _ := k.Ref() // it has been walked
+		kid, _ := k.Ref() // a reference, because the tree was walked
 		below, err := n.checkPageTree(ctx, kid, &ref)
 		if err != nil {
 			return 0, err

@@ -21,11 +21,12 @@ type Upload struct {
 	File   io.ReaderAt
 	Size   int64
 	SHA256 [sha256.Size]byte
-	// Password opens an encrypted file. If nil, only files that need no password to be read are opened.
+	// Password is the password of an encrypted file. If it is nil, only files that can be opened without a password are
+	// accepted.
 	Password *string
-	// Repair is RepairRefuse, or empty for RepairAuto.
+	// Repair is RepairAuto or RepairRefuse. Empty means RepairAuto.
 	Repair string
-	// Reserve waits for memory to save a file again. If nil, memory is not limited.
+	// Reserve waits for memory to save a file again. If it is nil, memory is not limited.
 	Reserve func(context.Context) (release func(), err error)
 }
 
@@ -40,8 +41,8 @@ func (u *Upload) reserve(ctx context.Context) (release func(), err error) {
 type Prepared struct {
 	*prepare.Revision
 
-	// Rewritten replaces the upload if it was decrypted, repaired, or stripped of signatures; the revision is appended
-	// to it. If nil, the revision is appended to the upload.
+	// Rewritten replaces the upload if it was decrypted, repaired, or stripped of signatures. The revision is appended
+	// to it. If it is nil, the revision is appended to the upload.
 	Rewritten []byte
 	// Signatures lists the upload's signatures that Rewritten lacks.
 	Signatures []manifest.Signature
@@ -81,13 +82,13 @@ func admitReadable(ctx context.Context, u Upload, lim Limits, opt prepare.Option
 		return Info{}, nil, err
 	}
 	defer release()
-	password := "" // opens a file that has only an owner's password
+	password := "" // opens a file that has only an owner password
 	if u.Password != nil {
 		password = *u.Password
 	}
 	opening, cancel := context.WithTimeout(ctx, wallClockFactor*lim.Timeout)
 	defer cancel()
-	// The seal contains the upload, byte for byte, in addition to its own signature.
+	// The sealed file will contain the upload unchanged, so the upload must not contain a second seal.
 	if marked, err := verify.HoldsMark(opening, u.File, u.Size); err != nil || marked {
 		return Info{}, nil, RefusalOf(cmp.Or(err, error(errResemblesSeal())))
 	}
@@ -101,7 +102,7 @@ func admitReadable(ctx context.Context, u Upload, lim Limits, opt prepare.Option
 	return admitRewritten(ctx, plain, &Prepared{}, []prepare.Change{{Kind: manifest.PasswordRemoved, Count: 1}}, lim, opt)
 }
 
-// admitRewritten admits the new file that replaces an upload, and records the changes made to it.
+// admitRewritten admits the new file that replaces an upload, and records the changes that created it.
 func admitRewritten(ctx context.Context, b []byte, p *Prepared, changes []prepare.Change, lim Limits, opt prepare.Options) (Info, *Prepared, error) {
 	lim.MaxBytes += int64(len(b)) // the limit applies to the upload
 	info, rev, err := AdmitPrepared(ctx, bytes.NewReader(b), int64(len(b)), sha256.Sum256(b), lim, opt)
@@ -116,9 +117,9 @@ func admitRewritten(ctx context.Context, b []byte, p *Prepared, changes []prepar
 	return info, p, nil
 }
 
-// AdmitPrepared examines an uploaded PDF whose SHA-256 is hash, prepared with the options. The revision is nil if no
-// change is necessary; otherwise AdmitPrepared examines the PDF with the revision's bytes appended. Problems of the
-// file, including an invalid tag, are returned as a *refusal.Error.
+// AdmitPrepared examines an uploaded PDF after preparing it with the options. hash is the SHA-256 hash of the PDF. If
+// no change is necessary, the revision is nil. Otherwise AdmitPrepared examines the PDF with the revision's bytes
+// appended. Problems with the file, including an invalid tag, are returned as a *refusal.Error.
 func AdmitPrepared(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.Size]byte, lim Limits, opt prepare.Options) (Info, *prepare.Revision, error) {
 	if size > lim.MaxBytes || !opt.ReadsPages() {
 		info, err := admit(ctx, r, size, lim, false)
@@ -143,7 +144,7 @@ func AdmitPrepared(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.
 	return info, rev, RefusalOf(err)
 }
 
-// revise returns the revision of a PDF.
+// revise returns the revision that prepares a PDF.
 func revise(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.Size]byte, lim Limits, opt prepare.Options) (*prepare.Revision, error) {
 	f, err := open(r, size, lim)
 	if err != nil {
@@ -161,7 +162,7 @@ func revise(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.Size]by
 	return prepare.Prepare(ctx, f, hash, opt)
 }
 
-// Suggest lists the tags and the widgets of an upload that was admitted.
+// Suggest returns the tags and form fields of an admitted upload.
 func Suggest(ctx context.Context, r io.ReaderAt, size int64, lim Limits) ([]prepare.FoundTag, []prepare.FormField, error) {
 	reading, release := lim.Reading(ctx)
 	defer release()

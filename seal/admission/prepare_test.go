@@ -14,7 +14,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// file returns a PDF with one page and the given entries and objects.
+// file returns a PDF with one page and the given catalog and page entries and further objects.
 func file(catalog, page string, more ...string) []byte {
 	content := "BT /F1 12 Tf 72 700 Td (Sign {{signature;x}} here) Tj ET"
 	if !strings.Contains(page, "TAG") {
@@ -30,7 +30,7 @@ func file(catalog, page string, more ...string) []byte {
 	return assembled(objects)
 }
 
-// assembled returns a PDF of the objects; the first is the catalog.
+// assembled returns a PDF with the given objects. The first object is the catalog.
 func assembled(objects []string) []byte {
 	var b, table bytes.Buffer
 	b.WriteString("%PDF-1.7\n")
@@ -44,7 +44,7 @@ func assembled(objects []string) []byte {
 }
 
 // TestAdmitPrepared checks that active content is removed and listed by default, and rejected on request. A signed PDF
-// is always rejected; tags and forms stay unless requested.
+// is always rejected. Tags and forms remain unless their removal is requested.
 func TestAdmitPrepared(t *testing.T) {
 	t.Parallel()
 	const (
@@ -58,7 +58,7 @@ func TestAdmitPrepared(t *testing.T) {
 	for name, c := range map[string]struct {
 		file []byte
 		opt  prepare.Options
-		want string // code of the refusal, or kinds of changes
+		want string // code of the rejection, or kinds of changes
 	}{
 		"plain":                       {file("", ""), prepare.Options{}, ""},
 		"script":                      {file(script, ""), prepare.Options{}, "javascript_removed"},

@@ -19,30 +19,30 @@ import (
 	"countersign/seal/verify"
 )
 
-// The values of documentOptions.repair, the default first.
+// Values of documentOptions.repair. RepairAuto is the default.
 const (
 	RepairAuto   = "auto"
 	RepairRefuse = "refuse"
 )
 
-// Renderer reads documents as signers see them, and saves them again.
+// Renderer interprets documents as signers will see them, and can save them again.
 type Renderer interface {
 	Inspect(ctx context.Context, file io.ReaderAt, size int64, text bool) (*appearance.Inspection, error)
 	Save(ctx context.Context, file io.ReaderAt, size int64) ([]byte, error)
 	SameAppearance(ctx context.Context, a io.ReaderAt, sizeA int64, b io.ReaderAt, sizeB int64) (bool, error)
 }
 
-// isRepairable reports whether saving the file again may fix the cause of its rejection.
+// isRepairable reports whether saving the file again might fix the cause of its rejection.
 func isRepairable(r *refusal.Error) bool {
 	return slices.Contains([]string{refusal.PDFNeedsRepair, refusal.PDFTruncated, refusal.PDFAmbiguous, refusal.PDFNoPages, refusal.DocumentSigned}, r.Code)
 }
 
-// rewrite admits a new file in place of a rejected upload: the renderer saves the upload again without its signatures.
+// rewrite admits a new file in place of a rejected upload. The renderer saves the upload again without its signatures.
 // The appearance of every page must stay the same.
 func rewrite(ctx context.Context, u Upload, lim Limits, opt prepare.Options, cause *refusal.Error) (Info, *Prepared, error) {
 	rewriting, cancel := context.WithTimeout(ctx, wallClockFactor*lim.Timeout)
 	defer cancel()
-	// The seal contains the upload, byte for byte, in addition to its own signature.
+	// The sealed file will contain the upload unchanged, so the upload must not contain a second seal.
 	if marked, err := verify.HoldsMark(rewriting, u.File, u.Size); err != nil || marked {
 		return Info{}, nil, RefusalOf(cmp.Or(err, error(errResemblesSeal())))
 	}
@@ -90,10 +90,10 @@ func rewrite(ctx context.Context, u Upload, lim Limits, opt prepare.Options, cau
 	return info, p, err
 }
 
-// maxSigners is the maximum length of the list of signers, in characters.
+// maxSigners is the maximum length of the text that lists the signers, in characters.
 const maxSigners = 200
 
-// signers returns the signers' names from their certificates.
+// signers returns the distinct names of the signers from their certificates, separated by commas.
 func signers(all []manifest.Signature) string {
 	var names []string
 	for _, s := range all {
@@ -107,7 +107,7 @@ func signers(all []manifest.Signature) string {
 
 var errLooksDifferent = refusal.New(refusal.PDFNeedsRepair, "A page would look different.")
 
-// notRepaired adds to a rejection why the file was not repaired. It returns errors other than refusals unchanged.
+// notRepaired adds the reason that the file was not repaired to a rejection. If err is not a rejection, it returns err.
 func notRepaired(cause *refusal.Error, err error) error {
 	why, ok := errors.AsType[*refusal.Error](RefusalOf(err))
 	if !ok {
@@ -123,8 +123,8 @@ func firstLower(s string) string {
 	return strings.ToLower(s[:1]) + s[1:]
 }
 
-// removeSignatures writes a document without its signatures, their permissions and their validation data, and returns how
-// many it removed.
+// removeSignatures returns a document without its signatures, their permissions and their validation data, and the
+// number of signatures removed.
 func removeSignatures(b []byte, lim Limits) ([]byte, int, error) {
 	f, err := open(bytes.NewReader(b), int64(len(b)), lim)
 	if err != nil {

@@ -30,7 +30,7 @@ func uploadOf(b []byte) admission.Upload {
 	return admission.Upload{File: bytes.NewReader(b), Size: int64(len(b)), SHA256: sha256.Sum256(b)}
 }
 
-// signed has two signature fields, one of them with an appearance, and permissions.
+// signed returns a PDF with permissions and two signature fields, one of which has an appearance.
 func signed() []byte {
 	sig := "<</Type/Sig/Filter/Adobe.PPKLite/SubFilter/adbe.pkcs7.detached/ByteRange[0 1 2 3]/Contents<00>/M(D:20260102030405Z)>>"
 	return file("/AcroForm<</Fields[6 0 R 7 0 R]/SigFlags 3>>/Perms<</DocMDP 8 0 R>>/DSS<</Certs[]>>", "/Annots[6 0 R 7 0 R]",
@@ -114,8 +114,8 @@ func TestAdmitUpload_Signed_LosesItsSignatures(t *testing.T) {
 	require.Equal(t, a.Hash, c.Hash, "the red appearance stays")
 }
 
-// manyPages returns a file with n pages, of which this package's reader finds none because the cross-reference table is
-// wrong.
+// manyPages returns a file with n pages that this package's own parser cannot find, because the cross-reference table
+// is wrong.
 func manyPages(n int) []byte {
 	kids := &strings.Builder{}
 	objects := []string{}
@@ -126,7 +126,7 @@ func manyPages(n int) []byte {
 	return bytes.Replace(file("", "", objects...), []byte("/Kids[3 0 R]/Count 1"), fmt.Appendf(nil, "/Kids[%s]/Count %d", kids, n), 1)
 }
 
-// TestAdmitUpload_OfManyPages_IsRepaired checks that a repair is divided into several limited tasks.
+// TestAdmitUpload_OfManyPages_IsRepaired checks that a file whose repair requires several tasks is repaired.
 func TestAdmitUpload_OfManyPages_IsRepaired(t *testing.T) {
 	t.Parallel()
 	info, p, err := admission.AdmitUpload(t.Context(), uploadOf(manyPages(205)), rendering(), prepare.Options{})
@@ -135,7 +135,8 @@ func TestAdmitUpload_OfManyPages_IsRepaired(t *testing.T) {
 	require.NotEmpty(t, p.Rewritten)
 }
 
-// TestAdmitUpload_WhatCannotBeRepaired checks that the code stays, and that the message has the reason.
+// TestAdmitUpload_WhatCannotBeRepaired checks that a file that cannot be repaired is rejected with the original code
+// and a message that contains the reason.
 func TestAdmitUpload_WhatCannotBeRepaired(t *testing.T) {
 	t.Parallel()
 	sealed := append([]byte("junk"), file("", "", "<</Length 100>>\nstream\n/CSGN_Seal<</V 1/Record 1 0 R\nendstream")...)
@@ -155,7 +156,7 @@ func TestAdmitUpload_WhatCannotBeRepaired(t *testing.T) {
 	}
 }
 
-// otherLook saves a file that looks different.
+// otherLook is a renderer that saves a file with a different appearance.
 type otherLook struct{ kit.Renderer }
 
 func (otherLook) Save(context.Context, io.ReaderAt, int64) ([]byte, error) {
@@ -173,7 +174,7 @@ func TestAdmitUpload_RepairThatChangesAPage_IsRejected(t *testing.T) {
 	require.Contains(t, refused.Message, "would look different")
 }
 
-// TestAdmit_TextWithoutGlyphs_IsRejected checks text that signers would not see.
+// TestAdmit_TextWithoutGlyphs_IsRejected checks that a PDF is rejected if signers would not see some of its text.
 func TestAdmit_TextWithoutGlyphs_IsRejected(t *testing.T) {
 	t.Parallel()
 	content := func(text, mode string) []byte {

@@ -11,8 +11,8 @@ import (
 	"countersign/seal/refusal"
 )
 
-// checkShown rejects a document whose pages the renderer reads differently from our reader, and one with text that the
-// renderer cannot draw: signers would not see it.
+// checkShown rejects a document if the renderer interprets its pages differently than our parser, or if it contains
+// text that the renderer cannot draw, because signers would not see it.
 func checkShown(ctx context.Context, r io.ReaderAt, size int64, lim Limits, info Info) error {
 	ctx, cancel := context.WithTimeout(ctx, wallClockFactor*lim.Timeout)
 	defer cancel()
@@ -44,5 +44,5 @@ func checkShown(ctx context.Context, r io.ReaderAt, size int64, lim Limits, info
 	return refusal.New(refusal.GlyphMissing, fmt.Sprintf("Page %d has %s in the font %s, which is not embedded, and no other font can replace it. Embed the font.", g.Page, what, safeText(g.Font)))
 }
 
-// near reports whether two lengths are equal in single precision.
+// near reports whether two lengths are equal within single precision.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-3+1e-5*math.Abs(a) }

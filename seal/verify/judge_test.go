@@ -20,8 +20,8 @@ import (
 	"countersign/seal/trust"
 )
 
-// certificates returns one unrelated certificate for each source, which is the type of revocation information that it
-// offers.
+// certificates returns one self-signed certificate for each source. A source is "ocsp", "crl", or empty for no
+// revocation information.
 func certificates(t *testing.T, sources ...string) []*x509.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
