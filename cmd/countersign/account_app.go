@@ -28,7 +28,7 @@ type appCreate struct {
 	JSON    bool     `help:"Print JSON." name:"json"`
 }
 
-// Run creates the app. The service may be running.
+// Run creates the app. It can run while the service is running.
 func (a appCreate) Run(ctx context.Context) error {
 	return a.with(ctx, func(s *store.Store) error {
 		app, secret, err := s.CreateApp(ctx, a.Name, models.Plan(a.Plan), a.Tenant)

@@ -11,7 +11,8 @@ import (
 	"countersign/store"
 )
 
-// createFirst creates the app and the administrator that the settings name, in a database without console users.
+// createFirst creates the app and the administrator specified in the settings, unless the database already contains
+// console users.
 func createFirst(ctx context.Context, cfg config.Config, s *store.Store) (created bool, err error) {
 	if cfg.FirstUser == "" {
 		return false, nil
@@ -25,7 +26,7 @@ func createFirst(ctx context.Context, cfg config.Config, s *store.Store) (create
 	if err := checkMasterKey(ctx, s); err != nil {
 		return false, err
 	}
-	app, err := s.SignInApp(ctx, uuid.Nil) // the only one, after an attempt that broke off
+	app, err := s.SignInApp(ctx, uuid.Nil) // the app created by a previous attempt that was interrupted
 	if errors.Is(err, models.ErrNotFound) {
 		app, _, err = s.CreateApp(ctx, cfg.FirstApp, models.PlanEnterprise, nil)
 	}

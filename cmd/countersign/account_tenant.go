@@ -36,7 +36,7 @@ type tenantSet struct {
 	Notify    *string `help:"Email address for alerts: declines, failed invitations and sealing problems."`
 }
 
-// Run changes the settings.
+// Run updates the settings of a tenant.
 func (t tenantSet) Run(ctx context.Context) error {
 	return t.withApp(ctx, t.App, func(s *store.Store, app *models.App) error {
 		own, _, err := s.Settings(ctx, app.ID, t.Tenant)
@@ -57,7 +57,7 @@ func (t tenantSet) Run(ctx context.Context) error {
 
 type tenantShow struct{ tenantOf }
 
-// Run shows the settings.
+// Run prints the settings of a tenant.
 func (t tenantShow) Run(ctx context.Context) error {
 	return t.withApp(ctx, t.App, func(s *store.Store, app *models.App) error {
 		own, effective, err := s.Settings(ctx, app.ID, t.Tenant)

@@ -46,7 +46,7 @@ func (u userCreate) Run(ctx context.Context) error {
 	})
 }
 
-// readPassword reads a line of standard input.
+// readPassword reads a password from the first line of standard input.
 func readPassword() (string, error) {
 	password, err := bufio.NewReader(os.Stdin).ReadString('\n')
 	password = strings.TrimRight(password, "\r\n")
@@ -56,7 +56,7 @@ func readPassword() (string, error) {
 	return password, nil
 }
 
-// userOf names a console user.
+// userOf identifies a console user by app and email address.
 type userOf struct {
 	database
 
@@ -64,7 +64,7 @@ type userOf struct {
 	Email string    `help:"Email address of the user." required:""`
 }
 
-// change runs fn for the user that is meant.
+// change runs fn for the identified user.
 func (u userOf) change(ctx context.Context, fn func(*store.Store, *models.ConsoleUser) error) error {
 	return u.withApp(ctx, u.App, func(s *store.Store, app *models.App) error {
 		users, err := s.Users(ctx, app.ID)

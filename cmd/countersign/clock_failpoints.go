@@ -8,6 +8,6 @@ import (
 	"countersign/internal/failpoint"
 )
 
-// now returns the clock that the program injects everywhere. Fault tests shift
-// it.
+// now returns the current time in UTC, shifted by the skew that fault tests set. All parts of the program receive it as
+// their clock.
 func now() time.Time { return time.Now().UTC().Add(failpoint.Skew()) }

@@ -38,7 +38,7 @@ type devCommand struct {
 	TemporalPort int      `help:"Port of the bundled Temporal; 0 chooses a free one." default:"0"`
 	UIPort       int      `help:"Port of the Temporal UI; 0 chooses a free one." default:"0" name:"temporal-ui-port"`
 
-	// Of tools/dev, which starts the service before the bundled Temporal is compiled.
+	// Set by tools/dev, which starts the service before the bundled Temporal is compiled.
 	TemporalBuild int   `help:"Id of the process that compiles the bundled Temporal." hidden:""`
 	BuildStarted  int64 `help:"When the build began, in Unix seconds." hidden:""`
 }
@@ -47,11 +47,11 @@ const (
 	startLimit = 60 * time.Second
 )
 
-// Run runs all parts in this process except Temporal, which is a child process.
+// Run runs all parts of the service in this process, except for Temporal, which runs in a child process.
 func (d devCommand) Run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	d.DataDir = cmp.Or(d.DataDir, config.Default().DataDir) // the variable may be set but empty
+	d.DataDir = cmp.Or(d.DataDir, config.Default().DataDir) // the environment variable may be set but empty
 	l, cfg, release, err := d.prepare(ctx)
 	if err != nil {
 		return err
@@ -110,7 +110,8 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 	return cmp.Or(whatEnded(ctx), err)
 }
 
-// prepare locks the data directory, listens on the address of the API, and loads the settings. release gives up both.
+// prepare locks the data directory, listens on the address of the API, and loads the settings. release unlocks the
+// directory and closes the listener.
 func (d devCommand) prepare(ctx context.Context) (l net.Listener, cfg config.Config, release func(), err error) {
 	if err := prepareDataDir(d.DataDir); err != nil {
 		return nil, cfg, nil, err
@@ -125,7 +126,7 @@ func (d devCommand) prepare(ctx context.Context) (l net.Listener, cfg config.Con
 		return nil, cfg, nil, err
 	}
 	release = func() {
-		_ = l.Close() // the server closes it too
+		_ = l.Close() // the server also closes it
 		unlock()
 	}
 	cfg, err = devConfig(d.DataDir, l.Addr().String())
@@ -136,16 +137,16 @@ func (d devCommand) prepare(ctx context.Context) (l net.Listener, cfg config.Con
 	return l, cfg, release, nil
 }
 
-// devService is everything of the service in dev's process.
+// devService contains all parts of the service that run in the process of dev.
 type devService struct {
 	*app
 
 	activities *activities.Activities
-	workers    worker.Workers // nil until work
+	workers    worker.Workers // nil until work is called
 }
 
-// newDevService opens everything except the listener of the API, for which h is the handler, and the parts that need
-// Temporal.
+// newDevService creates all parts of the service except for the API listener and the parts that need Temporal. h is the
+// handler of the API.
 func newDevService(ctx context.Context, wg *sync.WaitGroup, cfg config.Config, log *slog.Logger) (_ *devService, h http.Handler, err error) {
 	a, err := newApp(ctx, cfg, log)
 	if err != nil {
@@ -164,7 +165,7 @@ func newDevService(ctx context.Context, wg *sync.WaitGroup, cfg config.Config, l
 		return nil, nil, err
 	}
 	wg.Go(func() { a.watchCertificate(ctx) })
-	wg.Go(func() { _ = a.renderer.compile(ctx) }) // before the first page is requested
+	wg.Go(func() { _ = a.renderer.compile(ctx) }) // before the first request for a page
 	return s, h, a.serveOperators(ctx, wg)
 }
 
@@ -177,7 +178,7 @@ func (s *devService) work(ctx context.Context, cancel context.CancelCauseFunc, w
 	return nil
 }
 
-// workLater is work once the bundled Temporal is compiled and runs.
+// workLater waits until the bundled Temporal server is compiled, starts it, and then calls work.
 func (s *devService) workLater(ctx context.Context, cancel context.CancelCauseFunc, wg *sync.WaitGroup, t *devTemporal) error {
 	if err := t.built(ctx); err != nil {
 		return err
@@ -188,13 +189,14 @@ func (s *devService) workLater(ctx context.Context, cancel context.CancelCauseFu
 	return s.work(ctx, cancel, wg)
 }
 
-// stop ends the workers and closes everything.
+// stop stops the workers and closes all resources.
 func (s *devService) stop() error {
 	s.workers.Stop()
 	return s.close()
 }
 
-// startInbox runs the mail and SMS inbox, unless the settings name other servers.
+// startInbox starts the inbox for emails and text messages. It uses the inbox for each kind of message unless the
+// settings specify another server.
 func (d devCommand) startInbox(ctx context.Context, wg *sync.WaitGroup, cfg *config.Config, before devdir.Info) (address, smtpAddress string, err error) {
 	box, err := inbox.Open(filepath.Join(d.DataDir, "inbox"), now)
 	if err != nil {
@@ -223,8 +225,8 @@ func (d devCommand) startInbox(ctx context.Context, wg *sync.WaitGroup, cfg *con
 	return "http://" + page.Addr().String(), smtp.Addr().String(), nil
 }
 
-// prepareStore migrates the database and creates the demo application and an administrator of its console, or returns
-// those from an earlier run.
+// prepareStore migrates the database. It creates the demo app and an administrator of its console, or returns those
+// created by a previous run.
 func prepareStore(ctx context.Context, cfg config.Config, before devdir.Info) (made devdir.Credentials, user devdir.ConsoleLogin, err error) {
 	err = withStore(ctx, cfg, func(s *store.Store, _ *vault.Vault) error {
 		if _, err := s.Migrate(ctx); err != nil {
@@ -244,7 +246,7 @@ func prepareStore(ctx context.Context, cfg config.Config, before devdir.Info) (m
 	return made, user, err
 }
 
-// greet prints the next steps for a person. Temporal may still be compiling.
+// greet prints the next steps for the user. Temporal may still be compiling.
 func (d devCommand) greet(i devdir.Info, took time.Duration, building bool) {
 	file, program := "docs/contract.pdf", os.Args[0]
 	if _, err := os.Stat(file); err != nil {
@@ -278,10 +280,10 @@ func (d devCommand) greet(i devdir.Info, took time.Duration, building bool) {
 		cmp.Or(i.TemporalUIURL, "not run by this program"), d.DataDir)
 }
 
-// greetTemporal prints that Temporal runs, or why it does not.
+// greetTemporal reports that Temporal is running, or the reason why it is not.
 func (d devCommand) greetTemporal(ctx context.Context, err error, took time.Duration) {
 	switch {
-	case ctx.Err() != nil: // stopped by then
+	case ctx.Err() != nil: // dev was stopped in the meantime
 	case err != nil:
 		terminal.Tell("  Temporal is not running: %v. No emails are sent and nothing is sealed until you run \"make dev\" again.\n", err)
 	default:
@@ -289,7 +291,8 @@ func (d devCommand) greetTemporal(ctx context.Context, err error, took time.Dura
 	}
 }
 
-// devConfig returns the settings of dev: everything in the data directory, overridden by the environment.
+// devConfig returns the settings of dev. By default all data is in the data directory. Environment variables override
+// the settings.
 func devConfig(dir, listen string) (config.Config, error) {
 	master, err := os.ReadFile(filepath.Join(dir, "keys", "master.key")) //nolint:gosec // our own data directory
 	if err != nil {
@@ -305,13 +308,13 @@ func devConfig(dir, listen string) (config.Config, error) {
 	c.MailFrom = "Countersign <no-reply@countersign.example>"
 	made := c
 	c, err = config.Load(os.Environ(), c)
-	if err == nil && c.SealKey != made.SealKey && c.SealCert == made.SealCert { // a file that holds its certificate, as PKCS#12
+	if err == nil && c.SealKey != made.SealKey && c.SealCert == made.SealCert { // the key file, such as a PKCS#12 file, contains its certificate
 		c.SealCert = ""
 	}
 	return c, err
 }
 
-// prepareDataDir creates the directory and the keys in it. Existing files stay.
+// prepareDataDir creates the data directory and its keys. It does not change existing files.
 func prepareDataDir(dir string) error {
 	keys := filepath.Join(dir, "keys")
 	if err := os.MkdirAll(keys, 0o700); err != nil {
@@ -329,7 +332,7 @@ func prepareDataDir(dir string) error {
 		}
 	}
 	master := make([]byte, 32)
-	_, _ = rand.Read(master)                                                                           // never fails
+	_, _ = rand.Read(master)                                                                           // never returns an error
 	f, err := os.OpenFile(filepath.Join(keys, "master.key"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // our own data directory
 	switch {
 	case errors.Is(err, fs.ErrExist):

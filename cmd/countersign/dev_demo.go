@@ -15,7 +15,7 @@ import (
 	"countersign/store"
 )
 
-// demoApp creates the demo application, or returns the one from an earlier run.
+// demoApp creates the demo app, or returns the one created by a previous run.
 func demoApp(ctx context.Context, s *store.Store, before devdir.Info) (_ *models.App, secret string, err error) {
 	if before.ClientID != "" {
 		if app, err := s.Authenticate(ctx, before.ClientID, before.ClientSecret); err == nil {
@@ -25,7 +25,7 @@ func demoApp(ctx context.Context, s *store.Store, before devdir.Info) (_ *models
 	return s.CreateApp(ctx, "Demo", models.PlanEnterprise, nil)
 }
 
-// demoUser creates an administrator of the demo application's console, or returns the one from an earlier run.
+// demoUser creates an administrator of the demo app's console, or returns the one created by a previous run.
 func demoUser(ctx context.Context, s *store.Store, app uuid.UUID, before devdir.Info) (devdir.ConsoleLogin, error) {
 	if before.ConsolePassword != "" {
 		if u, err := s.Login(ctx, before.ConsoleEmail, before.ConsolePassword); err == nil && u.AppID == app {
@@ -34,15 +34,15 @@ func demoUser(ctx context.Context, s *store.Store, app uuid.UUID, before devdir.
 	}
 	login := devdir.ConsoleLogin{ConsoleEmail: "admin@demo.example", ConsolePassword: strings.ToLower(rand.Text()[:16])}
 	_, err := s.CreateUser(ctx, app, login.ConsoleEmail, "Demo Admin", login.ConsolePassword, models.RoleAdmin)
-	if refused, ok := errors.AsType[*models.Error](err); ok && refused.Code == "user_exists" { // with another password, or of another application
+	if refused, ok := errors.AsType[*models.Error](err); ok && refused.Code == "user_exists" { // the user has another password or belongs to another app
 		login.ConsoleEmail = "admin-" + strings.ToLower(rand.Text()[:8]) + "@demo.example"
 		_, err = s.CreateUser(ctx, app, login.ConsoleEmail, "Demo Admin", login.ConsolePassword, models.RoleAdmin)
 	}
 	return login, err
 }
 
-// listenOnSamePort listens where an earlier run did, if the address leaves the port
-// open and that one is free.
+// listenOnSamePort listens on address. If address leaves the port open, it uses the port of the previous run if that is
+// free.
 func listenOnSamePort(ctx context.Context, address, before string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if old, oldPort, err2 := net.SplitHostPort(before); err == nil && err2 == nil && port == "0" && old == host {
@@ -53,8 +53,7 @@ func listenOnSamePort(ctx context.Context, address, before string) (net.Listener
 	return listen(ctx, address)
 }
 
-// samePort returns the port of an address of an earlier run if it is free, else
-// 0.
+// samePort returns the port in the address of a previous run if the port is free, or otherwise "0".
 func samePort(ctx context.Context, before string) string {
 	if u, err := url.Parse(before); err == nil && u.Scheme == "http" {
 		before = u.Host

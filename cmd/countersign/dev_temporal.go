@@ -15,19 +15,19 @@ import (
 	"countersign/internal/bundled"
 )
 
-// devTemporal is the bundled Temporal of dev. It may still be compiled while the service runs.
+// devTemporal is the Temporal server bundled with dev. It may still be compiling while the service is running.
 type devTemporal struct {
 	flags     []string
-	build     *os.Process     // compiles it; nil if it is compiled
-	reserved  []net.Listener  // reserve its addresses until it is compiled
-	server    *bundled.Server // nil until it runs, and where the settings name another
-	address   string          // of the frontend; "" where the settings name another
-	ui        string          // of the Web UI; "" where the settings name another
+	build     *os.Process     // the process that compiles the server; nil if it is already compiled
+	reserved  []net.Listener  // reserve the addresses of the server until it is compiled
+	server    *bundled.Server // nil until the server is running, or if the settings specify another one
+	address   string          // of the frontend; empty if the settings specify another server
+	ui        string          // of the Web UI; empty if the settings specify another server
 	serverEnd context.CancelCauseFunc
 }
 
-// newTemporal starts the bundled Temporal, unless the settings name another. One that is still being compiled gets its
-// addresses now; start starts it.
+// newTemporal starts the bundled Temporal server unless the settings specify another one. If the server is still being
+// compiled, newTemporal only chooses its addresses, and start starts it later.
 func (d devCommand) newTemporal(ctx context.Context, cancel context.CancelCauseFunc, cfg *config.Config, before devdir.Info) (*devTemporal, error) {
 	t := &devTemporal{serverEnd: cancel}
 	if d.TemporalBuild != 0 {
@@ -65,7 +65,8 @@ func (d devCommand) newTemporal(ctx context.Context, cancel context.CancelCauseF
 	return t, nil
 }
 
-// reserve occupies both ports until start. It closes connections immediately, so that nobody waits for a response.
+// reserve occupies both ports until start is called. It closes incoming connections immediately, so that no client
+// waits for a response.
 func (t *devTemporal) reserve(ctx context.Context, port, uiPort string, before devdir.Info) error {
 	for _, address := range []struct{ port, before string }{{port, before.TemporalAddress}, {uiPort, strings.TrimPrefix(before.TemporalUIURL, "http://")}} {
 		l, err := listenOnSamePort(ctx, "127.0.0.1:"+address.port, address.before)
@@ -77,7 +78,7 @@ func (t *devTemporal) reserve(ctx context.Context, port, uiPort string, before d
 			for {
 				c, err := l.Accept()
 				if err != nil {
-					return // released
+					return // the listener was closed
 				}
 				_ = c.Close()
 			}
@@ -90,7 +91,7 @@ func (t *devTemporal) reserve(ctx context.Context, port, uiPort string, before d
 	return nil
 }
 
-// release frees the reserved ports.
+// release closes the listeners that reserve the ports.
 func (t *devTemporal) release() (err error) {
 	for _, l := range t.reserved {
 		err = errors.Join(err, l.Close())
@@ -99,8 +100,8 @@ func (t *devTemporal) release() (err error) {
 	return err
 }
 
-// built waits until the bundled Temporal is compiled. The build is a process that make started. It became a child of
-// this process when make's shell replaced itself by it.
+// built waits until the bundled Temporal server is compiled. The build process was started by make, and became a child
+// of this process when make's shell replaced itself with this program.
 func (t *devTemporal) built(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func(build *os.Process) {
@@ -113,7 +114,7 @@ func (t *devTemporal) built(ctx context.Context) error {
 	select {
 	case err := <-ended:
 		t.build = nil
-		if err != nil && !errors.Is(err, syscall.ECHILD) { // already reaped: the program shows whether it succeeded
+		if err != nil && !errors.Is(err, syscall.ECHILD) { // the process was already reaped, so its exit code is unknown; starting the server will show whether it exists
 			return fmt.Errorf("it could not be compiled (%w); see bin/temporal.log", err)
 		}
 		return nil
@@ -123,15 +124,15 @@ func (t *devTemporal) built(ctx context.Context) error {
 	}
 }
 
-// endBuild ends the compilation, with all processes that it started.
+// endBuild terminates the compilation and all processes started by it.
 func (t *devTemporal) endBuild() {
 	if t.build != nil {
-		_ = syscall.Kill(-t.build.Pid, syscall.SIGTERM) // it may have ended
+		_ = syscall.Kill(-t.build.Pid, syscall.SIGTERM) // the process may already have ended
 		t.build = nil
 	}
 }
 
-// start starts the server, and ends the service if the server ends unexpectedly.
+// start starts the server. If the server ends unexpectedly, the service is stopped.
 func (t *devTemporal) start(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -156,7 +157,7 @@ func (t *devTemporal) start(ctx context.Context) error {
 	return nil
 }
 
-// stop ends the server, or its compilation.
+// stop stops the server or its compilation.
 func (t *devTemporal) stop() error {
 	t.endBuild()
 	err := t.release()

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDevDataDir: dev keeps everything where its flag says, else where COUNTERSIGN_DATA_DIR does.
+// TestDevDataDir checks that dev stores its data in the directory given by its flag or, without the flag, in
+// COUNTERSIGN_DATA_DIR.
 func TestDevDataDir(t *testing.T) {
 	set, given := t.TempDir(), t.TempDir()
 	dirOf := func(args ...string) string {
@@ -20,7 +21,7 @@ func TestDevDataDir(t *testing.T) {
 		require.NoError(t, err)
 		return c.Dev.DataDir
 	}
-	t.Setenv("COUNTERSIGN_DATA_DIR", "") // restores it
+	t.Setenv("COUNTERSIGN_DATA_DIR", "") // restores the variable after the test
 	require.NoError(t, os.Unsetenv("COUNTERSIGN_DATA_DIR"))
 	usual, err := filepath.Abs("data")
 	require.NoError(t, err)

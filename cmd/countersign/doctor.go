@@ -31,31 +31,31 @@ type doctorCommand struct {
 	JSON   bool   `help:"Print JSON." name:"json"`
 }
 
-// The outcomes of a check. A warning does not set the exit code to 1.
+// The results of a check. A warning does not change the exit code.
 const (
 	healthy = "ok"
 	warned  = "warning"
 	failed  = "failed"
-	skipped = "skipped" // it rests on something that failed
+	skipped = "skipped" // a check that this one depends on has failed
 )
 
-// finding is one line of the doctor's report.
+// finding is one line in the report of doctor.
 type finding struct {
 	Check  string `json:"check"`
 	Status string `json:"status"`
 	Detail string `json:"detail"`
-	// Advice describes what to do; empty if everything is fine.
+	// Advice describes how to fix the problem. It is empty if there is none.
 	Advice string `json:"advice,omitempty"`
 }
 
 var errUnhealthy = errors.New("some checks failed: see above")
 
-// checkTimeout limits one request to another service.
+// checkTimeout is the time limit for each check of another service.
 const checkTimeout = 15 * time.Second
 
-// Run examines everything that the settings name, also after a part has failed.
+// Run checks everything that the settings specify. It continues after a check has failed.
 func (d doctorCommand) Run(ctx context.Context) error {
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // the findings contain it
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // the findings contain the same information
 	if d.Replay < 0 || d.Replay > worker.MaxReplays {
 		return fmt.Errorf("--replay must be between 0 and %d; got %d", worker.MaxReplays, d.Replay)
 	}
@@ -76,8 +76,8 @@ func (d doctorCommand) Run(ctx context.Context) error {
 // doctor collects the findings in order.
 type doctor struct {
 	findings []finding
-	mailTo   string // recipient of a test email; empty: none is sent
-	replays  int    // how many workflows of each type are replayed
+	mailTo   string // recipient of a test email; if empty, none is sent
+	replays  int    // number of workflows of each type to replay
 }
 
 func (x *doctor) add(check, status, detail, advice string) {
@@ -113,7 +113,7 @@ func (x *doctor) run(ctx context.Context, cfg config.Config) {
 	x.guards(ctx, cfg)
 }
 
-// database returns nil unless the database can be used.
+// database checks the database. It returns nil if the database cannot be used.
 func (x *doctor) database(ctx context.Context, cfg config.Config) *store.Store {
 	within, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -144,9 +144,10 @@ func (x *doctor) database(ctx context.Context, cfg config.Config) *store.Store {
 	return s
 }
 
-// planner checks for settings that a restored database has lost, or that `migrate` made for another user.
+// planner checks for planner settings that were lost when the database was restored, or that `migrate` set for another
+// database user.
 func (x *doctor) planner(ctx context.Context, s *store.Store) {
-	if !s.HasPartitions() { // SQLite
+	if !s.HasPartitions() { // SQLite has no such settings
 		return
 	}
 	switch slow, err := s.SlowPlanner(ctx); {
@@ -160,11 +161,11 @@ func (x *doctor) planner(ctx context.Context, s *store.Store) {
 	}
 }
 
-// monthEnd is the time before the end of the last partition at which doctor warns: the cleanup creates partitions
-// months ahead.
+// monthEnd is the minimum time until the end of the last partition. The cleanup creates partitions months ahead, so
+// doctor warns if less time remains.
 const monthEnd = 31 * 24 * time.Hour
 
-// partitions checks that the monthly partitioned tables have partitions for the next weeks.
+// partitions checks that the monthly partitioned tables have partitions for the coming weeks.
 func (x *doctor) partitions(ctx context.Context, s *store.Store) {
 	if !s.HasPartitions() {
 		return
@@ -188,8 +189,8 @@ func (x *doctor) masterKey(ctx context.Context, s *store.Store) {
 	x.ok("master_key", "opens the service's keys")
 }
 
-// The differences of clocks that are warned of, and that are too much: links,
-// codes and the order of the audit trail go by them.
+// The limits of clock skew. Above skewNotice doctor warns, and above skewLimit the check fails. Links, codes and the
+// order of the audit trail depend on the clocks.
 const (
 	skewNotice = time.Second
 	skewLimit  = 30 * time.Second
@@ -213,7 +214,7 @@ func (x *doctor) clock(ctx context.Context, s *store.Store) {
 	}
 }
 
-// replica examines the standby that lists are read from.
+// replica checks the standby database from which lists are read.
 func (x *doctor) replica(ctx context.Context, s *store.Store) {
 	if s == nil {
 		return
@@ -283,7 +284,7 @@ func (x *doctor) namespace(ctx context.Context, c client.Client, cfg config.Conf
 	x.schedules(ctx, c)
 }
 
-// workflowTasks reports workflows that make no progress because their code fails.
+// workflowTasks reports workflows that are blocked because their code fails.
 func (x *doctor) workflowTasks(ctx context.Context, c client.Client, name string) {
 	n, example, err := temporal.FailingWorkflowTasks(ctx, c, name)
 	switch {
@@ -335,7 +336,7 @@ func (x *doctor) seal(ctx context.Context, cfg config.Config, s *store.Store) {
 	x.ok("seal_key", detail)
 }
 
-// anchorNotice is the age of the last anchor of the audit trail that is warned of.
+// anchorNotice is the age of the latest audit trail anchor above which doctor warns.
 const anchorNotice = 48 * time.Hour
 
 func (x *doctor) timestamps(ctx context.Context, cfg config.Config, s *store.Store) {
@@ -367,7 +368,7 @@ func (x *doctor) timestamps(ctx context.Context, cfg config.Config, s *store.Sto
 	}
 }
 
-// report prints the findings. Its error sets the exit code to 1.
+// report prints the findings. If a check has failed, it returns an error, which sets the exit code to 1.
 func (x *doctor) report(asJSON bool) error {
 	unwell := slices.ContainsFunc(x.findings, func(f finding) bool { return f.Status == failed })
 	var err error
@@ -382,7 +383,7 @@ func (x *doctor) report(asJSON bool) error {
 	return err
 }
 
-// text returns the findings for people.
+// text returns the findings as human-readable text.
 func (x *doctor) text() string {
 	var text strings.Builder
 	marks := map[string]string{healthy: "✓", warned: "!", failed: "✗", skipped: "–"}
@@ -395,7 +396,7 @@ func (x *doctor) text() string {
 	return text.String()
 }
 
-// guards checks the protections that are configured.
+// guards checks the optional protections that are configured.
 func (x *doctor) guards(ctx context.Context, cfg config.Config) {
 	if cfg.ClamdURL != "" {
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)

@@ -13,10 +13,11 @@ import (
 	"countersign/temporal"
 )
 
-// reconcileNotice is the age of the last round of the schedule reconcile at which doctor warns. It runs every three minutes.
+// reconcileNotice is the time since the last run of the schedule reconcile above which doctor warns. The schedule runs
+// every three minutes.
 const reconcileNotice = 15 * time.Minute
 
-// late reports work that the service should have done by now.
+// late reports work that is overdue.
 func (x *doctor) late(ctx context.Context, cfg config.Config, s *store.Store) {
 	lag, err := s.Lag(ctx, cfg.WebhookSchedule[:])
 	if err != nil {
@@ -64,7 +65,8 @@ func (x *doctor) late(ctx context.Context, cfg config.Config, s *store.Store) {
 	}
 }
 
-// schedules reports schedules that are missing or paused: without them nothing is cleaned up, and no lost workflow is found.
+// schedules reports schedules that are missing or paused. Without them, no data is cleaned up and no lost workflow is
+// found.
 func (x *doctor) schedules(ctx context.Context, c client.Client) {
 	var missing, paused []string
 	for _, id := range []string{temporal.ScheduleCleanup, temporal.ScheduleReconcile} {

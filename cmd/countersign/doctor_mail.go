@@ -9,7 +9,7 @@ import (
 	"countersign/notify"
 )
 
-// mail signs in to the mail server, and sends a test email if an address was given.
+// mail logs in to the mail server. If an address was given, it also sends a test email.
 func (x *doctor) mail(ctx context.Context, cfg config.Config) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -32,7 +32,7 @@ func (x *doctor) mail(ctx context.Context, cfg config.Config) {
 	}
 }
 
-// sendMail sends a test email and reports the server's response.
+// sendMail sends a test email and reports the response of the server.
 func (x *doctor) sendMail(ctx context.Context, cfg config.Config, m *notify.SMTP) {
 	to, err := mail.ParseAddress(x.mailTo)
 	if err != nil {

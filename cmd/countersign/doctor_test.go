@@ -30,11 +30,11 @@ func TestDoctor_ChecksWhatIsWatched(t *testing.T) {
 		ast.Inspect(parsed, func(n ast.Node) bool {
 			var first ast.Expr
 			switch n := n.(type) {
-			case *ast.CallExpr: // x.ok(check, …)
+			case *ast.CallExpr: // a call such as x.ok(check, …)
 				if method, ok := n.Fun.(*ast.SelectorExpr); ok && method.Sel.Name == "ok" && len(n.Args) > 0 {
 					first = n.Args[0]
 				}
-			case *ast.CompositeLit: // a row {check, …} of a table
+			case *ast.CompositeLit: // a table row such as {check, …}
 				if len(n.Elts) > 0 && n.Type == nil {
 					first = n.Elts[0]
 				}

@@ -12,7 +12,8 @@ import (
 	"countersign/worker"
 )
 
-// versions reports workers that poll and get no workflow task, because worker versioning gives the tasks to others.
+// versions reports workers that poll but receive no workflow tasks, because worker versioning routes the tasks to other
+// workers.
 func (x *doctor) versions(ctx context.Context, c client.Client, cfg config.Config) {
 	problem, advice, err := temporal.DeploymentProblem(ctx, c, cfg.TemporalNamespace, cfg.WorkerDeployment)
 	switch {
@@ -27,10 +28,10 @@ func (x *doctor) versions(ctx context.Context, c client.Client, cfg config.Confi
 	}
 }
 
-// replayLimit limits the time of the replays.
+// replayLimit is the time limit for all replays.
 const replayLimit = 10 * time.Minute
 
-// replay replays running workflows with this build, if it was requested.
+// replay replays running workflows with this build, if requested.
 func (x *doctor) replay(ctx context.Context, c client.Client, namespace string) {
 	if x.replays == 0 {
 		return

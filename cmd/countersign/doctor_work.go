@@ -8,10 +8,11 @@ import (
 	"countersign/store"
 )
 
-// outboxNotice is the age of the oldest outbox row that is warned of: the dispatchers take new rows within seconds.
+// outboxNotice is the age of the oldest outbox row above which doctor warns. Dispatchers normally process new rows
+// within seconds.
 const outboxNotice = 2 * time.Minute
 
-// outbox reports committed changes that their workflows have not heard of.
+// outbox reports committed changes that have not been forwarded to Temporal.
 func (x *doctor) outbox(ctx context.Context, s *store.Store) {
 	rows, oldest, err := s.OutboxDepth(ctx)
 	switch {
@@ -25,7 +26,7 @@ func (x *doctor) outbox(ctx context.Context, s *store.Store) {
 	}
 }
 
-// unsealed reports envelopes that all have signed and whose documents cannot be sealed.
+// unsealed reports envelopes that all signers have signed but whose documents cannot be sealed.
 func (x *doctor) unsealed(ctx context.Context, s *store.Store) {
 	n, err := s.CountUnsealed(ctx)
 	switch {

@@ -20,14 +20,14 @@ type envelopeCommand struct {
 	Restore   envelopeRestore `cmd:"" help:"Restore an archived envelope to the database."`
 }
 
-// storedEnvelope contains the arguments that commands for one envelope of the database share.
+// storedEnvelope contains the arguments shared by commands for a single envelope in the database.
 type storedEnvelope struct {
 	database
 
 	ID uuid.UUID `arg:"" help:"Id of the envelope."`
 }
 
-// maxStuck limits the list.
+// maxStuck is the maximum number of envelopes in the list.
 const maxStuck = 1000
 
 type envelopeStuck struct {
@@ -36,7 +36,7 @@ type envelopeStuck struct {
 	JSON bool `help:"Print JSON, one line for each envelope." name:"json"`
 }
 
-// Run lists them.
+// Run prints the envelopes that cannot be sealed.
 func (v envelopeStuck) Run(ctx context.Context) error {
 	return v.with(ctx, func(s *store.Store) error {
 		list, err := s.UnsealedEnvelopes(ctx, maxStuck)
@@ -58,7 +58,7 @@ func (v envelopeStuck) Run(ctx context.Context) error {
 	})
 }
 
-// maxDue limits the list.
+// maxDue is the maximum number of envelopes in the list.
 const maxDue = 1000
 
 type envelopeDue struct {
@@ -68,7 +68,7 @@ type envelopeDue struct {
 	JSON   bool          `help:"Print JSON, one line for each envelope." name:"json"`
 }
 
-// Run lists them.
+// Run prints the envelopes whose deadlines are near.
 func (v envelopeDue) Run(ctx context.Context) error {
 	return v.with(ctx, func(s *store.Store) error {
 		list, err := s.DueEnvelopes(ctx, now().Add(v.Within), maxDue)
@@ -96,8 +96,8 @@ type envelopeVoid struct {
 	Reason string `help:"Reason, recorded in the audit trail and sent to signers and webhooks." required:""`
 }
 
-// Run voids the envelope. The service may be running: if sealing succeeds after
-// all, one of the two wins.
+// Run voids the envelope. It can run while the service is running. If the envelope is sealed at the same time, only one
+// of the two actions succeeds.
 func (v envelopeVoid) Run(ctx context.Context) error {
 	return v.with(ctx, func(s *store.Store) error {
 		ref, err := s.FindEnvelope(ctx, v.ID)
@@ -114,7 +114,7 @@ func (v envelopeVoid) Run(ctx context.Context) error {
 
 type envelopeArchive struct{ storedEnvelope }
 
-// Run archives the envelope. The service may be running.
+// Run archives the envelope. It can run while the service is running.
 func (v envelopeArchive) Run(ctx context.Context) error {
 	return v.withFiles(ctx, func(s *store.Store, _ *blob.Encrypted) error {
 		ref, err := s.FindEnvelope(ctx, v.ID)
@@ -130,8 +130,8 @@ func (v envelopeArchive) Run(ctx context.Context) error {
 
 type envelopeRestore struct{ storedEnvelope }
 
-// Run restores the envelope. The service may be running: it moves the envelope to an
-// archive again when that is due.
+// Run restores the envelope from its archive. It can run while the service is running. The service archives the
+// envelope again when that is due.
 func (v envelopeRestore) Run(ctx context.Context) error {
 	return v.withFiles(ctx, func(s *store.Store, _ *blob.Encrypted) error {
 		if _, err := s.FindEnvelope(ctx, v.ID); err != nil {

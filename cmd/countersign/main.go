@@ -1,4 +1,4 @@
-// Command countersign is the whole service: the API, the worker, and the tools of an operator.
+// Command countersign contains the complete service: the API, the worker, and the tools for operators.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 	"countersign/config"
 )
 
-// version is set when the program is linked.
+// version is set by the linker.
 var version = "dev"
 
 type commands struct {
@@ -56,7 +56,7 @@ func main() {
 		kong.Name("countersign"), kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Description("Durable electronic signatures. Settings are read from COUNTERSIGN_… in the environment; see docs/run/settings.md."))
 	if err := k.Run(); err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, "countersign:", strings.TrimPrefix(err.Error(), "countersign: ")) // the Go client adds the prefix as well
+		_, _ = fmt.Fprintln(os.Stderr, "countersign:", strings.TrimPrefix(err.Error(), "countersign: ")) // errors from the Go client already have the prefix
 		var coded interface{ ExitCode() int }
 		if errors.As(err, &coded) {
 			os.Exit(coded.ExitCode())
@@ -72,7 +72,7 @@ func (versionCommand) Run() error {
 	return terminal.Say("%s", version)
 }
 
-// logger returns a logger to standard error: text for people in development, otherwise JSON.
+// logger returns a logger that writes to standard error, as text in development and otherwise as JSON.
 func logger(cfg config.Config, dev bool) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: cfg.LogLevel}
 	var h slog.Handler = slog.NewJSONHandler(os.Stderr, opts)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCommandsOfInstall: every command that the page names is one that the program takes, with its flags.
+// TestCommandsOfInstall checks that the program accepts every command in docs/run/install.md with its flags.
 func TestCommandsOfInstall(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/run/install.md")
@@ -36,7 +36,7 @@ func TestCommandsOfInstall(t *testing.T) {
 		parser, err := kong.New(&commands{}, kong.Exit(func(int) { t.Errorf("%s ends the program", line) }))
 		require.NoError(t, err)
 		_, err = parser.Parse(args)
-		if err != nil && strings.Contains(err.Error(), "no such file") { // a file that the page creates along the way
+		if err != nil && strings.Contains(err.Error(), "no such file") { // the file is created by an earlier command on the page
 			continue
 		}
 		require.NoError(t, err, line)

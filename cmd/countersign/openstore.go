@@ -16,10 +16,10 @@ import (
 	"countersign/store/blob"
 )
 
-// newID returns a new id. Ids sort in the order of creation (RFC 9562, UUIDv7).
+// newID returns a new ID. IDs sort in order of creation (RFC 9562, UUIDv7).
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
-// productionConfig loads the settings and requires those that have no default.
+// productionConfig loads the settings and checks that the named ones are set.
 func productionConfig(names ...string) (config.Config, error) {
 	cfg, err := config.Load(os.Environ(), config.Default())
 	if err != nil {
@@ -28,7 +28,7 @@ func productionConfig(names ...string) (config.Config, error) {
 	return cfg, cfg.Require(names...)
 }
 
-// openStore opens only the database.
+// openStore opens the database without checking its state.
 func openStore(ctx context.Context, cfg config.Config) (*store.Store, *vault.Vault, error) {
 	v, err := vault.New(string(cfg.MasterKey))
 	if err != nil {
@@ -49,7 +49,7 @@ func openBlobs(ctx context.Context, cfg config.Config, v *vault.Vault) (*blob.En
 	return blob.NewEncrypted(plain, v, cfg.EncryptFiles), nil
 }
 
-// database names the database that a command works on.
+// database specifies the database that a command uses.
 type database struct {
 	DataDir string `help:"Data directory of a service run by 'dev'. Default: the database in the settings." type:"path"`
 }
@@ -64,8 +64,9 @@ func (d database) config() (config.Config, error) {
 	return devConfig(d.DataDir, config.Default().Listen)
 }
 
-// with runs fn on the store, which must be up to date. The service may be running, as an older
-// program: to migrate its database is for its operator to decide. That of 'dev' is brought up to date.
+// with runs fn with the store. The database must be migrated to the version of this program, because a running service
+// may use an older version and only its operator should decide to migrate it. The database of 'dev' is migrated
+// automatically.
 func (d database) with(ctx context.Context, fn func(*store.Store) error) error {
 	cfg, err := d.config()
 	if err != nil {
@@ -88,8 +89,9 @@ func (d database) prepare(ctx context.Context, s *store.Store) error {
 	return checkReady(ctx, s)
 }
 
-// checkReady returns an error unless the database has the schema of this program and belongs to the master key of the
-// settings. Every command that works on data calls it first: data written with another key would be unreadable.
+// checkReady returns an error unless the database has the schema of this program and was written with the master key in
+// the settings. Every command that uses data must call it first, because data written with another key would be
+// unreadable.
 func checkReady(ctx context.Context, s *store.Store) error {
 	if err := s.Migrated(ctx); err != nil {
 		return err
@@ -97,7 +99,8 @@ func checkReady(ctx context.Context, s *store.Store) error {
 	return checkMasterKey(ctx, s)
 }
 
-// checkMasterKey returns an error unless MASTER_KEY decrypts the signing keys of the service. In a new database it creates them.
+// checkMasterKey returns an error if the master key cannot decrypt the signing keys of the service. If the database is
+// new, it creates these keys.
 func checkMasterKey(ctx context.Context, s *store.Store) error {
 	for _, purpose := range []models.KeyPurpose{models.KeyTokens, models.KeyManifests} {
 		switch _, err := s.Keys(ctx, purpose); {
@@ -110,7 +113,7 @@ func checkMasterKey(ctx context.Context, s *store.Store) error {
 	return nil
 }
 
-// withApp is with for an app, given by its client id or its own.
+// withApp is like with, but also loads the app that has the given ID or client ID.
 func (d database) withApp(ctx context.Context, id uuid.UUID, fn func(*store.Store, *models.App) error) error {
 	return d.with(ctx, func(s *store.Store) error {
 		app, err := s.AppByAnyID(ctx, id)
@@ -121,7 +124,7 @@ func (d database) withApp(ctx context.Context, id uuid.UUID, fn func(*store.Stor
 	})
 }
 
-// withFiles runs fn on the store, which must be up to date, and on the files. The
+// withFiles runs fn with the store and the files. The database must be migrated to the version of this program. The
 // service may be running.
 func (d database) withFiles(ctx context.Context, fn func(*store.Store, *blob.Encrypted) error) error {
 	cfg, err := d.config()
@@ -134,7 +137,7 @@ func (d database) withFiles(ctx context.Context, fn func(*store.Store, *blob.Enc
 	return withFiles(ctx, cfg, fn)
 }
 
-// withStore runs fn on the database that the settings name, in whatever state it is.
+// withStore runs fn with the database specified in the settings, regardless of its state.
 func withStore(ctx context.Context, cfg config.Config, fn func(*store.Store, *vault.Vault) error) (err error) {
 	s, v, err := openStore(ctx, cfg)
 	if err != nil {
@@ -144,7 +147,7 @@ func withStore(ctx context.Context, cfg config.Config, fn func(*store.Store, *va
 	return fn(s, v)
 }
 
-// withFiles runs fn on the database and the files that the settings name.
+// withFiles runs fn with the database and the files specified in the settings.
 func withFiles(ctx context.Context, cfg config.Config, fn func(*store.Store, *blob.Encrypted) error) error {
 	return withStore(ctx, cfg, func(s *store.Store, v *vault.Vault) error {
 		if err := checkReady(ctx, s); err != nil {

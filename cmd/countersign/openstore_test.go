@@ -14,8 +14,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestCommandsDoNotMigrateTheDatabaseOfAService: a command of a newer program, on the database of a service that runs,
-// changes nothing of it; only `migrate` does. The data directory of dev is brought up to date by any of them.
+// TestCommandsDoNotMigrateTheDatabaseOfAService checks that commands of a newer program do not change the database of a
+// running service, except for `migrate`. Every command migrates the database in the data directory of dev.
 func TestCommandsDoNotMigrateTheDatabaseOfAService(t *testing.T) {
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
@@ -42,8 +42,8 @@ func TestCommandsDoNotMigrateTheDatabaseOfAService(t *testing.T) {
 	require.NoError(t, appCreate{database: database{DataDir: t.TempDir()}, Name: "Acme", Plan: "free"}.Run(t.Context()))
 }
 
-// TestCommands_RefuseAnotherMasterKey: a command whose MASTER_KEY is not the database's changes nothing, because the
-// data that it would write would be unreadable.
+// TestCommands_RefuseAnotherMasterKey checks that a command changes nothing if MASTER_KEY does not match the database,
+// because data written with another key would be unreadable.
 func TestCommands_RefuseAnotherMasterKey(t *testing.T) {
 	url := kit.MigratedURL(t, "sqlite")
 	t.Setenv("COUNTERSIGN_DATABASE_URL", url)
@@ -68,7 +68,7 @@ func TestCommands_RefuseAnotherMasterKey(t *testing.T) {
 	assert.Zero(t, n, "nothing was written with the other key")
 }
 
-// TestRotatingTheKeyOfRecords: by the word that is used everywhere, and by the one before it.
+// TestRotatingTheKeyOfRecords checks that the record key can be rotated by its current name and by its previous name.
 func TestRotatingTheKeyOfRecords(t *testing.T) {
 	url := kit.MigratedURL(t, "sqlite")
 	t.Setenv("COUNTERSIGN_DATABASE_URL", url)

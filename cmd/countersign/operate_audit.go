@@ -29,10 +29,10 @@ type auditVerify struct {
 	JSON     bool      `help:"Print JSON, one line for each envelope." name:"json"`
 }
 
-// errTampered sets the exit code for a report of tampering.
+// errTampered sets the exit code if the report shows tampering.
 var errTampered = errors.New("the audit trail does not match the records")
 
-// Run verifies. It only reads, and the service may be running.
+// Run verifies the audit trail. It only reads data, and can run while the service is running.
 func (v auditVerify) Run(ctx context.Context) error {
 	roots, err := readPool(v.Trust, "--trust")
 	if err != nil {
@@ -57,12 +57,12 @@ func (v auditVerify) Run(ctx context.Context) error {
 	})
 }
 
-// auditSummary prints reports: all of them as JSON, or the ones with problems for people.
+// auditSummary prints reports. As JSON it prints all reports, and as text only those with problems.
 type auditSummary struct {
 	json                             bool
 	envelopes, events, sealed, wrong int
 	anchors                          int
-	last                             *audit.AnchorReport // the newest that holds
+	last                             *audit.AnchorReport // the newest valid anchor
 }
 
 func (a *auditSummary) add(r *audit.Report) error {

@@ -22,7 +22,7 @@ type filesSweep struct {
 	JSON   bool `help:"Print JSON, one line for each file." name:"json"`
 }
 
-// Run looks through the file store. The service may be running.
+// Run scans the file store for files without references. It can run while the service is running.
 func (f filesSweep) Run(ctx context.Context) error {
 	return f.withFiles(ctx, func(s *store.Store, blobs *blob.Encrypted) error {
 		sum := &sweepSummary{json: f.JSON, deleting: f.Delete}

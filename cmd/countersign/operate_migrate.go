@@ -9,7 +9,7 @@ import (
 
 type migrateCommand struct{}
 
-// Run migrates the database, and creates the first app and user that the settings name.
+// Run migrates the database, and creates the first app and user specified in the settings.
 func (migrateCommand) Run(ctx context.Context) error {
 	cfg, err := productionConfig("DATABASE_URL", "MASTER_KEY")
 	if err != nil {

@@ -15,8 +15,8 @@ type reconcileCommand struct {
 	JSON   bool `help:"Print JSON." name:"json"`
 }
 
-// Run starts the workflows that the database needs and Temporal does not run. The schedule "reconcile" does the same every
-// few minutes. The API or a worker must run, because their dispatcher starts the workflows.
+// Run starts the workflows that should be running according to the database but are not. The schedule "reconcile" does
+// the same every few minutes. The API or a worker must be running, because their dispatcher starts the workflows.
 func (r reconcileCommand) Run(ctx context.Context) error {
 	cfg, err := productionConfig("DATABASE_URL", "MASTER_KEY")
 	if err != nil {

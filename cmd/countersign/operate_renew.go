@@ -20,11 +20,11 @@ type renewCommand struct {
 	JSON     bool      `help:"Print JSON, one line for each document." name:"json"`
 }
 
-// errNotRenewed sets the exit code if documents remain to be renewed.
+// errNotRenewed sets the exit code if some documents could not be renewed.
 var errNotRenewed = errors.New("not every document could be renewed")
 
-// Run adds document time-stamps to stored files. The service may be running. Finished files stay finished: the command
-// can be repeated at any time.
+// Run adds document time-stamps to stored files. It can run while the service is running. Files that were already
+// renewed remain valid, so the command can be repeated at any time.
 func (r renewCommand) Run(ctx context.Context) error {
 	cfg, err := productionConfig("DATABASE_URL", "MASTER_KEY", "BLOB_URL", "SEAL_KEY", "TSA_URL")
 	if err != nil {
@@ -49,7 +49,7 @@ func (r renewCommand) Run(ctx context.Context) error {
 	})
 }
 
-// renewals prints the results.
+// renewals prints the results of the renewals.
 type renewals struct {
 	json, dry     bool
 	done, problem int

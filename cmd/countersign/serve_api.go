@@ -8,7 +8,7 @@ import (
 
 type apiCommand struct{}
 
-// Run serves the API, and dispatches the outbox rows that its requests create.
+// Run serves the API and dispatches the outbox rows created by its requests.
 func (apiCommand) Run(ctx context.Context) (err error) {
 	cfg, err := productionConfig("DATABASE_URL", "BLOB_URL", "SMTP_URL", "MASTER_KEY")
 	if err != nil {
@@ -36,6 +36,6 @@ func (apiCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	wg.Go(func() { a.newDispatcher().Run(ctx) })
-	wg.Go(func() { _ = a.renderer.compile(ctx) }) // before the first page is requested
+	wg.Go(func() { _ = a.renderer.compile(ctx) }) // before the first request for a page
 	return serve(ctx, l, h, cfg.RateLimit)
 }

@@ -34,7 +34,7 @@ import (
 	"countersign/web"
 )
 
-// app is the service, put together from its settings.
+// app contains the parts of the service that the API and the worker share.
 type app struct {
 	cfg         config.Config
 	log         *slog.Logger
@@ -45,21 +45,21 @@ type app struct {
 	mail        metrics.Mailer
 	sms         notify.SMS
 	client      client.Client
-	tracer      trace.Tracer // nil unless the environment enables traces
-	stopTracing func()       // sends the last spans
-	// metrics is nil unless the settings name an address to show them at.
+	tracer      trace.Tracer // nil unless tracing is enabled in the environment
+	stopTracing func()       // sends the remaining spans
+	// metrics is nil unless the settings specify an address on which to serve metrics.
 	metrics *metrics.Metrics
-	sealer  *reloadingSealer // of a process that has workers
-	// validators and renderer are of a process that has the API.
+	sealer  *reloadingSealer // set only in a process with workers
+	// validators and renderer are set only in a process with the API.
 	validators *sandbox.Pool
 	renderer   *pageRenderer
 }
 
-// keysLimit limits how long a request waits for rotated keys.
+// keysLimit is the time limit for loading rotated keys during a request.
 const keysLimit = 3 * time.Second
 
-// newApp opens everything that the API and the worker share. The database
-// must be up to date.
+// newApp creates everything that the API and the worker share. The database must be migrated to the version of this
+// program.
 func newApp(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *app, err error) {
 	a := &app{cfg: cfg, log: log}
 	if cfg.MetricsListen != "" {
@@ -113,7 +113,8 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *app, e
 	return a, nil
 }
 
-// openDatabase opens the database, which must be up to date and belong to the master key.
+// openDatabase opens the database. The database must be migrated to the version of this program and match the master
+// key.
 func (a *app) openDatabase(ctx context.Context) error {
 	s, v, err := openStore(ctx, a.cfg)
 	if err != nil {
@@ -146,7 +147,7 @@ func (a *app) close() error {
 	return err
 }
 
-// newHandler puts the HTTP handler together. Streams of events end with ctx.
+// newHandler creates the HTTP handler. Event streams end with ctx.
 func (a *app) newHandler(ctx context.Context) (http.Handler, error) {
 	limits := admission.DefaultLimits()
 	limits.MaxBytes = a.cfg.UploadLimit
@@ -193,15 +194,15 @@ func signInProvider(cfg config.Config) *api.ProviderConfig {
 	if cfg.OIDCIssuer == "" {
 		return nil
 	}
-	app, _ := uuid.Parse(cfg.OIDCApp) // empty, or an id: the settings were checked
+	app, _ := uuid.Parse(cfg.OIDCApp) // the settings were validated, so it is empty or a UUID
 	return &api.ProviderConfig{Name: cfg.ProviderName(), App: app, Client: openid.New(openid.Config{
 		Issuer: cfg.OIDCIssuer, ClientID: cfg.OIDCClientID, ClientSecret: string(cfg.OIDCClientSecret), RoleClaim: cfg.OIDCRoleClaim,
 		RedirectURL: cfg.BaseURL + "/console/signed-in", Now: now,
 	})}
 }
 
-// newActivities creates the activities of the Temporal workers. It makes a trial signature with the seal's key, so
-// that a missing or expired key is noticed before anyone has signed.
+// newActivities creates the activities of the Temporal workers. It creates a test signature with the sealing key, so
+// that a missing or expired key is detected before anyone has signed.
 func (a *app) newActivities(ctx context.Context) (*activities.Activities, error) {
 	sealer, err := newReloadingSealer(ctx, a.cfg, a.store)
 	if err != nil {
@@ -213,7 +214,7 @@ func (a *app) newActivities(ctx context.Context) (*activities.Activities, error)
 	a.sealer = sealer
 	a.metrics.Certificate(sealer.NotAfter)
 	for _, work := range store.AllWork {
-		a.metrics.Restarted(string(work), 0) // Prometheus sees an increase only of a counter that was there before
+		a.metrics.Restarted(string(work), 0) // Prometheus can detect an increase only if the counter already exists
 	}
 	return &activities.Activities{
 		Store: a.store, Blobs: a.blobs, Tokens: a.tokens, Mail: a.mail, SMS: a.sms, Sealer: a.metrics.Sealer(sealer, now),
@@ -226,7 +227,7 @@ func (a *app) newActivities(ctx context.Context) (*activities.Activities, error)
 	}, nil
 }
 
-// newDispatcher delivers the outbox to Temporal.
+// newDispatcher returns a dispatcher that delivers outbox rows to Temporal.
 func (a *app) newDispatcher() *temporal.Dispatcher {
 	plans := &activities.Activities{Store: a.store, ReminderInterval: a.cfg.ReminderInterval}
 	return &temporal.Dispatcher{

@@ -12,7 +12,7 @@ import (
 	"countersign/config"
 )
 
-// healthTimeout limits the request; the service itself responds within three seconds.
+// healthTimeout is the time limit for the request. The service itself responds within three seconds.
 const healthTimeout = 4 * time.Second
 
 type healthcheckCommand struct {
@@ -21,8 +21,8 @@ type healthcheckCommand struct {
 	Worker bool `help:"Check the worker, at METRICS_LISTEN."`
 }
 
-// Run checks that the process of this container is ready. An API is ready without Temporal: signing continues without
-// it.
+// Run checks that the process in this container is ready. The API is considered ready without Temporal, because signers
+// can still sign.
 func (h healthcheckCommand) Run(ctx context.Context) error {
 	address := h.URL
 	if address == "" {
@@ -44,15 +44,15 @@ func (h healthcheckCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = res.Body.Close() }()                // read as far as it counts
-	body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10)) // only shown
+	defer func() { _ = res.Body.Close() }()                // opened only for reading
+	body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10)) // used only in the error message
 	if res.StatusCode != http.StatusOK {
 		return fmt.Errorf("not ready (%d): %s", res.StatusCode, body)
 	}
 	return nil
 }
 
-// address returns the address of the process on its own machine.
+// address returns the URL at which the process can be reached on the local machine.
 func (h healthcheckCommand) address(cfg config.Config) (string, error) {
 	listen, path := cfg.Listen, "/readyz?for=requests"
 	if h.Worker {

@@ -11,7 +11,7 @@ import (
 	"countersign/config"
 )
 
-// TestHealthcheck_Address: a process that listens everywhere is reached on the loopback address.
+// TestHealthcheck_Address checks that the loopback address is used for a process that listens on all addresses.
 func TestHealthcheck_Address(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -33,7 +33,7 @@ func TestHealthcheck_Address(t *testing.T) {
 	require.ErrorContains(t, err, "COUNTERSIGN_METRICS_LISTEN must be set")
 }
 
-// TestHealthcheck_SaysWhatIsDown and is an error then.
+// TestHealthcheck_SaysWhatIsDown checks that the error for a process that is not ready contains its response.
 func TestHealthcheck_SaysWhatIsDown(t *testing.T) {
 	t.Parallel()
 	status := http.StatusOK

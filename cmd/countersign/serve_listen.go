@@ -13,25 +13,24 @@ import (
 // The limits of a connection to the API.
 const (
 	readHeaderLimit = 10 * time.Second
-	readLimit       = 5 * time.Minute // a 25 MB file over a slow line
+	readLimit       = 5 * time.Minute // sufficient for a 25 MB file over a slow connection
 	idleLimit       = 2 * time.Minute
-	maxHeader       = 16 << 10 // bytes
+	maxHeader       = 16 << 10 // in bytes
 	shutdownLimit   = 15 * time.Second
-	// sendBuffer limits how much of a response waits in the kernel, in bytes. By default Linux lets it grow to
-	// megabytes, and wakes a waiting writer once a third is free: on a slow connection a download that progresses
-	// could not be distinguished from a stalled one for minutes. At 3 KB/s it is one minute; without this limit it was
-	// more than six.
+	// sendBuffer is the maximum size of the kernel's send buffer, in bytes. By default, Linux lets it grow to megabytes,
+	// and wakes a blocked writer only when a third of it is free. A slow download could then not be distinguished from a
+	// stalled one for minutes. At 3 KB/s, the buffer takes one minute to send. Without the limit, it took more than six.
 	sendBuffer = 128 << 10
 )
 
-// serve handles requests on l until ctx ends, and then lets those in flight finish. rateLimit is stated in responses
-// to requests that are not valid HTTP; 0: none.
+// serve handles requests on l until ctx ends, and then waits for running requests to finish. rateLimit appears in the
+// headers of responses to requests that are not valid HTTP. Zero omits the headers.
 func serve(ctx context.Context, l net.Listener, h http.Handler, rateLimit int) error {
 	srv := &http.Server{
 		Handler: h, ReadHeaderTimeout: readHeaderLimit, ReadTimeout: readLimit, IdleTimeout: idleLimit, MaxHeaderBytes: maxHeader,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			if tcp, ok := c.(api.ProblemConn); ok {
-				_ = tcp.SetWriteBuffer(sendBuffer) // it is closed already, or has the buffer that it has
+				_ = tcp.SetWriteBuffer(sendBuffer) // fails only if the connection is closed, or leaves the buffer unchanged
 			}
 			return ctx
 		},
@@ -51,7 +50,7 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, rateLimit int) e
 	return nil
 }
 
-// listen listens on an address. Its error names the address.
+// listen listens on an address. The error contains the address.
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", address)
@@ -61,7 +60,8 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// problemListener accepts connections on which requests that are not valid HTTP get responses in the API's format.
+// problemListener accepts connections. If a request on such a connection is not valid HTTP, the response has the API's
+// error format.
 type problemListener struct {
 	net.Listener
 

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRefusalsBeforeAHandler: requests that net/http itself rejects get an error in the API's format; the responses of
-// handlers are sent unchanged.
+// TestRefusalsBeforeAHandler checks that requests rejected by net/http itself get an error in the API's format, and
+// that the responses of handlers are sent unchanged.
 func TestRefusalsBeforeAHandler(t *testing.T) {
 	t.Parallel()
 	l, err := listen(t.Context(), "127.0.0.1:0")
@@ -31,7 +31,7 @@ func TestRefusalsBeforeAHandler(t *testing.T) {
 		c, err := d.DialContext(t.Context(), "tcp", l.Addr().String())
 		require.NoError(t, err)
 		defer func() { require.NoError(t, c.Close()) }()
-		go func() { _, _ = c.Write([]byte(request)) }() // it may be refused before its end
+		go func() { _, _ = c.Write([]byte(request)) }() // may fail because the request is rejected before all of it is sent
 		res, err := http.ReadResponse(bufio.NewReader(c), nil)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, res.Body.Close()) }()

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// limitMemory makes the garbage collector keep below the memory limit of the process's cgroup, unless GOMEMLIMIT sets
-// another limit. It leaves half for memory that the runtime does not count, and for the processes that render pages and examine
-// files.
+// limitMemory sets the soft memory limit of the Go runtime to half of the memory limit of the process's cgroup, unless
+// GOMEMLIMIT is set. The other half is for memory that the runtime does not count, and for the processes that render
+// pages and examine files.
 func limitMemory() {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -22,8 +22,8 @@ func limitMemory() {
 	}
 }
 
-// cgroupMemoryLimit returns the lowest memory limit of the process's cgroup and its ancestors, in bytes, by cgroups(7)
-// version 2 or 1; 0: no limit.
+// cgroupMemoryLimit returns the lowest memory limit of the process's cgroup and its ancestors, in bytes, or 0 if there
+// is no limit. It supports versions 1 and 2 of cgroups(7).
 func cgroupMemoryLimit(root fs.FS) int64 {
 	lowest := int64(math.MaxInt64)
 	read := func(name string) {
@@ -31,7 +31,7 @@ func cgroupMemoryLimit(root fs.FS) int64 {
 		if err != nil {
 			return
 		}
-		// Without a limit, version 2 has "max" and version 1 a number close to the highest.
+		// Without a limit, the file contains "max" in version 2, and a number close to the maximum in version 1.
 		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 && n < 1<<50 {
 			lowest = min(lowest, n)
 		}

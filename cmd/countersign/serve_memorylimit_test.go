@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCgroupMemoryLimit finds the lowest limit that holds for the process, in both versions of cgroups.
+// TestCgroupMemoryLimit checks that the lowest limit that applies to the process is found, for both versions of
+// cgroups.
 func TestCgroupMemoryLimit(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -22,7 +22,7 @@ import (
 	"countersign/webhook"
 )
 
-// trace starts to export traces, if the environment enables them.
+// trace starts the export of traces if it is enabled in the environment.
 func (a *app) trace(ctx context.Context) error {
 	wanted, err := config.Traces(os.Environ())
 	if err != nil || !wanted {
@@ -45,7 +45,7 @@ func (a *app) trace(ctx context.Context) error {
 	return nil
 }
 
-// temporalObserver returns the observer of the Temporal client and the workers.
+// temporalObserver returns the metrics and tracing hooks for the Temporal client and the workers.
 func (a *app) temporalObserver() temporal.Observer {
 	o := temporal.Observer{Metrics: a.metrics.Temporal()}
 	if a.tracer != nil {
@@ -54,7 +54,7 @@ func (a *app) temporalObserver() temporal.Observer {
 	return o
 }
 
-// deliverer posts webhooks, and is measured and traced.
+// deliverer returns a webhook client with metrics and tracing.
 func (a *app) deliverer() metrics.Deliverer {
 	d := a.metrics.Deliverer(webhook.NewClient(webhook.ClientConfig{AllowPrivate: a.cfg.WebhookAllowPrivate, UserAgent: "Countersign/" + version}))
 	if a.tracer != nil {
@@ -63,7 +63,7 @@ func (a *app) deliverer() metrics.Deliverer {
 	return d
 }
 
-// measureStore shows the database's pool and the outbox.
+// measureStore adds metrics for the database connection pool and the outbox.
 func (a *app) measureStore() error {
 	if a.metrics == nil {
 		return nil
@@ -82,7 +82,8 @@ func (a *app) measureStore() error {
 	return nil
 }
 
-// checks returns the parts that this process needs. A worker needs its seal key too.
+// checks returns the health checks of the services that this process depends on. A process with workers also checks its
+// sealing key.
 func (a *app) checks() health.Checks {
 	cs := health.Checks{
 		"database": a.store.Ping, "files": a.blobs.Check, "temporal": temporal.Workflows{Client: a.client}.Check,
@@ -93,8 +94,8 @@ func (a *app) checks() health.Checks {
 	return cs
 }
 
-// serveOperators serves /metrics, /healthz and /readyz on one address, and profiles on
-// another, where the settings name them, until ctx ends.
+// serveOperators serves /metrics, /healthz and /readyz on one address, and profiles on another, until ctx ends. Each
+// address is served only if it is set.
 func (a *app) serveOperators(ctx context.Context, wg *sync.WaitGroup) error {
 	if a.metrics != nil {
 		if err := a.serveAside(ctx, wg, "METRICS_LISTEN", a.cfg.MetricsListen, a.observation(), "serving metrics", "metrics server stopped"); err != nil {
@@ -107,7 +108,7 @@ func (a *app) serveOperators(ctx context.Context, wg *sync.WaitGroup) error {
 	return a.serveAside(ctx, wg, "PPROF_LISTEN", a.cfg.PprofListen, profiles(), "serving profiles", "profile server stopped")
 }
 
-// serveAside serves h on the address that a setting names, and logs serving and stopped.
+// serveAside serves h on the address of the given setting, and logs the messages serving and stopped.
 func (a *app) serveAside(ctx context.Context, wg *sync.WaitGroup, setting, address string, h http.Handler, serving, stopped string) error {
 	l, err := listen(ctx, address)
 	if err != nil {
@@ -122,32 +123,32 @@ func (a *app) serveAside(ctx context.Context, wg *sync.WaitGroup, setting, addre
 	return nil
 }
 
-// observation shows the metrics and whether the process works.
+// observation returns the handler of the metrics and health checks.
 func (a *app) observation() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.metrics.Handler())
 	mux.Handle("GET /readyz", a.checks().Handler(a.log))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]string{"status": "ok", "version": version}) // the prober has gone
+		_ = json.NewEncoder(w).Encode(map[string]string{"status": "ok", "version": version}) // an error means that the client has disconnected
 	})
 	return mux
 }
 
-// profiles returns the handlers of net/http/pprof, without the command line.
+// profiles returns the handlers of net/http/pprof, except for the one that returns the command line.
 func profiles() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index) // and the profiles by name: allocs, goroutine, heap, …
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index) // includes the named profiles: allocs, goroutine, heap and so on
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	return mux
 }
 
-// certificateNotice is how long before its end a sealing certificate is warned of.
+// certificateNotice is the time before the expiry of a sealing certificate from which warnings are logged.
 const certificateNotice = 30 * 24 * time.Hour
 
-// watchCertificate warns at once and every day of a sealing certificate that
-// ends soon, until ctx ends.
+// watchCertificate logs a warning if the sealing certificate is about to expire, immediately and then daily, until ctx
+// ends.
 func (a *app) watchCertificate(ctx context.Context) {
 	ticker := time.NewTicker(24 * time.Hour)
 	defer ticker.Stop()

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestProfiles: the profiles are served, and the command line, which may name files and addresses, is not.
+// TestProfiles checks that profiles are served but not the command line, which may contain file names and addresses.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]int{

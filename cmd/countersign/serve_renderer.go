@@ -22,7 +22,7 @@ type rendererCommand struct {
 	Compile bool   `help:"Compile the module into the folder and exit."`
 }
 
-// Run renders pages for the service in a separate process, so that a hostile file can end only that process.
+// Run renders pages for the service in a separate process, so that a malicious file can crash only that process.
 func (r rendererCommand) Run(ctx context.Context) error {
 	e, err := appearance.NewEngine(ctx, appearance.EngineOptions{CacheDir: r.Cache})
 	if err != nil {
@@ -36,23 +36,24 @@ func (r rendererCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-// pageRenderer is the renderer with the folder of its compiled module. Its pages wait until the module is compiled.
+// pageRenderer is a renderer that waits for its module to be compiled before it renders pages. dir is the directory for
+// the compiled module.
 type pageRenderer struct {
 	*appearance.Renderer
 
 	command []string
 	dir     string
-	remove  bool // the directory belongs to this process only
+	remove  bool // delete dir when closing, because it belongs to this process only
 	log     *slog.Logger
 
 	compiled atomic.Bool
 	compiler singleflight.Group
-	open     context.Context //nolint:containedctx // compiling outlasts the request that began it, and ends with the renderer
+	open     context.Context //nolint:containedctx // compiling continues after the request that started it, and ends when the renderer is closed
 	shut     context.CancelFunc
 }
 
-// newRenderer runs rendererCommand in processes of this program. The compiled module is cached in the data directory
-// or, without one, in a temporary directory for this process only.
+// newRenderer returns a renderer that runs rendererCommand in child processes. The compiled module is cached in the
+// data directory or, if there is none, in a temporary directory used only by this process.
 func newRenderer(dataDir string, log *slog.Logger) (*pageRenderer, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -72,8 +73,8 @@ func newRenderer(dataDir string, log *slog.Logger) (*pageRenderer, error) {
 	return r, nil
 }
 
-// compile waits until the module is compiled; the first call compiles it. If compiling fails, each process compiles for
-// itself, which takes seconds for each page.
+// compile waits until the module is compiled. The first call compiles it. If this fails, each child process compiles
+// the module itself, which takes several seconds per page.
 func (r *pageRenderer) compile(ctx context.Context) error {
 	if r.compiled.Load() {
 		return nil
@@ -83,7 +84,7 @@ func (r *pageRenderer) compile(ctx context.Context) error {
 			r.log.WarnContext(r.open, "the renderer module is not compiled: rendering is slow", "error", err)
 		}
 		r.compiled.Store(true)
-		return nil, nil //nolint:nilnil // only its end matters
+		return nil, nil //nolint:nilnil // only completion matters
 	})
 	select {
 	case <-ctx.Done():

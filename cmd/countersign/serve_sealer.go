@@ -23,18 +23,18 @@ import (
 	"countersign/store"
 )
 
-// reloadingSealer seals documents, and signs their records with the current manifest key: after a rotation it creates
-// a new sealer.
+// reloadingSealer seals documents, and signs their records with the current manifest key. After a key rotation, it
+// creates a new sealer.
 type reloadingSealer struct {
 	cfg   seal.Config
-	leaf  *x509.Certificate // the one that seals
+	leaf  *x509.Certificate // the sealing certificate
 	store *store.Store
 
 	mu   sync.Mutex
 	made *seal.Sealer
 }
 
-// newReloadingSealer loads the seal's key and makes a trial signature with it.
+// newReloadingSealer loads the sealing key and creates a test signature with it.
 func newReloadingSealer(ctx context.Context, cfg config.Config, s *store.Store) (*reloadingSealer, error) {
 	signer, chain, err := sealKey(cfg)
 	if err != nil {
@@ -53,10 +53,10 @@ func newReloadingSealer(ctx context.Context, cfg config.Config, s *store.Store) 
 	return out, nil
 }
 
-// errSealRevoked is the error with which sealing waits for an operator.
+// errSealRevoked is returned if the sealing key was revoked. Sealing then waits until an operator installs another key.
 var errSealRevoked = errors.New("the sealing key was revoked by `countersign key revoke`: install another one and restart the workers")
 
-// current returns the sealer with the manifest key that signs now.
+// current returns a sealer that uses the current manifest key.
 func (s *reloadingSealer) current(ctx context.Context) (*seal.Sealer, error) {
 	revoked, err := s.store.SealKeyRevoked(ctx, s.leaf)
 	if err != nil {
@@ -102,10 +102,10 @@ func (s *reloadingSealer) Renew(ctx context.Context, in io.ReaderAt, size int64,
 	return now.Renew(ctx, in, size, out)
 }
 
-// Trial makes a trial signature.
+// Trial creates a test signature.
 func (s *reloadingSealer) Trial() error { return s.last().Trial() }
 
-// NotAfter is when the seal's certificate ends.
+// NotAfter returns the expiry time of the sealing certificate.
 func (s *reloadingSealer) NotAfter() time.Time { return s.last().NotAfter() }
 
 func (s *reloadingSealer) last() *seal.Sealer {
@@ -114,7 +114,7 @@ func (s *reloadingSealer) last() *seal.Sealer {
 	return s.made
 }
 
-// sealKey reads the sealing key: two PEM files, or one PKCS#12 file.
+// sealKey loads the sealing key from two PEM files, a PKCS#12 file, or a PKCS#11 token.
 func sealKey(cfg config.Config) (crypto.Signer, []*x509.Certificate, error) {
 	if strings.HasPrefix(cfg.SealKey, pkcs11.Scheme) {
 		return hardwareKey(cfg)
@@ -135,8 +135,7 @@ func sealKey(cfg config.Config) (crypto.Signer, []*x509.Certificate, error) {
 	return sealkey.LoadPEM(cert, key)
 }
 
-// hardwareKey opens the key that a PKCS#11 URI names. The session with the
-// module lasts as long as the process.
+// hardwareKey opens the key specified by a PKCS#11 URI. The session with the module lasts until the process exits.
 func hardwareKey(cfg config.Config) (crypto.Signer, []*x509.Certificate, error) {
 	uri, err := pkcs11.ParseURI(cfg.SealKey)
 	if err != nil {

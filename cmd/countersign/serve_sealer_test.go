@@ -15,7 +15,8 @@ import (
 	"countersign/seal/sealkey"
 )
 
-// TestSealKeyOfDev: dev seals with its own key, with PEM files, or with a PKCS#12 file, which needs no certificate beside it.
+// TestSealKeyOfDev checks that dev can seal with its own key, with PEM files, or with a PKCS#12 file, which contains
+// the certificate.
 func TestSealKeyOfDev(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, prepareDataDir(dir))

@@ -1,3 +1,3 @@
 package main
 
-import _ "time/tzdata" // time zones of digests, on a machine or in a container without zoneinfo
+import _ "time/tzdata" // time zones for digests, if the machine or container has no zoneinfo

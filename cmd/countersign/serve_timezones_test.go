@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTimeZonesAreEmbedded: a container image has no zoneinfo, and a digest is due at 08:00 of its reader.
+// TestTimeZonesAreEmbedded checks that the program embeds the time zone database. A container image has no zoneinfo,
+// and digests are due at 08:00 in the recipient's time zone.
 func TestTimeZonesAreEmbedded(t *testing.T) {
 	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").CombinedOutput()

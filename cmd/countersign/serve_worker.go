@@ -51,7 +51,7 @@ func (workerCommand) Run(ctx context.Context) (err error) {
 
 var errPartEnded = errors.New("a part of the service has stopped")
 
-// whatEnded returns the error of the part that ended ctx; nil if ctx ended for another reason.
+// whatEnded returns the error of the part that caused ctx to end, or nil if ctx ended for another reason.
 func whatEnded(ctx context.Context) error {
 	if cause := context.Cause(ctx); errors.Is(cause, errPartEnded) {
 		return cause
@@ -59,12 +59,12 @@ func whatEnded(ctx context.Context) error {
 	return nil
 }
 
-// callLimit limits the time of a call to the database or to Temporal while a process starts.
+// callLimit is the time limit for each call to the database or Temporal while a process starts.
 const callLimit = 10 * time.Second
 
-// startWorkers starts the Temporal workers and creates the schedules as soon as Temporal responds: it may start later
-// than this process, and be slow at first. A worker that fails later ends the process through cancel, so that it is
-// restarted or its absence is noticed.
+// startWorkers waits until Temporal responds, because Temporal may start later than this process and be slow at first.
+// It then starts the Temporal workers and creates the schedules. If a worker fails later, it calls cancel, which ends
+// the process so that it is restarted or its absence is noticed.
 func (a *app) startWorkers(ctx context.Context, acts *activities.Activities, cancel context.CancelCauseFunc) (worker.Workers, error) {
 	var ws worker.Workers
 	deployment := worker.Deployment{Name: a.cfg.WorkerDeployment, BuildID: cmp.Or(a.cfg.WorkerBuildID, version)}
@@ -78,7 +78,7 @@ func (a *app) startWorkers(ctx context.Context, acts *activities.Activities, can
 		return nil, err
 	}
 	if err := a.untilTemporalAnswers(ctx, func(context.Context) error {
-		ws = worker.New(a.client, acts, deployment, gaveUp) // one that could not be started is not started again
+		ws = worker.New(a.client, acts, deployment, gaveUp) // a worker whose start failed cannot be started again
 		return ws.Start()
 	}); err != nil {
 		return nil, err
@@ -90,12 +90,13 @@ func (a *app) startWorkers(ctx context.Context, acts *activities.Activities, can
 	return ws, nil
 }
 
-// untilTemporalAnswers is untilAnswers for Temporal.
+// untilTemporalAnswers is like untilAnswers, but for calls to Temporal.
 func (a *app) untilTemporalAnswers(ctx context.Context, ask func(context.Context) error) error {
 	return a.untilAnswers(ctx, "Temporal", temporal.Retryable, ask)
 }
 
-// untilAnswers calls ask until it succeeds, fails with an error that does not pass, or ctx ends. The delays grow to ten seconds.
+// untilAnswers calls ask until it succeeds, fails with an error that is not temporary, or ctx ends. The delay between
+// calls increases to a maximum of ten seconds.
 func (a *app) untilAnswers(ctx context.Context, name string, passes func(error) bool, ask func(context.Context) error) error {
 	for pause := time.Second; ; pause = min(2*pause, 10*time.Second) {
 		try, cancel := context.WithTimeout(ctx, callLimit)

@@ -23,13 +23,13 @@ import (
 	"countersign/activities"
 )
 
-// startAgainst starts workers whose Temporal answers requests with what answer returns.
+// startAgainst starts workers with a Temporal client whose requests are answered with the result of answer.
 func startAgainst(t *testing.T, answer func(ctx context.Context, request any) error) error {
 	t.Helper()
 	intercept := func(ctx context.Context, _ string, request, reply any, _ *grpc.ClientConn, _ grpc.UnaryInvoker, _ ...grpc.CallOption) error {
 		switch request.(type) {
 		case *workflowservice.PollWorkflowTaskQueueRequest, *workflowservice.PollActivityTaskQueueRequest:
-			<-ctx.Done() // there is nothing to do
+			<-ctx.Done() // simulate that there are no tasks
 			return ctx.Err()
 		}
 		if health, ok := reply.(*grpc_health_v1.HealthCheckResponse); ok {
@@ -60,8 +60,8 @@ func startAgainst(t *testing.T, answer func(ctx context.Context, request any) er
 	return err
 }
 
-// TestAWorkerWaitsForASlowTemporal: whatever Temporal does not answer in time, the worker asks again
-// instead of ending.
+// TestAWorkerWaitsForASlowTemporal checks that a worker retries every kind of request that Temporal does not answer in
+// time.
 func TestAWorkerWaitsForASlowTemporal(t *testing.T) {
 	t.Parallel()
 	requests := map[string]func(any) bool{
@@ -81,7 +81,7 @@ func TestAWorkerWaitsForASlowTemporal(t *testing.T) {
 		} {
 			t.Run(name+"/"+reason, func(t *testing.T) {
 				t.Parallel()
-				synctest.Test(t, func(t *testing.T) { // minutes pass at once
+				synctest.Test(t, func(t *testing.T) { // simulated time passes instantly
 					started, asked := time.Now(), 0
 					err := startAgainst(t, func(ctx context.Context, request any) error {
 						if !slow(request) {
@@ -101,7 +101,8 @@ func TestAWorkerWaitsForASlowTemporal(t *testing.T) {
 	}
 }
 
-// TestAWorkerOfAMissingNamespaceEnds: waiting does not bring it, and an operator sees a process that ends.
+// TestAWorkerOfAMissingNamespaceEnds checks that the worker exits if its namespace does not exist, because waiting
+// would not help and an exit is visible to the operator.
 func TestAWorkerOfAMissingNamespaceEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -34,12 +34,12 @@ type setupCommand struct {
 	Temporal string `help:"With --host, Temporal's address." default:"127.0.0.1:7233"`
 }
 
-// Help is shown with the command.
+// Help returns the additional help text of the command.
 func (setupCommand) Help() string {
 	return "Prompts for missing flags. Writes .env (keys, passwords, a first app and user) and a self-signed sealing certificate with \"trial\" in its name. Existing files are not overwritten."
 }
 
-// Run writes the settings. It changes nothing if they exist.
+// Run writes the settings. If they already exist, it changes nothing.
 func (c setupCommand) Run() error {
 	dir, envFile, secrets := c.places()
 	if _, err := os.Lstat(envFile); err == nil {
@@ -85,7 +85,7 @@ func (c setupCommand) Run() error {
 		envFile, config.Prefix, cert, next, strings.TrimRight(c.URL, "/"), c.Email, password)
 }
 
-// places are where the files go.
+// places returns the installation directory, the path of the settings file, and the directory for secrets.
 func (c setupCommand) places() (dir, envFile, secrets string) {
 	switch {
 	case c.Host && c.Dir == "":
@@ -101,7 +101,7 @@ func (c setupCommand) places() (dir, envFile, secrets string) {
 	return dir, filepath.Join(dir, ".env"), filepath.Join(dir, "deploy", "secrets")
 }
 
-// ask prompts for values without a flag.
+// ask prompts for all required values that were not set by flags.
 func (c *setupCommand) ask() error {
 	in := bufio.NewReader(os.Stdin)
 	for _, q := range []struct {
@@ -124,7 +124,7 @@ func (c *setupCommand) ask() error {
 	return nil
 }
 
-// check returns the parsed public address.
+// check validates the values and returns the parsed public URL.
 func (c *setupCommand) check() (*url.URL, error) {
 	base, err := url.Parse(c.URL)
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") || strings.Trim(base.Path, "/") != "" {
@@ -139,7 +139,7 @@ func (c *setupCommand) check() (*url.URL, error) {
 	if c.MailFrom == "" {
 		c.MailFrom = "no-reply@" + base.Hostname()
 		named := c.App + " <" + c.MailFrom + ">"
-		if parsed, err := mail.ParseAddress(named); err == nil && parsed.Name == c.App { // without quotes, which a file of settings would need twice
+		if parsed, err := mail.ParseAddress(named); err == nil && parsed.Name == c.App { // the name needs no quotes, which would have to be quoted again in the settings file
 			c.MailFrom = named
 		}
 	}
@@ -149,7 +149,7 @@ func (c *setupCommand) check() (*url.URL, error) {
 	return base, nil
 }
 
-// trialSeal creates a sealing key and its certificate, unless both exist.
+// trialSeal creates a sealing key and its certificate unless both already exist.
 func (c setupCommand) trialSeal(dir string) (key, cert string, err error) {
 	key, cert = filepath.Join(dir, "seal.key"), filepath.Join(dir, "seal.crt")
 	_, keyErr := os.Lstat(key)
@@ -164,7 +164,8 @@ func (c setupCommand) trialSeal(dir string) (key, cert string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	// Containers read the files as another user. The directory keeps everybody else on the host out.
+	// The containers read these files as a different user. The permissions of the directory exclude all other users on the
+	// host.
 	mode := fs.FileMode(0o640)
 	if !c.Host {
 		mode = 0o644
@@ -188,32 +189,32 @@ func (c setupCommand) trialSeal(dir string) (key, cert string, err error) {
 	return key, cert, nil
 }
 
-// write creates a new file. With --host the group of the service may read it.
+// write creates a new file. With --host, the group of the service may read the file.
 func (c setupCommand) write(path string, content []byte, mode fs.FileMode) error {
 	if c.Host {
 		mode = 0o640
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode) //nolint:gosec // named by the user
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode) //nolint:gosec // path is specified by the user
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(content)
 	if c.Host && err == nil {
 		if group, unknown := user.LookupGroup("countersign"); unknown == nil && os.Getuid() == 0 {
-			id, _ := strconv.Atoi(group.Gid) // a number, on the systems that have groups
+			id, _ := strconv.Atoi(group.Gid) // always a number on systems that have groups
 			err = f.Chown(0, id)
 		}
 	}
 	return errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
 }
 
-// setting is one line of the file, after its comment if it has one.
+// setting is one line in the settings file, preceded by its comment if it has one.
 type setting struct{ comment, name, value string }
 
-// common returns the settings of both kinds of installation.
+// common returns the settings that both kinds of installation need.
 func (c setupCommand) common(base *url.URL) []setting {
 	master := make([]byte, 32)
-	_, _ = rand.Read(master) // never fails
+	_, _ = rand.Read(master) // never returns an error
 	out := []setting{
 		{"Settings of Countersign, written by \"countersign setup\". docs/run/settings.md describes each.\n\nPublic address.", "COUNTERSIGN_BASE_URL", strings.TrimRight(c.URL, "/")},
 		{"Encrypts personal data and secrets at rest. Without it, the data cannot be decrypted.", "COUNTERSIGN_MASTER_KEY", base64.StdEncoding.EncodeToString(master)},
@@ -242,7 +243,7 @@ func (c setupCommand) composeSettings(base *url.URL, key, cert string) []setting
 	case port != "":
 		out = append(out, setting{"", "COUNTERSIGN_HTTPS_PORT", port})
 	}
-	// Compose reads paths from the directory of its file.
+	// Compose resolves relative paths from the directory of its file.
 	relative := func(path string) string {
 		return "./" + filepath.ToSlash(filepath.Join("deploy", "secrets", filepath.Base(path)))
 	}
@@ -264,10 +265,10 @@ func (c setupCommand) hostSettings(base *url.URL, key, cert string) []setting {
 		setting{"", "COUNTERSIGN_SEAL_CERT", cert})
 }
 
-// plainValue needs no quotes, neither for Compose nor for systemd nor for a shell.
+// plainValue matches values that need no quotes in Compose, systemd and shells.
 var plainValue = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]*$`)
 
-// envText writes the settings as Compose, systemd and shells read them.
+// envText formats the settings so that Compose, systemd and shells can read them.
 func envText(settings []setting) ([]byte, error) {
 	var b strings.Builder
 	for _, s := range settings {

@@ -23,7 +23,7 @@ func composeSetup(t *testing.T) setupCommand {
 	return setupCommand{Dir: dir, URL: "https://sign.example.com", App: "Example's Ltd", Email: "you@example.com", SMTPURL: "smtps://a:p$w#d&x@smtp.example.com"}
 }
 
-// written reads the assignments of a file that setup wrote.
+// written returns the assignments in a settings file written by setup.
 func written(t *testing.T, file string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -43,8 +43,8 @@ func written(t *testing.T, file string) map[string]string {
 	return vars
 }
 
-// TestSetup_WritesCompleteSettings: with the values that the compose file adds, the written settings are complete for
-// a worker.
+// TestSetup_WritesCompleteSettings checks that the written settings, together with the values added by the Compose
+// file, are complete for a worker.
 func TestSetup_WritesCompleteSettings(t *testing.T) {
 	t.Parallel()
 	c := composeSetup(t)
@@ -74,7 +74,7 @@ func TestSetup_WritesCompleteSettings(t *testing.T) {
 	require.Equal(t, "Example's Ltd trial", chain[0].Subject.CommonName)
 }
 
-// TestSetup_Twice: nothing is overwritten, and a seal that exists is kept.
+// TestSetup_Twice checks that setup overwrites no files and keeps an existing sealing key.
 func TestSetup_Twice(t *testing.T) {
 	t.Parallel()
 	c := composeSetup(t)
@@ -106,7 +106,7 @@ func TestSetup_Twice(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(c.Dir, ".env"))
 }
 
-// TestSetup_Faults name the flag and change nothing.
+// TestSetup_Faults checks that errors name the invalid flag and that nothing is changed.
 func TestSetup_Faults(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*setupCommand){
@@ -125,7 +125,7 @@ func TestSetup_Faults(t *testing.T) {
 	}
 }
 
-// TestSetup_Host: the settings of the packages' units create the first user once.
+// TestSetup_Host checks that the settings for the systemd units in the packages create the first user only once.
 func TestSetup_Host(t *testing.T) {
 	c := composeSetup(t)
 	c.Host = true

@@ -14,14 +14,14 @@ import (
 	"countersign/temporal"
 )
 
-// tsaLimit limits one request to the time-stamp authority.
+// tsaLimit is the time limit for each request to the time-stamp authority.
 const tsaLimit = 30 * time.Second
 
 func timestampAuthority(cfg config.Config) *cms.Authority {
 	return &cms.Authority{URL: cfg.TSAURL, Client: &http.Client{Timeout: tsaLimit}, Rand: rand.Reader}
 }
 
-// anchorer returns the service that time-stamps the audit trail; nil unless the settings enable it.
+// anchorer returns the service that time-stamps the audit trail, or nil if the settings do not enable it.
 func (a *app) anchorer() activities.Anchorer {
 	if !a.cfg.TSAAnchor {
 		return nil
@@ -61,8 +61,8 @@ func (a *app) ensureSchedules(ctx context.Context) error {
 // scheduleLook is the interval at which a worker checks that the schedules exist.
 const scheduleLook = 30 * time.Second
 
-// keepSchedules creates the search attributes and the schedules again after Temporal has lost its data, until ctx ends: without the
-// schedule reconcile, nothing would start the workflows again.
+// keepSchedules recreates the search attributes and schedules if Temporal has lost its data, until ctx ends. Without
+// the schedule reconcile, lost workflows would never be restarted.
 func (a *app) keepSchedules(ctx context.Context) {
 	ticker := time.NewTicker(scheduleLook)
 	defer ticker.Stop()
@@ -73,14 +73,14 @@ func (a *app) keepSchedules(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		// A Temporal that has just come back is busy: a creation may take until the next look.
+		// Temporal may be busy after a restart, so allow the creation to take until the next check.
 		try, cancel := context.WithTimeout(ctx, scheduleLook)
 		there, _, err := temporal.ScheduleState(try, a.client, temporal.ScheduleReconcile)
 		missing = missing || err == nil && !there
 		if err == nil && missing {
 			a.log.WarnContext(ctx, "the schedules are missing in Temporal and are recreated")
 			err = errors.Join(temporal.EnsureSearchAttributes(try, a.client, a.cfg.TemporalNamespace), a.ensureSchedules(try))
-			missing = err != nil // some of them may be
+			missing = err != nil // some of them may still be missing
 		}
 		cancel()
 		if err != nil && ctx.Err() == nil {

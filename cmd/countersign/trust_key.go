@@ -34,7 +34,7 @@ func (k keyRotate) purpose() models.KeyPurpose {
 	return models.KeyPurpose(k.Purpose)
 }
 
-// Run creates the key.
+// Run creates a new key.
 func (k keyRotate) Run(ctx context.Context) error {
 	return k.with(ctx, func(s *store.Store) error {
 		id, err := s.RotateKey(ctx, k.purpose())
@@ -74,18 +74,18 @@ type keyList struct {
 	JSON bool `help:"Print JSON." name:"json"`
 }
 
-// keyView is one key as `key list` shows it.
+// keyView represents a key in the output of `key list`.
 type keyView struct {
 	ID      string     `json:"id"`
-	Use     string     `json:"use"` // record or seal
+	Use     string     `json:"use"` // "record" or "seal"
 	Name    string     `json:"name,omitempty"`
-	Signs   bool       `json:"signs"` // it is the record key of the moment
+	Signs   bool       `json:"signs"` // whether it is the current record key
 	Until   *time.Time `json:"notAfter,omitempty"`
 	Revoked *time.Time `json:"revokedAt,omitempty"`
 	Reason  string     `json:"reason,omitempty"`
 }
 
-// Run shows the keys.
+// Run prints the keys.
 func (k keyList) Run(ctx context.Context) error {
 	return k.with(ctx, func(s *store.Store) error {
 		keys, err := s.Keys(ctx, models.KeyManifests)
@@ -127,7 +127,7 @@ func (v *keyView) revoke(r *models.KeyRevocation) {
 	}
 }
 
-// String returns the line of a key.
+// String returns the output line for a key.
 func (v keyView) String() string {
 	line := fmt.Sprintf("%-6s  %s", v.Use, v.ID)
 	if v.Name != "" {
@@ -147,10 +147,9 @@ func (v keyView) String() string {
 
 type keyRewrap struct{ database }
 
-// Run encrypts all that the former master keys encrypted, or that is in plain from
-// before such values were encrypted, with the first one of COUNTERSIGN_MASTER_KEY.
-// It can be stopped and run again; the service may be running, if it has been
-// started with both keys.
+// Run re-encrypts data with the first key in COUNTERSIGN_MASTER_KEY. This includes all data encrypted with former
+// master keys, and data stored in plaintext before it was encrypted by the service. The command can be interrupted and
+// repeated. The service may be running if it was started with both keys.
 func (k keyRewrap) Run(ctx context.Context) error {
 	return k.withFiles(ctx, func(s *store.Store, blobs *blob.Encrypted) error {
 		n, err := rewrap.Rewrapper{Store: s, Blobs: blobs}.Run(ctx)

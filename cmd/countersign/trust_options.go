@@ -19,7 +19,7 @@ type trustOptions struct {
 	TSATrust []string `help:"PEM file with certificates of time-stamp authorities. Without it, times are not confirmed. May be repeated." name:"tsa-trust" sep:"none" placeholder:"FILE"`
 	Keys     []string `help:"File with the keys that sign records, such as /.well-known/jwks.json. Without it, the record is trusted if the seal is. May be repeated." sep:"none" placeholder:"FILE"`
 
-	// names are how the four are called in errors; nil: as on the command line.
+	// names contains the names of the four options in errors, or is nil for their names on the command line.
 	names []string
 }
 
@@ -30,7 +30,8 @@ func (o trustOptions) name(i int) string {
 	return []string{"--trust", "--sealer", "--tsa-trust", "--keys"}[i]
 }
 
-// settingsTrust returns the parties that the settings trust in addition to the installation itself.
+// settingsTrust returns the trust policy specified in the settings, in addition to the trust in this installation
+// itself.
 func settingsTrust(cfg config.Config) (trust.Policy, error) {
 	o := trustOptions{
 		Trust: cfg.TrustCA, Sealer: cfg.TrustSealers, TSATrust: cfg.TrustTSA, Keys: cfg.TrustKeys,
@@ -39,7 +40,7 @@ func settingsTrust(cfg config.Config) (trust.Policy, error) {
 	return o.policy()
 }
 
-// policy reads the files.
+// policy reads the files and returns the trust policy.
 func (o trustOptions) policy() (trust.Policy, error) {
 	var p trust.Policy
 	authorities, err := readEach(o.Trust, o.name(0), trust.ParseAuthorities)
@@ -63,7 +64,8 @@ func (o trustOptions) policy() (trust.Policy, error) {
 	return p, err
 }
 
-// sealers returns the sealers that --sealer names, or else all under the authorities.
+// sealers returns the sealers specified by --sealer or, if there are none, all sealers with certificates from the
+// authorities.
 func (o trustOptions) sealers(authorities []*x509.Certificate) ([]trust.Sealer, error) {
 	var out []trust.Sealer
 	if len(o.Sealer) == 0 {
@@ -92,11 +94,11 @@ func (o trustOptions) sealers(authorities []*x509.Certificate) ([]trust.Sealer, 
 	return append(out, pinned...), err
 }
 
-// maxTrustFile limits a file with certificates or keys, in bytes: the system's own list of authorities has some 220
-// KiB.
+// maxTrustFile is the maximum size of a file with certificates or keys, in bytes. For comparison, the system's list of
+// authorities has about 220 KiB.
 const maxTrustFile = 4 << 20
 
-// readEach parses the files of an option.
+// readEach reads and parses all files given for an option.
 func readEach[T any](files []string, option string, parse func([]byte) ([]T, error)) (all []T, err error) {
 	for _, name := range files {
 		var more []T
@@ -112,7 +114,7 @@ func readEach[T any](files []string, option string, parse func([]byte) ([]T, err
 	return all, nil
 }
 
-// readPool reads certificates of authorities; nil without files.
+// readPool reads certificates of authorities. It returns nil if no files are given.
 func readPool(files []string, option string) (*x509.CertPool, error) {
 	roots, err := readEach(files, option, trust.ParseAuthorities)
 	if err != nil || len(files) == 0 {
@@ -126,14 +128,14 @@ func readPool(files []string, option string) (*x509.CertPool, error) {
 }
 
 func readBounded(name string) ([]byte, error) {
-	f, err := os.Open(name) //nolint:gosec // the operator names it
+	f, err := os.Open(name) //nolint:gosec // specified by the operator
 	if err != nil {
 		if at, ok := errors.AsType[*os.PathError](err); ok {
-			err = at.Err // the name is in the message already
+			err = at.Err // the message already contains the name
 		}
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // opened only for reading
 	b, err := io.ReadAll(io.LimitReader(f, maxTrustFile+1))
 	if err == nil && len(b) > maxTrustFile {
 		err = fmt.Errorf("it is larger than %d bytes", maxTrustFile)

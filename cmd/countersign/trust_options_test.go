@@ -18,7 +18,8 @@ import (
 	"countersign/seal/trust"
 )
 
-// TestTrustOptions: options of the command line and settings become a policy, or an error that names option and file.
+// TestTrustOptions checks that command line options and settings are converted to a policy, and that errors contain the
+// option and the file.
 func TestTrustOptions(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -91,7 +92,8 @@ func TestTrustOptions(t *testing.T) {
 	assert.NotContains(t, strings.ToLower(err.Error()), "--")
 }
 
-// TestAnAuthorityAloneIsNotEnough for the service's own verdicts.
+// TestAnAuthorityAloneIsNotEnough checks that the settings for the service's own verdicts must not specify authorities
+// without sealers.
 func TestAnAuthorityAloneIsNotEnough(t *testing.T) {
 	t.Parallel()
 	_, err := config.Load([]string{"COUNTERSIGN_TRUST_CA=ca.pem"}, config.Default())

@@ -23,12 +23,12 @@ type verifyCommand struct {
 	Extract string `help:"Write the sealed document, with its time-stamps and without other additions, to this new file, and verify it." placeholder:"FILE" type:"path"`
 }
 
-// Help is shown with the command.
+// Help returns the additional help text of the command.
 func (verifyCommand) Help() string {
 	return "Exit codes: 0 valid, 2 altered, 3 not trusted here, 4 broken, 5 not sealed; 1 if the file could not be examined, for example because that takes more than 256 MB or 10 s of processor time (plus 1 s for each 32 MB of files above 64 MB). docs/learn/verify.md explains the verdicts."
 }
 
-// Run verifies the file from its bytes only.
+// Run verifies a file based only on its content.
 func (v verifyCommand) Run(ctx context.Context) error {
 	policy, err := v.policy()
 	if err != nil {
@@ -43,7 +43,7 @@ func (v verifyCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // opened only for reading
 	st, err := f.Stat()
 	if err != nil {
 		return err
@@ -71,19 +71,19 @@ func (v verifyCommand) Run(ctx context.Context) error {
 	return err
 }
 
-// verdictError sets the exit code for the report's verdict.
+// verdictError sets the exit code according to the verdict in the report.
 type verdictError verify.Verdict
 
 func (e verdictError) Error() string { return "the document is " + string(e) }
 
-// ExitCode returns a distinct code for each verdict; 1 means that there is no verdict.
+// ExitCode returns a distinct exit code for each verdict. Exit code 1 is reserved for errors without a verdict.
 func (e verdictError) ExitCode() int {
 	return map[verdictError]int{
 		verdictError(verify.VerdictAltered): 2, verdictError(verify.VerdictUntrusted): 3, verdictError(verify.VerdictBroken): 4, verdictError(verify.VerdictNotSealed): 5,
 	}[e]
 }
 
-// exitError returns nil if the document is valid.
+// exitError returns nil if the document is valid, and otherwise a verdictError.
 func exitError(r verify.Report) error {
 	if r.OK() {
 		return nil
@@ -91,8 +91,8 @@ func exitError(r verify.Report) error {
 	return verdictError(r.Verdict)
 }
 
-// extract writes the longest beginning of a file that its service wrote, the
-// seal and the time-stamps after it, into a new file, and verifies that.
+// extract copies the longest prefix of a file that was written by its service, which ends with the seal and the
+// time-stamps added later, to a new file. It then verifies that file.
 func extract(ctx context.Context, in *os.File, size int64, r verify.Report, to string, again *examiner) (verify.Report, error) {
 	if r.Verdict == verify.VerdictBroken || r.Verdict == verify.VerdictNotSealed {
 		return r, fmt.Errorf("nothing to extract: %w", verdictError(r.Verdict))
@@ -100,7 +100,7 @@ func extract(ctx context.Context, in *os.File, size int64, r verify.Report, to s
 	if r.Additions != nil {
 		size = r.Additions.From
 	}
-	out, err := os.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the user names it
+	out, err := os.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // specified by the user
 	if err != nil {
 		return r, err
 	}

@@ -21,11 +21,12 @@ import (
 	"countersign/seal/verify"
 )
 
-// errAppearance is the verdict if a page does not look as recorded.
+// errAppearance is returned if the appearance of a page differs from the record.
 var errAppearance = errors.New("a page differs from its recorded appearance")
 
-// verifyAppearance renders the pages that signers were shown, from the file with which the sealed one begins, and
-// compares them with the record. It writes the pictures into a directory; "": none.
+// verifyAppearance renders the pages that were displayed to signers and compares them with the record. It renders them
+// from the original, which is the beginning of the sealed file. If dir is not empty, it also writes the page images to
+// that directory.
 func verifyAppearance(ctx context.Context, f *io.SectionReader, report verify.Report, dir string, quiet bool) (err error) {
 	if report.Record == nil || report.Record.Appearance == nil {
 		return errors.New("the seal record does not contain the appearance of the pages")
@@ -80,8 +81,8 @@ func verifyAppearance(ctx context.Context, f *io.SectionReader, report verify.Re
 	return sayAppearance(report.Record, shown, finished)
 }
 
-// verifyFinished compares the pages that signers were shown before signing with the sealed ones, and returns how many. A page
-// on which somebody who signed later entered a value cannot be compared.
+// verifyFinished compares the pages that were displayed before signing with the sealed pages, and returns the number of
+// compared pages. A page cannot be compared if another signer entered a value on it later.
 func verifyFinished(ctx context.Context, r *pageRenderer, sealed *io.SectionReader, record *verify.Record) (compared int, err error) {
 	signedAt := make(map[string]time.Time)
 	for _, s := range record.Signers {
@@ -106,9 +107,9 @@ func verifyFinished(ctx context.Context, r *pageRenderer, sealed *io.SectionRead
 	return compared, nil
 }
 
-// makeFolder creates a directory if it can.
+// makeFolder creates a directory if possible, and returns its name.
 func makeFolder(dir string) string {
-	_ = os.MkdirAll(dir, 0o700) // without it, the renderer caches nothing
+	_ = os.MkdirAll(dir, 0o700) // if this fails, the renderer does not use a cache
 	return dir
 }
 
@@ -127,7 +128,7 @@ func verifyPicture(ctx context.Context, r *pageRenderer, base *io.SectionReader,
 	return os.WriteFile(filepath.Join(dir, fmt.Sprintf("page-%04d-level-%d.%s", p.Page, p.Level, ending)), picture.Content, 0o600)
 }
 
-// sayAppearance prints the reproduced pages and the pages that each signer was shown.
+// sayAppearance prints the number of reproduced pages, and the pages that were displayed to each signer.
 func sayAppearance(record *verify.Record, shown *manifest.Appearance, finished int) error {
 	if err := terminal.Say("\nAppearance: %d pictures and %d texts reproduced, profile %d", len(shown.Pages), len(shown.Texts), shown.Profile.Number); err != nil {
 		return err
@@ -149,7 +150,7 @@ func sayAppearance(record *verify.Record, shown *manifest.Appearance, finished i
 	return nil
 }
 
-// shownPages returns which pages a signer was shown as pictures.
+// shownPages returns a description of the pages that were displayed to a signer as images.
 func shownPages(s manifest.SignerPages) string {
 	var levels []string
 	for _, l := range s.Levels {

@@ -18,8 +18,9 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestVerifyAppearance_OfWhatProgramsDrawDifferently: what a signer is shown has the recorded hash, and is the picture that
-// the command writes; another hash in the record is an error.
+// TestVerifyAppearance_OfWhatProgramsDrawDifferently checks pages that other programs draw differently. The page
+// displayed to a signer must have the recorded hash and equal the image written by the command, and a different
+// recorded hash must be an error.
 func TestVerifyAppearance_OfWhatProgramsDrawDifferently(t *testing.T) {
 	t.Parallel()
 	const fonts = "/MediaBox[0 0 612 792]/Resources<</Font<</F1 3 0 R>>"
@@ -68,8 +69,9 @@ func TestVerifyAppearance_OfWhatProgramsDrawDifferently(t *testing.T) {
 	}
 }
 
-// TestVerifyAppearance_OfFinishedPages: what a signer was shown before signing is the sealed page; another hash is an error, and a
-// record whose audit trail does not name it is not sealed.
+// TestVerifyAppearance_OfFinishedPages checks that a page displayed before signing is compared with the sealed page,
+// that a different recorded hash is an error, and that a record with finished pages is not sealed if its audit trail
+// does not contain their digest.
 func TestVerifyAppearance_OfFinishedPages(t *testing.T) {
 	t.Parallel()
 	original := sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 612 792]" + sealkit.OwnResources}}})
@@ -94,7 +96,7 @@ func TestVerifyAppearance_OfFinishedPages(t *testing.T) {
 	report.Record.Appearance.Finished[0].SHA256 = fmt.Sprintf("%064d", 1)
 	require.ErrorIs(t, verifyAppearance(t.Context(), file, report, "", true), errAppearance)
 
-	record.Finished = report.Record.Appearance.Finished // without an event that has its digest
+	record.Finished = report.Record.Appearance.Finished // the audit trail does not contain their digest
 	out, err := os.Create(filepath.Join(t.TempDir(), "sealed.pdf"))
 	require.NoError(t, err)
 	_, err = k.Sealer(t).Seal(t.Context(), out, j)

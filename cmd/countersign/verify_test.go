@@ -9,7 +9,7 @@ import (
 	"countersign/seal/verify"
 )
 
-// TestExitCodes: each verdict except valid has a distinct exit code.
+// TestExitCodes checks that each verdict except valid has a distinct exit code.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	seen := map[int]verify.Verdict{0: verify.VerdictValid, 1: "an error"}

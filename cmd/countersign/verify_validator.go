@@ -16,7 +16,7 @@ import (
 
 type validatorCommand struct{}
 
-// newValidators runs validatorCommand in processes of this program.
+// newValidators returns a pool of child processes that run validatorCommand.
 func newValidators() (*sandbox.Pool, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -25,7 +25,7 @@ func newValidators() (*sandbox.Pool, error) {
 	return sandbox.New(self, "validate-pdf"), nil
 }
 
-// Run examines uploaded PDFs and pictures for the API in a separate process, so that a hostile file can end only that
+// Run examines uploaded PDFs and images for the API in a separate process, so that a malicious file can crash only that
 // process.
 func (validatorCommand) Run(ctx context.Context) error {
 	tasks := admission.Tasks()
@@ -34,7 +34,8 @@ func (validatorCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-// examiner verifies files in a separate process, as the API does: a hostile file can end or exhaust only that process.
+// examiner verifies files in a separate process, as the API does, so that a malicious file can crash or exhaust only
+// that process.
 type examiner struct {
 	validators *sandbox.Pool
 	opt        verify.Options
@@ -47,7 +48,8 @@ func newExaminer(opt verify.Options) (*examiner, error) {
 
 func (e *examiner) close() { e.validators.Close() }
 
-// verify is verify.File in a separate process. A file that exceeds the limits of the process has no verdict.
+// verify is like verify.File, but runs in a separate process. A file that exceeds the limits of that process has no
+// verdict.
 func (e *examiner) verify(ctx context.Context, f *os.File, size int64) (verify.Report, error) {
 	x, err := verify.ExamineIn(ctx, e.validators, f, size)
 	if _, refused := errors.AsType[*refusal.Error](err); refused {

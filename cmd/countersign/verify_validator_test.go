@@ -13,7 +13,7 @@ import (
 	"countersign/seal/verify"
 )
 
-// TestMain lets the test program be the process that examines files, or renders pages.
+// TestMain lets the test program also serve as the process that examines files or renders pages.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "validate-pdf" {
 		os.Exit(sandbox.Serve(context.Background(), os.Stdin, os.Stdout, admission.Tasks()))
@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestVerifyIsBounded: a file is examined in another process; when that one is
-// ended by what the file takes, there is no verdict.
+// TestVerifyIsBounded checks that a file is examined in a separate process, and that there is no verdict if that
+// process is terminated because it exceeds its limits.
 func TestVerifyIsBounded(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "plain.pdf")
@@ -49,7 +49,7 @@ func TestVerifyIsBounded(t *testing.T) {
 	require.Equal(t, want, got, "as in this process")
 	require.Equal(t, verify.VerdictNotSealed, got.Verdict)
 
-	// A file of any size is examined.
+	// Files of any size are examined.
 	large := filepath.Join(t.TempDir(), "large.pdf")
 	require.NoError(t, os.WriteFile(large, []byte("%PDF-1.7\nnothing in it\n"), 0o600))
 	require.NoError(t, os.Truncate(large, 101<<20))
@@ -62,7 +62,7 @@ func TestVerifyIsBounded(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 
-	// The same with less memory than the process itself needs.
+	// Examine the file again with less memory than the process itself needs.
 	small := &examiner{sandbox.New("/bin/sh", "-c", `COUNTERSIGN_ADMIT_MEMORY=8000000 exec "$0" validate-pdf`, os.Args[0]), in.opt}
 	defer small.close()
 	_, err = small.verify(t.Context(), f, info.Size())
