@@ -13,12 +13,12 @@ import (
 	"countersign/internal/vault"
 )
 
-const maxDays = 3650 // of any setting that counts days
+const maxDays = 3650 // for all settings in days
 
-// reporter records a problem of a setting.
+// reporter records a problem with a setting.
 type reporter func(name, format string, args ...any)
 
-// check returns the problems of the values themselves.
+// check returns the problems with the values of the settings.
 func (c *Config) check() []error {
 	var out []error
 	bad := func(name, format string, args ...any) {
@@ -44,7 +44,7 @@ func (c *Config) check() []error {
 	return out
 }
 
-// checkListeners checks the addresses without a scheme.
+// checkListeners checks the addresses that have no scheme.
 func (c *Config) checkListeners(bad reporter) {
 	for name, addr := range map[string]string{"LISTEN": c.Listen, "TEMPORAL_ADDRESS": c.TemporalAddress, "METRICS_LISTEN": c.MetricsListen} {
 		if _, _, err := net.SplitHostPort(addr); err != nil && (addr != "" || name != "METRICS_LISTEN") {
@@ -94,7 +94,7 @@ func (c *Config) checkURLs(bad reporter) {
 	}
 }
 
-// checkTrust checks that settings of time-stamps and authorities have the settings that they depend on.
+// checkTrust checks that settings for time-stamps and authorities are accompanied by the settings that they require.
 func (c *Config) checkTrust(bad reporter) {
 	for name, on := range map[string]bool{"TSA_OPTIONAL": c.TSAOptional, "SEAL_LONG_TERM": c.SealLongTerm, "TSA_ANCHOR": c.TSAAnchor} {
 		if on && c.TSAURL == "" {

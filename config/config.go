@@ -1,5 +1,4 @@
-// Package config reads the settings of Countersign. It is the only reader of
-// the environment.
+// Package config reads the settings of Countersign. No other package reads settings from the environment.
 package config
 
 import (
@@ -20,144 +19,156 @@ import (
 	"countersign/webhook"
 )
 
-// Prefix begins the name of every setting in the environment.
+// Prefix is the prefix of every setting in the environment.
 const Prefix = "COUNTERSIGN_"
 
-// Config holds every setting. Each is read from COUNTERSIGN_ and the name in its env tag; settings that are not set
-// keep their default. A Secret may be in a file instead, which the same name with the suffix _FILE names.
+// Config contains all settings. Each is read from the environment variable COUNTERSIGN_ followed by the name in its env
+// tag. A setting that is not set keeps its default. A Secret can be read from a file instead, whose path is in the
+// variable with the suffix _FILE.
 type Config struct {
-	// Listen is the address the API listens on.
+	// Listen is the address that the API listens on.
 	Listen string `env:"LISTEN"`
-	// BaseURL is the public address of the API, without a slash at the end.
+	// BaseURL is the public URL of the API, without a trailing slash.
 	BaseURL string `env:"BASE_URL"`
-	// SigningURL begins the signers' links; default BASE_URL/sign.
+	// SigningURL is the prefix of signing links. The default is BASE_URL/sign.
 	SigningURL string `env:"SIGNING_URL"`
-	// EmbedURL begins the addresses of embedded sessions; default BASE_URL/embed.
+	// EmbedURL is the prefix of the URLs of embedded sessions. The default is BASE_URL/embed.
 	EmbedURL string `env:"EMBED_URL"`
-	// DataDir is the directory of `dev`, unless --data-dir is given.
+	// DataDir is the data directory of `dev` unless --data-dir is given.
 	DataDir string `env:"DATA_DIR"`
-	// DatabaseURL is postgres://… or sqlite://path. It may hold a password.
+	// DatabaseURL is postgres://… or sqlite://path. It may contain a password.
 	DatabaseURL Secret `env:"DATABASE_URL"`
-	// DatabaseReadURL is the postgres://… URL of a standby for reading lists; empty: none.
+	// DatabaseReadURL is the postgres://… URL of a standby database from which lists are read. It is empty if there is
+	// none.
 	DatabaseReadURL Secret `env:"DATABASE_READ_URL"`
-	// TemporalAddress is host:port of the Temporal frontend.
+	// TemporalAddress is the host:port of the Temporal frontend.
 	TemporalAddress string `env:"TEMPORAL_ADDRESS"`
 	// TemporalNamespace is the Temporal namespace.
 	TemporalNamespace string `env:"TEMPORAL_NAMESPACE"`
-	// TemporalAPIKey and the TLS files are for Temporal Cloud.
+	// TemporalAPIKey and the TLS files are used for Temporal Cloud.
 	TemporalAPIKey  Secret `env:"TEMPORAL_API_KEY"`
 	TemporalTLSCert string `env:"TEMPORAL_TLS_CERT"`
 	TemporalTLSKey  string `env:"TEMPORAL_TLS_KEY"`
-	// TemporalUIURL begins the addresses of the Temporal UI, to which the console links; empty: no links.
+	// TemporalUIURL is the prefix of the Temporal UI's URLs, to which the console links. If it is empty, there are no
+	// links.
 	TemporalUIURL string `env:"TEMPORAL_UI_URL"`
 	// BlobURL is the location of the PDFs: file:///dir, s3://bucket?… or azblob://container.
 	BlobURL string `env:"BLOB_URL"`
-	// SMTPURL is smtp:// or smtps://user:password@host:port.
+	// SMTPURL is the URL of the mail server: smtp:// or smtps://user:password@host:port.
 	SMTPURL Secret `env:"SMTP_URL"`
-	// SMTPOAuthTokenURL, SMTPOAuthClientID and SMTPOAuthClientSecret sign in to the mail server with an access token
-	// (XOAUTH2) in place of a password: the client credentials of Microsoft 365.
+	// SMTPOAuthTokenURL, SMTPOAuthClientID and SMTPOAuthClientSecret are used to authenticate to the mail server with an
+	// access token (XOAUTH2) instead of a password. They contain the client credentials for Microsoft 365.
 	SMTPOAuthTokenURL     string `env:"SMTP_OAUTH_TOKEN_URL"`
 	SMTPOAuthClientID     string `env:"SMTP_OAUTH_CLIENT_ID"`
 	SMTPOAuthClientSecret Secret `env:"SMTP_OAUTH_CLIENT_SECRET"`
-	// SMTPOAuthServiceAccount is the JSON key of a Google service account, in their place.
+	// SMTPOAuthServiceAccount is the JSON key of a Google service account, as an alternative to these client credentials.
 	SMTPOAuthServiceAccount Secret `env:"SMTP_OAUTH_SERVICE_ACCOUNT"`
-	// SMTPOAuthScope is the requested permission; empty: the one for Microsoft 365 or Gmail.
+	// SMTPOAuthScope is the OAuth scope to request. If it is empty, the scope for Microsoft 365 or Gmail is used.
 	SMTPOAuthScope string `env:"SMTP_OAUTH_SCOPE"`
-	// MailFrom is the sender of all emails, such as "Countersign <sign@example.com>".
+	// MailFrom is the sender of all emails, for example "Countersign <sign@example.com>".
 	MailFrom string `env:"MAIL_FROM"`
-	// SMSURL is a Twilio-compatible address; empty: no SMS.
+	// SMSURL is the URL of a Twilio-compatible service. If it is empty, no text messages are sent.
 	SMSURL Secret `env:"SMS_URL"`
-	// WebhookSchedule holds the delays before each of the five attempts:
-	// quickstart, detailed, or five durations separated by commas.
+	// WebhookSchedule contains the delay before each of the five attempts. It is quickstart, detailed, or five durations
+	// separated by commas.
 	WebhookSchedule webhook.Schedule `env:"WEBHOOK_SCHEDULE"`
-	// WebhookAllowPrivate permits webhooks to private addresses and over plain http.
+	// WebhookAllowPrivate permits webhook endpoints at private addresses and over plain http.
 	WebhookAllowPrivate bool `env:"WEBHOOK_ALLOW_PRIVATE"`
-	// RateLimit is the number of requests per minute and app (or address).
+	// RateLimit is the maximum number of requests per minute for each app, or for each address if there is no app.
 	RateLimit int `env:"RATE_LIMIT"`
-	// TrustedProxies are the addresses or networks whose X-Forwarded-For is trusted.
+	// TrustedProxies lists the addresses or networks of proxies whose X-Forwarded-For header is trusted.
 	TrustedProxies []string `env:"TRUSTED_PROXIES"`
-	// EmailAttachmentLimit is the size in bytes up to which sealed PDFs are attached.
+	// EmailAttachmentLimit is the maximum size of sealed PDFs that are attached to emails, in bytes.
 	EmailAttachmentLimit int64 `env:"EMAIL_ATTACHMENT_LIMIT"`
-	// UploadLimit is the largest PDF in bytes.
+	// UploadLimit is the maximum size of a PDF, in bytes.
 	UploadLimit int64 `env:"UPLOAD_LIMIT"`
-	// ClamdURL is ClamAV's daemon, which scans uploads: tcp://host:3310 or unix:///path; empty: uploads are not scanned.
+	// ClamdURL is the URL of the ClamAV daemon that scans uploads: tcp://host:3310 or unix:///path. If it is empty,
+	// uploads are not scanned.
 	ClamdURL string `env:"CLAMD_URL"`
-	// PlanFree, PlanPro and PlanEnterprise are the limits of an app's plan: documents per envelope, envelopes per
-	// month, and whether overage is allowed.
+	// PlanFree, PlanPro and PlanEnterprise are the limits of each plan: documents per envelope, envelopes per month, and
+	// whether overage is allowed.
 	PlanFree       models.PlanLimits `env:"PLAN_FREE"`
 	PlanPro        models.PlanLimits `env:"PLAN_PRO"`
 	PlanEnterprise models.PlanLimits `env:"PLAN_ENTERPRISE"`
-	// DefaultExpiryDays is the deadline of envelopes without one, in days.
+	// DefaultExpiryDays is the number of days until the deadline of an envelope that specifies none.
 	DefaultExpiryDays int `env:"DEFAULT_EXPIRY_DAYS"`
-	// HistoryDays is the retention of events, deliveries and email records, in days.
+	// HistoryDays is the retention period for events, deliveries and email records, in days.
 	HistoryDays int `env:"HISTORY_DAYS"`
-	// ArchiveAfterDays is the number of days from the last change of an ended envelope to its archiving; 0: never.
+	// ArchiveAfterDays is the number of days between the last change of a closed envelope and its archiving. Zero disables
+	// archiving.
 	ArchiveAfterDays int `env:"ARCHIVE_AFTER_DAYS"`
-	// ReminderInterval is the time between reminders to a signer; 0: none.
+	// ReminderInterval is the time between reminders to a signer. Zero disables reminders.
 	ReminderInterval time.Duration `env:"REMINDER_INTERVAL"`
-	// ConsoleIdle is the idle time after which a console session ends.
+	// ConsoleIdle is the time after which an idle console session ends.
 	ConsoleIdle time.Duration `env:"CONSOLE_IDLE"`
-	// ConsoleTOTP selects the console users who need a second factor: optional, admins or required.
+	// ConsoleTOTP determines which console users must have a second factor: optional, admins or required.
 	ConsoleTOTP models.SecondFactor `env:"CONSOLE_TOTP"`
-	// OIDCIssuer is an OpenID provider for console sign-in in addition to passwords; empty: none.
+	// OIDCIssuer is the issuer of an OpenID provider for signing in to the console in addition to passwords. It is empty
+	// if there is none.
 	OIDCIssuer string `env:"OIDC_ISSUER"`
-	// OIDCClientID and OIDCClientSecret are whom the provider knows this service as.
+	// OIDCClientID and OIDCClientSecret are the credentials of this service at the provider.
 	OIDCClientID     string `env:"OIDC_CLIENT_ID"`
 	OIDCClientSecret Secret `env:"OIDC_CLIENT_SECRET"`
-	// OIDCRoleClaim names the provider's claim with a person's roles: a claim, or a path such as realm_access.roles.
+	// OIDCRoleClaim is the provider's claim that contains a user's roles. It is the name of a claim, or a path such as
+	// realm_access.roles.
 	OIDCRoleClaim string `env:"OIDC_ROLE_CLAIM"`
-	// OIDCName is the provider's name in the console; empty: its host.
+	// OIDCName is the display name of the provider in the console. If it is empty, the provider's host is used.
 	OIDCName string `env:"OIDC_NAME"`
-	// OIDCApp is the client id of the application for users who sign in for the first time; empty: the only
-	// application.
+	// OIDCApp is the client ID of the app for users who sign in for the first time. It may be empty if there is only one
+	// app.
 	OIDCApp string `env:"OIDC_APP"`
-	// DeclineNeedsCode requires the one-time code before declining, for signers who have one.
+	// DeclineNeedsCode requires signers who have a one-time code to confirm it before they can decline.
 	DeclineNeedsCode bool `env:"DECLINE_NEEDS_CODE"`
-	// ReadBeforeCode permits the holder of a signing link to read the documents before verifying the one-time code.
+	// ReadBeforeCode permits the holder of a signing link to read the documents before confirming the one-time code.
 	ReadBeforeCode bool `env:"READ_BEFORE_CODE"`
-	// LeakedPasswords is a file of passwords that console users cannot choose: sorted SHA-1 hashes in the format of
-	// Have I Been Pwned; empty: none.
+	// LeakedPasswords is the path of a file with passwords that console users must not choose. It contains sorted SHA-1
+	// hashes in the format of Have I Been Pwned. If it is empty, passwords are not checked.
 	LeakedPasswords string `env:"LEAKED_PASSWORDS"`
-	// BulkInFlight is the number of envelopes awaiting their invitations above which a bulk send pauses (while only
-	// bulk sends send, six times as many); 0: half the processors.
+	// BulkInFlight is the number of envelopes with pending invitations above which bulk sends pause. While only bulk sends
+	// are sending, the limit is six times as high. Zero means half the number of processors.
 	BulkInFlight int `env:"BULK_IN_FLIGHT"`
-	// WorkerDeployment is the name of the workers for Temporal's worker versioning; empty: none.
+	// WorkerDeployment is the name of the deployment for Temporal's worker versioning. If it is empty, versioning is not
+	// used.
 	WorkerDeployment string `env:"WORKER_DEPLOYMENT"`
-	// WorkerBuildID is the workers' version in it; empty: the program's.
+	// WorkerBuildID is the version of the workers in the deployment. If it is empty, the version of the program is used.
 	WorkerBuildID string `env:"WORKER_BUILD_ID"`
-	// MasterKey is base64 of 32 bytes; several, separated by commas, while a key is replaced.
+	// MasterKey is 32 bytes in base64. While a key is being replaced, it contains several keys separated by commas.
 	MasterKey Secret `env:"MASTER_KEY"`
-	// EncryptFiles keeps documents encrypted, with keys that the first master key encrypts.
+	// EncryptFiles stores documents encrypted. The file keys are encrypted with the first master key.
 	EncryptFiles bool `env:"ENCRYPT_FILES"`
-	// SealKey and SealCert are PEM files; or SealKey is a PKCS#12 file and SealCert
-	// empty, or SealKey a PKCS#11 URI (RFC 7512).
+	// SealKey and SealCert specify the sealing key: two PEM files, or a PKCS#12 file in SealKey and an empty SealCert, or
+	// a PKCS#11 URI (RFC 7512) in SealKey.
 	SealKey  string `env:"SEAL_KEY"`
 	SealCert string `env:"SEAL_CERT"`
-	// SealPassword opens a PKCS#12 file, or is the PIN of a PKCS#11 token.
+	// SealPassword is the password of a PKCS#12 file, or the PIN of a PKCS#11 token.
 	SealPassword Secret `env:"SEAL_PASSWORD"`
-	// MetricsListen is the address of /metrics, /healthz and /readyz for operators; empty: none.
+	// MetricsListen is the address on which /metrics, /healthz and /readyz are served for operators. If it is empty, they
+	// are not served.
 	MetricsListen string `env:"METRICS_LISTEN"`
-	// PprofListen is the loopback address of /debug/pprof/ for developers; empty: none.
+	// PprofListen is the loopback address on which /debug/pprof/ is served for developers. If it is empty, it is not
+	// served.
 	PprofListen string `env:"PPROF_LISTEN"`
-	// TSAURL is the RFC 3161 time-stamping service; empty: none.
+	// TSAURL is the URL of an RFC 3161 time-stamp service. If it is empty, seals contain no time-stamps.
 	TSAURL string `env:"TSA_URL"`
-	// TSAOptional allows seals without a time-stamp while that service is unavailable. The time-stamp is added later.
+	// TSAOptional allows seals without a time-stamp while the service is unavailable. The time-stamp is added later.
 	TSAOptional bool `env:"TSA_OPTIONAL"`
-	// TSAAnchor has the heads of all audit chains time-stamped every day.
+	// TSAAnchor enables a daily time-stamp over the heads of all audit chains.
 	TSAAnchor bool `env:"TSA_ANCHOR"`
 	// SealLongTerm adds validation data and a document time-stamp to each seal (PAdES B-LTA).
 	SealLongTerm bool `env:"SEAL_LONG_TERM"`
-	// TrustCA are PEM files, separated by semicolons, with the authorities that vouch for the organisations in TrustSealers.
+	// TrustCA lists PEM files with the certificates of authorities for the organizations in TrustSealers, separated by
+	// semicolons.
 	TrustCA []string `env:"TRUST_CA" envSeparator:";"`
-	// TrustSealers are the trusted sealers in addition to this installation, separated by semicolons: PEM files with
-	// certificates or public keys, or O= and the exact organization of a certificate under TrustCA.
+	// TrustSealers lists the trusted sealers in addition to this installation, separated by semicolons. Each is a PEM file
+	// with certificates or public keys, or O= followed by the exact organization in a certificate issued under TrustCA.
 	TrustSealers []string `env:"TRUST_SEALERS" envSeparator:";"`
-	// TrustTSA are PEM files, separated by semicolons, with the authorities for time-stamps; empty: no time is confirmed.
+	// TrustTSA lists PEM files with the certificates of time-stamp authorities, separated by semicolons. If it is empty,
+	// times are not confirmed.
 	TrustTSA []string `env:"TRUST_TSA" envSeparator:";"`
-	// TrustKeys are the JWK sets of other installations with trusted records, separated by semicolons.
+	// TrustKeys lists files with the JWK sets of other installations whose records are trusted, separated by semicolons.
 	TrustKeys []string `env:"TRUST_KEYS" envSeparator:";"`
-	// FirstApp, FirstUser and FirstPassword are the app and the administrator that migrate creates in a database without
-	// console users.
+	// FirstApp, FirstUser and FirstPassword specify the app and the administrator that migrate creates if the database
+	// contains no console users.
 	FirstApp      string `env:"FIRST_APP"`
 	FirstUser     string `env:"FIRST_USER"`
 	FirstPassword Secret `env:"FIRST_PASSWORD"`
@@ -165,8 +176,8 @@ type Config struct {
 	LogLevel slog.Level `env:"LOG_LEVEL"`
 }
 
-// Traces reports whether OpenTelemetry's standard variables enable traces: they name a destination, and do not disable
-// them. Only OTLP over HTTP is supported.
+// Traces reports whether the standard variables of OpenTelemetry enable the export of traces. They do so if they
+// specify a destination and do not disable it. Only OTLP over HTTP is supported.
 func Traces(environ []string) (bool, error) {
 	vars := env.ToMap(environ)
 	exporter := vars["OTEL_TRACES_EXPORTER"]
@@ -188,19 +199,19 @@ func Traces(environ []string) (bool, error) {
 	return true, nil
 }
 
-// Secret is a setting that must not be shown.
+// Secret is a setting whose value must not be displayed or logged.
 type Secret string
 
-// String hides the value.
+// String returns a placeholder instead of the value.
 func (Secret) String() string { return "[secret]" }
 
-// GoString hides the value.
+// GoString returns a placeholder instead of the value.
 func (Secret) GoString() string { return "[secret]" }
 
-// LogValue hides the value.
+// LogValue returns a placeholder instead of the value.
 func (Secret) LogValue() slog.Value { return slog.StringValue("[secret]") }
 
-// MarshalText hides the value.
+// MarshalText returns a placeholder instead of the value.
 func (Secret) MarshalText() ([]byte, error) { return []byte("[secret]"), nil }
 
 // Default returns the default settings.
@@ -217,8 +228,8 @@ func Default() Config {
 	}
 }
 
-// Load reads the environment over defaults and checks everything. The error
-// names all that is wrong, not just the first.
+// Load reads the settings from the environment, with the given defaults, and validates them. The error lists all
+// problems, not only the first.
 func Load(environ []string, defaults Config) (Config, error) {
 	c := defaults
 	vars := env.ToMap(environ)
@@ -235,7 +246,7 @@ func Load(environ []string, defaults Config) (Config, error) {
 	return c, nil
 }
 
-// parseProblems rewrites the library's errors so that they name the setting and hide its value.
+// parseProblems converts the library's errors so that they contain the name of the setting but not its value.
 func parseProblems(err error) error {
 	all, ok := errors.AsType[env.AggregateError](err)
 	if !ok {
@@ -253,18 +264,18 @@ func parseProblems(err error) error {
 	return errors.Join(out...)
 }
 
-// serviceLink matches the names of the variables that Kubernetes sets in a pod for each Service (unless
-// enableServiceLinks is false). The variables of a Service named countersign, or countersign-api, look like settings.
+// serviceLink matches the names of the variables that Kubernetes sets in each pod for every Service, unless
+// enableServiceLinks is false. The variables for a Service named countersign or countersign-api look like settings.
 var serviceLink = regexp.MustCompile(`^` + Prefix + `([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
 
-// notOurs are variables for other readers in the same environment: the commands that call a service
+// notOurs lists variables that other programs read from the same environment: the commands that call a service
 // (docs/build/cli.md), and docker-compose.yml.
 var notOurs = []string{
 	"URL", "CLIENT_ID", "CLIENT_SECRET", "TENANT", "WEBHOOK_SECRET",
 	"SITE", "VERSION", "ENV_FILE", "DB_PASSWORD", "HTTP_PORT", "HTTPS_PORT",
 }
 
-// unknown finds settings that do not exist: most likely misspelt ones.
+// unknown returns an error that lists settings that do not exist, which are probably misspelled.
 func unknown(vars map[string]string) error {
 	var known []string
 	for _, name := range notOurs {
@@ -288,8 +299,8 @@ func unknown(vars map[string]string) error {
 	return errors.Join(out...)
 }
 
-// Warnings describes settings that are allowed but rarely intended: the pages of SigningURL and EmbedURL are served
-// only under /sign and /embed.
+// Warnings returns warnings about settings that are allowed but rarely intended. The pages of SigningURL and EmbedURL
+// are served only under /sign and /embed.
 func (c Config) Warnings() []string {
 	var out []string
 	for _, s := range []struct{ name, v, path string }{{"SIGNING_URL", c.SigningURL, "/sign"}, {"EMBED_URL", c.EmbedURL, "/embed"}} {
@@ -300,12 +311,12 @@ func (c Config) Warnings() []string {
 	return out
 }
 
-// Plans returns the limits of the apps' plans.
+// Plans returns the limits of all plans.
 func (c Config) Plans() models.Plans {
 	return models.Plans{Free: c.PlanFree, Pro: c.PlanPro, Enterprise: c.PlanEnterprise}
 }
 
-// WorkflowsURL returns the beginning of the addresses of workflows in the Temporal UI; empty if there is no UI.
+// WorkflowsURL returns the prefix of the URLs of workflows in the Temporal UI, or "" if there is no UI.
 func (c Config) WorkflowsURL() string {
 	if c.TemporalUIURL == "" {
 		return ""
@@ -313,8 +324,8 @@ func (c Config) WorkflowsURL() string {
 	return c.TemporalUIURL + "/namespaces/" + url.PathEscape(c.TemporalNamespace) + "/workflows"
 }
 
-// Require reports which of the named settings are missing. Production commands require the settings without a sensible
-// default.
+// Require returns an error that lists those of the named settings that are not set. Production commands use it for
+// settings that have no sensible default.
 func (c Config) Require(names ...string) error {
 	var out []error
 	for field, v := range reflect.ValueOf(c).Fields() {

@@ -30,8 +30,8 @@ func TestDefaults(t *testing.T) {
 	assert.Equal(t, [5]time.Duration{0, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}, [5]time.Duration(c.WebhookSchedule))
 }
 
-// TestNamesOfOthersAreLeftAlone checks that variables of other programs are ignored: a developer's shell has the
-// variables of the command line, and one that read .env has the compose file's.
+// TestNamesOfOthersAreLeftAlone checks that variables for other programs are ignored. A developer's shell contains
+// those of the command line and, if it has read .env, those of the Compose file.
 func TestNamesOfOthersAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	of := map[string]*regexp.Regexp{
@@ -60,8 +60,8 @@ func TestNamesOfOthersAreLeftAlone(t *testing.T) {
 	require.Greater(t, found, 10)
 }
 
-// TestAServiceOfKubernetesIsNoSetting checks that Kubernetes's variables for Services are ignored. Each pod gets
-// variables that begin with the Service's name, which is usually countersign.
+// TestAServiceOfKubernetesIsNoSetting checks that the variables that Kubernetes sets for Services are ignored. Each pod
+// has variables that begin with the name of the Service, which is usually countersign.
 func TestAServiceOfKubernetesIsNoSetting(t *testing.T) {
 	t.Parallel()
 	links := []string{
@@ -116,7 +116,7 @@ func TestAllThatIsWrongIsNamedAtOnce(t *testing.T) {
 	assert.NotContains(t, err.Error(), "c2hvcnQ=")
 }
 
-// TestSignInAtAProviderIsSetWhole checks that incomplete settings, and addresses with plain http, are rejected.
+// TestSignInAtAProviderIsSetWhole checks that incomplete settings and plain http URLs are rejected.
 func TestSignInAtAProviderIsSetWhole(t *testing.T) {
 	t.Parallel()
 	settings := map[string]string{
@@ -230,7 +230,7 @@ func TestSecretsDoNotShow(t *testing.T) {
 	}
 }
 
-// TestEverySettingIsDocumented compares the struct with docs/run/settings.md.
+// TestEverySettingIsDocumented checks that docs/run/settings.md contains every field of the struct.
 func TestEverySettingIsDocumented(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile("../docs/run/settings.md")
@@ -243,7 +243,7 @@ func TestEverySettingIsDocumented(t *testing.T) {
 	}
 }
 
-// TestLinksThatLeadNowhereAreWarnedOf checks the warning about pages at paths other than /sign and /embed.
+// TestLinksThatLeadNowhereAreWarnedOf checks the warnings about URLs whose path is not /sign or /embed.
 func TestLinksThatLeadNowhereAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	for set, warned := range map[string]int{

@@ -7,7 +7,7 @@ import (
 	"countersign/notify"
 )
 
-// SMTP returns the configuration for sending email.
+// SMTP returns the configuration of the mail client.
 func (c Config) SMTP() notify.SMTPConfig {
 	return notify.SMTPConfig{URL: string(c.SMTPURL), From: c.MailFrom, OAuth: notify.OAuthConfig{
 		TokenURL: c.SMTPOAuthTokenURL, ClientID: c.SMTPOAuthClientID, ClientSecret: string(c.SMTPOAuthClientSecret),
@@ -27,7 +27,7 @@ func (c *Config) checkMailFrom(bad reporter) {
 	}
 }
 
-// checkSMTPOAuth records the problems of signing in to the mail server with an access token.
+// checkSMTPOAuth records problems with the settings for authenticating to the mail server with an access token.
 func (c *Config) checkSMTPOAuth(bad reporter) {
 	if c.SMTP().OAuth == (notify.OAuthConfig{}) {
 		return
@@ -47,11 +47,11 @@ func (c *Config) checkSMTPOAuth(bad reporter) {
 		}
 	}
 	smtp := c.SMTP()
-	smtp.From = Default().MailFrom // checkMailFrom checks it
+	smtp.From = Default().MailFrom // MailFrom is checked by checkMailFrom
 	if _, err := notify.NewSMTP(smtp); err != nil {
 		name := "SMTP_OAUTH_TOKEN_URL"
 		switch {
-		case strings.Contains(err.Error(), "SMTP URL"): // of the library of this project: its words are tested
+		case strings.Contains(err.Error(), "SMTP URL"): // the text of this error is tested in package notify
 			name = "SMTP_URL"
 		case c.SMTPOAuthServiceAccount != "":
 			name = "SMTP_OAUTH_SERVICE_ACCOUNT"

@@ -11,9 +11,9 @@ import (
 	"countersign/internal/openid"
 )
 
-const maxOIDCName = 60 // characters
+const maxOIDCName = 60 // in characters
 
-// checkOIDC records the problems of the settings for signing in at a provider.
+// checkOIDC records problems with the settings of the OpenID provider.
 func (c *Config) checkOIDC(bad reporter) {
 	needed := []struct{ name, v string }{
 		{"OIDC_ISSUER", c.OIDCIssuer}, {"OIDC_CLIENT_ID", c.OIDCClientID}, {"OIDC_CLIENT_SECRET", string(c.OIDCClientSecret)}, {"OIDC_ROLE_CLAIM", c.OIDCRoleClaim},
@@ -35,7 +35,7 @@ func (c *Config) checkOIDC(bad reporter) {
 			bad("OIDC_ISSUER", "%s", err)
 		}
 	}
-	// The provider redirects to BASE_URL, with a code in the address.
+	// The provider redirects to BASE_URL with a code in the URL.
 	if u, err := url.Parse(c.BaseURL); err == nil && !openid.Secure(u) {
 		bad("OIDC_ISSUER", "needs a %sBASE_URL that begins with https://", Prefix)
 	}
@@ -47,7 +47,7 @@ func (c *Config) checkOIDC(bad reporter) {
 	}
 }
 
-// ProviderName returns the provider's name in the console.
+// ProviderName returns the display name of the provider in the console.
 func (c Config) ProviderName() string {
 	u, err := url.Parse(c.OIDCIssuer)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// fileSuffix ends the name of a variable that names a file with a secret.
+// fileSuffix is the suffix of variables that contain the path of a file with a secret.
 const fileSuffix = "_FILE"
 
-// maxSecretFile limits the size of such a file, in bytes.
+// maxSecretFile is the maximum size of a file with a secret, in bytes.
 const maxSecretFile = 64 << 10
 
-// secretNames returns the names, without the prefix, of the settings that can come from a file.
+// secretNames returns the names, without the prefix, of the settings that can be read from a file.
 func secretNames() []string {
 	var names []string
 	for f := range reflect.TypeFor[Config]().Fields() {
@@ -29,7 +29,7 @@ func secretNames() []string {
 	return names
 }
 
-// readSecretFiles sets each secret whose variable with the suffix _FILE names a file. It returns the problems.
+// readSecretFiles reads each secret for which the variable with the suffix _FILE is set. It returns the problems found.
 func readSecretFiles(vars map[string]string) []error {
 	var problems []error
 	for _, name := range secretNames() {
@@ -52,9 +52,10 @@ func readSecretFiles(vars map[string]string) []error {
 	return problems
 }
 
-// readSecretFile returns the content of a file without the newline at its end. Its errors continue a sentence about the file.
+// readSecretFile returns the content of a file without a trailing newline. The text of its errors is the predicate of a
+// sentence about the file.
 func readSecretFile(file string) (string, error) {
-	f, err := os.Open(file) //nolint:gosec // the operator names it
+	f, err := os.Open(file) //nolint:gosec // specified by the operator
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", errors.New("does not exist")
@@ -63,7 +64,7 @@ func readSecretFile(file string) (string, error) {
 	case err != nil:
 		return "", errors.New("cannot be opened")
 	}
-	defer func() { _ = f.Close() }() // a file opened for reading has no data to lose
+	defer func() { _ = f.Close() }() // opened only for reading
 	content, err := io.ReadAll(io.LimitReader(f, maxSecretFile+1))
 	switch {
 	case err != nil:

@@ -13,14 +13,14 @@ import (
 	"countersign/config"
 )
 
-// validSecrets are values that the checks of the settings accept, with other settings that they require.
+// validSecrets contains a valid value for each secret, and the other settings that it requires.
 var validSecrets = map[string][]string{
 	"DATABASE_URL":               {"postgres://u:hunter2@h/d"},
 	"DATABASE_READ_URL":          {"postgres://u:hunter2@r/d", "COUNTERSIGN_DATABASE_URL=postgres://h/d"},
 	"TEMPORAL_API_KEY":           {"hunter2"},
 	"SMTP_URL":                   {"smtps://u:hunter2@mail.example.com"},
 	"SMTP_OAUTH_CLIENT_SECRET":   {"hunter2", "COUNTERSIGN_SMTP_OAUTH_TOKEN_URL=https://login.example.com/t", "COUNTERSIGN_SMTP_OAUTH_CLIENT_ID=app", "COUNTERSIGN_SMTP_URL=smtp://sign%40example.com@smtp.example.com"},
-	"SMTP_OAUTH_SERVICE_ACCOUNT": nil, // TestOAuthServiceAccount_SignsForTheMailbox of package notify has a key
+	"SMTP_OAUTH_SERVICE_ACCOUNT": nil, // a key is in TestOAuthServiceAccount_SignsForTheMailbox of package notify
 	"SMS_URL":                    {"https://SID:hunter2@sms.example.com"},
 	"OIDC_CLIENT_SECRET":         {"hunter2", "COUNTERSIGN_OIDC_ISSUER=https://login.example.com", "COUNTERSIGN_OIDC_CLIENT_ID=app", "COUNTERSIGN_OIDC_ROLE_CLAIM=role", "COUNTERSIGN_BASE_URL=https://sign.example.com"},
 	"MASTER_KEY":                 {"MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="},
@@ -28,7 +28,7 @@ var validSecrets = map[string][]string{
 	"FIRST_PASSWORD":             {"hunter2"},
 }
 
-// TestEverySecret_MayBeInAFile checks that each secret can come from a file, without its last newline.
+// TestEverySecret_MayBeInAFile checks that each secret can be read from a file, and that a trailing newline is removed.
 func TestEverySecret_MayBeInAFile(t *testing.T) {
 	t.Parallel()
 	for f := range reflect.TypeFor[config.Config]().Fields() {
@@ -51,7 +51,7 @@ func TestEverySecret_MayBeInAFile(t *testing.T) {
 	}
 }
 
-// TestSecretFile_Faults are one sentence each, which names the variable and the file.
+// TestSecretFile_Faults checks that each error is a single sentence that contains the variable and the file.
 func TestSecretFile_Faults(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -82,7 +82,7 @@ func TestSecretFile_Faults(t *testing.T) {
 	assert.Empty(t, string(c.SealPassword))
 }
 
-// TestSMTPOAuth_IsSetWhole checks that each error names the setting.
+// TestSMTPOAuth_IsSetWhole checks that each error contains the name of the setting.
 func TestSMTPOAuth_IsSetWhole(t *testing.T) {
 	t.Parallel()
 	const (

@@ -22,62 +22,65 @@ const (
 	defaultTimeout    = 10 * time.Second
 	defaultUserAgent  = "Countersign-Webhooks/1"
 	maxResponseBody   = 4 << 10  // stored bytes of the response body
-	maxResponseHeader = 64 << 10 // octets
+	maxResponseHeader = 64 << 10 // in bytes
 	maxRetryAfter     = 24 * time.Hour
 )
 
 // ClientConfig configures a Client.
 type ClientConfig struct {
-	// AllowPrivate permits deliveries to private, loopback and link-local addresses and over plain http, for
-	// development only.
+	// AllowPrivate permits deliveries to private, loopback and link-local addresses, and over plain http. It is intended
+	// only for development.
 	AllowPrivate bool
-	// Timeout limits one exchange, from name resolution to the last byte of the response; 0 means 10 s.
+	// Timeout is the time limit for one exchange, from name resolution to the last byte of the response. Zero means 10
+	// seconds.
 	Timeout time.Duration
-	// Resolver looks up endpoint names; nil means the system's.
+	// Resolver resolves the names of endpoints. Nil selects the system's resolver.
 	Resolver *net.Resolver
-	// UserAgent is the User-Agent header; empty means "Countersign-Webhooks/1".
+	// UserAgent is the value of the User-Agent header. If it is empty, "Countersign-Webhooks/1" is used.
 	UserAgent string
-	// RootCAs are trusted for endpoints' certificates; nil means the system's.
+	// RootCAs are the authorities trusted to issue certificates for endpoints. Nil selects those of the system.
 	RootCAs *x509.CertPool
-	// Now measures latencies; nil means the system's clock.
+	// Now is the clock for measuring latencies. Nil selects the system clock.
 	Now func() time.Time
 }
 
 // Request is one attempt to deliver an event to an endpoint.
 type Request struct {
 	URL string
-	// Endpoint identifies the deliveries that share a concurrency limit, for example by the webhook's id; "": no limit.
+	// Endpoint identifies the deliveries that share a concurrency limit, for example by the webhook ID. If it is empty,
+	// there is no limit.
 	Endpoint string
-	// Failing reports that the last delivery to the endpoint failed: its concurrency limit is lower.
+	// Failing reports whether the last delivery to the endpoint failed, in which case the concurrency limit is lower.
 	Failing bool
 	EventID string
 	Body    []byte
-	// Secrets sign the request, the newest first; at least one is required. There are several during the rotation of a
-	// secret. X-Service-Signature has space for one signature and uses the oldest secret, so that receivers need not
-	// change before the rotation ends. X-Service-Signature-Next uses the newest secret, and webhook-signature all.
+	// Secrets contains the secrets with which the request is signed, newest first. At least one is required, and there are
+	// several while a secret is being replaced. X-Service-Signature can contain only one signature. It uses the oldest
+	// secret, so that receivers need not change before the overlap ends. X-Service-Signature-Next uses the newest secret,
+	// and webhook-signature uses all secrets.
 	Secrets [][]byte
-	// At is the moment of the attempt; it becomes webhook-timestamp.
+	// At is the time of the attempt, which is sent as webhook-timestamp.
 	At time.Time
 }
 
-// Result is the outcome of an attempt.
+// Result is the result of an attempt.
 type Result struct {
-	Status     int // 0 without a response
+	Status     int // 0 if there was no response
 	Latency    time.Duration
-	Body       []byte        // the first 4 KiB of the response
-	RetryAfter time.Duration // 0 if the response requests no delay; at most 24 h
-	Gone       bool          // 410: the endpoint no longer exists
-	Err        error         // why there was no usable response; the text is safe to store and show
-	// Wait is positive if nothing was sent because the endpoint's concurrency limit was reached. It is the time until
-	// capacity is expected.
+	Body       []byte        // the first 4 KiB of the response body
+	RetryAfter time.Duration // 0 if the response requests no delay; at most 24 hours
+	Gone       bool          // status 410: the endpoint no longer exists
+	Err        error         // why there was no usable response; the text is safe to store and display
+	// Wait is positive if nothing was sent because the endpoint's concurrency limit was reached. It is the estimated time
+	// until capacity is available.
 	Wait time.Duration
 }
 
-// OK reports whether the endpoint accepted the event: a 2xx response, complete and in time.
+// OK reports whether the endpoint accepted the event with a complete and timely 2xx response.
 func (r Result) OK() bool { return r.Err == nil && r.Status >= 200 && r.Status <= 299 }
 
-// Client delivers webhook events. It follows no redirects and uses no proxy. It
-// is safe for concurrent use and keeps few connections idle.
+// Client delivers webhook events. It does not follow redirects or use a proxy. It is safe for concurrent use and keeps
+// few idle connections.
 type Client struct {
 	http         *http.Client
 	timeout      time.Duration
@@ -87,13 +90,13 @@ type Client struct {
 	limiter      limit.Keyed
 }
 
-// NewClient builds a Client.
+// NewClient returns a Client with the given configuration.
 func NewClient(cfg ClientConfig) *Client {
 	c := &Client{
 		timeout: cmp.Or(cfg.Timeout, defaultTimeout), userAgent: cmp.Or(cfg.UserAgent, defaultUserAgent), allowPrivate: cfg.AllowPrivate, now: cfg.Now,
 	}
 	if c.now == nil {
-		c.now = time.Now //nolint:forbidigo // the default of an injected clock
+		c.now = time.Now //nolint:forbidigo // default for the injected clock
 	}
 	c.limiter = limit.Keyed{MaxWait: maxWait, Now: c.now}
 	dialer := &net.Dialer{Resolver: cfg.Resolver, KeepAlive: 30 * time.Second}
@@ -107,7 +110,7 @@ func NewClient(cfg ClientConfig) *Client {
 			DialContext:            dialer.DialContext,
 			TLSClientConfig:        &tls.Config{RootCAs: cfg.RootCAs, MinVersion: tls.VersionTLS12},
 			ForceAttemptHTTP2:      true,
-			DisableCompression:     true, // a response cannot expand
+			DisableCompression:     true, // prevents responses that expand when decompressed
 			MaxResponseHeaderBytes: maxResponseHeader,
 			MaxIdleConns:           100,
 			MaxIdleConnsPerHost:    2,
@@ -117,11 +120,11 @@ func NewClient(cfg ClientConfig) *Client {
 	return c
 }
 
-// Close closes the idle connections.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Deliver posts the event once, unless the endpoint's concurrency limit is reached. If ctx ended the attempt,
-// Result.Err wraps ctx's error and the attempt does not count against the endpoint.
+// Deliver posts an event once, unless the endpoint's concurrency limit is reached. If ctx ends during the attempt,
+// Result.Err wraps the error of ctx, and the attempt does not count as a failure of the endpoint.
 func (c *Client) Deliver(ctx context.Context, req Request) Result {
 	if req.Endpoint != "" {
 		atMost := maxInFlight
@@ -168,7 +171,7 @@ func (c *Client) exchange(outer context.Context, req Request) Result {
 	if err != nil {
 		return Result{Err: classify(outer, err)}
 	}
-	defer func() { _ = res.Body.Close() }() // does not wait for the response after its first 4 KiB
+	defer func() { _ = res.Body.Close() }() // does not read the response beyond the first 4 KiB
 	result := Result{
 		Status:     res.StatusCode,
 		Gone:       res.StatusCode == http.StatusGone,
@@ -184,8 +187,8 @@ func (c *Client) exchange(outer context.Context, req Request) Result {
 	return result
 }
 
-// retryAfter parses the delay or date of RFC 9110 §10.2.3 in a 429 or 503 response, and in any other that is not
-// successful.
+// retryAfter parses the Retry-After header (RFC 9110 §10.2.3) of an unsuccessful response. It returns 0 if there is
+// none.
 func retryAfter(res *http.Response, now time.Time) time.Duration {
 	value := strings.TrimSpace(res.Header.Get("Retry-After"))
 	if value == "" || res.StatusCode < 300 {

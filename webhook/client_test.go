@@ -131,7 +131,8 @@ func TestDeliver_FollowsNoRedirects(t *testing.T) {
 	assert.Zero(t, hits.Load())
 }
 
-// TestDeliver_HostileEndpoints checks that an endpoint can consume only limited time and memory of the sender.
+// TestDeliver_HostileEndpoints checks that a malicious endpoint can consume only a limited amount of the sender's time
+// and memory.
 func TestDeliver_HostileEndpoints(t *testing.T) {
 	t.Parallel()
 	const timeout = 300 * time.Millisecond
@@ -175,8 +176,8 @@ func TestDeliver_HostileEndpoints(t *testing.T) {
 	}
 }
 
-// waitForClose returns when the client has closed the connection, which the
-// server notices only once the body is read.
+// waitForClose returns when the client has closed the connection. The server detects this only after it has read the
+// body.
 func waitForClose(r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
@@ -277,7 +278,8 @@ func TestDeliver_RefusedConnection(t *testing.T) {
 	require.ErrorIs(t, res.Err, webhook.ErrRefused)
 }
 
-// TestDeliver_Interrupted checks that a stopped worker does not count against the endpoint.
+// TestDeliver_Interrupted checks that an attempt interrupted by stopping the worker does not count as a failure of the
+// endpoint.
 func TestDeliver_Interrupted(t *testing.T) {
 	t.Parallel()
 	started := make(chan struct{})
@@ -305,7 +307,8 @@ func TestDeliver_UnusableURL(t *testing.T) {
 	}
 }
 
-// TestDeliver_IgnoresProxyEnvironment checks that proxy settings of the environment do not bypass the guard.
+// TestDeliver_IgnoresProxyEnvironment checks that proxy settings in the environment cannot be used to bypass the
+// address check.
 func TestDeliver_IgnoresProxyEnvironment(t *testing.T) {
 	var hits atomic.Int32
 	proxy := endpoint(t, func(http.ResponseWriter, *http.Request) { hits.Add(1) })
@@ -342,8 +345,8 @@ func TestGuard(t *testing.T) {
 	t.Cleanup(func() { assert.Zero(t, hits.Load()) })
 }
 
-// TestGuard_Rebinding checks a name that resolves to a public address when it is checked, and to loopback when it is
-// dialed.
+// TestGuard_Rebinding checks that a delivery is blocked if the name resolves to a public address when it is checked,
+// but to a loopback address when it is dialed.
 func TestGuard_Rebinding(t *testing.T) {
 	t.Parallel()
 	var hits, lookups atomic.Int32

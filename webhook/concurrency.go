@@ -2,12 +2,12 @@ package webhook
 
 import "time"
 
-// Concurrent deliveries to one endpoint in one process. A failing endpoint has a low limit, so that a hundred hanging
-// endpoints leave capacity for all others.
+// The maximum numbers of concurrent deliveries to one endpoint in one process. The limit for failing endpoints is low,
+// so that a hundred endpoints that do not respond leave capacity for all others.
 const (
 	maxInFlight        = 20
 	maxInFlightFailing = 2
 )
 
-// maxWait is the longest wait of a delivery over the concurrency limit.
+// maxWait is the maximum wait for a delivery that exceeds the concurrency limit.
 const maxWait = 10 * time.Minute

@@ -13,7 +13,7 @@ import (
 	"countersign/webhook"
 )
 
-// hangingEndpoint is an endpoint that does not respond until released, and counts the waiting deliveries.
+// hangingEndpoint is an endpoint that responds only when released. It counts the waiting deliveries.
 type hangingEndpoint struct {
 	mu        sync.Mutex
 	now, most int
@@ -42,8 +42,8 @@ func (h *hangingEndpoint) waiting() int {
 	return h.now
 }
 
-// TestLimiter_LimitsEachEndpoint checks that a hanging endpoint uses up only its own limit, and that a delivery over
-// the limit is retried at its own time.
+// TestLimiter_LimitsEachEndpoint checks that an endpoint that does not respond exhausts only its own limit, and that
+// Wait is set for deliveries that exceed the limit.
 func TestLimiter_LimitsEachEndpoint(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -10,7 +10,8 @@ import (
 	"countersign/internal/netfail"
 )
 
-// Reasons that an attempt had no usable response. Their texts contain no address and can be stored and shown.
+// The reasons why an attempt has no usable response. Their texts contain no addresses and are safe to store and
+// display.
 var (
 	ErrURL               = errors.New("the URL cannot be used")
 	ErrNoSecret          = errors.New("no secret to sign with")
@@ -24,8 +25,8 @@ var (
 	ErrBadResponse       = errors.New("not a valid HTTP response")
 )
 
-// classify maps an error to one of the reasons above. outer is the caller's context: its end is not a failure of the
-// endpoint.
+// classify maps an error to one of the reasons above. outer is the context of the caller. If it has ended, the endpoint
+// has not failed.
 func classify(outer context.Context, err error) error {
 	if outer.Err() != nil {
 		return fmt.Errorf("delivery interrupted: %w", outer.Err())

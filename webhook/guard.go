@@ -6,11 +6,12 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// newGuard admits public addresses only, on any port. As a net.Dialer's Control it checks the dialed address, after
-// name resolution, so that a name cannot change its address between check and use. IPv6 is admitted from 2000::/3 only,
-// which excludes v4-mapped, v4-compatible, NAT64, unique local and link-local addresses.
+// newGuard returns a guard that permits only public addresses, on any port. As the Control function of a net.Dialer, it
+// checks the dialed address after name resolution, so that a name cannot resolve to another address between check and
+// use. It permits IPv6 addresses only in 2000::/3, which excludes v4-mapped, v4-compatible, NAT64, unique local and
+// link-local addresses.
 func newGuard() *ssrf.Guardian {
-	// Responds on every Azure machine, although it is outside the special-purpose registries.
+	// This address is reachable from every Azure machine, but not listed in the special-purpose registries.
 	azureWireServer := netip.MustParsePrefix("168.63.129.16/32")
 	return ssrf.New(ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(azureWireServer))
 }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// resolver uses a name server that responds to every query of the right address family with the result of next; nil is
-// NXDOMAIN.
+// resolver returns a resolver with its own name server. The server answers every query for the right address family
+// with the result of next. Nil means that the name does not exist (NXDOMAIN).
 func resolver(t *testing.T, next func() net.IP) *net.Resolver {
 	t.Helper()
 	server, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// maxDelay limits the delay before one attempt.
+// maxDelay is the maximum delay before an attempt.
 const maxDelay = 7 * 24 * time.Hour
 
-// Schedule holds the delay before each of the five attempts.
+// Schedule contains the delay before each of the five attempts.
 type Schedule [5]time.Duration
 
-// ParseSchedule parses "quickstart" (0s,1m,10m,1h,6h), "detailed" (30s,2m,10m,1h,6h) or five comma-separated delays
-// from 0 to 7 days in Go's notation. The error describes the problem.
+// ParseSchedule parses "quickstart" (0s,1m,10m,1h,6h), "detailed" (30s,2m,10m,1h,6h), or five comma-separated delays of
+// 0 to 7 days in Go's duration format. The error describes the problem.
 func ParseSchedule(s string) (Schedule, error) {
 	switch strings.TrimSpace(s) {
 	case "quickstart":
@@ -45,7 +45,7 @@ func ParseSchedule(s string) (Schedule, error) {
 	return out, nil
 }
 
-// String returns the delays in the form that ParseSchedule reads.
+// String returns the delays in the format accepted by ParseSchedule.
 func (s Schedule) String() string {
 	parts := make([]string, len(s))
 	for i, d := range s {
@@ -54,7 +54,7 @@ func (s Schedule) String() string {
 	return strings.Join(parts, ",")
 }
 
-// UnmarshalText reads a schedule from a setting.
+// UnmarshalText implements encoding.TextUnmarshaler.
 func (s *Schedule) UnmarshalText(text []byte) error {
 	parsed, err := ParseSchedule(string(text))
 	if err == nil {

@@ -1,5 +1,5 @@
-// Package webhook delivers events to the endpoints of apps. It signs event bodies, restricts the addresses that endpoints may have,
-// sends deliveries and defines the delays between attempts. It stores nothing.
+// Package webhook delivers events to the endpoints of apps. It signs event bodies, restricts the addresses that
+// endpoints may have, sends deliveries and defines the delays between attempts. It stores nothing.
 package webhook
 
 import (
@@ -13,30 +13,31 @@ import (
 	"time"
 )
 
-// SignatureHeader is the fixed header that carries Sign's value.
+// SignatureHeader is the header that contains the result of Sign.
 const SignatureHeader = "X-Service-Signature"
 
-// NextSignatureHeader carries, while a secret is replaced, Sign's value under
-// the new secret.
+// NextSignatureHeader is the header that contains the result of Sign with the new secret while a secret is being
+// replaced.
 const NextSignatureHeader = "X-Service-Signature-Next"
 
-// Headers of the Standard Webhooks specification.
+// The headers of the Standard Webhooks specification.
 const (
 	StandardIDHeader        = "Webhook-Id"
 	StandardTimestampHeader = "Webhook-Timestamp"
 	StandardSignatureHeader = "Webhook-Signature"
 )
 
-// Sign returns "sha256=" and the lowercase hex HMAC-SHA256 of the raw body.
-// Receivers compare it in constant time.
+// Sign returns "sha256=" followed by the HMAC-SHA256 of the raw body in lowercase hexadecimal. Receivers should compare
+// it in constant time.
 func Sign(secret, body []byte) string {
 	return "sha256=" + hex.EncodeToString(mac(secret, body))
 }
 
 // StandardHeaders returns webhook-id, webhook-timestamp (Unix seconds) and webhook-signature as defined by Standard
-// Webhooks 1.0: for each secret "v1," and the base64 HMAC-SHA256 over "id.timestamp.body", separated by spaces, so that
-// a receiver with any one of the secrets accepts. The key of a secret of the form whsec_<base64> is the decoded base64,
-// as that specification's libraries expect. Any other secret is the key itself.
+// Webhooks 1.0. The signature header contains, for each secret, "v1," followed by the base64 HMAC-SHA256 over
+// "id.timestamp.body", separated by spaces, so that a receiver that has any one of the secrets can verify it. If a
+// secret has the form whsec_<base64>, the key is the decoded base64, as in the libraries for that specification. Any
+// other secret is itself the key.
 func StandardHeaders(id string, at time.Time, body []byte, secrets ...[]byte) http.Header {
 	ts := strconv.FormatInt(at.Unix(), 10)
 	sigs := make([]string, 0, len(secrets))

@@ -10,7 +10,7 @@ import (
 	"countersign/webhook"
 )
 
-// TestSign_RFC4231Vectors checks the test cases of RFC 4231 for HMAC-SHA-256.
+// TestSign_RFC4231Vectors checks the HMAC-SHA-256 test cases in RFC 4231.
 func TestSign_RFC4231Vectors(t *testing.T) {
 	t.Parallel()
 	repeat := func(b byte, n int) []byte { return []byte(strings.Repeat(string([]byte{b}), n)) }
@@ -34,7 +34,7 @@ func TestSign_RFC4231Vectors(t *testing.T) {
 	}
 }
 
-// TestStandardHeaders_DocumentedExample checks first the example from the Standard Webhooks documentation.
+// TestStandardHeaders_DocumentedExample checks the example in the Standard Webhooks documentation, and further cases.
 func TestStandardHeaders_DocumentedExample(t *testing.T) {
 	t.Parallel()
 	const (

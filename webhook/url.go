@@ -14,11 +14,12 @@ import (
 	"golang.org/x/net/idna"
 )
 
-const maxURL = 2048 // octets
+const maxURL = 2048 // in bytes
 
-// CheckURL returns an error if raw cannot be registered as an endpoint. It resolves no names; each delivery resolves
-// and checks them. An endpoint is an absolute https URL to a public name or address; allowPrivate, for development,
-// also accepts http and private hosts. The errors do not quote the URL, whose path or query can contain a credential.
+// CheckURL returns an error if raw cannot be registered as an endpoint. It does not resolve names, which is done for
+// each delivery. The URL of an endpoint must be absolute, use https, and contain a public name or address. If
+// allowPrivate is set, which is intended for development, http and private hosts are also accepted. The errors do not
+// quote the URL, because its path or query may contain a credential.
 func CheckURL(raw string, allowPrivate bool) error {
 	if len(raw) > maxURL {
 		return fmt.Errorf("longer than %d characters", maxURL)
@@ -52,7 +53,7 @@ func checkHost(host string, bracketed, allowPrivate bool) error {
 		}
 		return checkLiteral(addr, allowPrivate)
 	}
-	// The mapping that deliveries use: it converts full-width digits and dots to ASCII, so that they cannot disguise an
+	// Use the same mapping as deliveries. It converts full-width digits and dots to ASCII, so that they cannot disguise an
 	// address.
 	name := host
 	if strings.ContainsFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) {
@@ -70,7 +71,7 @@ func checkHost(host string, bracketed, allowPrivate bool) error {
 		return errors.New("the host is not a valid name")
 	}
 	if endsInNumber(labels) {
-		addr, err := netip.ParseAddr(name) // rejects octal, hexadecimal, short and decimal forms
+		addr, err := netip.ParseAddr(name) // rejects octal, hexadecimal, shortened and single-number notations
 		if err != nil {
 			return errors.New("an IPv4 address must be written as four decimal numbers")
 		}
@@ -85,9 +86,9 @@ func checkHost(host string, bracketed, allowPrivate bool) error {
 	return nil
 }
 
-// privateSuffixes are top-level names that resolve only on one machine or in one network (RFC 6761, RFC 6762, RFC 9476,
-// ICANN's "internal", and names that ICANN excludes from the root because of their wide private use). They include
-// metadata services of clouds, such as metadata.google.internal.
+// privateSuffixes lists top-level names that resolve only on one machine or within one network: the names in RFC 6761,
+// RFC 6762 and RFC 9476, ICANN's "internal", and names that ICANN excludes from the root because of their wide private
+// use. They cover metadata services of cloud providers, such as metadata.google.internal.
 var privateSuffixes = []string{
 	"internal", "local", "localhost", "localdomain", "invalid", "onion", "alt", "home", "corp", "mail", "lan", "intranet", "private",
 }
@@ -99,11 +100,11 @@ func checkLiteral(addr netip.Addr, allowPrivate bool) error {
 	return nil
 }
 
-// validLabel is a part of a name between its dots.
+// validLabel matches a label of a host name, which is the part between two dots.
 var validLabel = regexp.MustCompile(`^[a-z0-9_-]{1,63}$`)
 
-// endsInNumber reports whether resolvers would read the name as an IPv4 address
-// (WHATWG URL §3.5): its last label is a decimal, octal or hexadecimal number.
+// endsInNumber reports whether resolvers would interpret the name as an IPv4 address, because its last label is a
+// decimal, octal or hexadecimal number (WHATWG URL §3.5).
 func endsInNumber(labels []string) bool {
 	last := labels[len(labels)-1]
 	if hex, ok := strings.CutPrefix(last, "0x"); ok {
