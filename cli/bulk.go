@@ -43,10 +43,10 @@ type bulkSendCommand struct {
 	Timeout   time.Duration `help:"Maximum time to wait." default:"24h"`
 }
 
-// maxRows limits the size of the table, as the service does, in bytes.
+// maxRows is the maximum size of the table, in bytes. The service has the same limit.
 const maxRows = 32 << 20
 
-// Run checks the rows, or sends them.
+// Run checks the rows or sends them.
 func (b bulkSendCommand) Run(ctx context.Context) error {
 	c, tenant, err := b.clientAndTenant()
 	if err != nil {
@@ -78,7 +78,7 @@ func (b bulkSendCommand) Run(ctx context.Context) error {
 	if !b.Wait {
 		return b.print(accepted, "%s  %s  %s", accepted.ID, accepted.Status, rowCount(accepted.Total))
 	}
-	terminal.Tell("%s  %s  %s", accepted.ID, accepted.Status, rowCount(accepted.Total)) // a user who interrupts the wait knows the id
+	terminal.Tell("%s  %s  %s", accepted.ID, accepted.Status, rowCount(accepted.Total)) // so that a user who interrupts the wait knows the ID
 	waiting, cancel := context.WithTimeout(ctx, b.Timeout)
 	defer cancel()
 	s, err := waitForBulk(waiting, c, accepted.ID)
@@ -92,7 +92,7 @@ func (b bulkSendCommand) Run(ctx context.Context) error {
 	return b.end(s)
 }
 
-// printLast prints the last known state of a bulk send whose wait failed.
+// printLast prints the last known state of a bulk send after waiting for it failed.
 func (b bulkSendCommand) printLast(s *api.BulkSend, accepted *api.BulkSendAccepted) error {
 	if s == nil {
 		return terminal.PrintJSON(accepted)
@@ -100,7 +100,7 @@ func (b bulkSendCommand) printLast(s *api.BulkSend, accepted *api.BulkSendAccept
 	return terminal.PrintJSON(s)
 }
 
-// end prints the result. It returns an error if rows failed.
+// end prints the result. It returns an error if any rows failed.
 func (b bulkSendCommand) end(s *api.BulkSend) error {
 	err := b.printBulk(s)
 	if err == nil && s.Counts.Failed > 0 {
@@ -109,7 +109,7 @@ func (b bulkSendCommand) end(s *api.BulkSend) error {
 	return err
 }
 
-// refused prints the problems of rows one by one.
+// refused prints the problems of the rows, one per line.
 func (b bulkSendCommand) refused(err error) error {
 	refused, ok := errors.AsType[*countersign.Error](err)
 	if !ok || refused.Details["faults"] == nil {
@@ -137,10 +137,10 @@ func (b bulkSendCommand) refused(err error) error {
 	return coded(err)
 }
 
-// bulkPoll is how often a bulk send is looked at.
+// bulkPoll is the interval at which the state of a bulk send is requested.
 const bulkPoll = 2 * time.Second
 
-// waitForBulk waits until no row is pending. A terminal shows how far it is.
+// waitForBulk waits until no rows are pending. On a terminal, it shows the progress.
 func waitForBulk(ctx context.Context, c *countersign.Client, id uuid.UUID) (*api.BulkSend, error) {
 	p := &terminal.Bar{Shown: terminal.Is(os.Stderr)}
 	defer p.End()
@@ -165,7 +165,7 @@ func (r remote) printBulk(s *api.BulkSend) error {
 	return r.print(s, "%s  %s  %d sent, %d failed, %d pending, %d cancelled  %s", s.ID, s.Status, s.Counts.Sent, s.Counts.Failed, s.Counts.Pending, s.Counts.Cancelled, plain(&s.Name))
 }
 
-// remoteBulk contains the arguments that commands for one bulk send share.
+// remoteBulk contains the arguments shared by commands for a single bulk send.
 type remoteBulk struct {
 	remote
 
@@ -178,7 +178,7 @@ type bulkRowsCommand struct {
 	Status string `help:"pending, sent, failed or cancelled." placeholder:"STATUS"`
 }
 
-// Run prints the rows: as CSV all of the table, or one a line of JSON.
+// Run prints the rows. It prints the complete table as CSV, or one row per line as JSON.
 func (b bulkRowsCommand) Run(ctx context.Context) error {
 	c, _, err := b.client()
 	if err != nil {
@@ -208,7 +208,7 @@ func (b bulkRowsCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-// show calls the service, and prints how the bulk send is afterwards.
+// show calls the service and prints the resulting state of the bulk send.
 func (b remoteBulk) show(call func(c *countersign.Client) (*api.BulkSend, error)) error {
 	c, _, err := b.client()
 	if err != nil {
@@ -229,7 +229,7 @@ type (
 	bulkRetryCommand  struct{ remoteBulk }
 )
 
-// Run shows the counts.
+// Run prints the counts.
 func (b bulkStatusCommand) Run(ctx context.Context) error {
 	return b.show(func(c *countersign.Client) (*api.BulkSend, error) {
 		return countersign.Answer(c.API.GetBulkSendWithResponse(ctx, b.ID))
@@ -250,7 +250,7 @@ func (b bulkResumeCommand) Run(ctx context.Context) error {
 	})
 }
 
-// Run ends a bulk send.
+// Run cancels a bulk send.
 func (b bulkCancelCommand) Run(ctx context.Context) error {
 	return b.show(func(c *countersign.Client) (*api.BulkSend, error) {
 		return countersign.Answer(c.API.CancelBulkSendWithResponse(ctx, b.ID, nil))
@@ -264,7 +264,7 @@ func (b bulkRetryCommand) Run(ctx context.Context) error {
 	})
 }
 
-// rowCount returns "1 row", "2 rows".
+// rowCount returns a count such as "1 row" or "2 rows".
 func rowCount(n int) string {
 	if n == 1 {
 		return "1 row"

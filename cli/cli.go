@@ -1,11 +1,11 @@
-// Package cli is the command line client of a service: it signs in, sends, follows and downloads envelopes, and offers
-// a service to agents. It uses only the API.
+// Package cli is the command line client for a service. It logs in, sends, tracks and downloads envelopes, and makes a
+// service available to agents. It uses only the API.
 package cli
 
-// Version is the program's version, which it states to services.
+// Version is the version of the program, which is sent to services.
 var Version = "dev"
 
-// Commands are the commands that call a service, for kong.
+// Commands contains the commands that call a service, for use with kong.
 type Commands struct {
 	Login      loginCommand      `cmd:"" group:"Use a service" help:"Sign in to a service and store its address and credential."`
 	Send       sendCommand       `cmd:"" group:"Use a service" help:"Send PDFs for signature."`

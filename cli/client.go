@@ -24,31 +24,31 @@ import (
 	"countersign/internal/plaintext"
 )
 
-// Exit codes of the commands that call a service; docs/build/cli.md lists them.
+// The exit codes of commands that call a service. They are listed in docs/build/cli.md.
 const (
 	exitRefused      = 2 // the service rejected the request
-	exitUnauthorized = 3 // not signed in, or not allowed to
+	exitUnauthorized = 3 // not logged in, or not permitted
 	exitNotFound     = 4
-	exitUnavailable  = 5   // the service cannot be reached, or cannot do it now
+	exitUnavailable  = 5   // the service cannot be reached, or is temporarily unable to process the request
 	exitEnded        = 6   // the envelope was declined or voided, or has expired
-	exitTimeout      = 7   // --timeout ended the wait
-	exitInterrupted  = 130 // Ctrl-C, as shells number it
+	exitTimeout      = 7   // the wait exceeded --timeout
+	exitInterrupted  = 130 // Ctrl-C, with the exit code that shells use
 )
 
-// codedError is an error with the exit code that it ends the program with.
+// codedError is an error with the exit code of the program.
 type codedError struct {
 	error
 
 	code int
 }
 
-// ExitCode returns the exit status of the program.
+// ExitCode returns the exit code of the program.
 func (e codedError) ExitCode() int { return e.code }
 
 // Unwrap returns the wrapped error.
 func (e codedError) Unwrap() error { return e.error }
 
-// coded adds the exit code of its kind to an error of the service.
+// coded adds an exit code to an error from the client, according to the kind of error.
 func coded(err error) error {
 	_, already := errors.AsType[codedError](err)
 	_, ended := errors.AsType[*countersign.EndedError](err)
@@ -60,7 +60,7 @@ func coded(err error) error {
 		return codedError{err, exitEnded}
 	case errors.Is(err, context.Canceled):
 		return codedError{errors.New("interrupted"), exitInterrupted}
-	case !ok: // also if the network's own timeout has passed, which is a context.DeadlineExceeded as well
+	case !ok: // includes network timeouts, which also wrap context.DeadlineExceeded
 		return codedError{fmt.Errorf("%w: check that the service is running and that its address is correct", err), exitUnavailable}
 	case refused.Status == 401:
 		return codedError{fmt.Errorf("%w: sign in again with \"countersign login\"", err), exitUnauthorized}
@@ -74,7 +74,7 @@ func coded(err error) error {
 	return codedError{err, exitRefused}
 }
 
-// waited returns the error for a wait that ended early. what names the object with its id.
+// waited returns the error for a wait that ended prematurely. what describes the object and contains its ID.
 func waited(waiting context.Context, err error, what string) error {
 	switch {
 	case errors.Is(waiting.Err(), context.DeadlineExceeded):
@@ -82,27 +82,27 @@ func waited(waiting context.Context, err error, what string) error {
 	case waiting.Err() != nil:
 		return codedError{fmt.Errorf("interrupted; %s continues", what), exitInterrupted}
 	}
-	if _, ended := errors.AsType[*countersign.EndedError](err); !ended { // which names it
+	if _, ended := errors.AsType[*countersign.EndedError](err); !ended { // an EndedError already contains the ID
 		err = fmt.Errorf("%s was sent: %w", what, coded(err))
 	}
 	return coded(err)
 }
 
-// service names the service that a command calls, and for whom.
+// service specifies the service that a command calls, and the app and tenant it acts for.
 type service struct {
 	URL      string `help:"Address of the service." env:"COUNTERSIGN_URL" placeholder:"URL" name:"url"`
 	ClientID string `help:"Client id of the application." env:"COUNTERSIGN_CLIENT_ID" placeholder:"ID"`
 	Tenant   string `help:"Tenant to act for." env:"COUNTERSIGN_TENANT" placeholder:"NAME"`
 }
 
-// remote contains the arguments that commands calling a service share.
+// remote contains the arguments shared by commands that call a service.
 type remote struct {
 	service
 
 	JSON bool `help:"Print JSON." name:"json"`
 }
 
-// print prints a value as JSON if --json is set, otherwise a line for people.
+// print prints a value as JSON if --json is set, and otherwise as a formatted line.
 func (r remote) print(v any, format string, args ...any) error {
 	if r.JSON {
 		return terminal.PrintJSON(v)
@@ -110,14 +110,14 @@ func (r remote) print(v any, format string, args ...any) error {
 	return terminal.Say(format, args...)
 }
 
-// remoteEnvelope contains the arguments that commands for one envelope share.
+// remoteEnvelope contains the arguments shared by commands for a single envelope.
 type remoteEnvelope struct {
 	remote
 
 	ID uuid.UUID `arg:"" help:"Id of the envelope."`
 }
 
-// login is the login that "countersign login" saves.
+// login contains the data saved by "countersign login".
 type login struct {
 	URL          string `json:"url"`
 	ClientID     string `json:"clientId"`
@@ -133,11 +133,11 @@ func loginFile() (string, error) {
 	return filepath.Join(dir, "countersign", "login.json"), nil
 }
 
-// readLogin returns the saved login; empty if there is none.
+// readLogin returns the saved login, or an empty login if there is none.
 func readLogin() (l login, err error) {
 	path, err := loginFile()
 	if err != nil {
-		return l, nil //nolint:nilerr // without a home directory nothing was saved
+		return l, nil //nolint:nilerr // without a home directory, no login can have been saved
 	}
 	st, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -159,8 +159,9 @@ func readLogin() (l login, err error) {
 	return l, nil
 }
 
-// resolve returns the login that a command uses: from flags or the environment, or else the saved login, or else that
-// of a running "countersign dev". A saved secret is sent to no other address and for no other client.
+// resolve returns the login for a command. It is taken from flags or the environment, from the saved login, or from a
+// running "countersign dev", in this order. A saved secret is never sent to another address or used with another client
+// ID.
 func (s service) resolve() (login, error) {
 	l, err := readLogin()
 	if err != nil {
@@ -183,11 +184,11 @@ func (s service) resolve() (login, error) {
 	return l, nil
 }
 
-// devTenant is the default tenant of requests to a running "countersign dev".
+// devTenant is the default tenant for requests to a running "countersign dev".
 const devTenant = "demo"
 
-// devLogin returns the login of the "countersign dev" that runs on the data directory of this place; empty if none
-// ever ran.
+// devLogin returns the login for the "countersign dev" that uses the current data directory. It returns an empty login
+// if dev has never run there, and an error if it is not running.
 func devLogin(tenant string) (login, error) {
 	dir := cmp.Or(os.Getenv(config.Prefix+"DATA_DIR"), config.Default().DataDir)
 	d := devdir.Read(dir)
@@ -195,14 +196,14 @@ func devLogin(tenant string) (login, error) {
 		return login{}, nil
 	}
 	unlock, err := devdir.Lock(dir)
-	if err == nil { // no other process holds it
+	if err == nil { // no other process holds the lock
 		unlock()
 		return login{}, codedError{fmt.Errorf("no service is running on %s: start \"make dev\" and wait until it is ready, or use another service with \"countersign login\"", dir), exitUnavailable}
 	}
 	return login{URL: d.BaseURL, ClientID: d.ClientID, ClientSecret: d.ClientSecret, Tenant: cmp.Or(tenant, devTenant)}, nil
 }
 
-// client returns a client of the service, and the tenant to act for; "" if none is given.
+// client returns a client for the service, and the tenant to act for, which is empty if none is specified.
 func (s service) client() (*countersign.Client, string, error) {
 	return s.clientNamed("countersign-cli")
 }
@@ -216,7 +217,7 @@ func (s service) clientNamed(program string) (*countersign.Client, string, error
 	return c, l.Tenant, err
 }
 
-// clientAndTenant is client for a command that needs a tenant.
+// clientAndTenant is like client, but returns an error if no tenant is specified.
 func (s service) clientAndTenant() (*countersign.Client, string, error) {
 	c, tenant, err := s.client()
 	if err == nil && tenant == "" {
@@ -227,10 +228,10 @@ func (s service) clientAndTenant() (*countersign.Client, string, error) {
 
 var errNoTenant = errors.New("set the tenant with --tenant, COUNTERSIGN_TENANT or \"countersign login --tenant\"")
 
-// inUTC returns a time for people, with its zone.
+// inUTC formats a time in UTC for display.
 func inUTC(t time.Time) string { return t.UTC().Format(time.DateTime + "Z") }
 
-// plain returns text from the service without characters that control a terminal.
+// plain returns text from the service without characters that could control the terminal.
 func plain(s *string) string {
 	if s == nil {
 		return ""
@@ -244,12 +245,12 @@ type loginCommand struct {
 	Address string `arg:"" help:"Address of the service, such as https://sign.example.com." name:"url"`
 }
 
-// Help returns the description of the command.
+// Help returns the additional help text of the command.
 func (loginCommand) Help() string {
 	return "The client secret is read from COUNTERSIGN_CLIENT_SECRET, a prompt, or standard input. Address, client id, secret and tenant are stored in the user's configuration directory, readable only by the user."
 }
 
-// Run checks the credential and stores it.
+// Run verifies the credential and saves it.
 func (c loginCommand) Run(ctx context.Context) error {
 	l := login{URL: strings.TrimRight(c.Address, "/"), ClientID: c.ClientID, ClientSecret: os.Getenv("COUNTERSIGN_CLIENT_SECRET"), Tenant: c.Tenant}
 	in := bufio.NewReader(os.Stdin)
@@ -291,7 +292,8 @@ func (c loginCommand) Run(ctx context.Context) error {
 		"Signed in to %s as %s, tenant %s.", l.URL, plain(&app.Name), l.Tenant)
 }
 
-// firstTenant returns the default tenant: the app's first tenant, or the one that the console proposes.
+// firstTenant returns the default tenant, which is the app's first tenant or "main", the tenant suggested by the
+// console.
 func firstTenant(tenants []string) string {
 	if len(tenants) > 0 {
 		return tenants[0]
@@ -299,13 +301,13 @@ func firstTenant(tenants []string) string {
 	return "main"
 }
 
-// readFile reads a file that the user named, up to a size of most bytes.
+// readFile reads a file specified by the user. It returns an error if the file has more than most bytes.
 func readFile(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path) //nolint:gosec // the user's own choice
+	f, err := os.Open(path) //nolint:gosec // chosen by the user
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // opened only for reading
 	b, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(b)) > most {
 		err = fmt.Errorf("%s is larger than %d MB", path, most>>20)

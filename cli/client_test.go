@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestExitCodesOfCalls: the network's own time is another thing than the time that the user gave, and Ctrl-C no fault of the service.
+// TestExitCodesOfCalls checks that a network timeout, the timeout given by the user, and Ctrl-C have different exit
+// codes.
 func TestExitCodesOfCalls(t *testing.T) {
 	t.Parallel()
 	network := fmt.Errorf("Get %q: %w", "http://192.0.2.1/", &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded})

@@ -2,5 +2,5 @@ package cli
 
 import "time"
 
-// now returns the clock of the commands.
+// now returns the current time in UTC. All commands use it.
 func now() time.Time { return time.Now().UTC() } //nolint:forbidigo // the clock that all others are given

@@ -12,12 +12,12 @@ type completionCommand struct {
 	Shell string `arg:"" help:"bash, zsh or fish." enum:"bash,zsh,fish"`
 }
 
-// Help is shown with the command.
+// Help returns the additional help text of the command.
 func (completionCommand) Help() string {
 	return "bash and zsh: source <(countersign completion bash). fish: countersign completion fish | source."
 }
 
-// Run prints a script that completes commands and flags.
+// Run prints a shell script that completes commands and flags.
 func (c completionCommand) Run(k *kong.Context) error {
 	var b strings.Builder
 	if c.Shell == "fish" {

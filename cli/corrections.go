@@ -17,8 +17,8 @@ import (
 	"countersign/clients/go/api"
 )
 
-// parsePerson parses "Ada Lovelace <ada@example.com>", "Client=Ada Lovelace <ada@example.com>" with a role, or only an
-// address.
+// parsePerson parses a person in one of these forms: "Ada Lovelace <ada@example.com>", the same with a role as in
+// "Client=Ada Lovelace <ada@example.com>", or only an email address.
 func parsePerson(flag, text string) (role string, a *mail.Address, err error) {
 	who := text
 	if before, after, ok := strings.Cut(text, "="); ok && !strings.Contains(before, "<") {
@@ -32,7 +32,7 @@ func parsePerson(flag, text string) (role string, a *mail.Address, err error) {
 	return role, a, nil
 }
 
-// nameOf returns the name that an address suggests: Ada Lovelace for ada.lovelace@example.com.
+// nameOf derives a name from an email address, such as Ada Lovelace from ada.lovelace@example.com.
 func nameOf(address string) string {
 	local := address[:strings.LastIndexByte(address, '@')]
 	words := strings.FieldsFunc(local, func(r rune) bool { return strings.ContainsRune("._-", r) })
@@ -51,12 +51,12 @@ type extendCommand struct {
 	Never bool   `help:"Without a deadline." xor:"when" required:""`
 }
 
-// Help is shown with the command.
+// Help returns the additional help text of the command.
 func (extendCommand) Help() string {
 	return "The new deadline may be later or earlier. It also applies to links already emailed."
 }
 
-// Run moves the deadline of an envelope that was sent.
+// Run changes the deadline of a sent envelope.
 func (x extendCommand) Run(ctx context.Context) error {
 	c, _, err := x.client()
 	if err != nil {
@@ -81,7 +81,7 @@ func (x extendCommand) Run(ctx context.Context) error {
 	return x.print(e, "%s  %s  %s", e.ID, e.Status, deadline)
 }
 
-// deadline returns the deadline given by the flags; zero: none.
+// deadline returns the deadline specified by the flags, or the zero time for none.
 func (x extendCommand) deadline(now time.Time) (time.Time, error) {
 	switch {
 	case x.Never:
@@ -110,7 +110,7 @@ type replaceCommand struct {
 	Reason string `help:"Reason, recorded with the envelope."`
 }
 
-// Run puts another person in the place of a signer.
+// Run replaces a signer with another person.
 func (r replaceCommand) Run(ctx context.Context) error {
 	_, person, err := parsePerson("--with", r.With)
 	if err != nil {
@@ -136,7 +136,7 @@ func (r replaceCommand) Run(ctx context.Context) error {
 	return r.print(s, "%s  %s  %s", s.Status, plain(&s.Name), plain(&s.Email))
 }
 
-// findSigner returns the signer with this id, address or role.
+// findSigner returns the signer with the given ID, email address or role.
 func findSigner(e *countersign.Envelope, name string) (uuid.UUID, error) {
 	var found []uuid.UUID
 	for _, s := range e.Signers {

@@ -47,7 +47,7 @@ type listCommand struct {
 	Limit  int    `help:"Maximum number of results." default:"50"`
 }
 
-// Run lists envelopes, newest first.
+// Run prints envelopes, newest first.
 func (l listCommand) Run(ctx context.Context) error {
 	c, tenant, err := l.clientAndTenant()
 	if err != nil {
@@ -76,7 +76,7 @@ func (l listCommand) Run(ctx context.Context) error {
 
 type remindCommand struct{ remoteEnvelope }
 
-// Run reminds every awaited signer.
+// Run sends a reminder to every signer who can currently sign.
 func (r remindCommand) Run(ctx context.Context) error {
 	c, _, err := r.client()
 	if err != nil {
@@ -117,7 +117,7 @@ type voidCommand struct {
 	Yes    bool   `help:"Skip the confirmation prompt."`
 }
 
-// Run voids an envelope, which cannot be undone.
+// Run voids an envelope. This cannot be undone.
 func (v voidCommand) Run(ctx context.Context) error {
 	c, _, err := v.client()
 	if err != nil {
@@ -147,7 +147,7 @@ type downloadCommand struct {
 	Out      string `help:"New file; - writes to standard output. Default: the id with .pdf." type:"path" placeholder:"FILE"`
 }
 
-// Run downloads the first document.
+// Run downloads the first document of an envelope.
 func (d downloadCommand) Run(ctx context.Context) error {
 	c, _, err := d.client()
 	if err != nil {

@@ -22,28 +22,28 @@ import (
 	"countersign/webhook"
 )
 
-// forwarder posts events to a local address, signed as webhooks are.
+// forwarder posts events to a local URL. They are signed in the same way as webhooks.
 type forwarder struct {
 	Forward string `help:"Address to post events to, signed like webhooks, such as http://localhost:3000/hooks." placeholder:"URL"`
 	Secret  string `help:"Signing secret. Default: a new one." env:"COUNTERSIGN_WEBHOOK_SECRET" placeholder:"SECRET"`
 }
 
-// forwardLimit is how long a receiver may take, as for webhooks.
+// forwardLimit is the time limit for each request. It is the same as for webhooks.
 const forwardLimit = 10 * time.Second
 
-// prepare generates a secret if none was given, and prints it.
+// prepare generates and prints a secret if none was given.
 func (f *forwarder) prepare() error {
 	if f.Forward == "" || f.Secret != "" {
 		return nil
 	}
 	key := make([]byte, 24)
-	_, _ = rand.Read(key) // never fails
+	_, _ = rand.Read(key) // never returns an error
 	f.Secret = "whsec_" + base64.StdEncoding.EncodeToString(key)
 	_, err := fmt.Fprintf(os.Stderr, "Signed with %s\n", f.Secret)
 	return err
 }
 
-// post sends one event and returns the status of the response.
+// post sends an event and returns the status of the response.
 func (f *forwarder) post(ctx context.Context, id uuid.UUID, body []byte) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, forwardLimit)
 	defer cancel()
@@ -62,7 +62,7 @@ func (f *forwarder) post(ctx context.Context, id uuid.UUID, body []byte) (int, e
 	return res.StatusCode, res.Body.Close()
 }
 
-// deliver posts an event, if an address was given, and prints it.
+// deliver prints an event. If a URL was given, it first posts the event there.
 func (f *forwarder) deliver(ctx context.Context, e countersign.EventRecord, asJSON bool) error {
 	outcome := ""
 	if f.Forward != "" {
@@ -83,7 +83,7 @@ func (f *forwarder) deliver(ctx context.Context, e countersign.EventRecord, asJS
 	return terminal.Say("%s  %-22s %s  %s", inUTC(e.CreatedAt), plain(&name), e.EnvelopeID, plain(&outcome))
 }
 
-// deliverAll delivers one event after the other, until there are no more.
+// deliverAll delivers events one after another until there are no more.
 func (f *forwarder) deliverAll(ctx context.Context, events iter.Seq2[countersign.EventRecord, error], asJSON bool) error {
 	if err := f.prepare(); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (l *listenCommand) Run(ctx context.Context) error {
 			return fmt.Errorf("--after %q is not the id of an event", l.After)
 		}
 	}
-	if err := l.deliverAll(ctx, c.Follow(ctx, o), l.JSON); ctx.Err() == nil { // Ctrl-C is how it ends
+	if err := l.deliverAll(ctx, c.Follow(ctx, o), l.JSON); ctx.Err() == nil { // Ctrl-C is the normal way to stop
 		return err
 	}
 	return nil
@@ -133,7 +133,7 @@ type replayCommand struct {
 	Event string        `help:"Only this event." placeholder:"NAME"`
 }
 
-// Run prints, and posts again, the events of the time before now.
+// Run prints the events of the given period, and posts them again.
 func (r *replayCommand) Run(ctx context.Context) error {
 	c, _, err := r.client()
 	if err != nil {
@@ -153,12 +153,12 @@ type triggerCommand struct {
 	JSON  bool   `help:"Print JSON." name:"json"`
 }
 
-// Help is shown with the command.
+// Help returns the additional help text of the command.
 func (triggerCommand) Help() string {
 	return "The event is created locally: no request is sent to a service, and no envelope changes."
 }
 
-// Run posts a made-up event to a local address.
+// Run posts a sample event to a local URL.
 func (t *triggerCommand) Run(ctx context.Context) error {
 	if t.Forward == "" {
 		return errors.New("set the address with --forward")
@@ -185,14 +185,14 @@ func (t *triggerCommand) Run(ctx context.Context) error {
 	return err
 }
 
-// madeUpEvent returns a sample event in the format of the service.
+// madeUpEvent returns a sample event in the same format as events from the service.
 func madeUpEvent(name models.EventName) (uuid.UUID, []byte, error) {
 	if !name.IsWebhookEvent() {
 		return uuid.Nil, nil, fmt.Errorf("%q is not a webhook event; accepted are %v", name, models.WebhookEvents)
 	}
 	at := now().Truncate(time.Microsecond)
 	subject := "A made-up envelope"
-	if name == models.EventBulkCompleted { // it belongs to no envelope
+	if name == models.EventBulkCompleted { // this event does not belong to an envelope
 		id := uuid.Must(uuid.NewV7())
 		body, err := models.BulkCompletedPayload(id, uuid.Must(uuid.NewV7()), models.BulkCounts{Sent: 9, Failed: 1}, at)
 		return id, body, err
@@ -200,7 +200,7 @@ func madeUpEvent(name models.EventName) (uuid.UUID, []byte, error) {
 	signer := &models.Signer{ID: uuid.Must(uuid.NewV7()), Name: "Ada Lovelace", Email: "ada@example.com", RoutingOrder: 1, Status: models.SignerSent}
 	e := &models.Envelope{ID: uuid.Must(uuid.NewV7()), TenantID: "trigger", Subject: &subject, Status: models.StatusSent, CreatedAt: at, SentAt: &at, Signers: []*models.Signer{signer}}
 	ev := &models.Event{ID: uuid.Must(uuid.NewV7()), EnvelopeID: e.ID, Name: name, Timestamp: at}
-	switch name { //nolint:exhaustive // the others leave it sent
+	switch name { //nolint:exhaustive // for all other events, the status remains sent
 	case models.EventEnvelopeCreated:
 		e.Status, e.SentAt, signer.Status = models.StatusDraft, nil, models.SignerPending
 	case models.EventEnvelopeCompleted:

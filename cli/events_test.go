@@ -9,10 +9,10 @@ import (
 	"countersign/models"
 )
 
-// TestMadeUpEventsAreAsRealOnes: a made-up event has the members that an event of its name has when the service sends it.
+// TestMadeUpEventsAreAsRealOnes checks that a sample event has the same members as a real event with the same name.
 func TestMadeUpEventsAreAsRealOnes(t *testing.T) {
 	t.Parallel()
-	about := map[models.EventName]bool{ // whose events are of one signer (docs/build/webhooks.md)
+	about := map[models.EventName]bool{ // events about a single signer (docs/build/webhooks.md)
 		models.EventEnvelopeDeclined: true, models.EventSignerViewed: true, models.EventSignerSigned: true, models.EventSignerDeclined: true, models.EventSignerOTPFailed: true,
 		models.EventInvitationFailed: true, models.EventReminderSent: true, models.EventSignerReplaced: true, models.EventSignerDelegated: true, models.EventCopySent: true,
 		models.EventLinkIssued: true,

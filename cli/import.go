@@ -30,7 +30,7 @@ type importDocuSeal struct {
 	DryRun   bool     `help:"Print the result without creating it."`
 }
 
-// Help is shown with the command.
+// Help returns the additional help text of the command.
 func (importDocuSeal) Help() string {
 	return "Content that cannot be imported is reported on standard error. docs/build/moving-from-docuseal.md lists the result for each type of field."
 }
@@ -40,15 +40,15 @@ type imported struct {
 	EnvelopeID string                       `json:"envelopeId,omitempty"`
 	TemplateID string                       `json:"templateId,omitempty"`
 	ExternalID string                       `json:"externalId,omitempty"`
-	Roles      []api.TemplateRoleRequest    `json:"roles,omitempty"` // of a template
+	Roles      []api.TemplateRoleRequest    `json:"roles,omitempty"` // only for a template
 	Subject    string                       `json:"subject"`
-	Signers    []countersign.SignerRequest  `json:"signers,omitempty"` // of a draft
+	Signers    []countersign.SignerRequest  `json:"signers,omitempty"` // only for a draft
 	Documents  []string                     `json:"documents"`
-	Fields     [][]countersign.FieldRequest `json:"fields"` // of each document
+	Fields     [][]countersign.FieldRequest `json:"fields"` // for each document
 	Notes      []string                     `json:"notes"`
 }
 
-// Run creates a draft: signers, documents and fields.
+// Run imports a template. It creates a draft with signers, documents and fields, or a template.
 func (i importDocuSeal) Run(ctx context.Context) error {
 	out, files, err := i.read()
 	if err != nil {
@@ -71,13 +71,13 @@ func (i importDocuSeal) Run(ctx context.Context) error {
 	return i.print(out, "%s  draft", out.EnvelopeID)
 }
 
-// read reads the template and its documents.
+// read reads and converts the template and reads its documents.
 func (i importDocuSeal) read() (*imported, [][]byte, error) {
 	f, err := os.Open(i.Template)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // opened only for reading
 	t, err := docuseal.Read(f)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", i.Template, err)
@@ -120,9 +120,9 @@ func (i importDocuSeal) read() (*imported, [][]byte, error) {
 	return out, files, nil
 }
 
-const maxPDF = 25 << 20 // the service's limit
+const maxPDF = 25 << 20 // the limit of the service
 
-// readPDF reads a file and the sizes of its pages.
+// readPDF reads a PDF and the sizes of its pages.
 func readPDF(path string) ([]byte, []pdf.Geometry, error) {
 	if err := checkPDF(path); err != nil {
 		return nil, nil, fmt.Errorf("%w; pass the template's documents with --pdf", err)
@@ -147,7 +147,7 @@ func readPDF(path string) ([]byte, []pdf.Geometry, error) {
 	return b, sizes, nil
 }
 
-// signers are who fills the roles.
+// signers returns the signers for the roles.
 func (i importDocuSeal) signers(roles []docuseal.Role) ([]countersign.SignerRequest, error) {
 	people := make(map[string]*mail.Address)
 	for _, to := range i.To {
@@ -180,7 +180,7 @@ func (i importDocuSeal) signers(roles []docuseal.Role) ([]countersign.SignerRequ
 	return signers, nil
 }
 
-// makeTemplate creates a template, or a new version of the one with the same externalId.
+// makeTemplate creates a template, or a new version of the template with the same externalId.
 func (i importDocuSeal) makeTemplate(ctx context.Context, in *imported) error {
 	if len(in.Documents) != 1 {
 		return errors.New("a template can have only one document: set signers with --to to create a draft instead")
@@ -201,7 +201,7 @@ func (i importDocuSeal) makeTemplate(ctx context.Context, in *imported) error {
 	return i.print(in, "%s  v%d  %s", t.ID, t.Version, plain(&t.Name))
 }
 
-// makeDraft creates the draft with its documents, and then the fields of each.
+// makeDraft creates a draft with its documents and fields.
 func (i importDocuSeal) makeDraft(ctx context.Context, in *imported, files [][]byte) error {
 	c, tenant, err := i.clientAndTenant()
 	if err != nil {
@@ -212,7 +212,7 @@ func (i importDocuSeal) makeDraft(ctx context.Context, in *imported, files [][]b
 		return coded(err)
 	}
 	in.EnvelopeID = e.ID.String()
-	// The fields of all documents are added at once, since conditions may reach from one document to another.
+	// Add the fields of all documents in one request, because conditions may refer to fields in other documents.
 	var all []countersign.FieldRequest
 	for n, b := range files {
 		doc, err := c.Upload(ctx, e.ID, bytes.NewReader(b))

@@ -19,12 +19,12 @@ type mcpCommand struct {
 	ReadOnly bool   `help:"Offer only read-only tools."`
 }
 
-// Help is shown with the command.
+// Help returns the additional help text of the command.
 func (mcpCommand) Help() string {
 	return "Runs a Model Context Protocol server on standard input and output, started by the agent's program. A person confirms sending, reminding and voiding. docs/build/mcp.md lists the tools."
 }
 
-// maxMessage limits a message of the agent's program, in bytes.
+// maxMessage is the maximum size of a message from the agent's program, in bytes.
 const maxMessage = 1 << 20
 
 // Run serves one agent until it closes standard input.
@@ -41,7 +41,7 @@ func (m mcpCommand) Run(ctx context.Context) error {
 		if cfg.Files, err = os.OpenRoot(m.Dir); err != nil {
 			return fmt.Errorf("--dir: %w", err)
 		}
-		defer func() { _ = cfg.Files.Close() }() // nothing is written through it now
+		defer func() { _ = cfg.Files.Close() }() // no file is written through it anymore
 	}
 	s, err := mcpserver.New(cfg)
 	if err != nil {

@@ -39,7 +39,7 @@ type sendCommand struct {
 	Out     string        `help:"With --wait, write the first sealed PDF to this new file." type:"path" placeholder:"FILE"`
 }
 
-// Validate rejects flags that would be ignored.
+// Validate rejects flags that would have no effect.
 func (s sendCommand) Validate() error {
 	if s.Out != "" && !s.Wait {
 		return errors.New("--out requires --wait: the PDF is sealed after everyone has signed")
@@ -49,7 +49,7 @@ func (s sendCommand) Validate() error {
 
 // Run creates an envelope, uploads its files and sends it.
 func (s sendCommand) Run(ctx context.Context) error {
-	if err := checkNewFile(s.Out); err != nil { // before anybody is invited
+	if err := checkNewFile(s.Out); err != nil { // before anyone is invited
 		return err
 	}
 	c, tenant, err := s.clientAndTenant()
@@ -102,7 +102,8 @@ func (s sendCommand) Run(ctx context.Context) error {
 	return s.printEnvelope(e)
 }
 
-// wait waits until all have signed. Whoever ends it knows by then which envelope was sent, and does not send another.
+// wait waits until all signers have signed. It first prints the envelope, so that a user who interrupts the wait knows
+// that it was sent and does not send it again.
 func (s sendCommand) wait(ctx context.Context, c *countersign.Client, sent *countersign.Envelope) (*countersign.Envelope, error) {
 	if s.JSON {
 		terminal.Tell("%s  %s", sent.ID, sent.Status)
@@ -124,12 +125,12 @@ func (s sendCommand) wait(ctx context.Context, c *countersign.Client, sent *coun
 
 func (s sendCommand) printEnvelope(e *countersign.Envelope) error {
 	for i := range e.Signers {
-		e.Signers[i].SigningURL = nil // a credential of the signer's
+		e.Signers[i].SigningURL = nil // the link is a credential of the signer
 	}
 	return s.print(e, "%s  %s", e.ID, e.Status)
 }
 
-// request returns the envelope that the flags describe.
+// request returns the request described by the flags.
 func (s sendCommand) request(tenant string) (*countersign.EnvelopeRequest, error) {
 	subject := cmp.Or(s.Subject, strings.TrimSuffix(filepath.Base(s.Files[0]), filepath.Ext(s.Files[0])))
 	req := &countersign.EnvelopeRequest{TenantID: tenant, Subject: &subject, ExpiresInDays: countersign.Optional(max(s.Days, 0))}
@@ -157,7 +158,7 @@ func (s sendCommand) request(tenant string) (*countersign.EnvelopeRequest, error
 	return req, nil
 }
 
-// parseField reads TYPE:SIGNER:PAGE:X:Y:WIDTH:HEIGHT.
+// parseField parses a field in the form TYPE:SIGNER:PAGE:X:Y:WIDTH:HEIGHT.
 func parseField(text string) (countersign.FieldRequest, error) {
 	wrong := fmt.Errorf("--field %q: write it as TYPE:SIGNER:PAGE:X:Y:WIDTH:HEIGHT, such as signature:0:1:72:600:180:50", text)
 	parts := strings.Split(text, ":")
@@ -176,9 +177,9 @@ func parseField(text string) (countersign.FieldRequest, error) {
 	return countersign.NewField(api.FieldType(parts[0]), parts[1], page, box[0], box[1], box[2], box[3]), nil
 }
 
-// addSignatures adds a signature field for each signer in the first document: at the place that its form or its text
-// tags request, or else at the bottom of the last page. It adds none if the user named fields, and none for signers
-// with fields from tags or a form.
+// addSignatures adds a signature field for each signer to the first document. The position is taken from the document's
+// form or text tags, or is at the bottom of the last page. It adds no fields if the user specified some, or for signers
+// who have fields from tags or a form.
 func (s sendCommand) addSignatures(ctx context.Context, c *countersign.Client, id uuid.UUID, first *countersign.Document) error {
 	if len(s.Field) > 0 {
 		return nil
@@ -188,7 +189,7 @@ func (s sendCommand) addSignatures(ctx context.Context, c *countersign.Client, i
 		return err
 	}
 	var wanted []countersign.FieldRequest
-	if !s.Tags && !s.Form { // which have made fields of them
+	if !s.Tags && !s.Form { // otherwise these were already converted to fields
 		if wanted, err = signaturePlaces(ctx, c, id, first); err != nil {
 			return err
 		}
@@ -209,7 +210,7 @@ func (s sendCommand) addSignatures(ctx context.Context, c *countersign.Client, i
 	return nil
 }
 
-// signaturePlaces returns the signature fields that a document's form and text tags describe, in their order.
+// signaturePlaces returns the signature fields described by a document's form and text tags, in order.
 func signaturePlaces(ctx context.Context, c *countersign.Client, id uuid.UUID, doc *countersign.Document) (places []countersign.FieldRequest, err error) {
 	found, err := countersign.Answer(c.API.SuggestFieldsWithResponse(ctx, id, doc.DocumentID))
 	if err != nil {
@@ -223,7 +224,8 @@ func signaturePlaces(ctx context.Context, c *countersign.Client, id uuid.UUID, d
 	return places, nil
 }
 
-// bottomSignature returns the n-th signature field at the bottom of the last page: three in a row, the rows one above the other.
+// bottomSignature returns the nth signature field at the bottom of the last page. Fields are arranged in rows of three,
+// from bottom to top.
 func bottomSignature(doc *countersign.Document, n int) countersign.FieldRequest {
 	const w, h, gap, margin = 150, 45, 10, 50
 	f := countersign.NewField(api.FieldTypeSignature, "", doc.PageCount, float64(margin+(n%3)*(w+gap)), float64(margin+(n/3)*(h+gap)), w, h)
@@ -240,13 +242,13 @@ func addField(ctx context.Context, c *countersign.Client, id uuid.UUID, f counte
 	return err
 }
 
-// checkPDF fails early if a file is no PDF at all.
+// checkPDF returns an error if a file is obviously not a PDF, so that the command fails early.
 func checkPDF(path string) error {
-	f, err := os.Open(path) //nolint:gosec // the user's own choice
+	f, err := os.Open(path) //nolint:gosec // chosen by the user
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // opened only for reading
 	head := make([]byte, 1024)
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
@@ -258,13 +260,13 @@ func checkPDF(path string) error {
 	return nil
 }
 
-// upload uploads a file; a terminal shows how far it is.
+// upload uploads a file. On a terminal, it shows the progress.
 func (s sendCommand) upload(ctx context.Context, c *countersign.Client, id uuid.UUID, path string) (*countersign.Document, error) {
-	f, err := os.Open(path) //nolint:gosec // the user's own choice
+	f, err := os.Open(path) //nolint:gosec // chosen by the user
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // opened only for reading
 	st, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -282,7 +284,7 @@ func (s sendCommand) upload(ctx context.Context, c *countersign.Client, id uuid.
 	return doc, err
 }
 
-// progress is a file that reports how much of it was read.
+// progress is a file that shows how much of it has been read.
 type progress struct {
 	*os.File
 	terminal.Bar
@@ -297,7 +299,7 @@ func (p *progress) ReadAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
-// checkNewFile rejects a path at which save could not create a file.
+// checkNewFile returns an error if save could not create a file at the path.
 func checkNewFile(path string) error {
 	if path == "" || path == "-" {
 		return nil
@@ -311,18 +313,18 @@ func checkNewFile(path string) error {
 	return nil
 }
 
-// save writes a document to a new file, whole or not at all; "-" is standard output.
+// save writes a document to a new file. If it fails, no file remains. The path "-" means standard output.
 func save(ctx context.Context, c *countersign.Client, id uuid.UUID, kind api.DownloadDocumentParamsKind, path string) (err error) {
 	body, err := c.Download(ctx, id, kind)
 	if err != nil {
 		return coded(err)
 	}
-	defer func() { _ = body.Close() }() // read only
+	defer func() { _ = body.Close() }() // opened only for reading
 	if path == "-" {
 		_, err = io.Copy(os.Stdout, body)
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the user's own choice
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // chosen by the user
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ type templateListCommand struct {
 	Limit    int    `help:"Maximum number of results." default:"100"`
 }
 
-// Run lists templates, newest first.
+// Run prints templates, newest first.
 func (l templateListCommand) Run(ctx context.Context) error {
 	c, tenant, err := l.client()
 	if err != nil {
@@ -80,12 +80,12 @@ type templatePushCommand struct {
 	Check      bool   `help:"Validate the files without pushing."`
 }
 
-// Help is shown with the command.
+// Help returns the additional help text of the command.
 func (templatePushCommand) Help() string {
 	return "template.yaml contains the members of POST /v1/templates (docs/build/templates.md) and document, the name of the PDF. If a template with its externalId exists, it gets a new version. The default externalId is the name of the folder."
 }
 
-// Run pushes a template.
+// Run pushes a template to the service.
 func (p templatePushCommand) Run(ctx context.Context) error {
 	s, err := readTemplateDir(p.Dir)
 	if err != nil {
@@ -113,7 +113,7 @@ func (p templatePushCommand) Run(ctx context.Context) error {
 	return p.print(t, "%s  v%d  %s", t.ID, t.Version, plain(&t.Name))
 }
 
-// pushTemplate creates a template, or a new version.
+// pushTemplate creates a template or a new version of it.
 func pushTemplate(ctx context.Context, c *countersign.Client, s *templateSource, tenant *string) (*api.Template, error) {
 	pdf, err := os.ReadFile(s.document)
 	if err != nil {
@@ -161,7 +161,7 @@ type templatePullCommand struct {
 	Force    bool   `help:"Overwrite the files of the folder."`
 }
 
-// Run writes a template's description and document into a folder.
+// Run writes the description and the document of a template to a folder.
 func (p templatePullCommand) Run(ctx context.Context) error {
 	c, tenant, err := p.client()
 	if err != nil {
@@ -180,7 +180,7 @@ func (p templatePullCommand) Run(ctx context.Context) error {
 		return err
 	}
 	params := &api.DownloadTemplateDocumentParams{Version: &t.Version}
-	if t.Documents[0].Prepared != nil { // the fields of tags and forms are in the description, and must not be found again
+	if t.Documents[0].Prepared != nil { // the description already contains the fields from tags and forms, so they must not be found again
 		params.Kind = countersign.Ptr(api.DownloadTemplateDocumentParamsKindPrepared)
 	}
 	res, err := c.API.DownloadTemplateDocumentWithResponse(ctx, t.ID, params)
@@ -204,7 +204,7 @@ func (p templatePullCommand) write(path string, b []byte) error {
 	if p.Force {
 		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	}
-	f, err := os.OpenFile(path, flags, 0o644) //nolint:gosec // the user's own choice, and no secret
+	f, err := os.OpenFile(path, flags, 0o644) //nolint:gosec // chosen by the user, and contains no secret
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (p templatePullCommand) write(path string, b []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// fileName returns a document's name as a valid file name.
+// fileName converts the name of a document to a valid file name.
 func fileName(name string) string {
 	name = filepath.Base(filepath.FromSlash(strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune(`\:*?"<>|`, r) {
@@ -229,7 +229,7 @@ func fileName(name string) string {
 	return name
 }
 
-// findTemplate returns the template with this id or externalId, and the service's complete response.
+// findTemplate returns the template with the given ID or externalId, and the service's raw response.
 func findTemplate(ctx context.Context, c *countersign.Client, tenant, name string, version int) (*api.Template, []byte, error) {
 	id, err := uuid.Parse(name)
 	if err != nil {

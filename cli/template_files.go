@@ -16,26 +16,26 @@ import (
 	"countersign/clients/go/api"
 )
 
-// A template as files: templateFile describes it, and its document is in the same directory.
+// A template is stored in a directory that contains templateFile, which describes it, and its document.
 const (
 	templateFile    = "template.yaml"
 	maxTemplateFile = 4 << 20
 )
 
-// templateOrder is the order of the members in a file that is written.
+// templateOrder is the order in which members are written to a file.
 var templateOrder = []string{
 	"name", "externalId", "document", "subject", "message", "expiresInDays", "reminderHours", "metadata", "origin", "roles", "fields",
 	"role", "kind", "routingOrder", "authMethod", "type", "page", "x", "y", "w", "h",
 }
 
-// templateSource is a template to push.
+// templateSource is a template to be pushed.
 type templateSource struct {
 	data     map[string]any // a TemplateRequest without tenantId
 	document string         // path of the PDF
 }
 
-// readTemplateDir reads a template's directory. The file may contain the members of POST /v1/templates, except
-// tenantId, and document, which names the PDF.
+// readTemplateDir reads the directory of a template. The file may contain the members of POST /v1/templates except
+// tenantId, and the member document, which is the name of the PDF.
 func readTemplateDir(dir string) (*templateSource, error) {
 	path := filepath.Join(dir, templateFile)
 	b, err := readFile(path, maxTemplateFile)
@@ -54,7 +54,7 @@ func readTemplateDir(dir string) (*templateSource, error) {
 			return nil, fmt.Errorf("%s: %s is not allowed in a file: use --tenant", path, name)
 		}
 	}
-	s := &templateSource{data: plainDates(data).(map[string]any)} //nolint:forcetypeassert // of a map a map
+	s := &templateSource{data: plainDates(data).(map[string]any)} //nolint:forcetypeassert // the result for a map is always a map
 	document, err := s.findDocument(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -73,8 +73,8 @@ func readTemplateDir(dir string) (*templateSource, error) {
 	return s, nil
 }
 
-// findDocument removes the document's name from the data and returns its path; by default the only PDF of the
-// directory.
+// findDocument removes the member document from the data and returns the path of the document. The default is the only
+// PDF in the directory.
 func (s *templateSource) findDocument(dir string) (string, error) {
 	named, there := s.data["document"]
 	delete(s.data, "document")
@@ -101,7 +101,7 @@ func (s *templateSource) findDocument(dir string) (string, error) {
 	return found[0], nil
 }
 
-// checkTemplateMembers rejects unknown members, which the service would ignore.
+// checkTemplateMembers returns an error if there are unknown members, because the service would ignore them.
 func checkTemplateMembers(data map[string]any) error {
 	b, err := json.Marshal(data)
 	if err != nil {
@@ -116,7 +116,7 @@ func checkTemplateMembers(data map[string]any) error {
 	return nil
 }
 
-// plainDates converts days that YAML parsed as times back to days.
+// plainDates converts times back to dates, because YAML parses dates as times.
 func plainDates(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -133,8 +133,8 @@ func plainDates(v any) any {
 	return v
 }
 
-// templateYAML returns a template in the form that push accepts. answer is the service's response, and document the
-// name of its PDF.
+// templateYAML returns a template in the format that push accepts. answer is the service's raw response, and document
+// is the name of the PDF.
 func templateYAML(t *api.Template, answer []byte, document string) ([]byte, error) {
 	b, err := json.Marshal(t)
 	if err != nil {
@@ -148,7 +148,7 @@ func templateYAML(t *api.Template, answer []byte, document string) ([]byte, erro
 		delete(data, name)
 	}
 	data["document"] = document
-	data["origin"] = api.TemplateRequestOriginTopLeft // the service's response uses it, regardless of the tenant's own origin
+	data["origin"] = api.TemplateRequestOriginTopLeft // the service always responds with this origin, regardless of the tenant's default
 	for _, list := range []string{"fields", "roles"} {
 		members, _ := data[list].([]any)
 		for _, m := range members {
@@ -159,8 +159,8 @@ func templateYAML(t *api.Template, answer []byte, document string) ([]byte, erro
 		}
 	}
 	dropDefaults(data)
-	// Only here null differs from an absent member: null is no deadline, absent is the tenant's. The client decodes
-	// both alike.
+	// Only for this member, null differs from an absent member: null means no deadline, and an absent member means the
+	// tenant's default. The client decodes both in the same way.
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(answer, &raw); err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func templateYAML(t *api.Template, answer []byte, document string) ([]byte, erro
 	if b, err = json.Marshal(data); err != nil {
 		return nil, err
 	}
-	var node yaml.Node // JSON is YAML
+	var node yaml.Node // JSON is valid YAML
 	if err := yaml.Unmarshal(b, &node); err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func templateYAML(t *api.Template, answer []byte, document string) ([]byte, erro
 	return out.Bytes(), nil
 }
 
-// dropDefaults removes members with default values.
+// dropDefaults removes members that have default values.
 func dropDefaults(m map[string]any) {
 	for name, v := range m {
 		switch list := v.(type) {
@@ -204,7 +204,7 @@ func dropDefaults(m map[string]any) {
 	}
 }
 
-// tidyYAML writes one member or field a line, in templateOrder.
+// tidyYAML sorts members by templateOrder, and formats each role and field on a single line.
 func tidyYAML(n *yaml.Node, depth int) {
 	n.Style = 0
 	if n.Kind == yaml.MappingNode {
@@ -224,7 +224,7 @@ func tidyYAML(n *yaml.Node, depth int) {
 		for _, m := range members {
 			n.Content = append(n.Content, m.key, m.value)
 		}
-		if depth >= 3 { // a role or a field
+		if depth >= 3 { // a role or field
 			n.Style = yaml.FlowStyle
 		}
 	}

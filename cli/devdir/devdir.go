@@ -1,5 +1,5 @@
-// Package devdir is the data directory of "countersign dev", with the information that a running one provides to
-// commands and tests.
+// Package devdir manages the data directory of "countersign dev", which contains information about the running service
+// for commands and tests.
 package devdir
 
 import (
@@ -15,13 +15,13 @@ import (
 
 const file = "demo.json"
 
-// Info is the information that "dev" provides about itself.
+// Info contains information about a service run by "dev".
 type Info struct {
 	BaseURL string `json:"baseUrl"`
 	Credentials
 	InboxURL        string `json:"inboxUrl"`
 	SMTPAddress     string `json:"smtpAddress"`
-	TemporalAddress string `json:"temporalAddress,omitempty"` // of the bundled one
+	TemporalAddress string `json:"temporalAddress,omitempty"` // of the bundled server
 	TemporalUIURL   string `json:"temporalUiUrl"`
 	ConsoleURL      string `json:"consoleUrl"`
 	ConsoleLogin
@@ -33,13 +33,13 @@ type Credentials struct {
 	ClientSecret string `json:"clientSecret"`
 }
 
-// ConsoleLogin is a sign-in to the console.
+// ConsoleLogin contains the credentials of a console user.
 type ConsoleLogin struct {
 	ConsoleEmail    string `json:"consoleEmail"`
 	ConsolePassword string `json:"consolePassword"`
 }
 
-// Read returns the information of the last run; empty if there was none.
+// Read returns the information about the last run, or an empty Info if there was none.
 func Read(dir string) (i Info) {
 	b, err := os.ReadFile(filepath.Join(dir, file)) //nolint:gosec // our own data directory
 	if err != nil || json.Unmarshal(b, &i) != nil {
@@ -48,7 +48,7 @@ func Read(dir string) (i Info) {
 	return i
 }
 
-// Write records the running service.
+// Write stores information about the running service.
 func Write(dir string, i Info) error {
 	path := filepath.Join(dir, file)
 	b, err := json.MarshalIndent(i, "", "  ")
@@ -61,7 +61,7 @@ func Write(dir string, i Info) error {
 	return nil
 }
 
-// Lock locks the directory for one process until unlock is called or the process ends.
+// Lock locks the directory for this process until unlock is called or the process exits.
 func Lock(dir string) (unlock func(), err error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // our own data directory
 	if err != nil {

@@ -14,11 +14,11 @@ type comparison = struct {
 	IsNot  *string `json:"isNot,omitempty"`
 }
 
-// condition returns the condition of a field; nil, with a note, if it has no counterpart. The field is then always
-// shown.
+// condition converts the conditions of a field. If they cannot be converted, it returns nil and adds a note, and the
+// field is always shown.
 func (c *conversion) condition(f *Field) *api.Condition {
 	clauses := make(api.Comparisons, 0, len(f.Conditions))
-	ors := 0 // of the later ones, which define how they are joined to the previous one
+	ors := 0 // number of later conditions that are joined with "or"
 	for i, condition := range f.Conditions {
 		clause, ok := c.clause(condition)
 		if i > 0 && condition.Operation == "or" {

@@ -14,30 +14,31 @@ import (
 	"countersign/clients/go/api"
 )
 
-// Role is a role that fills in fields, after the roles of lower order.
+// Role is a role that fills in fields after all roles of lower order.
 type Role struct {
 	Name  string
 	Order int
 }
 
-// Placed is a field of a document, whose number counts from 0.
+// Placed is a field with the index of its document.
 type Placed struct {
 	countersign.FieldRequest
 
 	Document int
 }
 
-// Result is the converted template.
+// Result is a converted template.
 type Result struct {
 	Roles  []Role
 	Fields []Placed
-	Notes  []string // differences from the original, for people
+	Notes  []string // readable descriptions of the differences from the original
 }
 
-// PageSize is a function that returns the displayed size of a page, in points. Documents and pages are counted from 0.
+// PageSize is a function that returns the displayed size of a page in points. Indices of documents and pages start at
+// 0.
 type PageSize func(document, page int) (w, h float64, ok bool)
 
-// Convert converts a template whose pages have these sizes.
+// Convert converts a template. size returns the sizes of the pages in its documents.
 func (t *Template) Convert(size PageSize) *Result {
 	c := &conversion{template: t, size: size, names: make(map[string]string), taken: make(map[string]bool)}
 	for i, s := range t.Submitters {
@@ -71,7 +72,7 @@ type conversion struct {
 
 	template *Template
 	size     PageSize
-	names    map[string]string // of fields, by their uuid
+	names    map[string]string // field names by UUID
 	taken    map[string]bool
 }
 
@@ -81,7 +82,7 @@ func (c *conversion) note(f *Field, format string, args ...any) {
 
 var notInName = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 
-// freeName returns a name for a field, derived from text, that no other field has.
+// freeName returns a unique field name derived from text.
 func (c *conversion) freeName(text string) string {
 	base := truncate(cmp.Or(strings.Trim(notInName.ReplaceAllString(text, "_"), "_"), "field"), maxName-5)
 	name := base
@@ -92,7 +93,7 @@ func (c *conversion) freeName(text string) string {
 	return name
 }
 
-// types maps field types whose areas each become a field.
+// types maps DocuSeal field types to Countersign's. Each area of a field of these types becomes a separate field.
 var types = map[string]api.FieldType{
 	"text": "text", "signature": "signature", "initials": "initial", "date": "date", "number": "number", "checkbox": "checkbox",
 	"select": "select", "cells": "text", "stamp": "stamp", "image": "attachment", "file": "attachment", "phone": "text", "heading": "text",
@@ -118,7 +119,7 @@ func (c *conversion) field(f *Field) {
 	case choice && slices.ContainsFunc(f.Areas, func(a Area) bool { return a.Option != "" }):
 		c.choices(f, base)
 		return
-	case choice: // in one place: a list
+	case choice: // all options share one area, so they become a list
 		if f.Type == "multiple" {
 			c.note(f, "several choices in one place become a list with one choice")
 		}
@@ -138,7 +139,7 @@ func (c *conversion) field(f *Field) {
 	}
 }
 
-// common returns the properties that fields of all types have.
+// common returns a field with the properties that all types have.
 func (c *conversion) common(f *Field, role string) countersign.FieldRequest {
 	out := countersign.FieldRequest{
 		Role: &role, Name: countersign.Ptr(c.names[f.UUID]), Required: countersign.Ptr(f.Required == nil || *f.Required),
@@ -159,7 +160,7 @@ func (c *conversion) common(f *Field, role string) countersign.FieldRequest {
 	return out
 }
 
-// typed sets the properties of fields of some types.
+// typed sets the properties that depend on the type of the field.
 func (c *conversion) typed(f *Field, out *countersign.FieldRequest) {
 	if f.Type == "date" {
 		c.dateFormat(f, out)
@@ -225,7 +226,7 @@ var layouts = strings.NewReplacer("yyyy", "2006", "MM", "01", "M", "1", "dd", "0
 
 var dateParts = strings.NewReplacer("YYYY", "yyyy", "DD", "dd", "D", "d")
 
-// dateFormat converts a format that contains only supported parts: year, month and day in digits.
+// dateFormat converts a date format if it contains only supported parts: year, month and day as digits.
 func (c *conversion) dateFormat(f *Field, out *countersign.FieldRequest) {
 	if f.Preferences.Format == "" {
 		return
@@ -238,7 +239,7 @@ func (c *conversion) dateFormat(f *Field, out *countersign.FieldRequest) {
 	c.note(f, "the date format %s is not supported", f.Preferences.Format)
 }
 
-// choices adds a field for each choice that has its own place.
+// choices adds a field for each option that has its own area.
 func (c *conversion) choices(f *Field, base countersign.FieldRequest) {
 	name := *base.Name
 	for i, a := range f.Areas {
@@ -268,7 +269,7 @@ func (c *conversion) choices(f *Field, base countersign.FieldRequest) {
 	}
 }
 
-// place adds a field at an area, which is kept within its page.
+// place adds a field at an area, clipped to the page.
 func (c *conversion) place(f *Field, a Area, out countersign.FieldRequest) {
 	doc := slices.IndexFunc(c.template.Schema, func(d Document) bool { return d.UUID == a.Document })
 	if doc < 0 {
@@ -291,7 +292,7 @@ func (c *conversion) place(f *Field, a Area, out countersign.FieldRequest) {
 	c.Fields = append(c.Fields, Placed{FieldRequest: out, Document: doc})
 }
 
-// within cuts a side so that it lies on a page of this length, to hundredths.
+// within clips a side of an area to the length of the page, and rounds it to hundredths.
 func within(at, length, page float64) (start, side float64) {
 	end := math.Min(at+length, page)
 	start = math.Max(at, 0)
@@ -306,7 +307,7 @@ func truncate(s string, most int) string {
 	return s
 }
 
-// text returns a value as text; "" for no value and for lists.
+// text converts a value to text. It returns "" for nil and for lists.
 func text(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -319,7 +320,7 @@ func text(v any) string {
 	return ""
 }
 
-// texts returns the texts of a value, which may be a list.
+// texts converts a value, which may be a list, to a list of texts.
 func texts(v any) []string {
 	list, ok := v.([]any)
 	if !ok {

@@ -13,7 +13,7 @@ import (
 	"countersign/cli/docuseal"
 )
 
-// page returns a page of 600 by 800 points; each document has one.
+// page is a PageSize for documents with one page of 600 by 800 points.
 func page(_, page int) (w, h float64, ok bool) { return 600, 800, page == 0 }
 
 func convert(t *testing.T) *docuseal.Result {
@@ -89,8 +89,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// FuzzConvert: whatever the template says, fields lie on their pages, belong to a
-// role, and have names that the service takes.
+// FuzzConvert checks that, for any template, fields are within their pages, belong to a role, and have names that the
+// service accepts.
 func FuzzConvert(f *testing.F) {
 	b, err := os.ReadFile("testdata/template.json")
 	require.NoError(f, err)

@@ -1,5 +1,5 @@
-// Package docuseal parses templates of DocuSeal, as its API returns them (GET /templates/{id}), and converts them to
-// Countersign's.
+// Package docuseal parses DocuSeal templates, as returned by DocuSeal's API (GET /templates/{id}), and converts them to
+// Countersign templates.
 package docuseal
 
 import (
@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// Template is the imported part of a template.
+// Template contains the parts of a DocuSeal template that are imported.
 type Template struct {
 	Name       string      `json:"name"`
 	ExternalID string      `json:"external_id"`
-	Schema     []Document  `json:"schema"` // the documents, in their order
+	Schema     []Document  `json:"schema"` // the documents, in order
 	Documents  []File      `json:"documents"`
 	Submitters []Submitter `json:"submitters"`
 	Fields     []Field     `json:"fields"`
 }
 
-// Document is a document of a template, which the fields' areas name.
+// Document is a document of a template. The areas of fields refer to its UUID.
 type Document struct {
 	UUID string `json:"attachment_uuid"`
 	Name string `json:"name"`
@@ -32,21 +32,21 @@ type File struct {
 	Filename string `json:"filename"`
 }
 
-// Submitter is who fills fields.
+// Submitter is a role that fills in fields.
 type Submitter struct {
 	UUID  string `json:"uuid"`
 	Name  string `json:"name"`
-	Order *int   `json:"order"` // from 0 on; nil: the place in the list
+	Order *int   `json:"order"` // starts at 0; nil means the index in the list
 }
 
-// Field is a field with one or more places.
+// Field is a field with one or more areas.
 type Field struct {
 	UUID        string      `json:"uuid"`
 	Submitter   string      `json:"submitter_uuid"`
 	Name        string      `json:"name"`
 	Title       string      `json:"title"`
 	Type        string      `json:"type"`
-	Required    *bool       `json:"required"` // nil: it is
+	Required    *bool       `json:"required"` // nil means true
 	ReadOnly    bool        `json:"readonly"`
 	Default     any         `json:"default_value"`
 	Options     []Option    `json:"options"`
@@ -56,14 +56,14 @@ type Field struct {
 	Conditions  []Condition `json:"conditions"`
 }
 
-// Option is a choice of a field.
+// Option is an option of a choice field.
 type Option struct {
 	UUID  string `json:"uuid"`
 	Value string `json:"value"`
 }
 
-// Area is a place on a page. Lengths are fractions of the displayed page, from its top left corner; pages count from
-// 0.
+// Area is an area on a page. Lengths are fractions of the displayed page, measured from its top left corner. Page
+// indices start at 0.
 type Area struct {
 	Document  string  `json:"attachment_uuid"`
 	Page      int     `json:"page"`
@@ -75,14 +75,14 @@ type Area struct {
 	Option    string  `json:"option_uuid"`
 }
 
-// Preferences are looks and formats.
+// Preferences contains the appearance and formats of a field.
 type Preferences struct {
-	FontSize any    `json:"font_size"` // a number, or a text with one
+	FontSize any    `json:"font_size"` // a number, or text that contains a number
 	Align    string `json:"align"`
 	Format   string `json:"format"`
 }
 
-// Validation is the constraint of a value.
+// Validation is a constraint on the value of a field.
 type Validation struct {
 	Pattern string `json:"pattern"`
 	Message string `json:"message"`
@@ -90,7 +90,8 @@ type Validation struct {
 	Max     any    `json:"max"`
 }
 
-// Condition compares another field. All conditions of a field must hold, except where one has the operation "or".
+// Condition is a comparison with another field. All conditions of a field must be true, unless they are joined by the
+// operation "or".
 type Condition struct {
 	Field     string `json:"field_uuid"`
 	Action    string `json:"action"`
@@ -98,13 +99,13 @@ type Condition struct {
 	Operation string `json:"operation"`
 }
 
-// maxTemplate limits the JSON of a template, in bytes, and maxFields its fields.
+// maxTemplate is the maximum size of a template's JSON, in bytes, and maxFields is the maximum number of its fields.
 const (
 	maxTemplate = 8 << 20
 	maxFields   = 2000
 )
 
-// Read reads a template.
+// Read parses a template.
 func Read(r io.Reader) (*Template, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxTemplate+1))
 	switch {

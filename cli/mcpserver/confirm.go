@@ -14,17 +14,17 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// question is a question to a person that is not answered yet.
+// question is a confirmation request that the person has not answered yet.
 type question struct {
-	call     [sha256.Size]byte // of the tool and its arguments
+	call     [sha256.Size]byte // digest of the tool and its arguments
 	envelope uuid.UUID
-	tag      string     // the version of the envelope that was displayed
-	remind   []reminded // whom to remind
+	tag      string     // version of the envelope that was displayed
+	remind   []reminded // signers to remind
 	asked    time.Time
 }
 
-// withConfirmation returns a tool that the client calls twice. The first call runs ask, which asks the person; after
-// confirmation the second call runs do.
+// withConfirmation returns a handler for a tool that the client calls twice. The first call runs ask, which requests
+// confirmation from the person. After the confirmation, the second call runs do.
 func withConfirmation[In any](s *server, ask handler[In], do func(context.Context, question, In) (any, error)) handler[In] {
 	return func(ctx context.Context, req *mcp.CallToolRequest, in In) (any, error) {
 		if req.Params.RequestState == "" && len(req.Params.InputResponses) == 0 {
@@ -57,10 +57,10 @@ func canAsk(req *mcp.CallToolRequest) bool {
 	if caps == nil || caps.Elicitation == nil {
 		return false
 	}
-	return caps.Elicitation.Form != nil || caps.Elicitation.URL == nil // neither named: forms, by the protocol's first versions
+	return caps.Elicitation.Form != nil || caps.Elicitation.URL == nil // in early versions of the protocol, an empty capability means forms
 }
 
-// ask makes the client ask the person, and call again with the answer.
+// ask makes the client request confirmation from the person, and call the tool again with the answer.
 func (s *server) ask(req *mcp.CallToolRequest, q question, text []string, button string) (*mcp.CallToolResult, error) {
 	if !canAsk(req) {
 		return nil, errNoElicitation
@@ -89,8 +89,8 @@ func (s *server) ask(req *mcp.CallToolRequest, q question, text []string, button
 	}, nil
 }
 
-// confirmed returns the question that the person confirmed. A question is answered once, and only for the call that
-// asked it.
+// confirmed returns the confirmation request that the person accepted. A request can be answered only once, and only
+// for the call that created it.
 func (s *server) confirmed(req *mcp.CallToolRequest) (question, error) {
 	s.mu.Lock()
 	q, ok := s.questions[req.Params.RequestState]
@@ -114,7 +114,7 @@ func (s *server) confirmed(req *mcp.CallToolRequest) (question, error) {
 	return q, nil
 }
 
-// callDigest names a tool with its arguments, however they are written.
+// callDigest returns a digest of a tool call that does not depend on the formatting of its arguments.
 func callDigest(req *mcp.CallToolRequest) [sha256.Size]byte {
 	var args any
 	if err := json.Unmarshal(req.Params.Arguments, &args); err != nil {

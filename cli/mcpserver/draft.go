@@ -29,7 +29,7 @@ type draftInput struct {
 	ExpiresInDays int           `json:"expires_in_days,omitempty" jsonschema:"default: the tenant's deadline"`
 }
 
-// Limits of one call. The service has its own limits as well.
+// Limits on one call, in addition to those of the service.
 const (
 	maxFiles   = 20
 	maxSigners = 50
@@ -43,7 +43,7 @@ func (s *server) createDraft(ctx context.Context, _ *mcp.CallToolRequest, in dra
 	if len(in.Signers) == 0 || len(in.Signers) > maxSigners {
 		return nil, fmt.Errorf("signers: name 1 to %d", maxSigners)
 	}
-	for _, name := range in.Files { // before anything is created
+	for _, name := range in.Files { // check all files before creating anything
 		f, err := s.openPDF(name)
 		if err != nil {
 			return nil, err
@@ -83,7 +83,7 @@ func (s *server) upload(ctx context.Context, id uuid.UUID, name string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // opened only for reading
 	_, err = s.Client.Upload(ctx, id, f)
 	return err
 }
@@ -179,6 +179,6 @@ func (s *server) downloadDocument(ctx context.Context, _ *mcp.CallToolRequest, i
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = body.Close() }() // read only
+	defer func() { _ = body.Close() }() // opened only for reading
 	return s.save(in.File, body)
 }

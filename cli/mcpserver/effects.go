@@ -16,7 +16,7 @@ import (
 	"countersign/clients/go/api"
 )
 
-// ifUnchanged makes the service reject the call with 412 if the envelope has changed since the person confirmed.
+// ifUnchanged makes the service reject a request with 412 if the envelope has changed since the person confirmed it.
 func ifUnchanged(tag string) api.RequestEditorFn {
 	return func(_ context.Context, req *http.Request) error {
 		if tag == "" {
@@ -27,7 +27,7 @@ func ifUnchanged(tag string) api.RequestEditorFn {
 	}
 }
 
-// heading returns the first line of a question: which envelope it is about.
+// heading returns the first line of a confirmation request, which identifies the envelope.
 func heading(verb string, e *countersign.Envelope) string {
 	return fmt.Sprintf("%s the envelope %q (%s)?", verb, cleanPtr(e.Subject), e.ID)
 }
@@ -63,7 +63,7 @@ func (s *server) status(e *countersign.Envelope) map[string]any {
 	return map[string]any{"envelopeId": e.ID, "status": e.Status, "page": s.page(e.ID)}
 }
 
-// maxShown limits a text for other people, in bytes: the person who confirms it sees all of it.
+// maxShown is the maximum length of text sent to other people, in bytes. The person who confirms it must see all of it.
 const maxShown = 2000
 
 func (s *server) askToSend(ctx context.Context, req *mcp.CallToolRequest, in sendInput) (any, error) {
@@ -98,7 +98,7 @@ func (s *server) askToSend(ctx context.Context, req *mcp.CallToolRequest, in sen
 	return s.ask(req, question{envelope: e.ID, tag: tag}, text, "Send it to these people")
 }
 
-// reminded is a signer whom the person agreed to remind, as displayed.
+// reminded is a signer to be reminded, as displayed to the person who confirmed it.
 type reminded struct {
 	id   uuid.UUID
 	line string
@@ -115,8 +115,9 @@ func (s *server) remindSigners(ctx context.Context, q question, _ idInput) (any,
 	return map[string]any{"envelopeId": q.envelope, "reminded": ids, "page": s.page(q.envelope)}, nil
 }
 
-// remind sends a reminder to a signer unless the signer was replaced, since a replacement keeps the id. Emails recorded
-// after the confirmation also change the envelope's version; remind then reloads the envelope.
+// remind sends a reminder to a signer. It sends none if the signer was replaced, because the replacement has the same
+// ID. Emails recorded after the confirmation also change the envelope's version, in which case remind reloads the
+// envelope and tries again.
 func (s *server) remind(ctx context.Context, envelope uuid.UUID, r reminded) error {
 	const attempts = 5
 	for n := 1; ; n++ {
@@ -135,7 +136,7 @@ func (s *server) remind(ctx context.Context, envelope uuid.UUID, r reminded) err
 	}
 }
 
-// shown returns all data of a signer that determine whom a reminder reaches, and whether it is due.
+// shown returns the data that determines who would receive a reminder, and whether a reminder is due.
 func shown(g *api.Signer) string {
 	phone := ""
 	if g.Phone != nil {
@@ -144,7 +145,8 @@ func shown(g *api.Signer) string {
 	return fmt.Sprintf("%q %q %q %s", g.Name, g.Email, phone, awaited(g))
 }
 
-// awaited returns "" for a signer who need not be reminded. It does not depend on whether the link was opened.
+// awaited returns "awaited" if the signer can currently sign, and otherwise "". The result does not depend on whether
+// the link was opened.
 func awaited(g *api.Signer) string {
 	if g.Status == api.SignerStatusSent || g.Status == api.SignerStatusViewed {
 		return "awaited"

@@ -14,12 +14,12 @@ import (
 	"countersign/clients/go/api"
 )
 
-// explanation describes what an envelope waits for, and its problems.
+// explanation describes what an envelope is waiting for, and its problems.
 type explanation struct {
 	ID         uuid.UUID     `json:"id"`
 	Subject    string        `json:"subject"`
 	Status     string        `json:"status"`
-	Stuck      bool          `json:"stuck"` // there are problems
+	Stuck      bool          `json:"stuck"` // whether there are problems
 	WaitingFor []string      `json:"waitingFor,omitempty"`
 	Problems   []string      `json:"problems,omitempty"`
 	Workflow   *workflowView `json:"workflow,omitempty"`
@@ -111,7 +111,7 @@ func explainSigners(x *explanation, e *api.ConsoleEnvelope) {
 	}
 }
 
-// explainMails adds the signers whose last email did not arrive.
+// explainMails adds the signers whose last email could not be delivered.
 func explainMails(x *explanation, e *api.ConsoleEnvelope) {
 	last := make(map[uuid.UUID]*api.Mail)
 	for i := range e.Mails {
@@ -135,8 +135,8 @@ func explainMails(x *explanation, e *api.ConsoleEnvelope) {
 	}
 }
 
-// explainWorkflow adds the state of the workflow. If Temporal does not respond, that is one of the problems, and the
-// explanation continues.
+// explainWorkflow adds the state of the workflow. If Temporal does not respond, it adds this to the problems and does
+// not fail.
 func (s *server) explainWorkflow(ctx context.Context, x *explanation) error {
 	p, err := countersign.Answer(s.Client.API.GetEnvelopeProgressWithResponse(ctx, x.ID))
 	if refused, ok := errors.AsType[*countersign.Error](err); ok && refused.Status == 409 {
@@ -153,8 +153,8 @@ func (s *server) explainWorkflow(ctx context.Context, x *explanation) error {
 	return nil
 }
 
-// explainDeliveries adds the failed webhook deliveries. It returns only the host of an endpoint, whose path may
-// contain a secret, and no response body.
+// explainDeliveries adds the failed webhook deliveries. It includes neither response bodies nor the URL of an endpoint
+// except for its host, because the path may contain a secret.
 func (s *server) explainDeliveries(ctx context.Context, x *explanation, all []api.Delivery) error {
 	failed := 0
 	for i := range all {

@@ -12,7 +12,8 @@ import (
 	"path/filepath"
 )
 
-// inFolder returns a file's path within the shared folder. The folder itself ensures that no link leads out of it.
+// inFolder returns the path of a file relative to the shared folder. os.Root ensures that no link leads out of the
+// folder.
 func (s *server) inFolder(name string) (string, error) {
 	if name == "" {
 		return "", errors.New("file is required")
@@ -32,7 +33,7 @@ func (s *server) inFolder(name string) (string, error) {
 	return filepath.Clean(name), nil
 }
 
-// openPDF opens a PDF in the shared folder. The caller closes it.
+// openPDF opens a PDF in the shared folder. The caller must close it.
 func (s *server) openPDF(name string) (*os.File, error) {
 	path, err := s.inFolder(name)
 	if err != nil {
@@ -42,7 +43,7 @@ func (s *server) openPDF(name string) (*os.File, error) {
 	if err != nil {
 		return nil, fileError(name, err)
 	}
-	if !st.Mode().IsRegular() { // a pipe would be waited for
+	if !st.Mode().IsRegular() { // opening a pipe would block
 		return nil, fmt.Errorf("file: %s is not a file", clean(name, maxText))
 	}
 	f, err := s.Files.Open(path)
@@ -62,7 +63,7 @@ func (s *server) openPDF(name string) (*os.File, error) {
 	return f, nil
 }
 
-// fileError returns an error with the file's requested name, without the path of the folder.
+// fileError returns an error that contains the requested file name but not the path of the folder.
 func fileError(name string, err error) error {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err
@@ -70,14 +71,14 @@ func fileError(name string, err error) error {
 	return fmt.Errorf("file: %s: %w", clean(name, maxText), err)
 }
 
-// saved is a file that was written.
+// saved describes a file that was written.
 type saved struct {
 	File   string `json:"file"`
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
 }
 
-// save writes a new file in the shared folder, whole or not at all.
+// save writes a new file in the shared folder. If it fails, no file remains.
 func (s *server) save(name string, body io.Reader) (saved, error) {
 	path, err := s.inFolder(name)
 	if err != nil {

@@ -100,12 +100,12 @@ type envelopeView struct {
 }
 
 const (
-	maxListed = 50 // signers or documents in a result
+	maxListed = 50 // maximum number of signers or documents in a result
 	maxEvents = 15
 )
 
-// view returns an envelope for agents. It is built member by member, so that it contains nothing that is not listed
-// here, above all no signing link.
+// view converts an envelope for agents. It copies each member explicitly, so that the result contains nothing else, in
+// particular no signing link.
 func (s *server) view(e *countersign.Envelope) envelopeView {
 	v := envelopeView{ID: e.ID, Subject: cleanPtr(e.Subject), Status: string(e.Status), CreatedAt: e.CreatedAt, ExpiresAt: e.ExpiresAt, Page: s.page(e.ID)}
 	fields := make(map[uuid.UUID]int)
@@ -182,7 +182,7 @@ func (s *server) verifyPDF(ctx context.Context, _ *mcp.CallToolRequest, in fileI
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // opened only for reading
 	r, err := countersign.Answer(s.Client.API.VerifyDocumentWithBodyWithResponse(ctx, nil, "application/pdf", f))
 	if err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
-// Package mcpserver offers a service to agents, as tools of the Model Context Protocol. It acts for one tenant with
-// the credential of an application. Actions that reach other people need a person's confirmation, and no result
-// contains a signing link, a code or a secret.
+// Package mcpserver makes a service available to agents through tools of the Model Context Protocol. It acts for one
+// tenant with the credentials of an app. Actions that contact other people require confirmation by a person. Results
+// never contain signing links, codes or secrets.
 package mcpserver
 
 import (
@@ -28,8 +28,8 @@ import (
 type Config struct {
 	Client   *countersign.Client
 	Tenant   string
-	Files    *os.Root // where files are read and written; nil: there are no tools for files
-	ReadOnly bool     // no changes, at the service or in the folder
+	Files    *os.Root // folder for reading and writing files; if nil, there are no tools for files
+	ReadOnly bool     // permit no changes, neither to the service nor to the folder
 	Version  string
 	Now      func() time.Time
 }
@@ -42,10 +42,10 @@ type server struct {
 	Config
 
 	mu        sync.Mutex
-	questions map[string]question // by the state that the client sends back
+	questions map[string]question // by the state that the client returns
 }
 
-// New returns a server with the tools that the configuration allows.
+// New returns a server with the tools that the configuration permits.
 func New(cfg Config) (*mcp.Server, error) {
 	if cfg.Client == nil || cfg.Tenant == "" || cfg.Now == nil {
 		return nil, errors.New("mcpserver: a client, a tenant and a clock are required")
@@ -79,10 +79,10 @@ func New(cfg Config) (*mcp.Server, error) {
 	return m, nil
 }
 
-// handler handles calls of a tool. It returns a value that is encoded as JSON, or a complete result.
+// handler handles calls to a tool. It returns either a value to be encoded as JSON or a complete result.
 type handler[In any] func(ctx context.Context, req *mcp.CallToolRequest, in In) (any, error)
 
-// add adds a tool. The schema rejects unknown arguments.
+// add registers a tool. Its schema rejects unknown arguments.
 func add[In any](m *mcp.Server, hints *mcp.ToolAnnotations, name, description string, h handler[In]) {
 	mcp.AddTool(m, &mcp.Tool{Name: name, Description: description, Annotations: hints},
 		func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
@@ -103,7 +103,7 @@ func add[In any](m *mcp.Server, hints *mcp.ToolAnnotations, name, description st
 		})
 }
 
-// readable returns an error for the agent that explains the rejection and its fix.
+// readable returns an error that explains to the agent why the call was rejected and how to fix it.
 func readable(err error) error {
 	if _, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return err
@@ -120,14 +120,14 @@ func readable(err error) error {
 	return errors.New(withoutLinks(text))
 }
 
-// signingLink finds the path of a signing page with its token.
+// signingLink matches the path of a signing page with its token.
 var signingLink = regexp.MustCompile(`/(sign|signing|download)/[A-Za-z0-9._~%-]{8,}`)
 
-// withoutLinks removes tokens of signing links from a text, in case somebody wrote one into a subject, a reason or a
-// reply of a mail server.
+// withoutLinks removes the tokens of signing links from text, because someone may have copied a link into a subject, a
+// reason or a mail server's response.
 func withoutLinks(s string) string { return signingLink.ReplaceAllString(s, "/$1/[removed]") }
 
-// clean returns a text from outside as one line of at most n bytes.
+// clean returns external text as a single line of at most n bytes.
 func clean(s string, n int) string {
 	s = plaintext.Line(s)
 	if len(s) <= n {
@@ -139,7 +139,7 @@ func clean(s string, n int) string {
 	return s[:n] + "…"
 }
 
-const maxText = 200 // bytes of a name, subject or reason in a result
+const maxText = 200 // maximum bytes of a name, subject or reason in a result
 
 func cleanPtr(s *string) string {
 	if s == nil {
@@ -148,7 +148,7 @@ func cleanPtr(s *string) string {
 	return clean(*s, maxText)
 }
 
-// parseID reads an id that an argument has.
+// parseID parses the ID in an argument.
 func parseID(name, value string) (uuid.UUID, error) {
 	id, err := uuid.Parse(value)
 	if err != nil || len(value) != 36 {
@@ -157,12 +157,12 @@ func parseID(name, value string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// page is where a person sees the envelope.
+// page returns the URL at which a person can view an envelope.
 func (s *server) page(id uuid.UUID) string {
 	return s.Client.Address() + "/console#/envelopes/" + id.String()
 }
 
-// envelope reads an envelope of the tenant, and the tag of its version.
+// envelope returns an envelope of the tenant, and the ETag of its version.
 func (s *server) envelope(ctx context.Context, id string) (e *countersign.Envelope, tag string, err error) {
 	eid, err := parseID("envelope_id", id)
 	if err != nil {

@@ -23,13 +23,13 @@ const (
 	linkToken  = "aSecretTokenOfASigningLink"
 )
 
-// answers are what a service replies with, by method and path.
+// answers maps methods and paths to the responses of a simulated service.
 type answers map[string]any
 
-// status is an answer that refuses.
+// status is an answer that rejects a request with this status.
 type status int
 
-// service answers as a service would in a state that a real one is hard to bring into.
+// service returns a client for a simulated service. It is used for states that are hard to reach with a real service.
 func service(t *testing.T, all answers) *countersign.Client {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -54,7 +54,7 @@ func service(t *testing.T, all answers) *countersign.Client {
 	return c
 }
 
-// envelope is one that waits for Ada.
+// envelope returns an envelope that is waiting for Ada.
 func envelope(more map[string]any) map[string]any {
 	e := map[string]any{
 		"id": envelopeID, "tenantId": "acme", "subject": "Lease", "status": "in_progress", "createdAt": "2026-11-01T10:00:00Z", "createdBy": "app",
@@ -70,7 +70,7 @@ func envelope(more map[string]any) map[string]any {
 	return e
 }
 
-// connect returns the SDK's client of a server whose clock is now.
+// connect returns an SDK client connected to a server with the clock now.
 func connect(t *testing.T, c *countersign.Client, now func() time.Time, answer func(*mcp.ElicitRequest) *mcp.ElicitResult) *mcp.ClientSession {
 	t.Helper()
 	s, err := mcpserver.New(mcpserver.Config{Client: c, Tenant: "acme", Version: "test", Now: now})
@@ -145,8 +145,8 @@ func TestExplainNamesWhatIsStuck(t *testing.T) {
 	}
 }
 
-// TestOtherTenantsAreOutOfReach: the application may read envelopes of all its tenants, the agent only envelopes of its
-// own tenant.
+// TestOtherTenantsAreOutOfReach checks that the agent can access only envelopes of its own tenant, even if the app may
+// access those of all tenants.
 func TestOtherTenantsAreOutOfReach(t *testing.T) {
 	t.Parallel()
 	other := envelope(map[string]any{"tenantId": "other", "subject": "Not yours"})
@@ -160,7 +160,7 @@ func TestOtherTenantsAreOutOfReach(t *testing.T) {
 	}
 }
 
-// TestAnswersExpire: a late confirmation does not count.
+// TestAnswersExpire checks that a confirmation that arrives too late is rejected.
 func TestAnswersExpire(t *testing.T) {
 	t.Parallel()
 	get, void := "GET /v1/envelopes/"+envelopeID, "POST /v1/envelopes/"+envelopeID+"/void"

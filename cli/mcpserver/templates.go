@@ -30,7 +30,7 @@ type templateRow struct {
 	Page       string    `json:"page"`
 }
 
-// templatePage is where a person sees the template.
+// templatePage returns the URL at which a person can view a template.
 func (s *server) templatePage(id uuid.UUID) string {
 	return s.Client.Address() + "/console#/templates/" + id.String()
 }
@@ -70,7 +70,7 @@ type templateFieldView struct {
 	Name     string `json:"name"`
 	Role     string `json:"role"`
 	Type     string `json:"type"`
-	Document int    `json:"document,omitempty"` // from 1; omitted if there is only one
+	Document int    `json:"document,omitempty"` // starts at 1; omitted if there is only one
 	Page     int    `json:"page"`
 	Optional bool   `json:"optional,omitempty"`
 }
@@ -93,7 +93,8 @@ type templateView struct {
 	More      string                 `json:"more,omitempty"`
 }
 
-// maxTemplateFields limits the fields in a result, which is a few kilobytes; a template may have thousands.
+// maxTemplateFields is the maximum number of fields in a result, which take a few kilobytes. A template may have
+// thousands of fields.
 const maxTemplateFields = 40
 
 func (s *server) getTemplate(ctx context.Context, _ *mcp.CallToolRequest, in templateInput) (any, error) {
@@ -111,7 +112,7 @@ func (s *server) getTemplate(ctx context.Context, _ *mcp.CallToolRequest, in tem
 	return s.viewTemplate(t), nil
 }
 
-// viewTemplate returns a template as agents see it, member by member.
+// viewTemplate converts a template for agents. It copies each member explicitly.
 func (s *server) viewTemplate(t *api.Template) templateView {
 	v := templateView{
 		templateRow: templateRow{t.ID, clean(t.Name, maxText), cleanPtr(t.ExternalID), t.Version, t.UpdatedAt, t.TenantID == nil, s.templatePage(t.ID)},

@@ -1,5 +1,5 @@
-// Package terminal reads from and writes to the terminal of a command: results on standard output, all other text for
-// people on standard error.
+// Package terminal implements the input and output of commands. Results go to standard output, and all other text for
+// the user goes to standard error.
 package terminal
 
 import (
@@ -14,27 +14,27 @@ import (
 	"golang.org/x/term"
 )
 
-// Say prints a line for people.
+// Say prints a line to standard output.
 func Say(format string, args ...any) error {
 	_, err := fmt.Fprintf(os.Stdout, format+"\n", args...)
 	return err
 }
 
-// Tell prints a line for people to standard error.
+// Tell prints a line to standard error.
 func Tell(format string, args ...any) {
 	_, _ = fmt.Fprintf(os.Stderr, format+"\n", args...) // informational only
 }
 
-// PrintJSON prints one value as a line of JSON.
+// PrintJSON prints a value as a single line of JSON.
 func PrintJSON(v any) error { return json.NewEncoder(os.Stdout).Encode(v) }
 
 // Is reports whether f is a terminal.
 func Is(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// Ask reads a line from standard input. A terminal does not echo a secret.
+// Ask prompts the user and reads a line from standard input. If secret is set, a terminal does not echo it.
 func Ask(in *bufio.Reader, prompt string, secret bool) (string, error) {
 	if Is(os.Stdin) {
-		_, _ = fmt.Fprint(os.Stderr, prompt) // a prompt that cannot be shown is no reason to stop
+		_, _ = fmt.Fprint(os.Stderr, prompt) // continue even if the prompt cannot be displayed
 		if secret {
 			b, err := term.ReadPassword(int(os.Stdin.Fd()))
 			_, _ = fmt.Fprintln(os.Stderr)
@@ -51,23 +51,23 @@ func Ask(in *bufio.Reader, prompt string, secret bool) (string, error) {
 	return line, nil
 }
 
-// Bar is a progress bar on standard error, if that is a terminal.
+// Bar is a progress bar on standard error. It is drawn only if Shown is set.
 type Bar struct {
 	Shown bool
-	last  int64 // per cent + 1; 0: not drawn yet
+	last  int64 // last percentage drawn, plus 1; 0 if nothing has been drawn
 }
 
-// Show draws how much is done, if that is more than was drawn.
+// Show draws the progress if the percentage has changed.
 func (b *Bar) Show(done, all int64) {
 	percent := min(done*100/max(all, 1), 100)
 	if !b.Shown || percent+1 == b.last {
 		return
 	}
 	b.last = percent + 1
-	_, _ = fmt.Fprintf(os.Stderr, "\r%-25s %3d %%", strings.Repeat("#", int(percent/4)), percent) // only shown
+	_, _ = fmt.Fprintf(os.Stderr, "\r%-25s %3d %%", strings.Repeat("#", int(percent/4)), percent) // informational only
 }
 
-// End begins a new line after the progress bar.
+// End ends the line of the progress bar.
 func (b *Bar) End() {
 	if b.Shown && b.last > 0 {
 		_, _ = fmt.Fprintln(os.Stderr)
