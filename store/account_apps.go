@@ -10,7 +10,7 @@ import (
 	"countersign/models"
 )
 
-// AppRepository stores apps with their secrets, settings, branding, contacts and usage.
+// AppRepository stores apps and their secrets, settings, branding, contacts and usage.
 type AppRepository struct{ *engine }
 
 // register registers the encrypted columns of apps.
@@ -34,7 +34,7 @@ func (s *AppRepository) register() {
 	rewrapRows[models.Settings](s.engine, "app_id, tenant_id", nil)
 }
 
-// CreateApp stores a new app and returns it with its first secret, which cannot be retrieved later.
+// CreateApp stores a new app, and returns it with its first secret. The secret cannot be retrieved later.
 func (s *AppRepository) CreateApp(ctx context.Context, name string, plan models.Plan, tenants []string) (*models.App, string, error) {
 	p := models.Problems{}
 	models.CheckText(p, "name", name, 1, 255)
@@ -65,11 +65,11 @@ func checkTenants(p models.Problems, tenants []string) {
 	}
 }
 
-// AppChange is a change of an app; nil members stay.
+// AppChange describes a change of an app. Members that are nil are not changed.
 type AppChange struct {
 	Name, Contact *string
 	Plan          *models.Plan
-	Tenants       *[]string // empty: all
+	Tenants       *[]string // empty for all tenants
 }
 
 // UpdateApp changes an app.
@@ -114,7 +114,7 @@ func (s *AppRepository) PlanLimits(plan models.Plan) models.PlanLimits {
 	return s.cfg.Plans.Limits(plan)
 }
 
-// AppByAnyID finds an app by its client id, or by its own id.
+// AppByAnyID loads an app by its client ID or by its own ID.
 func (s *AppRepository) AppByAnyID(ctx context.Context, id uuid.UUID) (*models.App, error) {
 	a, err := takeDecrypted[models.App](s.engine, s.db.WithContext(ctx).Order("client_id <> '"+id.String()+"'"), "client_id = ? OR id = ?", id, id)
 	return a, wrap(err, "find app %s", id)
@@ -126,8 +126,9 @@ func (s *AppRepository) App(ctx context.Context, id uuid.UUID) (*models.App, err
 	return a, wrap(err, "load app %s", id)
 }
 
-// SignInApp returns the app of a user who signs in at the provider for the first time: the app with the client id or,
-// if client is zero, the only app. It returns models.ErrNotFound if there is none or more than one.
+// SignInApp returns the app of a user who signs in at the provider for the first time. It is the app with the given
+// client ID or, if client is zero, the only app. If there is no such app, or client is zero and there are several apps,
+// it returns models.ErrNotFound.
 func (s *AppRepository) SignInApp(ctx context.Context, client uuid.UUID) (*models.App, error) {
 	found, err := find[*models.App](whereGiven(s.db.WithContext(ctx).Limit(2), "client_id = ?", client))
 	if err != nil {

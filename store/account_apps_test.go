@@ -15,7 +15,7 @@ import (
 )
 
 // TestApps_AreValidated checks that apps are validated when they are created and changed, and that a rejected change
-// changes nothing.
+// has no effect.
 func TestApps_AreValidated(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -85,8 +85,8 @@ func TestApps_AreValidated(t *testing.T) {
 	})
 }
 
-// TestClientSecrets checks that each secret is valid until its end, that the newest cannot be ended, and that a secret
-// authenticates only its own app.
+// TestClientSecrets checks that each secret is valid until its expiry, that the latest secret cannot be ended, and that
+// a secret authenticates only its own app.
 func TestClientSecrets(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -121,7 +121,7 @@ func TestClientSecrets(t *testing.T) {
 		require.Len(t, list(other), 1)
 		assert.Nil(t, list(other)[0].ExpiresAt, "the other app's stays")
 
-		// Another secret does not extend the lifetime of earlier ones.
+		// Adding a secret does not extend the lifetime of earlier ones.
 		clock.Add(30 * time.Minute)
 		third, err := s.AddSecret(ctx, app.ID, time.Hour)
 		require.NoError(t, err)
@@ -151,8 +151,8 @@ func TestClientSecrets(t *testing.T) {
 	})
 }
 
-// TestPlans_AreCounted checks that the envelopes of each app are counted by month, up to the limit of its plan, and
-// that an unknown plan sends none.
+// TestPlans_AreCounted checks that each app's envelopes are counted by month up to the limit of its plan, and that an
+// app with an unknown plan cannot send any.
 func TestPlans_AreCounted(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -160,7 +160,7 @@ func TestPlans_AreCounted(t *testing.T) {
 			t.Parallel()
 			clock, url := kit.NewClock(), kit.MigratedURL(t, kind)
 			plans := models.DefaultPlans()
-			plans.Enterprise.EnvelopesPerMonth = 1 // and more are paid for
+			plans.Enterprise.EnvelopesPerMonth = 1 // with overage
 			s, err := store.Open(t.Context(), store.Config{URL: url, PasswordCost: kit.PasswordCost, Vault: kit.Vault(t), Now: clock.Now, NewID: newID, Plans: plans})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, s.Close()) })
@@ -204,7 +204,7 @@ func TestPlans_AreCounted(t *testing.T) {
 	}
 }
 
-// TestPeriodStart_IsUTCMonth checks that a period begins with the month in UTC.
+// TestPeriodStart_IsUTCMonth checks that a period starts at the beginning of the month in UTC.
 func TestPeriodStart_IsUTCMonth(t *testing.T) {
 	t.Parallel()
 	west := time.FixedZone("west", -5*3600)

@@ -12,10 +12,10 @@ import (
 	"countersign/models"
 )
 
-// brandingNames are the settings that a branding sets, as in JSON.
+// brandingNames lists the JSON names of the settings that belong to the branding.
 var brandingNames = []string{"primaryColor", "senderName", "replyTo", "footer", "supportUrl", "logo"}
 
-// Branding returns the branding that a tenant has set.
+// Branding returns the branding that a tenant has configured.
 func (s *AppRepository) Branding(ctx context.Context, app uuid.UUID, tenant string) (models.Branding, error) {
 	own, _, err := s.Settings(ctx, app, tenant)
 	if err != nil {
@@ -28,8 +28,8 @@ func (s *AppRepository) Branding(ctx context.Context, app uuid.UUID, tenant stri
 	return b, err
 }
 
-// ChangeBranding changes the named members, as in JSON, and keeps the others. Settings and logo are saved in one
-// transaction.
+// ChangeBranding changes the members with the given JSON names, and keeps the others. The settings and the logo are
+// saved in one transaction.
 func (s *AppRepository) ChangeBranding(ctx context.Context, app uuid.UUID, tenant string, b models.Branding, names []string) error {
 	v := b.Settings
 	v.AppID, v.TenantID = app, tenant
@@ -52,7 +52,7 @@ func (s *AppRepository) ChangeBranding(ctx context.Context, app uuid.UUID, tenan
 	})
 }
 
-// saveLogo stores a logo, or deletes it if png is empty.
+// saveLogo stores a logo, or deletes the stored logo if png is nil.
 func saveLogo(tx *gorm.DB, v models.Settings, png []byte) error {
 	row := models.TenantLogo{AppID: v.AppID, TenantID: v.TenantID, PNG: png}
 	var err error
@@ -70,7 +70,7 @@ func (s *AppRepository) ClearBranding(ctx context.Context, app uuid.UUID, tenant
 	return s.ChangeBranding(ctx, app, tenant, models.Branding{}, brandingNames)
 }
 
-// Logo returns a tenant's logo as PNG; nil if there is none.
+// Logo returns a tenant's logo as PNG, or nil if there is none.
 func (s *AppRepository) Logo(ctx context.Context, app uuid.UUID, tenant string) ([]byte, error) {
 	row, err := first[models.TenantLogo](s.db.WithContext(ctx).Where("app_id = ? AND tenant_id = ?", app, tenant))
 	if err != nil || row == nil {

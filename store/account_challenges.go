@@ -13,19 +13,19 @@ import (
 
 const labelConsoleChallenge = "console-challenge"
 
-// Challenge is the stored challenge of a sign-in.
+// Challenge is a stored sign-in challenge.
 type Challenge struct {
 	Kind models.ChallengeKind
-	// Answer is the random text that the response must contain, and Holder a secret of the browser or session that
-	// requested the challenge. Neither is stored.
+	// Answer is the random text that the response must contain. Holder is a secret of the browser or session that
+	// requested the challenge. Only their hashes are stored.
 	Answer, Holder string
-	User           *uuid.UUID // nil: not known yet
-	Data           []byte     // data to verify the response
+	User           *uuid.UUID // nil if not known yet
+	Data           []byte     // data for verifying the response
 }
 
 func challengeID(answer string) string { return hex.EncodeToString(hashOf(answer)) }
 
-// CreateChallenge stores a challenge for its lifetime.
+// CreateChallenge stores a challenge that expires after the given lifetime.
 func (s *UserRepository) CreateChallenge(ctx context.Context, c Challenge, lifetime time.Duration) error {
 	row := models.ConsoleChallenge{
 		ID: challengeID(c.Answer), Kind: c.Kind, Holder: hashOf(c.Holder), UserID: c.User,
@@ -34,8 +34,8 @@ func (s *UserRepository) CreateChallenge(ctx context.Context, c Challenge, lifet
 	return wrap(s.db.WithContext(ctx).Create(&row).Error, "create challenge")
 }
 
-// TakeChallenge uses up the challenge of a response, and fills in user and data. It returns models.ErrNotFound if no
-// challenge of that kind and holder exists, or if it has expired or was used before.
+// TakeChallenge consumes the challenge that a response belongs to, and sets c.User and c.Data. It returns
+// models.ErrNotFound if there is no challenge of this kind for this holder, or if it has expired or was already used.
 func (s *UserRepository) TakeChallenge(ctx context.Context, c *Challenge) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		row, err := take[models.ConsoleChallenge](tx, "id = ? AND kind = ? AND holder = ? AND expires_at > ?", challengeID(c.Answer), c.Kind, hashOf(c.Holder), s.now())

@@ -17,22 +17,22 @@ import (
 // labelClientSecret is the encryption label of client secrets.
 const labelClientSecret = "client-secret"
 
-// ClientSecrets lists an app's valid client secrets, newest first, without their values.
+// ClientSecrets lists an app's valid client secrets without their values, newest first.
 func (s *AppRepository) ClientSecrets(ctx context.Context, app uuid.UUID) ([]models.ClientSecret, error) {
 	out, err := find[models.ClientSecret](s.liveSecrets(s.db.WithContext(ctx), app).Select("id", "app_id", "created_at", "expires_at"))
 	return out, wrap(err, "list client secrets")
 }
 
-// liveSecrets selects an app's client secrets that are still good, newest first.
+// liveSecrets selects an app's client secrets that are still valid, newest first.
 func (s *AppRepository) liveSecrets(db *gorm.DB, app uuid.UUID) *gorm.DB {
 	return db.Where("app_id = ? AND (expires_at IS NULL OR expires_at > ?)", app, s.now()).Order("created_at DESC, id DESC")
 }
 
-// EndClientSecret ends one of an app's client secrets at once. The newest one
-// stays: an app without a secret could neither log in nor sign its webhooks.
+// EndClientSecret ends one of an app's client secrets immediately. The newest secret cannot be ended, because an app
+// without a secret could neither log in nor sign its webhooks.
 func (s *AppRepository) EndClientSecret(ctx context.Context, app, id uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
-		if err := s.locked(tx).Take(&models.App{}, "id = ?", app).Error; err != nil { // one after the other
+		if err := s.locked(tx).Take(&models.App{}, "id = ?", app).Error; err != nil { // serializes concurrent calls
 			return mapNotFound(err)
 		}
 		live, err := find[*models.ClientSecret](s.liveSecrets(tx, app).Select("id"))
@@ -50,7 +50,7 @@ func (s *AppRepository) EndClientSecret(ctx context.Context, app, id uuid.UUID) 
 	return wrap(err, "end client secret %s", id)
 }
 
-// AddSecret adds a secret to an app and returns it. The secret cannot be retrieved later. Earlier secrets expire after
+// AddSecret adds a secret to an app, and returns it. The secret cannot be retrieved later. Earlier secrets expire after
 // overlap.
 func (s *AppRepository) AddSecret(ctx context.Context, app uuid.UUID, overlap time.Duration) (string, error) {
 	secret, cs, err := s.newSecret(app)
@@ -84,11 +84,11 @@ func (s *AppRepository) newSecret(app uuid.UUID) (string, *models.ClientSecret, 
 	}, nil
 }
 
-// decoyHash makes authenticating an unknown client take as long as checking a wrong secret.
+// decoyHash is compared when the client is unknown, so that authentication takes as long as with a wrong secret.
 var decoyHash = []byte("$2a$10$7EqJtq98hPqEX7fNZaFWoOhi5yjzWmC.5pjz7pTgAE5lKQ5xqG3pK")
 
-// Authenticate returns the app that the credentials belong to, or
-// models.ErrNotFound, without telling which part was wrong.
+// Authenticate returns the app with the given credentials. If they are invalid it returns models.ErrNotFound, without
+// revealing which part was wrong.
 func (s *AppRepository) Authenticate(ctx context.Context, clientID, secret string) (*models.App, error) {
 	id, err := uuid.Parse(clientID)
 	var secrets []models.ClientSecret
@@ -100,7 +100,7 @@ func (s *AppRepository) Authenticate(ctx context.Context, clientID, secret strin
 		}
 	}
 	if len(secrets) == 0 {
-		_ = bcrypt.CompareHashAndPassword(decoyHash, []byte(secret)) // takes the same time as a known client
+		_ = bcrypt.CompareHashAndPassword(decoyHash, []byte(secret)) // takes the same time as for a known client
 		return nil, models.ErrNotFound
 	}
 	for _, cs := range secrets {
@@ -111,7 +111,7 @@ func (s *AppRepository) Authenticate(ctx context.Context, clientID, secret strin
 	return nil, models.ErrNotFound
 }
 
-// clientSecrets are the app's live secrets, in clear, the newest first.
+// clientSecrets returns the app's valid secrets in plain text, newest first.
 func (s *AppRepository) clientSecrets(db *gorm.DB, app uuid.UUID) ([][]byte, error) {
 	rows, err := find[models.ClientSecret](s.liveSecrets(db, app))
 	if err == nil && len(rows) == 0 {

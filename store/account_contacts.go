@@ -15,21 +15,21 @@ import (
 	"countersign/models"
 )
 
-// Contacts are encrypted, so their lists are sorted and filtered here and not by the database: an app has at most
-// MaxContacts, a page at most MaxContactPage.
+// Limits for contacts. Contacts are encrypted, so the process sorts and filters their lists rather than the database.
 const (
 	MaxContacts    = 50_000
 	MaxContactPage = 1000
 )
 
-// errConcurrentInsert reports that another transaction inserted the row first.
+// errConcurrentInsert means that another transaction inserted the row first.
 var errConcurrentInsert = errors.New("store: another process inserted the row first")
 
-// SaveContact creates the contact, or updates the one with the same address. keepPhone keeps the stored phone number.
+// SaveContact creates a contact, or updates the contact with the same address. If keepPhone is set, the stored phone
+// number is kept.
 func (s *AppRepository) SaveContact(ctx context.Context, c models.Contact, keepPhone bool) (*models.Contact, error) {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		err := s.saveContact(tx, &c, keepPhone)
-		if errors.Is(err, errConcurrentInsert) { // it exists now
+		if errors.Is(err, errConcurrentInsert) { // the contact exists now
 			err = s.saveContact(tx, &c, keepPhone)
 		}
 		return err
@@ -74,8 +74,8 @@ func roomForContact(tx *gorm.DB, app uuid.UUID) error {
 	return nil
 }
 
-// Contacts returns a page of an app's contacts by name, and the total; search matches any part of name and address.
-// Pages count from 1.
+// Contacts returns a page of an app's contacts sorted by name, and the total number of matching contacts. search can
+// match any part of the name and address. Page numbers start at one.
 func (s *AppRepository) Contacts(ctx context.Context, app uuid.UUID, search string, pageNumber, size int) (_ []models.Contact, total int, err error) {
 	search = normalizeForSearch(search)
 	var list []searchableContact
@@ -102,13 +102,13 @@ func (s *AppRepository) Contacts(ctx context.Context, app uuid.UUID, search stri
 	return mapSlice(list, func(c searchableContact) models.Contact { return c.contact }), total, nil
 }
 
-// searchableContact is a contact with the text that it is found and ordered by.
+// searchableContact is a contact with the normalized text that is used for searching and sorting.
 type searchableContact struct {
 	text    string
 	contact models.Contact
 }
 
-// DeleteContact removes an app's contact.
+// DeleteContact deletes an app's contact.
 func (s *AppRepository) DeleteContact(ctx context.Context, app, id uuid.UUID) error {
 	result := s.db.WithContext(ctx).Where("id = ? AND app_id = ?", id, app).Delete(&models.Contact{})
 	return wrap(unlessNone(result, models.ErrNotFound), "delete contact %s", id)
@@ -118,8 +118,8 @@ func (s *AppRepository) contactKeys(app uuid.UUID, email string) []string {
 	return s.addressKeys("contacts "+app.String(), email)
 }
 
-// rehashContact deletes a contact if another row has its address under the newest key: processes with different keys
-// created both at the same moment.
+// rehashContact updates the key of a contact. It deletes the contact if another row has the same address under the
+// newest key, which happens if processes with different keys created both at the same time.
 func (s *AppRepository) rehashContact(tx *gorm.DB, c *models.Contact) error {
 	c.EmailKey = s.contactKeys(c.AppID, c.Email)[0]
 	others, err := count(tx.Model(c).Where("app_id = ? AND email_key = ? AND id <> ?", c.AppID, c.EmailKey, c.ID))

@@ -46,7 +46,7 @@ func TestContacts(t *testing.T) {
 	})
 }
 
-// TestContacts_AreLimited checks that an app's list of contacts is limited, because it is searched outside the
+// TestContacts_AreLimited checks that the number of an app's contacts is limited, because they are searched outside the
 // database, and that existing contacts can still be changed at the limit.
 func TestContacts_AreLimited(t *testing.T) {
 	t.Parallel()
@@ -75,7 +75,7 @@ func TestContacts_AreLimited(t *testing.T) {
 			require.NoError(t, err)
 			other, _, err := s.CreateApp(t.Context(), "Other", models.PlanPro, nil)
 			require.NoError(t, err)
-			// More than two pages.
+			// This is more than two pages.
 			fill(10_001, 12_499, func(id, n string) string { return v.EncryptText("Contact "+n, "contacts.name "+id) })
 			list, total, err := s.Contacts(t.Context(), app.ID, "CONTACT", 1, 1000)
 			require.NoError(t, err)
@@ -107,7 +107,7 @@ func TestContacts_AreLimited(t *testing.T) {
 }
 
 // TestContacts_BelongToTheirApp checks that contacts are loaded as they were saved, including the phone number, and
-// that apps can have separate contacts with the same address.
+// that several apps can have contacts with the same address.
 func TestContacts_BelongToTheirApp(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

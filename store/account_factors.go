@@ -20,30 +20,30 @@ const (
 	issuer             = "Countersign"
 
 	recoveryCodes  = 10
-	recoveryLength = 24 // characters of base32: 120 bits
+	recoveryLength = 24 // base32 characters, which is 120 bits
 	recoveryGroup  = 4
 )
 
-// The refusals of second factors.
+// Errors for second factors.
 var (
 	errFactorActive = models.Refuse(models.KindConflict, "second_factor_active", "The account already has a second factor. Remove it first.")
 	errFactorNone   = models.Refuse(models.KindConflict, "second_factor_none", "The account has no second factor to confirm or use.")
-	// ErrCode reports that a code is wrong or was used before.
+	// ErrCode is returned for a code that is wrong or was already used.
 	ErrCode = models.Refuse(models.KindUnauthorized, "invalid_code", "The code is wrong or was already used.")
 )
 
 // FactorState describes the second factors of a console user.
 type FactorState struct {
-	Active        bool // one of them
-	TOTP          bool // an authenticator app
+	Active        bool // whether there is any second factor
+	TOTP          bool // whether there is an authenticator app
 	Passkeys      int
-	RecoveryCodes int // that are left
+	RecoveryCodes int // number of remaining recovery codes
 }
 
 // FactorState returns the state of a console user's second factors.
 func (s *UserRepository) FactorState(ctx context.Context, user uuid.UUID) (FactorState, error) {
 	var f FactorState
-	// SQL: three subqueries in one statement, which is one snapshot.
+	// SQL: three subqueries in one statement read a single snapshot.
 	err := s.db.WithContext(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM console_factors WHERE id = ? AND confirmed_at IS NOT NULL) AS totp,
 		(SELECT COUNT(*) FROM console_passkeys WHERE user_id = ?) AS passkeys,
 		(SELECT COUNT(*) FROM console_recovery_codes WHERE user_id = ?) AS recovery_codes`, user, user, user).Scan(&f).Error
@@ -51,8 +51,8 @@ func (s *UserRepository) FactorState(ctx context.Context, user uuid.UUID) (Facto
 	return f, wrap(err, "load second factor")
 }
 
-// EnrolFactor creates the secret of a console user's second factor, which is inactive until ConfirmFactor. Each call
-// replaces the secret.
+// EnrolFactor creates the secret of a console user's second factor, which is inactive until ConfirmFactor is called.
+// Each call replaces the secret.
 func (s *UserRepository) EnrolFactor(ctx context.Context, u *models.ConsoleUser) (totp.Secret, error) {
 	secret, err := totp.New(issuer, u.Email)
 	if err != nil {
@@ -69,8 +69,8 @@ func (s *UserRepository) EnrolFactor(ctx context.Context, u *models.ConsoleUser)
 	return secret, nil
 }
 
-// ConfirmFactor activates the second factor with its first correct code. It returns recovery codes, which cannot be
-// retrieved later, and ends all other sessions.
+// ConfirmFactor activates the second factor with its first correct code, and ends all other sessions. It returns
+// recovery codes, which cannot be retrieved later.
 func (s *UserRepository) ConfirmFactor(ctx context.Context, user uuid.UUID, code string, keep uuid.UUID) (recovery []string, err error) {
 	err = s.tx(ctx, func(tx *gorm.DB) error {
 		if err := s.consumeTimeStep(tx, user, code, false); err != nil {
@@ -84,14 +84,14 @@ func (s *UserRepository) ConfirmFactor(ctx context.Context, user uuid.UUID, code
 	return recovery, wrap(err, "confirm second factor")
 }
 
-// ConsumeCode uses up a code of the console user's second factor, or a recovery
-// code. It returns ErrCode if it is neither.
+// ConsumeCode consumes a code of the console user's second factor, or a recovery code. It returns ErrCode if the code
+// is neither.
 func (s *UserRepository) ConsumeCode(ctx context.Context, user uuid.UUID, code string) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		code = strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(code))
 		if len(code) != recoveryLength {
 			err := s.consumeTimeStep(tx, user, code, true)
-			if errors.Is(err, errFactorNone) { // passkeys only
+			if errors.Is(err, errFactorNone) { // the user has only passkeys
 				err = ErrCode
 			}
 			return err
@@ -101,8 +101,8 @@ func (s *UserRepository) ConsumeCode(ctx context.Context, user uuid.UUID, code s
 	return wrap(err, "take code")
 }
 
-// consumeTimeStep uses up the time step of a code, and confirms a factor that is not:
-// of two requests with the same code one wins.
+// consumeTimeStep consumes the time step of a code, and confirms the factor unless it is already confirmed. If two
+// requests use the same code, only one succeeds.
 func (s *UserRepository) consumeTimeStep(tx *gorm.DB, user uuid.UUID, code string, confirmed bool) error {
 	f, err := take[models.ConsoleFactor](tx, "id = ? AND (confirmed_at IS NOT NULL) = ?", user, confirmed)
 	if errors.Is(err, models.ErrNotFound) {
@@ -127,7 +127,7 @@ func (s *UserRepository) consumeTimeStep(tx *gorm.DB, user uuid.UUID, code strin
 	return unlessNone(tx.Model(f).Where("last_step < ? AND secret = ?", step, f.Secret).Updates(change), ErrCode)
 }
 
-// RenewRecoveryCodes replaces the remaining recovery codes by new ones.
+// RenewRecoveryCodes replaces the remaining recovery codes with new ones.
 func (s *UserRepository) RenewRecoveryCodes(ctx context.Context, user uuid.UUID) (codes []string, err error) {
 	err = s.tx(ctx, func(tx *gorm.DB) error {
 		codes, err = replaceRecoveryCodes(tx, user)
@@ -153,8 +153,8 @@ func replaceRecoveryCodes(tx *gorm.DB, user uuid.UUID) ([]string, error) {
 	return codes, tx.Create(&rows).Error
 }
 
-// RemoveFactor removes a console user's authenticator app, and the recovery codes if it was the last second factor. It
-// ends all sessions except keep.
+// RemoveFactor removes a console user's authenticator app, and also the recovery codes if it was the last second
+// factor. It ends all sessions except keep.
 func (s *UserRepository) RemoveFactor(ctx context.Context, user, keep uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		err := tx.Where("id = ?", user).Delete(&models.ConsoleFactor{}).Error

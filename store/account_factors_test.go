@@ -24,7 +24,7 @@ func codeAt(t *testing.T, secret string, at time.Time) string {
 	return code
 }
 
-// confirmFactor gives a user an active second factor.
+// confirmFactor adds an active second factor to a user.
 func confirmFactor(t *testing.T, s *store.Store, clock *kit.Clock, u *models.ConsoleUser) (secret string, recovery []string) {
 	t.Helper()
 	made, err := s.EnrolFactor(t.Context(), u)
@@ -34,8 +34,8 @@ func confirmFactor(t *testing.T, s *store.Store, clock *kit.Clock, u *models.Con
 	return made.Text, recovery
 }
 
-// TestSecondFactors checks that a factor is active from its first correct code on, and that each code is accepted once
-// and only for its user.
+// TestSecondFactors checks that a factor becomes active with its first correct code, and that each code is accepted
+// only once and only for its own user.
 func TestSecondFactors(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -59,7 +59,7 @@ func TestSecondFactors(t *testing.T) {
 		_, err = s.ConfirmFactor(ctx, ada.ID, codeAt(t, first.Text, clock.Now()), uuid.Nil)
 		require.ErrorIs(t, err, store.ErrCode)
 
-		// Confirming ends the other sessions of the user, and no one else's.
+		// Confirming ends the user's other sessions, and no sessions of other users.
 		var sessions []uuid.UUID
 		for _, u := range []uuid.UUID{ada.ID, ada.ID, bob.ID} {
 			v, err := s.StartConsoleSession(ctx, u, store.Device{}, time.Hour, nil)
@@ -84,7 +84,7 @@ func TestSecondFactors(t *testing.T) {
 		require.NoError(t, s.ConsumeCode(ctx, ada.ID, next))
 		require.ErrorIs(t, s.ConsumeCode(ctx, ada.ID, next), store.ErrCode)
 
-		// Recovery codes work once each, in any spelling.
+		// Each recovery code is accepted once, in any spelling.
 		_, bobs := confirmFactor(t, s, clock, bob)
 		require.ErrorIs(t, s.ConsumeCode(ctx, ada.ID, bobs[0]), store.ErrCode)
 		require.NoError(t, s.ConsumeCode(ctx, ada.ID, strings.ToLower(strings.ReplaceAll(recovery[0], "-", " "))))
@@ -99,7 +99,7 @@ func TestSecondFactors(t *testing.T) {
 		require.ErrorIs(t, s.ConsumeCode(ctx, ada.ID, recovery[1]), store.ErrCode)
 		require.NoError(t, s.ConsumeCode(ctx, bob.ID, bobs[0]))
 
-		// Removing it ends the sessions, and leaves the other's.
+		// Removing the factor ends the user's other sessions, and no sessions of other users.
 		kept := sessionsOf(t, s, ada.ID)[0]
 		another, err := s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour, nil)
 		require.NoError(t, err)
@@ -113,8 +113,8 @@ func TestSecondFactors(t *testing.T) {
 	})
 }
 
-// TestConsoleSessions checks that a user can have sessions on several devices up to a limit, and that activity extends
-// them.
+// TestConsoleSessions checks that a user can have sessions on several devices up to a limit, and that activity keeps
+// sessions valid.
 func TestConsoleSessions(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -145,7 +145,7 @@ func TestConsoleSessions(t *testing.T) {
 		assert.Equal(t, all[3:4], sessionsOf(t, s, ada.ID))
 		assert.Len(t, sessionsOf(t, s, bob.ID), 1)
 
-		// Activity is recorded once a minute.
+		// Activity is recorded at most once per minute.
 		seen := func(after time.Duration, acting bool) time.Time {
 			clock.Add(after)
 			_, err := s.ConsoleSession(ctx, bobs, time.Hour, acting)
@@ -166,7 +166,7 @@ func TestConsoleSessions(t *testing.T) {
 		assert.False(t, adas.Factor)
 		assert.Equal(t, ada.ID, adas.User.ID)
 
-		// Idle to the moment.
+		// The session ends exactly when the idle timeout expires.
 		clock.Add(time.Hour - time.Microsecond)
 		assert.Len(t, sessionsOf(t, s, bob.ID), 1)
 		_, err = s.ConsoleSession(ctx, bobs, time.Hour, false)
@@ -181,8 +181,8 @@ func TestConsoleSessions(t *testing.T) {
 	})
 }
 
-// TestReplacedSecret_ConfirmsNoFactor checks that a code of the secret from the beginning of the request does not
-// confirm a factor that was created during it.
+// TestReplacedSecret_ConfirmsNoFactor checks that a code for the secret at the beginning of a request does not confirm
+// a factor whose secret was replaced during the request.
 func TestReplacedSecret_ConfirmsNoFactor(t *testing.T) {
 	t.Parallel()
 	ctx, clock := t.Context(), kit.NewClock()
@@ -192,7 +192,7 @@ func TestReplacedSecret_ConfirmsNoFactor(t *testing.T) {
 	db := pool(t, s)
 	tx, err := db.BeginTx(ctx, nil)
 	require.NoError(t, err)
-	defer func() { _ = tx.Rollback() }() // it is over by then
+	defer func() { _ = tx.Rollback() }() // has no effect after the commit
 	_, err = tx.ExecContext(ctx, "UPDATE console_factors SET secret = secret || 'x'::bytea WHERE id = $1", ada.ID)
 	require.NoError(t, err)
 	confirmed, code := make(chan error, 1), codeAt(t, former.Text, clock.Now())

@@ -12,10 +12,10 @@ import (
 	"countersign/models"
 )
 
-// NotificationRepository stores notifications of console users and their settings.
+// NotificationRepository stores the notification settings and pending notifications of console users.
 type NotificationRepository struct{ *engine }
 
-// Notifications returns the notification settings of a console user, or the defaults.
+// Notifications returns the notification settings of a console user, or the default settings.
 func (s *NotificationRepository) Notifications(ctx context.Context, user uuid.UUID) (models.NotificationSettings, error) {
 	n, err := first[models.NotificationSettings](s.db.WithContext(ctx).Where("user_id = ?", user))
 	if err != nil {
@@ -27,12 +27,12 @@ func (s *NotificationRepository) Notifications(ctx context.Context, user uuid.UU
 	return *n, nil
 }
 
-// ChangeNotifications changes the notification settings of a console user who is not disabled. Events of the pending
-// digest are sent with the next one, unless the user turns all notifications off.
+// ChangeNotifications changes the notification settings of a console user who is not disabled. Items of the pending
+// digest are sent with the next digest, unless the user turns off all notifications.
 func (s *NotificationRepository) ChangeNotifications(ctx context.Context, user uuid.UUID, change func(*models.NotificationSettings) error) (models.NotificationSettings, error) {
 	var n models.NotificationSettings
 	err := s.tx(ctx, func(tx *gorm.DB) error {
-		// The user's row is locked: the settings may not exist yet.
+		// Lock the user's row, because the settings may not exist yet.
 		if _, err := take[models.ConsoleUser](s.locked(tx), "id = ? AND disabled_at IS NULL", user); err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (s *NotificationRepository) ChangeNotifications(ctx context.Context, user u
 	return n, wrap(err, "change notification settings of %s", user)
 }
 
-// removeNotifications deletes the notification settings and pending digest of a user.
+// removeNotifications deletes the notification settings and the pending digest of a user.
 func removeNotifications(tx *gorm.DB, user uuid.UUID) error {
 	if err := tx.Where("user_id = ?", user).Delete(&models.DigestItem{}).Error; err != nil {
 		return err
@@ -74,9 +74,9 @@ func removeNotifications(tx *gorm.DB, user uuid.UUID) error {
 	return tx.Where("user_id = ?", user).Delete(&models.NotificationSettings{}).Error
 }
 
-// addNotification adds the notification of the console user who sent an envelope of an event: an outbox row with the
-// record of its email, or an item of the daily digest, according to the user's settings when the transaction commits.
-// Envelopes of bulk sends that require no action appear only in digests.
+// addNotification adds the notification of an envelope's sender about an event. Depending on the user's settings when
+// the transaction commits, it adds an outbox row with the record of its email, or an item for the daily digest.
+// Envelopes of bulk sends are included only in digests unless they require the sender to act.
 func (s *NotificationRepository) addNotification(t *transaction, e *models.Envelope, ev *models.Event) {
 	kind := models.NotificationOf(ev.Name)
 	if kind == "" || e.OwnerID == nil {
@@ -118,8 +118,8 @@ func digestItemColumns(i *models.DigestItem) []column {
 	}
 }
 
-// RequestDigests requests the digests that are due, at most n, and sets the times of the next ones. It requests none
-// for users without events. It returns the number of due and of requested digests.
+// RequestDigests requests up to n due digests, and schedules the next ones. It requests no digest for users without
+// events. It returns the number of due digests and the number of requested digests.
 func (s *NotificationRepository) RequestDigests(ctx context.Context, n int) (due, requested int, err error) {
 	all, err := find[models.NotificationSettings](s.db.WithContext(ctx).Where("digest_at <= ?", s.now()).Order("digest_at").Limit(n))
 	if err != nil {
@@ -137,8 +137,8 @@ func (s *NotificationRepository) RequestDigests(ctx context.Context, n int) (due
 	return len(all), requested, nil
 }
 
-// requestDigest reports whether it has requested a digest. A digest that another process has requested does not
-// change.
+// requestDigest requests a user's digest, and reports whether it has done so. It has no effect if another process has
+// requested the digest.
 func (s *NotificationRepository) requestDigest(ctx context.Context, n *models.NotificationSettings) (requested bool, err error) {
 	now := s.now()
 	err = s.transact(ctx, readWrite, func(t *transaction) error {
@@ -167,16 +167,16 @@ func (s *NotificationRepository) requestDigest(ctx context.Context, n *models.No
 	return requested, err
 }
 
-// maxDigestItems limits the notifications of one digest.
+// maxDigestItems is the maximum number of notifications in a digest.
 const maxDigestItems = 1000
 
-// DigestItems returns the items of a user's digest from before a time, oldest first.
+// DigestItems returns the items of a user's digest up to the given time, oldest first.
 func (s *NotificationRepository) DigestItems(ctx context.Context, user uuid.UUID, until time.Time) ([]models.DigestItem, error) {
 	items, err := find[models.DigestItem](s.db.WithContext(ctx).Where("user_id = ? AND at <= ?", user, until).Order("at, event_id").Limit(maxDigestItems))
 	return items, wrap(err, "list digest items of %s", user)
 }
 
-// RemoveDigestItems deletes the items that a digest has reported.
+// RemoveDigestItems deletes the items that were sent in a digest.
 func (s *NotificationRepository) RemoveDigestItems(ctx context.Context, user uuid.UUID, until time.Time) error {
 	err := s.db.WithContext(ctx).Where("user_id = ? AND at <= ?", user, until).Delete(&models.DigestItem{}).Error
 	return wrap(err, "remove digest items of %s", user)

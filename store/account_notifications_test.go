@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// sentBy stores an envelope of a console user that waits for a signer.
+// sentBy stores an envelope that was sent by a console user and waits for a signer.
 func (f *fixture) sentBy(u *models.ConsoleUser) *models.Envelope {
 	f.t.Helper()
 	e := f.sent(1, nil)
@@ -32,7 +32,7 @@ func (f *fixture) choose(u *models.ConsoleUser, fn func(*models.NotificationSett
 	return n
 }
 
-// notified opens the envelope and declines it, and returns the kinds of the events that the outbox notifies of.
+// notified opens and declines the envelope, and returns the kinds of the notifications in the outbox.
 func (f *fixture) notified(e *models.Envelope) (kinds []models.NotificationKind) {
 	f.t.Helper()
 	ctx, s := f.t.Context(), e.Signers[0]
@@ -55,8 +55,9 @@ func (f *fixture) notified(e *models.Envelope) (kinds []models.NotificationKind)
 	return kinds
 }
 
-// TestNotifications_FollowTheSettings checks that the transaction of an event requests the notification according to
-// the sender's settings, immediately or in the digest, and that applications are not notified.
+// TestNotifications_FollowTheSettings checks that the transaction of an event requests the notification immediately or
+// in the digest according to the sender's settings, and that there are no notifications if an application sent the
+// envelope.
 func TestNotifications_FollowTheSettings(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -93,8 +94,8 @@ func TestNotifications_FollowTheSettings(t *testing.T) {
 	})
 }
 
-// TestNotificationSettings_ChangeOnlyNamedMembers checks that a change keeps other members, that an invalid one
-// changes nothing, and that a disabled user has no settings.
+// TestNotificationSettings_ChangeOnlyNamedMembers checks that a change keeps other members, that an invalid change has
+// no effect, and that the settings of a disabled user cannot be changed.
 func TestNotificationSettings_ChangeOnlyNamedMembers(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -198,8 +199,9 @@ func TestEnvelopesOfBulkSends_NotifyOfProblems(t *testing.T) {
 	})
 }
 
-// TestUnsentNotifications_AreUnfinished checks that a notification whose workflow was lost, before it began the email or
-// after, is requested again with the same id, and one that was sent, rejected or dropped is not.
+// TestUnsentNotifications_AreUnfinished checks that a notification whose workflow was lost is requested again with the
+// same ID, regardless of whether the workflow had started to send the email. A notification that was sent, rejected or
+// dropped is not requested again.
 func TestUnsentNotifications_AreUnfinished(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -12,7 +12,7 @@ import (
 	"countersign/models"
 )
 
-const maxPasskeys = 10 // of a user
+const maxPasskeys = 10 // per user
 
 var (
 	errPasskeyKnown    = models.Refuse(models.KindConflict, "passkey_exists", "This passkey is already registered.")
@@ -25,12 +25,12 @@ func (s *UserRepository) Passkeys(ctx context.Context, user uuid.UUID) ([]models
 	return rows, wrap(err, "list passkeys")
 }
 
-// AddPasskey adds a passkey and ends all sessions except keep. It returns recovery codes if the user has none yet; they
-// cannot be retrieved later.
+// AddPasskey adds a passkey, and ends all sessions except keep. If the user has no recovery codes yet, it returns new
+// ones, which cannot be retrieved later.
 func (s *UserRepository) AddPasskey(ctx context.Context, p *models.ConsolePasskey, keep uuid.UUID) (recovery []string, err error) {
 	p.ID, p.CreatedAt = s.newID(), s.now()
 	err = s.tx(ctx, func(tx *gorm.DB) error {
-		// Of two concurrent transactions, the second sees the first.
+		// The lock ensures that of two concurrent transactions, the second one sees the passkey of the first.
 		if _, err := take[models.ConsoleUser](s.locked(tx).Select("id"), "id = ? AND disabled_at IS NULL", p.UserID); err != nil {
 			return err
 		}
@@ -55,8 +55,8 @@ func (s *UserRepository) AddPasskey(ctx context.Context, p *models.ConsolePasske
 	return recovery, wrap(err, "add passkey")
 }
 
-// UsePasskey records the use of a passkey, with its new state. It returns ErrCode if it was removed, or used by
-// another request in the meantime.
+// UsePasskey records the use of a passkey and its new state. It returns ErrCode if the passkey was removed, or was used
+// by another request in the meantime.
 func (s *UserRepository) UsePasskey(ctx context.Context, p *models.ConsolePasskey, state []byte) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		now, err := take[models.ConsolePasskey](s.locked(tx), "id = ? AND user_id = ?", p.ID, p.UserID)
@@ -71,8 +71,8 @@ func (s *UserRepository) UsePasskey(ctx context.Context, p *models.ConsolePasske
 	return wrap(err, "use passkey")
 }
 
-// RemovePasskey removes a passkey of a console user, and the recovery codes if it was the last second factor. It ends
-// all sessions except keep.
+// RemovePasskey removes a passkey of a console user, and also the recovery codes if it was the last second factor. It
+// ends all sessions except keep.
 func (s *UserRepository) RemovePasskey(ctx context.Context, user, id, keep uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		if err := unlessNone(tx.Where("id = ? AND user_id = ?", id, user).Delete(&models.ConsolePasskey{}), models.ErrNotFound); err != nil {
@@ -83,15 +83,14 @@ func (s *UserRepository) RemovePasskey(ctx context.Context, user, id, keep uuid.
 	return wrap(err, "remove passkey")
 }
 
-// removeUnneededCodes deletes recovery codes of a user who has no second factor.
+// removeUnneededCodes deletes the recovery codes of a user who has no second factor left.
 func removeUnneededCodes(tx *gorm.DB, user uuid.UUID) error {
-	// SQL: one statement decides and deletes, so that no factor is added in between.
+	// SQL: a single statement checks and deletes, so that no factor can be added in between.
 	return tx.Exec(`DELETE FROM console_recovery_codes WHERE user_id = ? AND NOT EXISTS (SELECT 1 FROM console_passkeys WHERE user_id = ?)
 		AND NOT EXISTS (SELECT 1 FROM console_factors WHERE id = ? AND confirmed_at IS NOT NULL)`, user, user, user).Error
 }
 
-// ResetFactors removes all second factors of a console user with the recovery codes, and
-// ends all sessions but the one to keep.
+// ResetFactors removes all second factors and recovery codes of a console user. It ends all sessions except keep.
 func (s *UserRepository) ResetFactors(ctx context.Context, user, keep uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		err1 := tx.Where("user_id = ?", user).Delete(&models.ConsoleRecoveryCode{}).Error

@@ -12,13 +12,14 @@ import (
 	"countersign/models"
 )
 
-// The length of a console password, in characters.
+// Limits for the length of a console password, in characters.
 const (
 	minPassword = 10
 	maxPassword = 128
 )
 
-// validatePassword records the problems of a new password. words belong to its user and do not add to its strength.
+// validatePassword records the problems of a new password. words are related to the user and do not count toward the
+// length of the password.
 func (s *UserRepository) validatePassword(p models.Problems, path, text string, words ...string) error {
 	if n := utf8.RuneCountInString(text); n < minPassword || n > maxPassword {
 		p.Add(path, "must have between %d and %d characters", minPassword, maxPassword)
@@ -45,16 +46,17 @@ func (s *UserRepository) validatePassword(p models.Problems, path, text string, 
 	return nil
 }
 
-// bcryptLimit is the number of bytes of a password that bcrypt reads.
+// bcryptLimit is the number of bytes of a password that bcrypt uses.
 const bcryptLimit = 72
 
-// bcryptInput returns the input of bcrypt: the password, or a digest of a password longer than bcrypt's limit.
+// bcryptInput returns the input for bcrypt, which is the password, or its digest if the password exceeds bcrypt's
+// limit.
 func bcryptInput(text string) []byte {
 	if len(text) <= bcryptLimit {
 		return []byte(text)
 	}
 	sum := sha256.Sum256([]byte(text))
-	return []byte(base64.StdEncoding.EncodeToString(sum[:])) // no NUL
+	return []byte(base64.StdEncoding.EncodeToString(sum[:])) // contains no NUL
 }
 
 func (s *UserRepository) hashPassword(text string) ([]byte, error) {

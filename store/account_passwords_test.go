@@ -14,8 +14,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestPasswords_AreHashedUnchanged checks that passwords within bcrypt's limit are hashed directly, so that any
-// program can verify them, and longer ones as a digest.
+// TestPasswords_AreHashedUnchanged checks that passwords within bcrypt's limit are hashed directly, so that any program
+// can verify them, and that longer passwords are hashed as a digest.
 func TestPasswords_AreHashedUnchanged(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
@@ -36,7 +36,8 @@ func TestPasswords_AreHashedUnchanged(t *testing.T) {
 	})
 }
 
-// TestPasswords_OfSpacesAreTooShort checks that invisible characters do not count toward the length of a password.
+// TestPasswords_OfSpacesAreTooShort checks that spaces and invisible characters do not count toward the length of a
+// password.
 func TestPasswords_OfSpacesAreTooShort(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {

@@ -12,9 +12,9 @@ import (
 	"countersign/models"
 )
 
-// ProviderIdentity is an identity confirmed by the OpenID provider.
+// ProviderIdentity is an identity that the OpenID provider has confirmed.
 type ProviderIdentity struct {
-	App             uuid.UUID // app of new users
+	App             uuid.UUID // app for new users
 	Issuer, Subject string
 	Email           string
 	EmailVerified   bool
@@ -22,10 +22,10 @@ type ProviderIdentity struct {
 	Role            models.Role
 }
 
-// key returns the stored hash of issuer and subject.
+// key returns the hash of the issuer and subject that is stored.
 func (i ProviderIdentity) key() []byte { return hashOf(i.Issuer + "\x00" + i.Subject) }
 
-// The refusals of sign-ins at the provider.
+// Errors for sign-ins at the provider.
 var (
 	errAccountDisabled  = models.Refuse(models.KindForbidden, "account_disabled", "This account is disabled. Ask an administrator of the console.")
 	errAccountElsewhere = models.Refuse(models.KindForbidden, "account_elsewhere", "This account belongs to another application.")
@@ -35,15 +35,15 @@ var (
 	errAtProvider       = models.Refuse(models.KindConflict, "provider_account", "This account already signs in at the provider.")
 )
 
-// UserOfProvider returns the console user of an identity, with the role that the provider states. The first sign-in
-// creates the user. An account with the same address and a password is never taken over: its owner links it with
-// LinkProvider.
+// UserOfProvider returns the console user with an identity, and assigns the role specified by the provider. The first
+// sign-in creates the user. It never takes over an account that has the same address and a password. The owner of such
+// an account can link it with LinkProvider.
 func (s *UserRepository) UserOfProvider(ctx context.Context, id ProviderIdentity) (u *models.ConsoleUser, created bool, err error) {
 	u, err = s.knownToProvider(ctx, id)
 	if !errors.Is(err, models.ErrNotFound) {
 		return u, false, err
 	}
-	if u, created, err = s.createFromProvider(ctx, id); err == nil && !created { // there is one: made by a faster request, or not of the provider
+	if u, created, err = s.createFromProvider(ctx, id); err == nil && !created { // another request created it, or it is not from the provider
 		if u, err = s.knownToProvider(ctx, id); errors.Is(err, models.ErrNotFound) {
 			err = errAccountExists
 		}
@@ -51,7 +51,7 @@ func (s *UserRepository) UserOfProvider(ctx context.Context, id ProviderIdentity
 	return u, created, err
 }
 
-// knownToProvider finds the user of an identity and assigns the role, or returns models.ErrNotFound.
+// knownToProvider returns the user with an identity after updating the role, or models.ErrNotFound.
 func (s *UserRepository) knownToProvider(ctx context.Context, id ProviderIdentity) (*models.ConsoleUser, error) {
 	var u *models.ConsoleUser
 	err := s.tx(ctx, func(tx *gorm.DB) (err error) {
@@ -73,7 +73,7 @@ func (s *UserRepository) knownToProvider(ctx context.Context, id ProviderIdentit
 	return u, wrap(err, "user of the provider")
 }
 
-// createFromProvider creates a user. created is false if another process has created it.
+// createFromProvider creates a user. created is false if there already is a user with the address or identity.
 func (s *UserRepository) createFromProvider(ctx context.Context, id ProviderIdentity) (u *models.ConsoleUser, created bool, err error) {
 	p := models.Problems{}
 	if models.CheckEmail(p, "email", id.Email); !id.EmailVerified || len(p) > 0 {
@@ -82,7 +82,7 @@ func (s *UserRepository) createFromProvider(ctx context.Context, id ProviderIden
 	if models.CheckText(p, "name", id.Name, 1, 255); len(p) > 0 {
 		id.Name = id.Email
 	}
-	hash, err := s.hashPassword(rand.Text()) // unknown to everyone
+	hash, err := s.hashPassword(rand.Text()) // not known to anyone
 	if err != nil {
 		return nil, false, err
 	}
@@ -105,8 +105,8 @@ func (s *UserRepository) createFromProvider(ctx context.Context, id ProviderIden
 	return u, created && err == nil, wrap(err, "create user of the provider")
 }
 
-// refuseDisabled rejects the address of a disabled account, so that a disabled user cannot return through the
-// provider. It decrypts each row to compare addresses.
+// refuseDisabled rejects the address of a disabled account, so that a disabled user cannot return through the provider.
+// It decrypts every row to compare the addresses.
 func (s *UserRepository) refuseDisabled(tx *gorm.DB, id ProviderIdentity) error {
 	var rows []models.ConsoleUser
 	return tx.Where("app_id = ? AND disabled_at IS NOT NULL", id.App).FindInBatches(&rows, 100, func(*gorm.DB, int) error {
@@ -122,7 +122,7 @@ func (s *UserRepository) refuseDisabled(tx *gorm.DB, id ProviderIdentity) error 
 	}).Error
 }
 
-// LinkProvider links a user with a password to an identity of the provider, and ends all sessions.
+// LinkProvider links a user who has a password to an identity at the provider, and ends all of the user's sessions.
 func (s *UserRepository) LinkProvider(ctx context.Context, user uuid.UUID, id ProviderIdentity) (*models.ConsoleUser, error) {
 	var u *models.ConsoleUser
 	err := s.tx(ctx, func(tx *gorm.DB) (err error) {
@@ -135,7 +135,7 @@ func (s *UserRepository) LinkProvider(ctx context.Context, user uuid.UUID, id Pr
 		case u.AtProvider():
 			return errAtProvider
 		}
-		// By creating a new account, an administrator has superseded the disabled one.
+		// By creating a new account, an administrator has replaced the disabled one.
 		if err := tx.Model(&models.ConsoleUser{}).Where("oidc_subject = ? AND disabled_at IS NOT NULL", id.key()).Update("oidc_subject", nil).Error; err != nil {
 			return err
 		}

@@ -14,27 +14,27 @@ import (
 
 const (
 	labelConsoleDevice = "console-device"
-	// maxSessions is the maximum number of a console user's sessions; one more ends the oldest.
+	// maxSessions is the maximum number of sessions of a console user. An additional session ends the oldest one.
 	maxSessions = 20
-	// seenEvery is the precision with which a user's last activity is stored.
+	// seenEvery is the precision of the stored time of a user's last activity.
 	seenEvery = time.Minute
 )
 
-// Device is the device on which a console user signed in.
+// Device identifies the device on which a console user signed in.
 type Device struct {
 	IP        string `json:"ip"`
 	UserAgent string `json:"userAgent"`
 }
 
-// ActiveSession is a valid session and its user.
+// ActiveSession is a valid session with its user.
 type ActiveSession struct {
 	Session models.ConsoleSession
 	User    *models.ConsoleUser
-	Factor  bool // the user has a second factor
+	Factor  bool // whether the user has a second factor
 }
 
-// StartConsoleSession begins a session of a console user. provedAt is when the person signed in at the provider; nil
-// if unknown or with a password.
+// StartConsoleSession starts a session of a console user. provedAt is the time at which the person signed in at the
+// provider, or nil if it is unknown or a password was used.
 func (s *UserRepository) StartConsoleSession(ctx context.Context, user uuid.UUID, on Device, lifetime time.Duration, provedAt *time.Time) (*models.ConsoleSession, error) {
 	device, err := json.Marshal(on)
 	if err != nil {
@@ -54,9 +54,9 @@ func (s *UserRepository) StartConsoleSession(ctx context.Context, user uuid.UUID
 	return session, wrap(err, "sign in")
 }
 
-// ConsoleSession returns the session and its user, or models.ErrNotFound if it has ended: by its lifetime, by being
-// idle, or because a user ended it. acting reports that the person is doing something, which keeps the session from
-// becoming idle.
+// ConsoleSession returns a session and its user. It returns models.ErrNotFound if the session has reached its maximum
+// lifetime or the idle timeout, or was ended by a user. acting specifies that the user is performing an action, which
+// prevents the session from becoming idle.
 func (s *UserRepository) ConsoleSession(ctx context.Context, id uuid.UUID, idle time.Duration, acting bool) (*ActiveSession, error) {
 	var row struct {
 		models.ConsoleSession
@@ -83,7 +83,7 @@ func (s *UserRepository) ConsoleSession(ctx context.Context, id uuid.UUID, idle 
 	return &ActiveSession{Session: row.ConsoleSession, User: user, Factor: row.Factor}, nil
 }
 
-// ConsoleSessions lists where a console user is signed in, the newest first.
+// ConsoleSessions lists the valid sessions of a console user and their devices, newest first.
 func (s *UserRepository) ConsoleSessions(ctx context.Context, user uuid.UUID, idle time.Duration) ([]models.ConsoleSession, []Device, error) {
 	now := s.now()
 	rows, err := find[models.ConsoleSession](s.db.WithContext(ctx).Where("user_id = ? AND expires_at > ? AND seen_at > ?", user, now, now.Add(-idle)).
@@ -104,7 +104,7 @@ func (s *UserRepository) ConsoleSessions(ctx context.Context, user uuid.UUID, id
 	return rows, devices, nil
 }
 
-// EndConsoleSession ends one session of a console user.
+// EndConsoleSession ends a session of a console user.
 func (s *UserRepository) EndConsoleSession(ctx context.Context, user, session uuid.UUID) error {
 	result := s.db.WithContext(ctx).Where("id = ? AND user_id = ?", session, user).Delete(&models.ConsoleSession{})
 	return wrap(unlessNone(result, models.ErrNotFound), "end console session")

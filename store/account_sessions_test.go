@@ -12,7 +12,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSession_EndsDespiteActivity checks that activity keeps a session from becoming idle, and not from reaching its
+// TestSession_EndsDespiteActivity checks that activity prevents a session from becoming idle, but does not extend its
 // maximum lifetime.
 func TestSession_EndsDespiteActivity(t *testing.T) {
 	t.Parallel()
@@ -44,7 +44,7 @@ func TestSession_EndsDespiteActivity(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, rows)
 
-		// An unused session ends sooner.
+		// An idle session ends earlier.
 		session, err = s.StartConsoleSession(ctx, user.ID, store.Device{IP: "192.0.2.7"}, lifetime, nil)
 		require.NoError(t, err)
 		clock.Add(idle - time.Minute)

@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// Settings returns a tenant's own settings, and the effective ones, completed by the app's. The empty tenant is the
-// app.
+// Settings returns a tenant's own settings, and the effective settings that include the app's defaults. An empty tenant
+// returns the app's settings.
 func (s *AppRepository) Settings(ctx context.Context, app uuid.UUID, tenant string) (own, effective models.Settings, err error) {
 	rows, err := findDecrypted[models.Settings](s.engine, s.db.WithContext(ctx).Where("app_id = ? AND tenant_id IN ?", app, []string{"", tenant}))
 	if err != nil {
@@ -31,12 +31,12 @@ func (s *AppRepository) Settings(ctx context.Context, app uuid.UUID, tenant stri
 	return own, own.WithDefaults(general), nil
 }
 
-// SaveSettings replaces a tenant's choices.
+// SaveSettings replaces all settings of a tenant.
 func (s *AppRepository) SaveSettings(ctx context.Context, v models.Settings) error {
 	return s.saveSettings(s.db.WithContext(ctx), v, clause.OnConflict{UpdateAll: true})
 }
 
-// ChangeSettings changes the named settings of a tenant, as in JSON, and keeps the others.
+// ChangeSettings changes the settings of a tenant with the given JSON names, and keeps the others.
 func (s *AppRepository) ChangeSettings(ctx context.Context, v models.Settings, names []string) error {
 	return s.changeSettings(s.db.WithContext(ctx), v, names)
 }

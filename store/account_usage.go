@@ -10,13 +10,13 @@ import (
 	"countersign/models"
 )
 
-// EnvelopesUsed is the number of envelopes that an app has sent in the current period.
+// EnvelopesUsed returns the number of envelopes that an app has sent in the current period.
 func (s *AppRepository) EnvelopesUsed(ctx context.Context, app uuid.UUID) (int, error) {
 	return s.usage(ctx, app, "envelopes")
 }
 
-// EnvelopesReserved is the number of envelopes that the app's bulk sends have yet to
-// send in the current period.
+// EnvelopesReserved returns the number of envelopes that an app's bulk sends have reserved in the current period and
+// not sent yet.
 func (s *AppRepository) EnvelopesReserved(ctx context.Context, app uuid.UUID) (int, error) {
 	return s.usage(ctx, app, "reserved")
 }
@@ -28,8 +28,8 @@ func (s *AppRepository) usage(ctx context.Context, app uuid.UUID, column string)
 	return n, wrap(err, "load usage")
 }
 
-// countEnvelope counts a sent envelope against the app's plan, and rejects it if the plan is used up. An envelope that
-// a bulk send has reserved counts in the period of the reservation.
+// countEnvelope counts a sent envelope against the app's plan, and rejects it if the limit is reached. An envelope that
+// was reserved by a bulk send counts in the period of the reservation.
 func (s *AppRepository) countEnvelope(t *transaction, app uuid.UUID, at time.Time) error {
 	if t.reservedIn != "" {
 		t.execOne("UPDATE usage SET envelopes = envelopes + 1, reserved = reserved - 1 WHERE app_id = $1 AND period_start = $2", app, t.reservedIn)
@@ -55,8 +55,8 @@ func (s *AppRepository) countEnvelope(t *transaction, app uuid.UUID, at time.Tim
 	return nil
 }
 
-// reserveEnvelopes reserves envelopes to be sent later, and returns the period of the reservation; "" for a plan
-// without limit. It rejects more envelopes than the plan has left.
+// reserveEnvelopes reserves envelopes that will be sent later, and returns the period of the reservation, or "" if the
+// plan has no limit. It returns an error if the plan has fewer envelopes left.
 func (s *AppRepository) reserveEnvelopes(t *transaction, app uuid.UUID, n int) (period string, err error) {
 	var plan models.Plan
 	t.query(func(r row) error { return r.Scan(&plan) }, "SELECT plan FROM apps WHERE id = $1", app)
@@ -84,14 +84,15 @@ func (s *AppRepository) reserveEnvelopes(t *transaction, app uuid.UUID, n int) (
 	return period, nil
 }
 
-// releaseEnvelopes releases envelopes that were reserved in a period ("": none) and will not be sent.
+// releaseEnvelopes releases envelopes that were reserved in a period and will not be sent. An empty period means that
+// none were reserved.
 func releaseEnvelopes(b *batch, app uuid.UUID, period string, n int) {
 	if period != "" && n > 0 {
 		b.execOne("UPDATE usage SET reserved = reserved - $3 WHERE app_id = $1 AND period_start = $2", app, period, n)
 	}
 }
 
-// PeriodStart is the beginning of the usage period that contains t: the calendar month, UTC.
+// PeriodStart returns the beginning of the usage period that contains t, which is the calendar month in UTC.
 func PeriodStart(t time.Time) time.Time {
 	t = t.UTC()
 	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)

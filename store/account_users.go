@@ -14,7 +14,7 @@ import (
 	"countersign/models"
 )
 
-// UserRepository stores console users with their second factors, passkeys and sessions.
+// UserRepository stores console users and their second factors, passkeys and sessions.
 type UserRepository struct {
 	*engine
 
@@ -32,12 +32,12 @@ func (s *UserRepository) register() {
 	rewrapRows(s.engine, "id", s.rehashUser)
 }
 
-// UserDetail is a console user as administrators see one.
+// UserDetail is a console user as shown to administrators.
 type UserDetail struct {
 	models.ConsoleUser
 
 	SecondFactor bool
-	SeenAt       *time.Time // when the user last did something in a session that holds; nil: signed in nowhere
+	SeenAt       *time.Time // time of the last activity in a valid session; nil if not signed in
 }
 
 // UserDetails lists an app's console users, oldest first.
@@ -76,14 +76,13 @@ func (s *UserRepository) UserDetails(ctx context.Context, app uuid.UUID) ([]User
 	return out, nil
 }
 
-// UserChange is a change of a console user; nil members stay.
+// UserChange describes a change of a console user. Members that are nil are not changed.
 type UserChange struct {
 	Name *string
 	Role *models.Role
 }
 
-// UpdateUser changes a console user of an app. A new role holds from the user's
-// next request on.
+// UpdateUser changes a console user of an app. A new role takes effect with the user's next request.
 func (s *UserRepository) UpdateUser(ctx context.Context, app, id uuid.UUID, c UserChange) (*models.ConsoleUser, error) {
 	var u *models.ConsoleUser
 	err := s.tx(ctx, func(tx *gorm.DB) (err error) {
@@ -149,13 +148,12 @@ func (s *UserRepository) CreateUser(ctx context.Context, app uuid.UUID, email, n
 	return u, wrap(err, "create console user")
 }
 
-// Login returns the console user that the credentials belong to, or
-// models.ErrNotFound, without telling which part was wrong, or that the user signs
-// in at the provider.
+// Login returns the console user with the given credentials. If they are invalid, or if the user signs in at the
+// provider, it returns models.ErrNotFound without revealing the reason.
 func (s *UserRepository) Login(ctx context.Context, email, password string) (*models.ConsoleUser, error) {
 	p := models.Problems{}
 	models.CheckEmail(p, "", strings.TrimSpace(email))
-	if len(p) > 0 { // no user's, and the database need not see it
+	if len(p) > 0 { // belongs to no user, so it is not sent to the database
 		email = ""
 	}
 	u, err := first[models.ConsoleUser](s.db.WithContext(ctx).Where("email_key IN ? AND disabled_at IS NULL AND oidc_subject IS NULL", s.userKeys(email)))
@@ -163,7 +161,7 @@ func (s *UserRepository) Login(ctx context.Context, email, password string) (*mo
 		return nil, fmt.Errorf("load console user: %w", err)
 	}
 	if u == nil {
-		_ = passwordMatches(decoyHash, password) // takes the same time as a known user
+		_ = passwordMatches(decoyHash, password) // takes the same time as for a known user
 		return nil, models.ErrNotFound
 	}
 	if !passwordMatches(u.PasswordHash, password) {
@@ -172,8 +170,8 @@ func (s *UserRepository) Login(ctx context.Context, email, password string) (*mo
 	return u, decrypt(s.engine, u)
 }
 
-// ConfirmPassword checks the password of a console user by the user's id. It returns
-// models.ErrNotFound if the password is wrong, or the user may not sign in with one.
+// ConfirmPassword verifies the password of the console user with the given ID. It returns models.ErrNotFound if the
+// password is wrong, or if the user cannot sign in with a password.
 func (s *UserRepository) ConfirmPassword(ctx context.Context, id uuid.UUID, password string) error {
 	u, err := first[models.ConsoleUser](s.db.WithContext(ctx).Where("id = ? AND disabled_at IS NULL AND oidc_subject IS NULL", id))
 	switch {
@@ -206,7 +204,7 @@ func (s *UserRepository) Users(ctx context.Context, app uuid.UUID) ([]models.Con
 	return out, wrap(err, "list console users")
 }
 
-// UserNames returns the names of an app's console users, also of disabled ones.
+// UserNames returns the names of an app's console users, including disabled ones.
 func (s *UserRepository) UserNames(ctx context.Context, app uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
 	out := make(map[uuid.UUID]string, len(ids))
 	if len(ids) == 0 {
@@ -219,7 +217,8 @@ func (s *UserRepository) UserNames(ctx context.Context, app uuid.UUID, ids []uui
 	return out, wrap(err, "load names of console users")
 }
 
-// DisableUser keeps a console user from signing in; sessions end at once. It removes the notification settings.
+// DisableUser prevents a console user from signing in, which also ends all sessions immediately. It deletes the
+// notification settings.
 func (s *UserRepository) DisableUser(ctx context.Context, app, id uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		result := tx.Model(&models.ConsoleUser{}).Where("id = ? AND app_id = ? AND disabled_at IS NULL", id, app).
@@ -241,8 +240,8 @@ func (s *UserRepository) UserOfApp(ctx context.Context, app, id uuid.UUID) (*mod
 	return u, err
 }
 
-// SetPassword changes a console user's password and ends all sessions but the
-// one to keep. A user who signed in at the provider signs in with the password from then on.
+// SetPassword changes a console user's password and ends all sessions except keep. A user who signed in at the provider
+// must sign in with the password from then on.
 func (s *UserRepository) SetPassword(ctx context.Context, u *models.ConsoleUser, password string, keep uuid.UUID) error {
 	p := models.Problems{}
 	err := s.validatePassword(p, "newPassword", password, u.Name, u.Email)

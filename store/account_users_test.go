@@ -19,7 +19,7 @@ import (
 	"countersign/test/kit"
 )
 
-// refusalOf is the code of a refusal, with the names of the values that are wrong.
+// refusalOf returns the code of a refusal, followed by the paths of the invalid values.
 func refusalOf(t *testing.T, err error) string {
 	t.Helper()
 	var refused *models.Error
@@ -31,7 +31,7 @@ func refusalOf(t *testing.T, err error) string {
 	return out
 }
 
-// newUsers is an app with two console users.
+// newUsers returns a new app with two console users.
 func newUsers(t *testing.T, s *store.Store) (app *models.App, ada, bob *models.ConsoleUser) {
 	t.Helper()
 	app, _, err := s.CreateApp(t.Context(), "A", models.PlanEnterprise, nil)
@@ -75,7 +75,7 @@ func TestConsoleUsers_AreValidated(t *testing.T) {
 			email := string(rune('k'+i)) + "@example.com"
 			u, err := s.CreateUser(ctx, app.ID, email, "N", password, models.RoleViewer)
 			require.NoError(t, err, password)
-			in, err := s.Login(ctx, " "+strings.ToUpper(email)+" ", password) // as people type it
+			in, err := s.Login(ctx, " "+strings.ToUpper(email)+" ", password) // with spaces and in a different case
 			require.NoError(t, err)
 			assert.Equal(t, u.ID, in.ID)
 			assert.Equal(t, clock.Now(), in.CreatedAt.UTC())
@@ -93,8 +93,8 @@ func TestConsoleUsers_AreValidated(t *testing.T) {
 	})
 }
 
-// TestConfirmPassword_OnlyOfItsUser checks that a password is confirmed only for its own user, and only while that
-// user may sign in with a password.
+// TestConfirmPassword_OnlyOfItsUser checks that a password is confirmed only for its own user, and only while that user
+// can sign in with a password.
 func TestConfirmPassword_OnlyOfItsUser(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
@@ -113,7 +113,8 @@ func TestConfirmPassword_OnlyOfItsUser(t *testing.T) {
 	})
 }
 
-// TestLinkProvider_KeepsOtherDisabledUsers checks that the identity of another disabled user stays with that user.
+// TestLinkProvider_KeepsOtherDisabledUsers checks that linking does not remove the identity of an unrelated disabled
+// user.
 func TestLinkProvider_KeepsOtherDisabledUsers(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
@@ -134,7 +135,8 @@ func TestLinkProvider_KeepsOtherDisabledUsers(t *testing.T) {
 	})
 }
 
-// TestLinkProvider_IdentityThatCannotBeConnected_IsRejected also checks that the user keeps the password.
+// TestLinkProvider_IdentityThatCannotBeConnected_IsRejected checks that linking an unsuitable identity is rejected, and
+// that the user keeps the password.
 func TestLinkProvider_IdentityThatCannotBeConnected_IsRejected(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
@@ -165,7 +167,7 @@ func TestLinkProvider_IdentityThatCannotBeConnected_IsRejected(t *testing.T) {
 	})
 }
 
-// TestLongPasswords_AreDistinguished checks that passwords with the same first 72 bytes are different passwords.
+// TestLongPasswords_AreDistinguished checks that passwords with the same first 72 bytes are distinguished.
 func TestLongPasswords_AreDistinguished(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
@@ -186,7 +188,7 @@ func TestLongPasswords_AreDistinguished(t *testing.T) {
 	})
 }
 
-// TestLeakedPasswords checks that a listed password is rejected, and that every password is rejected if the list
+// TestLeakedPasswords checks that a password in the list is rejected, and that every password is rejected if the list
 // cannot be read.
 func TestLeakedPasswords(t *testing.T) {
 	t.Parallel()
@@ -194,7 +196,7 @@ func TestLeakedPasswords(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			list := filepath.Join(t.TempDir(), "leaked.txt")
-			// SHA-1 of "correct horse battery staple".
+			// This is the SHA-1 hash of "correct horse battery staple".
 			require.NoError(t, os.WriteFile(list, []byte("ABF7AAD6438836DBE526AA231ABDE2D0EEF74D42:7\n"), 0o600))
 			open := func(leaked string) *store.Store {
 				s, err := store.Open(t.Context(), store.Config{
@@ -220,7 +222,7 @@ func TestLeakedPasswords(t *testing.T) {
 	}
 }
 
-// TestConsoleUsers_ChangeOnlyNamedMembers checks that a change affects one user and only the named members.
+// TestConsoleUsers_ChangeOnlyNamedMembers checks that a change affects only one user and only the named members.
 func TestConsoleUsers_ChangeOnlyNamedMembers(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
@@ -251,7 +253,7 @@ func TestConsoleUsers_ChangeOnlyNamedMembers(t *testing.T) {
 		_, err = s.UserOfApp(ctx, app.ID, uuid.New())
 		require.ErrorIs(t, err, models.ErrNotFound)
 
-		// A new password ends the other sessions of this user only.
+		// A new password ends only the other sessions of the same user.
 		for range 2 {
 			_, err = s.StartConsoleSession(ctx, bob.ID, store.Device{}, time.Hour, nil)
 			require.NoError(t, err)
@@ -271,7 +273,7 @@ func TestConsoleUsers_ChangeOnlyNamedMembers(t *testing.T) {
 		assert.Equal(t, []uuid.UUID{keep.ID}, sessionsOf(t, s, bob.ID))
 		assert.Equal(t, []uuid.UUID{adas.ID}, sessionsOf(t, s, ada.ID))
 
-		// Who is disabled is found nowhere, and the address is free.
+		// A disabled user cannot be found, and the address can be used again.
 		require.NoError(t, s.DisableUser(ctx, app.ID, bob.ID))
 		require.ErrorIs(t, s.DisableUser(ctx, app.ID, bob.ID), models.ErrNotFound)
 		_, err = s.Login(ctx, "bob@example.com", "another good one")
@@ -298,7 +300,7 @@ func load(t *testing.T, s *store.Store, id uuid.UUID) *models.ConsoleUser {
 	return u
 }
 
-// sessionsOf are the sessions of a console user, the newest first.
+// sessionsOf returns the IDs of a console user's sessions, newest first.
 func sessionsOf(t *testing.T, s *store.Store, user uuid.UUID) (ids []uuid.UUID) {
 	t.Helper()
 	sessions, _, err := s.ConsoleSessions(t.Context(), user, time.Hour)
@@ -309,8 +311,8 @@ func sessionsOf(t *testing.T, s *store.Store, user uuid.UUID) (ids []uuid.UUID) 
 	return ids
 }
 
-// TestListUsers_ShowsFactorsAndLastActivity checks that the list shows which users have a second factor, and the last
-// activity in a valid session.
+// TestListUsers_ShowsFactorsAndLastActivity checks that the list shows which users have a second factor, and the time
+// of their last activity in a valid session.
 func TestListUsers_ShowsFactorsAndLastActivity(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

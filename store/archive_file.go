@@ -29,19 +29,20 @@ func (s *ArchiveRepository) register() {
 	encryptSecrets(s.engine, "envelope_archives", "key", labelArchiveKey)
 }
 
-// An archive is a file with the audit events of an ended envelope and the values that its signers entered. The
-// envelope's row, recipients, fields and documents stay in the database for lists and searches.
+// An archive is a file with the audit events of an envelope that has ended, and the values that its signers entered.
+// The envelope's row, recipients, fields and documents remain in the database for lists and searches.
 //
-// The file is archiveMagic and the content as JSON, compressed with gzip and encrypted with AES-256-GCM (random nonce)
-// under its own key, bound to the envelope and the archive. The archive's row contains the key, encrypted with the
-// master key. Once the key is deleted from the row, no copy of the file can be read.
+// The file consists of archiveMagic and the content, which is JSON compressed with gzip and encrypted with AES-256-GCM
+// (random nonce). Each archive has its own key, and the encryption is bound to the envelope and the archive. The
+// archive's row contains the key, encrypted with the master key. After the key was deleted from the row, no copy of the
+// file can be read.
 
 const (
 	archiveMagic  = "CSarch1\n"
 	archiveFormat = 1
-	// ArchiveSuffix ends the names of archives' files.
+	// ArchiveSuffix is the suffix of the names of archive files.
 	ArchiveSuffix = ".csa"
-	// maxArchive limits the JSON of an archive.
+	// maxArchive is the maximum size of an archive's JSON.
 	maxArchive = 64 << 20
 	// labelArchiveKey is the encryption label of archive keys.
 	labelArchiveKey = "archive-key"
@@ -51,10 +52,10 @@ const (
 type Archive struct {
 	ID         uuid.UUID `gorm:"primaryKey"`
 	EnvelopeID uuid.UUID
-	SHA256     string `gorm:"column:sha256"` // of the file
-	Size       int64  // of the file, in bytes
-	Key        []byte // of the file, encrypted; nil once the archive is released
-	// Events is the number of events in it, the last of which was at LastEventAt.
+	SHA256     string `gorm:"column:sha256"` // hash of the file
+	Size       int64  // size of the file in bytes
+	Key        []byte // encrypted key of the file; nil after the archive was released
+	// Events is the number of archived events. LastEventAt is the time of the last one.
 	Events      int64
 	LastEventAt time.Time
 	CreatedAt   time.Time
@@ -62,10 +63,10 @@ type Archive struct {
 	ReleasedAt *time.Time
 }
 
-// TableName is the table of archives.
+// TableName returns the name of the database table.
 func (Archive) TableName() string { return "envelope_archives" }
 
-// BlobKey is the archive's file in the file store.
+// BlobKey returns the storage key of the archive's file.
 func (a *Archive) BlobKey() string {
 	return blob.Archives + a.EnvelopeID.String() + "/" + a.ID.String() + ArchiveSuffix
 }
@@ -142,10 +143,10 @@ func (c *archiveContent) values() []models.FieldValue {
 	return out
 }
 
-// errTooLarge reports that an envelope is too large for an archive.
+// errTooLarge means that an envelope is too large for an archive.
 var errTooLarge = fmt.Errorf("it is more than %d MB", maxArchive>>20)
 
-// encode is the file of an archive, encrypted with a key.
+// encode returns the content of an archive's file, encrypted with key.
 func (c *archiveContent) encode(key, binding []byte) ([]byte, error) {
 	plain, err := json.Marshal(c)
 	if err != nil {
@@ -177,7 +178,7 @@ func archiveCipher(key []byte) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// newArchiveKey is the key of one archive.
+// newArchiveKey returns a new key for an archive.
 func newArchiveKey() []byte {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails
@@ -219,33 +220,32 @@ func decodeArchive(file, key, binding []byte) (*archiveContent, error) {
 	return c, nil
 }
 
-// ArchiveError reports that an archive differs from the stored one.
+// ArchiveError reports that the file of an archive is missing, damaged, or differs from its record.
 type ArchiveError struct {
 	EnvelopeID uuid.UUID
-	Key        string // of its file
-	Problem    string // for operators: "has no file", for example
+	Key        string // storage key of the file
+	Problem    string // for operators, such as "has no file"
 }
 
-// Error implements error.
+// Error returns the problem with the archive for operators.
 func (e *ArchiveError) Error() string {
 	return fmt.Sprintf("the archive of envelope %s, file %s, %s", e.EnvelopeID, e.Key, e.Problem)
 }
 
-// ErrArchiveUnreachable reports that the file store cannot provide the file of an archive at the moment. The file
-// itself may be intact.
+// ErrArchiveUnreachable means that the file store cannot currently provide the file of an archive. The file itself may
+// be intact.
 var ErrArchiveUnreachable = errors.New("the archive cannot be read from the file store")
 
-// errNotArchived reports that an envelope is not, or no longer, archived.
+// errNotArchived means that an envelope is not, or is no longer, archived.
 var errNotArchived = errors.New("the envelope is not archived")
 
-// UseArchives names the file store where archives are. It must be called before the
-// store is used.
+// UseArchives sets the file store that contains the archives. It must be called before the store is used.
 func (s *ArchiveRepository) UseArchives(files blob.Store) { s.archiveFiles = files }
 
-// errNoFileStore reports that UseArchives was not called.
+// errNoFileStore means that UseArchives was not called.
 var errNoFileStore = errors.New("there is no file store for archives")
 
-// archiveOf is the record of the archive where an envelope is, or errNotArchived.
+// archiveOf returns the record of the archive that contains an envelope, or errNotArchived.
 func archiveOf(db *gorm.DB, envelope uuid.UUID) (*Archive, error) {
 	var rows []Archive
 	if err := db.Where("envelope_id = ? AND released_at IS NULL", envelope).Limit(1).Find(&rows).Error; err != nil {
@@ -257,7 +257,7 @@ func archiveOf(db *gorm.DB, envelope uuid.UUID) (*Archive, error) {
 	return &rows[0], nil
 }
 
-// readArchive returns the archive of an envelope, or errNotArchived.
+// readArchive returns the content of an envelope's archive, or errNotArchived.
 func (s *ArchiveRepository) readArchive(ctx context.Context, envelope uuid.UUID) (*archiveContent, error) {
 	a, err := archiveOf(s.db.WithContext(ctx), envelope)
 	if err != nil {
@@ -266,8 +266,8 @@ func (s *ArchiveRepository) readArchive(ctx context.Context, envelope uuid.UUID)
 	return s.openArchive(ctx, a)
 }
 
-// openArchive reads the file of an archive. It returns an ArchiveError for a file that differs from the stored one or
-// cannot be decrypted, and ErrArchiveUnreachable if the file store fails.
+// openArchive reads the file of an archive. It returns an ArchiveError if the file is missing, differs from its record,
+// or cannot be decrypted. It returns ErrArchiveUnreachable if the file store fails.
 func (s *ArchiveRepository) openArchive(ctx context.Context, a *Archive) (*archiveContent, error) {
 	if s.archiveFiles == nil {
 		return nil, errNoFileStore
@@ -293,7 +293,7 @@ func (s *ArchiveRepository) openArchive(ctx context.Context, a *Archive) (*archi
 	case err != nil:
 		return nil, unreachable(err)
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // only read
 	file, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size))
 	if err != nil {
 		return nil, unreachable(err)
@@ -308,13 +308,13 @@ func (s *ArchiveRepository) openArchive(ctx context.Context, a *Archive) (*archi
 	return c, nil
 }
 
-// archiveAttempts is the number of times that rows and archive are read alternately: an envelope may move between the
-// two reads.
+// archiveAttempts is the number of times that rows and archive are read alternately, because an envelope can be moved
+// between the two reads.
 const archiveAttempts = 4
 
 // rowsOrArchive returns the result of rows or, for an ended envelope without rows, the content of its archive. An
-// envelope can be archived and restored at any time, so it returns nothing only if one snapshot has neither rows nor an
-// archive.
+// envelope can be archived and restored at any time. The result is therefore empty only if a single snapshot contains
+// neither rows nor an archive.
 func rowsOrArchive[T any](ctx context.Context, s *ArchiveRepository, e *models.Envelope, rows func(*gorm.DB) ([]T, error), archived func(*archiveContent) []T) ([]T, error) {
 	out, err := rows(s.db.WithContext(ctx))
 	if err != nil || len(out) > 0 || !e.Status.Terminal() {
@@ -329,7 +329,7 @@ func rowsOrArchive[T any](ctx context.Context, s *ArchiveRepository, e *models.E
 			return mapNotFound(err)
 		})
 		if err != nil || !now.Archived {
-			return append([]T(nil), out...), err // nil without elements
+			return append([]T(nil), out...), err // nil if empty
 		}
 		c, err := s.readArchive(ctx, e.ID)
 		if err == nil {

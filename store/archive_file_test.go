@@ -25,15 +25,15 @@ import (
 	"countersign/test/kit"
 )
 
-// archiveFixture has envelopes that ended in every way, and a file store that can fail.
+// archiveFixture contains envelopes that ended in every possible way, and a file store that can fail.
 type archiveFixture struct {
 	*fixture
 
 	db    *sql.DB
-	dir   string // of the file store
+	dir   string // directory of the file store
 	files *brokenFiles
 	ended []store.EnvelopeRef
-	// completed is one of them, signed by two signers, one with a picture.
+	// completed is an element of ended that was signed by two signers, one of them with a picture.
 	completed *models.Envelope
 }
 
@@ -42,7 +42,7 @@ type brokenFiles struct {
 	blob.Store
 
 	keep, kept, open atomic.Bool
-	meanwhile        func() // called before a file is stored; nil: no call
+	meanwhile        func() // called before a file is stored; may be nil
 }
 
 var errDiskBroken = errors.New("disk broken on purpose")
@@ -56,7 +56,7 @@ func (b *brokenFiles) Keep(ctx context.Context, f *os.File, key string) error {
 	}
 	err := b.Store.Keep(ctx, f, key)
 	if err == nil && b.kept.Load() {
-		return errDiskBroken // the file exists, but no record of it
+		return errDiskBroken // the file exists, but is not recorded
 	}
 	return err
 }
@@ -84,7 +84,7 @@ func newArchiveFixture(t *testing.T, s *store.Store, clock *kit.Clock) *archiveF
 	require.NoError(t, change(ctx, f.fixture, f.completed.ID, func(e *models.Envelope) error {
 		text := "yes, 50 € “quoted” \\ <&>"
 		_, err := e.Sign(f.act(), link(e, 1), models.Submission{Fields: []models.FieldSubmission{{FieldID: e.Fields[1].ID, Text: &text}}})
-		e.Values[0].Image, e.Values[0].ImageSHA256 = kit.Signature(), "f00" // like a picture field
+		e.Values[0].Image, e.Values[0].ImageSHA256 = kit.Signature(), "f00" // as for a picture field
 		return err
 	}))
 	f.seal(f.completed)
@@ -114,7 +114,7 @@ func (f *archiveFixture) archiveAll() {
 	}
 }
 
-// kept are the files in archives.
+// kept returns the keys of the archive files.
 func (f *archiveFixture) kept() []string {
 	f.t.Helper()
 	keys, err := f.files.List(f.t.Context(), blob.Archives)
@@ -122,7 +122,7 @@ func (f *archiveFixture) kept() []string {
 	return keys
 }
 
-// everythingRead returns the results of every read of the envelopes.
+// everythingRead returns the results of all read operations for the envelopes.
 func (f *archiveFixture) everythingRead() (out []any) {
 	f.t.Helper()
 	ctx := f.t.Context()
@@ -135,7 +135,7 @@ func (f *archiveFixture) everythingRead() (out []any) {
 			places = append(places, store.ChainHead{EnvelopeID: e.ID, Seq: log[i].Seq, Hash: log[i].Hash})
 		}
 		before := *e
-		before.AuditSeq-- // in the state before the last event
+		before.AuditSeq-- // the state before the last event
 		earlier, err := f.AuditEvents(ctx, &before)
 		require.NoError(f.t, err)
 		require.Len(f.t, earlier, len(log)-1)
@@ -182,9 +182,9 @@ func (f *archiveFixture) everythingRead() (out []any) {
 	return append(out, links)
 }
 
-// TestArchivedEnvelopes_ReadUnchanged checks that every read of an envelope returns the same while it is archived and
-// after it is restored. While it is archived, the database has none of its events and values, and the file does not
-// show them.
+// TestArchivedEnvelopes_ReadUnchanged checks that every read of an envelope returns the same result while it is
+// archived and after it is restored. While it is archived, the database contains none of its events and values, and the
+// file does not reveal them.
 func TestArchivedEnvelopes_ReadUnchanged(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -195,7 +195,7 @@ func TestArchivedEnvelopes_ReadUnchanged(t *testing.T) {
 		values, events := f.rows("field_values"), f.rows("audit_events")
 		require.Equal(t, 4, values)
 		f.archiveAll()
-		f.archiveAll() // the existing ones
+		f.archiveAll() // has no effect on existing archives
 		assert.Equal(t, before, f.everythingRead())
 		_, log := f.check(open.ID)
 		assert.Equal(t, []int{1, len(log)}, []int{f.rows("field_values"), f.rows("audit_events")}, "what is left is of the open one")
@@ -222,8 +222,8 @@ func TestArchivedEnvelopes_ReadUnchanged(t *testing.T) {
 	})
 }
 
-// TestValues_OfEnvelopeRestoredAfterLoad checks that an envelope without values has none, even if it was restored
-// after it was loaded.
+// TestValues_OfEnvelopeRestoredAfterLoad checks that an envelope without values is read without error if it was
+// restored after it was loaded.
 func TestValues_OfEnvelopeRestoredAfterLoad(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -239,8 +239,8 @@ func TestValues_OfEnvelopeRestoredAfterLoad(t *testing.T) {
 	})
 }
 
-// TestArchive_KeepsRowsAfterSlowWrite checks that the rows stay if writing the file took more than an hour, because a
-// sweep may soon remove it.
+// TestArchive_KeepsRowsAfterSlowWrite checks that the rows are kept if writing the file took more than an hour, because
+// a sweep may soon remove the file.
 func TestArchive_KeepsRowsAfterSlowWrite(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -254,8 +254,8 @@ func TestArchive_KeepsRowsAfterSlowWrite(t *testing.T) {
 	})
 }
 
-// TestDamagedArchive_IsReported checks that a damaged archive is an error, not an empty archive, and that an envelope
-// with a broken audit chain is not archived.
+// TestDamagedArchive_IsReported checks that reading a damaged archive is an error rather than an empty result, and that
+// an envelope with a broken audit chain is not archived.
 func TestDamagedArchive_IsReported(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -320,8 +320,8 @@ func TestDamagedArchive_IsReported(t *testing.T) {
 	})
 }
 
-// TestArchives_SurviveMasterKeyReplacement checks that the keys of archives are re-encrypted like other secrets, and
-// that the files do not change.
+// TestArchives_SurviveMasterKeyReplacement checks that archive keys are re-encrypted like other secrets, and that the
+// files do not change.
 func TestArchives_SurviveMasterKeyReplacement(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -375,8 +375,8 @@ func TestArchives_SurviveMasterKeyReplacement(t *testing.T) {
 	}
 }
 
-// TestArchives_AreBounded checks that an archive of 64 MB of JSON is written and read, and that one byte more is
-// rejected.
+// TestArchives_AreBounded checks that an archive with 64 MB of JSON can be written and read, and that an additional
+// byte is rejected.
 func TestArchives_AreBounded(t *testing.T) {
 	t.Parallel()
 	const most = 64 << 20

@@ -24,8 +24,8 @@ func (s *ArchiveRepository) storeFile(ctx context.Context, key string, content [
 	return s.archiveFiles.Keep(ctx, f, key)
 }
 
-// EnvelopesToArchive lists up to n envelopes of all apps that ended and were last changed before a time, the oldest
-// first, without envelopes whose archiving failed recently.
+// EnvelopesToArchive lists up to n envelopes of all apps that have ended and were last changed before the given time,
+// oldest first. It omits envelopes whose archiving failed recently.
 func (s *ArchiveRepository) EnvelopesToArchive(ctx context.Context, before time.Time, n int) ([]EnvelopeRef, error) {
 	var out []EnvelopeRef
 	err := s.db.WithContext(ctx).Model(&models.Envelope{}).
@@ -37,8 +37,7 @@ func (s *ArchiveRepository) EnvelopesToArchive(ctx context.Context, before time.
 	return out, nil
 }
 
-// PostponeArchiving records that an envelope could not be archived, and omits it from EnvelopesToArchive for some
-// days.
+// PostponeArchiving records that an envelope could not be archived. EnvelopesToArchive then omits it for several days.
 func (s *ArchiveRepository) PostponeArchiving(ctx context.Context, envelope uuid.UUID) error {
 	err := s.db.WithContext(ctx).Table("envelopes").Where("id = ?", envelope).UpdateColumn("archive_retry_at", s.now().Add(archiveRetry)).Error
 	if err != nil {
@@ -47,7 +46,7 @@ func (s *ArchiveRepository) PostponeArchiving(ctx context.Context, envelope uuid
 	return nil
 }
 
-// ReleasedArchives lists up to n archives whose rows were restored so long ago that their files are no longer needed.
+// ReleasedArchives lists up to n archives that were restored so long ago that their files are no longer needed.
 func (s *ArchiveRepository) ReleasedArchives(ctx context.Context, n int) ([]*Archive, error) {
 	var out []*Archive
 	err := s.db.WithContext(ctx).Where("released_at IS NOT NULL AND released_at < ?", s.now().Add(-ReleasedArchivesKept)).Order("released_at").Limit(n).Find(&out).Error
@@ -57,8 +56,7 @@ func (s *ArchiveRepository) ReleasedArchives(ctx context.Context, n int) ([]*Arc
 	return out, nil
 }
 
-// RemoveReleasedArchive removes the file of an archive that was released, and its record
-// after that.
+// RemoveReleasedArchive deletes the file of a released archive, and then its record.
 func (s *ArchiveRepository) RemoveReleasedArchive(ctx context.Context, a *Archive) error {
 	if s.archiveFiles == nil {
 		return errNoFileStore
@@ -72,7 +70,7 @@ func (s *ArchiveRepository) RemoveReleasedArchive(ctx context.Context, a *Archiv
 	return nil
 }
 
-// ArchiveFiles returns which of the archive ids are recorded.
+// ArchiveFiles returns the subset of the archive IDs that are recorded.
 func (s *ArchiveRepository) ArchiveFiles(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
 	out := make(map[uuid.UUID]bool, len(ids))
 	if len(ids) == 0 {
@@ -88,17 +86,17 @@ func (s *ArchiveRepository) ArchiveFiles(ctx context.Context, ids []uuid.UUID) (
 	return out, nil
 }
 
-// archivable selects envelopes that have ended and are in no archive. It is written as
-// the partial index envelopes_to_archive is.
+// archivable selects the envelopes that have ended and are not archived. It must match the condition of the partial
+// index envelopes_to_archive.
 const archivable = "NOT archived AND status IN ('completed', 'declined', 'voided', 'expired', 'deleted')"
 
 const (
 	// archiveRetry is the delay before archiving a failed envelope is retried.
 	archiveRetry = 7 * 24 * time.Hour
-	// archiveCommitLimit limits the time from storing an archive's file to recording it. It is far shorter than the
-	// time after which a sweep deletes an unrecorded file.
+	// archiveCommitLimit is the maximum time between storing an archive's file and recording it. It is far shorter than
+	// the time after which a sweep deletes an unrecorded file.
 	archiveCommitLimit = time.Hour
-	// ReleasedArchivesKept is the time for which an archive's file is retained after its rows were restored, since an
-	// earlier backup of the database needs it.
+	// ReleasedArchivesKept is the time for which an archive's file is retained after its rows were restored, because it
+	// is needed for earlier backups of the database.
 	ReleasedArchivesKept = 90 * 24 * time.Hour
 )

@@ -14,7 +14,7 @@ import (
 	"countersign/models"
 )
 
-// ErrBulkRowTaken reports that a row is not pending: it was sent, or the bulk send is paused or canceled.
+// ErrBulkRowTaken means that a row is not pending, or that its bulk send is not running.
 var ErrBulkRowTaken = errors.New("store: the row of the bulk send is not pending")
 
 // BulkWork is the next batch of a bulk send.
@@ -22,16 +22,17 @@ type BulkWork struct {
 	*models.BulkSend
 
 	Counts models.BulkCounts
-	Rows   []*models.BulkRow // pending ones, in their order
-	// Settled is the number of rows sent or failed within the last minute, the first of them at SettledSince.
+	Rows   []*models.BulkRow // pending rows in order
+	// Settled is the number of rows that were sent or failed within the last minute. SettledSince is the time of the
+	// first of them.
 	Settled      int
 	SettledSince time.Time
-	// Backlog is the number of envelopes of the app's bulk sends whose workflows have not started, up to a limit.
+	// Backlog is the number of envelopes of the app's bulk sends whose workflows have not started yet, up to a limit.
 	Backlog int
 }
 
-// BulkWork starts a queued bulk send, and returns its next n pending rows; none unless it is running. It counts
-// Backlog up to bound.
+// BulkWork starts a queued bulk send, and returns its next n pending rows. It returns no rows unless the bulk send is
+// running. It counts Backlog up to bound.
 func (s *BulkRepository) BulkWork(ctx context.Context, app, id uuid.UUID, n, bound int) (*BulkWork, error) {
 	w, err := inTransaction(ctx, s.engine, func(t *transaction) (*BulkWork, error) {
 		t.exec("UPDATE bulk_sends SET status = $3 WHERE id = $1 AND app_id = $2 AND status = $4", id, app, models.BulkRunning, models.BulkQueued)
@@ -69,18 +70,18 @@ func (s *BulkRepository) BulkWork(ctx context.Context, app, id uuid.UUID, n, bou
 	return w, wrap(err, "rows of bulk send %s", id)
 }
 
-// settleRow is the guard of a row: it is settled once, and only while the bulk send runs.
+// settleRow is a condition which ensures that a row is settled only once, and only while the bulk send is running.
 const settleRow = ` WHERE id = $1 AND status = 'pending' AND EXISTS (SELECT 1 FROM bulk_sends AS b WHERE b.id = bulk_send_id AND b.status = 'running')`
 
-// SendBulkRow stores the sent envelope of a row and the row's new state in one transaction, so repeated calls create
-// one envelope. It returns ErrBulkRowTaken if the row is not pending.
+// SendBulkRow stores the sent envelope of a row and the row's new state in a single transaction, so that repeated calls
+// create only one envelope. It returns ErrBulkRowTaken if the row is not pending or the bulk send is not running.
 func (s *BulkRepository) SendBulkRow(ctx context.Context, r *models.BulkRow, e *models.Envelope) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		t.execOne(`UPDATE bulk_send_rows SET status = 'sent', data = '', envelope_id = $2, settled_at = $3`+settleRow, r.ID, e.ID, s.now())
 		t.reservedIn, t.bulk = r.ReservedIn, true
 		var webhooks []*models.Webhook
 		queueActiveWebhooks(&t.batch, &webhooks, e.AppID)
-		// The guard comes first: it makes a row that is not pending cheap, and prevents lost updates.
+		// Check the condition first, so that a row that is not pending costs little and no update is lost.
 		if err := t.send(); err != nil {
 			return takenRow(err)
 		}
@@ -90,7 +91,7 @@ func (s *BulkRepository) SendBulkRow(ctx context.Context, r *models.BulkRow, e *
 	return wrap(err, "send row %d of bulk send %s", r.Row, r.BulkSendID)
 }
 
-// createOf is createFor for an envelope of a template, which cannot be archived in the meantime.
+// createOf is like createFor, but also ensures that the envelope's template is not archived in the meantime.
 func (s *BulkRepository) createOf(t *transaction, e *models.Envelope, webhooks *[]*models.Webhook) error {
 	if e.TemplateID != nil {
 		s.templates.lockTemplate(&t.batch, *e.TemplateID, true)
@@ -107,7 +108,7 @@ func (s *BulkRepository) createOf(t *transaction, e *models.Envelope, webhooks *
 	return err
 }
 
-// takenRow is ErrBulkRowTaken where the guard of a row did not hold.
+// takenRow returns ErrBulkRowTaken if the condition settleRow was not met, and otherwise err.
 func takenRow(err error) error {
 	if errors.Is(err, errLostUpdate) {
 		return ErrBulkRowTaken
@@ -115,7 +116,8 @@ func takenRow(err error) error {
 	return err
 }
 
-// FailBulkRow records why a row cannot be sent, and releases its envelope. The data of the row is kept for a retry.
+// FailBulkRow records the reason why a row cannot be sent, and releases the reservation of its envelope. The data of
+// the row is kept for a retry.
 func (s *BulkRepository) FailBulkRow(ctx context.Context, app uuid.UUID, r *models.BulkRow, why *models.Error) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		t.execOne(`UPDATE bulk_send_rows SET status = 'failed', error_code = $2, error = $3, settled_at = $4, reserved_in = ''`+settleRow,
@@ -126,20 +128,20 @@ func (s *BulkRepository) FailBulkRow(ctx context.Context, app uuid.UUID, r *mode
 	return wrap(err, "fail row %d of bulk send %s", r.Row, r.BulkSendID)
 }
 
-// BulkRows lists up to limit rows of a bulk send that follow a position, of one status or of all (""), in order and
-// without their content. Positions count from 1.
+// BulkRows lists up to limit rows of a bulk send after the given position, in order and without their content. If
+// status is not empty, only rows with that status are listed. Positions start at one.
 func (s *BulkRepository) BulkRows(ctx context.Context, id uuid.UUID, status models.BulkRowStatus, after, limit int) ([]*models.BulkRow, error) {
 	rows, err := find[*models.BulkRow](bulkRowsAfter(s.db.WithContext(ctx), id, status, after).Limit(limit))
 	return rows, wrap(err, "list rows of bulk send %s", id)
 }
 
-// bulkRowsAfter selects the rows of BulkRows.
+// bulkRowsAfter returns the query of BulkRows.
 func bulkRowsAfter(db *gorm.DB, id uuid.UUID, status models.BulkRowStatus, after int) *gorm.DB {
 	q := db.Model(&models.BulkRow{}).Omit("data").Where("bulk_send_id = ? AND position > ?", id, after)
 	return whereGiven(q, "status = ?", status).Order("position")
 }
 
-// TakenExternalIDs returns which of the external ids envelopes of the tenant already have.
+// TakenExternalIDs returns the subset of the external IDs that are already used by envelopes of the tenant.
 func (s *BulkRepository) TakenExternalIDs(ctx context.Context, app uuid.UUID, tenant string, ids []string) (map[string]bool, error) {
 	var used []string
 	for page := range slices.Chunk(ids, 500) {

@@ -13,9 +13,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestCleanup_RemovesOldBulkData checks that the data of rows that failed before the retention of history is removed,
-// while the row and its reason stay, and that a retry reports this. Rows that failed later can be retried, and pending
-// rows keep their data.
+// TestCleanup_RemovesOldBulkData checks that the data of rows that failed before the history period is removed, while
+// the row and its error are kept, and that retrying such rows is rejected. Rows that failed later can be retried, and
+// pending rows keep their data.
 func TestCleanup_RemovesOldBulkData(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -55,8 +55,8 @@ func TestCleanup_RemovesOldBulkData(t *testing.T) {
 	})
 }
 
-// TestBulkData_IsRemovedOrRetried checks that a retry during the removal finds all data of a row or none, so no row is
-// pending without data.
+// TestBulkData_IsRemovedOrRetried checks that a retry during the removal finds either the data of all rows or none, so
+// that no row is pending without data.
 func TestBulkData_IsRemovedOrRetried(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -94,7 +94,7 @@ func TestBulkData_IsRemovedOrRetried(t *testing.T) {
 	})
 }
 
-// failedBulk is a bulk send that ended with n failed rows.
+// failedBulk returns a completed bulk send with n failed rows.
 func (f *fixture) failedBulk(n int) *models.BulkSend {
 	f.t.Helper()
 	b, err := f.bulk(n, 0)

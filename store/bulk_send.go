@@ -9,7 +9,7 @@ import (
 	"countersign/models"
 )
 
-// BulkRepository stores bulk sends with their rows, and creates the envelopes of these.
+// BulkRepository stores bulk sends and their rows, and creates the envelopes of the rows.
 type BulkRepository struct {
 	*engine
 
@@ -61,7 +61,7 @@ func bulkRowColumns(r *models.BulkRow) []column {
 	}
 }
 
-// BulkSendWithCounts is a bulk send with the numbers of its rows.
+// BulkSendWithCounts is a bulk send with the number of its rows by status.
 type BulkSendWithCounts struct {
 	*models.BulkSend
 
@@ -89,12 +89,12 @@ func (s *BulkRepository) CreateBulkSend(ctx context.Context, b *models.BulkSend,
 	return wrap(err, "create bulk send %s", b.ID)
 }
 
-// bulkRow is the outbox row by which the workflow is started, or learns that the state was changed.
+// bulkRow returns the outbox row that starts the workflow, or notifies it that the state has changed.
 func (s *BulkRepository) bulkRow(b *models.BulkSend) models.OutboxRow {
 	return s.outboxRow(s.now(), b.ID, models.OutboxBulk, models.OutboxRefs{AppID: b.AppID, TenantID: b.TenantID})
 }
 
-// BulkSend loads an app's bulk send with the numbers of its rows.
+// BulkSend loads an app's bulk send with its row counts.
 func (s *BulkRepository) BulkSend(ctx context.Context, app, id uuid.UUID) (*BulkSendWithCounts, error) {
 	var out *BulkSendWithCounts
 	err := s.read(ctx, func(tx *gorm.DB) (err error) {
@@ -113,7 +113,7 @@ func loadBulkSend(db *gorm.DB, app, id uuid.UUID) (*BulkSendWithCounts, error) {
 	return &BulkSendWithCounts{b, counts[id]}, err
 }
 
-// countBulkRows counts the rows of some bulk sends.
+// countBulkRows returns the row counts of the given bulk sends.
 func countBulkRows(db *gorm.DB, ids ...uuid.UUID) (map[uuid.UUID]models.BulkCounts, error) {
 	var found []struct {
 		BulkSendID uuid.UUID
@@ -130,8 +130,9 @@ func countBulkRows(db *gorm.DB, ids ...uuid.UUID) (map[uuid.UUID]models.BulkCoun
 	return out, err
 }
 
-// BulkSends lists up to limit of an app's bulk sends of one tenant or of all (""), newest first, with the counts of
-// their rows. The list contains bulk sends older than after; with uuid.Nil it begins with the newest.
+// BulkSends lists up to limit of an app's bulk sends with their row counts, newest first. If tenant is not empty, only
+// bulk sends of that tenant are listed. The list contains bulk sends older than after. If after is uuid.Nil, it starts
+// with the newest.
 func (s *BulkRepository) BulkSends(ctx context.Context, app uuid.UUID, tenant string, after uuid.UUID, limit int) (list []*BulkSendWithCounts, err error) {
 	err = s.fromReplica(ctx, func(s *engine) error {
 		return s.read(ctx, func(tx *gorm.DB) error {
@@ -147,14 +148,14 @@ func (s *BulkRepository) BulkSends(ctx context.Context, app uuid.UUID, tenant st
 	return list, wrap(err, "list bulk sends")
 }
 
-// bulkSendsAfter selects the bulk sends of BulkSends.
+// bulkSendsAfter returns the query of BulkSends.
 func bulkSendsAfter(db *gorm.DB, app uuid.UUID, tenant string, after uuid.UUID) *gorm.DB {
 	q := whereGiven(db.Model(&models.BulkSend{}).Where("app_id = ?", app), "tenant_id = ?", tenant)
 	return whereGiven(q, "id < ?", after).Order("id DESC")
 }
 
-// ChangeBulkSend pauses, resumes or cancels a bulk send, or retries its failed rows. check, which may be nil, rejects
-// the bulk sends of others before any change.
+// ChangeBulkSend pauses, resumes or cancels a bulk send, or retries its failed rows. If check is not nil, it can reject
+// a bulk send before anything is changed.
 func (s *BulkRepository) ChangeBulkSend(ctx context.Context, app, id uuid.UUID, action models.BulkAction, check func(*models.BulkSend) error) (*BulkSendWithCounts, error) {
 	out, err := inTransaction(ctx, s.engine, func(t *transaction) (*BulkSendWithCounts, error) {
 		b, err := take[models.BulkSend](s.locked(t.gorm()), "id = ? AND app_id = ?", id, app)
@@ -186,7 +187,7 @@ func (s *BulkRepository) ChangeBulkSend(ctx context.Context, app, id uuid.UUID, 
 	return out, wrap(err, "%s bulk send %s", action, id)
 }
 
-// cancelBulkRows cancels the unsent rows, and releases their envelopes.
+// cancelBulkRows cancels the rows that have not been sent, and releases their reservations.
 func cancelBulkRows(t *transaction, b *models.BulkSend, s *engine) error {
 	released := make(map[string]int)
 	t.query(func(r row) error {
@@ -195,7 +196,7 @@ func cancelBulkRows(t *transaction, b *models.BulkSend, s *engine) error {
 		released[period]++
 		return err
 	}, `UPDATE bulk_send_rows SET status = 'cancelled', data = '', settled_at = $2 WHERE bulk_send_id = $1 AND status = 'pending' RETURNING reserved_in`, b.ID, s.now())
-	// They can no longer be retried.
+	// Failed rows can no longer be retried.
 	t.exec(`UPDATE bulk_send_rows SET data = '' WHERE bulk_send_id = $1 AND status = 'failed'`, b.ID)
 	if err := t.send(); err != nil {
 		return err
@@ -207,12 +208,12 @@ func cancelBulkRows(t *transaction, b *models.BulkSend, s *engine) error {
 }
 
 // retryBulkRows makes the failed rows pending again, and reserves their envelopes in the current period. Rows without
-// data stay failed.
+// data remain failed.
 func (s *BulkRepository) retryBulkRows(t *transaction, b *models.BulkSend) error {
 	n := 0
 	t.query(func(r row) error { n++; return r.Scan(new(int)) }, `UPDATE bulk_send_rows SET status = 'pending', error_code = '', error = '', settled_at = NULL, reserved_in = 'retried'
 		WHERE bulk_send_id = $1 AND status = 'failed' AND data <> '' RETURNING position`, b.ID)
-	failed := 0 // remaining failed rows
+	failed := 0 // number of remaining failed rows
 	t.query(func(r row) error { return r.Scan(&failed) }, "SELECT count(*) FROM bulk_send_rows WHERE bulk_send_id = $1 AND status = 'failed'", b.ID)
 	if err := t.send(); err != nil {
 		return err
@@ -225,12 +226,12 @@ func (s *BulkRepository) retryBulkRows(t *transaction, b *models.BulkSend) error
 		return models.Refuse(models.KindConflict, "bulk_send_no_failed_rows", "No row of the bulk send has failed.")
 	}
 	period, err := s.apps.reserveEnvelopes(t, b.AppID, n)
-	// Rows that were pending before keep the period in which they were reserved.
+	// Rows that were already pending keep the period in which they were reserved.
 	t.exec("UPDATE bulk_send_rows SET reserved_in = $2 WHERE bulk_send_id = $1 AND reserved_in = 'retried'", b.ID, period)
 	return err
 }
 
-// FinishBulkSend completes a bulk send that has no pending row, and records the event for the app. It reports whether
+// FinishBulkSend completes a bulk send that has no pending rows, and records the event for the app. It reports whether
 // the bulk send is complete.
 func (s *BulkRepository) FinishBulkSend(ctx context.Context, app, id uuid.UUID) (bool, error) {
 	finished, err := inTransaction(ctx, s.engine, func(t *transaction) (bool, error) {
@@ -252,7 +253,8 @@ func (s *BulkRepository) FinishBulkSend(ctx context.Context, app, id uuid.UUID) 
 	return finished, wrap(err, "finish bulk send %s", id)
 }
 
-// ignoreRefusal drops a refusal: another process has taken the step already, or has prevented it.
+// ignoreRefusal returns nil for a refusal, because another process has already performed or prevented the step. It
+// returns other errors unchanged.
 func ignoreRefusal(err error) error {
 	if models.IsRefusal(err) {
 		return nil
@@ -260,8 +262,7 @@ func ignoreRefusal(err error) error {
 	return err
 }
 
-// announceBulk adds the event bulk.completed, with a delivery for each endpoint that
-// subscribes to it.
+// announceBulk adds the event bulk.completed, with a delivery for each endpoint that subscribes to it.
 func (s *BulkRepository) announceBulk(t *transaction, b *models.BulkSend, counts models.BulkCounts) error {
 	var webhooks []*models.Webhook
 	queueActiveWebhooks(&t.batch, &webhooks, b.AppID)

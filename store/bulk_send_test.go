@@ -19,7 +19,7 @@ import (
 	"countersign/test/kit"
 )
 
-// envelope is one that was sent and is not stored.
+// envelope returns a sent envelope that is not stored.
 func (f *fixture) envelope(externalID *string) *models.Envelope {
 	f.t.Helper()
 	act := f.act()
@@ -39,7 +39,7 @@ func (f *fixture) envelope(externalID *string) *models.Envelope {
 	return e
 }
 
-// bulk stores a bulk send of n rows.
+// bulk stores a bulk send with n rows.
 func (f *fixture) bulk(n, perMinute int) (*models.BulkSend, error) {
 	b := &models.BulkSend{
 		ID: newID(), AppID: f.app.ID, TenantID: "t", TemplateID: newID(), TemplateVersion: 1, Name: "Leases", Status: models.BulkQueued,
@@ -76,7 +76,7 @@ func (f *fixture) usage() (used, reserved int) {
 	return used, reserved
 }
 
-// onPlan gives the app a plan.
+// onPlan creates an app with the given plan, and uses it from then on.
 func (f *fixture) onPlan(p models.Plan) {
 	f.t.Helper()
 	app, _, err := f.CreateApp(f.t.Context(), "On a plan", p, nil)
@@ -84,8 +84,8 @@ func (f *fixture) onPlan(p models.Plan) {
 	f.app = app
 }
 
-// TestBulkRows_AreSentOnce checks that concurrent processes send each row once and in order, in one transaction with
-// the envelope, its usage and its outbox row.
+// TestBulkRows_AreSentOnce checks that concurrent processes send each row only once and in order, in a single
+// transaction with the envelope, its usage and its outbox row.
 func TestBulkRows_AreSentOnce(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -156,8 +156,8 @@ func TestBulkRows_AreSentOnce(t *testing.T) {
 	})
 }
 
-// TestBulkSends_FollowTheirState checks that a paused or canceled bulk send sends nothing, and that only a retry
-// resumes one that has ended.
+// TestBulkSends_FollowTheirState checks that a paused or canceled bulk send sends nothing, and that only a retry can
+// resume one that has ended.
 func TestBulkSends_FollowTheirState(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -202,7 +202,7 @@ func TestBulkSends_FollowTheirState(t *testing.T) {
 	})
 }
 
-// TestBulkSends_Complete checks that a bulk send completes with an event once no row is pending, and that failed rows
+// TestBulkSends_Complete checks that a bulk send completes with an event when no row is pending, and that failed rows
 // can be retried with their data.
 func TestBulkSends_Complete(t *testing.T) {
 	t.Parallel()
@@ -254,8 +254,8 @@ func TestBulkSends_Complete(t *testing.T) {
 	})
 }
 
-// TestBulkSends_ReserveEnvelopes checks that all rows of a limited plan are reserved in the period of the request, and
-// that rows that were sent, failed or were canceled are no longer reserved.
+// TestBulkSends_ReserveEnvelopes checks that envelopes are reserved for all rows in the period of the request if the
+// plan is limited. Rows that were sent, failed or were canceled are no longer reserved.
 func TestBulkSends_ReserveEnvelopes(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -305,8 +305,8 @@ func TestBulkSends_ReserveEnvelopes(t *testing.T) {
 	})
 }
 
-// TestBulkRows_AreEncrypted checks that the data of a row is encrypted while it is pending, and removed once it was
-// sent or canceled.
+// TestBulkRows_AreEncrypted checks that the data of a row is encrypted while the row is pending, and is removed after
+// the row was sent or canceled.
 func TestBulkRows_AreEncrypted(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -348,8 +348,8 @@ func TestBulkRows_AreEncrypted(t *testing.T) {
 	}
 }
 
-// TestBulkWork_CountsSettledAndPendingRows checks that it counts the rows settled within a minute, and those that wait
-// for Temporal.
+// TestBulkWork_CountsSettledAndPendingRows checks that BulkWork counts the rows settled within a minute, and those
+// whose workflows have not started yet.
 func TestBulkWork_CountsSettledAndPendingRows(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

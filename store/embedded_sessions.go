@@ -10,18 +10,18 @@ import (
 	"countersign/models"
 )
 
-// EmbeddedRepository stores embedded signing and builder sessions.
+// EmbeddedRepository stores embedded signing sessions and builder sessions.
 type EmbeddedRepository struct {
 	*engine
 
 	envelopes *EnvelopeRepository
 }
 
-// Sessions of pages that an app embeds: in an embedded session a signer signs, and in a builder session a user
+// Sessions for pages that an app embeds. In an embedded session a signer signs, and in a builder session a user
 // prepares a draft or a template.
 
-// CreateEmbeddedSession stores an embedded session and fn's changes to its envelope in one transaction. The envelope
-// is locked until the session is stored, so that the next change can revoke it.
+// CreateEmbeddedSession stores an embedded session and fn's changes to its envelope in a single transaction. The
+// envelope is locked until the session is stored, so that the next change can revoke the session.
 func (s *EmbeddedRepository) CreateEmbeddedSession(ctx context.Context, session *models.EmbeddedSession, fn func(*models.Envelope) error) error {
 	session.ID = s.newID()
 	err := s.envelopes.changing(ctx, func(t *transaction) error {
@@ -33,7 +33,7 @@ func (s *EmbeddedRepository) CreateEmbeddedSession(ctx context.Context, session 
 	return wrap(err, "create embedded session")
 }
 
-// EmbeddedSessionByToken finds the session of a token's hash.
+// EmbeddedSessionByToken loads an embedded session by the hash of its token.
 func (s *EmbeddedRepository) EmbeddedSessionByToken(ctx context.Context, hash []byte) (*models.EmbeddedSession, error) {
 	e, err := take[models.EmbeddedSession](s.db.WithContext(ctx), "token_hash = ?", hash)
 	return e, wrap(err, "load embedded session")
@@ -45,14 +45,14 @@ func (s *EmbeddedRepository) EmbeddedSession(ctx context.Context, id uuid.UUID) 
 	return e, wrap(err, "load embedded session %s", id)
 }
 
-// revokeEmbeddedSessions ends all sessions of a signer whom another has replaced.
+// revokeEmbeddedSessions ends all sessions of a signer who was replaced.
 func revokeEmbeddedSessions(b *batch, _ *models.Envelope, ev *models.Event) {
 	if replacesSigner(ev) {
 		b.exec("UPDATE embedded_sessions SET revoked_at = $1 WHERE signer_id = $2 AND revoked_at IS NULL", ev.Timestamp, ev.SignerID)
 	}
 }
 
-// RevokeEmbeddedSession ends an app's session immediately. Repeating it changes nothing.
+// RevokeEmbeddedSession ends an app's session immediately. Repeating it has no effect.
 func (s *EmbeddedRepository) RevokeEmbeddedSession(ctx context.Context, app *models.App, id uuid.UUID) error {
 	e, err := s.EmbeddedSession(ctx, id)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *EmbeddedRepository) RevokeEmbeddedSession(ctx context.Context, app *mod
 	return wrap(s.revokeSession(ctx, app, e.PageSession, e), "revoke embedded session %s", id)
 }
 
-// revokeSession ends the session of a row.
+// revokeSession ends the session stored in a row.
 func (s *EmbeddedRepository) revokeSession(ctx context.Context, app *models.App, of models.PageSession, row any) error {
 	if of.AppID != app.ID || app.CheckTenant(of.TenantID) != nil {
 		return models.ErrNotFound
@@ -75,13 +75,13 @@ func (s *EmbeddedRepository) CreateBuilderSession(ctx context.Context, b *models
 	return wrap(s.tx(ctx, func(tx *gorm.DB) error { return tx.Create(b).Error }), "create builder session")
 }
 
-// BuilderSessionByToken finds the session of a token's hash.
+// BuilderSessionByToken loads a builder session by the hash of its token.
 func (s *EmbeddedRepository) BuilderSessionByToken(ctx context.Context, hash []byte) (*models.BuilderSession, error) {
 	b, err := take[models.BuilderSession](s.db.WithContext(ctx), "token_hash = ?", hash)
 	return b, wrap(err, "load builder session")
 }
 
-// RevokeBuilderSession ends an app's session immediately. Repeating it changes nothing.
+// RevokeBuilderSession ends an app's session immediately. Repeating it has no effect.
 func (s *EmbeddedRepository) RevokeBuilderSession(ctx context.Context, app *models.App, id uuid.UUID) error {
 	b, err := take[models.BuilderSession](s.db.WithContext(ctx), "id = ?", id)
 	if err != nil {

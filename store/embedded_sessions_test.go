@@ -14,13 +14,13 @@ import (
 	"countersign/test/kit"
 )
 
-// embeds returns the change that creates an embedded session for a signer in the given state.
+// embeds returns the change that prepares an embedded session for a signer, given the signer's state as loaded.
 func (f *fixture) embeds(seen *models.Signer) func(*models.Envelope) error {
 	return func(e *models.Envelope) error { return e.LinkUntil(f.act(), seen, f.clock.Now().Add(time.Hour)) }
 }
 
-// TestEmbeddedSession_IsNotTheSuccessors checks that a session that was validated for a person who is replaced before
-// it is stored does not work for the successor.
+// TestEmbeddedSession_IsNotTheSuccessors checks that a session that was validated for a signer who is replaced before
+// it is stored cannot be used by the successor.
 func TestEmbeddedSession_IsNotTheSuccessors(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -41,15 +41,15 @@ func TestEmbeddedSession_IsNotTheSuccessors(t *testing.T) {
 	})
 }
 
-// session is an embedded session of the envelope's first signer.
+// session returns an embedded session for the envelope's first signer.
 func (f *fixture) session(e *models.Envelope, hash string) *models.EmbeddedSession {
 	return &models.EmbeddedSession{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, PageSession: models.PageSession{
 		AppID: f.app.ID, TenantID: "t", AllowedOrigin: "https://example.com", TokenHash: []byte(hash), CreatedAt: f.clock.Now(), ExpiresAt: f.clock.Now().Add(time.Hour),
 	}}
 }
 
-// TestEmbeddedSessions_KeepTheirLinks checks that a session that is rejected or cannot be stored does not end the
-// signer's link.
+// TestEmbeddedSessions_KeepTheirLinks checks that a session that is rejected or cannot be stored does not invalidate
+// the signer's link.
 func TestEmbeddedSessions_KeepTheirLinks(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"sqlite", "postgres"} {
@@ -99,7 +99,7 @@ func TestEmbeddedSessions_KeepTheirLinks(t *testing.T) {
 	}
 }
 
-// TestEmbeddedSessions_WaitForReplacement checks that a new session waits for the uncommitted replacement of its
+// TestEmbeddedSessions_WaitForReplacement checks that creating a session waits for an uncommitted replacement of its
 // signer.
 func TestEmbeddedSessions_WaitForReplacement(t *testing.T) {
 	t.Parallel()
@@ -121,8 +121,8 @@ func TestEmbeddedSessions_WaitForReplacement(t *testing.T) {
 	assert.Equal(t, "signer_changed", refusalOf(t, <-made))
 }
 
-// TestEmbeddedSessions_FoundByToken checks that sessions are found by their token, and ended only by their app and
-// tenant.
+// TestEmbeddedSessions_FoundByToken checks that sessions are found by their token, and that only their own app and
+// tenant can end them.
 func TestEmbeddedSessions_FoundByToken(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

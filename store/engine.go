@@ -19,22 +19,23 @@ import (
 	"countersign/store/blob"
 )
 
-// engine is shared by the repositories: the database, transactions with their batches, encryption, the clock and ids.
+// engine is shared by the repositories. It provides the database, transactions, encryption, the clock and ID
+// generation.
 type engine struct {
-	cfg          Config // with its defaults
+	cfg          Config // with defaults applied
 	db           *gorm.DB
-	replica      *replica // nil: no replica
-	primary      *engine  // of an engine that reads from the replica: the one that writes; else nil
+	replica      *replica // nil if there is no replica
+	primary      *engine  // the engine that writes, if this engine reads from the replica; otherwise nil
 	postgres     bool
-	writers      *limit.Limit // of SQLite; nil: the database queues writers
+	writers      *limit.Limit // limits SQLite to its writers; nil if the database queues writers
 	vault        *vault.Vault
-	index        *vault.Index // of addresses
+	index        *vault.Index // index of addresses
 	registry     *registry
 	now          func() time.Time
 	newID        func() uuid.UUID
-	archiveFiles blob.Store // nil: archives cannot be read
+	archiveFiles blob.Store // nil if archives cannot be read
 	wake         chan struct{}
-	joined       *transaction // every transaction is a step of it; nil: each is its own
+	joined       *transaction // if not nil, every transaction is a step of it
 }
 
 func openPostgres(cfg Config, gc *gorm.Config) (*gorm.DB, error) {
@@ -42,7 +43,8 @@ func openPostgres(cfg Config, gc *gorm.Config) (*gorm.DB, error) {
 	if err != nil {
 		return nil, errors.New("database URL cannot be read as a PostgreSQL connection string")
 	}
-	// PgBouncer in transaction mode keeps no prepared statements: for it the URL names another mode, as cache_describe.
+	// PgBouncer in transaction mode does not keep prepared statements. With PgBouncer, the URL must specify a different
+	// mode such as cache_describe.
 	gc.PrepareStmt = pc.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement
 	types := stdlib.OptionAfterConnect(func(_ context.Context, c *pgx.Conn) error {
 		c.TypeMap().RegisterType(&pgtype.Type{
@@ -66,7 +68,7 @@ func openPostgres(cfg Config, gc *gorm.Config) (*gorm.DB, error) {
 	return db, nil
 }
 
-// Close ends all connections.
+// Close closes all connections.
 func (s *engine) Close() error {
 	var ofReplica error
 	if s.replica != nil {
@@ -79,7 +81,7 @@ func (s *engine) Close() error {
 	return wrap(errors.Join(err, ofReplica), "close database")
 }
 
-// Ping reports whether the database responds.
+// Ping returns an error unless the database responds.
 func (s *engine) Ping(ctx context.Context) error {
 	conn, err := s.db.DB()
 	if err == nil {
@@ -88,7 +90,7 @@ func (s *engine) Ping(ctx context.Context) error {
 	return wrap(err, "database does not respond")
 }
 
-// Wake is signalled after each commit that wrote outbox rows in this process.
+// Wake returns a channel that receives a value after each commit in this process that wrote outbox rows.
 func (s *engine) Wake() <-chan struct{} { return s.wake }
 
 func (s *engine) signalWake() {
@@ -100,22 +102,24 @@ func (s *engine) signalWake() {
 
 // Config configures a Store.
 type Config struct {
-	// URL is postgres://user@host/database?… or sqlite://path/to/file.
+	// URL has the form postgres://user@host/database?… or sqlite://path/to/file.
 	URL string
-	// ReadURL is postgres:// of a standby, from which lists are read; empty: from the database itself.
+	// ReadURL is the postgres:// URL of a standby from which lists are read. If it is empty, they are read from the
+	// primary database.
 	ReadURL string
-	// BaseURL is the service's public address, for the links in webhook bodies.
+	// BaseURL is the public address of the service, used for links in webhook bodies.
 	BaseURL string
-	// MaxConns limits the connections to PostgreSQL; 0 means 20.
+	// MaxConns is the maximum number of connections to PostgreSQL. Zero means 20.
 	MaxConns int
-	// PasswordCost is bcrypt's for new passwords and client secrets; 0 means its default. Tests need not be slow.
+	// PasswordCost is the bcrypt cost for new passwords and client secrets. Zero means bcrypt's default. Tests use a
+	// low cost.
 	PasswordCost int
-	// LeakedPasswords is the name of a file of passwords that console users cannot choose, see password.Leaked; empty:
-	// none.
+	// LeakedPasswords is the name of a file with passwords that console users cannot choose (see password.Leaked). If
+	// it is empty, no such list is used.
 	LeakedPasswords string
-	// Plans are the limits of the apps' plans; the zero value is models.DefaultPlans.
+	// Plans contains the limits of the plans. The zero value means models.DefaultPlans.
 	Plans models.Plans
-	// History is the retention of events, deliveries and email records; 0: 90 days.
+	// History is the retention period of events, deliveries and email records. Zero means 90 days.
 	History time.Duration
 	Vault   *vault.Vault
 	Now     func() time.Time

@@ -12,53 +12,52 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// A batch is a list of statements that are sent together: on PostgreSQL in one
-// round trip, on SQLite, where a statement is a function call, one after the
-// other. Their parameters are $1, $2, …, which both databases understand.
+// batch is a list of statements that are sent together. On PostgreSQL they take a single round trip. On SQLite, where a
+// statement is a function call, they are executed one after the other. Parameters are written as $1, $2, …, which both
+// databases accept.
 type batch struct {
 	statements []statement
-	page       int // rows of one INSERT; 0: insertPage
+	page       int // rows per INSERT; 0 for insertPage
 }
 
 type statement struct {
 	sql  string
 	args []any
-	one  bool            // it must change exactly one row
+	one  bool            // whether it must change exactly one row
 	read func(row) error // called for each row of the result
 }
 
-// row is a row of a result: pgx.Rows or *sql.Rows.
+// row is a row of a query result, either pgx.Rows or *sql.Rows.
 type row interface{ Scan(dest ...any) error }
 
-// exec adds a statement that may change any number of rows.
+// exec adds a statement that can change any number of rows.
 func (b *batch) exec(query string, args ...any) {
 	b.statements = append(b.statements, statement{sql: query, args: args})
 }
 
-// execOne adds a statement that must change exactly one row. If it does not,
-// the batch fails with errLostUpdate.
+// execOne adds a statement that must change exactly one row. Otherwise the batch fails with errLostUpdate.
 func (b *batch) execOne(query string, args ...any) {
 	b.statements = append(b.statements, statement{sql: query, args: args, one: true})
 }
 
-// query adds a query. send calls read for each of its rows.
+// query adds a query. send calls read for each row of its result.
 func (b *batch) query(read func(row) error, query string, args ...any) {
 	b.statements = append(b.statements, statement{sql: query, args: args, read: read})
 }
 
-// errLostUpdate reports that a transaction changed a row without holding the envelope's lock. The transaction is
-// rolled back.
+// errLostUpdate means that a transaction changed a row without holding the envelope's lock. The transaction is rolled
+// back.
 var errLostUpdate = errors.New("store: the envelope was changed without its lock")
 
-// requireOneRow fails in the database, and so before the commit that is sent
-// with it: the number of changed rows is known here only after the commit. The
-// function is in the schema, and its error has lostUpdateCode.
+// requireOneRow makes a statement fail in the database, and thereby before the commit that is sent with it. This
+// process learns the number of changed rows only after the commit. The SQL function require_one_row is part of the
+// schema, and fails with lostUpdateCode.
 const (
 	requireOneRow  = "WITH changed AS (%s RETURNING 1) SELECT require_one_row(count(*)) FROM changed"
 	lostUpdateCode = "U0001"
 )
 
-// sendTogether sends statements to PostgreSQL in one round trip.
+// sendTogether sends statements to PostgreSQL in a single round trip.
 func sendTogether(ctx context.Context, c *pgx.Conn, statements []statement) error {
 	var b pgx.Batch
 	for _, st := range statements {
@@ -77,7 +76,7 @@ func sendTogether(ctx context.Context, c *pgx.Conn, statements []statement) erro
 				}
 			}
 			rows.Close()
-			if st.sql == "COMMIT" && rows.CommandTag().String() == "ROLLBACK" { // an ignored error of an earlier statement
+			if st.sql == "COMMIT" && rows.CommandTag().String() == "ROLLBACK" { // the error of an earlier statement was ignored
 				return pgx.ErrTxCommitRollback
 			}
 			return rows.Err()
@@ -90,15 +89,15 @@ func sendTogether(ctx context.Context, c *pgx.Conn, statements []statement) erro
 	return err
 }
 
-// insertPage is the number of rows of one INSERT. Batching saves no round trips on SQLite, whose driver's time grows
-// with the square of the parameters.
+// insertPage is the number of rows per INSERT. The number for SQLite is smaller, because batching saves no round trips
+// there, and the driver's time is quadratic in the number of parameters.
 const (
 	insertPage       = 100
 	insertPageSQLite = 4
 )
 
-// insert adds the insertion of rows, which all have the same columns. conflict
-// is the clause for a row that exists already; "": that is an error.
+// insert adds the insertion of rows, which must all have the same columns. conflict is the SQL clause for rows that
+// already exist. If it is empty, an existing row is an error.
 func (b *batch) insert(table, conflict string, rows ...[]column) {
 	for len(rows) > 0 {
 		page := rows[:min(len(rows), cmp.Or(b.page, insertPage))]
@@ -115,7 +114,7 @@ func (b *batch) insert(table, conflict string, rows ...[]column) {
 	}
 }
 
-// insertIf adds the insertion of a row, if a condition holds when the statement is executed. The parameters of the
+// insertIf adds the insertion of a row if a condition is true when the statement is executed. Parameters of the
 // condition are written as ?.
 func (b *batch) insertIf(table string, columns []column, condition string, args ...any) {
 	all := make([]any, 0, len(columns)+len(args))
@@ -128,7 +127,7 @@ func (b *batch) insertIf(table string, columns []column, condition string, args 
 	b.exec("INSERT INTO "+table+" ("+strings.Join(namesOf(columns), ", ")+") SELECT "+placeholders(0, len(columns))+" WHERE "+condition, append(all, args...)...)
 }
 
-// update adds the update of exactly one row, found by all of key.
+// update adds the update of the single row that matches all columns in key.
 func (b *batch) update(table string, key, columns []column) {
 	args := make([]any, 0, len(columns)+len(key))
 	assign := func(columns []column) []string {

@@ -12,13 +12,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// column is a column of a row and a pointer to its value in the model, which a SELECT writes and other statements read.
+// column is a column of a row. Its value is a pointer to the member of the model, which a SELECT writes and other
+// statements read.
 type column struct {
 	name  string
 	value any
 }
 
-// arg is the value itself, for a statement.
+// arg returns the value as an argument of a statement.
 func (c column) arg() any {
 	if v, ok := c.value.(inJSON); ok {
 		return v
@@ -26,8 +27,7 @@ func (c column) arg() any {
 	return reflect.ValueOf(c.value).Elem().Interface()
 }
 
-// inJSON keeps a value as JSON text; null is NULL, and so is, where optional, an
-// object without members.
+// inJSON stores a value as JSON text. A null value is stored as NULL, and so is an empty object if optional is set.
 type inJSON struct {
 	value    any
 	optional bool
@@ -55,10 +55,10 @@ func (j inJSON) Scan(src any) error {
 	return fmt.Errorf("store: JSON in a %T", src)
 }
 
-// selection is the query and the scan of a table's rows.
+// selection is the beginning of a table's SELECT statement, and the columns for scanning its rows.
 type selection[T any] struct {
 	columns func(*T) []column
-	query   string // up to its condition
+	query   string // up to the condition
 }
 
 func selectionOf[T any](table string, columns func(*T) []column) selection[T] {
@@ -87,7 +87,7 @@ func placeholders(after, n int) string {
 	return strings.Join(out, ", ")
 }
 
-// without returns the columns except the named ones.
+// without returns the columns except those with the given names.
 func without(columns []column, names []string) []column {
 	return slices.DeleteFunc(columns, func(c column) bool { return slices.Contains(names, c.name) })
 }

@@ -8,22 +8,22 @@ import (
 	"sync"
 )
 
-// Some columns are compressed before they are encrypted, because encrypted data cannot be: bodies of webhooks are JSON
-// that repeats names, ids and addresses. Compressed data is the byte deflated followed by raw DEFLATE (RFC 1951). JSON
-// never begins with that byte, so uncompressed values are recognized.
+// Some columns are compressed before they are encrypted, because encrypted data cannot be compressed. For example,
+// webhook bodies are JSON in which names, IDs and addresses are repeated. Compressed data is the byte deflated followed
+// by raw DEFLATE (RFC 1951). JSON never begins with that byte, so uncompressed values can be recognized.
 const (
 	deflated = 1
-	// maxCompressed limits the size of compressed content, and thereby of decompressed content, in bytes.
+	// maxCompressed is the maximum size of content that is compressed or decompressed, in bytes.
 	maxCompressed = 32 << 20
 )
 
-// deflaters are kept because each has tables of 1 MB.
+// deflaters contains compressors for reuse, because each one has tables of 1 MB.
 var deflaters = sync.Pool{New: func() any {
-	w, _ := flate.NewWriter(io.Discard, flate.BestSpeed) // the level is a valid one
+	w, _ := flate.NewWriter(io.Discard, flate.BestSpeed) // the level is valid
 	return w
 }}
 
-// compress returns JSON in the form that is encrypted. Content that would not become shorter, or is too long, is
+// compress returns the content in the form to be encrypted. Content that would not become shorter, or is too long, is
 // returned unchanged.
 func compress(plain []byte) []byte {
 	if len(plain) > maxCompressed {
@@ -43,7 +43,7 @@ func compress(plain []byte) []byte {
 	return out.Bytes()
 }
 
-// decompress is the opposite of compress.
+// decompress reverses compress.
 func decompress(stored []byte) ([]byte, error) {
 	if len(stored) == 0 || stored[0] != deflated {
 		return stored, nil

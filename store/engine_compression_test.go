@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestCompression_RoundTrip checks that JSON of every length, incompressible content and uncompressed earlier rows are
+// TestCompression_RoundTrip checks that JSON of any length, incompressible content and uncompressed earlier rows are
 // read unchanged.
 func TestCompression_RoundTrip(t *testing.T) {
 	t.Parallel()
@@ -43,7 +43,7 @@ func TestCompression_RoundTrip(t *testing.T) {
 	large := append(longest, '{')
 	assert.True(t, bytes.Equal(large, store.Compress(large)), "too long")
 	var bomb bytes.Buffer
-	bomb.WriteByte(1) // the marker of compressed data
+	bomb.WriteByte(1) // marker of compressed data
 	w, err := flate.NewWriter(&bomb, flate.BestSpeed)
 	require.NoError(t, err)
 	_, err = w.Write(large)
@@ -53,8 +53,8 @@ func TestCompression_RoundTrip(t *testing.T) {
 	require.ErrorContains(t, err, "more than 32 MB")
 }
 
-// TestWebhookBodies_AreCompressed checks that a webhook body is compressed to less than half, and that uncompressed
-// earlier bodies are read and re-encrypted.
+// TestWebhookBodies_AreCompressed checks that a webhook body is compressed to less than half its size, and that
+// uncompressed earlier bodies can be read and re-encrypted.
 func TestWebhookBodies_AreCompressed(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

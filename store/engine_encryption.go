@@ -11,16 +11,16 @@ import (
 	"countersign/models"
 )
 
-// encryptedColumn is an encrypted column: text or data, whichever is not nil, points to its value in a row.
+// encryptedColumn is an encrypted column of a row. Either text or data points to its value.
 type encryptedColumn struct {
 	name       string
 	text       *string
 	data       *[]byte
-	compressed bool // data is JSON, see compress
+	compressed bool // whether data is JSON to be compressed, see compress
 }
 
-// encryptedRow lists the encrypted columns of a row. Each value is bound to its column and row, so that it cannot be
-// decrypted elsewhere.
+// encryptedRow lists the encrypted columns of a row. The encryption of each value is bound to its column and row, so
+// that the value cannot be decrypted elsewhere.
 type encryptedRow struct {
 	table, key string
 	columns    []encryptedColumn
@@ -33,10 +33,10 @@ type registry struct {
 	rewraps []func(context.Context, *rewrapping) error
 }
 
-// secretColumn is a column of secrets, encrypted under its own label.
+// secretColumn is a column of secrets that are encrypted under a separate label.
 type secretColumn struct{ table, column, label string }
 
-// encryptRows registers the encrypted columns of the rows of a model.
+// encryptRows registers the encrypted columns of a model's rows.
 func encryptRows[T any](s *engine, rowOf func(*T) encryptedRow) {
 	s.registry.rows[reflect.TypeFor[*T]()] = func(row any) encryptedRow {
 		v, ok := row.(*T)
@@ -52,7 +52,7 @@ func encryptSecrets(s *engine, table, column, label string) {
 	s.registry.secrets = append(s.registry.secrets, secretColumn{table, column, label})
 }
 
-// encryptedRowOf returns the encrypted columns of a row. row is a pointer to a model.
+// encryptedRowOf returns the encrypted columns of a row, which must be a pointer to a model.
 func (s *engine) encryptedRowOf(row any) encryptedRow {
 	if rowOf, ok := s.registry.rows[reflect.TypeOf(row)]; ok {
 		return rowOf(row)
@@ -60,7 +60,7 @@ func (s *engine) encryptedRowOf(row any) encryptedRow {
 	return encryptedRow{}
 }
 
-// ownCopy replaces an optional text, which others may point to, by a copy.
+// ownCopy replaces an optional text, which may be shared, with a copy, and returns the copy.
 func ownCopy(p **string) *string {
 	if *p == nil {
 		return nil
@@ -72,14 +72,14 @@ func ownCopy(p **string) *string {
 
 func (r encryptedRow) label(c encryptedColumn) string { return r.table + "." + c.name + " " + r.key }
 
-// names are the names of the columns.
+// names returns the names of the columns.
 func (r encryptedRow) names() []string {
 	return mapSlice(r.columns, func(c encryptedColumn) string { return c.name })
 }
 
 func equalText(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// encrypt is a copy of a row as the database gets it.
+// encrypt returns a copy of a row in the form to be stored in the database.
 func encrypt[T any](s *engine, row *T) *T {
 	out := *row
 	r := s.encryptedRowOf(&out)
@@ -97,10 +97,10 @@ func encrypt[T any](s *engine, row *T) *T {
 	return &out
 }
 
-// errUnreadable reports that a value exists and cannot be decrypted.
+// errUnreadable means that a value exists but cannot be decrypted.
 var errUnreadable = errors.New("a value cannot be decrypted")
 
-// decrypt decrypts, in place, a row that was read. Its error is errUnreadable.
+// decrypt decrypts, in place, a row that was read from the database. Its error wraps errUnreadable.
 func decrypt[T any](s *engine, row *T) (err error) {
 	r := s.encryptedRowOf(row)
 	for _, c := range r.columns {
@@ -120,7 +120,7 @@ func decrypt[T any](s *engine, row *T) (err error) {
 	return nil
 }
 
-// decryptAll is decrypt for several rows.
+// decryptAll decrypts several rows.
 func decryptAll[T any](s *engine, rows []*T) error {
 	for _, row := range rows {
 		if err := decrypt(s, row); err != nil {
@@ -130,20 +130,20 @@ func decryptAll[T any](s *engine, rows []*T) error {
 	return nil
 }
 
-// needsRewrap reports whether a row, as read, must be re-encrypted.
+// needsRewrap reports whether a row, as read from the database, must be re-encrypted.
 func (s *engine) needsRewrap(r encryptedRow) bool {
 	return slices.ContainsFunc(r.columns, func(c encryptedColumn) bool {
 		return c.text != nil && s.vault.TextNeedsRewrap(*c.text) || c.data != nil && s.vault.BytesNeedRewrap(*c.data)
 	})
 }
 
-// Addresses are found by the following hashes: the one to write first, then those under former master keys.
-
+// addressKeys returns the hashes by which an address can be found. The first one is used for writing, and the others
+// belong to former master keys.
 func (s *engine) addressKeys(scope, email string) []string {
 	return s.index.Hashes(scope, models.EmailKey(email))
 }
 
-// hashOf returns the stored hash of a text that is only compared.
+// hashOf returns the hash to be stored for a text that is only compared.
 func hashOf(text string) []byte {
 	sum := sha256.Sum256([]byte(text))
 	return sum[:]

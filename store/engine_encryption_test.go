@@ -21,15 +21,16 @@ import (
 	"countersign/test/kit"
 )
 
-// personalData lists texts that no table may contain, in lower case: the addresses, numbers and values of world, whole
-// and in parts.
+// personalData lists texts, in lowercase, that no table may contain in plain text. They are complete and partial
+// addresses, numbers and values of scenario.
 var personalData = []string{
 	"ada.l@", "kitchen.example", "+442079460958", "2079460958", "clerk@staff.example", "staff.example", "owner@acme.example", "acme.example",
 	"grace", "grace.h@navy.example", "navy.example", "+12025550143", "4711 quiet lane", "a hand's stroke", "courier hand",
 }
 
-// scenario is a database with personal data in every place that can contain some: an app with a contact, a console
-// user, a contact, a saved signature and a completed envelope, with deliveries whose endpoint echoed them.
+// scenario is a database with personal data wherever the database can contain it. It has an app with a contact address,
+// a console user, a contact, a saved signature, and a completed envelope with deliveries whose endpoint echoed the
+// data.
 type scenario struct {
 	*store.Store
 
@@ -164,7 +165,7 @@ func (sc *scenario) sign(i int) {
 	})
 }
 
-// check reads everything back through s.
+// check reads back all personal data through s.
 func (sc *scenario) check(s *store.Store) {
 	t, ctx := sc.t, sc.t.Context()
 	t.Helper()
@@ -223,7 +224,7 @@ func (sc *scenario) check(s *store.Store) {
 	assert.Equal(t, string(ev.Body), string(attempts[0].Body))
 }
 
-// dumpTables is all that all tables hold; of SQLite, the bytes of the file too.
+// dumpTables returns the contents of all tables. For SQLite, it also returns the bytes of the file.
 func dumpTables(t *testing.T, kind, url string) string {
 	t.Helper()
 	ctx, db := t.Context(), openRaw(t, kind, url)

@@ -17,23 +17,23 @@ import (
 	"countersign/models"
 )
 
-// IdempotencyRepository stores idempotency keys with the responses to their requests.
+// IdempotencyRepository stores idempotency keys and the responses to their requests.
 type IdempotencyRepository struct{ *engine }
 
-// IdempotentRequest is a request that may be repeated: who sent it where, under which key.
+// IdempotentRequest identifies a request that may be repeated, by its sender, target and key.
 type IdempotentRequest struct {
 	Scope, Method, Path, Key string
-	Fingerprint              []byte // of the body
+	Fingerprint              []byte // hash of the body
 }
 
-// StoredResponse is the response to a request.
+// StoredResponse is the stored response to a request.
 type StoredResponse struct {
-	Status int // 0: no response yet
+	Status int // 0 if there is no response yet
 	Header http.Header
 	Body   []byte
 }
 
-// idempotencyKey is a claimed request and its response. Header and body are encrypted, because responses contain
+// idempotencyKey is a claimed request with its response. The header and body are encrypted, because responses contain
 // credentials.
 type idempotencyKey struct {
 	ID          uuid.UUID `gorm:"primaryKey"`
@@ -42,21 +42,21 @@ type idempotencyKey struct {
 	Path        string
 	Key         string
 	Fingerprint []byte
-	Committed   bool // the request took effect
+	Committed   bool // whether the request took effect
 	Status      int
-	Header      string // encrypted JSON; "{}": no response yet
+	Header      string // encrypted JSON; "{}" if there is no response yet
 	Body        []byte
 	CreatedAt   time.Time
 	ExpiresAt   time.Time
 }
 
-// inFlightTimeout is the time without a response after which a request's process is considered dead and a repeat
-// replaces the request. The replaced request can no longer commit.
+// inFlightTimeout is the time without a response after which the process of a request is considered dead, and a
+// repetition replaces the request. The replaced request can no longer commit.
 const inFlightTimeout = 30 * time.Second
 
 const labelIdempotency = "idempotency"
 
-// Refusals of a repeated request.
+// Errors for a repeated request.
 var (
 	errKeyReused = models.Refuse(models.KindUnprocessable, "idempotency_key_reused",
 		"This Idempotency-Key was used for another request.")
@@ -68,9 +68,9 @@ var (
 		"The first request with this Idempotency-Key succeeded, but its response was lost. Check the resource instead of sending the request again.")
 )
 
-// ClaimKey claims a request for the duration keep. It returns the id of the claim, and the stored response if there is
-// one. It rejects a request that is in progress, that differs from the first, or that was interrupted after its commit
-// without a response.
+// ClaimKey claims a request, and stores its key for the duration keep. It returns the ID of the claim, and the stored
+// response if there is one. It returns an error if the request is still in progress, if it differs from the first
+// request, or if the first request was committed without storing a response.
 func (s *IdempotencyRepository) ClaimKey(ctx context.Context, r IdempotentRequest, keep time.Duration) (uuid.UUID, *StoredResponse, error) {
 	var id uuid.UUID
 	var answer *StoredResponse
@@ -90,7 +90,7 @@ func (s *IdempotencyRepository) ClaimKey(ctx context.Context, r IdempotentReques
 		}
 		old, err := take[idempotencyKey](s.locked(tx), "scope = ? AND method = ? AND path = ? AND key = ?", r.Scope, r.Method, r.Path, r.Key)
 		if errors.Is(err, models.ErrNotFound) {
-			return errInFlight // released a moment ago: the next attempt claims it
+			return errInFlight // released a moment ago; the next attempt will claim it
 		}
 		if err != nil {
 			return err
@@ -103,12 +103,12 @@ func (s *IdempotencyRepository) ClaimKey(ctx context.Context, r IdempotentReques
 			id = old.ID
 			answer, err = s.decryptResponse(old)
 			return err
-		case now.Sub(old.CreatedAt).Abs() < inFlightTimeout: // a clock that was set back does not block requests
+		case now.Sub(old.CreatedAt).Abs() < inFlightTimeout: // Abs prevents blocking requests after the clock was set back
 			return errInFlight
 		case old.Committed:
 			return errInterrupted
 		}
-		// It has run out, or its process died before it did anything.
+		// The key has expired, or the process died before the request took effect.
 		id = row.ID
 		return tx.Model(old).Select("*").Updates(&row).Error
 	})
@@ -151,17 +151,18 @@ func (s *IdempotencyRepository) StoreResponse(ctx context.Context, id uuid.UUID,
 	return wrap(err, "store response")
 }
 
-// ReleaseKey deletes a claimed request, so that it can be sent again. A committed request is kept unless anyway allows
-// it to run twice.
+// ReleaseKey deletes a claimed request, so that it can be sent again. If anyway is set, it also deletes a committed
+// request, which can then run twice.
 func (s *IdempotencyRepository) ReleaseKey(ctx context.Context, id uuid.UUID, anyway bool) error {
 	return wrap(s.db.WithContext(ctx).Delete(&idempotencyKey{}, "id = ? AND (NOT committed OR ?)", id, anyway).Error, "release idempotency key")
 }
 
-// MaxStoredResponse is the greatest body, in bytes, that is stored for repeats. Envelopes with every field are smaller.
+// MaxStoredResponse is the maximum size of a stored response body, in bytes. Envelopes with the maximum number of
+// fields are smaller.
 const MaxStoredResponse = 8 << 20
 
-// commitKey adds to a transaction that its request was committed, with the response for repeats unless it is nil or
-// too long. The transaction fails if a repeat has taken over the request.
+// commitKey records in a transaction that the transaction's request was committed, together with the response unless it
+// is nil or too long. The transaction fails if a repetition has replaced the request.
 func (s *engine) commitKey(t *transaction, key uuid.UUID, response *StoredResponse) error {
 	if key == uuid.Nil {
 		return nil

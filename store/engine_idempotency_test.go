@@ -15,8 +15,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestRepeatedRequests_ReturnTheFirstResponse checks that a repeat gets the stored response, waits while the first
-// request runs, and runs itself after the key expired.
+// TestRepeatedRequests_ReturnTheFirstResponse checks that a repetition returns the stored response, is rejected while
+// the first request is running, and is executed after the key has expired.
 func TestRepeatedRequests_ReturnTheFirstResponse(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -43,7 +43,7 @@ func TestRepeatedRequests_ReturnTheFirstResponse(t *testing.T) {
 		clock.Add(inFlight - time.Microsecond)
 		refused("idempotency_in_flight", r)
 
-		// Its process is considered dead, and a repeat replaces the request, which can no longer commit.
+		// The process is now considered dead. A repetition replaces the request, which can no longer commit.
 		clock.Add(time.Microsecond)
 		second, answer, err := claim(r)
 		require.NoError(t, err)
@@ -73,15 +73,15 @@ func TestRepeatedRequests_ReturnTheFirstResponse(t *testing.T) {
 		require.Nil(t, answer)
 		require.NotEqual(t, second, third)
 
-		// A request of a process whose clock is behind does not wait.
+		// A request in a process whose clock is behind is not blocked.
 		clock.Add(-time.Hour)
 		_, _, err = claim(another)
 		require.NoError(t, err)
 	})
 }
 
-// TestResponses_AreStoredInTheTransaction checks that a response is stored encrypted in the transaction that it
-// describes, and not if the transaction fails.
+// TestResponses_AreStoredInTheTransaction checks that a response is stored encrypted and in the transaction that it
+// describes, and that it is not stored if the transaction fails.
 func TestResponses_AreStoredInTheTransaction(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -96,7 +96,7 @@ func TestResponses_AreStoredInTheTransaction(t *testing.T) {
 		require.NoError(t, err)
 		d, err := s.PingWebhook(ctx, f.app.ID, hook.ID)
 		require.NoError(t, err)
-		fail := func() { // so that the delivery can be sent again
+		fail := func() { // makes it possible to resend the delivery
 			now, _, _, err := s.Delivery(ctx, f.app, d.ID)
 			require.NoError(t, err)
 			_, err = s.RecordAttempt(ctx, models.DeliveryAttempt{DeliveryID: d.ID, At: clock.Now(), Status: 500}, models.DeliveryOutcome{WebhookID: hook.ID, Run: now.Run, Last: true})
@@ -132,7 +132,7 @@ func TestResponses_AreStoredInTheTransaction(t *testing.T) {
 			assert.Equal(t, &answer, got, name)
 		}
 
-		// A response that cannot be rendered rolls back the transaction that it describes.
+		// If a response cannot be rendered, the transaction that it describes is rolled back.
 		r := request()
 		id, _, err := s.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
@@ -149,7 +149,7 @@ func TestResponses_AreStoredInTheTransaction(t *testing.T) {
 		require.NoError(t, err)
 		require.Nil(t, answer)
 
-		// A response that was not rendered is not stored, although the request took effect.
+		// A response that was not rendered is not stored, even though the request took effect.
 		r = request()
 		id, _, err = s.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
@@ -159,7 +159,7 @@ func TestResponses_AreStoredInTheTransaction(t *testing.T) {
 		_, _, err = s.ClaimKey(ctx, r, time.Hour)
 		assert.Equal(t, "idempotency_interrupted", refusalOf(t, err))
 
-		// A request without a key gets its response from its result, and leaves no record.
+		// A request without a key returns its response, and leaves no record.
 		given, err := s.Execute(ctx, uuid.Nil, func(s *store.Store) (*store.StoredResponse, error) {
 			return &store.StoredResponse{Status: 200}, change(s)
 		})
@@ -189,15 +189,15 @@ func TestRestore_IsNoChangeOfTheRequest(t *testing.T) {
 		}), boom)
 		require.Equal(t, 2, tries)
 		require.Zero(t, f.rows("envelopes WHERE archived AND id = $1", f.completed.ID), "it is restored")
-		clock.Add(time.Minute) // its process is taken for dead
+		clock.Add(time.Minute) // the process is now considered dead
 		_, answer, err := s.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
 		require.Nil(t, answer)
 	})
 }
 
-// TestCommittedRequest_KeepsItsResponse checks that a released request runs again only if it had no effect, or if
-// repeating it is intended.
+// TestCommittedRequest_KeepsItsResponse checks that a released request can run again only if it had no effect, or if
+// repeating it is explicitly permitted.
 func TestCommittedRequest_KeepsItsResponse(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -218,7 +218,7 @@ func TestCommittedRequest_KeepsItsResponse(t *testing.T) {
 		_, _, err = s.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
 
-		// Caller, path, method and key each distinguish requests.
+		// Requests are distinguished by scope, path, method and key.
 		for _, other := range []store.IdempotentRequest{
 			{Scope: "y", Method: "POST", Path: "/p", Key: "k"},
 			{Scope: "x", Method: "PUT", Path: "/p", Key: "k"},
@@ -233,8 +233,8 @@ func TestCommittedRequest_KeepsItsResponse(t *testing.T) {
 	})
 }
 
-// TestIdempotencyKeys_HaveSeparateResponses checks that concurrent requests and feeds of two apps do not share
-// responses or positions.
+// TestIdempotencyKeys_HaveSeparateResponses checks that concurrent requests do not share responses, and that the event
+// feeds of two apps do not share positions.
 func TestIdempotencyKeys_HaveSeparateResponses(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -257,7 +257,7 @@ func TestIdempotencyKeys_HaveSeparateResponses(t *testing.T) {
 		require.Error(t, err)
 		assert.False(t, models.IsRefusal(err), "a row that the database refuses is not a request that is worked on: %v", err)
 
-		// The positions of two apps' events are counted separately, in any order of reading.
+		// The events of two apps are numbered independently, whatever the order of reading.
 		a, b := newFixture(t, s, clock), newFixture(t, s, clock)
 		var read [2]int
 		last := [2]uuid.UUID{}

@@ -14,7 +14,7 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// Migrations are the files that Migrate runs: migrations/postgres/*.sql and migrations/sqlite/*.sql.
+// Migrations returns the files that Migrate runs: migrations/postgres/*.sql and migrations/sqlite/*.sql.
 func Migrations() fs.FS { return migrations }
 
 func (s *engine) migrate(ctx context.Context) (int64, error) {
@@ -36,10 +36,11 @@ func (s *engine) migrate(ctx context.Context) (int64, error) {
 	}
 }
 
-// migratedMeanwhile reports whether another process has brought an SQLite database beyond a version, for which there is
-// no lock: each migration is one transaction, and of two that run the same one the second fails.
+// migratedMeanwhile reports whether another process has migrated an SQLite database past the given version. There is no
+// lock for SQLite. Each migration is one transaction, and if two processes run the same migration, the second one
+// fails.
 func migratedMeanwhile(ctx context.Context, p *goose.Provider, before int64) bool {
-	const limit, interval = 2 * time.Second, 20 * time.Millisecond // the other one may be about to commit
+	const limit, interval = 2 * time.Second, 20 * time.Millisecond // the other process may be about to commit
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	tick := time.NewTicker(interval)
@@ -56,8 +57,7 @@ func migratedMeanwhile(ctx context.Context, p *goose.Provider, before int64) boo
 	}
 }
 
-// Migrated reports an error unless the database is at the version this program
-// needs.
+// Migrated returns an error unless the database has the version that this program needs.
 func (s *engine) Migrated(ctx context.Context) error {
 	p, err := s.migrations()
 	if err != nil {
@@ -78,8 +78,8 @@ func (s *engine) migrations() (*goose.Provider, error) {
 	var opts []goose.ProviderOption
 	if s.postgres {
 		dialect, dir = goose.DialectPostgres, "migrations/postgres"
-		// The lock is a row, not an advisory lock of a session, because PgBouncer in transaction mode changes sessions
-		// between transactions.
+		// Use a row as the lock rather than a session's advisory lock, because PgBouncer in transaction mode changes
+		// sessions between transactions.
 		locker, err := lock.NewPostgresTableLocker(lock.WithTableLockTimeout(time.Second, 300))
 		if err != nil {
 			return nil, fmt.Errorf("migrate database: %w", err)

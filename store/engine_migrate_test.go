@@ -24,8 +24,9 @@ import (
 
 var update = flag.Bool("update", false, "add new migrations to testdata/migrations.sha256")
 
-// TestMigrationsOnlyGrow checks that no migration changes that a database may have run. testdata/migrations.sha256
-// lists their hashes; -update appends the new ones and changes no line.
+// TestMigrationsOnlyGrow checks that migrations that a database may have run are not changed.
+// testdata/migrations.sha256 lists their hashes. The flag -update appends the hashes of new migrations and changes no
+// existing line.
 func TestMigrationsOnlyGrow(t *testing.T) {
 	t.Parallel()
 	const list = "testdata/migrations.sha256"
@@ -64,8 +65,8 @@ func TestMigrationsOnlyGrow(t *testing.T) {
 	assert.Empty(t, added.String(), "new migrations: run go test ./store -run TestMigrationsOnlyGrow -update")
 }
 
-// TestMigrate_ConfiguresThePlanner checks that the planner is configured even on a migrated database that was restored
-// from a dump, which lacks these settings.
+// TestMigrate_ConfiguresThePlanner checks that the planner is configured even if the database was already migrated and
+// then restored from a dump, which does not contain these settings.
 func TestMigrate_ConfiguresThePlanner(t *testing.T) {
 	t.Parallel()
 	open := func(url string) *store.Store {
@@ -74,7 +75,7 @@ func TestMigrate_ConfiguresThePlanner(t *testing.T) {
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
 		return s
 	}
-	url := kit.DirectURL(t, kit.DatabaseURL(t, "postgres")) // PgBouncer keeps connections from before
+	url := kit.DirectURL(t, kit.DatabaseURL(t, "postgres")) // PgBouncer would reuse connections with the old settings
 	slow := func() []string {
 		settings, err := open(url).SlowPlanner(t.Context())
 		require.NoError(t, err)
@@ -97,8 +98,8 @@ func TestMigrate_ConfiguresThePlanner(t *testing.T) {
 	require.Empty(t, sqlite)
 }
 
-// TestMigrate_ConcurrentProcesses checks that processes that start together bring an empty database to the same
-// version.
+// TestMigrate_ConcurrentProcesses checks that processes that start at the same time migrate an empty database to the
+// same version.
 func TestMigrate_ConcurrentProcesses(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -165,8 +166,8 @@ func TestAuditEvents_AreAppendOnly(t *testing.T) {
 	}
 }
 
-// TestAwaitMigration_OfAnotherProcess checks that a database that another process migrates is detected, and that
-// waiting for it lasts as long as the context.
+// TestAwaitMigration_OfAnotherProcess checks that a migration by another process is detected, and that waiting for it
+// ends with the context.
 func TestAwaitMigration_OfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -15,19 +15,20 @@ import (
 	sqlitelib "modernc.org/sqlite/lib"
 )
 
-// passingStates are the SQLSTATE codes of PostgreSQL, or their classes, after which the same transaction may succeed later.
+// passingStates lists the PostgreSQL SQLSTATE codes, or their classes, after which the same transaction may succeed
+// later.
 var passingStates = []string{
 	"08",    // connection exception
 	"40",    // transaction rollback: serialization failure, deadlock
 	"53",    // insufficient resources: disk, memory, connections
 	"57",    // operator intervention: shutdown, recovery, timeout
-	"25006", // read-only transaction: the standby that was promoted is elsewhere
+	"25006", // read-only transaction: another server was promoted to primary
 	"55P03", // lock not available
 	"58030", // input or output error of the server
 }
 
-// Unavailable reports whether an error means that the database or the file store does not respond or is full at the
-// moment, so that a retry may succeed.
+// Unavailable reports whether an error means that the database or the file store is currently not responding or full,
+// so that a retry may succeed.
 func Unavailable(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return len(pg.Code) == 5 && (slices.Contains(passingStates, pg.Code[:2]) || slices.Contains(passingStates, pg.Code))

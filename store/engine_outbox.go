@@ -11,10 +11,11 @@ import (
 	"countersign/models"
 )
 
-// outboxHorizon exceeds every postponement. A row due later was written before the clock was set back, and is due.
+// outboxHorizon exceeds every postponement. If a row is due even later, it was written before the clock was set back,
+// and is due now.
 const outboxHorizon = 5 * time.Minute
 
-// addOutbox adds rows, each with the trace that it is written in, and wakes the dispatcher once they are committed.
+// addOutbox adds rows with the trace in which they are written, and wakes the dispatcher after the commit.
 func addOutbox(t *transaction, rows ...models.OutboxRow) {
 	if len(rows) == 0 {
 		return
@@ -30,9 +31,9 @@ func completeOutboxRow(t *transaction, r *models.OutboxRow) {
 	r.FairnessKey, r.Refs.Trace = r.Refs.FairnessKey(), tracing.Traceparent(t.ctx)
 }
 
-// claimed selects the rows of a claim: due rows that are the oldest of their key, with lanes alternating, so that a
-// long lane delays no other. PostgreSQL steps from lane to lane in the index and claims an equal share from the head
-// of each, skipping rows that another process is claiming.
+// claimed selects the rows to be claimed. These are due rows that are the oldest with their key, alternating between
+// lanes so that a long lane does not delay others. On PostgreSQL, the query steps through the lanes in the index and
+// claims an equal share of rows from the beginning of each lane. It skips rows that another process is claiming.
 const (
 	outboxDue       = `(not_before <= @now OR not_before > @horizon) AND NOT EXISTS (SELECT 1 FROM outbox AS p WHERE p.key = o.key AND p.seq < o.seq)`
 	claimedSQLite   = `SELECT seq FROM outbox AS o WHERE ` + outboxDue + ` ORDER BY row_number() OVER (PARTITION BY lane ORDER BY seq), seq LIMIT @n`
@@ -48,9 +49,9 @@ const (
 		ORDER BY seq LIMIT @n`
 )
 
-// ClaimOutbox claims up to n due rows, at most one per key and always the oldest of the key, and hides them from other
-// processes for the duration lease. If several lanes wait, it may return fewer rows although more are due; it returns
-// none only if none is due.
+// ClaimOutbox claims up to n due rows, and hides them from other processes for the duration lease. It claims at most
+// one row per key, which is always the oldest. If several lanes have waiting rows, it can return fewer rows than are
+// due, but it returns no rows only if none are due.
 func (s *engine) ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([]models.OutboxRow, error) {
 	claimed := claimedSQLite
 	if s.postgres {
@@ -63,21 +64,21 @@ func (s *engine) ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([
 	return rows, wrap(err, "claim outbox rows")
 }
 
-// FinishOutbox removes a row that was delivered.
+// FinishOutbox deletes a row that was delivered.
 func (s *engine) FinishOutbox(ctx context.Context, seq int64) error {
 	return wrap(s.db.WithContext(ctx).Delete(&models.OutboxRow{}, "seq = ?", seq).Error, "finish outbox row %d", seq)
 }
 
-// RetryOutbox releases a row for delivery after wait, at most five minutes.
+// RetryOutbox releases a row so that it is delivered again after wait, which is limited to five minutes.
 func (s *engine) RetryOutbox(ctx context.Context, seq int64, wait time.Duration) error {
 	err := s.db.WithContext(ctx).Model(&models.OutboxRow{}).Where("seq = ?", seq).Update("not_before", s.now().Add(min(wait, outboxHorizon))).Error
 	return wrap(err, "release outbox row %d", seq)
 }
 
-// notQueued is the condition on a preceding column that no outbox row has its value as key.
+// notQueued is a condition on the preceding column. It is true if no outbox row has the column's value as its key.
 const notQueued = " NOT IN (SELECT key FROM outbox)"
 
-// OutboxDepth is the number of rows waiting and the age of the oldest.
+// OutboxDepth returns the number of rows in the outbox, and the age of the oldest.
 func (s *engine) OutboxDepth(ctx context.Context) (n int64, age time.Duration, err error) {
 	db := s.db.WithContext(ctx)
 	if n, err = count(db.Model(&models.OutboxRow{})); err != nil {

@@ -15,8 +15,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestOutbox_SchedulesKeysFairly fills the outbox for one endpoint, then for another one and with an envelope of
-// another app, and checks that each claim has rows of all three.
+// TestOutbox_SchedulesKeysFairly checks that each claim contains rows of all three keys after the outbox was filled
+// with many rows for one endpoint, some for another one, and an envelope of another app.
 func TestOutbox_SchedulesKeysFairly(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -55,7 +55,7 @@ func TestOutbox_SchedulesKeysFairly(t *testing.T) {
 		assert.True(t, keys[e.ID], "the envelope of another app")
 		assert.Greater(t, len(rows), 2, "and some of the heap")
 
-		// Concurrent processes lose no row and claim none twice.
+		// Concurrent processes lose no row, and never claim a row twice.
 		var (
 			mu    sync.Mutex
 			taken = map[int64]int{}
@@ -85,14 +85,14 @@ func TestOutbox_SchedulesKeysFairly(t *testing.T) {
 	})
 }
 
-// drainLeased removes the rows that others have claimed, after their leases have expired.
+// drainLeased removes the rows that were claimed by others, after their leases have expired.
 func drainLeased(t *testing.T, s *store.Store, clock *kit.Clock) []models.OutboxRow {
 	t.Helper()
 	clock.Add(2 * time.Minute)
 	return drainOutbox(t, s)
 }
 
-// TestPostpone_OneRow checks that releasing a row postpones only that row, for at most five minutes.
+// TestPostpone_OneRow checks that releasing a row postpones only that row, and by at most five minutes.
 func TestPostpone_OneRow(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -121,8 +121,8 @@ func TestPostpone_OneRow(t *testing.T) {
 	})
 }
 
-// TestOutbox_ReportsPendingRows checks that the number of pending rows and the age of the oldest are reported, and
-// that a row names its signer and the lane of its app.
+// TestOutbox_ReportsPendingRows checks that the number of pending rows and the age of the oldest row are reported, and
+// that a row contains the ID of its signer and the lane of its app.
 func TestOutbox_ReportsPendingRows(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -151,7 +151,7 @@ func TestOutbox_ReportsPendingRows(t *testing.T) {
 		assert.True(t, f.awake())
 		require.Len(t, drainOutbox(t, s), 1)
 
-		// A row is delayed by five minutes at most; a longer delay makes it due at once.
+		// A row can be delayed by at most five minutes. A row with a longer delay is due immediately.
 		row := models.OutboxRow{ID: newID(), Key: e.ID, Kind: models.OutboxStart, Refs: rows[0].Refs, NotBefore: clock.Now().Add(5 * time.Minute), CreatedAt: clock.Now()}
 		require.NoError(t, s.Requeue(ctx, []models.OutboxRow{row}))
 		assert.Empty(t, must(s.ClaimOutbox(ctx, 9, time.Minute)), "in five minutes")
@@ -200,7 +200,7 @@ func TestOutbox_DeliversInOrder(t *testing.T) {
 	})
 }
 
-// TestOutbox_SurvivesClockSetBack checks that rows from before the clock was set back are still delivered.
+// TestOutbox_SurvivesClockSetBack checks that rows written before the clock was set back are still delivered.
 func TestOutbox_SurvivesClockSetBack(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -5,12 +5,13 @@ import (
 	"fmt"
 )
 
-// plannerLock names the lock for changing the planner's settings, because PostgreSQL rejects concurrent changes.
+// plannerLock is the key of the lock for changing the planner's settings, because PostgreSQL rejects concurrent
+// changes.
 const plannerLock = 7_518_020
 
-// quickPlans disables compiling queries and parallel workers, which the planner chooses when it expects many rows, as
-// for a search in millions of envelopes: both take longer than any query of the service. The settings apply to this
-// user in this database.
+// quickPlans disables JIT compilation and parallel workers. The planner chooses these when it expects many rows, as in
+// a search among millions of envelopes, but both take longer than any query of the service. The settings apply to the
+// current user in the current database.
 const quickPlans = `DO $$
 BEGIN
     PERFORM pg_advisory_xact_lock(%d);
@@ -20,7 +21,8 @@ EXCEPTION WHEN insufficient_privilege THEN
     RAISE NOTICE 'jit and max_parallel_workers_per_gather stay as they are: %%', SQLERRM;
 END $$`
 
-// setPlanner sets the planner's settings, which a restored database does not have: they are the server's, and in no dump.
+// setPlanner configures the planner. A restored database lacks these settings, because they belong to the server and
+// are not part of a dump.
 func (s *engine) setPlanner(ctx context.Context) error {
 	if !s.postgres {
 		return nil
@@ -29,7 +31,7 @@ func (s *engine) setPlanner(ctx context.Context) error {
 	return wrap(s.db.WithContext(ctx).Exec(fmt.Sprintf(quickPlans, plannerLock)).Error, "set the planner's settings")
 }
 
-// SlowPlanner names the settings of PostgreSQL under which searches among millions of envelopes take ten times as long.
+// SlowPlanner returns the PostgreSQL settings that make searches among millions of envelopes ten times slower.
 func (s *engine) SlowPlanner(ctx context.Context) ([]string, error) {
 	if !s.postgres {
 		return nil, nil

@@ -15,14 +15,14 @@ import (
 	"countersign/models"
 )
 
-// find is all rows of a query.
+// find returns all rows of a query.
 func find[T any](q *gorm.DB) ([]T, error) {
 	var rows []T
 	err := q.Find(&rows).Error
 	return rows, err
 }
 
-// findDecrypted is find for rows of which some columns are encrypted.
+// findDecrypted is like find, for rows with encrypted columns.
 func findDecrypted[T any](s *engine, q *gorm.DB) ([]*T, error) {
 	rows, err := find[*T](q)
 	if err != nil {
@@ -31,7 +31,7 @@ func findDecrypted[T any](s *engine, q *gorm.DB) ([]*T, error) {
 	return rows, decryptAll(s, rows)
 }
 
-// first returns the first row of a query; nil if the query has no rows.
+// first returns the first row of a query, or nil if the query has no rows.
 func first[T any](q *gorm.DB) (*T, error) {
 	rows, err := find[T](q.Limit(1))
 	if err != nil || len(rows) == 0 {
@@ -40,7 +40,7 @@ func first[T any](q *gorm.DB) (*T, error) {
 	return &rows[0], nil
 }
 
-// take is one row of a table that meets a condition, or models.ErrNotFound.
+// take returns a row that meets a condition, or models.ErrNotFound.
 func take[T any](db *gorm.DB, where string, args ...any) (*T, error) {
 	row := new(T)
 	if err := db.Where(where, args...).Take(row).Error; err != nil {
@@ -49,7 +49,7 @@ func take[T any](db *gorm.DB, where string, args ...any) (*T, error) {
 	return row, nil
 }
 
-// whereGiven narrows a query by a condition on a value, unless that is the zero value.
+// whereGiven adds a condition on a value to a query, unless the value is the zero value.
 func whereGiven[V comparable](q *gorm.DB, where string, value V) *gorm.DB {
 	var none V
 	if value == none {
@@ -58,7 +58,7 @@ func whereGiven[V comparable](q *gorm.DB, where string, value V) *gorm.DB {
 	return q.Where(where, value)
 }
 
-// takeDecrypted is take for a row of which some columns are encrypted.
+// takeDecrypted is like take, for a row with encrypted columns.
 func takeDecrypted[T any](s *engine, db *gorm.DB, where string, args ...any) (*T, error) {
 	row, err := take[T](db, where, args...)
 	if err != nil {
@@ -67,14 +67,14 @@ func takeDecrypted[T any](s *engine, db *gorm.DB, where string, args ...any) (*T
 	return row, decrypt(s, row)
 }
 
-// count is the number of rows of a query.
+// count returns the number of rows of a query.
 func count(q *gorm.DB) (int64, error) {
 	var n int64
 	err := q.Count(&n).Error
 	return n, err
 }
 
-// unlessNone returns the error of a statement, or the error none if it changed no row.
+// unlessNone returns the error of a statement, or the error none if the statement changed no row.
 func unlessNone(done *gorm.DB, none error) error {
 	if done.Error == nil && done.RowsAffected == 0 {
 		return none
@@ -82,7 +82,7 @@ func unlessNone(done *gorm.DB, none error) error {
 	return done.Error
 }
 
-// mapNotFound turns gorm's not-found into ours.
+// mapNotFound replaces GORM's not-found error with models.ErrNotFound.
 func mapNotFound(err error) error {
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return models.ErrNotFound
@@ -90,7 +90,7 @@ func mapNotFound(err error) error {
 	return err
 }
 
-// wrap adds the failed operation to an error; nil stays nil.
+// wrap adds the failed operation to an error. It returns nil if err is nil.
 func wrap(err error, doing string, args ...any) error {
 	if err == nil {
 		return nil
@@ -116,7 +116,7 @@ func pointers[T any](rows []T) []*T {
 	return out
 }
 
-// setOf is a set of some keys.
+// setOf returns the set of the given keys.
 func setOf[K comparable](keys []K) map[K]bool {
 	out := make(map[K]bool, len(keys))
 	for _, k := range keys {
@@ -125,7 +125,7 @@ func setOf[K comparable](keys []K) map[K]bool {
 	return out
 }
 
-// locked locks the rows that a query reads until the transaction ends. On SQLite the immediate transaction suffices.
+// locked makes a query lock its rows until the transaction ends. On SQLite, the immediate transaction suffices.
 func (s *engine) locked(tx *gorm.DB) *gorm.DB {
 	if s.postgres {
 		return tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
@@ -133,7 +133,7 @@ func (s *engine) locked(tx *gorm.DB) *gorm.DB {
 	return tx
 }
 
-// forUpdate returns the clause that locks the rows of a query. On SQLite the immediate transaction suffices.
+// forUpdate returns the clause that locks the rows of a query. On SQLite, the immediate transaction suffices.
 func (s *engine) forUpdate(lock bool) string {
 	if lock && s.postgres {
 		return " FOR UPDATE"
@@ -141,15 +141,15 @@ func (s *engine) forUpdate(lock bool) string {
 	return ""
 }
 
-// lockExternalID makes other transactions with the same external id in a table wait for the end of this one, so that
-// they find its row. On SQLite the immediate transaction suffices.
+// lockExternalID makes other transactions with the same external ID in a table wait until this one ends, so that they
+// find its row. On SQLite, the immediate transaction suffices.
 func (t *transaction) lockExternalID(table string, app uuid.UUID, tenant, externalID string) {
 	if t.engine.postgres {
 		t.exec("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", strings.Join([]string{table, app.String(), tenant, externalID}, "\n"))
 	}
 }
 
-// normalizeForSearch removes differences of case and character composition (Unicode 3.13, D144 and D145).
+// normalizeForSearch removes differences in case and character composition (Unicode 3.13, D144 and D145).
 func normalizeForSearch(parts ...string) string {
 	return norm.NFKC.String(cases.Fold().String(strings.Join(parts, "\n")))
 }
@@ -159,11 +159,11 @@ func countUpTo(db, q *gorm.DB) (int64, error) {
 	return count(db.Table("(?) AS part", part))
 }
 
-// countLimit is the maximum count for a page's total.
+// countLimit is the maximum total that is counted for a page.
 const countLimit = 10_000
 
-// firstID returns a lower bound of the version 7 UUIDs created at or after a time, above those created a millisecond
-// before it.
+// firstID returns a lower bound for the version 7 UUIDs created at or after the given time. It is greater than UUIDs
+// created a millisecond earlier or before.
 func firstID(at time.Time) uuid.UUID {
 	var id uuid.UUID
 	ms := max(at.UnixMilli(), 0)
@@ -175,10 +175,10 @@ func firstID(at time.Time) uuid.UUID {
 
 func before(a, b uuid.UUID) bool { return string(a[:]) < string(b[:]) }
 
-// CleanupBatch is the maximum number of rows that one call of RemoveExpired removes, in one short transaction.
+// CleanupBatch is the maximum number of rows that a call of RemoveExpired deletes in one short transaction.
 const CleanupBatch = 1000
 
-// EnvelopeRef names an envelope and the app it belongs to.
+// EnvelopeRef identifies an envelope and the app it belongs to.
 type EnvelopeRef struct {
 	ID    uuid.UUID
 	AppID uuid.UUID

@@ -10,8 +10,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestCursorLists_ReadIndexes checks that each page of a list is read in the order of an index, beginning at the
-// cursor.
+// TestCursorLists_ReadIndexes checks that each page of a list is read in index order, starting at the cursor.
 func TestCursorLists_ReadIndexes(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -9,8 +9,8 @@ import (
 )
 
 // ReserveQuota reserves up to n of the remaining requests in key's window, which began at start. It returns the number
-// reserved and the number left. A negative n releases requests. The database stores a keyed hash of key, which may
-// hold an address.
+// of reserved requests and the number remaining. A negative n releases requests. Because key can contain an address,
+// the database stores only a keyed hash of it.
 func (s *engine) ReserveQuota(ctx context.Context, key string, start time.Time, length time.Duration, n, limit int) (taken, left int, err error) {
 	start, key = start.UTC(), s.index.Hashes("windows", key)[0]
 	if n < 0 {
@@ -32,11 +32,11 @@ func (s *engine) ReserveQuota(ctx context.Context, key string, start time.Time, 
 	return max(0, min(n, limit-before)), max(0, limit-row.Used), nil
 }
 
-// knownCallersWindow is the start of the window that remembers callers: no count begins there.
+// knownCallersWindow is the start time of the rows that remember callers. No rate limit window starts at that time.
 var knownCallersWindow = time.Unix(0, 0).UTC()
 
-// RememberCaller stores until when a caller is known. The database stores a keyed hash of key, which may hold an
-// address.
+// RememberCaller stores the time until which a caller is known. Because key can contain an address, the database stores
+// only a keyed hash of it.
 func (s *engine) RememberCaller(ctx context.Context, key string, until time.Time) error {
 	// SQL: ON CONFLICT with RETURNING, in one statement.
 	err := s.db.WithContext(ctx).Exec(`INSERT INTO rate_windows (key, starts_at, used, expires_at) VALUES (?, ?, 0, ?)

@@ -10,8 +10,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestRateLimitWindows_AreSeparate checks that windows are separated by key and start, that released requests return
-// to their own window, and that no window stores callers.
+// TestRateLimitWindows_AreSeparate checks that windows are separated by key and start time, that released requests are
+// returned to their own window, and that no window contains the callers' addresses.
 func TestRateLimitWindows_AreSeparate(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

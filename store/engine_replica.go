@@ -13,15 +13,15 @@ import (
 	"countersign/models"
 )
 
-// replica is a standby of the PostgreSQL database, from which lists are read.
+// replica is a standby of the PostgreSQL database from which lists are read.
 type replica struct {
 	db *gorm.DB
-	// notBefore is the earliest time for using a failed replica again, in Unix nanoseconds.
+	// notBefore is the earliest time at which a failed replica is used again, in Unix nanoseconds.
 	notBefore atomic.Int64
 }
 
 const (
-	// replicaWait is the maximum wait of a list for the replica to be as new as the primary.
+	// replicaWait is the maximum time that a list waits for the replica to catch up with the primary.
 	replicaWait = 100 * time.Millisecond
 	replicaPoll = 5 * time.Millisecond
 	// replicaPause is the time for which a failed replica is not used.
@@ -29,13 +29,13 @@ const (
 )
 
 var (
-	// errBehind reports that the replica has not replayed all transactions committed at the time of the query.
+	// errBehind means that the replica has not replayed all transactions that were committed at the time of the query.
 	errBehind    = errors.New("the replica is behind the primary")
 	errNoStandby = errors.New("the replica is not a standby: it is not in recovery")
 )
 
 func openReplica(cfg Config, gc gorm.Config) (*replica, error) {
-	gc.DisableAutomaticPing = true // it may be down
+	gc.DisableAutomaticPing = true // the replica may be down
 	cfg.URL = cfg.ReadURL
 	db, err := openPostgres(cfg, &gc)
 	if err != nil {
@@ -52,9 +52,9 @@ func (r *replica) close() error {
 	return conn.Close()
 }
 
-// fromReplica calls list with an engine that reads from the replica, once the replica has replayed everything
-// committed before the call, so a client finds its own writes through any process. Without a replica, after
-// replicaWait or if the replica fails, list reads from the primary.
+// fromReplica calls list with an engine that reads from the replica. It first waits until the replica has replayed all
+// transactions committed before the call, so that a client can read its own writes through any process. If there is no
+// replica, if the replica does not catch up within replicaWait, or if it fails, list reads from the primary.
 func (s *engine) fromReplica(ctx context.Context, list func(*engine) error) error {
 	r := s.replica
 	if r == nil || s.now().UnixNano() < r.notBefore.Load() {
@@ -76,7 +76,7 @@ func (s *engine) fromReplica(ctx context.Context, list func(*engine) error) erro
 	return list(s)
 }
 
-// listFromReplica is fromReplica for a list with the number of all rows.
+// listFromReplica is like fromReplica, for a list that also returns the total number of rows.
 func listFromReplica[T any](ctx context.Context, s *engine, list func(*engine) ([]T, int64, error)) (rows []T, total int64, err error) {
 	err = s.fromReplica(ctx, func(s *engine) error {
 		rows, total, err = list(s)
@@ -85,7 +85,7 @@ func listFromReplica[T any](ctx context.Context, s *engine, list func(*engine) (
 	return rows, total, err
 }
 
-// CheckReplica reports whether there is a replica, and why it cannot be read.
+// CheckReplica reports whether a replica is configured, and returns an error if it cannot be read.
 func (s *engine) CheckReplica(ctx context.Context) (there bool, err error) {
 	if s.replica == nil {
 		return false, nil
@@ -112,7 +112,7 @@ func (s *engine) waitForReplica(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return fmt.Errorf("position of the replica: %w", err)
-		case !at.Standby: // promoted, no longer a copy
+		case !at.Standby: // promoted, and therefore no longer a copy
 			return errNoStandby
 		case at.Ready:
 			return nil

@@ -17,13 +17,13 @@ import (
 	"countersign/test/kit"
 )
 
-// TestLists_FromReplica checks that a list contains all earlier writes while the replica is current, behind or down,
-// and after it was promoted.
+// TestLists_FromReplica checks that a list contains all earlier writes whether the replica is up to date, behind, down
+// or was promoted.
 func TestLists_FromReplica(t *testing.T) {
 	t.Parallel()
 	kit.Needs(t, kit.PostgresVariable)
 	ctx := t.Context()
-	primary, err := kit.StartPostgres(ctx, kit.PostgresOptions{Durable: true}) // otherwise its settings are weak, see below
+	primary, err := kit.StartPostgres(ctx, kit.PostgresOptions{Durable: true}) // otherwise WeakDurability would report its settings
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, primary.Stop(context.WithoutCancel(ctx))) })
 	standby, err := primary.StartStandby(ctx, kit.PostgresOptions{})
@@ -66,7 +66,7 @@ func TestLists_FromReplica(t *testing.T) {
 		require.True(t, there)
 		return err
 	}
-	readThere := func() (n int) { // connections whose last statement ended a transaction, which the query of the position does not do
+	readThere := func() (n int) { // counts connections whose last statement ended a transaction, which the position query does not
 		t.Helper()
 		conn, err := pgx.Connect(ctx, standby.URL)
 		require.NoError(t, err)
@@ -85,11 +85,11 @@ func TestLists_FromReplica(t *testing.T) {
 		_, total, err := reader.Envelopes(ctx, store.EnvelopeFilter{App: app, Page: 1, Size: 1})
 		require.NoError(t, err)
 		require.EqualValues(t, made, total)
-		clock.Add(time.Minute) // a replica that lagged is tried again
+		clock.Add(time.Minute) // makes a replica that lagged behind be tried again
 	}
 	require.Positive(t, readThere(), "the replica was read")
 
-	// A list that folds many changes of counts does so in the primary, and does not mark the replica as failed.
+	// A list that compacts many changed counts does so on the primary, and does not mark the replica as failed.
 	const many = 201
 	busy := newApp()
 	for range many {
@@ -117,9 +117,9 @@ func TestLists_FromReplica(t *testing.T) {
 	sees()
 	sees()
 	require.NoError(t, standby.Restart(ctx))
-	clock.Add(time.Minute) // the replica is checked again
+	clock.Add(time.Minute) // makes the replica be checked again
 	require.Eventually(t, func() bool { return keepsUp() == nil }, time.Minute, 50*time.Millisecond)
-	var all sync.WaitGroup // who write and read at the same time
+	var all sync.WaitGroup // concurrent writers and readers
 	for range 4 {
 		all.Go(func() {
 			mine := newApp()
@@ -140,7 +140,7 @@ func TestLists_FromReplica(t *testing.T) {
 	sees()
 }
 
-// TestWeakDurability checks that settings that let a crash lose commits are reported.
+// TestWeakDurability checks that settings with which a crash can lose commits are reported.
 func TestWeakDurability(t *testing.T) {
 	t.Parallel()
 	kit.Needs(t, kit.PostgresVariable)

@@ -13,25 +13,25 @@ import (
 	"countersign/internal/vault"
 )
 
-// rewrapPage is the number of rows examined in one transaction.
+// rewrapPage is the number of rows that are examined in one transaction.
 const rewrapPage = 100
 
-// RewrapCounts counts the re-encrypted values.
+// RewrapCounts contains the numbers of re-encrypted values.
 type RewrapCounts struct {
-	Secrets int // client and webhook secrets, and the service's keys
-	Rows    int // with addresses, phone numbers or signed values
-	// Unreadable names rows that are damaged or encrypted with a master key that is not configured, as "table key". They stay
-	// unchanged.
+	Secrets int // client secrets, webhook secrets and keys of the service
+	Rows    int // rows with addresses, phone numbers or signed values
+	// Unreadable lists rows that are damaged or encrypted with a master key that is not configured, in the form "table
+	// key". They are not changed.
 	Unreadable []string
 }
 
-// rewrapping collects the result while rows are re-encrypted. A transaction that is retried names a row twice.
+// rewrapping collects the results of re-encryption. A row is listed only once even if its transaction is retried.
 type rewrapping struct {
 	counts     RewrapCounts
 	unreadable map[string]bool
 }
 
-// skip reports whether a row cannot be decrypted with the configured master keys, and records it.
+// skip reports whether a row cannot be decrypted with the configured master keys, and records such a row.
 func (r *rewrapping) skip(table, key string, err error) bool {
 	if !errors.Is(err, vault.ErrUnknownKey) && !errors.Is(err, vault.ErrDamaged) {
 		return false
@@ -40,8 +40,9 @@ func (r *rewrapping) skip(table, key string, err error) bool {
 	return true
 }
 
-// Rewrap re-encrypts with the newest master key every value that was encrypted with another, and hashes addresses with that key.
-// The service may be running if it knows both master keys. After an error the rows done so far stay done.
+// Rewrap re-encrypts with the newest master key all values that were encrypted with another one, and recalculates the
+// hashes of addresses. The service can keep running if it knows both master keys. After an error, the rows that were
+// already re-encrypted remain so.
 func (s *engine) Rewrap(ctx context.Context) (RewrapCounts, error) {
 	r := &rewrapping{unreadable: make(map[string]bool)}
 	err := s.rewrapAll(ctx, r)
@@ -66,8 +67,8 @@ func (s *engine) rewrapAll(ctx context.Context, r *rewrapping) error {
 	return nil
 }
 
-// eachPage calls page with the zero key and then with the last key that it
-// returned, until that is zero; and adds up how many rows it changed.
+// eachPage calls page with the zero key and then with the last returned key, until that is the zero key. It adds the
+// number of changed rows to total.
 func eachPage[K comparable](ctx context.Context, total *int, page func(ctx context.Context, after K) (last K, n int, err error)) error {
 	var none, after K
 	for {
@@ -83,10 +84,10 @@ func eachPage[K comparable](ctx context.Context, total *int, page func(ctx conte
 	}
 }
 
-// rewrapSecrets re-encrypts a page of secrets after one, and returns the key of the last.
+// rewrapSecrets re-encrypts the page of secrets after the given ID, and returns the ID of the last one.
 func (s *engine) rewrapSecrets(ctx context.Context, result *rewrapping, c secretColumn, after string) (last string, n int, err error) {
 	var rows []struct {
-		Key       string // its id
+		Key       string // ID of the row
 		Encrypted []byte
 	}
 	err = s.tx(ctx, func(tx *gorm.DB) error {
@@ -116,22 +117,24 @@ func (s *engine) rewrapSecrets(ctx context.Context, result *rewrapping, c secret
 	return last, n, err
 }
 
-// secretsAfter selects a page of the secrets of a table after an id; "": the first page. Ids are UUIDs in some tables, and texts in others.
+// secretsAfter selects the page of secrets in a table after the given ID, or the first page if the ID is empty. IDs are
+// UUIDs in some tables and texts in others.
 func secretsAfter(tx *gorm.DB, table, column, after string) *gorm.DB {
 	q := tx.Table(table).Select("CAST(id AS text) AS key, " + column + " AS encrypted").Where(column + " IS NOT NULL")
 	return whereGiven(q, "id > ?", after).Order(table + ".id").Limit(rewrapPage)
 }
 
-// secretOf selects a row of secrets.
+// secretOf selects the row with a secret.
 func secretOf(tx *gorm.DB, table, id string) *gorm.DB { return tx.Table(table).Where("id = ?", id) }
 
-// rewrapRows registers T for re-encryption in the order of its key: an id, or an app id and a name. rekey, which may
-// be nil, updates the hash of a decrypted row, or deletes the row.
+// rewrapRows registers the rows of T for re-encryption in the order of key, which consists of an ID, or of an app ID
+// and a name. rekey may be nil. Otherwise, it updates the hash of a decrypted row, or deletes the row.
 func rewrapRows[T any](s *engine, key string, rekey func(*gorm.DB, *T) error) {
 	rewrapTable(s, key, rewrapRow(s, rekey))
 }
 
-// rewrapTable registers rewrap for the stale rows of the table of T, page by page along its key.
+// rewrapTable registers rewrap for the outdated rows in the table of T, which are processed page by page in the order
+// of key.
 func rewrapTable[T any](s *engine, key string, rewrap func(tx *gorm.DB, row *T) error) {
 	page := func(ctx context.Context, result *rewrapping, after string) (last string, n int, err error) {
 		err = s.tx(ctx, func(tx *gorm.DB) error {
@@ -167,7 +170,7 @@ func rewrapTable[T any](s *engine, key string, rewrap func(tx *gorm.DB, row *T) 
 	})
 }
 
-// tableOf returns the name of the table of a model.
+// tableOf returns the name of a model's table.
 func tableOf(tx *gorm.DB, row any) string {
 	statement := &gorm.Statement{DB: tx}
 	if err := statement.Parse(row); err != nil {
@@ -176,7 +179,8 @@ func tableOf(tx *gorm.DB, row any) string {
 	return statement.Table
 }
 
-// rewrapRow re-encrypts a row. rekey, which may be nil, updates the hash of a decrypted row, or removes the row.
+// rewrapRow returns a function that re-encrypts a row. rekey may be nil. Otherwise, it updates the hash of a decrypted
+// row, or deletes the row.
 func rewrapRow[T any](s *engine, rekey func(*gorm.DB, *T) error) func(*gorm.DB, *T) error {
 	return func(tx *gorm.DB, row *T) error {
 		if err := decrypt(s, row); err != nil {

@@ -20,8 +20,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestRewrap replaces the master key: secrets encrypted with the former are encrypted
-// with the new one, and the former can be thrown away.
+// TestRewrap checks that, after the master key was replaced, secrets encrypted with the former key are re-encrypted
+// with the new one, and that the former key is no longer needed.
 func TestRewrap(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -52,7 +52,7 @@ func TestRewrap(t *testing.T) {
 			require.NoError(t, err)
 			_, err = first.CreateWebhook(t.Context(), app.ID, "https://example.com/2", []models.EventName{models.EventEnvelopeSent}, "")
 			require.NoError(t, err)
-			const apps = 150 // more than are looked at in one transaction
+			const apps = 150 // more than one transaction processes
 			for range apps - 1 {
 				_, _, err = first.CreateApp(t.Context(), "B", models.PlanEnterprise, nil)
 				require.NoError(t, err)
@@ -83,8 +83,8 @@ func TestRewrap(t *testing.T) {
 	}
 }
 
-// TestRewrap_NamesUnreadableRows checks that a damaged row, or one encrypted with an unknown key, is named, and that
-// all others are re-encrypted.
+// TestRewrap_NamesUnreadableRows checks that rows that are damaged or encrypted with an unknown key are listed, and
+// that all other rows are re-encrypted.
 func TestRewrap_NamesUnreadableRows(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -118,8 +118,7 @@ func TestRewrap_NamesUnreadableRows(t *testing.T) {
 	}
 }
 
-// TestArchiveKeys_ReadThePrimaryKey checks that neither the keys of archives nor a page of them is read by a full
-// scan.
+// TestArchiveKeys_ReadThePrimaryKey checks that archive keys, and pages of them, are read without a full scan.
 func TestArchiveKeys_ReadThePrimaryKey(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
@@ -143,8 +142,8 @@ func TestArchiveKeys_ReadThePrimaryKey(t *testing.T) {
 	})
 }
 
-// TestFormerMasterKeys_StillDecrypt checks that short links of every former master key work, and that a contact of
-// which only the values use a former key is re-encrypted.
+// TestFormerMasterKeys_StillDecrypt checks that short links created with any former master key work, and that a contact
+// is re-encrypted even if only its values use a former key.
 func TestFormerMasterKeys_StillDecrypt(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -191,7 +190,7 @@ func TestFormerMasterKeys_StillDecrypt(t *testing.T) {
 	}
 }
 
-// TestRewrap_SignIns checks that second factors and sessions survive a replaced master key.
+// TestRewrap_SignIns checks that second factors and sessions remain valid after the master key was replaced.
 func TestRewrap_SignIns(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -245,7 +244,7 @@ func TestRewrap_SignIns(t *testing.T) {
 	}
 }
 
-// TestMasterKeyReplacement_FindsRowsOfBothKeys checks that rows of both keys are found while the master key is
+// TestMasterKeyReplacement_FindsRowsOfBothKeys checks that rows with either key are found while the master key is being
 // replaced, that no row is created twice, and that the former key is not needed afterwards.
 func TestMasterKeyReplacement_FindsRowsOfBothKeys(t *testing.T) {
 	t.Parallel()

@@ -21,7 +21,7 @@ import (
 	"countersign/internal/limit"
 )
 
-// sqliteConns limits the connections: one writes, the others read.
+// sqliteConns is the maximum number of connections. One of them writes while the others read.
 const sqliteConns = 8
 
 func openSQLite(cfg Config, gc *gorm.Config, writers *limit.Limit) (*gorm.DB, error) {
@@ -36,8 +36,8 @@ func openSQLite(cfg Config, gc *gorm.Config, writers *limit.Limit) (*gorm.DB, er
 	for _, p := range []string{"busy_timeout(10000)", "journal_mode(WAL)", "foreign_keys(1)", "synchronous(FULL)"} {
 		q.Add("_pragma", p)
 	}
-	// A transaction acquires the write lock at its beginning, so that it neither deadlocks nor finds writes of others
-	// after its reads.
+	// A transaction acquires the write lock when it begins, so that it cannot deadlock, or encounter other processes'
+	// writes after its own reads.
 	q.Set("_txlock", "immediate")
 	q.Set("_time_format", "sqlite")
 	q.Set("_timezone", "UTC")
@@ -57,7 +57,7 @@ func openSQLite(cfg Config, gc *gorm.Config, writers *limit.Limit) (*gorm.DB, er
 	return db, nil
 }
 
-// dialect implements the minimum that GORM needs to read and write rows in SQLite. It creates no tables; goose does.
+// dialect implements the minimum that GORM needs to read and write rows in SQLite. Tables are created by goose.
 type dialect struct{ conn *sql.DB }
 
 // Name implements gorm.Dialector.
@@ -80,7 +80,7 @@ func (d dialect) Migrator(db *gorm.DB) gorm.Migrator {
 	return migrator.Migrator{Config: migrator.Config{DB: db, Dialector: d}}
 }
 
-// DataTypeOf implements gorm.Dialector; only making tables would need it.
+// DataTypeOf implements gorm.Dialector. It would be needed only for creating tables.
 func (dialect) DataTypeOf(*schema.Field) string { return "" }
 
 // DefaultValueOf implements gorm.Dialector.

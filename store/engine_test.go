@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestOpen_NamesInvalidDatabases checks that an invalid database is named, and that the number of connections is the
-// configured one.
+// TestOpen_NamesInvalidDatabases checks that the error for an invalid database describes the database, and that the
+// configured number of connections is used.
 func TestOpen_NamesInvalidDatabases(t *testing.T) {
 	t.Parallel()
 	open := func(url string, conns int) (*store.Store, error) {
@@ -44,7 +44,7 @@ func TestOpen_NamesInvalidDatabases(t *testing.T) {
 		assert.Less(t, ahead.Abs(), time.Minute)
 		assert.GreaterOrEqual(t, within, time.Duration(0))
 
-		// All allowed connections are idle and open, so no new one is created.
+		// All permitted connections are open and idle, so no connection is created.
 		var held []interface{ Close() error }
 		for range want {
 			c, err := db.Conn(t.Context())

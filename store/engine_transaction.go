@@ -12,37 +12,37 @@ import (
 	"gorm.io/gorm"
 )
 
-// mode is the isolation mode of a transaction.
+// mode contains the statements that begin a transaction.
 type mode struct{ postgres, sqlite string }
 
 var (
 	readWrite = mode{"BEGIN", "BEGIN IMMEDIATE"}
-	// readOnly is one snapshot for all queries.
+	// readOnly provides a single snapshot for all queries.
 	readOnly = mode{"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "BEGIN"}
 )
 
 // transaction is a transaction on its own connection, which it acquires with its first statement. The batch is sent by
-// send, before the next statement of GORM, or with the commit. A transaction that only adds to the batch takes one
-// round trip on PostgreSQL.
+// send, before the next statement of GORM, or with the commit. A transaction that only adds statements to the batch
+// takes a single round trip on PostgreSQL.
 type transaction struct {
 	batch
 
 	ctx    context.Context //nolint:containedctx // it lives as long as the transaction
 	engine *engine
 	mode   mode
-	// reservedIn is the usage period in which the sent envelope was reserved; "" if it was not.
+	// reservedIn is the usage period in which the sent envelope was reserved, or "" if it was not reserved.
 	reservedIn string
-	bulk       bool // the envelope is sent by a bulk send
+	bulk       bool // whether a bulk send sends the envelope
 
-	conn        *sql.Conn // nil: no statement sent yet
-	release     func()    // of the lock of writers
-	failed      error     // of a step: the transaction is not committed
+	conn        *sql.Conn // nil until the first statement is sent
+	release     func()    // releases the write lock
+	failed      error     // error of a step, which prevents the commit
 	committed   bool
 	afterCommit []func()
 }
 
-// transact runs fn in one transaction, and commits if it returns nil. On an engine that has joined a transaction, fn
-// is a step of that transaction, and its writes are committed with it.
+// transact runs fn in a transaction, and commits if fn returns nil. On an engine that has joined a transaction, fn is a
+// step of that transaction, and its writes are committed together with it.
 func (s *engine) transact(ctx context.Context, m mode, fn func(*transaction) error) error {
 	if s.joined != nil {
 		return s.joined.step(m, fn)
@@ -57,7 +57,7 @@ func (s *engine) transact(ctx context.Context, m mode, fn func(*transaction) err
 	return nil
 }
 
-// inTransaction is transact for a change that returns a value.
+// inTransaction is like transact, for a change that returns a value.
 func inTransaction[T any](ctx context.Context, s *engine, fn func(*transaction) (T, error)) (T, error) {
 	var out, none T
 	err := s.transact(ctx, readWrite, func(t *transaction) (err error) {
@@ -70,29 +70,29 @@ func inTransaction[T any](ctx context.Context, s *engine, fn func(*transaction) 
 	return out, nil
 }
 
-// tx runs fn in a transaction of GORM.
+// tx runs fn in a transaction using GORM.
 func (s *engine) tx(ctx context.Context, fn func(tx *gorm.DB) error) error {
 	return s.transact(ctx, readWrite, func(t *transaction) error { return fn(t.gorm()) })
 }
 
-// read runs fn on one snapshot of the database, so that everything it reads is consistent.
+// read runs fn on a single snapshot of the database, so that everything it reads is consistent.
 func (s *engine) read(ctx context.Context, fn func(tx *gorm.DB) error) error {
 	return s.transact(ctx, readOnly, func(t *transaction) error { return fn(t.gorm()) })
 }
 
-// join returns an engine that reads and writes in a transaction.
+// join returns an engine that reads and writes in the given transaction.
 func (s *engine) join(t *transaction) *engine {
 	e := *s
 	e.db, e.replica, e.joined = t.gorm(), nil, t
 	return &e
 }
 
-// step runs fn as a part of the transaction. If it fails, the transaction cannot be committed: PostgreSQL aborts it
-// after a failed statement, and the batch may contain some of fn's writes.
+// step runs fn as a part of the transaction. If it fails, the transaction cannot be committed, because PostgreSQL
+// aborts a transaction after a failed statement, and because the batch may contain some of fn's writes.
 func (t *transaction) step(m mode, fn func(*transaction) error) error {
 	err := fn(t)
 	if err == nil && m == readOnly {
-		err = t.send() // the caller expects the results
+		err = t.send() // the caller expects results
 	}
 	if t.failed == nil {
 		t.failed = err
@@ -124,7 +124,7 @@ func (t *transaction) run(ctx context.Context, fn func(*transaction) error) (err
 	return nil
 }
 
-// open acquires a connection; for writes on SQLite, first the write lock.
+// open acquires a connection. For writes on SQLite, it first acquires the write lock.
 func (t *transaction) open() error {
 	if t.mode == readWrite {
 		release, err := acquireWrite(t.ctx, t.engine.writers)
@@ -154,15 +154,15 @@ func (t *transaction) close(ctx context.Context) (err error) {
 	return err
 }
 
-// rollbackLimit limits the wait for the response to ROLLBACK.
+// rollbackLimit is the maximum time to wait for the response to ROLLBACK.
 const rollbackLimit = 5 * time.Second
 
-// rollback ends the transaction. If that fails, it closes the connection, which also ends the transaction.
+// rollback rolls back the transaction. If that fails, it closes the connection, which also ends the transaction.
 func (t *transaction) rollback(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackLimit)
 	defer cancel()
 	if _, err := t.conn.ExecContext(ctx, "ROLLBACK"); err != nil {
-		_ = t.conn.Raw(func(any) error { return driver.ErrBadConn }) // drops the connection
+		_ = t.conn.Raw(func(any) error { return driver.ErrBadConn }) // discards the connection
 	}
 }
 
@@ -195,14 +195,14 @@ func (t *transaction) send() error {
 	return nil
 }
 
-// sendOne runs one statement on SQLite.
+// sendOne executes a single statement on SQLite.
 func (t *transaction) sendOne(st statement) error {
 	if st.read != nil {
 		rows, err := t.conn.QueryContext(t.ctx, st.sql, st.args...)
 		if err != nil {
 			return err
 		}
-		defer func() { _ = rows.Close() }() // rows.Err returns its error
+		defer func() { _ = rows.Close() }() // rows.Err returns the error
 		for rows.Next() {
 			if err := st.read(rows); err != nil {
 				return err
@@ -220,14 +220,14 @@ func (t *transaction) sendOne(st statement) error {
 	return nil
 }
 
-// gorm returns a GORM session in the transaction. Its statements follow the statements of the batch.
+// gorm returns a GORM session that runs in the transaction. Its statements are executed after those in the batch.
 func (t *transaction) gorm() *gorm.DB {
 	tx := t.engine.db.Session(&gorm.Session{NewDB: true, Context: t.ctx})
 	tx.Statement.ConnPool = gormConn{t}
 	return tx
 }
 
-// gormConn is the connection of a transaction as GORM uses it: it sends the batch first.
+// gormConn is the connection that GORM uses in a transaction. It sends the batch before each statement.
 type gormConn struct{ t *transaction }
 
 // PrepareContext implements gorm.ConnPool.
@@ -254,7 +254,7 @@ func (c gormConn) QueryContext(ctx context.Context, query string, args ...any) (
 	return c.t.conn.QueryContext(ctx, query, args...)
 }
 
-// QueryRowContext implements gorm.ConnPool. An sql.Row can carry no error except its context's.
+// QueryRowContext implements gorm.ConnPool. An sql.Row can report an error only through its context.
 func (c gormConn) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	if err := c.t.send(); err != nil {
 		c.t.failed = err

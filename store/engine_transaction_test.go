@@ -13,9 +13,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestExecute_IsOneTransaction checks that the calls of a request share one transaction: each sees the writes of
-// earlier calls, by GORM or in a batch, others see them only after the commit, and hooks run after the commit of the
-// whole.
+// TestExecute_IsOneTransaction checks that all calls for a request share a single transaction. Each call sees the
+// writes of earlier calls, whether they used GORM or a batch. Others see the writes only after the commit, and hooks
+// run only after the commit.
 func TestExecute_IsOneTransaction(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -25,9 +25,9 @@ func TestExecute_IsOneTransaction(t *testing.T) {
 		f.awake()
 		var inside *models.Envelope
 		response, err := s.Execute(ctx, uuid.Nil, func(tx *store.Store) (*store.StoredResponse, error) {
-			hook, err := tx.CreateWebhook(ctx, f.app.ID, "https://example.com", models.WebhookEvents, "") // by GORM
+			hook, err := tx.CreateWebhook(ctx, f.app.ID, "https://example.com", models.WebhookEvents, "") // uses GORM
 			require.NoError(t, err)
-			inside, err = tx.Change(ctx, f.app.ID, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }) // in a batch
+			inside, err = tx.Change(ctx, f.app.ID, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }) // uses a batch
 			require.NoError(t, err)
 			require.NotEmpty(t, inside.Events, "a response may be made of them")
 			again, err := tx.Envelope(ctx, f.app.ID, e.ID)
@@ -37,7 +37,7 @@ func TestExecute_IsOneTransaction(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, own, 1, "the endpoint was found")
 			assert.Equal(t, hook.ID, own[0].WebhookID)
-			_, err = tx.EnrolFactor(ctx, ada) // without a separate transaction
+			_, err = tx.EnrolFactor(ctx, ada) // uses no separate transaction
 			require.NoError(t, err)
 
 			others, err := s.Envelope(ctx, f.app.ID, e.ID)
@@ -56,8 +56,8 @@ func TestExecute_IsOneTransaction(t *testing.T) {
 	})
 }
 
-// TestExecute_RollsBack checks that no change of a request is kept if a call fails, even if its error is ignored, or if
-// the response cannot be rendered.
+// TestExecute_RollsBack checks that all changes of a request are rolled back if a call fails, even if its error is
+// ignored, or if the response cannot be rendered.
 func TestExecute_RollsBack(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// uuidCodec sends and reads a uuid.UUID as PostgreSQL's 16 bytes. Without it pgx converts each to text, because the
-// type implements driver.Valuer and sql.Scanner.
+// uuidCodec encodes and decodes a uuid.UUID as the 16 bytes of PostgreSQL's binary format. Without it, pgx would
+// convert each UUID to text, because the type implements driver.Valuer and sql.Scanner.
 type uuidCodec struct{ pgtype.UUIDCodec }
 
 // PlanEncode implements pgtype.Codec.
@@ -30,7 +30,7 @@ func (c uuidCodec) PlanScan(m *pgtype.Map, oid uint32, format int16, target any)
 	return c.UUIDCodec.PlanScan(m, oid, format, target)
 }
 
-// uuidPlan encodes and decodes uuid.UUID only.
+// uuidPlan encodes and decodes only uuid.UUID.
 type uuidPlan struct{}
 
 // Encode implements pgtype.EncodePlan.

@@ -11,15 +11,17 @@ import (
 	"countersign/internal/limit"
 )
 
-// SQLite has one writer at a time and no queue: writers retry after pauses, and the lock goes to the first retry after
-// its release. Therefore the writers of a process have a concurrency limit of one; on PostgreSQL they have none.
+// SQLite permits one writer at a time and has no queue. Writers retry after pauses, and the lock is acquired by the
+// first one that retries after its release. Writers in the same process therefore have a concurrency limit of one. On
+// PostgreSQL, they have no such limit.
 
-// writeQueueLimit limits the wait for the lock, like busy_timeout for other processes.
+// writeQueueLimit is the maximum time to wait for the lock. It corresponds to busy_timeout, which applies to other
+// processes.
 const writeQueueLimit = 10 * time.Second
 
 var errWriteQueue = errors.New("store: timed out waiting to write to the database")
 
-// acquireWrite waits for the lock of writers.
+// acquireWrite waits for the write lock.
 func acquireWrite(ctx context.Context, writers *limit.Limit) (release func(), err error) {
 	release, err = writers.Acquire(ctx, 1, writeQueueLimit)
 	if errors.Is(err, limit.ErrBusy) {
@@ -51,7 +53,7 @@ func queueWrites(db *gorm.DB, writers *limit.Limit) error {
 		}
 	}
 	acquireUnlessRead := func(db *gorm.DB) {
-		// Statements that GORM writes are not there yet, and read.
+		// At this point, a statement that GORM builds is still empty. Such a statement only reads.
 		if query := strings.TrimSpace(db.Statement.SQL.String()); query != "" && !strings.HasPrefix(query, "SELECT") {
 			acquire(db)
 		}

@@ -21,7 +21,7 @@ func enqueue(write func()) {
 	synctest.Wait()
 }
 
-// lookBehind acquires the lock after write i, and checks that this write is done, and no later one.
+// lookBehind acquires the lock after write i, and checks that this write has finished and that no later write has.
 func lookBehind(ctx context.Context, s *store.Store, done []chan error, i int) error {
 	release, err := s.AcquireWrites(ctx)
 	if err != nil {
@@ -75,14 +75,14 @@ func TestSQLite_WritersQueue(t *testing.T) {
 		}},
 		{"take rows of a bulk send", func(ctx context.Context) error { return must2(s.BulkWork(ctx, f.app.ID, b.ID, 1, 1)) }},
 	}
-	synctest.Test(t, func(t *testing.T) { // it knows when a writer waits
+	synctest.Test(t, func(t *testing.T) { // detects when a writer is waiting
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		const rounds = 3
 		release, err := s.AcquireWrites(ctx)
 		require.NoError(t, err)
 		var (
-			done   = make([]chan error, rounds*len(kinds)) // of each write
+			done   = make([]chan error, rounds*len(kinds)) // one channel per write
 			looked = make(chan error, rounds*len(kinds))
 		)
 		for i := range done {
@@ -93,9 +93,9 @@ func TestSQLite_WritersQueue(t *testing.T) {
 		for i := range done {
 			k := kinds[i%len(kinds)]
 			enqueue(func() { done[i] <- k.do(ctx) })
-			// The next writer checks that this write is done, and no later one.
+			// The next writer checks that this write has finished and that no later write has.
 			enqueue(func() { looked <- lookBehind(ctx, s, done, i) })
-			if i == len(done)/2 { // these are in the middle of the queue, and are canceled
+			if i == len(done)/2 { // canceled in the middle of the queue
 				for _, k := range kinds {
 					enqueue(func() { gaveUp <- k.do(impatient) })
 				}

@@ -16,16 +16,17 @@ import (
 	"countersign/models"
 )
 
-// errMeanwhile reports that an envelope changed during archiving.
+// errMeanwhile means that an envelope was changed while it was being archived.
 var errMeanwhile = fmt.Errorf("%w: it has changed in the meantime", ErrNotArchivable)
 
-// ErrNotArchivable reports that an envelope cannot be archived in its state; the message has the reason.
+// ErrNotArchivable means that an envelope cannot be archived in its current state. The error message contains the
+// reason.
 var ErrNotArchivable = errors.New("the envelope cannot be archived")
 
-// Archive moves the audit events and the values of an ended envelope to a file, and does nothing if the envelope is
-// archived. It reads the file back and compares it, then deletes the rows in the transaction that records the file. If
-// it is interrupted before that, the sweep deletes the unreadable file. It returns ErrNotArchivable for an envelope
-// that contradicts its audit chain, is too large, or has a value that cannot be decrypted.
+// Archive moves the audit events and values of an ended envelope to a file. It has no effect if the envelope is already
+// archived. It reads the file back and compares it, and then deletes the rows in the transaction that records the file.
+// If it is interrupted before that, the sweep deletes the file, which nobody can decrypt. It returns ErrNotArchivable
+// for an envelope that contradicts its audit chain, is too large, or has a value that cannot be decrypted.
 func (s *EnvelopeRepository) Archive(ctx context.Context, ref EnvelopeRef) error {
 	if err := s.archive(ctx, ref); err != nil {
 		if errors.Is(err, errUnreadable) {
