@@ -310,8 +310,8 @@ func TestDatabase_ContainsNoPlainAddress(t *testing.T) {
 	}
 }
 
-// TestEncryptedValues_AreBoundToTheirRows checks that an encrypted value cannot be moved to another row, and is not
-// re-encrypted when other columns of its row change.
+// TestEncryptedValues_AreBoundToTheirRows checks that an encrypted value cannot be moved to another row, and that it is
+// not re-encrypted when other columns of its row change.
 func TestEncryptedValues_AreBoundToTheirRows(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {

@@ -69,7 +69,7 @@ func (s *EnvelopeRepository) archive(ctx context.Context, ref EnvelopeRef) error
 	return nil
 }
 
-// moveToArchive replaces the rows of an envelope, whose number must match, by an archive.
+// moveToArchive replaces the rows of an envelope, whose number must match, with an archive.
 func (s *EnvelopeRepository) moveToArchive(ctx context.Context, e *models.Envelope, a *Archive, began time.Time, events, values int) error {
 	return s.tx(ctx, func(tx *gorm.DB) error {
 		var now models.Envelope
@@ -93,7 +93,7 @@ func (s *EnvelopeRepository) moveToArchive(ctx context.Context, e *models.Envelo
 	})
 }
 
-// removeArchived removes the rows of an envelope, which must be n.
+// removeArchived deletes the rows of an envelope, and returns an error unless their number is n.
 func removeArchived(tx *gorm.DB, table string, model any, envelope uuid.UUID, n int) error {
 	result := tx.Where("envelope_id = ?", envelope).Delete(model)
 	if result.Error == nil && result.RowsAffected != int64(n) {
@@ -102,7 +102,7 @@ func removeArchived(tx *gorm.DB, table string, model any, envelope uuid.UUID, n 
 	return result.Error
 }
 
-// storeArchive stores a content in the file store, reads it back and compares it, and returns the record to insert.
+// storeArchive stores the content in the file store, reads it back and compares it. It returns the record to insert.
 func (s *EnvelopeRepository) storeArchive(ctx context.Context, e *models.Envelope, c *archiveContent) (*Archive, error) {
 	key := newArchiveKey()
 	a := &Archive{

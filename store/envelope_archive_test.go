@@ -16,8 +16,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestArchiving_InterruptedLeavesDatabaseUnchanged checks that archiving that fails at any step leaves the database
-// unchanged and at most one unrecorded file, and can be repeated; the same for restoring.
+// TestArchiving_InterruptedLeavesDatabaseUnchanged checks that if archiving or restoring fails at any step, the
+// database is unchanged, at most one unrecorded file remains, and the operation can be repeated.
 func TestArchiving_InterruptedLeavesDatabaseUnchanged(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -78,7 +78,7 @@ func TestArchiving_InterruptedLeavesDatabaseUnchanged(t *testing.T) {
 	}
 }
 
-// TestAuditEvents_CanOnlyBeArchived checks that no other statement deletes audit events.
+// TestAuditEvents_CanOnlyBeArchived checks that audit events cannot be deleted except by archiving.
 func TestAuditEvents_CanOnlyBeArchived(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -100,7 +100,7 @@ func TestAuditEvents_CanOnlyBeArchived(t *testing.T) {
 }
 
 // TestUnreadableValue_IsNotArchived checks that an unreadable value is reported for its envelope, and does not prevent
-// the archiving of others.
+// other envelopes from being archived.
 func TestUnreadableValue_IsNotArchived(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

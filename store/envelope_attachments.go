@@ -44,8 +44,8 @@ func attachmentColumns(a *models.Attachment) []column {
 	}
 }
 
-// saveAttachments adds new attachments to a batch, and marks those used by a signature, which ChangeAttachments has
-// locked.
+// saveAttachments adds the insertion of new attachments to a batch, and marks attachments that are used in a signature.
+// ChangeAttachments has locked the latter.
 func saveAttachments(s *engine, b *batch, attached []*models.Attachment) {
 	for _, a := range attached {
 		if a.Used {
@@ -56,14 +56,14 @@ func saveAttachments(s *engine, b *batch, attached []*models.Attachment) {
 	}
 }
 
-// ChangeAttachments is Change for uploading attachments or signing with them: fn also receives the envelope's
-// attachments, locked.
+// ChangeAttachments is like Change, but is used for uploading attachments or signing with them. fn also receives the
+// envelope's attachments, which are locked.
 func (s *AttachmentRepository) ChangeAttachments(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope, []*models.Attachment) error) (*models.Envelope, error) {
 	return s.envelopes.changeWith(ctx, app, id, loadOptions{attachments: true}, func(l *loaded) error { return fn(l.envelopes[0], l.attachments) })
 }
 
-// withdrawAttachments withdraws the files that a replaced person attached and has not
-// signed with: they are not the new person's. The next sweep removes them.
+// withdrawAttachments withdraws the files that a replaced signer attached without signing, because they do not belong
+// to the new signer. The next sweep deletes them.
 func withdrawAttachments(b *batch, _ *models.Envelope, ev *models.Event) {
 	if replacesSigner(ev) {
 		b.exec("UPDATE attachments SET withdrawn = $1 WHERE signer_id = $2 AND NOT used", true, ev.SignerID)
@@ -76,27 +76,27 @@ func queueAttachments(b *batch, out *[]*models.Attachment, envelope uuid.UUID, l
 	selectRows(b, out, attachmentRows, "envelope_id = $1 AND NOT withdrawn ORDER BY created_at, id"+lock, envelope)
 }
 
-// Attachments returns an envelope's attachments in order of upload, except those of replaced signers.
+// Attachments returns an envelope's attachments in order of upload, without those of replaced signers.
 func (s *AttachmentRepository) Attachments(ctx context.Context, envelope uuid.UUID) ([]*models.Attachment, error) {
 	out, err := findDecrypted[models.Attachment](s.engine, s.db.WithContext(ctx).Where("envelope_id = ? AND NOT withdrawn", envelope).Order("created_at, id"))
 	return out, wrap(err, "load attachments of %s", envelope)
 }
 
-// RemoveAttachment deletes an attachment that no signature uses, and reports whether it existed. The caller then
-// deletes its file.
+// RemoveAttachment deletes an attachment that is not used in a signature, and reports whether it existed. The caller
+// then deletes the file.
 func (s *AttachmentRepository) RemoveAttachment(ctx context.Context, id uuid.UUID) (bool, error) {
 	result := s.db.WithContext(ctx).Where("id = ? AND NOT used", id).Delete(&models.Attachment{})
 	return result.RowsAffected == 1, wrap(result.Error, "remove attachment %s", id)
 }
 
-// UnusedAttachments lists for operators up to n attachments of all envelopes that no signature uses: attachments
-// uploaded before a time, and attachments of replaced signers.
+// UnusedAttachments lists up to n attachments of all envelopes that are not used in a signature, either because they
+// were uploaded before the given time and not used, or because their signer was replaced. It is for operators.
 func (s *AttachmentRepository) UnusedAttachments(ctx context.Context, before time.Time, n int) ([]*models.Attachment, error) {
 	out, err := findDecrypted[models.Attachment](s.engine, s.db.WithContext(ctx).Where("NOT used AND (withdrawn OR created_at < ?)", before.UTC()).Order("created_at").Limit(n))
 	return out, wrap(err, "list unused attachments")
 }
 
-// PurgeAttachments records that the files of an envelope's attachments were purged, and removes their names.
+// PurgeAttachments records that the files of an envelope's attachments were purged, and deletes their names.
 func (s *AttachmentRepository) PurgeAttachments(ctx context.Context, envelope uuid.UUID, at time.Time) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		rows, err := find[*models.Attachment](s.locked(tx).Where("envelope_id = ? AND purged_at IS NULL", envelope))

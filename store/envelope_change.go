@@ -50,15 +50,15 @@ func (s *EnvelopeRepository) register() {
 	})
 }
 
-// Change locks the envelope, loads it, runs fn on it and saves its changes and events, in one transaction. If fn
-// returns an error, nothing changes and Change returns that error. For another app's envelope it returns
-// models.ErrNotFound. Changes are found by comparison with the loaded values: fn may assign members or change their
-// contents in place.
+// Change locks and loads an envelope, calls fn, and saves the changes and events, in a single transaction. If fn
+// returns an error, nothing is changed and Change returns that error. For another app's envelope, it returns
+// models.ErrNotFound. Changes are detected by comparison with the loaded values, so fn can either assign members or
+// modify their contents in place.
 func (s *EnvelopeRepository) Change(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*models.Envelope, error) {
 	return s.changeWith(ctx, app, id, loadOptions{}, func(l *loaded) error { return fn(l.envelopes[0]) })
 }
 
-// changeWith is Change that also loads the parts in o, and passes them to fn.
+// changeWith is like Change, but also loads the parts specified in o, and passes them to fn.
 func (s *EnvelopeRepository) changeWith(ctx context.Context, app, id uuid.UUID, o loadOptions, fn func(*loaded) error) (*models.Envelope, error) {
 	var l *loaded
 	err := s.changing(ctx, func(t *transaction) (err error) {
@@ -78,7 +78,7 @@ type EnvelopeWithEvents struct {
 	Log []models.Event
 }
 
-// ChangeWithEvents is Change that also returns the audit chain, including the recorded events.
+// ChangeWithEvents is like Change, but also returns the audit chain, including the newly recorded events.
 func (s *EnvelopeRepository) ChangeWithEvents(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*EnvelopeWithEvents, error) {
 	var e *EnvelopeWithEvents
 	err := s.changing(ctx, func(t *transaction) error {
@@ -104,13 +104,13 @@ func (s *EnvelopeRepository) change(t *transaction, app, id uuid.UUID, o loadOpt
 	if err := s.changeLoaded(t, e, l.webhooks, func(*models.Envelope) error { return fn(l) }); err != nil {
 		return nil, err
 	}
-	if o.events && e.Archived { // no change
+	if o.events && e.Archived { // the envelope was not changed
 		return l, s.addArchivedEvents(t, l)
 	}
 	return l, nil
 }
 
-// changeLoaded runs fn on a loaded envelope, and adds its changes and recorded events to the transaction.
+// changeLoaded calls fn for a loaded envelope, and adds the changes and recorded events to the transaction.
 func (s *EnvelopeRepository) changeLoaded(t *transaction, e *models.Envelope, webhooks []*models.Webhook, fn func(*models.Envelope) error) error {
 	before := newLoadedState(e)
 	if err := fn(e); err != nil {
@@ -119,7 +119,7 @@ func (s *EnvelopeRepository) changeLoaded(t *transaction, e *models.Envelope, we
 	return s.save(t, e, before, webhooks)
 }
 
-// Create stores a new envelope with all that it recorded.
+// Create stores a new envelope with its recorded events and their effects.
 func (s *EnvelopeRepository) Create(ctx context.Context, e *models.Envelope) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		var webhooks []*models.Webhook
@@ -130,7 +130,8 @@ func (s *EnvelopeRepository) Create(ctx context.Context, e *models.Envelope) err
 	return wrap(err, "create envelope %s", e.ID)
 }
 
-// createFor adds a new envelope to the transaction, for the endpoints that a query of the same batch, or of one that was sent, finds.
+// createFor adds a new envelope to the transaction. webhooks contains the result of a query that is part of the same
+// batch or was already sent.
 func (s *EnvelopeRepository) createFor(t *transaction, e *models.Envelope, webhooks *[]*models.Webhook) (*EnvelopeWithEvents, error) {
 	holder := queueExternalID(t, e)
 	if err := t.send(); err != nil {
@@ -145,8 +146,8 @@ func (s *EnvelopeRepository) createFor(t *transaction, e *models.Envelope, webho
 	return &EnvelopeWithEvents{e, e.Events}, nil
 }
 
-// save adds to the transaction the differences from b (nil: everything) and the recorded events, with their effects.
-// It clears e's recorded events after the commit.
+// save adds to the transaction the differences from b, or everything if b is nil, and the recorded events with their
+// effects. After the commit, it clears the recorded events of e.
 func (s *EnvelopeRepository) save(t *transaction, e *models.Envelope, b *loadedState, webhooks []*models.Webhook) error {
 	t.afterCommit = append(t.afterCommit, func() {
 		failpoint.Inject("store.committed")

@@ -37,7 +37,7 @@ func (f *fixture) act() models.ActionContext {
 	return models.ActionContext{At: f.clock.Now(), Actor: models.ActorSystem, IP: "192.0.2.1", UserAgent: "test", NewID: newID}
 }
 
-// sent stores an envelope that waits for n signers of one group.
+// sent stores an envelope that waits for n signers in the same routing group.
 func (f *fixture) sent(n int, days *int) *models.Envelope {
 	f.t.Helper()
 	act := f.act()
@@ -84,7 +84,7 @@ func (f *fixture) sign(e *models.Envelope, i int) error {
 	return err
 }
 
-// check loads the envelope and proves that its chain holds.
+// check loads the envelope, and checks that its audit chain is valid.
 func (f *fixture) check(id uuid.UUID) (*models.Envelope, []models.Event) {
 	f.t.Helper()
 	e, log, err := f.EnvelopeWithEvents(f.t.Context(), f.app.ID, id)
@@ -154,8 +154,8 @@ func TestEnvelopeOfAnotherApp_IsNotFound(t *testing.T) {
 	})
 }
 
-// TestClosingActions_HaveOneWinner lets sign, decline, void and expire race for the same envelope, and checks that
-// exactly one of them succeeds.
+// TestClosingActions_HaveOneWinner checks that exactly one action succeeds if sign, decline, void and expire run
+// concurrently for the same envelope.
 func TestClosingActions_HaveOneWinner(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -228,7 +228,7 @@ func change(ctx context.Context, f *fixture, id uuid.UUID, fn func(*models.Envel
 	return err
 }
 
-// TestSign_ConcurrentSigners checks that no signature overwrites another.
+// TestSign_ConcurrentSigners checks that concurrent signatures do not overwrite each other.
 func TestSign_ConcurrentSigners(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -249,7 +249,7 @@ func TestSign_ConcurrentSigners(t *testing.T) {
 	})
 }
 
-// TestOneTimeCodes_UnderParallelGuessing checks that fifty concurrent guesses are limited to three.
+// TestOneTimeCodes_UnderParallelGuessing checks that of fifty concurrent guesses, only three are evaluated.
 func TestOneTimeCodes_UnderParallelGuessing(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -279,8 +279,8 @@ func TestOneTimeCodes_UnderParallelGuessing(t *testing.T) {
 	})
 }
 
-// TestUnchangedState_WritesNothing checks that an unchanged state writes no row, wakes no worker and uses no
-// connection.
+// TestUnchangedState_WritesNothing checks that a change without an effect on the state writes no row, wakes no worker
+// and uses no connection.
 func TestUnchangedState_WritesNothing(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -368,7 +368,7 @@ func TestChange_WithoutEffectWritesNothing(t *testing.T) {
 	})
 }
 
-// TestSupersededRequest_ChangesNothing checks that a request whose key was taken over by a repeat changes nothing.
+// TestSupersededRequest_ChangesNothing checks that a request whose key was taken over by a repetition changes nothing.
 func TestSupersededRequest_ChangesNothing(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -4,8 +4,8 @@ import (
 	"countersign/models"
 )
 
-// The columns of the envelope aggregate, which Change loads and saves, and of rows that follow from it in the same
-// transaction. The first column is the key.
+// Columns of the envelope aggregate, which Change loads and saves, and of rows that are written as a consequence in the
+// same transaction. The first column is the key.
 
 func envelopeColumns(e *models.Envelope) []column {
 	return []column{

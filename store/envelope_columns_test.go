@@ -13,8 +13,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestRecipients_AreEncryptedAtRest checks that recipients are loaded as they were saved, and that the addresses of
-// hosts and former signers are encrypted, and re-encrypted with a new master key.
+// TestRecipients_AreEncryptedAtRest checks that recipients are loaded as they were saved. It also checks that the
+// addresses of hosts and former signers are encrypted, and are re-encrypted with a new master key.
 func TestRecipients_AreEncryptedAtRest(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {

@@ -14,18 +14,18 @@ import (
 	"countersign/models"
 )
 
-// envelopeCountChange is one envelope more or less of a status. Changes are only
-// ever inserted, so that envelopes of one tenant do not wait for each other; a
-// reader adds them up, and compacts them into envelope_counts when there are many.
+// envelopeCountChange records that the number of envelopes with a status increased or decreased by one. Changes are
+// only inserted, so that envelopes of the same tenant do not wait for each other. A reader adds them up, and compacts
+// them into envelope_counts when there are many.
 type envelopeCountChange struct {
-	Seq      int64 // the database counts
+	Seq      int64 // assigned by the database
 	AppID    uuid.UUID
 	TenantID string
 	Status   models.Status
 	Change   int
 }
 
-// recordStatusChange records that an envelope changed to its status from another, "" for a new envelope.
+// recordStatusChange records that an envelope has changed from another status, which is "" for a new envelope.
 func recordStatusChange(b *batch, e *models.Envelope, from models.Status) {
 	if from == e.Status {
 		return
@@ -39,11 +39,10 @@ func recordStatusChange(b *batch, e *models.Envelope, from models.Status) {
 	})...)
 }
 
-// compactThreshold is the number of changes from which on a reader compacts them.
+// compactThreshold is the number of changes at which a reader compacts them.
 const compactThreshold = 200
 
-// count is the number of an app's envelopes; tenant "" means all of its tenants,
-// and no status means all.
+// count returns the number of an app's envelopes. An empty tenant means all tenants, and no status means all statuses.
 func (s *EnvelopeListRepository) count(ctx context.Context, app uuid.UUID, tenant string, statuses []models.Status) (int64, error) {
 	where, args := "app_id = ?", []any{app}
 	if tenant != "" {
@@ -55,7 +54,7 @@ func (s *EnvelopeListRepository) count(ctx context.Context, app uuid.UUID, tenan
 		where, args = where+" AND status IN ?", append(args, statuses)
 	}
 	var sum struct{ N, Changes int64 }
-	// SQL: one statement, and so one snapshot of both tables: a change is either compacted or not.
+	// SQL: a single statement reads one snapshot of both tables, so each change is counted exactly once.
 	err := s.db.WithContext(ctx).Raw(`SELECT COALESCE(SUM(n), 0) AS n, COALESCE(SUM(c), 0) AS changes FROM (
 			SELECT n, 0 AS c FROM envelope_counts WHERE `+where+`
 			UNION ALL SELECT change AS n, 1 AS c FROM envelope_count_changes WHERE `+where+`) AS parts`,
@@ -75,10 +74,10 @@ func (s *EnvelopeListRepository) count(ctx context.Context, app uuid.UUID, tenan
 	return sum.N, nil
 }
 
-// MaxTenants is up to how many tenants of an app are listed.
+// MaxTenants is the maximum number of an app's tenants that are listed.
 const MaxTenants = 1000
 
-// Tenants lists the tenants of an app that have envelopes, in order.
+// Tenants lists, in order, the tenants of an app that have envelopes.
 func (s *EnvelopeListRepository) Tenants(ctx context.Context, app uuid.UUID) (tenants []string, err error) {
 	of := func(table string) *gorm.DB { return s.db.Table(table).Select("tenant_id").Where("app_id = ?", app) }
 	err = s.db.WithContext(ctx).Table("(? UNION ?) AS tenants", of("envelope_counts"), of("envelope_count_changes")).
@@ -86,11 +85,11 @@ func (s *EnvelopeListRepository) Tenants(ctx context.Context, app uuid.UUID) (te
 	return tenants, wrap(err, "list tenants")
 }
 
-// compactBatch limits one transaction of CompactCounts.
+// compactBatch is the maximum number of changes in one transaction of CompactCounts.
 const compactBatch = 5000
 
-// CompactCounts adds a batch of changes to the counts. It returns their number. Several processes may compact at once,
-// each with different changes.
+// CompactCounts adds a batch of changes to the counts, and returns the number of changes. Several processes can compact
+// different changes concurrently.
 func (s *EnvelopeListRepository) CompactCounts(ctx context.Context) (int, error) {
 	skip := ""
 	if s.postgres {
@@ -115,7 +114,7 @@ func (s *EnvelopeListRepository) CompactCounts(ctx context.Context) (int, error)
 		for _, c := range changes {
 			sums[of{c.AppID, c.TenantID, c.Status}] += c.Change
 		}
-		// In one order everywhere, so that two that compact cannot wait for each other in a circle.
+		// A consistent order prevents deadlocks between concurrent processes.
 		order := slices.SortedFunc(maps.Keys(sums), func(a, b of) int {
 			return cmp.Or(bytes.Compare(a.app[:], b.app[:]), cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.status, b.status))
 		})

@@ -33,7 +33,7 @@ func TestCounts_FollowEveryChange(t *testing.T) {
 				require.Greater(t, list[i-1].ID.String(), list[i].ID.String(), "newest first")
 			}
 		}
-		for range 3 { // before, during and after folding
+		for range 3 { // before, during and after compaction
 			expect("", "", 250)
 			expect("t0", "", 125)
 			expect("", models.StatusDraft, 200)
@@ -50,7 +50,7 @@ func TestCounts_FollowEveryChange(t *testing.T) {
 	})
 }
 
-// TestCountChanges_AreFolded checks that a reader of counts folds their changes once there are many.
+// TestCountChanges_AreFolded checks that a reader of the counts compacts the changes when there are many.
 func TestCountChanges_AreFolded(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

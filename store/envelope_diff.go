@@ -10,11 +10,10 @@ import (
 	"countersign/models"
 )
 
-// Changes of a loaded envelope are found by comparison with the loaded values: a function may assign a member, or
-// change a map, a slice or a pointed-at value in place.
+// Changes of a loaded envelope are detected by comparison with the loaded values, because a function can assign a
+// member or modify a map, a slice or a pointer's target in place.
 
-// loadedState is a copy of an envelope in its loaded state. It shares nothing with the envelope that a change
-// modifies.
+// loadedState is a copy of an envelope as it was loaded. It shares no memory with the envelope that a change modifies.
 type loadedState struct {
 	envelope  models.Envelope
 	signers   map[uuid.UUID]models.Signer
@@ -84,10 +83,10 @@ func cloneInto(v reflect.Value) {
 	}
 }
 
-// referringMembers caches referring by type.
+// referringMembers caches the results of referring by type.
 var referringMembers sync.Map
 
-// referring returns the stored members of a struct that can refer to something.
+// referring returns the indexes of the stored members of a struct that contain references.
 func referring(t reflect.Type) []int {
 	if known, ok := referringMembers.Load(t); ok {
 		members, _ := known.([]int)
@@ -103,7 +102,7 @@ func referring(t reflect.Type) []int {
 	return members
 }
 
-// refers reports whether a value of a type can refer to something.
+// refers reports whether values of a type contain references.
 func refers(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
@@ -114,8 +113,8 @@ func refers(t reflect.Type) bool {
 	return false
 }
 
-// unchanged reports whether a change modified no stored member and recorded no event. A loaded envelope has neither
-// events nor values.
+// unchanged reports whether a change modified no stored member and recorded no event. A loaded envelope has no recorded
+// events or values.
 func unchanged(e *models.Envelope, b *loadedState) bool {
 	return reflect.DeepEqual(*e, b.envelope) &&
 		same(e.Recipients(), b.signers) && same(e.Fields, b.fields) && same(e.Documents, b.documents)
@@ -133,7 +132,7 @@ func same[T identified](rows []*T, old map[uuid.UUID]T) bool {
 	return true
 }
 
-// identified are the parts of an envelope.
+// identified lists the types of an envelope's parts.
 type identified interface {
 	models.Signer | models.Document | models.Field
 }
@@ -150,8 +149,8 @@ func idOf[T identified](v *T) uuid.UUID {
 	return uuid.Nil
 }
 
-// saveRows adds the insertion of new rows and the update of changed ones. An update assigns only the columns that
-// changed: most of a row does not, and each encryption of a value differs.
+// saveRows adds the insertion of new rows and the update of changed ones. An update assigns only the changed columns,
+// because most columns are usually unchanged, and because each encryption of a value is different.
 func saveRows[T identified](s *engine, b *batch, table string, rows []*T, old map[uuid.UUID]T, columns func(*T) []column) {
 	var added [][]column
 	for _, v := range rows {
@@ -166,7 +165,7 @@ func saveRows[T identified](s *engine, b *batch, table string, rows []*T, old ma
 	b.insert(table, "", added...)
 }
 
-// changedColumns returns the positions of the columns whose values differ from the loaded ones.
+// changedColumns returns the indexes of the columns whose values differ from the loaded ones.
 func changedColumns(columns, loaded []column) (at []int) {
 	for i, c := range columns {
 		if !reflect.DeepEqual(c.value, loaded[i].value) {
@@ -176,14 +175,15 @@ func changedColumns(columns, loaded []column) (at []int) {
 	return at
 }
 
-// pick returns the columns at some positions.
+// pick returns the columns at the given indexes.
 func pick(columns []column, at []int) []column {
 	return mapSlice(at, func(i int) column { return columns[i] })
 }
 
-// removeRows adds the deletion of parts that a draft no longer has. A deleted draft is also removed from the search.
+// removeRows adds the deletion of parts that were removed from a draft. A deleted draft is also removed from the
+// search.
 func removeRows(b *batch, e *models.Envelope, was *loadedState) {
-	remove(b, "fields", e.Fields, was.fields) // first: they name their signer
+	remove(b, "fields", e.Fields, was.fields) // first, because fields refer to signers
 	remove(b, "signers", e.Recipients(), was.signers)
 	remove(b, "documents", e.Documents, was.documents)
 	if e.Status == models.StatusDeleted {
@@ -191,8 +191,8 @@ func removeRows(b *batch, e *models.Envelope, was *loadedState) {
 	}
 }
 
-// freeOrderNumbers moves documents that change places out of the way: no two of an
-// envelope may have one place, not even between two statements.
+// freeOrderNumbers assigns temporary order numbers to documents that change places, because two documents of an
+// envelope must never have the same number, even between two statements.
 func freeOrderNumbers(b *batch, e *models.Envelope, was *loadedState) {
 	for _, d := range e.Documents {
 		if old, ok := was.documents[d.ID]; ok && old.Order != d.Order {
@@ -201,7 +201,7 @@ func freeOrderNumbers(b *batch, e *models.Envelope, was *loadedState) {
 	}
 }
 
-// searchChanged reports whether the envelope is found by something else than it was.
+// searchChanged reports whether the texts by which the envelope can be found have changed.
 func searchChanged(e *models.Envelope, was *loadedState) bool {
 	if e.Status == models.StatusDeleted {
 		return false

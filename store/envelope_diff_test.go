@@ -16,8 +16,8 @@ import (
 	"countersign/test/kit"
 )
 
-// prepared stores a draft with two documents, of which the second was prepared, two
-// signers, and a field of each on either document.
+// prepared stores a draft with two signers and two documents, the second of which was prepared. Each signer has a field
+// on each document.
 func (f *fixture) prepared() *models.Envelope {
 	f.t.Helper()
 	e, err := f.draft(models.Envelope{Subject: ptr("Lease of the mill")})
@@ -50,8 +50,8 @@ func (f *fixture) prepared() *models.Envelope {
 
 func ptr[T any](v T) *T { return &v }
 
-// TestEditDraft_SavesTheWholeDraft checks that the database contains exactly the edited draft, in order, and that
-// other drafts do not change.
+// TestEditDraft_SavesTheWholeDraft checks that the database contains exactly the edited draft, in order, and that other
+// drafts are unchanged.
 func TestEditDraft_SavesTheWholeDraft(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -118,7 +118,7 @@ func TestEditDraft_SavesTheWholeDraft(t *testing.T) {
 	})
 }
 
-// TestDeletedDrafts checks that a deleted draft is not found, and that only its audit chain remains.
+// TestDeletedDrafts checks that a deleted draft cannot be found, and that only its audit chain remains.
 func TestDeletedDrafts(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -181,7 +181,7 @@ func storedMembers(v reflect.Value) (out []reflect.Value) {
 	return out
 }
 
-// eachPlace calls visit for each place in a value, however deep, with a function that changes it in place.
+// eachPlace calls visit for each location in a value at any depth, with a function that modifies it in place.
 func eachPlace(path string, v reflect.Value, visit func(path string, change func())) {
 	alter := func(v reflect.Value) {
 		switch v.Kind() {
@@ -226,8 +226,8 @@ func eachPlace(path string, v reflect.Value, visit func(path string, change func
 	}
 }
 
-// TestChange_InPlaceIsSaved checks that Change compares values: a rule may change a map, an element of a slice or the
-// target of a pointer instead of assigning the member.
+// TestChange_InPlaceIsSaved checks that Change compares values, so that a map, an element of a slice or the target of a
+// pointer can be modified without assigning the member.
 func TestChange_InPlaceIsSaved(t *testing.T) {
 	t.Parallel()
 	signer, field, document := &models.Signer{}, &models.Field{}, &models.Document{}
@@ -246,8 +246,8 @@ func TestChange_InPlaceIsSaved(t *testing.T) {
 	assert.Greater(t, visited, 150)
 }
 
-// TestChange_WritesOnlyChangedColumns detects columns that were written again, because each encryption of a value
-// differs.
+// TestChange_WritesOnlyChangedColumns checks that unchanged columns are not written. It detects this because each
+// encryption of a value is different.
 func TestChange_WritesOnlyChangedColumns(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {

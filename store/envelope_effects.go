@@ -8,17 +8,17 @@ import (
 	"countersign/models"
 )
 
-// effect adds the consequences of an event for the tables of a subject to a batch. It is called for each event, in
+// effect adds the consequences of an event for the tables of a subject to a batch. It is called for each event in
 // order.
 type effect func(b *batch, e *models.Envelope, ev *models.Event)
 
-// replacesSigner reports whether an event puts another person in the place of a signer.
+// replacesSigner reports whether an event replaces a signer with another person.
 func replacesSigner(ev *models.Event) bool {
 	return ev.Name == models.EventSignerReplaced || ev.Name == models.EventSignerDelegated
 }
 
-// recordEffects adds the effects of the recorded events: webhook events with a delivery per subscribed endpoint,
-// outbox rows for the workflows, the month's usage, and the effects that the subjects register.
+// recordEffects adds the effects of the recorded events: webhook events with a delivery for each subscribed endpoint,
+// outbox rows for workflows, the month's usage, and the effects that the subjects have registered.
 func (s *EnvelopeRepository) recordEffects(t *transaction, e *models.Envelope, webhooks []*models.Webhook) error {
 	var rows []models.OutboxRow
 	for i := range e.Events {
@@ -31,7 +31,7 @@ func (s *EnvelopeRepository) recordEffects(t *transaction, e *models.Envelope, w
 			refs.Reminder = ev.Name == models.EventReminderRequested
 			if s := e.Recipient(ev.SignerID); kind == models.OutboxReinvite && s != nil {
 				if refs.LinkID = s.LinkID; refs.LinkID == nil {
-					refs.LinkID = &ev.ID // of a copy: which notice it is
+					refs.LinkID = &ev.ID // for a copy recipient, identifies the notice
 				}
 			}
 			row := s.outboxRow(ev.Timestamp, e.ID, kind, refs)
@@ -61,7 +61,7 @@ func (s *EnvelopeRepository) recordEffects(t *transaction, e *models.Envelope, w
 	return nil
 }
 
-// outboxKind is the kind of the outbox row that an event needs.
+// outboxKind returns the kind of the outbox row that an event requires, and false if it requires none.
 func outboxKind(e *models.Envelope, ev *models.Event) (models.OutboxKind, bool) {
 	switch ev.Name { //nolint:exhaustive // all other events concern no workflow
 	case models.EventEnvelopeSent:
@@ -90,7 +90,7 @@ func outboxKind(e *models.Envelope, ev *models.Event) (models.OutboxKind, bool) 
 }
 
 // enqueueDeliveries adds the webhook events, which can be read without a subscription, and a delivery for each
-// subscribed endpoint. It returns the outbox rows of the deliveries.
+// subscribed endpoint. It returns the outbox rows for the deliveries.
 func (s *EnvelopeRepository) enqueueDeliveries(t *transaction, e *models.Envelope, webhooks []*models.Webhook) ([]models.OutboxRow, error) {
 	var rows []models.OutboxRow
 	for i := range e.Events {

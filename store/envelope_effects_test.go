@@ -17,8 +17,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestReplaceSigner_EndsEmbeddedSessions checks that a replaced or delegating signer loses all embedded sessions with
-// the change, and that other sessions and earlier end times do not change.
+// TestReplaceSigner_EndsEmbeddedSessions checks that replacing a signer or delegating ends all of that signer's
+// embedded sessions, and that other sessions and earlier end times do not change.
 func TestReplaceSigner_EndsEmbeddedSessions(t *testing.T) {
 	t.Parallel()
 	for name, succeed := range map[string]func(f *fixture, e *models.Envelope) error{

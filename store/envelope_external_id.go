@@ -6,10 +6,11 @@ import (
 	"countersign/models"
 )
 
-// externalIDHolder finds the envelope that has an external id: one that has not failed.
+// externalIDHolder finds the envelope that currently holds an external ID. Voided, declined, expired and deleted
+// envelopes do not hold one.
 const externalIDHolder = "SELECT id FROM envelopes WHERE app_id = $1 AND tenant_id = $2 AND external_id = $3 AND status NOT IN ('voided', 'declined', 'expired', 'deleted')"
 
-// queueExternalID locks e's external id and adds the query for the envelope that already has it. The result is
+// queueExternalID locks e's external ID, and adds a query for the envelope that already holds it. The result is
 // uuid.Nil if there is none.
 func queueExternalID(t *transaction, e *models.Envelope) *uuid.UUID {
 	holder := new(uuid.UUID)
@@ -20,7 +21,7 @@ func queueExternalID(t *transaction, e *models.Envelope) *uuid.UUID {
 	return holder
 }
 
-// externalIDTaken rejects an external id that another envelope has.
+// externalIDTaken returns the error for an external ID that another envelope holds.
 func externalIDTaken(by uuid.UUID) error {
 	err := models.Refuse(models.KindConflict, "external_id_taken", "Another envelope of the tenant has this externalId.")
 	err.Details = map[string]any{"envelopeId": by}

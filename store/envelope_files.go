@@ -14,15 +14,14 @@ import (
 // FileRepository finds and marks the files of documents in the file store.
 type FileRepository struct{ *engine }
 
-// FileRef is the recorded file of a document or an attachment.
+// FileRef refers to the file of a document or an attachment.
 type FileRef struct {
 	EnvelopeID uuid.UUID
 	BlobKey    string
 	Purged     bool
 }
 
-// Files lists the files of the documents and attachments of envelopes of whatever app, by
-// envelope. It is for operators.
+// Files lists the files of documents and attachments by envelope, for envelopes of any app. It is for operators.
 func (s *FileRepository) Files(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID][]FileRef, error) {
 	var rows []FileRef
 	// SQL: a union of the tables that name files.
@@ -40,7 +39,7 @@ func (s *FileRepository) Files(ctx context.Context, envelopes []uuid.UUID) (map[
 	return out, nil
 }
 
-// HasUnmarkedFiles reports whether there is a record of a file that MarkEncrypted may be called for.
+// HasUnmarkedFiles reports whether any file is recorded without an encryption mark, which MarkEncrypted would set.
 func (s *FileRepository) HasUnmarkedFiles(ctx context.Context) (found bool, err error) {
 	// SQL: a union of the tables that name files.
 	err = s.db.WithContext(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM documents WHERE purge_status <> ? AND (NOT encrypted OR prepared_key <> '' AND NOT prepared_encrypted))
@@ -50,7 +49,7 @@ func (s *FileRepository) HasUnmarkedFiles(ctx context.Context) (found bool, err 
 	return found, wrap(err, "find files without encryption mark")
 }
 
-// MarkEncrypted records that the file under key is encrypted. From then on, a plain file under this key is rejected.
+// MarkEncrypted records that the file with the given key is encrypted. From then on, an unencrypted file is rejected.
 func (s *FileRepository) MarkEncrypted(ctx context.Context, key string) error {
 	db := s.db.WithContext(ctx)
 	if blob.SourceOfPages(key) != "" {
@@ -93,11 +92,11 @@ func AttachmentRecord(a *models.Attachment) blob.Record {
 	return blob.Record{Key: a.BlobKey, SHA256: a.SHA256, Encrypted: a.Encrypted}
 }
 
-// The versions of a template, and the documents of envelopes created from it, name the template's files. A file is
-// removed with its last reference. A new reference is created only under a lock that keeps an existing one, of an
-// envelope or a template, so an unreferenced file is never referenced again.
+// The files of a template are referenced by the versions of the template, and by the documents of envelopes created
+// from it. A file is removed together with its last reference. A new reference is created only under a lock that
+// retains an existing reference of an envelope or a template, so an unreferenced file is never referenced again.
 
-// envelopeOfKey returns the envelope of the folder that contains a file, and false if there is none.
+// envelopeOfKey returns the envelope to whose folder a file belongs, and false if there is none.
 func envelopeOfKey(key string) (uuid.UUID, bool) {
 	rest, ok := strings.CutPrefix(key, blob.Envelopes)
 	name, _, _ := strings.Cut(rest, "/")
@@ -105,12 +104,12 @@ func envelopeOfKey(key string) (uuid.UUID, bool) {
 	return id, ok && err == nil
 }
 
-// Unreferenced returns which of the files neither an envelope nor a template references.
+// Unreferenced returns the files that are not referenced by any envelope or template.
 func (s *FileRepository) Unreferenced(ctx context.Context, keys ...string) ([]string, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	owners := []uuid.UUID{uuid.Nil} // of no envelope: no list is empty in SQL
+	owners := []uuid.UUID{uuid.Nil} // avoids an empty list in SQL
 	for _, key := range keys {
 		if id, ok := envelopeOfKey(key); ok {
 			owners = append(owners, id)
@@ -132,7 +131,7 @@ func (s *FileRepository) Unreferenced(ctx context.Context, keys ...string) ([]st
 	var out []string
 	for _, key := range keys {
 		if !named[key] {
-			named[key] = true // each once
+			named[key] = true // returns each key only once
 			out = append(out, key)
 		}
 	}

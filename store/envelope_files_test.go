@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestFiles_ReportPurgedContents checks that purged contents are reported for the requested envelopes only.
+// TestFiles_ReportPurgedContents checks that purged files are reported, and only for the requested envelopes.
 func TestFiles_ReportPurgedContents(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -35,7 +35,7 @@ func TestFiles_ReportPurgedContents(t *testing.T) {
 	})
 }
 
-// TestHasUnmarkedFiles_UntilTheyAreMarked checks that a file whose encryption is not recorded is found, unless it was
+// TestHasUnmarkedFiles_UntilTheyAreMarked checks that a file without a recorded encryption mark is found, unless it was
 // purged.
 func TestHasUnmarkedFiles_UntilTheyAreMarked(t *testing.T) {
 	t.Parallel()

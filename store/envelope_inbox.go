@@ -10,28 +10,30 @@ import (
 	"countersign/models"
 )
 
-// Inbox is a part of the inbox, the work list of an app's senders.
+// Inbox is a section of the inbox, which is the work list of an app's senders.
 type Inbox string
 
-// The parts. An envelope that is out for signature is in one of the first two.
+// The sections of the inbox. An envelope that was sent and has not ended is in one of the first two.
 const (
 	InboxActionNeeded Inbox = "action_needed" // see actionNeeded
-	InboxWaiting      Inbox = "waiting"       // others act, or the service does
+	InboxWaiting      Inbox = "waiting"       // waits for other people or for the service
 	InboxDrafts       Inbox = "drafts"
 	InboxCompleted    Inbox = "completed"
 )
 
-// Inboxes lists the parts in order.
+// Inboxes lists the sections in order.
 var Inboxes = []Inbox{InboxActionNeeded, InboxWaiting, InboxDrafts, InboxCompleted}
 
-// An envelope needs action for deadlineNotice before its deadline, and for declinedNotice after a signer declined.
+// deadlineNotice and declinedNotice are the periods in which an envelope needs action before its deadline and after a
+// signer declined.
 const (
 	deadlineNotice = 3 * 24 * time.Hour
 	declinedNotice = 30 * 24 * time.Hour
 )
 
-// actionNeeded selects the envelopes of an app that need action: one was declined lately, is about to expire, cannot
-// be sealed, or the last email to an awaited signer was permanently rejected. Each part uses an index.
+// actionNeeded selects the envelopes of an app that need action because they were declined recently, are about to
+// expire, cannot be sealed, or because the last email to an awaited signer was permanently rejected. Each part of the
+// query uses an index.
 const actionNeeded = `SELECT e.id FROM envelopes AS e WHERE e.app_id = @app AND e.status = 'declined' AND e.updated_at >= @declined
 	UNION SELECT e.id FROM envelopes AS e WHERE e.app_id = @app AND e.status IN ('sent', 'in_progress') AND e.expires_at <= @expiring
 	UNION SELECT e.id FROM envelopes AS e WHERE e.app_id = @app AND e.status = 'sealing' AND e.sealing_problem IS NOT NULL
@@ -39,7 +41,7 @@ const actionNeeded = `SELECT e.id FROM envelopes AS e WHERE e.app_id = @app AND 
 		WHERE m.failed_at IS NOT NULL AND e.app_id = @app AND e.status IN ('sent', 'in_progress') AND s.status IN ('sent', 'viewed')
 		AND NOT EXISTS (SELECT 1 FROM mails AS n WHERE n.envelope_id = m.envelope_id AND n.signer_id = m.signer_id AND n.created_at > m.created_at AND n.failed_at IS NULL)`
 
-// inInbox selects the envelopes of a part of the inbox.
+// inInbox restricts a query to the envelopes in a section of the inbox.
 func (s *EnvelopeListRepository) inInbox(q *gorm.DB, f EnvelopeFilter) *gorm.DB {
 	now := s.now()
 	args := map[string]any{"app": f.App, "declined": now.Add(-declinedNotice), "expiring": now.Add(deadlineNotice)}
@@ -56,7 +58,7 @@ func (s *EnvelopeListRepository) inInbox(q *gorm.DB, f EnvelopeFilter) *gorm.DB 
 	return q
 }
 
-// InboxCounts counts the envelopes of each part of the inbox that a filter selects, up to countLimit each.
+// InboxCounts returns the number of envelopes that match a filter in each section of the inbox, up to countLimit each.
 func (s *EnvelopeListRepository) InboxCounts(ctx context.Context, f EnvelopeFilter) (map[Inbox]int64, error) {
 	out := make(map[Inbox]int64, len(Inboxes))
 	for _, part := range Inboxes {

@@ -17,8 +17,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestInbox_EnvelopesAreInOnePart checks that each envelope is in the part of the inbox that matches its state, and
-// leaves "action needed" once the cause is resolved.
+// TestInbox_EnvelopesAreInOnePart checks that each envelope is in the section of the inbox that corresponds to its
+// state, and leaves "action needed" when the cause is resolved.
 func TestInbox_EnvelopesAreInOnePart(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -63,7 +63,7 @@ func TestInbox_EnvelopesAreInOnePart(t *testing.T) {
 		require.NoError(t, err)
 		assert.Zero(t, counts[store.InboxActionNeeded])
 
-		// Another email is on its way, the deadline moves, and a month passes.
+		// Another email is started, the deadline is extended, and a month passes.
 		clock.Add(time.Minute)
 		mail("second")
 		later := clock.Now().Add(365 * 24 * time.Hour)
@@ -77,8 +77,8 @@ func TestInbox_EnvelopesAreInOnePart(t *testing.T) {
 	})
 }
 
-// TestInbox_IsReadByItsIndexes checks that PostgreSQL finds envelopes that need action, and waiting ones, without
-// reading all declined or rejected envelopes.
+// TestInbox_IsReadByItsIndexes checks that PostgreSQL finds envelopes that need action or are waiting without reading
+// all declined envelopes or all rejected emails.
 func TestInbox_IsReadByItsIndexes(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
@@ -105,7 +105,7 @@ func TestInbox_IsReadByItsIndexes(t *testing.T) {
 			}
 		}
 
-		// Envelopes that need action are read at once, and are on one page only.
+		// Envelopes that need action are read with a single query, and each is on only one page.
 		var all []uuid.UUID
 		total := int64(1)
 		for page := 1; int64(len(all)) < total; page++ {

@@ -11,21 +11,21 @@ import (
 	"countersign/models"
 )
 
-// A short link consists of the id of a signing link and a keyed hash of it, so that the id alone does not reveal the
-// link.
+// A short link consists of the ID of a signing link and part of a keyed hash of the ID, so that knowing the ID alone is
+// not enough.
 const (
-	shortLinkID   = 22 // characters of base64url of the id
+	shortLinkID   = 22 // base64url characters of the ID
 	shortLinkHash = 11
 	// ShortLinkLength is the number of characters of a short link.
 	ShortLinkLength = shortLinkID + shortLinkHash
 )
 
-// ShortLink is the short form of a signer's link.
+// ShortLink returns the short form of a signer's link.
 func (s *EnvelopeRepository) ShortLink(link uuid.UUID) string {
 	return base64.RawURLEncoding.EncodeToString(link[:]) + s.index.Hashes("links", link.String())[0][:shortLinkHash]
 }
 
-// LinkByShortForm returns the link that a short link represents, and its app, or models.ErrNotFound.
+// LinkByShortForm returns the link that a short link represents and its app, or models.ErrNotFound.
 func (s *EnvelopeRepository) LinkByShortForm(ctx context.Context, short string) (app uuid.UUID, l models.Link, err error) {
 	if len(short) != ShortLinkLength {
 		return app, l, models.ErrNotFound

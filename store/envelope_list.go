@@ -17,33 +17,33 @@ import (
 // EnvelopeListRepository lists, searches and counts envelopes.
 type EnvelopeListRepository struct{ *engine }
 
-// EnvelopeFilter selects envelopes for a list.
+// EnvelopeFilter selects envelopes for a list. Members that are empty or zero do not restrict the list.
 type EnvelopeFilter struct {
 	App    uuid.UUID
-	Tenant string        // "": all
-	Status models.Status // "": all
-	Search string        // an id, part of the subject or of a signer's name, a signer's address or its domain; "": all
-	// CreatedAfter (inclusive) and CreatedBefore (exclusive) limit the time of creation; zero: no limit.
+	Tenant string
+	Status models.Status
+	Search string // ID, part of the subject or of a signer's name, or a signer's address or its domain
+	// CreatedAfter (inclusive) and CreatedBefore (exclusive) limit the time of creation.
 	CreatedAfter, CreatedBefore time.Time
-	Undelivered                 bool // the last email to a recipient has permanently failed
+	Undelivered                 bool // only envelopes with a permanently failed last email to a recipient
 	UpdatedSince                time.Time
-	SignerEmail                 string    // a signer's whole address, or its domain; "": all
-	ExternalID                  string    // "": all
-	TemplateID                  uuid.UUID // created from it; uuid.Nil: all
-	BulkSend                    uuid.UUID // sent by it; uuid.Nil: all
-	Label                       string    // one of its labels; "": all
-	Inbox                       Inbox     // a part of the inbox of work; "": all
-	Text                        string    // part of the subject or of a signer's name; "": all
-	ByUpdate                    bool      // in the order of changes, oldest first; else newest first
+	SignerEmail                 string // a signer's complete address, or its domain
+	ExternalID                  string
+	TemplateID                  uuid.UUID // template that the envelope was created from
+	BulkSend                    uuid.UUID // bulk send that sent the envelope
+	Label                       string    // one of the envelope's labels
+	Inbox                       Inbox     // section of the inbox
+	Text                        string    // part of the subject or of a signer's name
+	ByUpdate                    bool      // orders by time of change, oldest first, rather than newest envelope first
 	Page                        int       // from 1
-	Size                        int       // 0: only the number of matches
+	Size                        int       // 0 to return only the number of matches
 	Peek                        bool      // returns one envelope more than Size, which shows whether there are more
-	// After continues the list after a place instead of at a page; nil: Page applies.
+	// After specifies the position after which the list continues. If it is nil, Page applies.
 	After *ListPlace
 }
 
-// ListPlace is a place in a list of envelopes: after the envelope with ID and, if the list is ordered by a time, that
-// time.
+// ListPlace is a position in a list of envelopes. It contains the ID of the preceding envelope and, if the list is
+// ordered by time, the time of that envelope.
 type ListPlace struct {
 	ID uuid.UUID
 	At time.Time
@@ -57,13 +57,14 @@ func (f EnvelopeFilter) pageSize() int {
 	return f.Size
 }
 
-// isNarrow reports whether the filter selects by more than app, tenant and status, whose totals are stored.
+// isNarrow reports whether the filter restricts more than the app, the tenant and the status, for which totals are
+// stored.
 func (f EnvelopeFilter) isNarrow() bool {
 	return f.Search != "" || f.Undelivered || !f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero() ||
 		!f.UpdatedSince.IsZero() || f.SignerEmail != "" || f.ExternalID != "" || f.Label != "" || f.Inbox != "" || f.Text != "" || f.TemplateID != uuid.Nil || f.BulkSend != uuid.Nil
 }
 
-// statuses returns the stored states of a displayed one.
+// statuses returns the stored statuses that correspond to a displayed one.
 func (f EnvelopeFilter) statuses() []models.Status {
 	switch f.Status { //nolint:exhaustive // the others are stored under the same name
 	case "":
@@ -75,23 +76,23 @@ func (f EnvelopeFilter) statuses() []models.Status {
 	}
 }
 
-// isSearch reports whether the filter is only a search among all envelopes of an app.
+// isSearch reports whether the filter only searches all envelopes of an app.
 func (f EnvelopeFilter) isSearch() bool {
 	return f.Search != "" && f == EnvelopeFilter{App: f.App, Search: f.Search, Page: f.Page, Size: f.Size, Peek: f.Peek, After: f.After}
 }
 
-// searchedID is the id that is searched for.
+// searchedID returns the ID that is searched for, and false if the search text is not an ID.
 func (f EnvelopeFilter) searchedID() (uuid.UUID, bool) {
 	id, err := uuid.Parse(strings.TrimSpace(f.Search))
 	return id, err == nil
 }
 
-// matching selects the ids of matching envelopes with some statuses (none: any). few means that few matches are
-// expected, as for a search.
+// matching selects the IDs of matching envelopes with the given statuses, or with any status if there are none. few
+// specifies that few matches are expected, as in a search.
 func (s *EnvelopeListRepository) matching(db *gorm.DB, f EnvelopeFilter, few bool, statuses ...models.Status) *gorm.DB {
 	searched, isID := f.searchedID()
 	if f.isSearch() && !isID {
-		// A deleted draft has no row there, so the envelopes themselves need not be looked at.
+		// The search table contains no deleted drafts, so the envelopes themselves need not be read.
 		found, args := s.search(f.App, f.Search, few)
 		return db.Table("("+found+") AS found", args...).Select("envelope_id AS id")
 	}
@@ -132,7 +133,7 @@ func (s *EnvelopeListRepository) matching(db *gorm.DB, f EnvelopeFilter, few boo
 	return q
 }
 
-// Envelopes lists envelopes, newest first, with the number of matches. The matches of a narrow filter are counted up
+// Envelopes lists envelopes, newest first, with the number of matches. If the filter is narrow, matches are counted up
 // to countLimit.
 func (s *EnvelopeListRepository) Envelopes(ctx context.Context, f EnvelopeFilter) ([]*models.Envelope, int64, error) {
 	return listFromReplica(ctx, s.engine, func(e *engine) ([]*models.Envelope, int64, error) {
@@ -155,7 +156,7 @@ func (s *EnvelopeListRepository) envelopes(ctx context.Context, f EnvelopeFilter
 	l := &loaded{}
 	err = s.transact(ctx, readOnly, func(t *transaction) error {
 		if f.isNarrow() && s.postgres {
-			// The plan depends on the search text: a plan for any text reads a whole index.
+			// The best plan depends on the search text. A generic plan would read a complete index.
 			t.exec("SET LOCAL plan_cache_mode = force_custom_plan")
 		}
 		var ids []uuid.UUID
@@ -173,7 +174,7 @@ func (s *EnvelopeListRepository) envelopes(ctx context.Context, f EnvelopeFilter
 	return l.envelopes, total, nil
 }
 
-// LastEvents returns the newest event of each envelope, except of archived ones.
+// LastEvents returns the latest event of each envelope, except for archived envelopes.
 func (s *EnvelopeListRepository) LastEvents(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID]*models.Event, error) {
 	rows, err := find[models.Event](s.db.WithContext(ctx).
 		Joins("JOIN envelopes ON envelopes.id = audit_events.envelope_id AND envelopes.audit_seq = audit_events.seq").Where("envelopes.id IN ?", envelopes))
@@ -187,11 +188,11 @@ func (s *EnvelopeListRepository) LastEvents(ctx context.Context, envelopes []uui
 	return out, nil
 }
 
-// fewMatches is the largest number of matches that is read to select a page of them.
+// fewMatches is the maximum number of matches that are read to select a page of them.
 const fewMatches = 200
 
-// readAtOnce returns the largest number of matches that is read to select a page of them. A query for "action needed" or
-// "waiting" costs more than reading as many matches as are counted, so it is run once.
+// readAtOnce returns the maximum number of matches that are read to select a page of them. A query for "action needed"
+// or "waiting" costs more than reading all counted matches, so it is executed only once.
 func (f EnvelopeFilter) readAtOnce() int {
 	if f.Inbox == InboxActionNeeded || f.Inbox == InboxWaiting {
 		return countLimit
@@ -199,8 +200,9 @@ func (f EnvelopeFilter) readAtOnce() int {
 	return fewMatches
 }
 
-// findPage returns the ids of a page, and the number of matches, which is stored unless the filter is narrow. Few
-// matches are read in one query; more are counted, and read in the order of an index in a second query.
+// findPage returns the IDs of a page and the number of matches. The number is passed as total unless the filter is
+// narrow. If there are few matches, they are read in a single query. Otherwise they are counted, and the page is read
+// in index order by a second query.
 func (s *EnvelopeListRepository) findPage(db *gorm.DB, f EnvelopeFilter, offset int, total int64) (ids []uuid.UUID, _ int64, err error) {
 	found := func() *gorm.DB { return f.inTimeOrder(s.matching(db, f, true, f.statuses()...)) }
 	if most := f.readAtOnce(); f.isNarrow() && !f.ByUpdate && f.After == nil && f.Size > 0 {
@@ -226,13 +228,13 @@ func (s *EnvelopeListRepository) findPage(db *gorm.DB, f EnvelopeFilter, offset 
 	return ids, total, err
 }
 
-// ByCreation reports whether a list that is limited by time of creation is sorted by it instead of by id, which
-// differs for envelopes of nearly the same moment.
+// ByCreation reports whether the list is limited by time of creation, and therefore sorted by it rather than by ID. The
+// orders differ for envelopes that were created almost simultaneously.
 func (f EnvelopeFilter) ByCreation() bool {
 	return !f.ByUpdate && (!f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero())
 }
 
-// order is the order of the list.
+// order returns the sort order of the list.
 func (f EnvelopeFilter) order() string {
 	switch {
 	case f.ByUpdate:
@@ -243,9 +245,8 @@ func (f EnvelopeFilter) order() string {
 	return "id DESC"
 }
 
-// inTimeOrder makes a query with a time limit use the index of that time. Otherwise PostgreSQL, expecting many evenly
-// distributed matches, would scan the table from its beginning, and find none in the millions of rows before that
-// time.
+// inTimeOrder makes a query with a time limit use the index of that time. Otherwise, PostgreSQL would expect many
+// evenly distributed matches and scan the table from its beginning, where millions of earlier rows may contain none.
 func (f EnvelopeFilter) inTimeOrder(q *gorm.DB) *gorm.DB {
 	switch {
 	case f.ByCreation():
@@ -256,8 +257,8 @@ func (f EnvelopeFilter) inTimeOrder(q *gorm.DB) *gorm.DB {
 	return q
 }
 
-// pageIDs selects the ids of the page. Few matches are sorted after they are read. Otherwise each part of the page is
-// read in the order of an index: one status needs no sorting, and two are merged.
+// pageIDs selects the IDs of the page. If there are few matches, they are sorted after they are read. Otherwise, each
+// part of the page is read in index order. A single status needs no sorting, and several are merged.
 func (s *EnvelopeListRepository) pageIDs(db *gorm.DB, f EnvelopeFilter, offset int, few bool) *gorm.DB {
 	of, size, order := f.statuses(), f.pageSize(), f.order()
 	matching := func(of ...models.Status) *gorm.DB {

@@ -14,8 +14,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestListEnvelopes_Filters checks each filter on its own, limited to the app and tenant of the request, and that
-// pages follow one another, newest first.
+// TestListEnvelopes_Filters checks each filter individually, restricted to the app and tenant of the request, and that
+// consecutive pages list the envelopes newest first.
 func TestListEnvelopes_Filters(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -80,7 +80,7 @@ func TestListEnvelopes_Filters(t *testing.T) {
 		all := list(store.EnvelopeFilter{})
 		require.Len(t, all, 5)
 		both := list(store.EnvelopeFilter{Status: models.StatusInProgress})
-		for _, narrow := range []time.Time{{}, clock.Now().Add(time.Hour)} { // by the kept totals, and counted
+		for _, narrow := range []time.Time{{}, clock.Now().Add(time.Hour)} { // with stored and with counted totals
 			for page, want := range [][]uuid.UUID{all[:2], all[2:4], all[4:], nil} {
 				assert.Equal(t, want, list(store.EnvelopeFilter{Page: page + 1, Size: 2, CreatedBefore: narrow}))
 			}
@@ -98,7 +98,7 @@ func TestListEnvelopes_Filters(t *testing.T) {
 	})
 }
 
-// TestLists_ByTimeOfChange checks the filters and cursors for clients that keep a copy of the envelopes.
+// TestLists_ByTimeOfChange checks the filters and cursors for clients that maintain a copy of the envelopes.
 func TestLists_ByTimeOfChange(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -110,7 +110,7 @@ func TestLists_ByTimeOfChange(t *testing.T) {
 			made = append(made, f.prepared())
 		}
 		clock.Add(time.Second)
-		theirs := foreign.prepared() // the newest
+		theirs := foreign.prepared() // the newest envelope
 		void(t, s, made[1])
 		made[1] = must(s.Envelope(ctx, f.app.ID, made[1].ID))
 		list := func(filter store.EnvelopeFilter) (out []int) {

@@ -22,12 +22,13 @@ func (s *EnvelopeRepository) Envelope(ctx context.Context, app, id uuid.UUID) (*
 	return l.envelopes[0], nil
 }
 
-// EnvelopeWithEvents returns an app's envelope with its audit chain, on one snapshot.
+// EnvelopeWithEvents returns an app's envelope and its audit chain from a single snapshot.
 func (s *EnvelopeRepository) EnvelopeWithEvents(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, error) {
 	return s.withEvents(ctx, app, id, loadOptions{events: true})
 }
 
-// EnvelopeWithEntries is EnvelopeWithEvents with the entered values. Pictures are represented by their hash.
+// EnvelopeWithEntries is like EnvelopeWithEvents, but also returns the entered values. Pictures are represented by
+// their hashes.
 func (s *EnvelopeRepository) EnvelopeWithEntries(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, []models.FieldValue, error) {
 	l, err := s.loadEnvelope(ctx, app, id, loadOptions{events: true, values: true})
 	if err != nil {
@@ -36,8 +37,8 @@ func (s *EnvelopeRepository) EnvelopeWithEntries(ctx context.Context, app, id uu
 	return l.envelopes[0], l.log(), mapSlice(l.values, func(v *models.FieldValue) models.FieldValue { return *v }), nil
 }
 
-// AnyEnvelopeWithEvents is EnvelopeWithEvents that finds a deleted draft as well. It is
-// for operators; no request of an app may use it.
+// AnyEnvelopeWithEvents is like EnvelopeWithEvents, but also finds deleted drafts. It is for operators, and must not be
+// used for requests of an app.
 func (s *EnvelopeRepository) AnyEnvelopeWithEvents(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, error) {
 	return s.withEvents(ctx, app, id, loadOptions{events: true, deleted: true})
 }
@@ -50,17 +51,17 @@ func (s *EnvelopeRepository) withEvents(ctx context.Context, app, id uuid.UUID, 
 	return l.envelopes[0], l.log(), nil
 }
 
-// loadOptions selects the parts to load with an envelope.
+// loadOptions specifies how an envelope is loaded, and which parts are loaded with it.
 type loadOptions struct {
-	lock        bool // hold the envelope until the transaction ends
-	events      bool // load its audit chain
+	lock        bool // lock the envelope until the transaction ends
+	events      bool // load the audit chain
 	values      bool // load the entered values, without pictures
-	webhooks    bool // load the active webhooks of its app
-	attachments bool // load its attachments
-	deleted     bool // also if it is a deleted draft
+	webhooks    bool // load the active webhooks of the app
+	attachments bool // load the attachments
+	deleted     bool // include a deleted draft
 }
 
-// loaded collects the results of the queries of a batch.
+// loaded collects the results of the queries in a batch.
 type loaded struct {
 	envelopes   []*models.Envelope
 	signers     []*models.Signer
@@ -72,7 +73,7 @@ type loaded struct {
 	attachments []*models.Attachment
 }
 
-// log is the audit chain.
+// log returns the audit chain.
 func (l *loaded) log() []models.Event {
 	return mapSlice(l.events, func(ev *models.Event) models.Event { return *ev })
 }
@@ -80,7 +81,7 @@ func (l *loaded) log() []models.Event {
 func (s *EnvelopeRepository) loadEnvelope(ctx context.Context, app, id uuid.UUID, o loadOptions) (*loaded, error) {
 	var l *loaded
 	err := errNotArchived
-	for attempt := 0; attempt < archiveAttempts && errors.Is(err, errNotArchived); attempt++ { // restored between the two
+	for attempt := 0; attempt < archiveAttempts && errors.Is(err, errNotArchived); attempt++ { // restored between the two reads
 		err = s.transact(ctx, readOnly, func(t *transaction) error {
 			l = s.queueEnvelope(t, app, id, o)
 			return nil
@@ -102,8 +103,7 @@ func (s *EnvelopeRepository) loadEnvelope(ctx context.Context, app, id uuid.UUID
 	return l, wrap(err, "load envelope %s", id)
 }
 
-// addArchivedEvents adds, in a transaction that holds the lock of an archived envelope,
-// the events that are in its archive.
+// addArchivedEvents adds the events from the archive of an envelope. The transaction must hold the envelope's lock.
 func (s *EnvelopeRepository) addArchivedEvents(t *transaction, l *loaded) error {
 	a, err := archiveOf(t.gorm(), l.envelopes[0].ID)
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *EnvelopeRepository) addArchivedEvents(t *transaction, l *loaded) error 
 	return err
 }
 
-// addEvents inserts the events of an archive before the loaded ones.
+// addEvents inserts the events from an archive before the loaded events.
 func (l *loaded) addEvents(c *archiveContent) { l.events = append(pointers(c.events()), l.events...) }
 
 // queueEnvelope queues the queries that load an app's envelope. If the row is to be locked, the locking query comes first, so that
@@ -144,7 +144,7 @@ func (s *EnvelopeRepository) queueEnvelope(t *transaction, app, id uuid.UUID, o 
 	return l
 }
 
-// queueEnvelopes adds the queries for envelopes with known ids.
+// queueEnvelopes adds queries for the envelopes with the given IDs.
 func (s *EnvelopeListRepository) queueEnvelopes(t *transaction, order string, lock bool, ids ...uuid.UUID) *loaded {
 	l := &loaded{}
 	in, args := inList(ids)
@@ -160,8 +160,8 @@ func (l *loaded) queueParts(b *batch, ids ...uuid.UUID) {
 	selectRows(b, &l.documents, documentRows, "envelope_id "+in+" ORDER BY kind, document_order", args...)
 }
 
-// assemble builds the envelopes from their parts after the batch was sent. It returns models.ErrNotFound if no envelope
-// was found.
+// assemble builds the envelopes from their parts after the batch was sent. If no envelope was found, it returns
+// models.ErrNotFound.
 func (l *loaded) assemble(s *engine) error {
 	if len(l.envelopes) == 0 {
 		return models.ErrNotFound
@@ -188,14 +188,14 @@ func (l *loaded) assemble(s *engine) error {
 	return nil
 }
 
-// EnvelopeTenant is the tenant that an app's envelope belongs to.
+// EnvelopeTenant returns the tenant that an app's envelope belongs to.
 func (s *EnvelopeRepository) EnvelopeTenant(ctx context.Context, app, id uuid.UUID) (string, error) {
 	var e models.Envelope
 	err := s.db.WithContext(ctx).Select("tenant_id").Take(&e, "id = ? AND app_id = ? AND status <> ?", id, app, models.StatusDeleted).Error
 	return e.TenantID, wrap(mapNotFound(err), "load envelope %s", id)
 }
 
-// AuditEvents returns the audit chain of an envelope, in order, up to the last event at the time e was loaded.
+// AuditEvents returns an envelope's audit chain in order, up to the event that was last when e was loaded.
 func (s *EnvelopeRepository) AuditEvents(ctx context.Context, e *models.Envelope) ([]models.Event, error) {
 	out, err := rowsOrArchive(ctx, s.archives, e, func(db *gorm.DB) (rows []models.Event, err error) {
 		return rows, db.Where("envelope_id = ? AND seq <= ?", e.ID, e.AuditSeq).Order("seq").Find(&rows).Error

@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestEventWithoutDetail_KeepsItsHash checks that an event without detail has the same hash after it is loaded.
+// TestEventWithoutDetail_KeepsItsHash checks that an event without detail has the same hash after it was loaded.
 func TestEventWithoutDetail_KeepsItsHash(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -25,14 +25,13 @@ func TestEventWithoutDetail_KeepsItsHash(t *testing.T) {
 				e.Events[0].Detail = detail
 				return err
 			}))
-			_, log := f.check(e.ID) // that the chain holds
+			_, log := f.check(e.ID) // checks that the chain is valid
 			assert.Equal(t, detail, log[len(log)-1].Detail)
 		}
 	})
 }
 
-// TestWholeEnvelope_EqualsItsParts checks that an envelope that is loaded in one query equals one that is loaded in
-// parts.
+// TestWholeEnvelope_EqualsItsParts checks that an envelope loaded in a single query equals one that is loaded in parts.
 func TestWholeEnvelope_EqualsItsParts(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *store.Store) {
@@ -80,7 +79,7 @@ func TestWholeEnvelope_EqualsItsParts(t *testing.T) {
 	})
 }
 
-// TestLoad_IsOneSnapshot checks that an envelope that is loaded during writes is consistent.
+// TestLoad_IsOneSnapshot checks that an envelope loaded during concurrent writes is consistent.
 func TestLoad_IsOneSnapshot(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *store.Store) {
@@ -89,7 +88,7 @@ func TestLoad_IsOneSnapshot(t *testing.T) {
 		id := draft(t, s, app.ID, "t", "Moment").ID
 		first, _, err := s.EnvelopeWithEvents(t.Context(), app.ID, id)
 		require.NoError(t, err)
-		before := first.AuditSeq - int64(len(first.Signers)) // each signer that is added is one event
+		before := first.AuditSeq - int64(len(first.Signers)) // adding a signer records one event
 
 		const more = 30
 		written := make(chan error, 1)

@@ -12,11 +12,11 @@ import (
 	"countersign/models"
 )
 
-// MailRepository stores the state of each email.
+// MailRepository stores the status of each email.
 type MailRepository struct{ *engine }
 
-// BeginMail records that an email is about to be sent. It returns the email's record, with the time of the first
-// rejection and whether it was sent or has permanently failed.
+// BeginMail records that an email is about to be sent. It returns the record of the email, which contains the time of
+// the first rejection, and whether the email was sent or has permanently failed.
 func (s *MailRepository) BeginMail(ctx context.Context, m models.Mail) (models.Mail, error) {
 	m.CreatedAt = s.now()
 	m.Attempts = 1
@@ -51,7 +51,7 @@ func (s *MailRepository) DropRequestedMail(ctx context.Context, request uuid.UUI
 	return wrap(err, "drop requested mail %s", request)
 }
 
-// MailSent records that an email was sent. Emails in the audit chain are recorded by their event instead.
+// MailSent records that an email was sent. For emails in the audit chain, this is recorded by the event instead.
 func (s *MailRepository) MailSent(ctx context.Context, id string) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		markMailSent(&t.batch, id, s.now())
@@ -60,7 +60,7 @@ func (s *MailRepository) MailSent(ctx context.Context, id string) error {
 	return wrap(err, "record sent mail")
 }
 
-// settleMail records the outcome of an email that an event reports: sent, or rejected by the server.
+// settleMail records the outcome of an email that an event reports as sent, or as rejected by the server.
 func settleMail(b *batch, _ *models.Envelope, ev *models.Event) {
 	switch {
 	case ev.MailID == "":
@@ -75,8 +75,8 @@ func markMailSent(b *batch, id string, at time.Time) {
 	b.exec("UPDATE mails SET sent_at = $1, error = '' WHERE id = $2", at, id)
 }
 
-// MailDelayed records why the last attempt to send an email failed and, if the server rejected it, the time of the
-// first rejection. why must be safe to show.
+// MailDelayed records the reason why the last attempt to send an email failed and, if the server rejected it, the time
+// of the first rejection. why must be safe to display.
 func (s *MailRepository) MailDelayed(ctx context.Context, id, why string, refused bool) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		t.exec("UPDATE mails SET error = $1 WHERE id = $2 AND sent_at IS NULL AND failed_at IS NULL", why, id)
@@ -88,8 +88,8 @@ func (s *MailRepository) MailDelayed(ctx context.Context, id, why string, refuse
 	return wrap(err, "record delayed mail")
 }
 
-// MailFailed records that an email was permanently rejected. why must be safe to show. Rejections that the audit chain
-// reports are recorded by their event instead.
+// MailFailed records that an email was permanently rejected. why must be safe to display. For rejections in the audit
+// chain, this is recorded by the event instead.
 func (s *MailRepository) MailFailed(ctx context.Context, id, why string) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		markMailFailed(&t.batch, id, s.now(), why)
@@ -102,14 +102,14 @@ func markMailFailed(b *batch, id string, at time.Time, why string) {
 	b.exec("UPDATE mails SET failed_at = $1, error = $2 WHERE id = $3", at, why, id)
 }
 
-// Mails are the emails of an envelope, in the order in which they were begun.
+// Mails returns the emails of an envelope in the order in which they were started.
 func (s *MailRepository) Mails(ctx context.Context, envelope uuid.UUID) ([]models.Mail, error) {
 	out, err := find[models.Mail](s.db.WithContext(ctx).Where("envelope_id = ?", envelope).Order("created_at, id"))
 	return out, wrap(err, "load mails of %s", envelope)
 }
 
-// Undelivered returns, by envelope, the signers whose last email was permanently rejected. Emails about a signer to the
-// sender do not count.
+// Undelivered returns, by envelope, the signers whose last email was permanently rejected. Emails to the sender about a
+// signer do not count.
 func (s *MailRepository) Undelivered(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
 	rows, err := find[models.Mail](s.db.WithContext(ctx).Select("envelope_id", "signer_id", "sent_at", "failed_at").
 		Where("envelope_id IN (?)", s.db.Model(&models.Mail{}).Select("envelope_id").Where("failed_at IS NOT NULL AND envelope_id IN ?", envelopes)).
@@ -136,19 +136,19 @@ func (s *MailRepository) Undelivered(ctx context.Context, envelopes []uuid.UUID)
 	return out, nil
 }
 
-// Awaiting counts envelopes that were sent lately.
+// Awaiting contains numbers of envelopes that were sent recently.
 type Awaiting struct {
-	// All counts the envelopes of which no invitation has begun.
+	// All is the number of envelopes for which no invitation has been started.
 	All int
-	// Singles counts the envelopes not sent by a bulk send, whether or not their invitations have begun.
+	// Singles is the number of envelopes that were not sent by a bulk send, regardless of their invitations.
 	Singles int
 }
 
-// AwaitingInvitation counts the envelopes of all apps that were sent since a moment.
-// One of which the service sends no link awaits no invitation. Of many events since then
-// the newest are looked at.
+// AwaitingInvitation counts the envelopes of all apps that were sent since the given time. Envelopes for which the
+// service sends no links do not await an invitation. If there are many events, only the latest are examined.
 func (s *MailRepository) AwaitingInvitation(ctx context.Context, since time.Time) (out Awaiting, err error) {
-	// The newest events are read from the end of the primary key, and the rest from indexes: less than a millisecond.
+	// The latest events are read from the end of the primary key, and the rest from indexes, in less than a
+	// millisecond.
 	// SQL: counts with FILTER over the newest events.
 	err = s.db.WithContext(ctx).Raw(`SELECT
 		count(*) FILTER (WHERE (SELECT count(*) FROM mails AS m WHERE m.envelope_id = ev.envelope_id) = 0

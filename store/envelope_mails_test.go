@@ -13,14 +13,14 @@ import (
 	"countersign/test/kit"
 )
 
-// TestUninvitedEnvelopes_AreCounted checks that sent envelopes of all apps are counted until their first invitation
-// begins, those sent outside bulk sends also afterwards. Drafts, earlier envelopes and those whose links the sender
-// delivers are not counted.
+// TestUninvitedEnvelopes_AreCounted checks that sent envelopes of all apps are counted until their first invitation is
+// started, and that envelopes sent outside bulk sends are also counted separately, even after that. Drafts, earlier
+// envelopes and envelopes whose links the sender delivers are not counted.
 func TestUninvitedEnvelopes_AreCounted(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, other, ctx := newFixture(t, s, clock), newFixture(t, s, clock), t.Context()
-		began := time.Now().Add(-time.Second) // the ids of events are of the real time
+		began := time.Now().Add(-time.Second) // the IDs of events contain the real time
 		want := func(all, singles int, what string) {
 			t.Helper()
 			got, err := s.AwaitingInvitation(ctx, began)
@@ -54,8 +54,8 @@ func TestUninvitedEnvelopes_AreCounted(t *testing.T) {
 	})
 }
 
-// TestMails_AreKept checks that each email is stored with its envelope and outcome, and that a signer is unreachable
-// if the last email to them permanently failed.
+// TestMails_AreKept checks that each email is stored with its envelope and outcome, and that a signer is reported as
+// unreachable if the last email to them permanently failed.
 func TestMails_AreKept(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -13,23 +13,23 @@ import (
 
 // PageFile is the image or the text of a page of a stored file.
 type PageFile struct {
-	BlobKey string `gorm:"primaryKey"` // of the stored file
+	BlobKey string `gorm:"primaryKey"` // storage key of the stored file
 	Profile int    `gorm:"primaryKey;autoIncrement:false"`
 	Page    int    `gorm:"primaryKey;autoIncrement:false"` // from 1
-	Level   int    `gorm:"primaryKey;autoIncrement:false"` // 0: the text
-	// Appearance is the hash of the pixels, or of the text, in lower-case hex.
+	Level   int    `gorm:"primaryKey;autoIncrement:false"` // 0 for the text
+	// Appearance is the hash of the pixels or of the text, in lowercase hexadecimal.
 	Appearance    string
 	MediaType     string
 	Width, Height int    // pixels; 0 for a text
-	SHA256        string `gorm:"column:sha256"` // of the file, lower-case hex
+	SHA256        string `gorm:"column:sha256"` // hash of the file, in lowercase hexadecimal
 	Encrypted     bool
 	CreatedAt     time.Time
 }
 
-// TableName is the table of page files.
+// TableName returns the name of the database table.
 func (PageFile) TableName() string { return "page_files" }
 
-// Key returns the key of the file.
+// Key returns the storage key of the file.
 func (p *PageFile) Key() string {
 	return fmt.Sprintf("%s%d-%d-%d", blob.PagesOf(p.BlobKey), p.Profile, p.Page, p.Level)
 }
@@ -39,13 +39,13 @@ func (p *PageFile) Record() blob.Record {
 	return blob.Record{Key: p.Key(), SHA256: p.SHA256, Encrypted: p.Encrypted}
 }
 
-// PageFile returns the record of a page of a stored file; nil if the page has no record.
+// PageFile returns the record of a page of a stored file, or nil if there is none.
 func (s *FileRepository) PageFile(ctx context.Context, blobKey string, profile, page, level int) (*PageFile, error) {
 	p, err := first[PageFile](s.db.WithContext(ctx).Where("blob_key = ? AND profile = ? AND page = ? AND level = ?", blobKey, profile, page, level))
 	return p, wrap(err, "find page %d of %s", page, blobKey)
 }
 
-// PageFiles lists the records of the pages of stored files under a profile, by file, page and level.
+// PageFiles lists the page records of stored files with the given profile, ordered by file, page and level.
 func (s *FileRepository) PageFiles(ctx context.Context, profile int, blobKeys ...string) ([]PageFile, error) {
 	rows, err := find[PageFile](s.db.WithContext(ctx).Where("profile = ? AND blob_key IN ?", profile, blobKeys).Order("blob_key, page, level"))
 	return rows, wrap(err, "list pages")
@@ -64,7 +64,7 @@ func (s *FileRepository) AddPageFile(ctx context.Context, p PageFile) (*PageFile
 	return s.PageFile(ctx, p.BlobKey, p.Profile, p.Page, p.Level)
 }
 
-// ReplacePageFile records another encoding of a page with the recorded appearance.
+// ReplacePageFile records another encoding of a page that has the same appearance.
 func (s *FileRepository) ReplacePageFile(ctx context.Context, p PageFile) error {
 	result := s.db.WithContext(ctx).Model(&PageFile{}).
 		Where("blob_key = ? AND profile = ? AND page = ? AND level = ? AND appearance = ?", p.BlobKey, p.Profile, p.Page, p.Level, p.Appearance).
@@ -72,7 +72,7 @@ func (s *FileRepository) ReplacePageFile(ctx context.Context, p PageFile) error 
 	return wrap(result.Error, "record page %d of %s", p.Page, p.BlobKey)
 }
 
-// markPageEncrypted records that the file of a page, under key, is encrypted.
+// markPageEncrypted records that the page file with the given key is encrypted.
 func (s *FileRepository) markPageEncrypted(ctx context.Context, key string) error {
 	p := PageFile{BlobKey: blob.SourceOfPages(key)}
 	if _, err := fmt.Sscanf(path.Base(key), "%d-%d-%d", &p.Profile, &p.Page, &p.Level); err != nil {
@@ -83,7 +83,7 @@ func (s *FileRepository) markPageEncrypted(ctx context.Context, key string) erro
 	return wrap(done.Error, "mark page %d of %s", p.Page, p.BlobKey)
 }
 
-// RemovePageFiles removes the records of the pages of removed files.
+// RemovePageFiles deletes the page records of files that were removed.
 func (s *FileRepository) RemovePageFiles(ctx context.Context, blobKeys ...string) error {
 	if len(blobKeys) == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestPageFiles_OfAProfile_InOrder checks that the page images of one profile are listed for the named files.
+// TestPageFiles_OfAProfile_InOrder checks that the pages of the requested files with one profile are listed in order.
 func TestPageFiles_OfAProfile_InOrder(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
@@ -38,7 +38,8 @@ func TestPageFiles_OfAProfile_InOrder(t *testing.T) {
 	})
 }
 
-// TestReplacePageFile_AnotherEncoding_IsRecorded checks another encoding of the same appearance, for one page only.
+// TestReplacePageFile_AnotherEncoding_IsRecorded checks that another encoding with the same appearance is recorded, and
+// only for one page.
 func TestReplacePageFile_AnotherEncoding_IsRecorded(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {

@@ -16,24 +16,24 @@ import (
 // OwnProblems selects the problems of an app.
 type OwnProblems struct {
 	App     uuid.UUID
-	Tenants []string // none: all
-	Limit   int      // of each kind
+	Tenants []string // none for all tenants
+	Limit   int      // maximum number of each kind
 }
 
-// EnvelopeProblem is an envelope that waits for the service instead of a person.
+// EnvelopeProblem is an envelope that is waiting for the service rather than a person.
 type EnvelopeProblem struct {
 	ID             uuid.UUID
 	TenantID       string
 	Status         models.Status
 	Subject        *string
-	SealingProblem *models.SealingProblem // why the documents cannot be sealed; nil: no reason is known
-	// Since is the time at which progress was expected: the deadline of an open envelope, the last signature of one
-	// that is being sealed.
+	SealingProblem *models.SealingProblem // reason why the documents cannot be sealed; nil if unknown
+	// Since is the time at which progress was expected. It is the deadline of an open envelope, or the last signature
+	// of an envelope that is being sealed.
 	Since time.Time
 }
 
-// EnvelopeProblems returns envelopes that are open after their deadline, and fully signed envelopes that are not
-// sealed, longest waiting first.
+// EnvelopeProblems returns envelopes that are still open after their deadline, and fully signed envelopes that are not
+// sealed. Those that have waited the longest come first.
 func (s *EnvelopeListRepository) EnvelopeProblems(ctx context.Context, of OwnProblems) ([]EnvelopeProblem, error) {
 	now, db := s.now(), s.db.WithContext(ctx)
 	overdue, err := find[*models.Envelope](ownEnvelopes(db, of).
@@ -65,7 +65,7 @@ func (s *EnvelopeListRepository) EnvelopeProblems(ctx context.Context, of OwnPro
 	return all[:min(len(all), of.Limit)], nil
 }
 
-// NewestOpen returns the newest envelopes that wait for their signers since before a time.
+// NewestOpen returns the newest envelopes that were sent before the given time and are still waiting for their signers.
 func (s *EnvelopeListRepository) NewestOpen(ctx context.Context, of OwnProblems, before time.Time) ([]EnvelopeProblem, error) {
 	found, err := find[*models.Envelope](ownEnvelopes(s.db.WithContext(ctx), of).
 		Where("status IN "+openStatuses+" AND sent_at < ?", before).Where("id" + notQueued).Order("id DESC").Limit(of.Limit))
@@ -76,7 +76,7 @@ func newEnvelopeProblem(e *models.Envelope, since time.Time) EnvelopeProblem {
 	return EnvelopeProblem{e.ID, e.TenantID, e.Status, e.Subject, e.SealingProblem, since}
 }
 
-// openStatuses are the statuses of the partial index envelopes_deadline.
+// openStatuses lists the statuses of the partial index envelopes_deadline.
 const openStatuses = "('sent', 'in_progress')"
 
 func ownEnvelopes(db *gorm.DB, of OwnProblems) *gorm.DB {
@@ -87,7 +87,8 @@ func ownEnvelopes(db *gorm.DB, of OwnProblems) *gorm.DB {
 	return q
 }
 
-// RestartWorkflow has the workflow of an envelope started that Temporal does not run, as the schedule reconcile does.
+// RestartWorkflow requests that an envelope's lost workflow be started again, in the same way as the reconcile
+// schedule.
 func (s *EnvelopeRepository) RestartWorkflow(ctx context.Context, app, id uuid.UUID) (*models.Envelope, error) {
 	e, err := inTransaction(ctx, s.engine, func(t *transaction) (*models.Envelope, error) {
 		e, err := take[models.Envelope](s.locked(t.gorm()), "app_id = ? AND id = ?", app, id)
@@ -111,15 +112,15 @@ type MailProblem struct {
 	models.Mail
 
 	TenantID   string
-	Subject    *string // of the envelope
+	Subject    *string // subject of the envelope
 	SignerName string
 }
 
-// mailProblemDays is the number of days for which a rejected email counts as a solvable problem.
+// mailProblemDays is the number of days for which a rejected email counts as a problem that can be solved.
 const mailProblemDays = 30
 
-// MailProblems returns rejected emails, newest first, both retried and permanently failed ones. An email stops being a
-// problem when a later one to the same recipient is sent.
+// MailProblems returns rejected emails that are being retried or have permanently failed, newest first. An email no
+// longer counts as a problem after a later email was sent to the same recipient.
 func (s *MailRepository) MailProblems(ctx context.Context, of OwnProblems) ([]MailProblem, error) {
 	db := s.db.WithContext(ctx)
 	mails, err := find[models.Mail](db.Where("error <> '' AND sent_at IS NULL AND created_at >= ?", s.now().AddDate(0, 0, -mailProblemDays)).

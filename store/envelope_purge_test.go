@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// sealed completes an envelope with a retention of one day.
+// sealed signs and completes an envelope with a retention period of one day.
 func (f *fixture) sealed(e *models.Envelope) {
 	f.t.Helper()
 	for i := range e.Signers {
@@ -22,7 +22,7 @@ func (f *fixture) sealed(e *models.Envelope) {
 	f.seal(e)
 }
 
-// seal completes an envelope that all have signed.
+// seal completes an envelope that all signers have signed.
 func (f *fixture) seal(e *models.Envelope) {
 	f.t.Helper()
 	require.NoError(f.t, change(f.t.Context(), f, e.ID, func(e *models.Envelope) error {
@@ -35,7 +35,7 @@ func (f *fixture) seal(e *models.Envelope) {
 	}))
 }
 
-// rows counts the rows of an envelope for which a condition holds.
+// rows returns the number of rows in a table that meet a condition.
 func (f *fixture) rows(query string, args ...any) (n int) {
 	f.t.Helper()
 	db, err := f.DB()
@@ -45,7 +45,7 @@ func (f *fixture) rows(query string, args ...any) (n int) {
 }
 
 // TestPurge_RemovesContents checks that a purge removes the values of signers and senders, webhook bodies and
-// responses. The envelope, the states of deliveries, the audit chain and other envelopes stay.
+// responses. The envelope, the statuses of deliveries, the audit chain and other envelopes are kept.
 func TestPurge_RemovesContents(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -94,7 +94,7 @@ func TestPurge_RemovesContents(t *testing.T) {
 		assert.Empty(t, ev.Body)
 		assert.Empty(t, attempts[0].Body)
 		assert.Equal(t, "payload_purged", refusalOf(t, must2(s.Resend(ctx, f.app, answered))))
-		// The delivery in progress has failed: it has no body to send.
+		// The delivery in progress has failed, because it no longer has a body to send.
 		onItsWay := deliveries[1].ID
 		assert.Equal(t, models.DeliveryFailed, p.status(onItsWay))
 		_, err = s.DeliveryJob(ctx, onItsWay)
@@ -107,11 +107,11 @@ func TestPurge_RemovesContents(t *testing.T) {
 		require.Len(t, attempts, 1)
 		assert.Empty(t, attempts[0].Body)
 
-		// ResendSince resends the deliveries that have a body, and does not report the others.
+		// ResendSince resends only deliveries that have a body, and does not report the others.
 		again, err := s.ResendSince(ctx, f.app, p.hook.ID, time.Time{})
 		require.NoError(t, err)
 		assert.Equal(t, store.ResendResult{}, *again)
-		// Readers of events skip deleted events.
+		// The event feed skips deleted events.
 		page, err := s.Events(ctx, store.EventQuery{App: f.app.ID, Limit: 100})
 		require.NoError(t, err)
 		told := map[models.EventName]int{}
@@ -125,8 +125,8 @@ func TestPurge_RemovesContents(t *testing.T) {
 	})
 }
 
-// TestPurgedBody_IsNotSent checks that a delivery that was resent while its envelope was purged is pending without a
-// body.
+// TestPurgedBody_IsNotSent checks that a delivery that was resent while its envelope was being purged is pending but
+// has no body to send.
 func TestPurgedBody_IsNotSent(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -141,7 +141,7 @@ func TestPurgedBody_IsNotSent(t *testing.T) {
 		require.NoError(t, err)
 		clock.Add(25 * time.Hour)
 		require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error { return e.Purge(f.act()) }))
-		// As the two leave it where the purge did not wait for the other.
+		// This is the state if the purge did not wait for the resend.
 		execute(t, s, fmt.Sprintf("UPDATE webhook_deliveries SET status = 'pending' WHERE id = '%s'", d))
 		_, err = s.DeliveryJob(ctx, d)
 		require.ErrorIs(t, err, models.ErrNotFound)

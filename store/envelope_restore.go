@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// Restore restores the rows of an archived envelope. It has no effect on an envelope that is not archived. It removes
-// the archive's key; the cleanup removes the file later.
+// Restore restores the rows of an archived envelope. It has no effect if the envelope is not archived. It deletes the
+// archive's key, and the cleanup deletes the file later.
 func (s *EnvelopeRepository) Restore(ctx context.Context, envelope uuid.UUID) error {
 	if err := s.restore(ctx, envelope); err != nil && !errors.Is(err, errNotArchived) {
 		return fmt.Errorf("restore envelope %s: %w", envelope, err)
@@ -64,14 +64,15 @@ func (s *EnvelopeRepository) restore(ctx context.Context, envelope uuid.UUID) er
 	return err
 }
 
-// archivedError reports that an envelope is archived, and must be restored before it is changed.
+// archivedError means that an envelope is archived, and must be restored before it can be changed.
 type archivedError struct{ id uuid.UUID }
 
 // Error implements error.
 func (e *archivedError) Error() string { return fmt.Sprintf("envelope %s is in an archive", e.id) }
 
-// changing runs fn in one transaction. If fn would change an archived envelope, changing restores the envelope in a
-// separate transaction and runs fn again. As a step of another transaction it leaves this to the caller that began it.
+// changing runs fn in a transaction. If fn would change an archived envelope, changing restores the envelope in a
+// separate transaction and runs fn again. If it is a step of another transaction, the restoration is left to the caller
+// that began that transaction.
 func (s *EnvelopeRepository) changing(ctx context.Context, fn func(*transaction) error) error {
 	for attempt := 1; ; attempt++ {
 		err := s.transact(ctx, readWrite, fn)

@@ -19,8 +19,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestChange_RestoresArchivedEnvelope checks that a change restores an archived envelope and continues its chain, and
-// that a rejected or empty change restores nothing.
+// TestChange_RestoresArchivedEnvelope checks that a change restores an archived envelope and continues its audit chain,
+// and that a rejected or empty change does not restore it.
 func TestChange_RestoresArchivedEnvelope(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
