@@ -1,10 +1,11 @@
 # syntax=docker/dockerfile:1
 
-# Builds the image from the sources: "docker build ." the usual one, "docker build --target pkcs11 ." that for sealing keys in
-# hardware modules. Releases of the usual one copy the program of the release instead (deploy/docker/release.Dockerfile).
-# Base images are named by version here; Renovate adds their digests and keeps both up to date (.github/renovate.json).
+# Builds an image from source. "docker build ." builds the default image, and "docker build --target pkcs11 ." builds the
+# image for sealing keys in hardware modules. The default image of a release instead contains the program from the release
+# archives (deploy/docker/release.Dockerfile). The versions of base images are specified here. Renovate adds their digests
+# and keeps both up to date (.github/renovate.json).
 
-# Debian, as the lock file names the bundler for glibc.
+# Use Debian, because the lock file contains the glibc version of the bundler.
 FROM --platform=$BUILDPLATFORM node:22-bookworm-slim AS web
 WORKDIR /src/web
 COPY web/package.json web/package-lock.json web/.npmrc ./
@@ -26,7 +27,7 @@ RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache
     -ldflags "-s -w -X main.version=${VERSION}" -o /out/countersign ./cmd/countersign && \
     mkdir -p /out/data
 
-# With cgo, and so on the platform of the image.
+# PKCS#11 requires cgo, so this stage runs on the platform of the image.
 FROM golang:1.26-bookworm AS build-pkcs11
 WORKDIR /src
 COPY --from=build /src /src
@@ -35,7 +36,7 @@ RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache
     CGO_ENABLED=1 go build -tags nomsgpack,azure,pkcs11 -trimpath -buildvcs=false \
     -ldflags "-s -w -X main.version=${VERSION}" -o /out/countersign ./cmd/countersign
 
-# The worker of this image loads the library of your module: mount it, or copy it in an image of your own.
+# The worker in this image loads the library of your hardware module. Mount the library, or copy it to a derived image.
 FROM gcr.io/distroless/cc-debian12:nonroot AS pkcs11
 COPY --from=build-pkcs11 /out/countersign /usr/local/bin/countersign
 COPY --from=build --chown=65532:65532 /out/data /var/lib/countersign
@@ -49,7 +50,7 @@ ENTRYPOINT ["/usr/local/bin/countersign"]
 CMD ["api"]
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=6 CMD ["/usr/local/bin/countersign", "healthcheck"]
 
-# No shell, no package manager, and no Temporal, which is a service of its own.
+# This image contains no shell, no package manager, and no Temporal server, which is a separate service.
 FROM gcr.io/distroless/static-debian12:nonroot AS service
 COPY --from=build /out/countersign /usr/local/bin/countersign
 COPY --from=build --chown=65532:65532 /out/data /var/lib/countersign
@@ -61,5 +62,6 @@ VOLUME /var/lib/countersign
 EXPOSE 8080
 ENTRYPOINT ["/usr/local/bin/countersign"]
 CMD ["api"]
-# Of the API, and without Temporal: signing goes on while it is down. A worker serves nothing here, and is run with --no-healthcheck.
+# This checks the API. It ignores Temporal, because signers can sign while it is down. A worker does not listen on this
+# port, so run it with --no-healthcheck.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=6 CMD ["/usr/local/bin/countersign", "healthcheck"]

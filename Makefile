@@ -1,4 +1,4 @@
-# Countersign. "make help" lists what can be made.
+# Countersign. "make help" lists the targets.
 
 SHELL       := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -10,15 +10,16 @@ TOOLS   := $(BIN)/tools
 GO      ?= go
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
-# For every go command, so that the tests share the compiled packages of the build. Nobody speaks the
-# web framework's msgpack, and it would be a fifth of the program. TAGS=azure includes Azure Blob Storage, as
-# releases do; TAGS=pkcs11 includes keys of hardware modules, which need cgo.
+# These flags apply to every go command, so that tests share compiled packages with the build. The web framework's msgpack
+# support is not used and would account for a fifth of the program. TAGS=azure includes Azure Blob Storage, as in releases.
+# TAGS=pkcs11 includes support for keys in hardware modules, which requires cgo.
 TAGS  ?=
 comma := ,
 export GOFLAGS := -trimpath -tags=nomsgpack$(addprefix $(comma),$(TAGS)) $(GOFLAGS)
 
-# The packages to test, and those that are tested without the race detector: those that only compute (seal), that hash
-# passwords by the hundred, minutes of it under the detector (api), or that drive processes of their own (test).
+# PKG selects the packages to test. NORACE matches the packages that are tested without the race detector, because they
+# only compute (seal), hash hundreds of passwords, which takes minutes under the detector (api), or mainly control other
+# processes (test).
 PKG     ?= ./...
 NORACE  ?= ^countersign/(api|seal|test)(/|$$)
 TIMEOUT ?= 25m
@@ -29,25 +30,25 @@ help: ## List the targets
 
 ##### Build
 
-# The pages wait for their packages and Temporal compiles meanwhile. The server comes after both: at once with
-# Temporal it would compile again what they share.
+# Temporal is compiled while the npm packages for the pages are downloaded. The server is built afterwards, because a
+# parallel build would compile the packages that it shares with Temporal twice.
 .PHONY: build
 build: ## Build bin/countersign and bin/countersign-temporal
 	@$(MAKE) --no-print-directory -j2 web temporal
 	@$(MAKE) --no-print-directory server
 
-# go build decides itself what is out of date, and links nothing when nothing is. The compiler frees memory less often
-# than by default: a fifth less work for the largest package, for 1.1 GB instead of 0.8.
+# go build determines what is out of date, and does not link if nothing is. GOGC makes the compiler collect garbage less
+# often than by default. For the largest package, this saves a fifth of the time but needs 1.1 GB of memory instead of 0.8.
 .PHONY: server
 server: web
 	GOGC=400 $(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/countersign ./cmd/countersign
 
-# The bundled Temporal changes rarely and links slowly, so its version is not stamped into it.
+# The bundled Temporal rarely changes and is slow to link, so its version is not linked into it.
 .PHONY: temporal
 temporal: ## Build bin/countersign-temporal (several minutes the first time)
 	GOGC=400 $(GO) -C temporal/devserver build -ldflags '-s -w' -o $(CURDIR)/$(BIN)/countersign-temporal .
 
-# The pages are built only when one of their sources is newer than the last build.
+# The pages are built only if one of their source files is newer than the last build.
 WEB_SOURCES := $(wildcard web/*.ts web/*.mjs web/*.json web/*.html) $(shell find web/src web/public locales -type f 2>/dev/null)
 
 .PHONY: web
@@ -57,8 +58,8 @@ $(BIN)/.web: web/node_modules/.package-lock.json $(WEB_SOURCES)
 	npm --prefix web run build
 	@mkdir -p $(BIN) && touch $@
 
-# Not "npm ci": that demands the optional packages of every other platform in the lock file, and a
-# registry need not have them. Versions and digests are those of the lock file all the same.
+# "npm ci" is not used because it requires the optional packages for all other platforms in the lock file, which a registry
+# might not have. Versions and digests are nevertheless taken from the lock file.
 web/node_modules/.package-lock.json: web/package-lock.json
 	npm --prefix web install --no-save --no-audit --no-fund
 	@touch $@
@@ -77,7 +78,7 @@ generate: ## Run the code generators
 clean: ## Remove what was built (data/ stays)
 	rm -rf $(BIN) web/dist web/node_modules
 
-# Not part of the build, so that a first run does not wait for it.
+# This is not part of the build, so that a first run does not have to wait for it.
 $(BIN)/.web-checked: web/node_modules/.package-lock.json $(WEB_SOURCES)
 	npm --prefix web run check
 	@mkdir -p $(BIN) && touch $@
@@ -87,12 +88,12 @@ $(BIN)/.web-checked: web/node_modules/.package-lock.json $(WEB_SOURCES)
 .PHONY: check-web
 check-web: $(BIN)/.web-checked ## Check the pages' types, imports and texts
 
-# Each test server that the environment does not name (COUNTERSIGN_TEST_POSTGRES,
-# COUNTERSIGN_TEST_TEMPORAL) is a private one.
+# A private instance is started for each test server that is not specified in the environment (COUNTERSIGN_TEST_POSTGRES,
+# COUNTERSIGN_TEST_TEMPORAL).
 suite = PKG='$(PKG)' NORACE='$(NORACE)' TIMEOUT='$(TIMEOUT)' $(TOOLS)/testenv .ci/suite $(1) | \
 	$(TOOLS)/gotestsum --format pkgname-and-test-fails --hide-summary=output --jsonfile $(BIN)/$(1).json --raw-command -- cat
 
-# What the tests need beside the build. Most of the time it is fetched, so all at once.
+# Everything that the tests need in addition to the build. Most of it is downloaded, so the targets run in parallel.
 .PHONY: tests-need
 tests-need: build
 	@.ci/step 'what the tests need' $(MAKE) --no-print-directory -j4 --output-sync=target setup $(BIN)/.clients $(TOOLS)/gotestsum $(TOOLS)/testenv
@@ -101,7 +102,7 @@ tests-need: build
 test: tests-need ## Run every package's tests once, on real PostgreSQL, Temporal, Chromium and PDF tools (PKG=./store/...)
 	@$(call suite,test)
 
-# Each step goes on when one before it failed, so that one run names all that is wrong.
+# The steps continue after a failure, so that one run reports all problems.
 .PHONY: check
 check: ## After "make test": lint, clients, and the tests that take longer: race detector, PgBouncer, faults, all languages (PKG=./store/...)
 	@status=0; for target in lint clients check-tests; do .ci/step "make $$target" $(MAKE) --no-print-directory $$target || status=1; done; exit $$status
@@ -111,19 +112,19 @@ check-tests: tests-need
 	@$(call suite,check)
 
 .PHONY: quick
-quick: ## Within a minute, with nothing installed: what changed, the rules, the workflows, the store on SQLite
+quick: ## Test what changed, the rules, the workflows and the store on SQLite, within a minute and with nothing installed
 	@.ci/quick
 
-# Those whose tests use PostgreSQL, one after another: there are four connections to the server. What test/clients and
-# test/browser drive is dev, on SQLite.
+# The packages whose tests use PostgreSQL. They run one after another, because there are only four connections to the
+# server. test/clients and test/browser are not included because they test dev, which uses SQLite.
 POOLED ?= ./store ./activities ./operate/... ./worker ./workflows ./api ./test/conformance ./test/e2e ./test/faults
 
 .PHONY: test-pgbouncer
 test-pgbouncer: setup build $(TOOLS)/testenv ## Run the tests that use PostgreSQL through PgBouncer in transaction mode (POOLED=./store)
 	$(TOOLS)/testenv -pgbouncer $(GO) test -p 1 -count=1 -timeout $(TIMEOUT) $(POOLED)
 
-# A failure has an input that fails. Without one, "context deadline exceeded" is the fuzzing engine's own:
-# the end of the time, which it now and then takes for an error.
+# An actual failure includes the failing input. Without an input, "context deadline exceeded" comes from the fuzzing engine,
+# which occasionally reports the end of the fuzzing time as an error.
 FUZZTIME ?= 10m
 
 .PHONY: fuzz
@@ -155,7 +156,7 @@ fmt: $(TOOLS)/golangci-lint ## Format the Go code
 	cd temporal/devserver && $(CURDIR)/$(TOOLS)/golangci-lint fmt ./...
 	cd tools && $(CURDIR)/$(TOOLS)/golangci-lint fmt ./...
 
-# A module of npm beside those of Go: it needs no other package.
+# This npm module is separate from the Go modules.
 CONTRACT_NODE := tools/contract/node_modules/.package-lock.json
 
 $(CONTRACT_NODE): tools/contract/package-lock.json
@@ -181,7 +182,7 @@ check-deploy: $(TOOLS)/deploycheck ## Parse the alert rules, the dashboard and t
 	$(GO) -C tools/deploycheck test -vet=off ./...
 
 .PHONY: notice
-notice: web $(TOOLS)/notice ## Write NOTICE: the licences of all that releases bundle
+notice: web $(TOOLS)/notice ## Write NOTICE: the licenses of everything bundled in releases
 	$(TOOLS)/notice
 
 .PHONY: check-notice
@@ -198,52 +199,53 @@ check-mutants: web $(TOOLS)/mutants ## Check that test/mutants.txt names only ch
 conformance: build $(TOOLS)/testenv ## Check a deployment against the interface (BASE_URL=… CLIENT_ID=… CLIENT_SECRET=…)
 	$(TOOLS)/testenv $(GO) test -count=1 ./test/conformance/...
 
-# Each row ROUNDS times, with choices that SEED decides (0: another one each time, which is printed).
+# Each row is tested ROUNDS times. SEED determines the random choices. If it is 0, a new seed is used and printed.
 ROUNDS ?= 10
 SEED   ?= 0
 
 .PHONY: faults
-faults: build $(TOOLS)/testenv ## Break everything on purpose, many times (ROUNDS=10 SEED=0; up to an hour)
+faults: build $(TOOLS)/testenv ## Run the fault injection tests (ROUNDS=10 SEED=0; up to an hour)
 	$(TOOLS)/testenv $(GO) test -count=1 -timeout 3h -v ./test/faults -rounds $(ROUNDS) -seed $(SEED)
 
-# One fault after another in random order, each a minute and a calm of half one: 3m has two, 20m each twice. ONLY=temporal,mail names some.
+# The faults occur one after another in random order. Each lasts a minute and is followed by half a minute without faults,
+# so 3m covers two faults, and 20m covers each fault twice. ONLY=temporal,mail selects certain faults.
 NIGHT ?= 20m
 RATE  ?= 2
 
 .PHONY: night
-night: build $(TOOLS)/alertwatch ## A night of faults under load: nothing is lost, the right alerts fire, nobody types a command (NIGHT=20m RATE=2 SEED=0 ONLY=)
+night: build $(TOOLS)/alertwatch ## Inject faults under load, and check that nothing is lost, the right alerts fire, and recovery is automatic (NIGHT=20m RATE=2 SEED=0 ONLY=)
 	$(GO) test -tags nomsgpack,night -count=1 -timeout 3h -v -run '^TestNight$$' ./test/faults -night $(NIGHT) -rate $(RATE) -seed $(SEED) -only '$(ONLY)'
 
-# Of each of three kinds, on each of six files: CHECKS=20000 takes more than an hour.
+# The number of forgeries of each of three kinds, for each of six files. CHECKS=20000 takes more than an hour.
 CHECKS ?= 500
 
 .PHONY: forgeries
-forgeries: setup web/node_modules/.package-lock.json ## Attack the verification: every forgery, every byte, CHECKS=500 generated ones of each kind (2 minutes of two processors)
+forgeries: setup web/node_modules/.package-lock.json ## Test the verification with forged files: every known forgery, every byte, and CHECKS=500 generated ones of each kind (2 minutes on two processors)
 	$(GO) test -count=1 -timeout 3h ./test/forgeries -long -rapid.checks=$(CHECKS)
 
-# SEED decides which COUNT changes are tried. -count 0 with no limit tries all, which takes days.
+# SEED determines which COUNT changes are tested. COUNT=0 without a time limit tests all changes, which takes days.
 COUNT ?= 155
 
 .PHONY: mutants
-mutants: build $(TOOLS)/testenv $(TOOLS)/mutants ## Change the rules in small ways and name the changes that no test notices (COUNT=155 SEED=0; up to two hours)
+mutants: build $(TOOLS)/testenv $(TOOLS)/mutants ## Run mutation tests and list the changes that no test detects (COUNT=155 SEED=0; up to two hours)
 	$(TOOLS)/testenv $(TOOLS)/mutants -count $(COUNT) -seed $(SEED) -time 2h
 
-# Released versions keep theirs: envelopes that began under them must go on. Renamed workflows or
-# activities need new ones.
+# Keep the histories of released versions, because envelopes started with them must continue to work. New histories are
+# needed if workflows or activities are renamed.
 HISTORIES ?= unreleased
 
 .PHONY: histories
-histories: $(TOOLS)/testenv ## Record the workflows' histories anew, on a real Temporal (HISTORIES=unreleased names the folder)
+histories: $(TOOLS)/testenv ## Record the workflow histories again, using a real Temporal server (HISTORIES=unreleased is the folder)
 	rm -rf workflows/testdata/histories/$(HISTORIES)
 	$(TOOLS)/testenv $(GO) test ./workflows -run 'TestFreshHistoriesReplay|TestContinuedHistoriesReplay' -count=1 -record '$(HISTORIES)'
 
 CLIENTS_NODE := clients/typescript/node_modules/.package-lock.json
 
-# Programs of others that test/clients runs.
+# Third-party programs that test/clients runs.
 TESTS_NODE := test/clients/node_modules/.package-lock.json
 
 .PHONY: clients
-clients: $(TOOLS)/oapi-codegen $(TOOLS)/oasdiff $(CLIENTS_NODE) $(TESTS_NODE) ## Check and build the client libraries: generated code, broken promises, tests
+clients: $(TOOLS)/oapi-codegen $(TOOLS)/oasdiff $(CLIENTS_NODE) $(TESTS_NODE) ## Check and build the client libraries: generated code, breaking changes, tests
 	clients/check.sh
 
 .PHONY: generate-clients
@@ -273,19 +275,19 @@ load: build $(TOOLS)/testenv ## Measure under load: a mix, 2,000 envelopes at on
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench load burst backlog
 
 .PHONY: profile
-profile: build ## Profile API and worker under the mix of make load: files in bin/profiles, and what takes most
+profile: build ## Profile the API and worker under the mixed load of "make load": writes bin/profiles and prints the top consumers
 	$(GO) run ./test/bench profile
 
 .PHONY: soak
-soak: build $(TOOLS)/testenv ## Ten minutes of the mix of make load
+soak: build $(TOOLS)/testenv ## Run the mixed load of "make load" for ten minutes
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench soak
 
 .PHONY: bench-send
-bench-send: build $(TOOLS)/testenv ## Measure envelopes of a template beside uploaded ones, and a bulk send of ROWS (1000) beside single sends
+bench-send: build $(TOOLS)/testenv ## Compare envelopes from a template with uploaded ones, and a bulk send of ROWS (1000) with single sends
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench -rows $(or $(ROWS),1000) send bulk
 
 .PHONY: bench-hang
-bench-hang: build $(TOOLS)/testenv ## Measure expiry, void, seal, mail and delivery while 500 mails and 500 deliveries of another app hang, in turns with a control
+bench-hang: build $(TOOLS)/testenv ## Measure expiry, voiding, sealing, emails and deliveries while 500 emails and 500 deliveries of another app hang, alternating with a control
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench memory actions hang
 
 .PHONY: bench-scale
@@ -293,7 +295,7 @@ bench-scale: $(TOOLS)/testenv ## Compare 1,000 and ENVELOPES (1000000) envelopes
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench/scale -envelopes $(or $(ENVELOPES),1000000)
 
 .PHONY: bench-archive
-bench-archive: $(TOOLS)/testenv ## Move ENVELOPES (10000) completed envelopes to archives: bytes before and after, how fast, and what reading one takes (AMONG=others, S3=1)
+bench-archive: $(TOOLS)/testenv ## Archive ENVELOPES (10000) completed envelopes and measure size, speed and the cost of reading one (AMONG=others, S3=1)
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench/scale -archive $(or $(ENVELOPES),10000) $(if $(AMONG),-among $(AMONG)) $(if $(S3),-s3)
 
 .PHONY: walk
@@ -305,11 +307,11 @@ bench-web: build $(BIN)/.clients ## Measure the pages (script size, largest cont
 	BROWSER_TEST_FIGURES=1 $(GO) test ./test/browser -run TestFigures -v -count=1
 
 .PHONY: bench-pages
-bench-pages: ## Measure what a picture of a page takes: processor time, size, and the memory of a process
+bench-pages: ## Measure the rendering of a page: processor time, image size, and memory of the process
 	$(GO) test ./seal/appearance -run '^$$' -bench 'Page|Process' -benchtime 10x
 
 .PHONY: bench-prepare
-bench-prepare: $(TOOLS)/testenv ## What preparing takes: an upload of 50 pages with all options and a plain one, tags and anchors of 4,000 pages beside pdftotext
+bench-prepare: $(TOOLS)/testenv ## Measure preparation: an upload of 50 pages with and without all options, and tags and anchors on 4,000 pages compared with pdftotext
 	$(TOOLS)/testenv $(GO) test ./api -run '^$$' -bench Upload -benchtime 100x
 	$(GO) test ./seal/admission -run '^$$' -bench Upload -benchtime 20x -count 3
 	$(GO) test ./prepare -run '^$$' -bench Large -benchtime 2x
@@ -318,25 +320,25 @@ bench-prepare: $(TOOLS)/testenv ## What preparing takes: an upload of 50 pages w
 bench-seal: ## Measure the sealing engine
 	$(GO) run ./seal/bench
 
-# CORPUS is outside of the repository: these are other people's files. FILES=0 takes all.
+# CORPUS is outside the repository, because it contains files of other people. FILES=0 selects all files.
 CORPUS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/countersign/corpus
 FILES  ?= 1200
 
 .PHONY: corpus
-corpus: setup ## Seal PDFs of many producers and have five programs verify them (FILES=1200; downloads 2 GB once, then a quarter of an hour)
+corpus: setup ## Seal PDFs from many producers and verify them with five programs (FILES=1200; downloads 2 GB once, then takes 15 minutes)
 	seal/corpus/collect '$(CORPUS)'
 	$(GO) run ./seal/corpus -files $(FILES) '$(CORPUS)/packages/' '$(CORPUS)/made/'
 
 ##### Release
 
-# For one platform, a copy of the description names it alone.
+# To build for a single platform, a copy of the release configuration is used that lists only that platform.
 .PHONY: snapshot
-snapshot: $(TOOLS)/goreleaser ## Build what a release consists of into bin/release: archives, packages, checksums, SBOMs (TARGET=linux_amd64 for one platform)
+snapshot: $(TOOLS)/goreleaser ## Build the files of a release in bin/release: archives, packages, checksums, SBOMs (TARGET=linux_amd64 for one platform)
 	target='$(TARGET)'; sed -e '' $${target:+-e "s/\[linux, darwin\]/[$${target%_*}]/" -e "s/\[amd64, arm64\]/[$${target#*_}]/"} .goreleaser.yaml >$(BIN)/goreleaser.yaml
 	$(TOOLS)/goreleaser release --config $(BIN)/goreleaser.yaml --snapshot --clean --skip=docker,sign --parallelism 1 --timeout 3h
 
 .PHONY: check-release
-check-release: $(TOOLS)/goreleaser ## Check the description of a release
+check-release: $(TOOLS)/goreleaser ## Check the release configuration
 	$(TOOLS)/goreleaser check
 
 .PHONY: check-workflows
@@ -344,7 +346,7 @@ check-workflows: $(TOOLS)/actionlint ## Check the workflows of .github
 	$(TOOLS)/actionlint
 
 .PHONY: rename
-rename: ## Give the modules the path of their host: MODULE=example.org/countersign
+rename: ## Change the module paths to those of the repository host: MODULE=example.org/countersign
 	$(GO) -C tools run ./rename -root .. -to '$(MODULE)'
 
 ##### Tools, pinned in tools/go.mod
@@ -374,7 +376,7 @@ $(TOOLS)/cyclonedx-gomod: $(RELEASE_SOURCES)
 $(TOOLS)/actionlint: tools/actionlint/go.mod tools/actionlint/go.sum
 	$(GO) -C tools/actionlint build -o $(CURDIR)/$@ github.com/rhysd/actionlint/cmd/actionlint
 
-# A module of its own: what it parses with is large, and nothing else needs it.
+# This is a separate module because its parsers are large and not needed elsewhere.
 $(TOOLS)/deploycheck: $(wildcard tools/deploycheck/*)
 	$(GO) -C tools/deploycheck build -o $(CURDIR)/$@ .
 

@@ -1,7 +1,8 @@
 # syntax=docker/dockerfile:1
 
-# The image of a release: the program that its archives hold, too. goreleaser builds it (.goreleaser.yaml) with the programs in
-# directories named after their platforms. Renovate adds the digests of the base images and keeps them up to date.
+# The image of a release. It contains the same program as the release archives. goreleaser builds it (.goreleaser.yaml) with
+# the programs in directories named after their platforms. Renovate adds the digests of the base images and keeps them up
+# to date.
 FROM --platform=$BUILDPLATFORM busybox:1.37 AS data
 RUN mkdir /data
 
@@ -17,5 +18,6 @@ VOLUME /var/lib/countersign
 EXPOSE 8080
 ENTRYPOINT ["/usr/local/bin/countersign"]
 CMD ["api"]
-# Of the API, and without Temporal: signing goes on while it is down. A worker serves nothing here, and is run with --no-healthcheck.
+# This checks the API. It ignores Temporal, because signers can sign while it is down. A worker does not listen on this
+# port, so run it with --no-healthcheck.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=6 CMD ["/usr/local/bin/countersign", "healthcheck"]

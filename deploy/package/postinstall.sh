@@ -1,5 +1,5 @@
 #!/bin/sh
-# The units are not started: "countersign setup --host" writes their settings first.
+# Reloads the units. It does not start them, because "countersign setup --host" must write their settings first.
 set -e
 
 if [ -d /run/systemd/system ]; then

@@ -1,5 +1,5 @@
 #!/bin/sh
-# "purge", which rpm does not have, also removes settings, keys, data and the user.
+# Reloads the units. With "purge", which rpm does not support, it also removes the settings, keys, data and user.
 set -e
 
 if [ -d /run/systemd/system ]; then

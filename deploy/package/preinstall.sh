@@ -1,5 +1,5 @@
 #!/bin/sh
-# Creates the user that the units run as.
+# Creates the user for the units.
 set -e
 
 if ! getent group countersign >/dev/null; then

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Stops and disables the units on removal; on an upgrade (deb: "upgrade", rpm: 1) they go on.
+# Stops and disables the units on removal. On an upgrade (deb: "upgrade", rpm: 1), they continue to run.
 set -e
 
 case "$1" in

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Makes the databases and their owners when the volume is new. The image of PostgreSQL runs it.
+# Creates the databases and their owners. The PostgreSQL image runs this script if the volume is new.
 set -euo pipefail
 
 psql --set ON_ERROR_STOP=1 --no-psqlrc --username "${POSTGRES_USER:-postgres}" --dbname postgres \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the namespace and its typed search attributes where they are missing. May run again.
+# Creates the namespace and its search attributes if they are missing. It is safe to run this script repeatedly.
 set -eu
 
 namespace=${TEMPORAL_NAMESPACE:-default}

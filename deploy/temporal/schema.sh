@@ -1,5 +1,5 @@
 #!/bin/sh
-# Brings Temporal's two databases to the schema of this version. May run again.
+# Migrates Temporal's two databases to the schema of this version. It is safe to run this script repeatedly.
 set -eu
 
 export SQL_PLUGIN=postgres12_pgx SQL_HOST=postgres SQL_PORT=5432 SQL_USER=temporal

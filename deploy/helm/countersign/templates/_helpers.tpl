@@ -30,7 +30,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 {{- end }}
 
-{{- /* The settings that have a value, as name and text. */}}
+{{- /* Returns the settings that have a value, as a map of names to strings. */}}
 {{- define "countersign.settings" -}}
 {{- $_ := required "settings.BASE_URL must be set: the public address of the service, such as https://sign.example.com" .Values.settings.BASE_URL }}
 {{- range $name, $value := .Values.settings }}
