@@ -6,13 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // "pgx"
+	_ "github.com/jackc/pgx/v5/stdlib" // driver "pgx"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// checkAddresses reads all rows of all tables: no signer's address or phone
-// number is in them.
+// checkAddresses checks that no row of any table contains a signer's email address or phone number in plain text.
 func checkAddresses(t *testing.T, s *service) {
 	t.Helper()
 	ctx := t.Context()

@@ -17,7 +17,7 @@ import (
 	"countersign/test/kit"
 )
 
-// app is an application: it uses the Go client.
+// app is an application that uses the Go client.
 type app struct {
 	*countersign.Client
 }
@@ -29,7 +29,7 @@ func (s *service) app(t *testing.T) *app {
 	return &app{c}
 }
 
-// observer checks the common parts of all responses, and records the access tokens.
+// observer is a transport that checks the headers common to all responses, and records the access tokens.
 type observer struct {
 	t *testing.T
 	s *service
@@ -65,7 +65,7 @@ func (o *observer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// agreement returns an envelope for one signer, who needs no code and fills one field.
+// agreement returns the data of an envelope with one signer, who needs no code and fills in one field.
 func agreement(name, email string) countersign.EnvelopeRequest {
 	return countersign.EnvelopeRequest{
 		TenantID: "acme", Subject: countersign.Ptr("Contract"), Signers: []countersign.SignerRequest{person(name, email)},
@@ -73,12 +73,12 @@ func agreement(name, email string) countersign.EnvelopeRequest {
 	}
 }
 
-// person returns a signer who needs no code.
+// person returns the data of a signer who needs no code.
 func person(name, email string) countersign.SignerRequest {
 	return countersign.SignerRequest{Name: name, Email: email, AuthMethod: countersign.Ptr(api.SignerRequestAuthMethodNone)}
 }
 
-// draft creates an envelope from a document.
+// draft creates a draft with the given document.
 func (a *app) draft(t *testing.T, in countersign.EnvelopeRequest, pdf []byte) *countersign.Envelope {
 	t.Helper()
 	e, err := a.Create(t.Context(), in)
@@ -88,7 +88,7 @@ func (a *app) draft(t *testing.T, in countersign.EnvelopeRequest, pdf []byte) *c
 	return a.envelope(t, e.ID)
 }
 
-// send creates an envelope of one page and sends it.
+// send creates an envelope with a one-page document, and sends it.
 func (a *app) send(t *testing.T, in countersign.EnvelopeRequest) uuid.UUID {
 	t.Helper()
 	e := a.draft(t, in, kit.OnePage())
@@ -104,7 +104,7 @@ func (a *app) envelope(t *testing.T, id uuid.UUID) *countersign.Envelope {
 	return e
 }
 
-// completed waits until an envelope is sealed.
+// completed waits until an envelope is completed, and returns it.
 func (a *app) completed(t *testing.T, id uuid.UUID) (e *countersign.Envelope) {
 	t.Helper()
 	eventually(t, "completed "+id.String(), func() bool {
@@ -145,7 +145,7 @@ func (a *app) subscribe(t *testing.T, url, secret string, events ...api.WebhookE
 	return res.JSON201.ID
 }
 
-// refused requires an error with a status and a message.
+// refused checks that err is a client error with the given status.
 func refused(t *testing.T, status int, err error) {
 	t.Helper()
 	var e *countersign.Error

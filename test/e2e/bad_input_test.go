@@ -33,7 +33,7 @@ func TestBadInput(t *testing.T) {
 	t.Run("webhooks", func(t *testing.T) { t.Parallel(); badWebhooks(t, c) })
 }
 
-// refused requires a status and an error code.
+// refused sends a request, and checks the status and the error code of its response.
 func (c *client) refused(t *testing.T, status int, code, method, path string, body any) object {
 	t.Helper()
 	out := c.call(t, status, method, path, body)
@@ -119,11 +119,11 @@ func badCreates(t *testing.T, c *client) {
 	}
 }
 
-// list0 returns the first object of a list created by a test.
+// list0 returns the first object of a list that a test created.
 func (o object) list0(name string) object { return o[name].([]object)[0] }
 
 func badFiles(t *testing.T, c *client) {
-	// The other two ways to create an envelope: flat form fields, and JSON followed by the file.
+	// These are the other two ways to create an envelope: flat form fields, and JSON followed by the file.
 	flat := c.multipart(t, http.StatusCreated, "/v1/envelopes", map[string]string{
 		"tenantId": "files", "subject": "Flat", "expiresInDays": "null", "signers": `[{"name":"A","email":"a@example.com"}]`,
 		"fields": `[{"signerId":"0","type":"text","page":1,"x":1,"y":1,"w":10,"h":10}]`,
@@ -179,7 +179,7 @@ func badFiles(t *testing.T, c *client) {
 	c.refused(t, 400, "validation_error", http.MethodGet, at+"/document?kind=draft", nil)
 }
 
-// encrypted returns a PDF that needs a password to be read.
+// encrypted returns a PDF that cannot be read without a password.
 func encrypted(t *testing.T) []byte {
 	t.Helper()
 	dir := t.TempDir()
@@ -192,7 +192,7 @@ func encrypted(t *testing.T) []byte {
 	return b
 }
 
-// sentTo sends the contract to one signer and returns the envelope and the token.
+// sentTo sends an envelope to one signer, and returns the envelope and the signer's token.
 func sentTo(t *testing.T, s *service, c *client, email string, edit func(object)) (object, string) {
 	t.Helper()
 	data := contract()
@@ -266,7 +266,7 @@ func otherApps(t *testing.T, s *service, c *client) {
 	}
 	status, _ := oc.do(t, http.MethodPost, "/v1/envelopes/"+id+"/document", "application/octet-stream", bytes.NewReader(kit.OnePage()))
 	assert.Equal(t, 404, status)
-	// The free plan: one document per envelope.
+	// The free plan allows one document per envelope.
 	draft := oc.create(t, http.StatusCreated, contract(), kit.OnePage())
 	status, b := oc.do(t, http.MethodPost, "/v1/envelopes/"+draft.str("id")+"/document", "application/octet-stream", bytes.NewReader(kit.OnePage()))
 	assert.Equal(t, 402, status, "%s", b)
@@ -321,7 +321,7 @@ func badLinks(t *testing.T, s *service, c *client) {
 		object{"fields": []object{{"fieldId": field}}},
 		object{"fields": []object{{"fieldId": field, "textValue": "\u0000"}}},
 		object{"fields": []object{{"fieldId": field, "signatureImageBase64": "!!"}}},
-		object{"fields": []object{{"fieldId": field, "textValue": "\U000F0000"}}}, // no font has it
+		object{"fields": []object{{"fieldId": field, "textValue": "\U000F0000"}}}, // no font contains this character
 	} {
 		signer.refused(t, 400, "validation_error", http.MethodPost, at+"/sign", bad)
 	}

@@ -18,7 +18,7 @@ import (
 	"countersign/test/kit"
 )
 
-// object is a JSON object for a client without our types.
+// object is a JSON object, as seen by a client without the service's types.
 type object map[string]any
 
 func (o object) str(name string) string { s, _ := o[name].(string); return s }
@@ -33,7 +33,7 @@ func (o object) list(name string) []object {
 	return out
 }
 
-// client calls the API with a bearer token, or without one.
+// client calls the API, with a bearer token unless the token is empty.
 type client struct {
 	base, token string
 }
@@ -74,7 +74,7 @@ func (c *client) do(t *testing.T, method, path, contentType string, body io.Read
 	return res.StatusCode, b
 }
 
-// call sends JSON and requires a status. It decodes the response if it is an object.
+// call sends JSON and checks the status of the response. If the response is a JSON object, it is returned.
 func (c *client) call(t *testing.T, want int, method, path string, body any) object {
 	t.Helper()
 	var r io.Reader
@@ -100,7 +100,7 @@ func (c *client) call(t *testing.T, want int, method, path string, body any) obj
 	return out
 }
 
-// create creates an envelope by multipart with a data part.
+// create creates an envelope with a multipart request that has a data part.
 func (c *client) create(t *testing.T, want int, data object, pdf []byte) object {
 	t.Helper()
 	b, err := json.Marshal(data)
@@ -131,14 +131,14 @@ func (c *client) multipart(t *testing.T, want int, path string, text map[string]
 	return out
 }
 
-// message is an email in the inbox.
+// message is a message in the inbox.
 type message struct {
 	Kind, Subject, Text, HTML string
 	To, Links                 []string
 	Attachments               []struct{ Name, URL string }
 }
 
-// messages returns the emails to a recipient, newest first.
+// messages returns the messages to a recipient, newest first.
 func (s *service) messages(t *testing.T, to string) []message {
 	t.Helper()
 	c := &http.Client{}
@@ -152,7 +152,7 @@ func (s *service) messages(t *testing.T, to string) []message {
 	return out
 }
 
-// awaitMail waits for an email that match accepts.
+// awaitMail waits for a message for which match returns true.
 func (s *service) awaitMail(t *testing.T, to string, match func(message) bool) message {
 	t.Helper()
 	var found message
@@ -168,7 +168,7 @@ func (s *service) awaitMail(t *testing.T, to string, match func(message) bool) m
 	return found
 }
 
-// signingLink waits for the invitation and returns the token of its link.
+// signingLink waits for an invitation, and returns the token in its link.
 func (s *service) signingLink(t *testing.T, to string) string {
 	t.Helper()
 	token := ""
@@ -185,14 +185,15 @@ func (s *service) signingLink(t *testing.T, to string) string {
 
 var sixDigits = regexp.MustCompile(`\b\d{6}\b`)
 
-// code waits for the newest one-time code to an email address or phone.
+// code waits for a message with a one-time code, and returns the newest code sent to an email address or phone
+// number.
 func (s *service) code(t *testing.T, to string) string {
 	t.Helper()
 	m := s.awaitMail(t, to, func(m message) bool { return len(m.Links) == 0 && sixDigits.MatchString(m.Text) })
 	return sixDigits.FindString(m.Text)
 }
 
-// sign performs all steps of a signer with a link.
+// sign performs all steps of a signer, using the token of their link.
 func (s *service) sign(t *testing.T, token, codeTo string) object {
 	t.Helper()
 	c := &client{base: s.BaseURL}
@@ -219,7 +220,7 @@ func (s *service) sign(t *testing.T, token, codeTo string) object {
 	return c.call(t, http.StatusOK, http.MethodPost, at+"/sign", object{"fields": values(ctx)})
 }
 
-// values fills every field of a signing context.
+// values returns a value for every field of a signing context.
 func values(ctx object) []object {
 	var out []object
 	for _, f := range ctx.list("fields") {

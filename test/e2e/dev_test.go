@@ -15,7 +15,7 @@ import (
 	"countersign/clients/go/api"
 )
 
-// TestDevSurvivesARestart: envelopes from before Ctrl-C continue after a restart.
+// TestDevSurvivesARestart checks that envelopes created before Ctrl-C continue after a restart.
 func TestDevSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -83,7 +83,8 @@ func TestDevSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestTwoSideBySide: every port except the API's is free unless set, and a directory belongs to one service at a time.
+// TestTwoSideBySide checks that every port except the API's is chosen automatically unless configured, and that a
+// data directory can be used by only one service at a time.
 func TestTwoSideBySide(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

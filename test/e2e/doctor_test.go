@@ -22,7 +22,7 @@ import (
 
 type finding struct{ Check, Status, Detail, Advice string }
 
-// doctor runs the command and returns its findings by check.
+// doctor runs the doctor command and returns its findings by check.
 func doctor(t *testing.T, env []string, flags ...string) (map[string]finding, error) {
 	t.Helper()
 	out, failed := run(t, env, append([]string{"doctor", "--json"}, flags...)...)
@@ -43,7 +43,7 @@ func doctor(t *testing.T, env []string, flags ...string) (map[string]finding, er
 	return by, failed
 }
 
-// TestDoctor: a healthy service, and then one broken part after the other.
+// TestDoctor checks the findings for a healthy service, and then for one broken part after another.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	s := production(t)
@@ -88,7 +88,7 @@ func TestDoctor(t *testing.T) {
 	for name, c := range map[string]struct {
 		env   []string
 		check string
-		want  string // in the detail or the advice
+		want  string // expected text in the detail or the advice
 	}{
 		"settings":          {[]string{"COUNTERSIGN_RATE_LIMIT=many"}, "settings", "COUNTERSIGN_RATE_LIMIT"},
 		"no settings":       {[]string{"COUNTERSIGN_SMTP_URL="}, "settings", "COUNTERSIGN_SMTP_URL: must be set"},

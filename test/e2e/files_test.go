@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFilesSweep: leftovers of an interrupted upload are listed, and deleted on request; documents stay.
+// TestFilesSweep checks that files left over from an interrupted upload are listed, and deleted on request, and that
+// documents are not deleted.
 func TestFilesSweep(t *testing.T) {
 	t.Parallel()
 	s := production(t)

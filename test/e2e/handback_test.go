@@ -22,8 +22,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestASealUnderWayIsHandedBack: a worker that is stopped while it seals hands the task back, and another worker seals
-// immediately, without waiting for a heartbeat timeout.
+// TestASealUnderWayIsHandedBack checks that a worker that is stopped while sealing returns the task to Temporal, and
+// that another worker continues immediately, without waiting for a heartbeat timeout.
 func TestASealUnderWayIsHandedBack(t *testing.T) {
 	t.Parallel()
 	tsa, err := url.Parse(kit.NewTSA(t).URL)
@@ -35,7 +35,7 @@ func TestASealUnderWayIsHandedBack(t *testing.T) {
 			httputil.NewSingleHostReverseProxy(tsa).ServeHTTP(w, r)
 			return
 		}
-		_, _ = io.Copy(io.Discard, r.Body) // so that the client's disconnection is noticed
+		_, _ = io.Copy(io.Discard, r.Body) // so that the server detects when the client disconnects
 		asked <- struct{}{}
 		<-r.Context().Done()
 	}))
@@ -44,7 +44,7 @@ func TestASealUnderWayIsHandedBack(t *testing.T) {
 	c := s.app(t)
 	id := c.send(t, agreement("Ada", "ada@example.com"))
 	s.sign(t, s.signingLink(t, "ada@example.com"), "")
-	within(t, "the authority is asked", asked) // perhaps by the trial of a process that starts
+	within(t, "the authority is asked", asked) // possibly by the check that a starting process performs
 	tc, err := sdkclient.Dial(sdkclient.Options{HostPort: s.setting("COUNTERSIGN_TEMPORAL_ADDRESS"), Namespace: s.setting("COUNTERSIGN_TEMPORAL_NAMESPACE")})
 	require.NoError(t, err)
 	defer tc.Close()
@@ -59,17 +59,19 @@ func TestASealUnderWayIsHandedBack(t *testing.T) {
 	s.worker.stop(t)
 	assert.True(t, s.worker.cmd.ProcessState.Success(), "%s", s.worker.out)
 	s.worker = start(t, s.env, "worker")
-	c.completed(t, id) // by another worker
+	c.completed(t, id) // another worker seals it
 
 	it := tc.GetWorkflowHistory(t.Context(), temporal.EnvelopeWorkflowID(id), "", true, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	seal, failure := int64(0), "" // the event that starts the last attempt is written when that ends, after the envelope is completed
+	// The event that starts the last attempt is written only when that attempt ends, after the envelope is completed.
+	seal, failure := int64(0), ""
 	for it.HasNext() {
 		ev, err := it.Next()
 		require.NoError(t, err)
 		if a := ev.GetActivityTaskScheduledEventAttributes(); a.GetActivityType().GetName() == "Seal" {
 			seal = ev.EventId
 		}
-		if a := ev.GetActivityTaskStartedEventAttributes(); a != nil && a.ScheduledEventId == seal { // the attempt that succeeded
+		// This is the successful attempt.
+		if a := ev.GetActivityTaskStartedEventAttributes(); a != nil && a.ScheduledEventId == seal {
 			failure = a.GetLastFailure().GetMessage()
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestHistoriesHoldNoPersonalData checks all data of an envelope in Temporal: ids and times, but no name, address,
-// phone, token, code or text.
+// TestHistoriesHoldNoPersonalData checks that the data of an envelope in Temporal contain IDs and times, but no
+// names, addresses, phone numbers, tokens, codes or texts.
 func TestHistoriesHoldNoPersonalData(t *testing.T) {
 	t.Parallel()
 	tmp := kit.Temporal(t)
@@ -40,7 +40,7 @@ func TestHistoriesHoldNoPersonalData(t *testing.T) {
 	eventually(t, "both workflows are listed", func() bool {
 		list, err = tc.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{})
 		for _, w := range list.GetExecutions() {
-			seen[w.Type.Name] = true // scheduled workflows may be among them
+			seen[w.Type.Name] = true // may also include scheduled workflows
 		}
 		return err == nil && seen["Envelope"] && seen["Delivery"]
 	})

@@ -24,8 +24,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestMainJob: three signers in two groups, from the application's first call
-// to the sealed file, its copies and the webhooks.
+// TestMainJob checks the main use of the service with three signers in two routing groups, from the application's
+// first call to the sealed file, its copies and the webhooks.
 func TestMainJob(t *testing.T) {
 	t.Parallel()
 	t.Run("dev on SQLite", func(t *testing.T) {
@@ -56,7 +56,7 @@ type hook struct {
 	server *httptest.Server
 }
 
-// listenHook receives deliveries and verifies the signature of each.
+// listenHook starts an endpoint that receives deliveries and verifies the signature of each.
 func listenHook(t *testing.T) *hook {
 	t.Helper()
 	h := &hook{}
@@ -152,7 +152,8 @@ func mainJob(t *testing.T, s *service) {
 
 	s.sign(t, s.signingLink(t, "lukasz@example.com"), "lukasz@example.com")
 	cleo := s.signingLink(t, "cleo@example.com")
-	// An email is recorded after it was sent, but not once all signers have signed.
+	// An email is recorded after it was sent, but not once all signers have signed. Therefore wait for the records
+	// before signing.
 	eventually(t, "the invitations are recorded", func() bool {
 		n := 0
 		for _, ev := range c.envelope(t, id).AuditLog {
@@ -215,7 +216,7 @@ func fetch(t *testing.T, url string) []byte {
 	return b
 }
 
-// checkSealed verifies the sealed file with tools of third parties.
+// checkSealed verifies the sealed file with third-party tools.
 func checkSealed(t *testing.T, envelope *countersign.Envelope, original, sealed []byte) {
 	t.Helper()
 	require.True(t, bytes.HasPrefix(sealed, original), "the original's bytes are untouched")
@@ -246,7 +247,7 @@ func checkSealed(t *testing.T, envelope *countersign.Envelope, original, sealed 
 	for _, want := range []string{"Zoë Łukasz", "2026-11-21", "Ada Lovelace", "Łukasz Nowak", envelope.ID.String()} {
 		assert.Contains(t, text, want)
 	}
-	report, _ := run(t, nil, "verify", file) // exit code 1: no sealer is trusted
+	report, _ := run(t, nil, "verify", file) // the exit status is 1, because no sealer is trusted
 	assert.Contains(t, report, "The sealed bytes are unchanged")
 	assert.NotContains(t, report, "BROKEN")
 	sealed[len(original)/2] ^= 1

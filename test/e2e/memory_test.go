@@ -32,12 +32,12 @@ import (
 
 const (
 	hostileRequests = 500       // concurrent
-	hostileMemory   = 400 << 20 // bytes that the process may reach
+	hostileMemory   = 400 << 20 // maximum memory of the process in bytes
 )
 
-// TestHostileBodies: 500 concurrent hostile bodies, on any route and with any credential, keep the API's process below
-// 400 MB. All bodies of a round arrive up to their last byte before any of them ends, so that the process holds all of
-// them.
+// TestHostileBodies checks that 500 concurrent requests with hostile bodies, on any route and with any credential, do
+// not increase the memory of the API process above 400 MB. Each request of a round sends its last byte only after all
+// others have sent everything else, so that the process must hold all bodies at the same time.
 func TestHostileBodies(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -77,7 +77,7 @@ func TestHostileBodies(t *testing.T) {
 	ready(t, s.BaseURL)
 }
 
-// hostile is a hostile request.
+// hostile is a request with a hostile body.
 type hostile struct {
 	method, path, contentType, credential string
 	body                                  func() (io.Reader, int64)
@@ -86,11 +86,11 @@ type hostile struct {
 type attack struct {
 	s        *service
 	client   *http.Client
-	app      string // token of the app
-	envelope string // its id; its signer's link is signing
-	signing  string // path of a signer with one picture field
-	few      string // path of another one, whose envelope has no other requests
-	many     string // path of a signer with many picture fields
+	app      string // access token of the app
+	envelope string // ID of the envelope whose signing link is in signing
+	signing  string // signing path of a signer with one picture field
+	few      string // signing path of a signer whose envelope receives no other requests
+	many     string // signing path of a signer with many picture fields
 	fields   []string
 }
 
@@ -119,8 +119,8 @@ func (a *attack) prepare(t *testing.T) {
 	_, a.many, a.fields = envelope(12)
 }
 
-// operations returns, for each route of the contract, the bodies that it accepts in each hostile shape, with its
-// credential and without one.
+// operations returns requests for each operation of the contract, with bodies of each hostile shape that it accepts,
+// both with its credential and without one.
 func (a *attack) operations(t *testing.T) (all [][]hostile) {
 	t.Helper()
 	c := &client{base: a.s.BaseURL}
@@ -173,7 +173,7 @@ func (a *attack) operations(t *testing.T) (all [][]hostile) {
 	return all
 }
 
-// gravest returns bodies for the routes that need the most memory, separately for each route.
+// gravest returns requests to the routes that need the most memory, grouped by route.
 func (a *attack) gravest() map[string][]hostile {
 	of := func(path, contentType, credential string, shapes []func() (io.Reader, int64)) (out []hostile) {
 		for _, shape := range shapes {
@@ -195,7 +195,8 @@ func (a *attack) gravest() map[string][]hostile {
 	}
 }
 
-// largest returns rounds of the largest bodies, of which fewer than 500 fit on a test machine's disk.
+// largest returns rounds of requests with the largest bodies. A test machine's disk does not have space for 500 of
+// them.
 func (a *attack) largest(t *testing.T) map[string][]hostile {
 	t.Helper()
 	sign := func(size int) (out []hostile) {
@@ -233,8 +234,8 @@ func (a *attack) largest(t *testing.T) map[string][]hostile {
 	}
 }
 
-// round sends requests concurrently, and sends their last bytes once all other bytes have arrived. It returns the
-// number of responses by status; 0 is a closed connection.
+// round sends requests concurrently. Their last bytes are sent once all other bytes have arrived. It returns the
+// number of responses by status, where 0 is a closed connection.
 func (a *attack) round(t *testing.T, requests []hostile) map[int]int {
 	t.Helper()
 	var waiting sync.WaitGroup
@@ -258,7 +259,7 @@ func (a *attack) round(t *testing.T, requests []hostile) map[int]int {
 	}
 	select {
 	case <-all:
-	case <-time.After(20 * time.Second): // some are still being received, and hold their memory
+	case <-time.After(20 * time.Second): // some are still being received, and use memory as well
 	}
 	close(release)
 	done.Wait()
@@ -280,12 +281,12 @@ func (a *attack) send(ctx context.Context, h hostile, arrived func(), release <-
 	if err != nil {
 		return 0
 	}
-	defer func() { _ = res.Body.Close() }() // it is read as far as possible
+	defer func() { _ = res.Body.Close() }() // it was read as far as possible
 	_, _ = io.Copy(io.Discard, res.Body)
 	return res.StatusCode
 }
 
-// held is a body whose last byte waits.
+// held is a body that withholds its last byte until release is closed.
 type held struct {
 	r       io.Reader
 	left    int64
@@ -316,7 +317,7 @@ func (a *attack) status(t *testing.T, name string) int64 {
 	return n << 10
 }
 
-// peak returns the largest resident set of the API's process since resetPeak, in bytes.
+// peak returns the peak resident memory of the API process since resetPeak, in bytes.
 func (a *attack) peak(t *testing.T) int64 {
 	t.Helper()
 	return a.status(t, "VmHWM")
@@ -324,10 +325,11 @@ func (a *attack) peak(t *testing.T) int64 {
 
 func (a *attack) resetPeak(t *testing.T) {
 	t.Helper()
-	require.NoError(t, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", a.s.api.cmd.Process.Pid), []byte("5"), 0o600)) // proc(5)
+	// See proc(5).
+	require.NoError(t, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", a.s.api.cmd.Process.Pid), []byte("5"), 0o600))
 }
 
-// time prints the processor time for rejecting a hostile body.
+// time logs the processor time that the service takes to reject a hostile body.
 func (a *attack) time(t *testing.T) {
 	t.Helper()
 	ticks := func() int {
@@ -350,7 +352,8 @@ func (a *attack) time(t *testing.T) {
 			sent.Add(1)
 		}
 	}
-	t.Logf("a hostile body of 1 MiB costs %.1f ms of a processor", float64(ticks()-before)*10/float64(sent.Load())) // 100 a second
+	// There are 100 ticks per second.
+	t.Logf("a hostile body of 1 MiB costs %.1f ms of a processor", float64(ticks()-before)*10/float64(sent.Load()))
 }
 
 func megabytes(n int64) string { return fmt.Sprintf("%d MB", n/1_000_000) }
@@ -359,7 +362,7 @@ func fixed(b []byte) func() (io.Reader, int64) {
 	return func() (io.Reader, int64) { return bytes.NewReader(b), int64(len(b)) }
 }
 
-// repeated returns a body of about size bytes.
+// repeated returns a function that creates a body of about size bytes, with a repeated middle part.
 func repeated(begin, middle, end string, size int) func() (io.Reader, int64) {
 	return func() (io.Reader, int64) {
 		n := max(1, (size-len(begin)-len(end))/len(middle))
@@ -388,7 +391,7 @@ func (r *repeatReader) Read(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// numbered is like repeated, with names that differ.
+// numbered is like repeated, but numbers the repeated parts, so that names are unique.
 func numbered(begin, format, end string, size int) func() (io.Reader, int64) {
 	return func() (io.Reader, int64) {
 		var b bytes.Buffer
@@ -401,9 +404,9 @@ func numbered(begin, format, end string, size int) func() (io.Reader, int64) {
 	}
 }
 
-// jsonShapes returns JSON texts of about size bytes that are costly to parse or to read.
+// jsonShapes returns JSON bodies of about size bytes that are expensive to parse or to read.
 func jsonShapes(size int) []func() (io.Reader, int64) {
-	under := min(size, 270_000) // below the limit of values
+	under := min(size, 270_000) // stays below the limit on the number of values
 	return []func() (io.Reader, int64){
 		repeated(`{"a":[[]`, `,[]`, `]}`, size),
 		repeated(`{"a":[{"a":0}`, `,{"a":0}`, `]}`, size),
@@ -420,7 +423,7 @@ func jsonShapes(size int) []func() (io.Reader, int64) {
 	}
 }
 
-// shapesOf returns bodies of other types.
+// shapesOf returns hostile bodies of other content types.
 func shapesOf(kind string) []func() (io.Reader, int64) {
 	head := func(name string) string {
 		return "--b\r\nContent-Disposition: form-data; name=\"" + name + "\"\r\n\r\n"
@@ -448,7 +451,7 @@ func shapesOf(kind string) []func() (io.Reader, int64) {
 	return []func() (io.Reader, int64){repeated("%PDF-1.7\n", "x", "", 1<<20), repeated("a", ",a", "\r\n", 1<<20)}
 }
 
-// blank returns a picture that compresses well: black, with 8 or 16 bits per sample.
+// blank returns a black picture, which compresses well, with 8 or 16 bits per sample.
 func blank(t *testing.T, w, h int, wide bool) []byte {
 	t.Helper()
 	var img image.Image = image.NewGray(image.Rect(0, 0, w, h))

@@ -20,7 +20,7 @@ import (
 
 var metricsAddress = regexp.MustCompile(`"serving metrics","address":"([^"]+)"`)
 
-// operators returns the base URL of a process for operators.
+// operators returns the base URL of a process's operator endpoints.
 func (p *process) operators(t *testing.T) string {
 	t.Helper()
 	var at []string
@@ -44,7 +44,7 @@ func show(t *testing.T, url string, want int) string {
 	return string(b)
 }
 
-// shows waits until a page contains all texts.
+// shows waits until a page contains all of the texts.
 func shows(t *testing.T, url string, want ...string) {
 	t.Helper()
 	missing := ""
@@ -61,7 +61,7 @@ func shows(t *testing.T, url string, want ...string) {
 	}
 }
 
-// checkMetrics checks the metrics of the processes after the main job.
+// checkMetrics checks the metrics of the processes after the main test.
 func checkMetrics(t *testing.T, s *service) {
 	t.Helper()
 	api, worker := s.api.operators(t), s.worker.operators(t)
@@ -88,7 +88,7 @@ func checkMetrics(t *testing.T, s *service) {
 	show(t, s.BaseURL+"/metrics", http.StatusNotFound)
 }
 
-// checkCertificateWarning starts another worker, whose certificate ends soon.
+// checkCertificateWarning starts another worker whose certificate expires soon, and checks the warning.
 func checkCertificateWarning(t *testing.T, s *service) {
 	t.Helper()
 	dir := t.TempDir()
@@ -102,7 +102,7 @@ func checkCertificateWarning(t *testing.T, s *service) {
 	p.stop(t)
 }
 
-// checkAudit verifies the audit trail of the operations with the command.
+// checkAudit checks the output of the command that verifies the audit trail.
 func checkAudit(t *testing.T, s *service) {
 	t.Helper()
 	out, err := run(t, s.env, "audit", "verify", "--all")
@@ -116,7 +116,7 @@ func checkAudit(t *testing.T, s *service) {
 	assert.Contains(t, out, "has no file")
 }
 
-// checkEncryption checks the files in the store, and replaces the master key while the service is running.
+// checkEncryption checks that stored files are encrypted, and replaces the master key while the service is running.
 func checkEncryption(t *testing.T, s *service) {
 	t.Helper()
 	dir := strings.TrimPrefix(s.setting("COUNTERSIGN_BLOB_URL"), "file://")

@@ -16,9 +16,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestPreparedDocuments: a document with tags, a form and a script, with and without a password, is prepared, signed
-// by a person who reads the prepared file, sealed and verified. With one byte changed, in the original or the prepared
-// file, it is not valid.
+// TestPreparedDocuments checks that a document with tags, a form and a script, with and without a password, is
+// prepared, presented to the signer, sealed and verified. If a byte of the original or the prepared file is changed,
+// verification fails.
 func TestPreparedDocuments(t *testing.T) {
 	t.Parallel()
 	s, _ := dev(t, t.TempDir())

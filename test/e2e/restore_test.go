@@ -19,8 +19,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestRestore: a dump of the database and a copy of the files, taken while the service runs, are sufficient to
-// continue elsewhere with an empty Temporal. Links emailed before still work.
+// TestRestore checks that a database dump and a copy of the files, created while the service is running, are
+// sufficient to continue on another machine with an empty Temporal. Links from earlier emails still work.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	s := production(t)
@@ -39,7 +39,7 @@ func TestRestore(t *testing.T) {
 	s.sign(t, s.signingLink(t, "dan@example.com"), "")
 	s.awaitMail(t, "dan@example.com", func(m message) bool { return len(m.Attachments) == 1 })
 
-	// The back-up: the database first, then the files.
+	// Create the backup: first the database, then the files.
 	dump := filepath.Join(t.TempDir(), "countersign.sql")
 	tool(t, postgresTool(t, "pg_dump"), "--no-owner", "--file", dump, kit.DirectURL(t, s.setting("COUNTERSIGN_DATABASE_URL")))
 	files := filepath.Join(t.TempDir(), "files")
@@ -47,7 +47,7 @@ func TestRestore(t *testing.T) {
 	s.api.stop(t)
 	s.worker.stop(t)
 
-	// The restore, on an empty database and an empty Temporal.
+	// Restore it to an empty database, with an empty Temporal.
 	database, tmp := kit.Postgres(t), kit.Temporal(t)
 	tool(t, postgresTool(t, "psql"), "--quiet", "--set", "ON_ERROR_STOP=1", "--file", dump, kit.DirectURL(t, database))
 	s.env = append(s.env, "COUNTERSIGN_DATABASE_URL="+database, "COUNTERSIGN_BLOB_URL=file://"+files,
@@ -81,7 +81,8 @@ func TestRestore(t *testing.T) {
 	eventually(t, "nothing is unfinished", func() bool { return s.reconcile(t, "--dry-run") == reconcile.Count{} })
 }
 
-// setting is a setting of the service's processes; the last one takes effect.
+// setting returns a setting of the service's processes. If a setting occurs more than once, the last one takes
+// effect.
 func (s *service) setting(name string) (value string) {
 	for _, v := range s.env {
 		if rest, ok := strings.CutPrefix(v, name+"="); ok {
@@ -91,7 +92,7 @@ func (s *service) setting(name string) (value string) {
 	return value
 }
 
-// reconcile runs the command and returns its figures of envelopes and closings.
+// reconcile runs the reconcile command, and returns its counts for envelopes and closings.
 func (s *service) reconcile(t *testing.T, flags ...string) reconcile.Count {
 	t.Helper()
 	out, err := run(t, s.env, append([]string{"reconcile", "--json"}, flags...)...)
@@ -103,7 +104,7 @@ func (s *service) reconcile(t *testing.T, flags ...string) reconcile.Count {
 	return reconcile.Count{Unfinished: open.Unfinished + closings.Unfinished, Missing: open.Missing + closings.Missing}
 }
 
-// postgresTool finds a program that Debian does not include in $PATH.
+// postgresTool returns the path of a PostgreSQL program, which is not in $PATH on Debian.
 func postgresTool(t *testing.T, name string) string {
 	t.Helper()
 	if path, err := exec.LookPath(name); err == nil {

@@ -1,5 +1,5 @@
-// Package e2e drives the built program as its users do: an application over HTTP, signers through their emails, an
-// operator with the commands.
+// Package e2e tests the built program in the way its users do: an application uses HTTP, signers use their emails,
+// and an operator uses the commands.
 package e2e_test
 
 import (
@@ -27,7 +27,7 @@ import (
 	"countersign/test/kit"
 )
 
-// service is a running Countersign, as its clients see it.
+// service is a running Countersign service, as seen by its clients.
 type service struct {
 	BaseURL      string `json:"baseUrl"`
 	ClientID     string `json:"clientId"`
@@ -39,7 +39,7 @@ type service struct {
 
 	tokens []string // issued access tokens
 
-	// Of a service in separate processes.
+	// The following fields are set only for a service in separate processes.
 	env         []string
 	api, worker *process
 }
@@ -52,7 +52,7 @@ func binary(t *testing.T) string {
 	return path
 }
 
-// process is one command of the program, ended with the test.
+// process is a running command of the program. It is stopped when the test ends.
 type process struct {
 	cmd *exec.Cmd
 	out *buffer
@@ -97,13 +97,13 @@ func start(t *testing.T, env []string, args ...string) *process {
 	return p
 }
 
-// stop ends the process as Ctrl-C does and waits for it.
+// stop stops the process in the same way as Ctrl-C, and waits until it has exited.
 func (p *process) stop(t *testing.T) {
 	t.Helper()
 	if p.cmd.ProcessState != nil {
 		return
 	}
-	_ = p.cmd.Process.Signal(os.Interrupt) // it may have ended already
+	_ = p.cmd.Process.Signal(os.Interrupt) // it may have exited already
 	done := make(chan struct{})
 	go func() { _ = p.cmd.Wait(); close(done) }()
 	select {
@@ -115,7 +115,7 @@ func (p *process) stop(t *testing.T) {
 	}
 }
 
-// run runs a command to its end.
+// run runs a command, and returns its output after it has exited.
 func run(t *testing.T, env []string, args ...string) (string, error) {
 	t.Helper()
 	p := command(t, env, args...)
@@ -131,7 +131,7 @@ func eventually(t *testing.T, what string, check func() bool) {
 	require.Eventually(t, check, patience, 50*time.Millisecond, what)
 }
 
-// dev runs all parts in one process on SQLite.
+// dev starts all parts of the service in one process, with SQLite.
 func dev(t *testing.T, dir string, env ...string) (*service, *process) {
 	t.Helper()
 	p := start(t, env, "dev", "--listen", "127.0.0.1:0", "--data-dir", dir)
@@ -163,8 +163,8 @@ func get(t *testing.T, url string) (int, error) {
 	return res.StatusCode, res.Body.Close()
 }
 
-// production runs migrate, api and worker as separate processes on PostgreSQL,
-// with settings of the test's over its own.
+// production runs migrate, api and worker as separate processes with PostgreSQL. The given settings override the
+// default ones.
 func production(t *testing.T, settings ...string) *service {
 	t.Helper()
 	dir := t.TempDir()
@@ -173,11 +173,11 @@ func production(t *testing.T, settings ...string) *service {
 	smtp := listen(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	go func() { _ = box.ServeSMTP(ctx, smtp) }() // ends with the test
+	go func() { _ = box.ServeSMTP(ctx, smtp) }() // stopped at the end of the test
 	page := httptest.NewServer(box.Handler())
 	t.Cleanup(page.Close)
 
-	// dev creates the keys of a data directory. In production, the operator provides such files.
+	// The dev environment creates the keys in a data directory. In production, the operator provides such files.
 	made, err := run(t, nil, "app", "create", "--data-dir", filepath.Join(dir, "keys"), "--name", "unused", "--plan", "free", "--json")
 	require.NoError(t, err, made)
 	keys := filepath.Join(dir, "keys", "keys")
@@ -198,14 +198,15 @@ func production(t *testing.T, settings ...string) *service {
 	require.Contains(t, out, "countersign migrate", "a database that is not up to date is refused")
 	out, err = run(t, env, "migrate")
 	require.NoError(t, err, out)
-	unsealed := slices.DeleteFunc(slices.Clone(env), func(v string) bool { return strings.HasPrefix(v, "COUNTERSIGN_SEAL_") }) // the API needs no key
+	// The API needs no sealing key.
+	unsealed := slices.DeleteFunc(slices.Clone(env), func(v string) bool { return strings.HasPrefix(v, "COUNTERSIGN_SEAL_") })
 	s := &service{BaseURL: "http://" + address, InboxURL: page.URL, env: env, api: start(t, unsealed, "api"), worker: start(t, env, "worker")}
 	ready(t, s.BaseURL)
 	s.newApp(t, env, "enterprise")
 	return s
 }
 
-// newApp creates the app of s.
+// newApp creates the app that s uses.
 func (s *service) newApp(t *testing.T, env []string, plan string, args ...string) {
 	t.Helper()
 	out, err := run(t, env, append([]string{"app", "create", "--name", "Acme", "--plan", plan, "--json"}, args...)...)

@@ -21,13 +21,13 @@ import (
 	"countersign/test/kit"
 )
 
-// TestGracefulShutdown: a stopping process accepts no new work, and finishes its current work.
+// TestGracefulShutdown checks that a process that is being stopped accepts no new work and finishes its current work.
 func TestGracefulShutdown(t *testing.T) {
 	t.Parallel()
 	s := production(t)
 	c := s.app(t)
 
-	// A worker during a delivery.
+	// Stop a worker during a delivery.
 	var attempts atomic.Int32
 	posted, release := make(chan struct{}, 10), make(chan struct{})
 	endpoint := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -37,8 +37,8 @@ func TestGracefulShutdown(t *testing.T) {
 	}))
 	t.Cleanup(endpoint.Close)
 	c.subscribe(t, endpoint.URL, "", api.WebhookEventNameEnvelopeCreated)
-	// Without an upload, which on a busy machine may exceed the time limit of an endpoint, so that the attempt would
-	// fail.
+	// Create an envelope without a document. On a busy machine, an upload may take longer than the timeout of the
+	// endpoint, and the attempt would fail.
 	_, err := c.Create(t.Context(), agreement("Ada Lovelace", "ada@example.com"))
 	require.NoError(t, err)
 	within(t, "a delivery", posted)
@@ -54,7 +54,7 @@ func TestGracefulShutdown(t *testing.T) {
 	})
 	assert.EqualValues(t, 1, attempts.Load(), "it was not begun again")
 
-	// An API during a request.
+	// Stop an API during a request.
 	body, contentType := envelopeForm(t)
 	pipe, rest := io.Pipe()
 	begun := make(chan struct{})
@@ -90,7 +90,7 @@ func TestGracefulShutdown(t *testing.T) {
 	assert.True(t, s.api.cmd.ProcessState.Success(), "%s", s.api.out)
 }
 
-// within waits for a value from a channel.
+// within waits for a value from a channel, up to a time limit.
 func within[T any](t *testing.T, what string, from <-chan T) (got T) {
 	t.Helper()
 	select {
@@ -101,7 +101,7 @@ func within[T any](t *testing.T, what string, from <-chan T) (got T) {
 	return got
 }
 
-// envelopeForm returns the body of a request that creates an envelope.
+// envelopeForm returns the body of a request that creates an envelope, and its content type.
 func envelopeForm(t *testing.T) (body []byte, contentType string) {
 	t.Helper()
 	var b bytes.Buffer

@@ -16,8 +16,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestTimestamps: a document sealed while the time-stamping service was down gets its time-stamp once that is back,
-// and another one when it is due.
+// TestTimestamps checks that a document that was sealed while the time-stamp authority was unavailable receives its
+// time-stamp when the authority is available again, and another one when a renewal is due.
 func TestTimestamps(t *testing.T) {
 	t.Parallel()
 	tsa := kit.NewTSA(t)

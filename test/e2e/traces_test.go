@@ -18,11 +18,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// collector receives traces like an OpenTelemetry collector.
+// collector receives traces in the same way as an OpenTelemetry collector.
 type collector struct {
 	mu     sync.Mutex
 	spans  []*tracepb.Span
-	text   strings.Builder // all that was sent, as JSON
+	text   strings.Builder // everything that was sent, as JSON
 	server *httptest.Server
 }
 
@@ -53,7 +53,8 @@ func (c *collector) settings() []string {
 	return []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.server.URL, "OTEL_BSP_SCHEDULE_DELAY=100", "COUNTERSIGN_LOG_LEVEL=debug"}
 }
 
-// trace finds a trace with spans of all names, and checks that the parent of each except the first is in it.
+// trace reports whether there is a trace that contains spans with all of the names, and in which the parent of each
+// span except the first is also present.
 func (c *collector) trace(names ...string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,21 +85,23 @@ next:
 	return false
 }
 
-// checkTraces: each step of an envelope is one trace, from the request to its effects.
+// checkTraces checks that each step of an envelope is one trace, from the request to its effects.
 func checkTraces(t *testing.T, c *collector) {
 	t.Helper()
 	for _, names := range [][]string{
 		{"POST /v1/envelopes/:id/send", "outbox start", "workflow Envelope", "activity Invite"},
-		{"POST /v1/signing/:token/sign", "outbox signer-signed", "workflow Envelope", "activity Invite"}, // of the second group
+		// This trace invites the second routing group.
+		{"POST /v1/signing/:token/sign", "outbox signer-signed", "workflow Envelope", "activity Invite"},
 		{"POST /v1/signing/:token/sign", "outbox signer-signed", "workflow Envelope", "activity Seal"},
 		{"POST /v1/signing/:token/sign", "outbox deliver", "workflow Delivery", "activity Deliver", "POST webhook"},
-		{"POST /v1/signing/:token/sign", "activity Seal", "outbox deliver", "POST webhook"}, // that it is completed
+		// This trace notifies the endpoint of the completion.
+		{"POST /v1/signing/:token/sign", "activity Seal", "outbox deliver", "POST webhook"},
 	} {
 		eventually(t, strings.Join(names, " → "), func() bool { return c.trace(names...) })
 	}
 }
 
-// checkRedaction searches the logs and traces of the main job, at the most verbose level, for confidential data.
+// checkRedaction searches the logs and traces of the main test, at the most verbose level, for confidential data.
 func checkRedaction(t *testing.T, s *service, c *collector) {
 	t.Helper()
 	secret := []string{
@@ -127,7 +130,7 @@ func checkRedaction(t *testing.T, s *service, c *collector) {
 	for where, text := range map[string]string{"log of the API": s.api.out.String(), "log of the worker": s.worker.out.String(), "traces": c.text.String()} {
 		require.NotEmpty(t, text)
 		for _, v := range secret {
-			if strings.Contains(text, v) { // the text itself is too long to print
+			if strings.Contains(text, v) { // the text is too long to print
 				t.Errorf("%s: %s", where, v)
 			}
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKillWhileArchiving kills the process that archives or restores an envelope at each step. The envelope always has
-// all of its events in one place, and the cleanup removes leftovers.
+// TestKillWhileArchiving kills the process at each step of archiving or restoring an envelope. It checks that all
+// events of the envelope are always stored in one place, and that the cleanup removes leftover files.
 func TestKillWhileArchiving(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {

@@ -30,9 +30,9 @@ func (w *scenario) rejected(env []string, args ...string) string {
 	return string(out)
 }
 
-// TestOlderBuildTakesOver: `doctor --replay` lists the envelopes of a newer build that this build cannot continue,
-// before it is rolled out. If it is rolled out anyway, only their workflows fail. After they are terminated, they are
-// restarted and continue.
+// TestOlderBuildTakesOver checks that `doctor --replay` lists the envelopes of a newer build that this build cannot
+// continue, before it is rolled out. If it is rolled out anyway, only the workflows of these envelopes fail. After
+// they have been terminated, they are restarted and continue.
 func TestOlderBuildTakesOver(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
@@ -66,7 +66,7 @@ func TestOlderBuildTakesOver(t *testing.T) {
 				t.Logf("doctor said: %s", said)
 			}
 		})
-		eventually(t, func() bool { // once the list of running workflows is up to date
+		eventually(t, func() bool { // wait until the list of running workflows is up to date
 			cmd := exec.CommandContext(t.Context(), built, "doctor", "--replay", "10")
 			cmd.Env = slices.Concat(os.Environ(), w.env)
 			out, _ := cmd.CombinedOutput() // it also fails because no worker is running
@@ -89,8 +89,8 @@ func TestOlderBuildTakesOver(t *testing.T) {
 	})
 }
 
-// TestWrongMasterKey: no command writes with a master key that is unknown to the database, so that a later rotation
-// can decrypt everything; and one damaged row does not prevent the rotation of the others.
+// TestWrongMasterKey checks that no command writes with a master key that is unknown to the database, so that a later
+// rotation can decrypt everything, and that one damaged row does not prevent the rotation of the others.
 func TestWrongMasterKey(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

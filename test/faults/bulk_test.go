@@ -18,7 +18,7 @@ import (
 
 var bulkSize = flag.Int("bulk", 120, "rows of a bulk send")
 
-// template creates a template from a draft that the service accepted.
+// template creates a template from a draft that the service has accepted.
 func (w *scenario) template() uuid.UUID {
 	w.t.Helper()
 	e, err := w.draft(1)
@@ -39,7 +39,7 @@ func (w *scenario) template() uuid.UUID {
 	return made.ID
 }
 
-// bulk has rows accepted, and returns the id of the bulk send.
+// bulk creates a bulk send with the given number of rows, and returns its ID.
 func (w *scenario) bulk(rows int) uuid.UUID {
 	w.t.Helper()
 	list := make([]object, rows)
@@ -61,7 +61,7 @@ func (w *scenario) sent(bulk uuid.UUID) int {
 	return w.count("SELECT count(*) FROM bulk_send_rows WHERE bulk_send_id = $1 AND status = 'sent'", bulk)
 }
 
-// awaitSent waits until n rows were sent. There is no limit for the total time, only for the time between two rows.
+// awaitSent waits until n rows have been sent. It limits only the time between two rows, and not the total time.
 func (w *scenario) awaitSent(bulk uuid.UUID, n int) {
 	w.t.Helper()
 	for sent := w.sent(bulk); sent < n; sent = w.sent(bulk) {
@@ -69,8 +69,8 @@ func (w *scenario) awaitSent(bulk uuid.UUID, n int) {
 	}
 }
 
-// checkBulk requires that every row was sent exactly once: as one envelope that was counted, sent once according to
-// its audit trail, and invited; and that the end was reported once.
+// checkBulk checks that every row was sent exactly once. Its envelope must have been counted, sent once according to
+// its audit trail, and invited, and the completion of the bulk send must have been reported once.
 func (w *scenario) checkBulk(bulk uuid.UUID, rows int) {
 	w.t.Helper()
 	w.awaitSent(bulk, rows)
@@ -95,8 +95,8 @@ func (w *scenario) checkBulk(bulk uuid.UUID, rows int) {
 	}, "nobody was told of the end")
 }
 
-// TestKillDuringBulk kills workers in the middle of a bulk send: between the guard of a row and
-// its commit, right after a commit, and anywhere. Every row is sent exactly once.
+// TestKillDuringBulk kills workers during a bulk send: between the guard of a row and its commit, immediately after a
+// commit, and at random times. It checks that every row is sent exactly once.
 func TestKillDuringBulk(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -109,7 +109,7 @@ func TestKillDuringBulk(t *testing.T) {
 		for i := range 4 {
 			begun := w.sent(bulk)
 			if begun >= *bulkSize*(i+2)/6 {
-				continue // it was faster than this
+				continue // the bulk send was faster than the kill
 			}
 			w.awaitSent(bulk, *bulkSize*(i+1)/6)
 			switch place := []string{"store.bulk", "store.committed", ""}[(i+rnd.IntN(3))%3]; place {
@@ -135,7 +135,7 @@ func TestKillDuringBulk(t *testing.T) {
 	})
 }
 
-// TestPostgresStopsDuringBulk ends PostgreSQL in the middle of a bulk send.
+// TestPostgresStopsDuringBulk stops PostgreSQL during a bulk send, and checks that every row is sent exactly once.
 func TestPostgresStopsDuringBulk(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -151,7 +151,7 @@ func TestPostgresStopsDuringBulk(t *testing.T) {
 			require.NoError(t, server.Crash(t.Context()))
 			pause(rnd, 300*time.Millisecond)
 			require.NoError(t, server.Restart(t.Context()))
-			w.db.Reset() // its connections were to the server that stopped
+			w.db.Reset() // its connections were to the stopped server
 		}
 		w.checkBulk(bulk, *bulkSize)
 	})

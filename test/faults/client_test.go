@@ -25,16 +25,16 @@ import (
 
 type object = map[string]any
 
-// client is an application or a signer that follows the interface: every POST has an Idempotency-Key, and a request
-// without response, or with a server error, is repeated.
+// client is an application or a signer that follows the interface. Every POST request has an Idempotency-Key, and a
+// request is repeated if there is no response or the response is a server error.
 type client struct {
 	w     *scenario
 	http  *http.Client
 	mu    sync.Mutex
 	token string
-	next  int // the API for the next request
+	next  int // index of the API for the next request
 
-	retried int // retried requests
+	retried int // number of retried requests
 }
 
 func newClient(w *scenario) *client {
@@ -43,7 +43,7 @@ func newClient(w *scenario) *client {
 	return c
 }
 
-// once sends one request to one API.
+// once sends one request to one API, without retries.
 func (c *client) once(ctx context.Context, method, url string, header http.Header, body []byte) (int, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
@@ -69,16 +69,16 @@ type answer struct {
 
 func (a answer) code() string {
 	var e struct{ Error string }
-	_ = json.Unmarshal(a.body, &e) // no JSON has no code
+	_ = json.Unmarshal(a.body, &e) // if it is not JSON, there is no code
 	return e.Error
 }
 
-// again reports whether a client retries the request: its outcome is unknown, or the service requests a retry.
+// again reports whether a client retries the request, because its outcome is unknown or the service requests a retry.
 func again(status int, a answer, err error) bool {
 	return err != nil || status >= 500 || status == http.StatusTooManyRequests || a.code() == "idempotency_in_flight"
 }
 
-// base returns the API to call; after a failure, the next one.
+// base returns the base URL of the API to call. After a failure, it returns the next one.
 func (c *client) base(failed bool) string {
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
@@ -91,7 +91,7 @@ func (c *client) base(failed bool) string {
 	return c.w.apis[c.next%len(c.w.apis)]
 }
 
-// do sends a request until it gets a response, at most for patience.
+// do sends a request until it receives a response, or until patience has passed.
 func (c *client) do(method, path, contentType string, body []byte) (answer, error) {
 	return c.keyed(uuid.NewString(), method, path, contentType, body)
 }
@@ -125,7 +125,7 @@ func (c *client) keyed(key, method, path, contentType string, body []byte) (answ
 	}
 }
 
-// post sends JSON and decodes the response into out, if it has the expected status.
+// post sends JSON and checks the status of the response. It decodes the response into out.
 func (c *client) post(path string, in any, want int, out any) error {
 	b, err := json.Marshal(in)
 	if err != nil {
@@ -144,7 +144,7 @@ func (c *client) post(path string, in any, want int, out any) error {
 	return json.Unmarshal(a.body, out)
 }
 
-// login gets an access token.
+// login obtains an access token.
 func (w *scenario) login() {
 	w.t.Helper()
 	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {w.clientID}, "client_secret": {w.secret}}
@@ -158,7 +158,7 @@ func (w *scenario) login() {
 	w.client.token = tok.AccessToken
 }
 
-// subscribe registers a path of the sink for events, or for all events if none are given.
+// subscribe registers a path of the sink for the given events, or for all events if none are given.
 func (w *scenario) subscribe(path string, events ...models.EventName) {
 	w.t.Helper()
 	if len(events) == 0 {
@@ -167,16 +167,16 @@ func (w *scenario) subscribe(path string, events ...models.EventName) {
 	require.NoError(w.t, w.client.post("/v1/webhooks", object{"url": w.hooks.url + path, "events": events, "secret": "secret of the faults"}, http.StatusCreated, nil))
 }
 
-// envelope is the state of an envelope that its client knows from responses only.
+// envelope is an envelope in the state that its client knows from responses only.
 type envelope struct {
 	w       *scenario
 	id      string
 	signers []signer
-	copyID  string // the recipient of copies; "": no such recipient
+	copyID  string // ID of the copy recipient, or empty if there is none
 
 	mu    sync.Mutex
-	acked []string                 // acknowledged actions: "sign 0", "decline 1", "void" …
-	shown map[[signers]bool]string // the digest of the values of each set of signers, as returned
+	acked []string                 // acknowledged actions, such as "sign 0", "decline 1" or "void"
+	shown map[[signers]bool]string // the returned digest of the values for each set of signers
 }
 
 type signer struct {
@@ -196,7 +196,7 @@ func (e *envelope) has(what string) bool {
 	return slices.Contains(e.acked, what)
 }
 
-// signed counts the acknowledged signatures.
+// signed returns the number of acknowledged signatures.
 func (e *envelope) signed() (n int) {
 	for i := range e.signers {
 		if e.has(fmt.Sprintf("sign %d", i)) {
@@ -211,7 +211,7 @@ var (
 	onePage = kit.OnePage()
 )
 
-// send creates an envelope of one page and sends it to n signers.
+// send creates an envelope with a one-page document and n signers, and sends it.
 func (w *scenario) send(n int) (*envelope, error) {
 	e, err := w.draft(n)
 	if err != nil {
@@ -220,8 +220,8 @@ func (w *scenario) send(n int) (*envelope, error) {
 	return e, w.sendDraft(e)
 }
 
-// sendDue is send for an envelope with an early deadline, sooner than the API allows. Sending sets the deadline, so
-// the database changes it then.
+// sendDue is like send, but the envelope's deadline is earlier than the API allows. A database trigger sets that
+// deadline, because sending sets the regular one.
 func (w *scenario) sendDue(n int, in time.Duration) (*envelope, time.Time, error) {
 	at := time.Now().Add(in)
 	e, err := w.draft(n)
@@ -249,7 +249,7 @@ func (w *scenario) sendDraft(e *envelope) error {
 	return nil
 }
 
-// value returns the text that a signer enters into the text field.
+// value returns the text that a signer enters in the text field.
 func value(signer string) string { return "Value " + signer[len(signer)-12:] }
 
 func (w *scenario) draft(n int) (*envelope, error) {
@@ -293,7 +293,7 @@ func (w *scenario) draft(n int) (*envelope, error) {
 	return e, nil
 }
 
-// links reads the signers' links from the response to a send.
+// links reads the signers' links from the response to the send request.
 func (e *envelope) links(t *testing.T, sent []byte) {
 	t.Helper()
 	var answer struct{ Signers []struct{ SigningURL string } }
@@ -309,7 +309,7 @@ func (e *envelope) consent(i int) error {
 	return e.w.client.post(e.path(i, "/consent"), object{}, http.StatusOK, nil)
 }
 
-// act performs an action on the envelope and records it once acknowledged.
+// act performs an action on the envelope, and records the action once it is acknowledged.
 func (e *envelope) act(what, path string, in any) (answer, error) {
 	b, err := json.Marshal(in)
 	if err != nil {
@@ -347,7 +347,7 @@ func (e *envelope) complete() error {
 	return nil
 }
 
-// sendAndComplete sends an envelope and completes it.
+// sendAndComplete sends an envelope and performs all steps of its signers.
 func (w *scenario) sendAndComplete(n int) error {
 	e, err := w.send(n)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"countersign/models"
 )
 
-// TestClockJumps moves the clock of the API and the worker by an hour, forward and back, while envelopes are in
-// progress: the chain is ordered by its sequence numbers, no operation waits for the clock to catch up, and links fail
-// closed.
+// TestClockJumps moves the clock of the API and the worker forward and back by an hour while envelopes are in
+// progress. It checks that the chain is ordered by its sequence numbers, that no operation waits for the clock to
+// catch up, and that links fail closed.
 func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -60,7 +60,7 @@ func TestClockJumps(t *testing.T) {
 		assert.Equal(t, http.StatusOK, a.status, "its deadline has not passed after all: %s", a.body)
 		w.check("/all")
 
-		// The recorded times jump back and forth; the sequence numbers determine the order.
+		// The recorded times jump back and forth, but the sequence numbers determine the order.
 		_, events, err := w.store.EnvelopeWithEvents(t.Context(), w.appID, idOf(first))
 		require.NoError(t, err)
 		back := false

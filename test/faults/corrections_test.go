@@ -24,25 +24,25 @@ import (
 type correction struct {
 	what     string // get, link, replace, delegate, consent, sign, extend or void
 	signer   int
-	link     string // delegate, consent and sign: the link that is used
-	deadline string // extend: the new deadline
+	link     string // the link used to delegate, consent or sign
+	deadline string // the new deadline for extend
 }
 
 type corrected struct {
 	code     int
-	status   string // for a get
-	deadline string // for a get
-	link     string // of a link
+	status   string // for get
+	deadline string // for get
+	link     string // for a call that returns a link
 }
 
-const corrigible = 2 // signers
+const corrigible = 2 // number of signers
 
-// correctedState is the model of an envelope whose signers can be replaced. The place of a signer outlives the
-// persons: a link and a consent belong to one of them.
+// correctedState is the model of an envelope whose signers can be replaced. The position of a signer remains when the
+// person changes, but a link and a consent belong to one person.
 type correctedState struct {
 	status    string
 	deadline  string
-	link      [corrigible]string // "": not returned yet
+	link      [corrigible]string // empty if not returned yet
 	ended     [corrigible]string // the previous link, if it was returned
 	consent   [corrigible]bool
 	signed    [corrigible]bool
@@ -53,7 +53,7 @@ func (s *correctedState) open() bool {
 	return s.status == "in_progress" && s.signed != [corrigible]bool{true, true}
 }
 
-// succeed replaces the signer of a place by another person.
+// succeed replaces the signer at a position with another person.
 func (s *correctedState) succeed(i int, delegated bool) {
 	if s.link[i] != "" {
 		s.ended[i] = s.link[i]
@@ -61,7 +61,7 @@ func (s *correctedState) succeed(i int, delegated bool) {
 	s.link[i], s.consent[i], s.delegated[i] = "", false, delegated
 }
 
-// authorize returns the status that rejects a link, or 0.
+// authorize returns the status with which a link is rejected, or 0 if it is accepted.
 func (s *correctedState) authorize(c correction) int {
 	switch {
 	case c.link != s.link[c.signer]:
@@ -113,7 +113,7 @@ func stepCorrected(in, asked, out any) (bool, any) {
 		}
 	case "delegate":
 		if want = s.authorize(c); want == 0 {
-			want = http.StatusConflict // once for each person that the sender chose
+			want = http.StatusConflict // each person chosen by the sender may delegate once
 			if !s.delegated[i] {
 				want = http.StatusNoContent
 				s.succeed(i, true)
@@ -141,11 +141,11 @@ func correctedModel(first correctedState) porcupine.Model {
 	return porcupine.Model{Init: func() any { return first }, Step: stepCorrected}
 }
 
-// identity returns the identifying part of a link: its claims without the signature.
+// identity returns the identifying part of a link, which is its token's claims without the signature.
 func identity(token string) string { return strings.Split(token+"..", ".")[1] }
 
-// TestLinearizableCorrections replaces signers, moves deadlines and delegates while signers sign and the envelope is
-// voided, through two APIs of which one is killed.
+// TestLinearizableCorrections replaces signers, changes deadlines and delegates while signers sign and the envelope
+// is voided, through two APIs, of which one is killed. It checks that the responses are linearizable.
 func TestLinearizableCorrections(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -217,7 +217,7 @@ func TestLinearizableCorrections(t *testing.T) {
 	})
 }
 
-// sendDelegable is send for an envelope whose signers may delegate.
+// sendDelegable is like send, but the signers may delegate.
 func (w *scenario) sendDelegable(n int) (*envelope, error) {
 	e, err := w.draft(n)
 	if err != nil {
@@ -232,7 +232,7 @@ func (w *scenario) sendDelegable(n int) (*envelope, error) {
 	return e, w.sendDraft(e)
 }
 
-// correct makes a call of the model. link is the link that the client knows, and is updated.
+// correct makes a call of the model. The link that the client knows is in link, and is updated.
 func (e *envelope) correct(in correction, link *string) (corrected, error) {
 	own := "/v1/envelopes/" + e.id
 	signer := own + "/signers/" + e.signers[in.signer].id
@@ -277,8 +277,8 @@ func (e *envelope) correct(in correction, link *string) (corrected, error) {
 	return out, err
 }
 
-// extendOnce moves the deadline with one request to the running API: a PATCH has no key, so that another change could
-// happen between it and its retry.
+// extendOnce changes the deadline with a single request to the running API. A PATCH request has no idempotency key,
+// so another change could occur between the request and its retry.
 func (e *envelope) extendOnce(deadline string) (corrected, error) {
 	e.w.mu.Lock()
 	base := e.w.apis[len(e.w.apis)-1]
@@ -290,7 +290,7 @@ func (e *envelope) extendOnce(deadline string) (corrected, error) {
 	return corrected{code: status}, err
 }
 
-// TestCorrectedModelRefuses checks the check: histories that must not be.
+// TestCorrectedModelRefuses checks that the model rejects impossible histories.
 func TestCorrectedModelRefuses(t *testing.T) {
 	t.Parallel()
 	first := correctedState{status: "in_progress", deadline: "May", link: [corrigible]string{"a", "b"}, consent: [corrigible]bool{true, true}}
@@ -330,8 +330,8 @@ func TestCorrectedModelRefuses(t *testing.T) {
 	}, time.Minute))
 }
 
-// TestExtendExpire moves deadlines at the moment when they pass: either the envelope expires and the change is
-// rejected, or it stays open and can be signed.
+// TestExtendExpire changes deadlines at the moment when they pass. It checks that either the envelope expires and the
+// change is rejected, or the envelope stays open and can be signed.
 func TestExtendExpire(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -347,7 +347,7 @@ func TestExtendExpire(t *testing.T) {
 			e, err := w.send(1)
 			require.NoError(t, err)
 			require.NoError(t, e.consent(0))
-			// The deadline was moved there and back before: a replaced timer must not fire.
+			// The deadline is moved back and forth first, because a replaced timer must not fire.
 			due := time.Now().Add(4 * time.Second).UTC().Truncate(time.Millisecond)
 			for _, d := range []time.Time{due.Add(-time.Second), due.Add(time.Hour), due} {
 				out, err := e.extendOnce(d.Format(time.RFC3339Nano))
@@ -383,7 +383,8 @@ func TestExtendExpire(t *testing.T) {
 	})
 }
 
-// TestEditSend edits drafts while they are sent: the sent envelope has every acknowledged edit, and no later one.
+// TestEditSend edits drafts while they are sent. It checks that the sent envelope contains every acknowledged edit
+// and no later one.
 func TestEditSend(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -445,13 +446,13 @@ func TestEditSend(t *testing.T) {
 	})
 }
 
-// edited is the response to an edit, a send or a get.
+// edited is the response to an edit, send or get request.
 type edited struct {
 	code            int
 	subject, status string
 }
 
-// editModel is a draft whose subject is edited until it is sent.
+// editModel is the model of a draft whose subject is edited until the draft is sent.
 var editModel = porcupine.Model{
 	Init: func() any { return edited{subject: "Contract", status: "draft"} },
 	Step: func(in, asked, out any) (bool, any) {

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKillAPI kills the API after a commit: before the dispatcher ran, and before the response was sent. The outbox
-// continues, and repeating the request returns the lost response, however often.
+// TestKillAPI kills the API after a commit, either before the dispatcher has run or before the response is sent. It
+// checks that the outbox is processed later, and that repeating the request always returns the lost response.
 func TestKillAPI(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -24,7 +24,7 @@ func TestKillAPI(t *testing.T) {
 		w.subscribe("/all")
 		places := []string{"store.committed", "api.done"}
 		for range map[bool]int{true: 2, false: 1}[long()] {
-			// die ends the API in the middle of a request, and retries the request.
+			// die kills the API in the middle of a request, and retries the request.
 			die := func(path string, body []byte, want int) answer {
 				t.Helper()
 				key, place := uuid.NewString(), places[rnd.IntN(2)]
@@ -85,7 +85,8 @@ func marshal(t *testing.T, v any) []byte {
 	return b
 }
 
-// TestTwoOfEach runs two APIs and two workers under load and kills one of each: no client sees an error.
+// TestTwoOfEach runs two APIs and two workers under load, and kills one of each. It checks that no client receives an
+// error.
 func TestTwoOfEach(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -114,7 +115,7 @@ func TestTwoOfEach(t *testing.T) {
 		apis[rnd.IntN(2)].kill()
 		pause()
 		workers[rnd.IntN(2)].kill()
-		w.cutOff = 200 // it may have been sending all of them
+		w.cutOff = 200 // it may have been sending all of these emails
 		pause()
 		close(stop)
 		wg.Wait()

@@ -19,8 +19,8 @@ import (
 	"countersign/models"
 )
 
-// smallDisk is a directory that can be full: a separate file system if this process may mount one, otherwise any
-// directory with a failpoint that reports a full disk.
+// smallDisk is a directory whose disk can be full. It is a separate file system if this process is allowed to mount
+// one, and otherwise any directory, with a failpoint that reports a full disk.
 type smallDisk struct {
 	w    *scenario
 	dir  string
@@ -38,7 +38,7 @@ func newSmallDisk(t *testing.T, size int) *smallDisk {
 	return d
 }
 
-// fill leaves only a few bytes free; empty frees the space.
+// fill fills the disk, except for a few bytes. Use empty to free the space.
 func (d *smallDisk) fill(t *testing.T, leave int) {
 	t.Helper()
 	if !d.real {
@@ -65,8 +65,8 @@ func (d *smallDisk) empty(t *testing.T) {
 	}
 }
 
-// TestDiskFull fills the disk of the file store: sealing is retried until space is available, and no truncated file is
-// ever visible.
+// TestDiskFull fills the disk of the file store. It checks that sealing is retried until space is available, and that
+// no truncated file is ever visible.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -113,7 +113,8 @@ func TestDiskFull(t *testing.T) {
 	})
 }
 
-// watch reads every file that appears under dir, from its first moment, and returns the incomplete ones.
+// watch reads every file as soon as it appears under dir. The returned function stops watching and returns an error
+// for each incomplete file.
 func watch(t *testing.T, dir string) (problems func() []error) {
 	t.Helper()
 	done, out := make(chan struct{}), make(chan []error)

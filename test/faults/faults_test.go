@@ -1,8 +1,8 @@
-// Package faults breaks Countersign deliberately: it kills the API, the worker, PostgreSQL and Temporal, fails single
-// statements, fills the disk, moves the clock, and races clients, and records every acknowledged call. When the fault
-// is over, it checks that all acknowledged calls hold.
+// Package faults injects faults into Countersign. It kills the API, the worker, PostgreSQL and Temporal, makes single
+// statements fail, fills the disk, changes the clock, and runs concurrent clients, while it records every
+// acknowledged call. After the fault, it checks that every acknowledged call has taken effect.
 //
-// The processes under test are the real program, built with the tag "failpoints"; see internal/failpoint and
+// The tested processes run the real program, built with the tag "failpoints". See internal/failpoint and
 // docs/learn/faults.md.
 package faults_test
 
@@ -26,10 +26,10 @@ var (
 	seed   = flag.Uint64("seed", 0, "seed of all choices; 0 draws one, which is printed")
 )
 
-// long reports whether this run is longer than the short run among all tests: a row then takes its full time.
+// long reports whether this run has more than one round. A row of the fault matrix then takes its full time.
 func long() bool { return *rounds > 1 }
 
-// built is the program under test, and keys the directory with its seal key.
+// built is the path of the tested program, and failpointKeys is the directory with its sealing key.
 var built, failpointKeys string
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 		*seed = uint64(time.Now().UnixNano())
 	}
 	fmt.Printf("faults: %d round(s), -seed %d\n", *rounds, *seed)
-	// The rows mostly wait, each for its own fault to be noticed.
+	// The rows mostly wait until their fault is detected, so more of them can run in parallel.
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
 		_ = flag.Set("test.parallel", "6")
 	}
@@ -65,7 +65,7 @@ func build(dir string) error {
 	built, failpointKeys = filepath.Join(dir, "countersign"), filepath.Join(dir, "keys")
 	for _, args := range [][]string{
 		{"go", "build", "-trimpath", "-tags", "nomsgpack,failpoints", "-ldflags", "-s -w", "-o", built, "countersign/cmd/countersign"},
-		// It creates the keys of a data directory.
+		// The command creates the keys in the data directory.
 		{built, "app", "create", "--data-dir", dir, "--name", "unused", "--plan", "free"},
 	} {
 		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
@@ -75,8 +75,8 @@ func build(dir string) error {
 	return nil
 }
 
-// row runs one row of the fault matrix the requested number of times. Each round makes random choices that depend only
-// on the seed.
+// row runs one row of the fault matrix the requested number of times. Each round makes random choices that depend
+// only on the seed.
 func row(t *testing.T, round func(t *testing.T, rnd *rand.Rand)) {
 	t.Helper()
 	for i := range *rounds {
@@ -92,7 +92,7 @@ func row(t *testing.T, round func(t *testing.T, rnd *rand.Rand)) {
 // patience limits every wait for the service to catch up.
 const patience = 3 * time.Minute
 
-// eventually polls until check is true, in the goroutine of the test.
+// eventually polls until check returns true, in the goroutine of the test.
 func eventually(t *testing.T, check func() bool, what string, args ...any) {
 	t.Helper()
 	within(t, patience, check, what, args...)
@@ -105,7 +105,7 @@ func within(t *testing.T, limit time.Duration, check func() bool, what string, a
 	}
 }
 
-// noError reports an error from a goroutine, which must not end the test.
+// noError reports an error from a goroutine, which must not stop the test.
 func noError(t *testing.T, err error) bool {
 	t.Helper()
 	if err != nil {

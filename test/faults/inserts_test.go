@@ -14,8 +14,8 @@ import (
 	"countersign/models"
 )
 
-// TestFailedInsert causes the database to reject one INSERT of a change: no part of the change is stored, and the same
-// request succeeds when the fault is gone.
+// TestFailedInsert makes the database reject one INSERT statement of a change. It checks that no part of the change
+// is stored, and that the same request succeeds after the fault.
 func TestFailedInsert(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
@@ -64,14 +64,14 @@ func TestFailedInsert(t *testing.T) {
 			restore()
 		}
 
-		// The upload of a document, and its sealing.
+		// The following checks cover the upload of a document and its sealing.
 		e, err := w.draft(1)
 		require.NoError(t, err)
 		before := w.whole(e)
 		restore := refuse("documents", "")
 		w.fails(uuid.NewString(), "/v1/envelopes/"+e.id+"/document", onePage)
 		assert.Equal(t, before, w.whole(e))
-		w.worker() // its seals fail until the fault is gone
+		w.worker() // sealing fails until the fault has ended
 		eventually(t, func() bool { return w.logged("injected") }, "no seal fails")
 		for _, e := range w.envelopes {
 			assert.Equal(t, models.StatusSealing, w.status(e))
@@ -81,7 +81,7 @@ func TestFailedInsert(t *testing.T) {
 	})
 }
 
-// fails sends a request that must fail with an internal error, without revealing the reason.
+// fails sends a request that must fail with an internal error that does not reveal the reason.
 func (w *scenario) fails(key, path string, body []byte) {
 	w.t.Helper()
 	h := http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": {key}, "Authorization": {"Bearer " + w.client.token}}
@@ -94,7 +94,7 @@ func (w *scenario) fails(key, path string, body []byte) {
 	assert.NotContains(w.t, string(b), "injected")
 }
 
-// whole returns all rows of an envelope in the database.
+// whole returns all rows of an envelope in the database, by table.
 func (w *scenario) whole(e *envelope) map[string]string {
 	w.t.Helper()
 	out := map[string]string{}

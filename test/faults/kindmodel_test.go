@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The recipients of the model, all of one routing group, by their position among the envelope's signers. There is also
-// a recipient of copies.
+// The recipients of the model, by their position among the envelope's signers. They all belong to one routing group.
+// There is also a copy recipient.
 const (
 	anApprover = iota
 	aViewer
 	aPrincipal
-	aWitness // of the principal
+	aWitness // witness for aPrincipal
 	anInPerson
 	parts
 )
@@ -26,24 +26,24 @@ const (
 type partCall struct {
 	what     string // get, link, replace, replaceCopy, delegate, consent, view, sign, decline, extend, edit or void
 	part     int
-	link     string // for calls with a link
-	deadline string // extend: the new deadline
-	copyTo   string // replaceCopy: the new address
+	link     string // for calls that use a link
+	deadline string // the new deadline for extend
+	copyTo   string // the new address for replaceCopy
 }
 
 type partSeen struct {
 	code     int
-	status   string // for a get, like the next two
+	status   string // this field and the next two are for get
 	deadline string
 	copyTo   string
-	link     string // of a link
+	link     string // for a call that returns a link
 }
 
-// partState is the model of an envelope with recipients of every kind. A position outlives the persons: a link, a
-// consent and opened documents belong to one person.
+// partState is the model of an envelope with recipients of every kind. The position of a recipient remains when the
+// person changes, but a link, a consent and viewed documents belong to one person.
 type partState struct {
 	status, deadline, copyTo                     string
-	link                                         [parts]string // "": not returned yet
+	link                                         [parts]string // empty if not returned yet
 	ended                                        [parts]string // the previous link, if it was returned
 	consent, opened, signed, declined, delegated [parts]bool
 }
@@ -52,12 +52,12 @@ func (s *partState) open() bool {
 	return s.status == "in_progress" && s.signed != [parts]bool{true, true, true, true, true}
 }
 
-// awaited: a witness waits for the signature to witness.
+// awaited reports whether the recipient can act. A witness must wait for the signature to witness.
 func (s *partState) awaited(i int) bool {
 	return s.open() && !s.signed[i] && (i != aWitness || s.signed[aPrincipal])
 }
 
-// succeed replaces the recipient of a place by another person.
+// succeed replaces the recipient at a position with another person.
 func (s *partState) succeed(i int, delegated bool) {
 	if s.link[i] != "" {
 		s.ended[i] = s.link[i]
@@ -65,8 +65,8 @@ func (s *partState) succeed(i int, delegated bool) {
 	s.link[i], s.consent[i], s.opened[i], s.delegated[i] = "", false, false, delegated
 }
 
-// authorize returns the status that rejects a link, or 0. acted is the status for a recipient who has signed or
-// declined.
+// authorize returns the status with which a link is rejected, or 0 if it is accepted. The status for a recipient who
+// has already signed or declined is acted.
 func (s *partState) authorize(c partCall, acted int) int {
 	switch {
 	case c.link != s.link[c.part]:
@@ -89,7 +89,7 @@ func stepParts(in, asked, out any) (bool, any) {
 			s.status = "completed"
 		}
 		return o.code == want && o.status == s.status && o.deadline == s.deadline && o.copyTo == s.copyTo, s
-	case "edit": // a sent envelope is no draft
+	case "edit": // a sent envelope is not a draft
 		want = http.StatusConflict
 	case "void":
 		if want = http.StatusBadRequest; s.open() {
@@ -117,7 +117,7 @@ func stepParts(in, asked, out any) (bool, any) {
 		}
 	case "delegate":
 		if want = s.authorize(c, http.StatusConflict); want == 0 {
-			if want = http.StatusConflict; !s.delegated[i] { // once for each person that the sender chose
+			if want = http.StatusConflict; !s.delegated[i] { // each person chosen by the sender may delegate once
 				want = http.StatusNoContent
 				s.succeed(i, true)
 			}
@@ -155,7 +155,7 @@ func partModel(first partState) porcupine.Model {
 	return porcupine.Model{Init: func() any { return first }, Step: stepParts}
 }
 
-// nextPartCall chooses the next call of a client with these links.
+// nextPartCall returns a random next call of a client that knows the given links.
 func nextPartCall(rnd *rand.Rand, known *[parts]string, client, n int, start time.Time) partCall {
 	in := partCall{what: "get", part: rnd.IntN(parts)}
 	needsLink := false
@@ -183,14 +183,14 @@ func nextPartCall(rnd *rand.Rand, known *[parts]string, client, n int, start tim
 	case p < 94:
 		in.what = "void"
 	}
-	if needsLink && known[in.part] == "" { // not returned yet: request it
+	if needsLink && known[in.part] == "" { // the link was not returned yet, so request it
 		in.what = "link"
 	}
 	in.link = identity(known[in.part])
 	return in
 }
 
-// TestPartModelRefuses checks the check: histories that must not be.
+// TestPartModelRefuses checks that the model rejects impossible histories.
 func TestPartModelRefuses(t *testing.T) {
 	t.Parallel()
 	first := partState{status: "in_progress", deadline: "May", copyTo: "c", link: [parts]string{"a", "v", "p", "", "i"}, consent: [parts]bool{true, true, true, false, true}}

@@ -20,10 +20,10 @@ import (
 	"countersign/test/kit"
 )
 
-// partCaller makes a call of the model. link is the link that the client knows, and is updated.
+// partCaller makes a call of the model. The link that the client knows is in link, and is updated.
 type partCaller func(in partCall, link *string) (partSeen, error)
 
-// racesOfParts runs clients that make random calls on one envelope, and returns their calls and responses.
+// racesOfParts runs clients that make random calls for one envelope, and returns their calls and responses.
 func racesOfParts(t *testing.T, rnd *rand.Rand, ask partCaller, known [parts]string, clients, calls int, wg *sync.WaitGroup) *[]porcupine.Operation {
 	t.Helper()
 	var mu sync.Mutex
@@ -55,9 +55,9 @@ func checkParts(t *testing.T, name string, first partState, h []porcupine.Operat
 	require.Equal(t, porcupine.Ok, result, "envelope %s:\n%s", name, describeCall(h))
 }
 
-// TestLinearizableKinds: an approver, a viewer, a signer with a witness, an in-person signer and a recipient of copies
-// act, are replaced and delegate while the deadline moves and the envelope is voided or declined, through two APIs of
-// which one is killed.
+// TestLinearizableKinds checks that the responses are linearizable for an envelope with an approver, a viewer, a
+// signer with a witness, an in-person signer and a copy recipient. The recipients act, are replaced and delegate
+// while the deadline changes and the envelope is voided or declined, through two APIs, of which one is killed.
 func TestLinearizableKinds(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -76,7 +76,7 @@ func TestLinearizableKinds(t *testing.T) {
 			known := [parts]string{}
 			for p := range parts {
 				if p == aWitness {
-					continue // no signature to witness yet
+					continue // there is no signature to witness yet
 				}
 				require.NoError(t, e.consent(p))
 				known[p] = e.signers[p].token
@@ -98,7 +98,7 @@ func TestLinearizableKinds(t *testing.T) {
 	})
 }
 
-// sendParts sends an envelope to the recipients of the model, who may delegate. It returns the envelope with the id of
+// sendParts sends an envelope to the recipients of the model, who may delegate. It returns the envelope and the ID of
 // its document.
 func (w *scenario) sendParts() (*envelope, string, error) {
 	recipients := make([]object, parts, parts+1)
@@ -212,8 +212,8 @@ func (e *envelope) askPart(in partCall, link *string, document string) (partSeen
 	return out, err
 }
 
-// TestLinearizableKindsInTheStore is TestLinearizableKinds without the API, on both databases: the changes of the
-// handlers, concurrently.
+// TestLinearizableKindsInTheStore is like TestLinearizableKinds, but runs the changes of the handlers concurrently
+// without the API, on both databases.
 func TestLinearizableKindsInTheStore(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -252,7 +252,7 @@ func TestLinearizableKindsInTheStore(t *testing.T) {
 	})
 }
 
-// storedParts is an envelope of the model without an API before it.
+// storedParts is an envelope of the model that is accessed without an API.
 type storedParts struct {
 	s     *store.Store
 	app   uuid.UUID
@@ -293,7 +293,7 @@ func (d *storedParts) send(t *testing.T) error {
 	return d.s.Create(t.Context(), e)
 }
 
-// ask makes a call of the model. Its response has the API's status.
+// ask makes a call of the model. Its response contains the status that the API would return.
 func (d *storedParts) ask(t *testing.T, in partCall, link *string) (partSeen, error) {
 	t.Helper()
 	if in.what == "get" {

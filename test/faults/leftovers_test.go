@@ -17,8 +17,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestKillWhileUploading kills the API between the writing of a file and its
-// record: the upload is repeated, and the sweep removes the file that is left.
+// TestKillWhileUploading kills the API after a file is written and before it is recorded. It checks that the upload
+// can be repeated, and that the sweep removes the leftover file.
 func TestKillWhileUploading(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
@@ -49,8 +49,8 @@ func TestKillWhileUploading(t *testing.T) {
 	})
 }
 
-// TestKillWhileAnchoring kills the worker before or after an anchor's record is written: another worker creates it,
-// and no record appears tampered with.
+// TestKillWhileAnchoring kills the worker before or after the record of an anchor is written. It checks that another
+// worker creates the anchor, and that no record is reported as changed.
 func TestKillWhileAnchoring(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -60,9 +60,9 @@ func TestKillWhileAnchoring(t *testing.T) {
 		_, err := w.draft(1)
 		require.NoError(t, err)
 		place := []string{"anchor.kept", "anchor.recorded"}[rnd.IntN(2)]
-		records, left := 1, "1 file(s)" // a list without a record
+		records, left := 1, "1 file(s)" // a list without a record is left over
 		if place == "anchor.recorded" {
-			records, left = 2, "0 file(s)" // the first one is not recorded
+			records, left = 2, "0 file(s)" // the activity that recorded the first one is retried
 		}
 		w.set(place, "kill")
 		w.worker().waitDead()
@@ -84,7 +84,7 @@ func TestKillWhileAnchoring(t *testing.T) {
 	})
 }
 
-// stored returns the files in a folder of the file store.
+// stored returns the paths of the files in a folder of the file store.
 func (w *scenario) stored(folder string) (files []string) {
 	w.t.Helper()
 	err := filepath.WalkDir(filepath.Join(w.files, folder), func(path string, d fs.DirEntry, err error) error {

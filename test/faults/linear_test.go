@@ -15,22 +15,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// call is a client's request about an envelope.
+// call is a client's request concerning an envelope.
 type call struct {
 	what   string // get, look, sign, agree, decline or void
 	signer int
-	shown  [signers]bool // agree: the signers whose values the client declares as displayed
+	shown  [signers]bool // for agree: the signers whose values the client declares as displayed
 }
 
 // response is the response to a call.
 type response struct {
 	code    int
-	status  string        // for a get
-	shown   [signers]bool // for a look: the signers whose values were displayed
-	changed bool          // for an agree: rejected because another signer signed in the meantime
+	status  string        // for get
+	shown   [signers]bool // for look: the signers whose values were displayed
+	changed bool          // for agree: rejected because another signer signed in the meantime
 }
 
-// state is the model of an envelope with four signers whose links are open.
+// state is the model of an envelope with four signers whose links are valid.
 type state struct {
 	status   string
 	signed   [signers]bool
@@ -44,8 +44,9 @@ func (s state) done(i int) bool  { return s.signed[i] || s.declined[i] }
 func (s state) open() bool       { return s.status == "in_progress" && !s.all() }
 func (s state) to(st string) any { s.status = st; return s }
 
-// step is the model of the envelope: it reports whether a call may have had this response in state s, and returns the
-// resulting state. No call completes the envelope; the first get that returns "completed" shows it.
+// step is the model of the envelope. It reports whether a call may have had this response in state s, and returns the
+// resulting state. No call completes the envelope in the model. The completion is observed by the first get that
+// returns "completed".
 func step(in, asked, out any) (bool, any) {
 	s, c, o := in.(state), asked.(call), out.(response)
 	if c.what == "get" {
@@ -89,8 +90,8 @@ var model = porcupine.Model{
 	Step: step,
 }
 
-// TestLinearizable records the calls and responses of concurrent clients of envelopes, through two APIs of which one
-// is killed, and checks that one order of the calls explains every history.
+// TestLinearizable records the calls and responses of concurrent clients of envelopes, through two APIs, of which one
+// is killed. It checks that every history can be explained by a sequential order of the calls.
 func TestLinearizable(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -112,7 +113,7 @@ func TestLinearizable(t *testing.T) {
 			for c := range clients {
 				mine := rand.New(rand.NewPCG(rnd.Uint64(), 0))
 				wg.Go(func() {
-					var known [signers][signers]bool // the values last displayed to each signer, in this client
+					var known [signers][signers]bool // the values that this client last displayed to each signer
 					for range calls {
 						in := call{what: "get", signer: mine.IntN(signers)}
 						switch n := mine.IntN(100); {
@@ -181,7 +182,7 @@ func (e *envelope) ask(in call) (response, error) {
 	return response{code: a.status}, err
 }
 
-// describeCall returns a readable description of a call.
+// describeCall returns a readable description of a history.
 func describeCall(h []porcupine.Operation) string {
 	slices.SortFunc(h, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
 	var b strings.Builder
@@ -191,7 +192,7 @@ func describeCall(h []porcupine.Operation) string {
 	return b.String()
 }
 
-// TestModelRefuses checks the check: histories that must not be.
+// TestModelRefuses checks that the model rejects impossible histories.
 func TestModelRefuses(t *testing.T) {
 	t.Parallel()
 	op := func(from, to int64, in call, out response) porcupine.Operation {

@@ -17,14 +17,14 @@ import (
 	"countersign/temporal"
 )
 
-// reconciled runs the schedule reconcile, as it runs every few minutes, until done reports true.
+// reconciled runs the schedule reconcile, which normally runs every few minutes, until done returns true.
 func (w *scenario) reconciled(c sdkclient.Client, what string, done func() bool) {
 	w.t.Helper()
 	w.scheduled(c, temporal.ScheduleReconcile, what, done)
 }
 
-// scheduled triggers a schedule until done reports true. One trigger is not enough: while a run waits for a killed
-// worker's timeout, the schedule skips further runs.
+// scheduled triggers a schedule until done returns true. One trigger is not sufficient, because the schedule skips
+// runs while a run waits for the timeout of a killed worker.
 func (w *scenario) scheduled(c sdkclient.Client, schedule, what string, done func() bool) {
 	w.t.Helper()
 	last := time.Time{}
@@ -37,9 +37,9 @@ func (w *scenario) scheduled(c sdkclient.Client, schedule, what string, done fun
 	}, "%s", what)
 }
 
-// TestWorkflowsAreLost terminates, cancels and deletes workflows of envelopes that wait for signers, for their
-// deadline, and for space to be sealed. The schedule reconcile restarts them: no operator runs a command, and no
-// recipient is emailed twice.
+// TestWorkflowsAreLost terminates, cancels and deletes the workflows of envelopes that wait for signers, for their
+// deadline, or for disk space to be sealed. It checks that the schedule reconcile restarts them without any command
+// by an operator, and that no recipient receives an email twice.
 func TestWorkflowsAreLost(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -91,8 +91,9 @@ func TestWorkflowsAreLost(t *testing.T) {
 	})
 }
 
-// TestTemporalIsOfAnotherVersion starts the bundled Temporal on the database of another release, as an upgrade of
-// `dev` does: the database is moved aside, and the workflows of open envelopes are restarted in a new one.
+// TestTemporalIsOfAnotherVersion starts the bundled Temporal with the database of another release, as happens when
+// `dev` is upgraded. It checks that the database is moved aside, and that the workflows of open envelopes are
+// restarted in a new one.
 func TestTemporalIsOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
@@ -111,7 +112,7 @@ func TestTemporalIsOfAnotherVersion(t *testing.T) {
 		file := server.flags[2]
 		db, err := sql.Open("sqlite", "file:"+file)
 		require.NoError(t, err)
-		_, err = db.ExecContext(t.Context(), "PRAGMA user_version = 1007") // 1.7
+		_, err = db.ExecContext(t.Context(), "PRAGMA user_version = 1007") // represents version 1.7
 		require.NoError(t, err)
 		require.NoError(t, db.Close())
 

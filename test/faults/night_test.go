@@ -34,24 +34,26 @@ var (
 	nightOnly   = flag.String("only", "", "the names of the faults to inject, with commas; empty: all")
 )
 
-// Times of a fault. The clock of the alert rules runs faster, so that an alert that needs half an hour fires within the fault.
+// The duration of each phase. The clock of the alert rules runs faster, so that an alert that normally fires after
+// half an hour fires during the fault.
 const (
-	nightFault   = 60 * time.Second // how long a fault lasts
-	nightCalm    = 30 * time.Second // and the calm after it
+	nightFault   = 60 * time.Second // duration of a fault
+	nightCalm    = 30 * time.Second // pause after each fault
 	nightStretch = 24
 
-	// nightPatience limits the waits for the service to catch up. A busy machine takes longer than the individual
-	// fault tests.
+	// nightPatience limits each wait for the service to catch up. It is longer than in the individual fault tests,
+	// because the machine is busy.
 	nightPatience = 10 * time.Minute
 
-	nightDisk = 2048 // MB; an envelope takes less than 0.1
+	nightDisk = 2048 // in MB; an envelope takes less than 0.1 MB
 )
 
-// nightly is a fault of a night. begin returns the function that ends it.
+// nightly is a fault that occurs during a night. The function begin starts the fault and returns the function that
+// ends it.
 type nightly struct {
 	name  string
 	begin func(n *night) (end func())
-	// must contains the alerts that have to fire, and may the alerts that are allowed to fire.
+	// must lists the alerts that have to fire, and may lists other alerts that are allowed to fire.
 	must, may []string
 }
 
@@ -64,7 +66,7 @@ var nightlies = []nightly{
 	{"key", (*night).rotateKey, nil, nil},
 }
 
-// night is a service with two APIs and two workers, its monitoring, and the load.
+// night is a service with two APIs and two workers, its monitoring, and its load.
 type night struct {
 	*scenario
 
@@ -72,9 +74,9 @@ type night struct {
 	postgres *kit.PostgresServer
 	temporal *temporalServer
 	disk     *smallDisk
-	broken   string // a build whose workflows panic
-	targets  string // the file that lists the scraped targets
-	alerts   string // the output of alertwatch
+	broken   string // path of a build whose workflows panic
+	targets  string // path of the file that lists the scraped targets
+	alerts   string // path of alertwatch's output
 	apis     []*nightProcess
 	workers  []*nightProcess
 }
@@ -87,8 +89,9 @@ type nightProcess struct {
 	retired chan struct{}
 }
 
-// TestNight: two envelopes a second during one fault after another, in random order. Afterwards no change is lost,
-// each alert that should have fired has, no other has, and no operator ran a repair command.
+// TestNight sends two envelopes per second while one fault follows another in random order. Afterwards it checks that
+// no change was lost, that each required alert and no unexpected alert fired, and that no operator ran a repair
+// command.
 func TestNight(t *testing.T) { //nolint:paralleltest // it uses the whole machine
 	rnd := rand.New(rand.NewPCG(*seed, 1))
 	n := newNight(t, rnd)
@@ -147,7 +150,7 @@ func newNight(t *testing.T, rnd *rand.Rand) *night {
 	return n
 }
 
-// buildBroken builds the program with workflows of envelopes that panic.
+// buildBroken builds the program with envelope workflows that panic.
 func (n *night) buildBroken() string {
 	n.t.Helper()
 	const source = "../../workflows/envelope.go"
@@ -167,8 +170,8 @@ func (n *night) buildBroken() string {
 	return out
 }
 
-// start starts a process and waits until its metrics can be scraped. A process that ends is restarted, as by a service
-// manager.
+// start starts a process and waits until its metrics can be scraped. If the process exits, it is restarted, as by a
+// service manager.
 func (n *night) start(kind, program string) *nightProcess {
 	n.t.Helper()
 	p := &nightProcess{metrics: kit.FreeAddress(n.t)}
@@ -188,7 +191,7 @@ func (n *night) start(kind, program string) *nightProcess {
 	return p
 }
 
-// showTargets writes the targets that alertwatch scrapes.
+// showTargets writes the list of targets that alertwatch scrapes.
 func (n *night) showTargets() {
 	n.t.Helper()
 	var lines []string
@@ -199,7 +202,8 @@ func (n *night) showTargets() {
 	require.NoError(n.t, os.Rename(n.targets+".new", n.targets))
 }
 
-// replace replaces processes one after another, each once its successor is running, as a rolling upgrade does.
+// replace replaces processes one after another, as in a rolling upgrade. Each one is stopped once its successor is
+// running.
 func (n *night) replace(all []*nightProcess, program string) {
 	n.t.Helper()
 	for i, old := range all {
@@ -215,10 +219,10 @@ func (n *night) replace(all []*nightProcess, program string) {
 	}
 }
 
-// nightWaiting is how many envelopes wait for their signers throughout a fault.
+// nightWaiting is the number of envelopes that await their signers throughout a fault.
 const nightWaiting = 3
 
-// waiting sends envelopes, and waits until their signers are invited.
+// waiting sends envelopes and waits until their signers have been invited.
 func (n *night) waiting() []*envelope {
 	n.t.Helper()
 	all := make([]*envelope, nightWaiting)
@@ -238,7 +242,7 @@ func (n *night) waiting() []*envelope {
 func (n *night) emptyTemporal() func() {
 	require.NoError(n.t, n.temporal.running.Kill())
 	return func() {
-		files, err := filepath.Glob(n.temporal.flags[2] + "*") // the database
+		files, err := filepath.Glob(n.temporal.flags[2] + "*") // the database files
 		require.NoError(n.t, err)
 		require.NotEmpty(n.t, files)
 		for _, f := range files {
@@ -246,7 +250,7 @@ func (n *night) emptyTemporal() func() {
 		}
 		n.temporal.start()
 		n.say("Temporal is back, and empty")
-		// The workers detect it automatically.
+		// The workers detect the empty Temporal automatically.
 		within(n.t, nightPatience, func() bool { return n.count("SELECT count(*) FROM reconcile_runs WHERE missing > 0") > 0 }, "no worker notices that Temporal is empty")
 	}
 }
@@ -265,7 +269,7 @@ func (n *night) stopPostgres() func() {
 }
 
 func (n *night) fillDisk() func() {
-	signed := n.waiting() // uploads are rejected in the meantime, so the load adds no documents to seal
+	signed := n.waiting() // uploads are rejected during the fault, so the load adds no documents to seal
 	n.disk.shrink(n.t)
 	for _, e := range signed {
 		require.NoError(n.t, e.complete(), "signing needs no room in the file store")
@@ -273,8 +277,8 @@ func (n *night) fillDisk() func() {
 	return func() { n.disk.grow(n.t) }
 }
 
-// rotateKey adds a new master key before the others, replaces the processes, and re-encrypts the data encrypted with
-// the old one.
+// rotateKey adds a new master key in front of the others, replaces the processes, and re-encrypts the data that was
+// encrypted with the old key.
 func (n *night) rotateKey() func() {
 	const setting = "COUNTERSIGN_MASTER_KEY="
 	key := make([]byte, 32)
@@ -297,7 +301,8 @@ func (n *night) rotateKey() func() {
 	return func() {}
 }
 
-// nightLoad sends envelopes at a steady rate, each signed by two signers, until the returned function is called.
+// nightLoad sends envelopes at a constant rate, each of which two signers sign, until the returned function is
+// called.
 func (n *night) nightLoad() (stop func() (sent, failed int)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -326,7 +331,7 @@ func (n *night) nightLoad() (stop func() (sent, failed int)) {
 	return func() (int, int) { cancel(); wg.Wait(); return sent, failed }
 }
 
-// nightSample is the number of envelopes that are examined in full, in addition to the database checks of all
+// nightSample is the number of envelopes that are checked completely, in addition to the database checks of all
 // envelopes.
 const nightSample = 40
 
@@ -352,7 +357,7 @@ func (n *night) checkNothingIsLost() {
 	n.say("%d envelopes are completed, %d of them examined", len(all), min(nightSample, len(all)))
 }
 
-// watchAlerts starts alertwatch, which evaluates the shipped rules.
+// watchAlerts starts alertwatch, which evaluates the published alert rules.
 func (n *night) watchAlerts() {
 	n.t.Helper()
 	program, err := filepath.Abs("../../bin/tools/alertwatch")
@@ -389,7 +394,7 @@ func (n *night) checkAlerts(done []nightly) {
 	}
 }
 
-// supervise restarts the process whenever it ends, until it is retired.
+// supervise restarts the process whenever it exits, until it is retired.
 func (p *nightProcess) supervise() {
 	p.retired = make(chan struct{})
 	go func() {
@@ -409,13 +414,13 @@ func (p *nightProcess) supervise() {
 	}()
 }
 
-// retire ends the process permanently, with an orderly shutdown.
+// retire stops the process permanently, with an orderly shutdown.
 func (p *nightProcess) retire() {
 	close(p.retired)
 	p.stop()
 }
 
-// shrink reduces the disk to its used size; grow restores it.
+// shrink reduces the size of the disk to its used space. Use grow to restore it.
 func (d *smallDisk) shrink(t *testing.T) {
 	t.Helper()
 	if !d.real {

@@ -19,7 +19,7 @@ import (
 	"countersign/temporal"
 )
 
-// sender creates a console user with individual settings.
+// sender creates a console user with their own notification settings.
 func (w *scenario) sender(name string, choose func(*models.NotificationSettings)) *models.ConsoleUser {
 	w.t.Helper()
 	u, err := w.store.CreateUser(w.t.Context(), w.appID, name+"@staff.example", name, "correct horse battery", models.RoleSender)
@@ -29,7 +29,7 @@ func (w *scenario) sender(name string, choose func(*models.NotificationSettings)
 	return u
 }
 
-// sendFor sends an envelope to two signers, as the console does for a user.
+// sendFor sends an envelope to two signers on behalf of a console user.
 func (w *scenario) sendFor(u *models.ConsoleUser) *envelope {
 	w.t.Helper()
 	e, err := w.draft(2)
@@ -66,7 +66,7 @@ func (w *scenario) received(u *models.ConsoleUser) map[string]int {
 	return out
 }
 
-// invited waits until everybody was invited, so that the next emails are notifications.
+// invited waits until all signers have been invited, so that the next emails are notifications.
 func (w *scenario) invited() {
 	w.t.Helper()
 	eventually(w.t, func() bool {
@@ -74,7 +74,7 @@ func (w *scenario) invited() {
 	}, "not everyone is invited")
 }
 
-// notified waits until each notification was sent or dropped.
+// notified waits until every notification has been sent or dropped.
 func (w *scenario) notified() {
 	w.t.Helper()
 	eventually(w.t, func() bool {
@@ -82,7 +82,7 @@ func (w *scenario) notified() {
 	}, "a notification was not sent")
 }
 
-// digestsDue runs the schedule cleanup at 08:00 of a user until done reports true.
+// digestsDue makes the user's digest due, and runs the schedule cleanup until done returns true.
 func (w *scenario) digestsDue(c sdkclient.Client, u *models.ConsoleUser, what string, done func() bool) {
 	w.t.Helper()
 	w.exec("UPDATE console_notifications SET digest_at = $1 WHERE user_id = $2", clock().Add(-time.Second), u.ID)
@@ -94,8 +94,8 @@ func (w *scenario) digestsDue(c sdkclient.Client, u *models.ConsoleUser, what st
 }
 
 // TestKillWhileNotifying kills the worker between sending a notification or a digest and recording it, and before it
-// sends waiting ones. Each sender gets the notifications of their settings, and only an email that was cut off may
-// arrive twice, under the same Message-ID.
+// sends waiting ones. It checks that each sender receives the notifications that their settings request, and that
+// only an interrupted email may arrive twice, with the same Message-ID.
 func TestKillWhileNotifying(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -159,9 +159,9 @@ func TestKillWhileNotifying(t *testing.T) {
 	})
 }
 
-// TestRequestedEmailsAreLost deletes and terminates workflows of notifications, a reminder and copies that no worker has
-// started, and of a notification whose email waits, as after a loss of Temporal's data. The schedule reconcile restarts
-// them, and a lost summary is replaced by the next one. Each email arrives once.
+// TestRequestedEmailsAreLost deletes and terminates the workflows of notifications, a reminder and copies that no worker
+// has started, and of a notification whose email is waiting, as after a loss of Temporal's data. It checks that the
+// schedule reconcile restarts them, that the next digest replaces a lost one, and that each email arrives once.
 func TestRequestedEmailsAreLost(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

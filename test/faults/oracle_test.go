@@ -23,17 +23,17 @@ import (
 	"countersign/seal/verify"
 )
 
-// acknowledgements are the events sent to webhooks.
+// acknowledgements lists the events that are sent to webhooks.
 var acknowledgements = models.WebhookEvents
 
-// terminal are the events that close an envelope.
+// terminal maps the events that close an envelope to its resulting status.
 var terminal = map[models.EventName]models.Status{
 	models.EventEnvelopeCompleted: models.StatusCompleted, models.EventEnvelopeDeclined: models.StatusDeclined,
 	models.EventEnvelopeVoided: models.StatusVoided, models.EventEnvelopeExpired: models.StatusExpired,
 }
 
-// check is the oracle. It waits for the service to catch up, and then requires every promise of an acknowledged call
-// to hold. paths are the paths of the sink that receive all events.
+// check is the oracle. It waits for the service to catch up, and then checks that every acknowledged call has taken
+// effect. The paths of the sink that receive all events are in paths.
 func (w *scenario) check(paths ...string) {
 	w.t.Helper()
 	require.NotEmpty(w.t, w.envelopes)
@@ -55,7 +55,7 @@ func (w *scenario) status(e *envelope) (s models.Status) {
 	return s
 }
 
-// checkEnvelope compares one envelope with the responses that its client received.
+// checkEnvelope compares an envelope with the responses that its client received.
 func (w *scenario) checkEnvelope(e *envelope, paths []string) {
 	w.t.Helper()
 	t := w.t
@@ -108,7 +108,7 @@ func (w *scenario) checkEnvelope(e *envelope, paths []string) {
 	}
 }
 
-// checkDelivered requires that the event was delivered at least once, always with the same body.
+// checkDelivered checks that the event was delivered at least once, always with the same body.
 func (w *scenario) checkDelivered(path string, ev models.Event) {
 	w.t.Helper()
 	eventually(w.t, func() bool { return len(w.hooks.of(path, ev.ID.String())) > 0 }, "%s of %s is not delivered to %s", ev.Name, ev.EnvelopeID, path)
@@ -118,7 +118,7 @@ func (w *scenario) checkDelivered(path string, ev models.Event) {
 	}
 }
 
-// sealedFiles returns the sealed files of an envelope in the store.
+// sealedFiles returns the paths of an envelope's sealed files in the file store.
 func (w *scenario) sealedFiles(e *envelope) []string {
 	w.t.Helper()
 	files, err := filepath.Glob(filepath.Join(w.files, "envelopes", e.id, "sealed", "*"))
@@ -126,8 +126,8 @@ func (w *scenario) sealedFiles(e *envelope) []string {
 	return files
 }
 
-// checkSealed requires one sealed file per document, with the hash in database, audit chain and API, and with every
-// signature.
+// checkSealed checks that there is exactly one sealed file for each document, that it contains every signature, and
+// that the database, the audit chain and the API contain its hash.
 func (w *scenario) checkSealed(e *envelope, env *models.Envelope, events []models.Event) {
 	w.t.Helper()
 	t := w.t
@@ -158,7 +158,7 @@ func (w *scenario) checkSealed(e *envelope, env *models.Envelope, events []model
 	})
 	require.NoError(t, err)
 	assert.True(t, report.OK(), "%s verifies: %+v", e.id, report.Findings)
-	// The record in the file ends with the event before document.sealed.
+	// The chain in the record ends with the event before document.sealed.
 	at := slices.IndexFunc(events, func(ev models.Event) bool { return ev.Name == models.EventDocumentSealed })
 	assert.Equal(t, at, report.Events, "the seal holds the whole trail")
 	assert.Equal(t, events[at].PrevHash, report.ChainHead)
@@ -172,7 +172,7 @@ func (w *scenario) checkSealed(e *envelope, env *models.Envelope, events []model
 	}
 }
 
-// mails returns all emails in the inbox, by Message-ID.
+// mails returns all emails in the inbox by Message-ID.
 func (w *scenario) mails() map[string][]inbox.Message {
 	out := map[string][]inbox.Message{}
 	for _, m := range w.inbox.List(inbox.Filter{Limit: 1000}) {
@@ -181,8 +181,8 @@ func (w *scenario) mails() map[string][]inbox.Message {
 	return out
 }
 
-// checkMails requires that every signer received a copy, and no email twice, except emails whose sending was cut off
-// by a fault.
+// checkMails checks that every signer received a copy, and that no email arrived twice except those whose sending a
+// fault interrupted.
 func (w *scenario) checkMails() {
 	w.t.Helper()
 	for _, e := range w.envelopes {
@@ -230,19 +230,19 @@ func digest(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// sealedHash returns the hash of the sealed document in the database.
+// sealedHash returns the hash of the sealed document according to the database.
 func (w *scenario) sealedHash(e *envelope) (hash string) {
 	w.t.Helper()
 	require.NoError(w.t, w.db.QueryRow(w.t.Context(), "SELECT sha256 FROM documents WHERE envelope_id = $1 AND kind = 'sealed'", e.id).Scan(&hash))
 	return hash
 }
 
-// downloadLink returns the token of a link to the download portal in an email; "" if there is none yet.
+// downloadLink returns the token of a download link in an email, or an empty string if there is none yet.
 func (w *scenario) downloadLink() string {
 	for _, m := range w.inbox.List(inbox.Filter{}) {
 		full, err := w.inbox.Get(m.ID)
 		if err != nil {
-			continue // removed in the meantime
+			continue // it was removed in the meantime
 		}
 		for _, l := range full.Links {
 			if _, token, ok := strings.Cut(l, "/download/"); ok {

@@ -25,7 +25,8 @@ func (w *scenario) asked(method, path, contentType string, body []byte) *http.Re
 	return res
 }
 
-// TestPostgresIsDown: during an outage, every request gets a 503 with the time to retry, and none gets a 500.
+// TestPostgresIsDown checks that during an outage every request receives status 503 with a Retry-After header, and
+// none receives 500.
 func TestPostgresIsDown(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
@@ -37,7 +38,7 @@ func TestPostgresIsDown(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, server.Crash(t.Context()))
 		json, form := "application/json", "application/x-www-form-urlencoded"
-		for range 2 { // first broken connections are detected, and then new ones fail
+		for range 2 { // the first requests detect broken connections, and the next ones fail to connect
 			for _, c := range []struct {
 				method, path, contentType, body string
 			}{

@@ -10,9 +10,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestStandbyIsPromoted loses the machine of PostgreSQL under load, with two APIs and three workers behind a
-// PgBouncer, and promotes its synchronous standby: no acknowledged change is lost, clients that retry a request see no
-// error, and no other process has to be restarted.
+// TestStandbyIsPromoted removes the PostgreSQL server under load, with two APIs and three workers behind a PgBouncer,
+// and promotes its synchronous standby. It checks that no acknowledged change is lost, that clients that retry
+// requests receive no error, and that no other process has to be restarted.
 func TestStandbyIsPromoted(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -41,8 +41,8 @@ func TestStandbyIsPromoted(t *testing.T) {
 		end := w.load(4)
 		eventually(t, func() bool { return w.acknowledgedSignatures() > 0 }, "nobody signs before the promotion")
 		pause(rnd, 2*time.Second)
-		require.NoError(t, primary.Stop(ctx)) // with its data
-		w.cutOff += 24                        // emails sent by three workers while sending could not be recorded
+		require.NoError(t, primary.Stop(ctx)) // including its data
+		w.cutOff += 24                        // emails that three workers were sending while they could not record them
 		before := w.acknowledgedSignatures()
 		pause(rnd, 300*time.Millisecond)
 		began := time.Now()

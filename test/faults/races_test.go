@@ -17,7 +17,7 @@ import (
 	"countersign/temporal"
 )
 
-// retain shortens the retention of files in the database.
+// retain shortens the retention of files by means of a database trigger.
 func (w *scenario) retain(retention time.Duration) {
 	w.t.Helper()
 	w.exec(fmt.Sprintf(`CREATE FUNCTION shorten_retention() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -36,7 +36,7 @@ func (w *scenario) retain(retention time.Duration) {
 	w.exec(`CREATE TRIGGER shorten BEFORE UPDATE ON envelopes FOR EACH ROW EXECUTE FUNCTION shorten_step()`)
 }
 
-// runTogether runs fns concurrently, each with a small random delay.
+// runTogether runs fns concurrently, each after a small random delay.
 func runTogether(rnd *rand.Rand, spread time.Duration, fns ...func()) {
 	var wg sync.WaitGroup
 	start := make(chan struct{})
@@ -52,12 +52,13 @@ func runTogether(rnd *rand.Rand, spread time.Duration, fns ...func()) {
 	wg.Wait()
 }
 
-// outcome is the documented set of statuses of a call that may lose.
+// outcomes lists the documented statuses of each call that may lose a race.
 var outcomes = map[string][]int{
 	"sign": {200, 401, 409}, "decline": {200, 401, 409}, "void": {200, 400},
 }
 
-// TestSignDeclineVoidExpire runs all actions that can close an envelope at once.
+// TestSignDeclineVoidExpire performs all actions that can close an envelope concurrently, and checks that exactly one
+// takes effect.
 func TestSignDeclineVoidExpire(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -88,7 +89,7 @@ func TestSignDeclineVoidExpire(t *testing.T) {
 		for i, e := range w.envelopes {
 			mine := rand.New(rand.NewPCG(rnd.Uint64(), 0))
 			wg.Go(func() {
-				time.Sleep(time.Until(deadlines[i].Add(-50 * time.Millisecond))) // at the deadline, or close to it
+				time.Sleep(time.Until(deadlines[i].Add(-50 * time.Millisecond))) // close to the deadline
 				e.race(t, mine, i)
 			})
 		}
@@ -100,8 +101,8 @@ func TestSignDeclineVoidExpire(t *testing.T) {
 	})
 }
 
-// race performs all actions on an envelope at once and checks that exactly one wins, and that the others get the
-// documented errors.
+// race performs all actions on an envelope concurrently, and checks that exactly one succeeds and that the others
+// receive the documented errors.
 func (e *envelope) race(t *testing.T, rnd *rand.Rand, kind int) {
 	t.Helper()
 	var mu sync.Mutex
@@ -137,7 +138,8 @@ func (e *envelope) race(t *testing.T, rnd *rand.Rand, kind int) {
 	}
 }
 
-// TestLastTwoSigners runs the last two signatures of an envelope at once: the documents are sealed once.
+// TestLastTwoSigners submits the last two signatures of an envelope concurrently, and checks that the documents are
+// sealed only once.
 func TestLastTwoSigners(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -168,8 +170,8 @@ func TestLastTwoSigners(t *testing.T) {
 	})
 }
 
-// TestPurgeDownload downloads a document while it is purged: a download that begins is complete, and after the first
-// 410 none begins.
+// TestPurgeDownload downloads a document while it is purged. It checks that every download that begins is complete,
+// and that none begins after the first 410 response.
 func TestPurgeDownload(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {

@@ -13,7 +13,7 @@ import (
 	"countersign/temporal"
 )
 
-// temporalClient returns a client of the service's Temporal.
+// temporalClient returns a client for the service's Temporal namespace.
 func (w *scenario) temporalClient() sdkclient.Client {
 	w.t.Helper()
 	c, err := sdkclient.Dial(sdkclient.Options{HostPort: w.temporal, Namespace: w.namespace})
@@ -22,7 +22,7 @@ func (w *scenario) temporalClient() sdkclient.Client {
 	return c
 }
 
-// trigger runs a schedule now.
+// trigger runs a schedule immediately.
 func (w *scenario) trigger(c sdkclient.Client, schedule string) {
 	w.t.Helper()
 	noError(w.t, c.ScheduleClient().GetHandle(w.t.Context(), schedule).Trigger(w.t.Context(), sdkclient.ScheduleTriggerOptions{}))
@@ -38,8 +38,8 @@ func (w *scenario) running(c sdkclient.Client, workflow string) int {
 	return int(counted.GetCount())
 }
 
-// TestRetentionNeedsNoWorkflow: a completed envelope has no running workflow, so Temporal may lose all data until the
-// files are due. The cleanup purges them then.
+// TestRetentionNeedsNoWorkflow checks that a completed envelope has no running workflow, so that Temporal may lose
+// all its data before the retention ends. The cleanup still purges the files when they are due.
 func TestRetentionNeedsNoWorkflow(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {

@@ -29,42 +29,42 @@ import (
 	"countersign/test/kit"
 )
 
-// setting configures a scenario. The zero value shares the servers of the other tests, with its own database and
-// namespace.
+// setting configures a scenario. With the zero value, the scenario shares the servers of the other tests, but has its
+// own database and namespace.
 type setting struct {
 	postgres  string   // URL of an empty database
 	temporal  string   // host:port
-	namespace string   // on it
+	namespace string   // namespace on that server
 	files     string   // directory of the file store
-	env       []string // more settings
+	env       []string // additional environment variables
 }
 
-// scenario is a service in separate processes with its environment.
+// scenario is a service that runs in separate processes, together with its environment.
 type scenario struct {
 	t      *testing.T
 	env    []string
 	dir    string
 	files  string // directory of the file store
-	faults string // see failpoint
+	faults string // directory of faults; see failpoint
 	apis   []string
 
 	temporal, namespace string // host:port, and the namespace on it
 
 	db    *pgxpool.Pool
-	store *store.Store // reads the service's data
+	store *store.Store // reads the service's data directly
 	inbox *inbox.Inbox
 	smtp  *smtpRelay // between the service and the inbox
 	hooks *webhookSink
 
-	appID    uuid.UUID // as records name it
+	appID    uuid.UUID // ID of the app in the database
 	clientID string
 	secret   string
 	client   *client
 
 	mu        sync.Mutex
-	log       strings.Builder // of all processes
+	log       strings.Builder // output of all processes
 	envelopes []*envelope
-	cutOff    int // processes that were ended while they may have been sending an email
+	cutOff    int // number of emails whose sending may have been interrupted
 }
 
 func newScenario(t *testing.T, s setting) *scenario {
@@ -76,7 +76,7 @@ func newScenario(t *testing.T, s setting) *scenario {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	server := listen(t)
-	go func() { _ = w.inbox.ServeSMTP(ctx, server) }() // ends with the test
+	go func() { _ = w.inbox.ServeSMTP(ctx, server) }() // stopped at the end of the test
 	w.smtp = newSMTPRelay(t, server.Addr().String())
 	w.hooks = newWebhookSink(t)
 	if s.postgres == "" {
@@ -136,14 +136,14 @@ func lastLines(text string, n int) string {
 
 func clock() time.Time { return time.Now().UTC() }
 
-// Write records the logs of the processes.
+// Write appends the output of the processes to the log.
 func (w *scenario) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.log.Write(p)
 }
 
-// run runs a command to its end.
+// run runs a command and returns its output after it has exited.
 func (w *scenario) run(args ...string) []byte {
 	w.t.Helper()
 	cmd := exec.CommandContext(w.t.Context(), built, args...)
@@ -156,15 +156,15 @@ func (w *scenario) run(args ...string) []byte {
 // process is an API or a worker.
 type process struct {
 	w       *scenario
-	program string // "": the program under test
+	program string // empty for the tested program
 	args    []string
 	env     []string
-	stdout  *os.File // nil: the log
+	stdout  *os.File // nil for the log
 	cmd     *exec.Cmd
 	ended   chan struct{}
 }
 
-// api starts an API and waits until it responds.
+// api starts an API, and waits until it responds.
 func (w *scenario) api() *process {
 	w.t.Helper()
 	address := kit.FreeAddress(w.t)
@@ -177,7 +177,7 @@ func (w *scenario) api() *process {
 	return p
 }
 
-// waitHealthy polls until the API serves.
+// waitHealthy polls until the API responds.
 func (p *process) waitHealthy() {
 	p.w.t.Helper()
 	base := "http://" + strings.TrimPrefix(p.env[0], "COUNTERSIGN_LISTEN=")
@@ -216,20 +216,20 @@ func (p *process) start() {
 	p.w.t.Cleanup(p.kill)
 }
 
-// kill ends the process like kill -9.
+// kill kills the process like kill -9.
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // the process may have ended already
+	_ = p.cmd.Process.Kill() // the process may have exited already
 	<-p.ended
 }
 
-// stop ends the process with an orderly shutdown.
+// stop stops the process with an orderly shutdown.
 func (p *process) stop() {
 	p.w.t.Helper()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	p.waitDead()
 }
 
-// waitDead waits until the process has ended, for example at a failpoint.
+// waitDead waits until the process has exited, for example at a failpoint.
 func (p *process) waitDead() {
 	p.w.t.Helper()
 	select {
@@ -239,7 +239,7 @@ func (p *process) waitDead() {
 	}
 }
 
-// set enables a fault at a failpoint; "" removes it.
+// set enables a fault at a failpoint, or disables it if fault is empty.
 func (w *scenario) set(place, fault string) {
 	w.t.Helper()
 	path := filepath.Join(w.faults, place)
@@ -253,14 +253,14 @@ func (w *scenario) set(place, fault string) {
 	require.NoError(w.t, os.Rename(path+".new", path))
 }
 
-// exec runs a statement in the service's database.
+// exec executes a statement in the service's database.
 func (w *scenario) exec(statement string, args ...any) {
 	w.t.Helper()
 	_, err := w.db.Exec(w.t.Context(), statement, args...)
 	require.NoError(w.t, err, statement)
 }
 
-// count runs a query for a number.
+// count returns the number that a query selects.
 func (w *scenario) count(query string, args ...any) (n int) {
 	w.t.Helper()
 	require.NoError(w.t, w.db.QueryRow(w.t.Context(), query, args...).Scan(&n), query)
@@ -279,7 +279,7 @@ func listen(t *testing.T) net.Listener {
 // logged reports whether a process logged a text.
 func (w *scenario) logged(text string) bool { return w.times(text) > 0 }
 
-// times returns how often the processes logged a text.
+// times returns how often the processes have logged a text.
 func (w *scenario) times(text string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,11 +9,11 @@ import (
 	"countersign/models"
 )
 
-// sealSteps are the places in a sealing at which the worker is killed.
+// sealSteps lists the failpoints during sealing at which the worker is killed.
 var sealSteps = []string{"seal.loaded", "seal.sealed", "seal.kept", "seal.stored", "store.committed", "seal.completed", "seal.swept"}
 
-// TestKillWhileSealing kills the worker at each step of a sealing: there is one sealed file, and file, database and
-// audit chain agree on its hash.
+// TestKillWhileSealing kills the worker at each step of sealing. It checks that there is only one sealed file, and
+// that the file, the database and the audit chain agree on its hash.
 func TestKillWhileSealing(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -23,7 +23,9 @@ func TestKillWhileSealing(t *testing.T) {
 		w.subscribe("/all")
 		for _, i := range rnd.Perm(len(sealSteps)) {
 			worker := w.worker()
-			for _, before := range w.envelopes { // each is cut off once; "countersign files sweep" removes the leftovers of two cuts
+			// Sealing is interrupted only once per envelope; "countersign files sweep" would remove the leftovers of
+			// two interruptions.
+			for _, before := range w.envelopes {
 				eventually(t, func() bool { return w.status(before) == models.StatusCompleted && len(w.sealedFiles(before)) == 1 }, "the worker does not end what was cut off")
 			}
 			e, err := w.send(2)
@@ -32,7 +34,7 @@ func TestKillWhileSealing(t *testing.T) {
 			require.NoError(t, e.consent(1))
 			_, err = e.sign(0)
 			require.NoError(t, err)
-			if sealSteps[i] == "store.committed" { // only in the sealing
+			if sealSteps[i] == "store.committed" { // only during sealing
 				w.set("seal.stored", "hang")
 				_, err = e.sign(1)
 				require.NoError(t, err)
@@ -51,8 +53,8 @@ func TestKillWhileSealing(t *testing.T) {
 	})
 }
 
-// TestKillWhileMailing kills the worker between sending an email and recording it: that email, and no other, may
-// arrive twice.
+// TestKillWhileMailing kills the worker between sending an email and recording it. It checks that no other email
+// arrives twice.
 func TestKillWhileMailing(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
@@ -74,8 +76,8 @@ func TestKillWhileMailing(t *testing.T) {
 	})
 }
 
-// TestKillWhileDelivering kills the worker between posting an event and recording it: the event arrives again, with
-// the same id and body.
+// TestKillWhileDelivering kills the worker between posting an event and recording the attempt. It checks that the
+// event arrives again with the same ID and body.
 func TestKillWhileDelivering(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {

@@ -19,7 +19,7 @@ import (
 	"countersign/test/kit"
 )
 
-// load runs n clients, each with one envelope after the other, until the returned function is called.
+// load runs n clients, each of which completes one envelope after another, until the returned function is called.
 func (w *scenario) load(n int) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
@@ -43,7 +43,7 @@ func (w *scenario) load(n int) (stop func()) {
 // pause waits for a random time between d and 2d.
 func pause(rnd *rand.Rand, d time.Duration) { time.Sleep(d + time.Duration(rnd.Int64N(int64(d)))) }
 
-// startPostgres starts a PostgreSQL server for this test only, which can be crashed.
+// startPostgres starts a PostgreSQL server for this test only, so that the test can crash it.
 func startPostgres(t *testing.T) *kit.PostgresServer {
 	t.Helper()
 	server, err := kit.StartPostgres(t.Context(), kit.PostgresOptions{})
@@ -52,7 +52,7 @@ func startPostgres(t *testing.T) *kit.PostgresServer {
 	return server
 }
 
-// stopAfter stops a server when the test ends. If the test failed, it prints the server's log.
+// stopAfter stops a server when the test ends. If the test failed, it logs the server's output.
 func stopAfter(t *testing.T, name string, server interface {
 	Log() string
 	Stop(ctx context.Context) error
@@ -63,12 +63,12 @@ func stopAfter(t *testing.T, name string, server interface {
 		if t.Failed() {
 			t.Logf("the last that %s said:\n%s", name, lastLines(server.Log(), 40))
 		}
-		_ = server.Stop(context.WithoutCancel(t.Context())) // the test may have stopped it
+		_ = server.Stop(context.WithoutCancel(t.Context())) // the test may have stopped it already
 	})
 }
 
-// TestPostgresStops ends PostgreSQL at once, under load, and restarts it: no acknowledged change is lost, and no other
-// process has to be restarted.
+// TestPostgresStops crashes PostgreSQL under load and restarts it. It checks that no acknowledged change is lost, and
+// that no other process has to be restarted.
 func TestPostgresStops(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -83,7 +83,7 @@ func TestPostgresStops(t *testing.T) {
 		for range map[bool]int{true: 3, false: 1}[long()] {
 			pause(rnd, 700*time.Millisecond)
 			require.NoError(t, server.Crash(t.Context()))
-			w.cutOff += 8 // emails sent while sending could not be recorded
+			w.cutOff += 8 // emails that were being sent while they could not be recorded
 			pause(rnd, 500*time.Millisecond)
 			require.NoError(t, server.Restart(t.Context()))
 		}
@@ -94,7 +94,7 @@ func TestPostgresStops(t *testing.T) {
 	})
 }
 
-// temporalServer is a private Temporal that can be killed and restarted at the same address.
+// temporalServer is a private Temporal server that can be killed and restarted at the same address.
 type temporalServer struct {
 	t       *testing.T
 	flags   []string
@@ -118,7 +118,7 @@ func (s *temporalServer) start() {
 	require.NoError(s.t, err)
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
-	for { // while it was down another process may have used its port for a moment
+	for { // while the server was down, another process may briefly have used its port
 		running, err := bundled.Start(ctx, path, s.flags...)
 		if err == nil {
 			s.running = running
@@ -130,8 +130,8 @@ func (s *temporalServer) start() {
 	}
 }
 
-// TestTemporalStops kills Temporal and keeps it down while signers sign: each gets a response, an envelope whose
-// deadline passes accepts no more signatures, and the service catches up.
+// TestTemporalStops kills Temporal and keeps it unavailable while signers sign. It checks that each signer receives a
+// response, that an envelope whose deadline passes accepts no more signatures, and that the service catches up.
 func TestTemporalStops(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -179,8 +179,8 @@ func TestTemporalStops(t *testing.T) {
 	})
 }
 
-// TestMailServerStops stops the mail server: emails are sent later, each once. A lost response after DATA causes that
-// one email to arrive twice, under the same Message-ID.
+// TestMailServerStops stops the mail server, and checks that each email is sent later and only once. If the response
+// after DATA is lost, only that email arrives twice, with the same Message-ID.
 func TestMailServerStops(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -215,8 +215,8 @@ func TestMailServerStops(t *testing.T) {
 	})
 }
 
-// TestCodesAreNotSentLate requests one-time codes while the mail server is down, and while it hangs: no code is
-// emailed afterwards.
+// TestCodesAreNotSentLate requests one-time codes while the mail server is unavailable and while it hangs. It checks
+// that no code is emailed later.
 func TestCodesAreNotSentLate(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

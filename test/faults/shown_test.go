@@ -17,7 +17,7 @@ import (
 	"countersign/models"
 )
 
-// look gets the signing context and returns the signers whose values it contained.
+// look requests the signing context, and returns the signers whose values it contained.
 func (e *envelope) look(i int) (response, error) {
 	a, err := e.w.client.do(http.MethodGet, e.path(i, ""), "", nil)
 	if err != nil || a.status != http.StatusOK {
@@ -50,7 +50,8 @@ func (e *envelope) look(i int) (response, error) {
 	return out, nil
 }
 
-// agree signs based on the values of the signers in shown. If it never received these, it invents the digest.
+// agree signs on the basis of the values of the signers in shown. It sends the digest that the service returned for
+// them. If shown is empty and there is no such digest, it computes one.
 func (e *envelope) agree(i int, shown [signers]bool) (answer, error) {
 	e.mu.Lock()
 	digest, ok := e.shown[shown]
@@ -64,7 +65,7 @@ func (e *envelope) agree(i int, shown [signers]bool) (answer, error) {
 	return e.act(fmt.Sprintf("sign %d", i), e.path(i, "/sign"), object{"fields": e.signers[i].fields, "shown": digest})
 }
 
-// shownDigest computes the digest as documented; values contains the valuesSha256 of signers.
+// shownDigest computes the digest as documented. The valuesSha256 of each signer is in values.
 func shownDigest(envelope string, values map[string]string) string {
 	list := []object{}
 	for id, hash := range values {
@@ -82,8 +83,9 @@ func shownDigest(envelope string, values map[string]string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// checkShown requires every signature to be recorded with the values that were displayed to the signer. The digest
-// covers the values, in the chain, of signers who signed before; and of all of them, if the signer sent it.
+// checkShown checks that every signature is recorded with the values that were displayed to the signer. The digest
+// must cover the values, in the audit chain, of signers who signed earlier, and of all of them if the signer sent the
+// digest.
 func checkShown(t *testing.T, envelope string, events []models.Event) {
 	t.Helper()
 	before := map[string]string{}

@@ -13,12 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// webhookSink is the application's webhook endpoint. It accepts all events, unless a path has another handler.
+// webhookSink is the application's webhook endpoint. It accepts all events, except on paths that have another
+// handler.
 type webhookSink struct {
 	url string
 
 	mu       sync.Mutex
-	taken    map[string]map[string][]delivery // path → event id → its deliveries
+	taken    map[string]map[string][]delivery // deliveries by path and event ID
 	handlers map[string]http.HandlerFunc
 }
 
@@ -32,7 +33,7 @@ func newWebhookSink(t *testing.T) *webhookSink {
 	s := &webhookSink{taken: map[string]map[string][]delivery{}, handlers: map[string]http.HandlerFunc{}}
 	server := httptest.NewServer(http.HandlerFunc(s.take))
 	t.Cleanup(server.Close)
-	t.Cleanup(server.CloseClientConnections) // hanging connections
+	t.Cleanup(server.CloseClientConnections) // closes hanging connections
 	s.url = server.URL
 	return s
 }
@@ -40,7 +41,7 @@ func newWebhookSink(t *testing.T) *webhookSink {
 func (s *webhookSink) take(w http.ResponseWriter, r *http.Request) {
 	b, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // cut off: not accepted
+		return // interrupted, so not accepted
 	}
 	s.mu.Lock()
 	byID := s.taken[r.URL.Path]
@@ -57,7 +58,7 @@ func (s *webhookSink) take(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// on sets the handler of a path.
+// on sets the handler for a path.
 func (s *webhookSink) on(path string, h http.HandlerFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +72,7 @@ func (s *webhookSink) of(path, event string) []delivery {
 	return append([]delivery(nil), s.taken[path][event]...)
 }
 
-// smtpRelay forwards the service's SMTP connections to the inbox while it is up.
+// smtpRelay forwards the service's SMTP connections to the inbox, unless it is stopped.
 type smtpRelay struct {
 	address string
 	to      string
@@ -79,10 +80,11 @@ type smtpRelay struct {
 	mu    sync.Mutex
 	conns map[net.Conn]bool
 	down  bool
-	// drop is the number of further emails that are accepted without a response: the connection ends after DATA.
+	// drop is the number of upcoming emails that are accepted without a response, because the connection is closed
+	// after DATA.
 	drop    int
 	dropped int
-	hold    chan struct{} // closed when held responses continue; nil: no response is held
+	hold    chan struct{} // closed when held data continue, or nil if no data are held
 }
 
 func newSMTPRelay(t *testing.T, to string) *smtpRelay {
@@ -116,7 +118,7 @@ func (r *smtpRelay) serve(c net.Conn) {
 	}
 	defer func() { _ = server.Close() }()
 	go func() {
-		_, _ = io.Copy(server, &filter{r: r, from: c}) // ends with either side
+		_, _ = io.Copy(server, &filter{r: r, from: c}) // ends when either side disconnects
 		_ = server.Close()
 	}()
 	buf := make([]byte, 4096)
@@ -134,11 +136,11 @@ func (r *smtpRelay) serve(c net.Conn) {
 	}
 }
 
-// cuts reports whether the response that accepts an email is to be dropped.
+// cuts reports whether a response that accepts an email must be dropped.
 func (r *smtpRelay) cuts(answer string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// go-smtp responds to the end of DATA, and only to it, with this text.
+	// go-smtp sends this text only in response to the end of DATA.
 	if r.drop == 0 || len(answer) < 14 || answer[:14] != "250 2.0.0 OK: " {
 		return false
 	}
@@ -147,7 +149,7 @@ func (r *smtpRelay) cuts(answer string) bool {
 	return true
 }
 
-// filter forwards the service's data, and waits while the relay holds it.
+// filter forwards the data that the service sends, and waits while the relay holds them.
 type filter struct {
 	r    *smtpRelay
 	from net.Conn
@@ -165,7 +167,7 @@ func (f *filter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// stop ends all connections and accepts no new ones; start accepts them again.
+// stop closes all connections and accepts no new ones. Use start to accept connections again.
 func (r *smtpRelay) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

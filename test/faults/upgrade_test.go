@@ -13,9 +13,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestRollingRestart replaces worker and API one after the other, as an upgrade does, under load: each ends in order
-// once its successor is running, and no client is affected. The saved histories (workflows) show that a new version
-// continues the workflows of an older one.
+// TestRollingRestart replaces the worker and then the API under load, as in an upgrade. It checks that each one is
+// shut down in an orderly way once its successor is running, and that no client is affected. The saved histories (see
+// workflows) show that a new version can continue the workflows of an older one.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -40,8 +40,8 @@ func TestRollingRestart(t *testing.T) {
 	})
 }
 
-// TestWorkerVersions upgrades with worker versioning: the old version keeps the workflows until the new one becomes
-// current, and then each moves to it.
+// TestWorkerVersions upgrades with worker versioning. It checks that the old version keeps its workflows until the
+// new version becomes current, and that each workflow then moves to the new one.
 func TestWorkerVersions(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
@@ -59,7 +59,7 @@ func TestWorkerVersions(t *testing.T) {
 			deployment := c.WorkerDeploymentClient().GetHandle("countersign")
 			eventually(t, func() bool {
 				_, err := deployment.SetCurrentVersion(t.Context(), sdkclient.WorkerDeploymentSetCurrentVersionOptions{BuildID: build})
-				return err == nil // unknown before its workers have polled
+				return err == nil // the version is unknown until its workers have polled
 			}, "version %s cannot be made current", build)
 		}
 		w.api()
@@ -86,7 +86,7 @@ func TestWorkerVersions(t *testing.T) {
 	})
 }
 
-// builds returns the versions that worked on a workflow, in order.
+// builds returns the versions that have processed a workflow, in order.
 func builds(t *testing.T, c sdkclient.Client, workflow string) (out []string) {
 	t.Helper()
 	it := c.GetWorkflowHistory(t.Context(), workflow, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

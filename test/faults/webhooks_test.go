@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// endpoints are misbehaving endpoints: how each handles an event, and whether that takes until the attempt times out.
+// endpoints lists misbehaving endpoints by path, with their handlers and whether an attempt lasts until it times out.
 var endpoints = map[string]struct {
 	slow bool
 	do   http.HandlerFunc
@@ -29,7 +29,7 @@ var endpoints = map[string]struct {
 		chunk := []byte(strings.Repeat("x", 1<<20))
 		for range 512 {
 			if _, err := w.Write(chunk); err != nil {
-				return // the service has read enough
+				return // the service has stopped reading
 			}
 		}
 	}},
@@ -40,14 +40,15 @@ var endpoints = map[string]struct {
 			if _, err := w.Write([]byte(".")); err != nil {
 				return
 			}
-			_ = http.NewResponseController(w).Flush() // it fails when the service has disconnected
+			_ = http.NewResponseController(w).Flush() // it fails once the service has disconnected
 			time.Sleep(200 * time.Millisecond)
 		}
 	}},
 }
 
-// TestBadEndpoints delivers to endpoints that behave, and then misbehave in every way: each gets five attempts on the
-// schedule, the worker's memory stays limited, and a healthy endpoint gets its events as if the others behaved.
+// TestBadEndpoints delivers to endpoints that first behave and then misbehave in every way. It checks that each
+// receives five attempts on the schedule, that the worker's memory stays limited, and that a healthy endpoint
+// receives its events without delay.
 func TestBadEndpoints(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
@@ -92,8 +93,8 @@ func (w *scenario) deliveries(path, status string) int {
 	return w.count(`SELECT count(*) FROM webhook_deliveries d JOIN webhooks h ON h.id = d.webhook_id WHERE h.url = $1 AND d.status = $2`, w.hooks.url+path, status)
 }
 
-// checkAttempts requires five attempts for the failed deliveries to a path, none before its time. On an overloaded
-// machine one may be cut off, and has no record.
+// checkAttempts checks that each failed delivery to a path had five attempts, none of them too early. On an
+// overloaded machine, one attempt may have been interrupted and has no record.
 func (w *scenario) checkAttempts(t *testing.T, path string) {
 	t.Helper()
 	rows, err := w.db.Query(t.Context(), `SELECT d.attempts, array_agg(a.at ORDER BY a.number) FROM webhook_deliveries d
@@ -114,7 +115,7 @@ func (w *scenario) checkAttempts(t *testing.T, path string) {
 	assert.Equal(t, 5, most, path)
 }
 
-// latencies returns the times from a void to its event at the healthy endpoint.
+// latencies returns the times from voiding an envelope until its event arrives at the healthy endpoint.
 func (w *scenario) latencies(t *testing.T, n int) (all []time.Duration) {
 	t.Helper()
 	for range n {
@@ -136,7 +137,7 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2].Round(time.Millisecond)
 }
 
-// memory returns the maximum resident memory of a process, in bytes.
+// memory returns the peak resident memory of a process in bytes.
 func memory(t *testing.T, p *process) int {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
