@@ -20,17 +20,17 @@ import (
 	"countersign/seal/refusal"
 )
 
-// continuation is an original that one program reads differently once the seal's increment is appended: the signer
-// sees another text than the readers of the sealed file in the same program.
+// continuation is an original that one program reads differently once the seal's increment is appended. In that
+// program, the signer sees a different text than the readers of the sealed file.
 type continuation struct {
 	name  string
 	bytes func() []byte
-	alone []effect // in the upload, which shows honestText
-	later []effect // in the sealed file, which is VALID and shows forgedText
+	alone []effect // for the upload, which shows honestText
+	later []effect // for the sealed file, which is VALID and shows forgedText
 }
 
 func continuations() []continuation {
-	// twice lists an object 5, and contains another one that is not listed.
+	// twice lists one object 5 and contains another one that is not listed.
 	twice := func() *draft {
 		d := newDraft()
 		d.objects[objContent] = textStream(forgedText)
@@ -75,14 +75,14 @@ func continuations() []continuation {
 			return linearized{objects: map[int]string{objContent: textStream(forgedText)}, entries: "/H[1 1]/O 4/E 1/N 2/T 1", hidden: textStream(honestText), second: true}.bytes()
 		}, append(inPDFjs(honestText), poppler(honestText)), append(inPDFjs(forgedText), poppler(forgedText))},
 		{"linearized-hints", func() []byte { return hinted(hintStream("", forgedHints)).bytes() }, inPoppler(honestText), inPoppler(forgedText)},
-		// Sums are of 32 bits.
+		// Sums have 32 bits.
 		{"linearized-hints-wrap", func() []byte { return hinted(hintStream("", hintTables(1<<31, 0, 1<<31+7, 0))).bytes() }, inPoppler(honestText), inPoppler(forgedText)},
 		{"linearized-hints-damaged", func() []byte {
 			damaged := string(stored(forgedHints)) + "\x07" // an invalid block type
 			return hinted(hintStream("/Filter/FlateDecode", damaged)).bytes()
 		}, inPoppler(honestText), inPoppler(forgedText)},
 		{"linearized-hints-predictor", func() []byte {
-			// poppler continues in the same row when it restarts, to find the second table.
+			// When Poppler restarts to find the second table, it continues in the same row.
 			differences := []byte(forgedHints + strings.Repeat("\x00", 16) + forgedHints[hintHeader+3*4:])
 			for i := len(differences) - 1; i > 0; i-- {
 				differences[i] -= differences[i-1]
@@ -108,7 +108,7 @@ func continuations() []continuation {
 			l.entries += "/P 1"
 			return l.bytes()
 		}, inPoppler(honestText), inPoppler(forgedText)},
-		// The length may equal that of the sealed file: repeated sealing eventually produces it.
+		// The length may equal that of the sealed file, because repeated sealing eventually produces that length.
 		{"linearized-for-more", func() []byte {
 			return linearized{objects: map[int]string{objContent: textStream(forgedText)}, entries: "/H[1 1]/O 4/E 1/N 2/T 1", hidden: textStream(honestText), second: true, length: 60_000}.bytes()
 		}, inPoppler(forgedText), nil},
@@ -120,7 +120,7 @@ func replaceLast(b []byte, from, to string) []byte {
 	return slices.Concat(b[:at], []byte(to), b[at+len(from):])
 }
 
-// TestContinuations: files that a program reads differently once they are sealed are rejected at upload.
+// TestContinuations checks that files that a program reads differently once they are sealed are rejected at upload.
 func TestContinuations(t *testing.T) {
 	t.Parallel()
 	genuineFiles()
@@ -149,21 +149,22 @@ func TestContinuations(t *testing.T) {
 // hintHeader is the number of bytes before the counts in a page offset hint table (F.4.1).
 const hintHeader = 36
 
-// hintTables returns a page offset hint table and a shared object hint table. They contain, for each page, the number
-// of objects in excess of the least one. The first count is not used.
+// hintTables returns a page offset hint table and a shared object hint table. For each page, they contain the number
+// of objects in excess of the least number. The first count is not used.
 func hintTables(least uint32, more ...uint32) string {
 	b := make([]byte, hintHeader)
 	binary.BigEndian.PutUint32(b, least)
-	b[9] = 32 // bits per count
+	b[9] = 32 // number of bits per count
 	for _, n := range more {
 		b = binary.BigEndian.AppendUint32(b, n)
 	}
 	shared := make([]byte, 32)
-	shared[11], shared[15] = 1, 1 // one group, of the first page
+	shared[11], shared[15] = 1, 1 // one group, which belongs to the first page
 	return string(append(b, shared...))
 }
 
-// All pages of hinted except the first begin with object 1; the next object is 10, or 8.
+// According to these hints, the second page of hinted begins with object 1. The third page begins with object 10
+// according to the honest hints, and with object 8 according to the forged ones.
 var (
 	honestHints = hintTables(1, 0, 8, 0)
 	forgedHints = hintTables(1, 0, 6, 0)
@@ -173,7 +174,7 @@ func hintStream(entries, data string) string {
 	return streamOf(fmt.Sprintf("%s/S %d", entries, hintHeader+3*4), data)
 }
 
-// stored returns zlib data without compression and without an end.
+// stored returns uncompressed zlib data without an end.
 func stored(data string) []byte {
 	var b bytes.Buffer
 	z := must(zlib.NewWriterLevel(&b, zlib.NoCompression))
@@ -184,8 +185,8 @@ func stored(data string) []byte {
 	return b.Bytes()
 }
 
-// hinted has three pages, 4, 1 and 10. The last one has the forged text, and 8, which is in no page tree, the honest
-// one.
+// hinted returns a file with three pages, whose objects are 4, 1 and 10. The last page has the forged text. Object 8,
+// which is not in the page tree, has the honest text.
 func hinted(hints string) linearized {
 	return linearized{objects: map[int]string{
 		objPages: "<</Type/Pages/Kids[4 0 R 1 0 R 10 0 R]/Count 3>>", objContent: textStream("First page"), objCatalog: pageOf(objText2, ""),
@@ -193,8 +194,8 @@ func hinted(hints string) linearized {
 	}, entries: "/O 4/E 1/N 3/T 1", root: 22}
 }
 
-// TestHonestHints: a linearized file is admitted if its hint tables name its own pages,
-// at whatever page it opens and in however many parts.
+// TestHonestHints checks that a linearized file is admitted if its hint tables refer to its own pages, regardless of
+// the page at which it opens and the number of parts of its hint tables.
 func TestHonestHints(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(l *linearized){
@@ -223,7 +224,8 @@ func TestHonestHints(t *testing.T) {
 	}
 }
 
-// TestHintsOfQPDF: a file linearized by qpdf, that opens at its first page or another.
+// TestHintsOfQPDF checks that files linearized by qpdf, which open at their first page or at another one, are
+// admitted.
 func TestHintsOfQPDF(t *testing.T) {
 	t.Parallel()
 	d := newDraft()
@@ -243,7 +245,7 @@ func TestHintsOfQPDF(t *testing.T) {
 	admits(t, "at the second page", end.ReplaceAll(b, []byte("${1}/P 1 >>\nendobj\n   ")))
 }
 
-// admits checks that a file is admitted, and that poppler displays the same content of it once data follows.
+// admits checks that a file is admitted, and that Poppler displays the same content after data are appended.
 func admits(t *testing.T, name string, b []byte) {
 	t.Helper()
 	_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
@@ -298,16 +300,16 @@ func TestHintsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// linearized returns the agreement with a linearization dictionary before all other objects (ISO 32000-2, Annex F).
+// linearized is the agreement with a linearization dictionary before all other objects (ISO 32000-2, Annex F).
 type linearized struct {
-	objects map[int]string // added to, or in place of, the agreement's
-	entries string         // of the dictionary
-	// hints returns the array H, from a function that returns position and length of an object; nil: object 21, if it
-	// exists.
+	objects map[int]string // added to the agreement's objects, or replacing them
+	entries string         // additional entries of the dictionary
+	// hints returns the array H. Its parameter returns the position and length of an object. If hints is nil, H
+	// refers to object 21, if it exists.
 	hints  func(place func(n int) (at, length int)) string
-	length int    // the recorded length; 0: the file's
-	root   int    // the catalog's number, 0: 1
-	hidden string // another object 5, which the section after the dictionary lists
+	length int    // recorded length, or 0 for the actual length
+	root   int    // number of the catalog, or 0 for 1
+	hidden string // another object 5, which is listed by the section after the dictionary
 	second bool   // startxref points to a different section
 }
 
@@ -336,7 +338,7 @@ func (l linearized) bytes() []byte {
 		return out + fmt.Sprintf("trailer\n<</Size 30/Root %d 0 R>>\n", l.root)
 	}
 	var b []byte
-	for range 2 { // the second pass knows all positions
+	for range 2 { // in the second pass, all positions are known
 		length := cmp.Or(l.length, size)
 		entries := l.entries
 		if l.hints != nil {

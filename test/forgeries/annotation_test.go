@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// annotationForgeries returns attacks on certified documents: evil annotations (EAA), sneaky signatures (SSA), and
-// revoked permissions.
+// annotationForgeries returns attacks on certified documents: evil annotation attacks (EAA), sneaky signature attacks
+// (SSA), and revoked permissions.
 func annotationForgeries() []forgery {
 	const class = "certified document"
 	evil := func(name, annotation string) forgery {
@@ -79,12 +79,12 @@ func annotated(b []byte, annotation string, more map[int]string) []byte {
 	return update(b, objects)
 }
 
-// sealField returns the number of the seal's signature field.
+// sealField returns the object number of the seal's signature field.
 func (g *genuine) sealField() int {
 	return takeApart(g.sealed, len(g.original)).find("/FT /Sig").number
 }
 
-// signedByAnother adds a signature as any program would, with a self-made certificate.
+// signedByAnother adds a signature with a self-signed certificate, as any program could.
 func signedByAnother(g *genuine, subFilter, look string) []byte {
 	form := entry(objectOf(g.bytes, objCatalog), "AcroForm")
 	fields := strings.Replace(entry(form, "Fields"), "]", " 5000 0 R]", 1)

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// withArchive returns the file with at least one increment of validation data after the seal. Any person can add one
-// to a file without it.
+// withArchive returns the file with at least one increment of validation data after the seal. Anyone can add such an
+// increment to a file that has none.
 func (g *genuine) withArchive() *genuine {
 	if len(g.later()) > 0 {
 		return g
@@ -43,13 +43,13 @@ var (
 	renewalsMu sync.Mutex
 )
 
-// rearchived changes the last increment of validation data and gets a stamp for it from an authority, as any person
-// can.
+// rearchived changes the last increment of validation data and obtains a time-stamp for it from an authority, as
+// anyone can.
 func (g *genuine) rearchived(change func(inc *increment), stamp ...func(*token)) []byte {
 	return g.rewritten(change, func(b []byte, _ int) []byte { return b }, stamp...)
 }
 
-// rewritten is rearchived with an additional change of the increment's bytes, which begin at an offset.
+// rewritten is like rearchived, but also edits the bytes of the increment, which begin at an offset.
 func (g *genuine) rewritten(change func(inc *increment), edit func(b []byte, from int) []byte, stamp ...func(*token)) []byte {
 	g = g.withArchive()
 	later := g.later()
@@ -63,22 +63,22 @@ func (g *genuine) rewritten(change func(inc *increment), edit func(b []byte, fro
 	return h.stampDocument(b, last.from, stamp...)
 }
 
-// stamped appends an increment of validation data, as the service would write it, to a file that the service has not
-// sealed.
+// stamped appends an increment of validation data to a file that the service has not sealed, in the form in which the
+// service would write it.
 func (g *genuine) stamped(b []byte) []byte {
 	g = g.withArchive()
 	last := g.later()[0]
 	inc := takeApart(g.bytes[:last.to], last.from)
 	base := after(b).b
 	inc.trailer = with(inc.trailer, "Prev", strconv.Itoa(lastXRef(b)))
-	// The forger's objects remain: only new ones and the catalog are written.
+	// The forger's objects remain, because only new objects and the catalog are written.
 	h := newFakeIssuerLike(g.house)
 	h.now = secondTime
 	return h.stampDocument(inc.write(base), len(base))
 }
 
-// archiveForgeries change validation data, all of which a forger can collect, and add stamps of an authority over
-// foreign content.
+// archiveForgeries returns forgeries with modified validation data, all of which a forger can collect, and with
+// time-stamps from an authority over foreign content.
 func archiveForgeries() []forgery {
 	const class = "validation data"
 	archive := func(name string, shows effect, change func(g *genuine, inc *increment)) forgery {
@@ -87,7 +87,7 @@ func archiveForgeries() []forgery {
 		}}
 	}
 	catalog := func(g *genuine, inc *increment) *part {
-		if inc.number(objCatalog) == nil { // it was written by an earlier increment
+		if inc.number(objCatalog) == nil { // an earlier increment wrote it
 			inc.parts = append(inc.parts, part{objCatalog, 0, objectOf(g.withArchive().bytes, objCatalog)})
 		}
 		return inc.number(objCatalog)
@@ -250,7 +250,7 @@ func archiveForgeries() []forgery {
 	return list
 }
 
-// restated replaces the OCSP response about the sealer's certificate by another one.
+// restated replaces the OCSP response for the sealer's certificate.
 func (g *genuine) restated(der []byte) []byte {
 	return g.rearchived(func(inc *increment) {
 		p := inc.number(refNumber(referencesOf(entry(inc.find("/Certs").body, "OCSPs"))[0]))

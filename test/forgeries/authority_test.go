@@ -18,7 +18,7 @@ import (
 	"golang.org/x/crypto/ocsp"
 )
 
-// must panics on an error, which in this package is a mistake in a test.
+// must panics if there is an error, which in this package is always a mistake in a test.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -36,7 +36,7 @@ func check(err error) {
 type identity struct {
 	cert   *x509.Certificate
 	key    *ecdsa.PrivateKey
-	issuer *identity // nil: the root itself
+	issuer *identity // nil for a root
 }
 
 func (i *identity) chain() []*x509.Certificate {
@@ -52,7 +52,7 @@ func (i *identity) pool() *x509.CertPool {
 	return p
 }
 
-// Object identifiers of extended key usages.
+// The object identifiers of extended key usages.
 var (
 	usageServer   = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 1}
 	usageCode     = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 3}
@@ -88,7 +88,8 @@ func newRoot(name string) *identity {
 	return &identity{cert: must(x509.ParseCertificate(der)), key: key}
 }
 
-// issue issues a certificate for five years around the time of sealing, which change may alter.
+// issue issues a certificate that is valid for five years around the time of sealing. The function change may modify
+// the template.
 func (i *identity) issue(name string, change func(c *x509.Certificate)) *identity {
 	c := &x509.Certificate{
 		SerialNumber: nextSerial(), Subject: pkix.Name{CommonName: name, Organization: []string{name}},
@@ -111,7 +112,7 @@ func forStamping(c *x509.Certificate) {
 	c.ExtraExtensions = []pkix.Extension{extendedUsage(true, usageStamping)}
 }
 
-// withOCSP and withCRL add the address of its status to a certificate.
+// withOCSP and withCRL add the address of a status service to a certificate.
 func withOCSP(i *identity, kind func(*x509.Certificate)) func(*x509.Certificate) {
 	return func(c *x509.Certificate) {
 		kind(c)
@@ -126,14 +127,14 @@ func withCRL(i *identity, kind func(*x509.Certificate)) func(*x509.Certificate) 
 	}
 }
 
-// network responds as a time-stamp authority and as revocation responders, without a socket.
+// network simulates a time-stamp authority and revocation services, without using sockets.
 type network struct {
 	clock   func() time.Time
 	tsa     *identity
 	issuers map[string]*identity // by serial number
 	revoked map[string]time.Time // by serial number
-	tokens  func(*token)         // alters time-stamps before they are signed
-	others  int                  // further certificates that every list names
+	tokens  func(*token)         // modifies time-stamps before they are signed
+	others  int                  // number of additional certificates in every revocation list
 }
 
 func (n *network) client() *http.Client { return &http.Client{Transport: n} }
@@ -160,7 +161,7 @@ func (n *network) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// lowSigner returns the smaller of the two ECDSA values, which the service requires.
+// lowSigner signs with the smaller of the two possible ECDSA values, because the service requires it.
 type lowSigner struct{ *ecdsa.PrivateKey }
 
 func (s lowSigner) Sign(r io.Reader, digest []byte, opts crypto.SignerOpts) ([]byte, error) {
@@ -175,7 +176,7 @@ func (n *network) status(issuer *identity, body []byte) []byte {
 	return n.statusOf(issuer, issuer, must(ocsp.ParseRequest(body)).SerialNumber)
 }
 
-// statusOf returns the OCSP response about a certificate, signed by responder.
+// statusOf returns the OCSP response for a certificate, signed by responder.
 func (n *network) statusOf(issuer, responder *identity, serial *big.Int) []byte {
 	answer := ocsp.Response{
 		Status: ocsp.Good, SerialNumber: serial, ThisUpdate: n.clock(), NextUpdate: n.clock().AddDate(0, 0, 7), IssuerHash: crypto.SHA256,

@@ -18,8 +18,8 @@ func deltaIndicator() pkix.Extension {
 	return pkix.Extension{Id: asn1.ObjectIdentifier{2, 5, 29, 27}, Critical: true, Value: must(asn1.Marshal(big.NewInt(1)))}
 }
 
-// holesOfSeal change the part that the seal cannot cover, its own signature value, so that the signature itself still
-// verifies.
+// holesOfSeal returns forgeries that change the part that the seal cannot cover, which is its own signature value, in
+// such a way that the signature itself still verifies.
 func holesOfSeal() []forgery {
 	const class = "holes of the seal"
 	edit := func(name string, shows effect, change func(g *genuine, cms *element)) forgery {
@@ -37,7 +37,7 @@ func holesOfSeal() []forgery {
 			return b
 		}}
 	}
-	// again re-signs the same bytes, as only the service could.
+	// again re-signs the same bytes, which only the service could do.
 	again := func(name string, change func(g *genuine, s *signature)) forgery {
 		return forgery{name: "hole-" + name, class: class, levels: []level{levelB, levelT}, want: broken, shows: openssl(0), make: func(g *genuine) []byte {
 			h := holes(g.bytes, len(g.original))[0]
@@ -190,7 +190,7 @@ func holesOfSeal() []forgery {
 		again("content-type", func(_ *genuine, s *signature) { s.contentType = oidTSTInfo }),
 		{
 			name: "hole-signed-by-nobody", class: class, want: broken, shows: poppler(forgedInside), make: func(g *genuine) []byte {
-				// Mallory's signature under the service's certificate.
+				// Mallory signs with the service's certificate and another key.
 				b := replaceSame(g.bytes, honestAmount, forgedAmount)
 				h := holes(b, len(g.original))[0]
 				digest := h.digest(b)
@@ -205,7 +205,7 @@ func holesOfSeal() []forgery {
 	}
 }
 
-// newFakeIssuerLike returns the same service at another time.
+// newFakeIssuerLike returns a copy of the issuer with an independent clock.
 func newFakeIssuerLike(h *fakeIssuer) *fakeIssuer {
 	n := *h
 	network := *h.network
@@ -214,7 +214,8 @@ func newFakeIssuerLike(h *fakeIssuer) *fakeIssuer {
 	return &n
 }
 
-// holesOfStamps change the time-stamp over the file, which is a hole as well.
+// holesOfStamps returns forgeries that change the signature value of the time-stamp over the file, which is not
+// covered either.
 func holesOfStamps() []forgery {
 	const class = "holes of time-stamps"
 	edit := func(name string, change func(g *genuine, cms *element)) forgery {
@@ -249,7 +250,7 @@ func holesOfStamps() []forgery {
 			c.kids = c.kids[:1]
 		}),
 		edit("certificate-of-issuer-changed", func(_ *genuine, e *element) {
-			// The token's copy of the root, which the verification does not need.
+			// Change the token's copy of the root, which verification does not need.
 			root := e.certificates().kids[1].kids[0]
 			root.kids[1].body = []byte{9}
 		}),

@@ -32,11 +32,11 @@ type costlyFile struct {
 }
 
 func costlyFiles() []costlyFile {
-	// behind appends objects to a sealed file that are read only because of a signature by an unknown signer.
+	// behind appends objects to a sealed file. They are read only because a signature by an unknown signer follows.
 	behind := func(name string, forge func(g *genuine) []byte) costlyFile {
 		return costlyFile{name, func() []byte { return forge(genuineFiles()[levelLTA]) }}
 	}
-	// inside is content of a file that a forger sealed with self-made keys.
+	// inside changes the content of a file that a forger has sealed with self-made keys.
 	inside := func(name string, change func(inc *increment)) costlyFile {
 		return costlyFile{name, func() []byte { return newFakeIssuer().make(levelB, agreement()).resealed(change) }}
 	}
@@ -146,15 +146,17 @@ func costlyFiles() []costlyFile {
 		{"nothing-but-starts", func() []byte {
 			return append([]byte("%PDF-1.7\n"), bytes.Repeat([]byte("startxref\n9\n%%EOF\n"), 1_000_000)...)
 		}},
-		// Not hostile, but the maximum in a file: each stamp covers all bytes before it.
+		// This file is not hostile, but contains the maximum number of time-stamps, each of which covers all bytes
+		// before it.
 		{"many-renewals", func() []byte { return renewedFile(20, 0) }},
-		// Evidence that is sound: lists of a busy authority, some 13 MB of them.
+		// The evidence is valid. It consists of the revocation lists of a busy authority, with a total of about 13
+		// MB.
 		{"much-evidence", func() []byte { return renewedFile(8, 40_000) }},
 	}
 }
 
-// renewedFile returns a file that was renewed the given number of times, with lists that name others foreign
-// certificates.
+// renewedFile returns a file that was renewed the given number of times. Each revocation list contains others
+// additional certificates.
 func renewedFile(times, others int) []byte {
 	h := newFakeIssuerLike(victim())
 	h.network.others = others
@@ -178,10 +180,11 @@ func (g *genuine) rearchivedHole(der []byte) []byte {
 	return h.put(g.bytes, der)
 }
 
-// nestedBER returns nested sequences of indefinite length that fill the available space.
+// nestedBER returns nested sequences of indefinite length that fill size bytes.
 func nestedBER(size int) []byte { return bytes.Repeat([]byte{0x30, 0x80}, size/2) }
 
-// zeros returns compressed zeros, a whole number of megabytes: the same block repeated.
+// zeros returns n compressed zero bytes, where n is a whole number of megabytes. The same compressed block is
+// repeated.
 func zeros(n int) string {
 	const block = 1 << 20
 	var b bytes.Buffer
@@ -196,7 +199,7 @@ func zeros(n int) string {
 	for range n/block - 1 {
 		out = append(out, b.Bytes()[ends[0]:ends[1]]...)
 	}
-	out = append(out, 1, 0, 0, 0xff, 0xff)                                   // the last block is empty
+	out = append(out, 1, 0, 0, 0xff, 0xff)                                   // an empty final block
 	return string(binary.BigEndian.AppendUint32(out, uint32(n%65521)<<16|1)) // Adler-32
 }
 
@@ -218,10 +221,10 @@ func withSection(b []byte, entries, data string) []byte {
 
 const costFile = "COUNTERSIGN_TEST_COST_FILE"
 
-// TestCost verifies each bomb in a separate process, and measures the process.
+// TestCost verifies each costly file in a separate process, and measures that process.
 func TestCost(t *testing.T) {
 	t.Parallel()
-	if file := os.Getenv(costFile); file != "" { // this is the separate process
+	if file := os.Getenv(costFile); file != "" { // in the separate process
 		verdict := verifyFile(file)
 		peak := regexp.MustCompile(`VmHWM:\s*(\d+) kB`).FindSubmatch(must(os.ReadFile("/proc/self/status")))
 		fmt.Printf("verdict %s\n%s kB\n", verdict, peak[1])
@@ -248,7 +251,8 @@ func TestCost(t *testing.T) {
 			t.Logf("%d bytes: %s, %v, %d MB", len(made), verdict, processor.Round(time.Millisecond), memory>>20)
 			assert.Less(t, processor, maxProcessor)
 			assert.Less(t, memory, maxMemory)
-			assert.NotEqual(t, string(valid), verdict) // also for valid files: that process has another victim
+			// This also applies to valid files, because that process has a different issuer.
+			assert.NotEqual(t, string(valid), verdict)
 		})
 	}
 }

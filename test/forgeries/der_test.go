@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// tlv encodes one element in DER (X.690).
+// tlv encodes an element in DER (X.690).
 func tlv(tag byte, parts ...[]byte) []byte {
 	body := slices.Concat(parts...)
 	out := []byte{tag}
@@ -53,23 +53,23 @@ func integer(n *big.Int) []byte { return must(asn1.Marshal(n)) }
 
 func octets(b []byte) []byte { return tlv(tagOctets, b) }
 
-// attribute is an attribute of SignerInfo.
+// attribute returns an attribute of SignerInfo.
 func attribute(kind []byte, values ...[]byte) []byte {
 	return tlv(tagSequence, kind, tlv(tagSet, values...))
 }
 
 // signature is a CMS SignedData (RFC 5652) before it is encoded.
 type signature struct {
-	content      []byte // nil: detached
+	content      []byte // nil if detached
 	contentType  []byte
 	digest       []byte
 	certificates [][]byte
 	revocations  [][]byte
 	signer       *identity
-	named        *x509.Certificate // in signing-certificate-v2; nil: the signer's
-	signed       [][]byte          // further signed attributes
+	named        *x509.Certificate // certificate in signing-certificate-v2, or nil for the signer's
+	signed       [][]byte          // additional signed attributes
 	unsigned     [][]byte
-	stamp        func(value []byte) []byte // returns a time-stamp of the signature
+	stamp        func(value []byte) []byte // returns a time-stamp for the signature
 }
 
 func essCertificate(c *x509.Certificate) []byte {
@@ -134,7 +134,7 @@ func withS(der []byte, want int) []byte {
 	return must(asn1.Marshal(v))
 }
 
-// token is a time-stamp (RFC 3161) before it is encoded.
+// token is a time-stamp token (RFC 3161) before it is encoded.
 type token struct {
 	signature
 	imprint []byte
@@ -157,7 +157,7 @@ func (t *token) encode() []byte {
 	return t.signature.encode()
 }
 
-// newToken returns the token of an honest authority.
+// newToken returns a time-stamp token of an honest authority.
 func (n *network) newToken(digest []byte) *token {
 	t := &token{imprint: digest, time: n.clock()}
 	t.signer = n.tsa
@@ -167,7 +167,7 @@ func (n *network) newToken(digest []byte) *token {
 	return t
 }
 
-// stamp responds to a request.
+// stamp responds to a time-stamp request.
 func (n *network) stamp(body []byte) []byte {
 	var req struct {
 		Version int
@@ -187,10 +187,10 @@ func (n *network) stamp(body []byte) []byte {
 	return tlv(tagSequence, tlv(tagSequence, tlv(tagInteger, []byte{0})), t.encode())
 }
 
-// element is a node of a DER structure, for changing existing structures.
+// element is a node of a DER structure. It is used to modify existing structures.
 type element struct {
 	tag  byte
-	body []byte     // of a primitive element
+	body []byte     // content of a primitive element
 	kids []*element // children of a constructed element
 }
 
@@ -236,7 +236,7 @@ func (e *element) encode() []byte {
 	return tlv(e.tag, kids...)
 }
 
-// indefinite encodes constructed elements with indefinite length, which BER allows and DER does not.
+// indefinite encodes constructed elements with indefinite length, which BER allows but DER does not.
 func (e *element) indefinite(depth int) []byte {
 	if e.tag&0x20 == 0 || depth == 0 {
 		return e.encode()
@@ -257,7 +257,7 @@ func (e *element) signerInfo() *element {
 	return data.kids[len(data.kids)-1].kids[0]
 }
 
-// unsigned returns the unsigned attributes, and adds them if they are missing.
+// unsigned returns the unsigned attributes. It adds them if they are missing.
 func (e *element) unsigned() *element {
 	info := e.signerInfo()
 	if len(info.kids) == 6 {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDocumented: docs/learn/attacks.md has one line for each class of forgeries.
+// TestDocumented checks that docs/learn/attacks.md has one line for each class of forgeries.
 func TestDocumented(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("../../docs/learn/attacks.md")
@@ -30,7 +30,7 @@ func TestDocumented(t *testing.T) {
 	}
 	require.NotEmpty(t, documented)
 	slices.Sort(coded)
-	documented = documented[1:] // the heading
+	documented = documented[1:] // skip the heading
 	slices.Sort(documented)
 	require.Equal(t, coded, documented)
 }

@@ -26,7 +26,7 @@ import (
 	"countersign/seal/verify"
 )
 
-// The times of the seal, of its two later time-stamps, and of the verdict.
+// The times of the seal, of its two later time-stamps, and of the verification.
 var (
 	sealTime   = time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
 	renewTime  = sealTime.AddDate(0, 0, 1)
@@ -34,7 +34,7 @@ var (
 	judgeTime  = sealTime.AddDate(0, 3, 0)
 )
 
-// fakeIssuer is a service that seals, with the authorities that it relies on.
+// fakeIssuer is a service that seals documents, with the authorities on which it relies.
 type fakeIssuer struct {
 	network  *network
 	sealRoot *identity
@@ -58,7 +58,7 @@ func newFakeIssuer() *fakeIssuer {
 	return h
 }
 
-// trust returns the trust options of a person with the service's certificates.
+// trust returns verification options that trust the service's authorities.
 func (h *fakeIssuer) trust() verify.Options {
 	return h.trusting(trust.IssuedBy(h.sealRoot.cert, ""))
 }
@@ -81,11 +81,11 @@ func (h *fakeIssuer) sealerOf(level level) *seal.Sealer {
 	return must(seal.New(cfg))
 }
 
-// level is how much a genuine file carries.
+// level is the PAdES level of a genuine file.
 type level string
 
-// The levels. The service never writes validation data without a time-stamp over it, so that a file of level B-LT has
-// one such increment. A file of level B-LTA, whose time-stamp was renewed, has two.
+// The levels of files. The service never writes validation data without a time-stamp over it, so a file of level B-LT
+// has one such increment. A file of level B-LTA has been renewed and has two.
 const (
 	levelB   level = "B-B"
 	levelT   level = "B-T"
@@ -100,7 +100,7 @@ type genuine struct {
 	house    *fakeIssuer
 	level    level
 	original []byte
-	sealed   []byte // the revision that the seal covers
+	sealed   []byte // revision that the seal covers
 	bytes    []byte
 	job      seal.Job
 }
@@ -118,7 +118,7 @@ func (g *genuine) later() []span {
 
 type span struct{ from, to int }
 
-// make seals an original for an issuer, up to a level.
+// make seals an original for an issuer at the given level.
 func (h *fakeIssuer) make(level level, original []byte, change ...func(*seal.Job)) *genuine {
 	g, err := h.tryMake(level, original, change...)
 	check(err)
@@ -151,7 +151,7 @@ func (h *fakeIssuer) tryMake(level level, original []byte, change ...func(*seal.
 	return g, err
 }
 
-// intoFile returns the bytes that write wrote to a file.
+// intoFile returns the content that write wrote to a file.
 func intoFile(write func(out *os.File) error) ([]byte, error) {
 	out, err := os.CreateTemp("", "forgery-*.pdf")
 	if err != nil {
@@ -189,7 +189,7 @@ func auditChain(envelope string, events ...map[string]any) (list []json.RawMessa
 
 func canonical(v any) []byte { return must(jcs.Transform(must(json.Marshal(v)))) }
 
-// eventsOf returns the events of signing the documents.
+// eventsOf returns the events of an envelope in which the documents were signed.
 func eventsOf(documents []seal.Document) []map[string]any {
 	var list []map[string]any
 	for i, name := range []string{"envelope.created", "document.added", "envelope.sent", "signer.viewed", "consent.given", "signer.signed"} {
@@ -216,7 +216,7 @@ func hashOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// newJob returns an envelope with one document and one signer.
+// newJob returns the job of an envelope with one document and one signer.
 func newJob(original []byte) seal.Job {
 	hash := hashOf(original)
 	document := seal.Document{ID: documentID, Name: "agreement.pdf", SHA256: hash, Order: 1, PageCount: pagesOf(original)}
@@ -244,7 +244,7 @@ func pagesOf(b []byte) int {
 	return must(f.Walk(func(*pdf.Page) error { return nil }))
 }
 
-// inEnvelope moves a job to another envelope and document, among others.
+// inEnvelope changes the envelope of a job and its documents. Other documents can be part of the envelope.
 func inEnvelope(j *seal.Job, envelope string, documents ...seal.Document) {
 	j.Envelope.ID, j.Documents = envelope, documents
 	hashes := ""
@@ -262,7 +262,7 @@ func inEnvelope(j *seal.Job, envelope string, documents ...seal.Document) {
 	j.Events, j.ChainHead = auditChain(envelope, eventsOf(documents)...)
 }
 
-// The service that most forgeries attack, and the files that it sealed.
+// The service that most forgeries attack, and the files that it has sealed.
 var (
 	victim       = sync.OnceValue(newFakeIssuer)
 	genuineFiles = sync.OnceValue(func() map[level]*genuine {
@@ -284,7 +284,7 @@ func explain(r verify.Report) string {
 	return b.String()
 }
 
-// victimless trusts no certificate, which is sufficient to measure the cost of a verification.
+// victimless returns options that trust no certificate, which is sufficient to measure the cost of a verification.
 func victimless() verify.Options {
 	return verify.Options{Now: func() time.Time { return judgeTime }}
 }

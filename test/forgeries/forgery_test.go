@@ -14,18 +14,18 @@ import (
 	"countersign/seal/verify"
 )
 
-// forgery is one attack: how its file is created from a genuine one, the required verdict, and its effect in programs
-// that accept it.
+// forgery is an attack. It specifies how its file is created from a genuine one, the required verdict, and the effect
+// in programs that accept it.
 type forgery struct {
 	name   string
-	class  string // of the table in docs/learn/attacks.md
+	class  string // class in the table of docs/learn/attacks.md
 	levels []level
-	// original is the document that the forger had sealed; nil: the agreement.
+	// original is the document that the forger had sealed. If it is nil, it is the agreement.
 	original func() []byte
 	want     verify.Verdict
 	make     func(g *genuine) []byte
 	shows    effect
-	trust    func(h *fakeIssuer) verify.Options // nil: the house's
+	trust    func(h *fakeIssuer) verify.Options // nil for the options of the issuer
 }
 
 func (f forgery) at() []level {
@@ -46,7 +46,7 @@ const (
 
 var archived = []level{levelLT, levelLTA}
 
-// refused means that the original is rejected, so that no such file exists.
+// refused means that the original is rejected, so that the forged file cannot exist.
 const refused = verify.Verdict("refused")
 
 func all() []forgery {
@@ -54,7 +54,7 @@ func all() []forgery {
 		sealerForgeries(), timestampForgeries(), recordForgeries())
 }
 
-// base returns the genuine file that a forgery starts from.
+// base returns the genuine file from which a forgery is created.
 func (f forgery) base(l level) (*genuine, error) {
 	if f.original == nil {
 		return genuineFiles()[l], nil
@@ -73,7 +73,7 @@ func TestNamesAreUnique(t *testing.T) {
 	require.GreaterOrEqual(t, len(seen), 80)
 }
 
-// TestGenuine: the genuine files of the forgeries are valid, at each level.
+// TestGenuine checks that the genuine files on which the forgeries are based are valid at each level.
 func TestGenuine(t *testing.T) {
 	t.Parallel()
 	for _, l := range levels {
@@ -84,7 +84,7 @@ func TestGenuine(t *testing.T) {
 	}
 }
 
-// TestForgeries creates every forgery at every level.
+// TestForgeries checks the verdict and the effect of every forgery at every level.
 func TestForgeries(t *testing.T) {
 	t.Parallel()
 	genuineFiles()
@@ -112,7 +112,7 @@ func TestForgeries(t *testing.T) {
 				}
 				checkReport(t, b, r, trust)
 				seen.count(t, b, r)
-				if f.trust == nil { // a more specific trust anchor does not trust more
+				if f.trust == nil { // a more specific trust anchor must not trust more
 					for _, s := range []pin.Sealer{pin.PinnedCertificate(g.house.sealer.cert), pin.IssuedBy(g.house.sealRoot.cert, "Countersign")} {
 						require.NotEqual(t, valid, verified(b, g.house.trusting(s)).Verdict)
 					}
@@ -128,14 +128,15 @@ func TestForgeries(t *testing.T) {
 	}
 }
 
-// recognized counts the forged files that the verifier recognized as files of this service, by how far it read them. A
-// forgery without the mark of the current format would be rejected for that reason only, and would not test the
-// attack.
+// recognized counts the forged files that the verifier recognized as files of this service, by the point at which it
+// stopped. A forgery without the mark of the current format would be rejected only for that reason, and would not
+// test the attack.
 type recognized struct {
-	mu      sync.Mutex
-	files   int
-	opened  int                 // recognized files whose seal was found, so that the signature and later parts were examined
-	reasons map[verify.Code]int // the first failed or untrusted check
+	mu    sync.Mutex
+	files int
+	// opened is the number of recognized files whose seal was found, so that the signature and later parts were examined.
+	opened  int
+	reasons map[verify.Code]int // number of files by the first failed or untrusted check
 }
 
 func (c *recognized) count(t *testing.T, b []byte, r verify.Report) {
@@ -165,13 +166,14 @@ func (c *recognized) count(t *testing.T, b []byte, r verify.Report) {
 func (c *recognized) report(t *testing.T) {
 	t.Helper()
 	t.Logf("%d forged files were taken for files of this service; the seal of %d was opened and examined. First objections: %v", c.files, c.opened, c.reasons)
-	// Only forgeries of the mark or the byte range are rejected earlier.
+	// Only forgeries of the mark or the byte range may be rejected earlier.
 	if !t.Failed() && c.opened < c.files*3/4 {
 		t.Errorf("only %d of %d were examined", c.opened, c.files)
 	}
 }
 
-// checkReport requires that a file that is not valid names no signers, and that an altered file has a valid beginning.
+// checkReport checks that the report for an invalid file names no signers, and that the beginning of an altered file
+// is valid.
 func checkReport(t require.TestingT, b []byte, r verify.Report, trust verify.Options) {
 	switch r.Verdict {
 	case valid:

@@ -1,5 +1,5 @@
-// Package forgeries attacks the verification of sealed documents: with named forgeries of every published kind, with
-// files that are expensive to read, and with generated files. docs/learn/attacks.md lists the kinds.
+// Package forgeries attacks the verification of sealed documents. It uses specific forgeries of every published kind,
+// files that are expensive to read, and generated files. The kinds are listed in docs/learn/attacks.md.
 package forgeries_test
 
 import (
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// long enables the exhaustive tests of this package: make forgeries.
+// long enables the exhaustive tests of this package, which "make forgeries" runs.
 var long = flag.Bool("long", false, "change every byte, and try more of everything")
 
 func TestMain(m *testing.M) {
@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	flag.Visit(func(f *flag.Flag) { set[f.Name] = true })
 	checks := "60"
 	if *long {
-		checks = "500" // of each property, for each genuine file; -rapid.checks tries more
+		checks = "500" // for each property and each genuine file; -rapid.checks tries more
 	}
 	if !set["rapid.checks"] {
 		check(flag.Set("rapid.checks", checks))

@@ -17,12 +17,12 @@ import (
 	"countersign/seal/refusal"
 )
 
-// prepared is an original that its author designed to deceive once it is sealed, without later changes. It is
-// rejected, or its seal is valid and the report names the right envelope.
+// prepared is an original that its author designed to be deceptive once it is sealed, without later changes. It must
+// either be rejected or result in a valid seal whose report contains the correct envelope.
 type prepared struct {
 	name  string
 	bytes func() []byte
-	must  bool // must be rejected
+	must  bool // it must be rejected
 }
 
 const fakeRecord = `{"payload":"e30","protected":"e30","signature":"e30"}`
@@ -55,7 +55,8 @@ func preparedOriginals() []prepared {
 			return d.bytes()
 		}, true}
 	}
-	// tree has a page tree from which programs choose different pages: the signers would not see the sealed pages.
+	// tree has a page tree from which programs select different pages, so that the signers would not see the sealed
+	// pages.
 	tree := func(name string, objects map[int]string) prepared {
 		return prepared{"page-tree-" + name, func() []byte {
 			d := newDraft()
@@ -157,7 +158,8 @@ func preparedOriginals() []prepared {
 			return update(genuineFiles()[levelB].bytes, map[int]string{objContent: textStream(forgedText)})
 		}, false},
 		{"sealed-already-and-cut-loose", func() []byte {
-			// A sealed file whose update hides the signature: values are drawn on it, and its own seal precedes ours.
+			// This is a sealed file with an update that hides the signature. The forger's text is drawn on it, and
+			// its own seal precedes the new one.
 			b := genuineFiles()[levelB].bytes
 			catalog := objectOf(b, objCatalog)
 			for _, key := range []string{"Perms", "AcroForm", "Names", "AF"} {
@@ -172,7 +174,7 @@ func preparedOriginals() []prepared {
 			return update(b, map[int]string{objCatalog: catalog})
 		}, false},
 		{"references-to-what-comes-later", func() []byte {
-			// With every number that the objects of seal and validation data may have.
+			// The page refers to every object number that the objects of the seal and the validation data may have.
 			d := newDraft()
 			refs := "["
 			for n := 8; n < 200; n++ {
@@ -261,8 +263,8 @@ func preparedOriginals() []prepared {
 	}
 }
 
-// TestPreparedOriginals: a person who prepares an original cannot cause the verifier to read a different record from
-// the seal's.
+// TestPreparedOriginals checks that a person who prepares an original cannot make the verifier read a record other
+// than that of the seal.
 func TestPreparedOriginals(t *testing.T) {
 	t.Parallel()
 	genuineFiles()
@@ -296,7 +298,7 @@ func TestPreparedOriginals(t *testing.T) {
 	}
 }
 
-// sameAfterRenewal: additions of the service do not change the displayed content.
+// sameAfterRenewal checks that later additions by the service do not change the displayed content.
 func sameAfterRenewal(t *testing.T, g *genuine) {
 	t.Helper()
 	if bytes.Equal(g.sealed, g.bytes) {

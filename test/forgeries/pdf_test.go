@@ -11,13 +11,13 @@ import (
 	"countersign/pdf"
 )
 
-// The text of the agreement, and the forged text.
+// The text of the agreement, and the text of the forgeries.
 const (
 	honestText = "Ada pays 100 euros to Jomo"
 	forgedText = "Ada pays 900000 euros to Mallory"
 )
 
-// Object numbers of the agreement.
+// The object numbers of the agreement.
 const (
 	objCatalog = 1
 	objPages   = 2
@@ -44,9 +44,9 @@ func pageOf(content int, more string) string {
 // draft is a PDF before it is sealed.
 type draft struct {
 	objects map[int]string
-	catalog string // further entries
-	trailer string // further entries
-	last    string // written before the cross-reference table, unlisted
+	catalog string // additional entries
+	trailer string // additional entries
+	last    string // written before the cross-reference table, but not listed in it
 }
 
 func newDraft() *draft {
@@ -110,13 +110,13 @@ func sorted[V any](m map[int]V) []int {
 
 type place struct{ number, generation, at int }
 
-// writer appends to a PDF.
+// writer appends objects to a PDF.
 type writer struct {
 	b       []byte
 	entries []place
 }
 
-// after starts an increment of a file.
+// after begins an increment to a file.
 func after(b []byte) *writer {
 	b = bytes.Clone(b)
 	if !bytes.HasSuffix(b, []byte("\n")) {
@@ -138,13 +138,13 @@ func (w *writer) text(s string) *writer {
 
 var startXRef = regexp.MustCompile(`startxref\s+(\d+)\s+%%EOF`)
 
-// lastXRef returns the position that the file's last startxref names.
+// lastXRef returns the position in the file's last startxref.
 func lastXRef(b []byte) int {
 	all := startXRef.FindAllSubmatch(b, -1)
 	return must(strconv.Atoi(string(all[len(all)-1][1])))
 }
 
-// newestTrailer returns the entries of the file's last trailer that an increment keeps.
+// newestTrailer returns the entries of the file's last trailer that an increment must retain.
 func newestTrailer(b []byte) string {
 	f := must(pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.DefaultLimits()))
 	out := "/Root " + string(f.Trailer().Get("Root"))
@@ -154,8 +154,8 @@ func newestTrailer(b []byte) string {
 	return out
 }
 
-// table ends the increment as any program would: with a table, a trailer that refers to the section at prev, and
-// startxref.
+// table ends the increment in the way any program would: with a table, a trailer that refers to the section at prev,
+// and startxref.
 func (w *writer) table(prev int, more string) []byte {
 	at := len(w.b)
 	w.text("xref\n0 0\n")
@@ -168,10 +168,10 @@ func (w *writer) table(prev int, more string) []byte {
 	return w.b
 }
 
-// finish ends the increment of a file.
+// finish ends an increment to the given file.
 func (w *writer) finish(of []byte) []byte { return w.table(lastXRef(of), newestTrailer(of)) }
 
-// update replaces and adds objects by a sound incremental update.
+// update replaces and adds objects in a well-formed incremental update.
 func update(b []byte, objects map[int]string) []byte {
 	w := after(b)
 	for _, n := range sorted(objects) {
@@ -180,14 +180,14 @@ func update(b []byte, objects map[int]string) []byte {
 	return w.finish(b)
 }
 
-// objectOf returns the source of an object's newest value.
+// objectOf returns the source of the newest version of an object.
 func objectOf(b []byte, number int) string {
 	f := must(pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.DefaultLimits()))
 	o := must(f.Object(pdf.Ref{Num: number}))
 	return string(o.Value)
 }
 
-// with returns a dictionary with an entry set or, if value is empty, removed.
+// with returns a dictionary in which an entry is set or, if value is empty, removed.
 func with(dict, key, value string) string {
 	d := must(pdf.Value(dict).Dict()).Clone()
 	if value == "" {
@@ -200,7 +200,7 @@ func with(dict, key, value string) string {
 
 func entry(dict, key string) string { return string(must(pdf.Value(dict).Dict()).Get(key)) }
 
-// refNumber returns the number of the object that a value refers to.
+// refNumber returns the number of the object to which a value refers.
 func refNumber(value string) int {
 	r, ok := pdf.Value(value).Ref()
 	if !ok {
@@ -209,19 +209,19 @@ func refNumber(value string) int {
 	return r.Num
 }
 
-// hole is a signature's place in a file.
+// hole is the location of a signature in a file.
 type hole struct {
-	object     int // the offset of its object
-	rangeFrom  int // the numbers in ByteRange
+	object     int // offset of the object
+	rangeFrom  int // position of the numbers in ByteRange
 	rangeTo    int
-	from, to   int // Contents, its brackets included
+	from, to   int // position of Contents, including its brackets
 	end        int // end of the covered part
 	structured [3]int
 }
 
 var placeholder = regexp.MustCompile(`/ByteRange ?\[0 ((\d+) (\d+) (\d+) *)\]\s*/Contents ?<([0-9a-fA-F]*)>`)
 
-// holes returns the signatures at or after an offset, in the order of the file.
+// holes returns the locations of the signatures at or after an offset, in file order.
 func holes(b []byte, from int) []hole {
 	var out []hole
 	for _, m := range placeholder.FindAllSubmatchIndex(b[from:], -1) {
@@ -243,7 +243,7 @@ func coveredBySeal(b []byte, original int) int {
 	return holes(b, original)[0].end
 }
 
-// replaceSame replaces text by text of the same length.
+// replaceSame replaces a text with another one, and pads it to the same length.
 func replaceSame(b []byte, old, replacement string) []byte {
 	if len(replacement) > len(old) || !bytes.Contains(b, []byte(old)) {
 		panic("cannot replace " + old)

@@ -1,9 +1,10 @@
-// Prints the content of a PDF according to pdf.js: its first identifier, then a line of text for each page, with the
-// texts of annotations and form fields. If pdf.js displays nothing, it prints the reason.
+// Prints the content of a PDF according to pdf.js. The first line is the file's first identifier. One line of text
+// follows for each page, including the texts of annotations and form fields. If pdf.js displays nothing, the reason
+// is printed.
 //
 //	node pdftext.mjs MODULE FILE
 //
-// MODULE is the folder of pdfjs-dist.
+// MODULE is the directory of pdfjs-dist.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

@@ -13,16 +13,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// knownRevisions contains the genuine files: all revisions that the service has written for one document, and
-// increments that it has written for others.
+// knownRevisions contains a genuine file, all revisions of it that the service has written, and increments that the
+// service has written to other files.
 type knownRevisions struct {
 	*genuine
-	revisions [][]byte // each is a prefix of the next one
+	revisions [][]byte // each one is a prefix of the next one
 	foreign   [][]byte // increments of other files
 }
 
-// In addition to one file of each level, it contains one of the highest level whose original has a cross-reference
-// stream.
+// written contains one file of each level, and one of the highest level whose original has a cross-reference stream.
 var written = sync.OnceValue(func() map[string]*knownRevisions {
 	out := map[string]*knownRevisions{}
 	other := newFakeIssuerLike(victim())
@@ -44,13 +43,13 @@ var written = sync.OnceValue(func() map[string]*knownRevisions {
 	return out
 })
 
-// genuineRevision reports whether the service has written just these bytes.
+// genuineRevision reports whether the service has written exactly these bytes.
 func (w *knownRevisions) genuineRevision(b []byte) bool {
 	return slices.ContainsFunc(w.revisions, func(r []byte) bool { return bytes.Equal(r, b) })
 }
 
-// appended generates bytes to append: increments such as programs write them, with random parts: objects, sections,
-// trailers, their order and spelling, and pieces written by the service.
+// appended generates bytes to append to a file. They are increments in the form that programs write, with random
+// objects, sections and trailers, in random order and notation, and with pieces written by the service.
 func appended(t *rapid.T, w *knownRevisions) []byte {
 	pick := func(label string, list ...string) string { return rapid.SampledFrom(list).Draw(t, label) }
 	number := func(label string) int {
@@ -100,7 +99,7 @@ func appended(t *rapid.T, w *knownRevisions) []byte {
 				from = len(w.revisions[i-1])
 			}
 			out = append(out, w.revisions[i][from:]...)
-		case 8: // a piece of it
+		case 8: // a part of such a piece
 			all := w.bytes
 			from := rapid.IntRange(0, len(all)-1).Draw(t, "from")
 			out = append(out, all[from:min(len(all), from+rapid.IntRange(1, 4000).Draw(t, "length"))]...)
@@ -111,7 +110,8 @@ func appended(t *rapid.T, w *knownRevisions) []byte {
 	return out
 }
 
-// propertyAppended: a genuine file with appended bytes is valid only if the service has written them.
+// propertyAppended checks that a genuine file with appended bytes is valid only if the service has written these
+// bytes.
 func propertyAppended(name string) func(t *rapid.T) {
 	return func(t *rapid.T) {
 		w := written()[name]
@@ -142,7 +142,7 @@ func FuzzAppended(f *testing.F) {
 	f.Fuzz(rapid.MakeFuzz(propertyAppended(string(levelLTA))))
 }
 
-// FuzzBytesAppended appends arbitrary bytes.
+// FuzzBytesAppended appends arbitrary bytes to genuine files.
 func FuzzBytesAppended(f *testing.F) {
 	f.Add([]byte("\n"))
 	f.Add([]byte("startxref\n0\n%%EOF\n"))
@@ -157,8 +157,8 @@ func FuzzBytesAppended(f *testing.F) {
 	})
 }
 
-// TestPropertyEdited: after any replacement, deletion, insertion or move, the result is valid only if it is a genuine
-// revision.
+// TestPropertyEdited checks that, after any replacement, deletion, insertion or move, the result is valid only if it
+// is a genuine revision.
 func TestPropertyEdited(t *testing.T) {
 	t.Parallel()
 	for name := range written() {
@@ -212,8 +212,8 @@ func landmarks(b []byte) []int {
 	return out
 }
 
-// TestEveryByte: a file with any single byte changed is not valid. The short run takes a sample; the long one every
-// byte of the smallest file, and every 53rd of the others.
+// TestEveryByte checks that a file is invalid if any single byte is changed. The short run checks a sample. The long
+// run checks every byte of the smallest file, and every 53rd byte of the others.
 func TestEveryByte(t *testing.T) {
 	t.Parallel()
 	for name, g := range written() {
@@ -230,7 +230,8 @@ func TestEveryByte(t *testing.T) {
 				t.Parallel()
 				b := bytes.Clone(g.bytes)
 				for at := part * step; at < len(b); at += parts * step {
-					for _, mask := range []byte{0x01, 0x20} { // 0x20: the other case, or a blank
+					// 0x20 changes the case of a letter, or results in a blank.
+					for _, mask := range []byte{0x01, 0x20} {
 						b[at] ^= mask
 						r := verified(b, g.house.trust())
 						require.NotEqual(t, valid, r.Verdict, "byte %d of %d, mask %x: %s", at, len(b), mask, explain(r))
@@ -242,7 +243,7 @@ func TestEveryByte(t *testing.T) {
 	}
 }
 
-// TestEveryBeginning: a prefix of a file is valid only if it is a genuine revision.
+// TestEveryBeginning checks that a prefix of a file is valid only if it is a genuine revision.
 func TestEveryBeginning(t *testing.T) {
 	t.Parallel()
 	for name := range written() {
@@ -267,7 +268,8 @@ func TestEveryBeginning(t *testing.T) {
 	}
 }
 
-// TestPropertySignature: after any change of the structure of the seal's signature value, the file is not valid.
+// TestPropertySignature checks that a file is invalid after any change to the structure of the seal's signature
+// value.
 func TestPropertySignature(t *testing.T) {
 	t.Parallel()
 	for name := range written() {
@@ -298,7 +300,7 @@ func TestPropertySignature(t *testing.T) {
 	}
 }
 
-// editElement changes one element somewhere in the structure.
+// editElement changes a random element of the structure.
 func editElement(t *rapid.T, e *element) {
 	for rapid.IntRange(0, 5).Draw(t, "deeper") > 0 {
 		var inner []*element

@@ -13,14 +13,14 @@ import (
 	"strings"
 )
 
-// effect is the effect of a forgery on a victim, or on a reader of evidence. A program without knowledge of this
-// service demonstrates it, so that an ineffective forgery is noticed.
+// effect is the effect of a forgery on a victim or on a person who examines the evidence. It is demonstrated with a
+// program that does not know this service, so that an ineffective forgery is detected.
 type effect struct {
 	reader string
 	shown  func(dir string, g *genuine, forged []byte) error
 }
 
-// run executes a program and returns its output. It ignores the exit code, because readers display as much as they
+// run runs a program and returns its output. It ignores the exit status, because PDF programs display as much as they
 // can.
 func run(dir, name string, args ...string) string {
 	cmd := exec.CommandContext(context.Background(), name, args...)
@@ -42,7 +42,7 @@ func saved(dir string, b []byte) string {
 	return file
 }
 
-// flat ignores how a reader breaks lines.
+// flat removes the line breaks of a program's output.
 func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func contains(reader string, get func(dir, file string) string, want string) effect {
@@ -67,8 +67,8 @@ func lacks(reader string, get func(dir, file string) string, unwanted, anchor st
 func popplerText(dir, file string) string { return run(dir, "pdftotext", file, "-") }
 func mupdfText(dir, file string) string   { return run(dir, "mutool", "draw", "-q", "-F", "txt", file) }
 
-// pdfjsText returns the text that pdf.js, the reader of Firefox, displays, after the file's identifier or the reason
-// why it displays nothing.
+// pdfjsText returns the text that pdf.js, the PDF viewer of Firefox, displays. The text is preceded by the file's
+// identifier. If pdf.js displays nothing, the result is the reason.
 func pdfjsText(dir, file string) string {
 	return run(dir, "node", must(filepath.Abs("pdftext.mjs")), must(filepath.Abs("../clients/node_modules/pdfjs-dist")), file)
 }
@@ -78,14 +78,14 @@ func pdfjs(want string) effect { return contains("pdf.js", pdfjsText, want) }
 func poppler(want string) effect { return contains("poppler", popplerText, want) }
 func mupdf(want string) effect   { return contains("mupdf", mupdfText, want) }
 
-// popplerLacks: the agreement's text is missing, but the rest of the file is displayed.
+// popplerLacks checks that the agreement's text is missing, but the rest of the file is displayed.
 func popplerLacks(unwanted, anchor string) effect {
 	return lacks("poppler", popplerText, unwanted, anchor)
 }
 
 func mupdfLacks(unwanted, anchor string) effect { return lacks("mupdf", mupdfText, unwanted, anchor) }
 
-// either: at least one of two programs displays the forged text.
+// either checks that at least one of two programs displays the forged text.
 func either(want string) effect {
 	return effect{"poppler or mupdf", func(dir string, g *genuine, b []byte) error {
 		first := poppler(want).shown(dir, g, b)
@@ -99,7 +99,7 @@ func either(want string) effect {
 	}}
 }
 
-// picture: one of two programs renders a page differently.
+// picture checks that at least one of two programs renders a page differently.
 func picture(page int) effect {
 	return effect{"pdftoppm or mutool", func(dir string, g *genuine, b []byte) error {
 		poppler := func(b []byte) string {
@@ -115,12 +115,12 @@ func picture(page int) effect {
 	}}
 }
 
-// object: qpdf reads the forger's version of an object.
+// object checks that qpdf reads the forger's version of an object.
 func object(what, want string) effect {
 	return contains("qpdf", func(dir, file string) string { return run(dir, "qpdf", "--show-object="+what, file) }, want)
 }
 
-// stream: qpdf reads the forger's version of a page's content.
+// stream checks that qpdf reads the forger's version of a page's content.
 func stream(want string) effect {
 	return contains("qpdf", func(dir, file string) string {
 		return run(dir, "qpdf", "--show-object="+strconv.Itoa(objContent), "--raw-stream-data", file)
@@ -131,7 +131,7 @@ func information(want string) effect {
 	return contains("pdfinfo", func(dir, file string) string { return run(dir, "pdfinfo", file) }, want)
 }
 
-// attachment: the file that readers save under this name is the forger's.
+// attachment checks that the attachment with the given name, as extracted by pdfdetach, is the forger's.
 func attachment(name, want string) effect {
 	return contains("pdfdetach", func(dir, file string) string {
 		run(dir, "pdfdetach", "-saveall", "-o", dir, file)
@@ -140,17 +140,18 @@ func attachment(name, want string) effect {
 	}, want)
 }
 
-// signatures: the output of pdfsig.
+// signatures checks the output of pdfsig.
 func signatures(want string) effect {
 	return contains("pdfsig", func(dir, file string) string { return run(dir, "pdfsig", "-nocert", file) }, want)
 }
 
-// nothing: an attack whose effect is not on the pages; why names the effect.
+// nothing is used for an attack whose effect is not visible on the pages. The effect is described in why.
 func nothing(why string) effect {
 	return effect{"none: " + why, func(string, *genuine, []byte) error { return nil }}
 }
 
-// openssl: openssl accepts the signature value of the n-th signature, a valid CMS that the service would not write.
+// openssl checks that openssl accepts the value of the n-th signature as valid CMS, although the service would not
+// write it.
 func openssl(n int) effect {
 	return effect{"openssl cms", func(dir string, g *genuine, b []byte) error {
 		list := holes(b, len(g.original))
@@ -170,7 +171,7 @@ func openssl(n int) effect {
 	}}
 }
 
-// opensslToken: openssl accepts the last time-stamp as a sound CMS.
+// opensslToken checks that openssl accepts the last time-stamp as valid CMS.
 func opensslToken() effect {
 	return effect{"openssl cms", func(dir string, g *genuine, b []byte) error {
 		list := holes(b, len(g.original))

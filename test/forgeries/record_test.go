@@ -22,8 +22,8 @@ import (
 	"countersign/seal"
 )
 
-// recordForgeries returns forged records, signed with the service's keys and sealed with its certificate: possible
-// results of a mistake or an intruder in the service.
+// recordForgeries returns forged records that are signed with the service's keys and sealed with its certificate.
+// They could result from a mistake in the service or from an intrusion.
 func recordForgeries() []forgery {
 	const class = "forged records"
 	withRecord := func(name string, says string, change func(g *genuine, r *jws)) forgery {
@@ -63,7 +63,7 @@ func recordForgeries() []forgery {
 		e["hash"] = hashOf(canonical(e))
 		return e["hash"].(string)
 	}
-	// mark changes the entries of the signature's own dictionary about the record and the original.
+	// mark changes the entries of the signature dictionary that describe the record and the original.
 	mark := func(name string, change func(g *genuine, dictionary string) string) forgery {
 		return forgery{name: "mark-" + name, class: class, want: broken, shows: nothing("what the seal says of itself is wrong"), make: func(g *genuine) []byte {
 			return g.resealed(func(inc *increment) {
@@ -119,7 +119,7 @@ func recordForgeries() []forgery {
 		{
 			name: "mark-record-key-in-catalog-only", class: class, want: broken, shows: recordSays("Agreement"),
 			make: func(g *genuine) []byte {
-				// The attachment that readers display is valid; the seal names another object.
+				// The attachment that PDF programs display is valid, but the seal refers to another object.
 				return g.resealed(func(inc *increment) {
 					n := inc.add(streamOf("/Type/EmbeddedFile", "{}"))
 					p := inc.find("/ByteRange")
@@ -219,7 +219,7 @@ func recordForgeries() []forgery {
 			name: "record-transplanted", class: class, want: broken, shows: recordSays(envelopeID),
 			original: func() []byte { return append(agreement(), longer()...) },
 			make: func(g *genuine) []byte {
-				// The genuine record of an envelope whose original is a prefix of this one.
+				// This is the genuine record of an envelope whose original is a prefix of this one.
 				donor := newFakeIssuerLike(g.house).make(g.level, agreement())
 				record := takeApart(donor.sealed, len(donor.original)).find("jose+json").body
 				return g.resealed(func(inc *increment) { inc.find("jose+json").body = record })
@@ -240,7 +240,7 @@ func recordForgeries() []forgery {
 	}
 }
 
-// longer returns an update that adds to the agreement.
+// longer returns an update to the agreement.
 func longer() []byte {
 	b := agreement()
 	return update(b, map[int]string{objContent: textStream("Ada pays 500 euros to Jomo")})[len(b):]
@@ -282,7 +282,7 @@ func (r *jws) sign(key *ecdsa.PrivateKey) {
 	r.signature = slices.Concat(v.R.FillBytes(make([]byte, 32)), v.S.FillBytes(make([]byte, 32)))
 }
 
-// write writes the record into its stream, whose dictionary it keeps.
+// write writes the record to its stream, and retains the stream's dictionary.
 func (r *jws) write(body string) string {
 	b64 := base64.RawURLEncoding
 	b := fmt.Appendf(nil, "{\n  \"payload\": %q,\n  \"protected\": %q,\n  \"signature\": %q\n}", b64.EncodeToString(r.payload), r.protected(), b64.EncodeToString(r.signature))
@@ -294,7 +294,7 @@ func (r *jws) write(body string) string {
 	return with(dict, "Params", params) + "\nstream\n" + string(z) + "\nendstream"
 }
 
-// recordSays: the record that readers of attachments save contains a text.
+// recordSays checks that the record, as extracted by PDF programs, contains a text.
 func recordSays(want string) effect {
 	return effect{"pdfdetach", func(dir string, _ *genuine, b []byte) error {
 		run(dir, "pdfdetach", "-saveall", "-o", dir, saved(dir, b))

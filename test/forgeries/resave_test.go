@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// resaveForgeries returns incremental saving attacks (ISA): the sealed file with an appended update.
+// resaveForgeries returns incremental saving attacks (ISA), in which an update is appended to the sealed file.
 func resaveForgeries() []forgery {
 	const class = "incremental saving"
 	isa := func(name string, shows effect, forge func(b []byte) []byte) forgery {

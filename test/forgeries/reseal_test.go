@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// increment is a parsed increment of the service.
+// increment is a parsed increment that the service has written.
 type increment struct {
-	lead    []byte // before the first object
+	lead    []byte // bytes before the first object
 	parts   []part
-	trailer string // the dictionary
+	trailer string // trailer dictionary
 }
 
 type part struct {
@@ -24,7 +24,8 @@ type part struct {
 	body               string
 }
 
-// takeApart parses the increment that fills b from an offset on. It must end in a cross-reference table.
+// takeApart parses the increment that consists of b from the given offset to its end. The increment must end with a
+// cross-reference table.
 func takeApart(b []byte, from int) *increment {
 	at := lastXRef(b)
 	table, rest, _ := strings.Cut(string(b[at:]), "trailer\n")
@@ -58,7 +59,7 @@ func takeApart(b []byte, from int) *increment {
 	return inc
 }
 
-// find returns the only object that contains all the given texts, ignoring white space.
+// find returns the only object that contains all of the given texts, ignoring white space.
 func (inc *increment) find(texts ...string) *part {
 	var found *part
 	for i := range inc.parts {
@@ -80,7 +81,7 @@ func (inc *increment) find(texts ...string) *part {
 	return found
 }
 
-// number returns the object with a number; nil if it does not exist.
+// number returns the object with the given number, or nil if it does not exist.
 func (inc *increment) number(number int) *part {
 	for i := range inc.parts {
 		if inc.parts[i].number == number {
@@ -98,7 +99,7 @@ func (inc *increment) highest() int {
 	return n
 }
 
-// add adds an object with a new number, which Size then covers.
+// add adds an object with a new number, and updates Size accordingly.
 func (inc *increment) add(body string) int {
 	n := max(inc.highest()+1, must(strconv.Atoi(entry(inc.trailer, "Size"))))
 	inc.parts = append(inc.parts, part{n, 0, body})
@@ -106,8 +107,8 @@ func (inc *increment) add(body string) int {
 	return n
 }
 
-// write writes the increment after base, with new offsets, the byte range of its signature, and zeros for the
-// signature.
+// write writes the increment after base. It sets new offsets and the byte range of the signature, and fills the
+// signature with zeros.
 func (inc *increment) write(base []byte) []byte {
 	w := &writer{b: slices.Concat(base, inc.lead)}
 	for _, p := range inc.parts {
@@ -134,7 +135,7 @@ func (inc *increment) write(base []byte) []byte {
 	return w.b
 }
 
-// fillRange writes a signature's byte range up to end and clears its contents.
+// fillRange writes the byte range of a signature that covers the file up to end, and clears its contents.
 func fillRange(b []byte, h hole, end int) {
 	numbers := fmt.Sprintf("%d %d %d", h.from, h.to, end-h.to)
 	copy(b[h.rangeFrom:h.rangeTo], numbers+strings.Repeat(" ", h.rangeTo-h.rangeFrom-len(numbers)))
@@ -173,11 +174,11 @@ func (h hole) value(b []byte) []byte {
 	return parseDER(der).encode()
 }
 
-// seal signs the file that ends in an unsigned sealing increment, as the service would, with a time-stamp at every
-// level except the lowest.
+// seal signs a file that ends with an unsigned sealing increment, as the service would. The signature has a
+// time-stamp at every level except the lowest.
 func (h *fakeIssuer) seal(b []byte, from int, l level) []byte {
 	place := holes(b, from)[0]
-	// The signature's dictionary names the certificates by their hash.
+	// The signature dictionary contains a hash of the certificates.
 	sum := sha256.New()
 	for _, c := range h.sealer.chain() {
 		sum.Write(c.Raw)
@@ -199,7 +200,7 @@ func (h *fakeIssuer) seal(b []byte, from int, l level) []byte {
 	return place.put(b, s.encode())
 }
 
-// stampDocument fills in the document time-stamp of the file's last increment.
+// stampDocument fills in the document time-stamp in the file's last increment.
 func (h *fakeIssuer) stampDocument(b []byte, from int, change ...func(*token)) []byte {
 	place := holes(b, from)[0]
 	made := func(digest []byte) *token {
@@ -209,7 +210,7 @@ func (h *fakeIssuer) stampDocument(b []byte, from int, change ...func(*token)) [
 		}
 		return t
 	}
-	// The dictionary names the certificates above the token's own by their hash.
+	// The dictionary contains a hash of the certificates above the token's own certificate.
 	sum := sha256.New()
 	for _, c := range made(nil).certificates[1:] {
 		sum.Write(c)
@@ -221,8 +222,8 @@ func (h *fakeIssuer) stampDocument(b []byte, from int, change ...func(*token)) [
 	return place.put(b, made(digest[:]).encode())
 }
 
-// resealed changes the increment that the seal covers, signs it with the key of the service and adds the data that the
-// level requires. A forger needs the keys for that.
+// resealed changes the increment that the seal covers, signs it with the service's key, and adds the data that the
+// level requires. A forger would need the service's keys for this.
 func (g *genuine) resealed(change func(inc *increment)) []byte {
 	inc := takeApart(g.sealed, len(g.original))
 	change(inc)
@@ -232,7 +233,8 @@ func (g *genuine) resealed(change func(inc *increment)) []byte {
 	return g.replayed(b)
 }
 
-// replayed appends the later increments of the genuine file to another sealed revision, moved and with new stamps.
+// replayed appends the later increments of the genuine file to another sealed revision, with adjusted offsets and new
+// time-stamps.
 func (g *genuine) replayed(b []byte) []byte {
 	for i, s := range g.later() {
 		inc := takeApart(g.bytes[:s.to], s.from)

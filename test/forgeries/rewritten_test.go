@@ -14,16 +14,16 @@ import (
 	"countersign/seal/refusal"
 )
 
-// rewritten is an original with an object that the seal rewrites or copies, crafted so that only then a program
-// displays some of it, or no longer displays it.
+// rewritten is an original with an object that sealing rewrites or copies. The object is designed so that a program
+// displays some of it, or stops displaying it, only in the rewritten form.
 type rewritten struct {
 	name    string
 	bytes   func() []byte
-	readers []reader // which display the honest text, and not the forged one
-	refused bool     // at upload; otherwise it is sealed, and the readers still display it
+	readers []reader // they display the honest text, and not the forged one
+	refused bool     // rejected at upload; otherwise the file is sealed, and the readers still display the honest text
 }
 
-// reader returns the content of a file that a program displays.
+// reader returns the content that a program displays.
 type reader struct {
 	name string
 	text func(dir, file string) string
@@ -49,7 +49,7 @@ func rewrittenOriginals() []rewritten {
 	const look = "/Type/XObject/Subtype/Form/BBox[0 0 612 792]/Resources<</Font<</F1 3 0 R>>>>"
 	forgedLook := streamOf(look, "BT /F1 18 Tf 72 600 Td ("+forgedText+") Tj ET")
 	const fieldEntries = "/Type/Annot/FT/Tx/T(a)/V(" + forgedText + ")/DA(/F1 12 Tf 0 g)/Rect[0 0 612 792]/AP<</N 31 0 R>>"
-	// field has a form field over all of page 1, below the values.
+	// field returns a file with a form field that covers page 1 and is below the values.
 	field := func(object string, more map[int]string) func() []byte {
 		objects := map[int]string{objPage: pageOf(objContent, "/Annots[30 0 R]"), 30: object, 31: forgedLook}
 		for n, o := range more {
@@ -60,7 +60,7 @@ func rewrittenOriginals() []rewritten {
 	flags := func(f string, more map[int]string) func() []byte {
 		return field("<</Subtype/Widget/F "+f+fieldEntries+">>", more)
 	}
-	// painted has a page that paints the forged form by a resource, after its text.
+	// painted returns a file whose page paints the forged form from a resource after its text.
 	painted := func(resources string, more map[int]string) func() []byte {
 		objects := map[int]string{
 			objPage: "<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources " + resources + "/Contents[5 0 R 33 0 R]>>", 31: forgedLook, 33: streamOf("", "/X Do"),
@@ -102,7 +102,7 @@ func rewrittenOriginals() []rewritten {
 	}
 }
 
-// TestRewritten: rewritten objects are displayed exactly as in the original.
+// TestRewritten checks that rewritten objects are displayed exactly as in the original.
 func TestRewritten(t *testing.T) {
 	t.Parallel()
 	genuineFiles()
@@ -129,8 +129,8 @@ func TestRewritten(t *testing.T) {
 	}
 }
 
-// overObject1 returns an original whose update frees object 1, a form with the honest text, for some programs and not
-// for others.
+// overObject1 returns an original with an update. According to some programs, but not to others, the update frees
+// object 1, which is a form with the honest text.
 func overObject1() *draft {
 	d := newDraft()
 	d.objects[objPage] = strings.Replace(pageOf(objContent, ""), "/Font<<", "/XObject<</X 1 0 R>>/Font<<", 1)
@@ -167,7 +167,7 @@ func freeingContinuations() []continuation {
 			b := d.bytes()
 			return fmt.Appendf(b, "xref\n0 1\n0000000000 65535 f \n30 1\n0000000000 00001 f \ntrailer\n<</Size 32/Root 1 0 R/Prev %d>>\nstartxref\n%d\n%%%%EOF\n", lastXRef(b), len(b))
 		}, []effect{poppler(honestText)}, []effect{popplerLacks(honestText, forgedText)}},
-		// Poppler misses an object, and uses the last one of each number in the file.
+		// Poppler cannot find an object, so it rebuilds its table and uses the last object with each number.
 		{"repaired", repaired("/Group 9 0 R"), []effect{poppler(honestText), pdfjs(forgedText)}, []effect{poppler(forgedText)}},
 		{"first-object-at-byte-0", func() []byte {
 			b := rooted(overObject1().withStream())
@@ -186,8 +186,8 @@ func freeingContinuations() []continuation {
 	}
 }
 
-// TestEntriesBeyondBounds: pdf.js truncates numbers of cross-reference streams to 32 bits, and would find an object
-// where other programs find none.
+// TestEntriesBeyondBounds checks that numbers in cross-reference streams are rejected if they exceed 32 bits. The
+// program pdf.js truncates them to 32 bits, and would find an object where other programs find none.
 func TestEntriesBeyondBounds(t *testing.T) {
 	t.Parallel()
 	for name, entry := range map[string]string{
@@ -210,8 +210,8 @@ func TestEntriesBeyondBounds(t *testing.T) {
 	}
 }
 
-// listingObject1 returns overObject1 with an update that lists object 1 by an entry in hexadecimal, of a byte, eight
-// and two.
+// listingObject1 returns overObject1 with an update that lists object 1. The entry is in hexadecimal and has fields
+// of one, eight and two bytes.
 func listingObject1(entry string) []byte {
 	b := rooted(overObject1().withStream())
 	at := len(b)

@@ -83,7 +83,7 @@ func shadowForgeries() []forgery {
 	}
 }
 
-// covered has the forged text under a cover with the honest one.
+// covered returns a file in which a cover with the honest text hides the forged text.
 func covered() []byte {
 	d := newDraft()
 	d.objects[objPage] = strings.Replace(pageOf(objContent, ""), "/Resources<<", "/Resources<</XObject<</Cover 10 0 R>>", 1)
@@ -97,7 +97,7 @@ func appearance(text string) string {
 	return streamOf("/Type/XObject/Subtype/Form/BBox[0 0 400 30]/Resources<</Font<</F1 3 0 R>>>>", "BT /F1 18 Tf 2 8 Td ("+text+") Tj ET")
 }
 
-// filledForm has a form field with the honest text.
+// filledForm returns a file with a form field that contains the honest text.
 func filledForm() []byte {
 	d := newDraft()
 	d.catalog = "/AcroForm<</Fields[10 0 R]/DA(/F1 12 Tf)/DR<</Font<</F1 3 0 R>>>>>>"
@@ -107,14 +107,14 @@ func filledForm() []byte {
 	return d.bytes()
 }
 
-// hiddenContent has a second page content that no table lists.
+// hiddenContent returns a file with a second page content that no table lists.
 func hiddenContent() []byte {
 	d := newDraft()
 	d.last = "5 0 obj\n" + textStream(forgedText) + "\nendobj\n"
 	return d.bytes()
 }
 
-// hiddenCatalog has a second document, which is listed but not used.
+// hiddenCatalog returns a file with a second document, which is listed but not used.
 func hiddenCatalog() []byte {
 	d := newDraft()
 	d.objects[20] = "<</Type/Catalog/Pages 21 0 R>>"
@@ -124,12 +124,12 @@ func hiddenCatalog() []byte {
 	return d.bytes()
 }
 
-// hiddenSection has a whole cross-reference section inside a stream, that lists
-// a hidden page content.
+// hiddenSection returns a file with a complete cross-reference section inside a stream. The section lists a hidden
+// page content.
 func hiddenSection() []byte { return withDormantSection(func(int) string { return "" }) }
 
-// withDormantSection has an object and a section that lists it inside a stream. The section refers to the original's
-// own section, whose position it must contain.
+// withDormantSection returns a file with a stream that contains an object and a section that lists it. The section
+// refers to the original's own section, so it must contain the position of that section.
 func withDormantSection(more func(own int) string) []byte {
 	own := 0
 	for {

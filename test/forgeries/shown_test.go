@@ -13,17 +13,18 @@ import (
 	"countersign/seal/refusal"
 )
 
-// disagreement is an original that programs display differently. It is rejected if programs find different objects. If
-// they render the same objects differently, a warning reports it, because signers see the pictures of this service.
+// disagreement is an original that programs display differently. If programs find different objects, it must be
+// rejected. If they render the same objects differently, a warning is sufficient, because signers see the page images
+// rendered by this service.
 type disagreement struct {
 	name  string
 	bytes func() []byte
-	warns string   // "": it is rejected
-	shows []effect // in programs without knowledge of this service
+	warns string   // expected warning, or empty if it must be rejected
+	shows []effect // in programs that do not know this service
 }
 
-// disagreements returns originals that display the forged text next to the honest one, or instead of it, in some
-// programs.
+// disagreements returns originals for which some programs display the forged text next to the honest text or instead
+// of it.
 func disagreements() []disagreement {
 	// of builds an original from objects and entries of the catalog.
 	of := func(catalog string, objects map[int]string) func() []byte {
@@ -78,7 +79,8 @@ func disagreements() []disagreement {
 	}
 }
 
-// TestDisagreements: files that programs display differently are rejected at upload, or have a warning.
+// TestDisagreements checks that files that programs display differently are rejected at upload or result in a
+// warning.
 func TestDisagreements(t *testing.T) {
 	t.Parallel()
 	for _, d := range disagreements() {

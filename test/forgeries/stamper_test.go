@@ -7,7 +7,7 @@ import (
 	"countersign/seal/verify"
 )
 
-// timestampForgeries returns time-stamps of unauthorized issuers, or of impossible times.
+// timestampForgeries returns time-stamps that are issued by unauthorized authorities or state impossible times.
 func timestampForgeries() []forgery {
 	const class = "look-alike time-stamp authorities"
 	by := func(name string, want verify.Verdict, who func(h *fakeIssuer) *identity) forgery {

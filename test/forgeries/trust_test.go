@@ -15,7 +15,8 @@ import (
 // sealerForgeries returns seals of unauthorized sealers that are valid in every other respect.
 func sealerForgeries() []forgery {
 	const class = "look-alike sealers"
-	// sealedBy returns a file sealed by a third party with this software and other keys, under the same names.
+	// sealedBy returns a file that a third party has sealed with this software, under the same names but with other
+	// keys.
 	sealedBy := func(name string, want verify.Verdict, who func(h *fakeIssuer) *identity) forgery {
 		return forgery{name: "sealer-" + name, class: class, want: want, shows: poppler(forgedText), make: func(g *genuine) []byte {
 			h := newFakeIssuerLike(g.house)
@@ -35,7 +36,7 @@ func sealerForgeries() []forgery {
 	}
 	sealRoot := func(h *fakeIssuer) *identity { return h.sealRoot }
 	tsaRoot := func(h *fakeIssuer) *identity { return h.tsaRoot }
-	// named returns a certificate under the same root for a subject that resembles the service's; only one
+	// named returns a certificate under the same root for a subject that resembles the service's. Only one
 	// organization under that root is trusted.
 	named := func(name string, subject pkix.Name) forgery {
 		f := sealedBy("organisation-"+name, untrusted, under(sealRoot, func(c *x509.Certificate) {
@@ -122,8 +123,7 @@ func sealerForgeries() []forgery {
 		})),
 		{
 			name: "sealer-second-seal-over-a-genuine-one", class: class, want: broken, shows: poppler(forgedText), make: func(g *genuine) []byte {
-				// The sealed file, with a forged update that hides the seal, is the original of a file that the forger
-				// seals.
+				// The original that the forger seals is the sealed file with a forged update that hides its seal.
 				b := g.bytes
 				catalog := objectOf(b, objCatalog)
 				for _, key := range []string{"Perms", "AcroForm", "Names", "AF", "DSS"} {
@@ -164,8 +164,8 @@ func sealerForgeries() []forgery {
 	}
 }
 
-// sealAsOurs seals the forger's agreement with any certificate of the issuer, even one with which the service would
-// not start: this function builds the signature and the increments.
+// sealAsOurs seals the forger's agreement with any certificate of the issuer. The certificate can be one with which
+// the service would not start, because this function creates the signature and the increments itself.
 func (h *fakeIssuer) sealAsOurs(l level) []byte {
 	d := newDraft()
 	d.objects[objContent] = textStream(forgedText)
@@ -176,15 +176,15 @@ func (h *fakeIssuer) sealAsOurs(l level) []byte {
 	return g.resealed(func(*increment) {})
 }
 
-// sealOver appends the sealing increment of a genuine file to another file, re-signed for that file: the service
-// itself would reject it.
+// sealOver appends the sealing increment of a genuine file to another file, and re-signs it for that file. The
+// service itself would reject that file.
 func (h *fakeIssuer) sealOver(b []byte) []byte {
 	own := h.make(levelB, agreement())
 	inc := takeApart(own.sealed, len(own.original))
 	inc.trailer = with(inc.trailer, "Prev", fmt.Sprint(lastXRef(b)))
 	p := inc.find("/ByteRange")
 	p.body = strings.Replace(p.body, fmt.Sprintf("/Original[0 %d]", len(own.original)), fmt.Sprintf("/Original[0 %d]", len(b)), 1)
-	page := inc.number(objPage) // which would display the honest text
+	page := inc.number(objPage) // it would display the honest text
 	page.body = pageOf(objContent, "")
 	return h.seal(inc.write(b), len(b), levelB)
 }

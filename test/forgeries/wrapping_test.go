@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Another amount in as many bytes.
+// Amounts and texts of the same length.
 const (
 	honestAmount = "100 euros"
 	forgedAmount = "999 euros"
 	forgedInside = "Ada pays 999 euros to Jomo"
 )
 
-// wrappingForgeries returns signature wrapping attacks (SWA): the second part that the signature covers is moved, and
+// wrappingForgeries returns signature wrapping attacks (SWA). The second part that the signature covers is moved, and
 // other bytes replace it.
 func wrappingForgeries() []forgery {
 	const class = "signature wrapping"
@@ -39,8 +39,8 @@ func wrappingForgeries() []forgery {
 	}
 }
 
-// wrapped cuts off the padding of the signature and inserts a byte range and a forged update there, so that the sealed
-// section is where the forger needs it.
+// wrapped removes the padding of the signature, and inserts a byte range and a forged update there, so that the
+// sealed section is at the position that the forger needs.
 func wrapped(g *genuine, entry string) []byte {
 	b := g.sealed
 	h := holes(b, len(g.original))[0]
@@ -79,7 +79,7 @@ func wrapped(g *genuine, entry string) []byte {
 	}
 }
 
-// universal returns universal signature forgeries (USF): a signature without meaning, in a file with changed text.
+// universal returns universal signature forgeries (USF): a meaningless signature in a file whose text was changed.
 func universal() []forgery {
 	usf := func(name string, change func(b []byte, h hole)) forgery {
 		f := forgery{name: "usf-" + name, class: "universal signature forgery", want: broken, shows: poppler(forgedInside)}

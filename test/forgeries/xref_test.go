@@ -16,7 +16,7 @@ func crossReferenceForgeries() []forgery {
 			return end(g.bytes, w)
 		}}
 	}
-	// ending is an update without entries.
+	// ending ends an update with a section that has no entries.
 	ending := func(b []byte, w *writer, before, table, size, behind string) []byte {
 		at := len(w.b)
 		return w.text(fmt.Sprintf("%sxref\n%strailer\n<</Size %s/Prev %d%s>>\nstartxref\n%d\n%%%%EOF\n%s", before, table, size, lastXRef(b), newestTrailer(b), at, behind)).b
@@ -66,7 +66,7 @@ func crossReferenceForgeries() []forgery {
 		{
 			name: "detour-into-the-seal", class: class, want: altered, shows: either(forgedText),
 			make: func(g *genuine) []byte {
-				// The sections before the seal are skipped, and rebuilt by the appended update.
+				// The sections before the seal are skipped and then rebuilt by the appended update.
 				w := after(g.bytes).object(objContent, 0, textStream(forgedText))
 				return w.table(lastXRef(g.original), "/Root 1 0 R")
 			},
@@ -101,14 +101,15 @@ func crossReferenceForgeries() []forgery {
 		{
 			name: "dangling-unlisted", class: class, want: altered, original: openReference("5000 0 R", ""), shows: either(honestText),
 			make: func(g *genuine) []byte {
-				// Poppler rebuilds its table when it meets an open reference, and finds the object in a comment's wake.
+				// When Poppler finds an unresolved reference, it rebuilds its table and finds the object in appended
+				// data.
 				return append(bytes.Clone(g.bytes), []byte("5000 0 obj\n"+textStream(forgedText)+"\nendobj\n")...)
 			},
 		},
 	}
 }
 
-// detourAt is the target of an original's dormant section: beyond the seal.
+// detourAt is the target of a dormant section in an original. It is beyond the seal.
 const detourAt = 400_000
 
 func withDormantPrev(at int) []byte {
@@ -121,7 +122,7 @@ func withDormantPrev(at int) []byte {
 	return d.bytes()
 }
 
-// openReference has a second page content that does not exist.
+// openReference returns a file that refers to a second page content that does not exist.
 func openReference(reference, array string) func() []byte {
 	return func() []byte {
 		d := newDraft()

@@ -25,7 +25,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestMain runs the test binary as the validating process of Admit, if requested.
+// TestMain runs the test binary as the validating process of Admit if requested.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "validate-pdf" {
 		os.Exit(sandbox.Serve(context.Background(), os.Stdin, os.Stdout, admission.Tasks()))
@@ -33,7 +33,8 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	given := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	for name, value := range map[string]string{"rapid.checks": "20", "rapid.nofailfile": "true"} { // -rapid.checks=1000 tries more
+	// Use -rapid.checks=1000 to try more.
+	for name, value := range map[string]string{"rapid.checks": "20", "rapid.nofailfile": "true"} {
 		if !given[name] {
 			_ = flag.Set(name, value) // both flags exist
 		}
@@ -128,7 +129,7 @@ func TestAdmitRefuses(t *testing.T) {
 	}
 }
 
-// locked returns a file that opens without a password and has an owner's.
+// locked returns a file that has an owner password and can be opened without a password.
 func locked(t *testing.T) []byte {
 	t.Helper()
 	dir := t.TempDir()
@@ -169,7 +170,8 @@ func TestAdmitIsolated(t *testing.T) {
 	require.NotErrorAs(t, err, &refused, "the service's own fault is no refusal")
 }
 
-// TestValidatorsAreKept: a process examines one file after another; one that dies is replaced.
+// TestValidatorsAreKept checks that a process validates one file after another, and that a process that exits is
+// replaced.
 func TestValidatorsAreKept(t *testing.T) {
 	t.Parallel()
 	starts := filepath.Join(t.TempDir(), "starts")
@@ -177,7 +179,7 @@ func TestValidatorsAreKept(t *testing.T) {
 	t.Cleanup(validators.Close)
 	lim := admission.DefaultLimits()
 	lim.Validators = validators
-	started := func() []string { // their process ids
+	started := func() []string { // returns the process IDs
 		b, err := os.ReadFile(starts)
 		require.NoError(t, err)
 		return strings.Fields(string(b))
@@ -189,7 +191,7 @@ func TestValidatorsAreKept(t *testing.T) {
 	}
 	require.Len(t, started(), 1)
 
-	// The idle process is killed from outside, which no caller notices.
+	// Kill the idle process, which no caller must notice.
 	var pid int
 	_, err := fmt.Sscan(started()[0], &pid)
 	require.NoError(t, err)
@@ -199,7 +201,8 @@ func TestValidatorsAreKept(t *testing.T) {
 	require.Len(t, started(), 2)
 }
 
-// TestTimeOfTheProcessor: the limit applies to the processor time of examining a file, not to the time it waits.
+// TestTimeOfTheProcessor checks that the limit applies to the processor time for validating a file, and not to the
+// time during which the file waits.
 func TestTimeOfTheProcessor(t *testing.T) {
 	t.Parallel()
 	b := locked(t)
@@ -215,7 +218,7 @@ func TestTimeOfTheProcessor(t *testing.T) {
 	require.ErrorContains(t, admit("export COUNTERSIGN_ADMIT_CPU=1ns"), "too long")
 }
 
-// TestAdmitOldVersionNumber: a transparency state under the number 1.2.
+// TestAdmitOldVersionNumber checks that a file with version number 1.2 may contain a transparency state.
 func TestAdmitOldVersionNumber(t *testing.T) {
 	t.Parallel()
 	b := sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 612 792]/Contents null/Resources<</ExtGState<</G<</LW 2/ca 0.5>>>>>>"}}})
@@ -224,7 +227,7 @@ func TestAdmitOldVersionNumber(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// bomb returns a PDF whose object stream inflates to n bytes.
+// bomb returns a PDF with an object stream that inflates to n bytes.
 func bomb(t *testing.T, n int) []byte {
 	t.Helper()
 	var z bytes.Buffer
@@ -246,7 +249,7 @@ func bomb(t *testing.T, n int) []byte {
 	return shiftOffsets(out, i, shift)
 }
 
-// shiftOffsets corrects the offsets of hybridPDF after a change of size.
+// shiftOffsets corrects the offsets in a file from HybridPDF after its size has changed.
 func shiftOffsets(b []byte, from, by int) []byte {
 	at := bytes.LastIndex(b, []byte("xref\n0 8"))
 	self := bytes.Index(b, []byte("7 0 obj"))
@@ -268,7 +271,8 @@ func TestBombs(t *testing.T) {
 	require.Equal(t, refusal.PDFTooComplex, refused.Code, refused.Message)
 }
 
-// TestInheritedResources: each page is rewritten, but inherited resources are written once, whatever their size.
+// TestInheritedResources checks that inherited resources of any size are written only once, although each page is
+// rewritten.
 func TestInheritedResources(t *testing.T) {
 	t.Parallel()
 	const large = 100 << 10
@@ -279,8 +283,8 @@ func TestInheritedResources(t *testing.T) {
 	require.Less(t, len(b)-len(original), 5*large, "the tree, what the pages share, and the page that is drawn on")
 }
 
-// manyFields returns a file whose pages share one list of form fields. If a value covers the fields, each of them is
-// rewritten: 3 MB per page.
+// manyFields returns a file whose pages share one list of form fields. If a value overlaps the fields, each of them
+// is rewritten, which takes 3 MB per page.
 func manyFields(pages int) []byte {
 	l := sealkit.Layout{Objects: []string{
 		"[" + strings.Repeat("1001 0 R ", 20_000) + "]", "<</Type/Annot/Subtype/Widget/FT/Tx/T(a)/F 4/Rect[0 0 600 700]/AP<</N 1002 0 R>>>>",
@@ -292,8 +296,8 @@ func manyFields(pages int) []byte {
 	return sealkit.ClassicPDF(l)
 }
 
-// TestAddedIsBounded: the added bytes are held in memory, so more than 32 MB are rejected, at the upload and when
-// sealing.
+// TestAddedIsBounded checks that a file is rejected, at upload and when sealing, if more than 32 MB would be added,
+// because the added bytes are held in memory.
 func TestAddedIsBounded(t *testing.T) {
 	t.Parallel()
 	large := manyFields(15) // 45 MB

@@ -18,7 +18,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestLongestText: values with the maximum length of a field.
+// TestLongestText checks the maximum length of a field's value.
 func TestLongestText(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, seal.CheckText(strings.Repeat("ä", 4000)))
@@ -27,7 +27,7 @@ func TestLongestText(t *testing.T) {
 	require.Equal(t, refusal.TextTooLong, refused.Code)
 }
 
-// prepared describes the original as a prepared one, with one difference.
+// prepared returns a description of the original as a prepared file, after applying change.
 func prepared(j *seal.Job, change func(p *seal.Prepared)) *seal.Prepared {
 	p := &seal.Prepared{UploadSize: j.Size}
 	p.SHA256, p.Size = j.OriginalSHA256, j.Size
@@ -35,13 +35,13 @@ func prepared(j *seal.Job, change func(p *seal.Prepared)) *seal.Prepared {
 	return p
 }
 
-// TestOriginalsThatAreAttached: the attached original of a rewritten file may be as large as an upload.
+// TestOriginalsThatAreAttached checks that the attached original of a rewritten file may be as large as an upload.
 func TestOriginalsThatAreAttached(t *testing.T) {
 	t.Parallel()
 	original := sealkit.OpenEndedContents()
 	s := sealkit.NewFixture(t).Sealer(t)
 	for size, want := range map[int64]string{
-		100 << 20:     "the sealed file does not verify", // it was read
+		100 << 20:     "the sealed file does not verify", // the original was read
 		100<<20 + 1:   "original of 104857601 bytes",
 		math.MaxInt64: "original of 9223372036854775807 bytes",
 	} {
@@ -56,7 +56,7 @@ func TestOriginalsThatAreAttached(t *testing.T) {
 	}
 }
 
-// TestJobsThatCannotBeSealed: such jobs are rejected before any bytes are written.
+// TestJobsThatCannotBeSealed checks that invalid jobs are rejected before any bytes are written.
 func TestJobsThatCannotBeSealed(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)

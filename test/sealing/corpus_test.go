@@ -16,7 +16,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// corpus returns PDFs of every structure that matters, by name.
+// corpus returns PDFs of every relevant structure by name.
 func corpus(t *testing.T) map[string][]byte {
 	t.Helper()
 	letter := "/MediaBox[0 0 612 792]"
@@ -89,7 +89,8 @@ func corpus(t *testing.T) map[string][]byte {
 		"--no-pdf-header-footer", "--print-to-pdf=OUT", html)
 	tool("mupdf", "mutool", "clean", "-gg", "IN", "OUT")
 	tool("cairo of poppler", "pdftocairo", "-pdf", "IN", "OUT")
-	made, err := filepath.Glob("../../seal/testdata/corpus/*.pdf") // by programs that need not be installed; see the README there
+	// These files were created by programs that need not be installed. See the README there.
+	made, err := filepath.Glob("../../seal/testdata/corpus/*.pdf")
 	require.NoError(t, err)
 	require.Len(t, made, 9)
 	for _, name := range made {
@@ -100,7 +101,8 @@ func corpus(t *testing.T) map[string][]byte {
 	return c
 }
 
-// TestTagged: content added to a tagged original joins its structure tree, so that screen readers read it.
+// TestTagged checks that content added to a tagged original is part of its structure tree, so that screen readers can
+// read it.
 func TestTagged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -115,7 +117,8 @@ func TestTagged(t *testing.T) {
 	k := sealkit.NewFixture(t)
 	file, b := sealkit.Sealed(t, k.Sealer(t), sealkit.Job(t, original))
 	sealkit.CheckIndependently(t, k, file, b)
-	// The next key is higher than all used ones, for programs that add to the file (ISO 32000-2, table 354).
+	// The next key must be higher than all used keys, for programs that add to the file later (ISO 32000-2, table
+	// 354).
 	added := b[len(original):]
 	next := regexp.MustCompile(`/ParentTreeNextKey (\d+)`).FindSubmatch(added)
 	require.NotNil(t, next)
@@ -168,7 +171,7 @@ func TestCorpus(t *testing.T) {
 
 var startxref = regexp.MustCompile(`startxref\s+(\d+)\s+%%EOF\s*$`)
 
-// xrefKind distinguishes a table from a stream.
+// xrefKind reports whether the file has a cross-reference table or a stream.
 func xrefKind(t *testing.T, b []byte) string {
 	t.Helper()
 	m := startxref.FindSubmatch(b)

@@ -24,7 +24,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// zeroes makes names and numbers reproducible. No signature is compared.
+// zeroes makes random names and numbers reproducible. The signatures are not compared.
 type zeroes struct{}
 
 func (zeroes) Read(b []byte) (int, error) {
@@ -32,8 +32,8 @@ func (zeroes) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestDrawings compares everything that the seal adds to a document, object by object and operator by operator, with
-// the reviewed golden files. After an intended change, inspect the pages, run the test with -update and review the
+// TestDrawings compares everything that sealing adds to a document with the reviewed golden files, object by object
+// and operator by operator. After an intended change, inspect the pages, run the test with -update, and review the
 // difference.
 func TestDrawings(t *testing.T) {
 	t.Parallel()
@@ -70,10 +70,10 @@ func TestDrawings(t *testing.T) {
 	}
 }
 
-// unstable matches the parts that depend on keys, or on the compression.
+// unstable matches the parts that depend on keys or on the compression.
 var unstable = regexp.MustCompile(`/Chain<[0-9A-F]+>|/ByteRange\[[0-9 ]+\]|/Contents<[0-9A-Fa-f]{200,}>|/Filter ?/FlateDecode\s*|/Length1? [0-9]+\s*|/Size [0-9]+/ModDate`)
 
-// dumpAdded writes the objects that a seal added or rewrote.
+// dumpAdded returns a text form of the objects that sealing added or rewrote.
 func dumpAdded(t *testing.T, b, original []byte) string {
 	t.Helper()
 	f := sealkit.Open(t, b)
@@ -113,7 +113,7 @@ func dumpAdded(t *testing.T, b, original []byte) string {
 	return out.String()
 }
 
-// withoutEvents returns the payload of a seal record, without the audit chain, which the job brings.
+// withoutEvents returns the payload of a seal record without the audit chain, which is part of the job.
 func withoutEvents(t *testing.T, jws []byte) []byte {
 	t.Helper()
 	var record struct {
@@ -130,7 +130,7 @@ func withoutEvents(t *testing.T, jws []byte) []byte {
 	return out
 }
 
-// drawnJobs returns jobs that together cover everything that the seal can draw.
+// drawnJobs returns jobs that together cover everything that sealing can draw.
 func drawnJobs(t *testing.T) map[string]seal.Job {
 	t.Helper()
 	return map[string]seal.Job{
@@ -148,8 +148,8 @@ func drawnJobs(t *testing.T) map[string]seal.Job {
 	}
 }
 
-// severalDocuments returns a job of an envelope with two documents and many missing members, in a language written
-// from right to left.
+// severalDocuments returns the job of an envelope with two documents and many missing members, in a right-to-left
+// language.
 func severalDocuments(t *testing.T) seal.Job {
 	t.Helper()
 	j := sealkit.Job(t, sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 842 595]/Rotate 90" + sealkit.OwnResources}}, Tree: "/Resources<<>>"}))
@@ -174,7 +174,7 @@ func severalDocuments(t *testing.T) seal.Job {
 	return j
 }
 
-// coveredJob has values below annotations of every kind, on light and dark grounds.
+// coveredJob returns a job with values below annotations of every kind, on light and dark backgrounds.
 func coveredJob(t *testing.T) seal.Job {
 	t.Helper()
 	const dark = "0 0 0 rg 0 0 400 300 re f"
@@ -212,7 +212,7 @@ func coveredJob(t *testing.T) seal.Job {
 	return j
 }
 
-// manyEvents fills several pages of the certificate.
+// manyEvents returns a job whose events fill several pages of the certificate.
 func manyEvents(t *testing.T) seal.Job {
 	t.Helper()
 	j := sealkit.Job(t, sealkit.SimplePDF(1))
@@ -255,7 +255,7 @@ func manyEvents(t *testing.T) seal.Job {
 	return j
 }
 
-// taggedJob continues a structure tree.
+// taggedJob returns a job whose original has a structure tree that sealing extends.
 func taggedJob(t *testing.T) seal.Job {
 	t.Helper()
 	return sealkit.Job(t, sealkit.ClassicPDF(sealkit.Layout{
@@ -268,7 +268,8 @@ func taggedJob(t *testing.T) seal.Job {
 	}))
 }
 
-// groundsJob has values above form fields with every kind of background, and annotations that cover no value.
+// groundsJob returns a job with values above form fields with every kind of background, and with annotations that
+// cover no value.
 func groundsJob(t *testing.T) seal.Job {
 	t.Helper()
 	var l sealkit.Layout
@@ -298,7 +299,7 @@ func groundsJob(t *testing.T) seal.Job {
 	return j
 }
 
-// textsJob has fields with text on one line, broken into lines, and reduced in size.
+// textsJob returns a job with fields whose text fits on one line, is broken into lines, or is reduced in size.
 func textsJob(t *testing.T) seal.Job {
 	t.Helper()
 	j := sealkit.Job(t, sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 612 792]" + sealkit.OwnResources, Content: "q"}, {Extra: "/MediaBox[0 0 605 792]" + sealkit.OwnResources}, {Extra: "/MediaBox[0 0 34 34]/UserUnit 2" + sealkit.OwnResources}}}))
@@ -331,7 +332,8 @@ func textsJob(t *testing.T) seal.Job {
 	return j
 }
 
-// picturesJob has pictures of each kind with its own embedding, and more than are prepared in advance.
+// picturesJob returns a job with pictures of each kind that is embedded differently, and more pictures than are
+// prepared in advance.
 func picturesJob(t *testing.T) seal.Job {
 	t.Helper()
 	j := sealkit.Job(t, sealkit.SimplePDF(1))

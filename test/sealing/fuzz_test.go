@@ -17,7 +17,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// FuzzCheckPNG: for any input, an accepted picture is small and is accepted again.
+// FuzzCheckPNG checks that every accepted picture is small and is accepted again.
 func FuzzCheckPNG(f *testing.F) {
 	f.Add(sealkit.SignaturePNG(f, 40, 20))
 	f.Add([]byte("\x89PNG\r\n\x1a\n"))
@@ -33,7 +33,7 @@ func FuzzCheckPNG(f *testing.F) {
 	})
 }
 
-// FuzzSubmission: whatever text is accepted when it is submitted can be drawn.
+// FuzzSubmission checks that every text that is accepted when it is submitted can be drawn.
 func FuzzSubmission(f *testing.F) {
 	k := sealkit.NewFixture(f)
 	s := k.Sealer(f)
@@ -56,7 +56,7 @@ func FuzzSubmission(f *testing.F) {
 	})
 }
 
-// FuzzUpload: a file that our own examination admits can be sealed, and then has no references to missing objects.
+// FuzzUpload checks that every admitted file can be sealed, and then contains no references to missing objects.
 func FuzzUpload(f *testing.F) {
 	k := sealkit.NewFixture(f)
 	s := k.Sealer(f)
@@ -84,7 +84,7 @@ func FuzzUpload(f *testing.F) {
 	})
 }
 
-// FuzzVerify: a changed file never verifies, and Verify fails only through its report.
+// FuzzVerify checks that a changed file is never valid, and that verification reports problems only in its report.
 func FuzzVerify(f *testing.F) {
 	k := sealkit.NewFixture(f)
 	_, b := sealkit.Sealed(f, k.Sealer(f), sealkit.Job(f, sealkit.SimplePDF(1)))

@@ -9,10 +9,10 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// grammar generates page content and all resources that it can name.
+// grammar generates page content, and all resources to which it can refer.
 type grammar struct {
 	t    *rapid.T
-	mask string // the state with a soft mask, if it exists
+	mask string // name of the state with a soft mask, or empty
 }
 
 func (g grammar) pick(label string, from ...string) string {
@@ -23,7 +23,7 @@ func (g grammar) number() string {
 	return g.pick("number", "0", "1", "9", "40", "150", "-30", "0.5", "1e5", "2147483648", ".", "--3", "1BDC")
 }
 
-// operators are the operators of content, with their expected number of operands.
+// operators lists the content stream operators and their expected operands.
 var operators = []struct {
 	name     string
 	operands string // n: a number, s: a string, f: a font, z: its size, m: a mode, x: an XObject, g: a state, p: properties, a: an array, t: a tag, r: a pattern
@@ -117,7 +117,7 @@ func (g grammar) content(label string) string {
 	for range rapid.IntRange(0, 14).Draw(g.t, label) {
 		o := rapid.SampledFrom(operators).Draw(g.t, "operator")
 		kinds := []rune(o.operands)
-		if o.name != "Tf" && o.name != "Tr" { // with wrong operands, such an upload is rejected
+		if o.name != "Tf" && o.name != "Tr" { // an upload in which these have wrong operands is rejected
 			switch rapid.IntRange(0, 12).Draw(g.t, "operands") {
 			case 0:
 				kinds = kinds[:len(kinds)/2]
@@ -136,7 +136,7 @@ func (g grammar) content(label string) string {
 	return b.String() + g.pick("end", "", "", "", "", "(", "[ 1", "<< /A", "BI /W 9 ID x", "1 2", "1 1 rg", "q", "BT", "/OC /Off BDC")
 }
 
-// balanced returns content that rarely leaves marked content open, because such content is rejected.
+// balanced returns content that rarely contains unbalanced marked content, because such content is rejected.
 func (g grammar) balanced(label, usual string) string {
 	if rapid.IntRange(0, 9).Draw(g.t, label) > 0 {
 		return usual
@@ -144,7 +144,7 @@ func (g grammar) balanced(label, usual string) string {
 	return g.content(label)
 }
 
-// resources returns the resources of the page, or of content painted by it level levels down: no content paints
+// resources returns the resources of the page, or of content that is painted level levels below it. No content paints
 // itself.
 func (g grammar) resources(level int) string {
 	const all = "<</Font<</F1 3 0 R%s>>/XObject<<%s>>/Properties<</Off 1000 0 R/On 1001 0 R/Both 1002 0 R>>/ExtGState<</G0<</ca 0>>/G1<</CA 0.5/ca 0.5/BM/Difference>>%s/G3<</BM/Multiply/SMask/None>>>>/Pattern<<%s/P1 1009 0 R>>>>"
@@ -159,7 +159,7 @@ func (g grammar) resources(level int) string {
 	return fmt.Sprintf(all, "", "", "", "")
 }
 
-// document returns a page of generated content, forms, glyphs, patterns, layers and annotations.
+// document returns a page with generated content, forms, glyphs, patterns, layers and annotations.
 func (g grammar) document() []byte {
 	stream := func(dict, content string) string {
 		return fmt.Sprintf("<<%s/Length %d>>\nstream\n%s\nendstream", dict, len(content), content)

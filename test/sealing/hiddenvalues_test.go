@@ -39,8 +39,8 @@ func stampPNG(t testing.TB) []byte {
 	return b.Bytes()
 }
 
-// visibleValues returns values of each kind with its own drawing, on a page that is at least 300 points wide and 240
-// high.
+// visibleValues returns a value of each kind that is drawn differently. The page must be at least 300 points wide and
+// 240 points high.
 func visibleValues(t testing.TB) []seal.Value {
 	t.Helper()
 	values := []seal.Value{
@@ -57,7 +57,7 @@ func visibleValues(t testing.TB) []seal.Value {
 	return values
 }
 
-// newInk counts the changed pixels of a field.
+// newInk returns the number of pixels in a field that have changed.
 func newInk(before, after image.Image, v seal.Value) int {
 	n := 0
 	for y := int(v.Y); y < int(v.Y+v.H); y++ {
@@ -73,8 +73,8 @@ func newInk(before, after image.Image, v seal.Value) int {
 	return n
 }
 
-// hiddenValues seals an original, and returns the values that a reader does not display. refused is the reason for a
-// rejection.
+// hiddenValues seals an original, and returns the values that at least one PDF program does not display. If the
+// original is rejected, refused is the reason.
 func hiddenValues(t testing.TB, s *seal.Sealer, original []byte) (hidden []string, refused string) {
 	t.Helper()
 	_, err := admission.Admit(t.Context(), bytes.NewReader(original), int64(len(original)), admission.DefaultLimits())
@@ -111,8 +111,8 @@ func hiddenValues(t testing.TB, s *seal.Sealer, original []byte) (hidden []strin
 	return hidden, ""
 }
 
-// TestValuesAreVisible: for any content and annotations of an original, each value is visible at its place in four
-// readers, and found as text, or the upload was rejected.
+// TestValuesAreVisible checks that, for any content and annotations of an original, either the upload is rejected, or
+// each value is visible at its position in four PDF programs and found as text.
 func TestValuesAreVisible(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)
@@ -126,7 +126,7 @@ func TestValuesAreVisible(t *testing.T) {
 		}
 		sealedFiles++
 		if len(hidden) > 0 {
-			file := filepath.Join(t.ArtifactDir(), "hidden.pdf") // the smallest one is written last
+			file := filepath.Join(t.ArtifactDir(), "hidden.pdf") // the smallest failing file is written last
 			require.NoError(t, os.WriteFile(file, original, 0o600))
 			r.Fatalf("%s: %s", file, strings.Join(hidden, "\n"))
 		}
@@ -198,8 +198,8 @@ func TestWhatHidesValues(t *testing.T) {
 	}
 }
 
-// TestPicturesLeaveTextReadable: an opaque picture over a clause changes the page in no reader where the picture is
-// white, and the clause remains visible where it is not.
+// TestPicturesLeaveTextReadable checks that an opaque picture over text does not change the page in any PDF program
+// where the picture is white, and that the text remains visible where it is not.
 func TestPicturesLeaveTextReadable(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)
@@ -212,7 +212,7 @@ func TestPicturesLeaveTextReadable(t *testing.T) {
 		for i := range 280 * 200 {
 			img.SetNRGBA(i%280, i/280, c)
 		}
-		img.SetNRGBA(0, 0, color.NRGBA{0, 0, 0, 255}) // more than one color
+		img.SetNRGBA(0, 0, color.NRGBA{0, 0, 0, 255}) // so that it has more than one color
 		var b bytes.Buffer
 		require.NoError(t, png.Encode(&b, img))
 		return b.Bytes()
@@ -231,7 +231,7 @@ func TestPicturesLeaveTextReadable(t *testing.T) {
 						if was[reader].RGBAAt(x, y).R > 40 {
 							continue
 						}
-						// The reference for a letter's stem is plain paper under the same picture.
+						// A letter's stem is compared with plain paper under the same picture.
 						letters++
 						if paper := img.RGBAAt(x, 50).R; paper > img.RGBAAt(x, y).R+80 {
 							plainly++

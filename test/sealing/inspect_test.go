@@ -12,7 +12,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestFontsThatAreReplaced: a font of a type with embedded outlines must contain them; the other types have none.
+// TestFontsThatAreReplaced checks the warning for fonts that are not embedded. A font whose type supports embedded
+// outlines must contain them. The other types have none.
 func TestFontsThatAreReplaced(t *testing.T) {
 	t.Parallel()
 	for font, warned := range map[string]bool{
@@ -28,7 +29,7 @@ func TestFontsThatAreReplaced(t *testing.T) {
 		"/Subtype/Type3":                                          false,
 		"/Subtype/Type0":                                          false,
 	} {
-		want := 1 // the warning of every test file
+		want := 1 // every test file has this warning
 		if warned {
 			want = 2
 		}
@@ -49,7 +50,8 @@ func warning(t *testing.T, pdf []byte, code string) admission.Warning {
 	return admission.Warning{}
 }
 
-// TestAppearances: annotations without an appearance that are displayed and are more than a place on the page.
+// TestAppearances checks the warning for displayed annotations without an appearance, except those that only mark a
+// position on the page.
 func TestAppearances(t *testing.T) {
 	t.Parallel()
 	for annotation, want := range map[string]int{
@@ -81,11 +83,11 @@ func TestAppearances(t *testing.T) {
 	require.GreaterOrEqual(t, len(codes), 4)
 }
 
-// TestMessagesQuoteFilesSafely: names in a file are quoted in printable ASCII, and with a maximum length.
+// TestMessagesQuoteFilesSafely checks that names from a file are quoted in printable ASCII and with a maximum length.
 func TestMessagesQuoteFilesSafely(t *testing.T) {
 	t.Parallel()
 	detail := func(name string) string {
-		// Without the text and the font of every test file: the first one is quoted.
+		// The file has no text and no font, unlike other test files, because only the first occurrence is quoted.
 		pdf := sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 612 792]/Resources<<>>", Content: "q Q"}}, Objects: []string{"<</Subtype/" + name + "/Rect[0 0 9 9]>>"}})
 		return warning(t, pdf, admission.WarnAppearance).Detail
 	}
@@ -99,7 +101,7 @@ func TestMessagesQuoteFilesSafely(t *testing.T) {
 	require.ErrorAs(t, err, &refused)
 }
 
-// TestLimitsOfUploads: the maximum is admitted, and one more is rejected.
+// TestLimitsOfUploads checks that a file at each limit is admitted, and one above the limit is rejected.
 func TestLimitsOfUploads(t *testing.T) {
 	t.Parallel()
 	pdf := sealkit.ClassicPDF(sealkit.Layout{Pages: append(append(sealkit.LetterPage(""), sealkit.LetterPage("")...), sealkit.LetterPage("")...)})

@@ -19,7 +19,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestChecksOfTheRecord: each contradiction within a record is named.
+// TestChecksOfTheRecord checks that each contradiction within a record is reported.
 func TestChecksOfTheRecord(t *testing.T) {
 	t.Parallel()
 	good := sealkit.Record(t)
@@ -29,7 +29,7 @@ func TestChecksOfTheRecord(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		change func(m *manifest.Manifest)
-		says   string // "": it is sound
+		says   string // expected error, or empty if the record is valid
 	}{
 		"another version":              {func(m *manifest.Manifest) { m.Version = 2 }, "version 2"},
 		"no envelope":                  {func(m *manifest.Manifest) { m.Envelope.ID = "" }, "lacks the envelope"},
@@ -76,7 +76,8 @@ func TestChecksOfTheRecord(t *testing.T) {
 	require.NoError(t, alone.Check(), "of one document the hash over all is its own")
 }
 
-// TestChecksOfTheChain: events that do not belong to one completed envelope, in order, are not a valid chain.
+// TestChecksOfTheChain checks that events are a valid chain only if they belong to one completed envelope and are in
+// order.
 func TestChecksOfTheChain(t *testing.T) {
 	t.Parallel()
 	m := sealkit.Record(t)
@@ -104,7 +105,7 @@ func TestChecksOfTheChain(t *testing.T) {
 	}
 }
 
-// TestFormOfTheRecord: a record is accepted only in the format of Sign, with a key that can belong to it.
+// TestFormOfTheRecord checks that a record is accepted only in the format of Sign, and only with a matching key.
 func TestFormOfTheRecord(t *testing.T) {
 	t.Parallel()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestReferenceScanInPieces: the references of a file are the same whether it is scanned in pieces of any size or
-// read, and so is the error of a damaged file.
+// TestReferenceScanInPieces checks that scanning a file in pieces of any size finds the same references as reading
+// it, and returns the same error for a damaged file.
 func TestReferenceScanInPieces(t *testing.T) {
 	t.Parallel()
 	mentions := func(b []byte, piece int) string {

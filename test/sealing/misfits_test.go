@@ -59,8 +59,8 @@ func TestSealsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// TestNamesOfOurRecord: an attachment whose name a person or a file system would mistake for the record's is rejected,
-// in each encoding and under each key; similar names are not.
+// TestNamesOfOurRecord checks that an attachment is rejected if a person or a file system could confuse its name with
+// that of the seal record, in each encoding and under each key. Other similar names are accepted.
 func TestNamesOfOurRecord(t *testing.T) {
 	t.Parallel()
 	admit := func(key, spec string) error {
@@ -111,7 +111,8 @@ func TestNamesOfOurRecord(t *testing.T) {
 	require.NoError(t, admit("(a)", "/X(seal.json)"), "a key that names no file")
 }
 
-// TestLayersAndActions: each use for which a layer is displayed differently, and each action that shows or hides.
+// TestLayersAndActions checks the warnings for each usage with which a layer is displayed differently, and for each
+// action that shows or hides content.
 func TestLayersAndActions(t *testing.T) {
 	t.Parallel()
 	const bare = "/MediaBox[0 0 612 792]/Resources<<>>/Contents null"
@@ -160,7 +161,7 @@ func TestLayersAndActions(t *testing.T) {
 	require.Zero(t, count(admission.WarnActions, "", "", "<</Type/StructElem/S/Hide>>"))
 }
 
-// TestNullsInThePageTree: inheritable entries must not be null, in a node or in a page.
+// TestNullsInThePageTree checks that inheritable entries must not be null, neither in a page tree node nor in a page.
 func TestNullsInThePageTree(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"MediaBox", "CropBox", "Resources", "Rotate"} {

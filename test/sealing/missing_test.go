@@ -10,8 +10,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestMissingObjects: an entry that refers to a missing object counts as absent (ISO 32000-2, 7.3.10), also where
-// sealing rewrites that entry.
+// TestMissingObjects checks that an entry that refers to a missing object is treated as absent (ISO 32000-2, 7.3.10),
+// even if sealing rewrites that entry.
 func TestMissingObjects(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

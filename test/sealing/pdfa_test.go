@@ -11,7 +11,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// archivable returns a PDF that claims to conform to PDF/A, with a title and a producer in Info and in XMP.
+// archivable returns a PDF that claims PDF/A conformance, with a title and a producer in both Info and XMP.
 func archivable(properties string) []byte {
 	xmp := `<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?><x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">` +
 		`<rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title><rdf:Alt><rdf:li xml:lang="x-default">Lease of flat 7</rdf:li></rdf:Alt></dc:title></rdf:Description>` +
@@ -30,8 +30,8 @@ func archivable(properties string) []byte {
 	return bytes.Replace(file, []byte("/Root 1 0 R"), []byte("/Root 1 0 R/Info 1001 0 R"), 1)
 }
 
-// TestPDFAClaims: a sealed file does not claim to conform to PDF/A. The sender is warned, other programs find no
-// claim, and they find the other metadata as in the document information.
+// TestPDFAClaims checks that a sealed file does not claim PDF/A conformance. The sender receives a warning, and other
+// programs find no claim. They find the other metadata with the same values as in the document information.
 func TestPDFAClaims(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

@@ -15,8 +15,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestPlacement renders the sealed file and checks the position of the ink: at the given points from the top left of
-// the displayed page, and upright.
+// TestPlacement renders the sealed file and checks the position of the ink. It must be upright and at the given
+// points from the top left corner of the displayed page.
 func TestPlacement(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
@@ -58,7 +58,7 @@ func TestPlacement(t *testing.T) {
 					require.NoError(t, err, msg)
 					checkMarker(t, out+"-1.png", int(width), int(height), image.Rect(x, y, x+w, y+h))
 					if g.unit != 1 {
-						return // poppler does not support UserUnit
+						return // Poppler does not support UserUnit
 					}
 					msg, err = sealkit.Run(t, "pdftoppm", "-r", "72", "-cropbox", "-f", "1", "-l", "1", "-png", "-singlefile", file, out)
 					require.NoError(t, err, msg)
@@ -85,7 +85,7 @@ func checkMarker(t *testing.T, file string, width, height int, want image.Rectan
 	sealkit.Near(t, half, green)
 }
 
-// TestTransparency: content under the transparent parts of a signature remains visible.
+// TestTransparency checks that content under the transparent parts of a signature remains visible.
 func TestTransparency(t *testing.T) {
 	t.Parallel()
 	j := sealkit.Job(t, sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 400 300]", Content: "0 0 0 rg 100 100 40 40 re f"}}}))

@@ -21,7 +21,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// tagged returns a PDF with a tag on each page and a script.
+// tagged returns a PDF with a script, and a text tag on each page.
 func tagged() []byte {
 	content := "BT /F1 12 Tf 72 700 Td (Sign {{signature}} here) Tj ET"
 	return assembled(
@@ -50,7 +50,8 @@ func hexOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// preparedJob returns an envelope whose document was prepared, with the file that is sealed instead of the original.
+// preparedJob returns the job of an envelope whose document was prepared. The prepared file is sealed instead of the
+// original.
 func preparedJob(t testing.TB, original, file []byte, p manifest.Prepared) seal.Job {
 	t.Helper()
 	p.SHA256, p.Size = hexOf(file), int64(len(file))
@@ -65,7 +66,7 @@ func preparedJob(t testing.TB, original, file []byte, p manifest.Prepared) seal.
 	return j
 }
 
-// appended prepares the original.
+// appended prepares the original, and returns the prepared file and its description.
 func appended(t testing.TB, original []byte) ([]byte, manifest.Prepared) {
 	t.Helper()
 	opt := prepare.Options{Tags: prepare.TagsDetect}
@@ -74,8 +75,8 @@ func appended(t testing.TB, original []byte) ([]byte, manifest.Prepared) {
 	return append(bytes.Clone(original), rev.Appended...), manifest.Prepared{As: manifest.Appended, Writer: rev.Writer, Options: opt, Changes: rev.Changes, Plan: &rev.Plan}
 }
 
-// TestSealPrepared: the sealed file begins with the prepared one, which begins with the original. Verification writes
-// the prepared file again; with one other byte in it, the sealed file is not valid.
+// TestSealPrepared checks that the sealed file begins with the prepared file, which begins with the original.
+// Verification reproduces the prepared file. If a byte of it is changed, the sealed file is invalid.
 func TestSealPrepared(t *testing.T) {
 	t.Parallel()
 	original := tagged()
@@ -105,7 +106,8 @@ func TestSealPrepared(t *testing.T) {
 	require.NoError(t, err, out)
 }
 
-// TestSealPreparedDeclines: the record's statements about the preparation must be true.
+// TestSealPreparedDeclines checks that a document is not sealed if the record's statements about its preparation are
+// false.
 func TestSealPreparedDeclines(t *testing.T) {
 	t.Parallel()
 	original := tagged()
@@ -149,8 +151,8 @@ func TestSealPreparedDeclines(t *testing.T) {
 	require.NoError(t, out.Close())
 }
 
-// TestSealRewritten: the original of a file without its password is attached unchanged, under an unused name, and
-// compared.
+// TestSealRewritten checks that, if a document's password was removed, its original is attached unchanged under an
+// unused name and compared during verification.
 func TestSealRewritten(t *testing.T) {
 	t.Parallel()
 	for name, tree := range map[string]string{"tree in the catalog": "<</Names[(original.pdf)4 0 R]>>", "tree of objects": "6 0 R"} {
@@ -210,7 +212,8 @@ func sealRewritten(t *testing.T, tree string) {
 	require.NoError(t, to.Close())
 }
 
-// TestSealedFileIsUploadedAgain: a sealed document of this service is a signed one, which is rejected.
+// TestSealedFileIsUploadedAgain checks that a document sealed by this service is rejected at upload, because it is
+// signed.
 func TestSealedFileIsUploadedAgain(t *testing.T) {
 	t.Parallel()
 	original := tagged()
@@ -221,7 +224,8 @@ func TestSealedFileIsUploadedAgain(t *testing.T) {
 	require.Equal(t, refusal.DocumentSigned, sealkit.RefusalCode(t, err))
 }
 
-// TestSealRewritten_Signed: the certificate names the signatures of an attached original, and verification compares its hash.
+// TestSealRewritten_Signed checks that the certificate lists the signatures of an attached original, and that
+// verification compares its hash.
 func TestSealRewritten_Signed(t *testing.T) {
 	t.Parallel()
 	at := sealkit.Now

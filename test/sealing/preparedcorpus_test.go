@@ -18,8 +18,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestSealPreparedCorpus: files of other programs, without their tags and forms, are sealed, and verified by writing
-// the prepared file again; with one other byte in it they are not valid.
+// TestSealPreparedCorpus checks that files of other programs are sealed without their text tags and forms, and that
+// verification reproduces the prepared file. If a byte of it is changed, verification fails.
 func TestSealPreparedCorpus(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../prepare/testdata/corpus/*.pdf")
@@ -55,8 +55,8 @@ func TestSealPreparedCorpus(t *testing.T) {
 	}
 }
 
-// sharedForm returns a file with a form XObject that continues a tag on one page but not on another, a note with a tag, and a
-// structure element with a tag in its alternative text.
+// sharedForm returns a file with a form XObject that continues a text tag on one page but not on another, an
+// annotation that contains a tag, and a structure element whose alternative text contains a tag.
 func sharedForm() []byte {
 	stream := func(entries, s string) string {
 		return fmt.Sprintf("<<%s/Length %d>>\nstream\n%s\nendstream", entries, len(s), s)
@@ -74,8 +74,8 @@ func sharedForm() []byte {
 	)
 }
 
-// TestAdmitWhatOtherReadersPassOver: faults that other programs accept without complaint are not a reason to reject a
-// file. Each fault is added to a file of another program, which is admitted, sealed and verified.
+// TestAdmitWhatOtherReadersPassOver checks that a file is not rejected because of faults that other programs ignore.
+// It adds each fault to a file of another program, which must then be admitted, sealed and verified.
 func TestAdmitWhatOtherReadersPassOver(t *testing.T) {
 	t.Parallel()
 	classic := func(t *testing.T, name string) []byte {
@@ -86,7 +86,8 @@ func TestAdmitWhatOtherReadersPassOver(t *testing.T) {
 		require.NoError(t, err)
 		return b
 	}
-	// replaced replaces a text by another one of the same length, padded by spaces, so that all offsets remain.
+	// replaced replaces a text with another one that is padded with spaces to the same length, so that all offsets
+	// remain valid.
 	replaced := func(t *testing.T, b []byte, old, now string) []byte {
 		require.LessOrEqual(t, len(now), len(old))
 		require.Contains(t, string(b), old)
@@ -145,7 +146,7 @@ func TestAdmitWhatOtherReadersPassOver(t *testing.T) {
 	}
 }
 
-// appendFaulty appends a cross-reference section with entries for numbers that no object has.
+// appendFaulty appends a cross-reference section with entries for objects that do not exist.
 func appendFaulty(t *testing.T, b []byte, entries string) []byte {
 	t.Helper()
 	start := bytes.LastIndex(b, []byte("startxref\n"))
@@ -167,7 +168,7 @@ func appendFaulty(t *testing.T, b []byte, entries string) []byte {
 	return append(out, fmt.Sprintf("xref\n%strailer\n<</Size %d/Root %d 0 R/Prev %d>>\nstartxref\n%d\n%%%%EOF\n", section, size+2, root, at, own)...)
 }
 
-// inCatalog appends the catalog with one additional entry.
+// inCatalog appends a new version of the catalog with an additional entry.
 func inCatalog(t *testing.T, b []byte, key, value string) []byte {
 	t.Helper()
 	return changedPDF(t, b, func(_ *pdf.Increment, catalog *pdf.Dict, _ *pdf.Page, _ *pdf.File) {
@@ -175,7 +176,7 @@ func inCatalog(t *testing.T, b []byte, key, value string) []byte {
 	})
 }
 
-// changedPDF appends an update that changes the catalog, or the first page.
+// changedPDF appends an update that changes the catalog or the first page.
 func changedPDF(t *testing.T, b []byte, change func(*pdf.Increment, *pdf.Dict, *pdf.Page, *pdf.File)) []byte {
 	t.Helper()
 	f, err := pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.DefaultLimits())

@@ -15,7 +15,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// largePDF has one page and more than n bytes, which the page does not use.
+// largePDF returns a file with one page and more than n bytes that the page does not use.
 func largePDF(n int) []byte {
 	data := bytes.Repeat([]byte("0123456789abcdef"), n/16+1)
 	return sealkit.ClassicPDF(sealkit.Layout{Pages: sealkit.LetterPage(""), Objects: []string{
@@ -23,8 +23,8 @@ func largePDF(n int) []byte {
 	}})
 }
 
-// TestLargeFiles: a file of more than 100 MB is examined like any other, in less
-// memory than it has bytes.
+// TestLargeFiles checks that a file of more than 100 MB is verified like any other, and with less memory than its
+// size.
 func TestLargeFiles(t *testing.T) {
 	t.Parallel()
 	const memory = 64 << 20
@@ -48,8 +48,8 @@ func TestLargeFiles(t *testing.T) {
 	require.Equal(t, verify.VerdictAltered, examined(append(b, "more"...)).Verdict)
 }
 
-// TestPartsAreOfTheFile: a compromised process gets no data by requesting parts outside of the file, and is
-// distinguished from an unreadable file.
+// TestPartsAreOfTheFile checks that a compromised process receives no data if it requests parts outside of the file,
+// and that this error differs from the error for an unreadable file.
 func TestPartsAreOfTheFile(t *testing.T) {
 	t.Parallel()
 	const size = 65 << 20
@@ -75,7 +75,7 @@ func TestPartsAreOfTheFile(t *testing.T) {
 	require.ErrorIs(t, err, errDisk)
 }
 
-// zeros is a file of zeros.
+// zeros is a file that contains only zeros.
 type zeros struct{}
 
 func (zeros) ReadAt(b []byte, _ int64) (int, error) {

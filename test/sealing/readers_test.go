@@ -30,7 +30,8 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 )
 
-// readers render a page, one pixel per point. The error contains the reason if one displays nothing.
+// readers contains functions that render a page with different PDF programs, at one pixel per point. If a program
+// displays nothing, the error contains the reason.
 var readers = map[string]func(ctx context.Context, file string, page int) (image.Image, error){
 	"poppler": drawCommand(func(file, page, out string) []string {
 		return []string{"pdftoppm", "-r", "72", "-cropbox", "-f", page, "-l", page, "-png", "-singlefile", file, strings.TrimSuffix(out, ".png")}
@@ -50,7 +51,8 @@ func drawCommand(command func(file, page, out string) []string) func(context.Con
 		}
 		out := filepath.Join(dir, "page.png")
 		args := command(file, fmt.Sprint(page), out)
-		said, runErr := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput() // they complain about broken content and render the rest
+		// The programs report errors about broken content and render the rest.
+		said, runErr := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
 		img, err := readPNG(out)
 		if err != nil {
 			return nil, errors.Join(err, runErr, errors.New(string(said)))
@@ -67,7 +69,7 @@ func readPNG(file string) (image.Image, error) {
 	return png.Decode(bytes.NewReader(b))
 }
 
-// pdfjs is a program that renders one page after the other.
+// pdfjs is a program that renders one page after another.
 type pdfjs struct {
 	mu  sync.Mutex
 	in  io.WriteCloser
@@ -110,7 +112,7 @@ func drawPDFJS(_ context.Context, file string, page int) (image.Image, error) {
 	return img, os.Remove(out)
 }
 
-// pdfiumPool has one instance, without access to files of this machine.
+// startPDFium starts a pool with one instance, which cannot access files of this machine.
 var startPDFium = sync.OnceValues(func() (pdfium.Pool, error) {
 	cacheDir, err := os.UserCacheDir()
 	if err != nil {
@@ -179,7 +181,7 @@ func drawPDFium(_ context.Context, file string, page int) (out image.Image, err 
 	return img, nil
 }
 
-// onWhite returns a picture on a white background.
+// onWhite draws a picture on a white background.
 func onWhite(img image.Image) *image.RGBA {
 	out := image.NewRGBA(image.Rect(0, 0, img.Bounds().Dx(), img.Bounds().Dy()))
 	draw.Draw(out, out.Rect, image.NewUniform(color.White), image.Point{}, draw.Src)
@@ -187,7 +189,7 @@ func onWhite(img image.Image) *image.RGBA {
 	return out
 }
 
-// allRenderings renders a page with four readers, except readers that cannot render it.
+// allRenderings renders a page with four PDF programs. It omits programs that cannot render it.
 func allRenderings(t testing.TB, file string, page int) map[string]*image.RGBA {
 	t.Helper()
 	out := map[string]*image.RGBA{}

@@ -8,8 +8,8 @@ import (
 	"countersign/seal/verify"
 )
 
-// TestCompareRecorded: the service's own record is a separate finding, and a differing record causes the verdict
-// broken.
+// TestCompareRecorded checks that the comparison with the service's own record is a separate finding, and that a
+// different record results in the verdict broken.
 func TestCompareRecorded(t *testing.T) {
 	t.Parallel()
 	later := verify.Finding{Check: verify.CheckLaterChanges, Code: "later_changes.annotations", Status: verify.Failed}
@@ -19,7 +19,7 @@ func TestCompareRecorded(t *testing.T) {
 		verdict verify.Verdict
 		before  verify.Finding
 		rec     *verify.Recorded
-		code    verify.Code // "": no finding
+		code    verify.Code // empty if there is no finding
 		after   verify.Verdict
 	}{
 		"the same file":            {verify.VerdictValid, sound, &same, "recorded.same", verify.VerdictValid},

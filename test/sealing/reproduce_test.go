@@ -23,7 +23,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestExaminedInAnotherProcess: the findings of a separate process have the same verdict as the findings of this one.
+// TestExaminedInAnotherProcess checks that the findings of a separate process result in the same verdict as those of
+// this process.
 func TestExaminedInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	validators := sandbox.New(os.Args[0], "validate-pdf")
@@ -59,7 +60,8 @@ func TestExaminedInAnotherProcess(t *testing.T) {
 	}
 }
 
-// TestExaminingIsBounded: a file that exceeds a limit ends the process that examines it, and is rejected.
+// TestExaminingIsBounded checks that a process that exceeds a limit while examining a file is stopped, and that the
+// file is rejected.
 func TestExaminingIsBounded(t *testing.T) {
 	t.Parallel()
 	validators := sandbox.New("/bin/sh", "-c", `COUNTERSIGN_ADMIT_MEMORY=8000000 exec "$0" validate-pdf`, os.Args[0])
@@ -78,8 +80,8 @@ func TestExaminingIsBounded(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// TestAdditionsByOthers: additions of other programs cause the verdict altered, not broken, and are reported by their
-// kind; the bytes before them are still valid.
+// TestAdditionsByOthers checks that additions by other programs result in the verdict altered, and not broken, and
+// that their kind is reported. The bytes before them are still valid.
 func TestAdditionsByOthers(t *testing.T) {
 	t.Parallel()
 	a := sealkit.NewAuthority(t)
@@ -119,7 +121,7 @@ func TestAdditionsByOthers(t *testing.T) {
 	}
 }
 
-// TestSignaturesByOthers: for a file without a seal, its signatures are reported without a verdict.
+// TestSignaturesByOthers checks that the signatures of a file without a seal are reported without a verdict.
 func TestSignaturesByOthers(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
@@ -145,7 +147,7 @@ func TestSignaturesByOthers(t *testing.T) {
 	require.Contains(t, r.Summary, "contains other signatures")
 }
 
-// TestContradictions: records that contradict themselves are not sealed.
+// TestContradictions checks that contradictory records are not sealed.
 func TestContradictions(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
@@ -178,8 +180,8 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
-// TestTextOfTheMark: an original that quotes a seal's signature is sealed and verified, wherever the text occurs in
-// it; an ambiguous one is rejected at the upload.
+// TestTextOfTheMark checks that an original that contains the text of a seal's signature dictionary is sealed and
+// verified, wherever the text occurs. If it is ambiguous, it is rejected at upload.
 func TestTextOfTheMark(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
@@ -201,14 +203,15 @@ func TestTextOfTheMark(t *testing.T) {
 	require.Equal(t, refusal.DocumentSigned, refused.Code)
 
 	_, file := sealkit.Sealed(t, s, sealkit.Job(t, sealkit.SimplePDF(1)))
-	hidden := increment(t, file, map[int]string{1: "<</Type/Catalog/Pages 2 0 R>>"}) // its form is missing, its seal is not
+	// Its form is missing, but its seal is not.
+	hidden := increment(t, file, map[int]string{1: "<</Type/Catalog/Pages 2 0 R>>"})
 	_, err = admission.Admit(t.Context(), bytes.NewReader(hidden), int64(len(hidden)), admission.DefaultLimits())
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, refusal.DocumentSigned, refused.Code)
 }
 
-// TestEnteredTextOfTheMark: entered values and names are never mistaken for a part of the file, wherever the seal
-// writes them.
+// TestEnteredTextOfTheMark checks that entered values and names are never confused with parts of the file, wherever
+// sealing writes them.
 func TestEnteredTextOfTheMark(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

@@ -14,8 +14,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestRewrittenFiles: a sealed file that another program has rewritten is recognized and never valid. If its sealer is
-// not trusted, the report does not mention this service.
+// TestRewrittenFiles checks that a sealed file that another program has rewritten is recognized and never valid. If
+// its sealer is not trusted, the report does not mention this service.
 func TestRewrittenFiles(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

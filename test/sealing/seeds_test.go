@@ -11,7 +11,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata anew") //nolint:gochecknoglobals // a flag
 
-// TestSeeds stores small files of each structure for the fuzz tests.
+// TestSeeds checks the small files of each structure that are stored for the fuzz tests. With -update it creates
+// them.
 func TestSeeds(t *testing.T) {
 	t.Parallel()
 	names := map[string]string{"classic": "classic", "xref stream": "xref-stream", "linearized streams": "linearized", "hybrid": "hybrid", "form": "form"}

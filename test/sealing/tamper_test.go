@@ -20,7 +20,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestTampering changes a sealed file in every relevant way: each change has its own finding.
+// TestTampering changes a sealed file in every relevant way, and checks that each change results in its own finding.
 func TestTampering(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
@@ -44,8 +44,8 @@ func TestTampering(t *testing.T) {
 	tests := []struct {
 		name  string
 		bytes []byte
-		check string // must have failed
-		sound string // must not have failed
+		check string // check that must fail
+		sound string // check that must not fail
 		want  verify.Verdict
 	}{
 		{"original", flip(text + 1), verify.CheckOriginal, verify.CheckAuditChain, verify.VerdictBroken},
@@ -78,14 +78,14 @@ func TestTampering(t *testing.T) {
 	}
 }
 
-// signatureValueAt returns the position of the last digit of the signature.
+// signatureValueAt returns the position of the last digit of the signature value.
 func signatureValueAt(t *testing.T, b []byte, gap int) int {
 	t.Helper()
 	_, der := sealkit.SignatureOf(t, b)
 	return gap + 2*len(der) - 1
 }
 
-// increment appends objects by an update that is itself well-formed.
+// increment appends objects in a well-formed update.
 func increment(t *testing.T, b []byte, objects map[int]string) []byte {
 	t.Helper()
 	m := startxref.FindSubmatch(b)
@@ -138,13 +138,13 @@ func TestForeignManifestKeyIsFound(t *testing.T) {
 	k, other := sealkit.NewFixture(t), sealkit.NewFixture(t)
 	_, b := sealkit.Sealed(t, k.Sealer(t), sealkit.Job(t, sealkit.SimplePDF(1)))
 	trust := k.Trust()
-	trust.Trust.RecordKeys = other.Trust().Trust.RecordKeys // the same kid with another key
+	trust.Trust.RecordKeys = other.Trust().Trust.RecordKeys // the same key ID with another key
 	r := sealkit.Verified(t, b, trust)
 	require.Equal(t, verify.Failed, r.Status(verify.CheckManifestKey))
 	require.Equal(t, verify.VerdictBroken, r.Verdict)
 }
 
-// forgeLast changes the last event and all hashes, like an attacker who can compute them.
+// forgeLast changes the last event and recomputes all hashes, as an attacker could.
 func forgeLast(t *testing.T, j *seal.Job, member string, value any) {
 	t.Helper()
 	last := len(j.Events) - 1
@@ -165,7 +165,7 @@ func forgeLast(t *testing.T, j *seal.Job, member string, value any) {
 	j.Events[last] = write()
 }
 
-// TestChainTampering: records whose audit chain is invalid are not sealed.
+// TestChainTampering checks that records with an invalid audit chain are not sealed.
 func TestChainTampering(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

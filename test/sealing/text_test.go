@@ -14,7 +14,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestScripts: text in every script is drawn and stays text.
+// TestScripts checks that text in every script is drawn and can be extracted as text.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	texts := []string{
@@ -41,7 +41,7 @@ func TestScripts(t *testing.T) {
 	require.NotContains(t, fonts, "no  yes", "every font that we add is embedded")
 }
 
-// TestTextFits: the ink stays within the field, whatever the text.
+// TestTextFits checks that any text is drawn within its field.
 func TestTextFits(t *testing.T) {
 	t.Parallel()
 	long := "a text that is much too long for one line of this field and has to be broken into several lines or made smaller"
@@ -76,7 +76,7 @@ func TestTextFits(t *testing.T) {
 			require.NoError(t, err)
 			img = img.(interface { //nolint:forcetypeassert // the interface of pictures from image/png
 				SubImage(r image.Rectangle) image.Image
-			}).SubImage(image.Rect(0, 0, 800, 570)) // without the line at the foot
+			}).SubImage(image.Rect(0, 0, 800, 570)) // excludes the line at the bottom of the page
 			box := sealkit.InkBounds(img, func(r, g, b uint32) bool { return r < 160 && g < 160 && b < 160 })
 			require.False(t, box.Empty(), "nothing was drawn")
 			field := image.Rect(100, 120, 100+int(2*tt.w), 120+int(2*tt.h)).Inset(-2)

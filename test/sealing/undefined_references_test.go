@@ -54,8 +54,8 @@ func TestUndefinedReferencesAreDefined(t *testing.T) {
 	}
 }
 
-// TestNewNumbersAreHigher: the objects of the seal use no number that occurs anywhere in the file, not even in bytes
-// that no cross-reference section lists.
+// TestNewNumbersAreHigher checks that the objects of the seal use no number that occurs anywhere in the file, not
+// even in bytes that no cross-reference section lists.
 func TestNewNumbersAreHigher(t *testing.T) {
 	t.Parallel()
 	original := bytes.Replace(sealkit.OpenEndedContents(), []byte("\nxref\n"), []byte("\n7000 3 obj\n<<>>\nendobj\nxref\n"), 1)
@@ -202,12 +202,12 @@ func TestAdmit_AmbiguousStructure_IsRejected(t *testing.T) {
 	}
 }
 
-// withContent has one page with that content and the font F1.
+// withContent returns a file whose page has the given content and the font F1.
 func withContent(content string) []byte {
 	return sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 612 792]" + sealkit.OwnResources, Content: content}}})
 }
 
-// withForms has a page that paints the first form, X0.
+// withForms returns a file whose page paints the first of the given forms, X0.
 func withForms(forms ...string) []byte {
 	names := ""
 	for i := range forms {
@@ -223,7 +223,7 @@ func formOf(entries, content string) string {
 	return fmt.Sprintf("<</Type/XObject/Subtype/Form/BBox[0 0 99 99]%s/Length %d>>\nstream\n%s\nendstream", entries, len(content), content)
 }
 
-// manyKeys starts a dictionary of n keys.
+// manyKeys returns the beginning of a dictionary with n keys.
 func manyKeys(n int) string {
 	out := "<<"
 	for i := range n {
@@ -232,14 +232,15 @@ func manyKeys(n int) string {
 	return out
 }
 
-// twiceInStream lists an object twice in an object stream.
+// twiceInStream returns a file with an object stream that lists an object twice.
 func twiceInStream() []byte {
 	b := sealkit.HybridPDF()
 	b = bytes.Replace(b, []byte("/N 1/First 4"), []byte("/N 2/First 9"), 1)
 	return bytes.Replace(b, []byte("6 0 <</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"), []byte("6 0 6 21 <</Type/Font/A 1>>  <</Type/Font/A 2>>    "), 1)
 }
 
-// TestFaultsThatAllReadersPassOver: files with faults that all readers accept are admitted and sealed.
+// TestFaultsThatAllReadersPassOver checks that files with faults that all PDF programs ignore are admitted and
+// sealed.
 func TestFaultsThatAllReadersPassOver(t *testing.T) {
 	t.Parallel()
 	simple := sealkit.SimplePDF(2)
@@ -265,7 +266,8 @@ func TestFaultsThatAllReadersPassOver(t *testing.T) {
 	}
 }
 
-// oneByteReader writes one table "1 n" whose first entry is the head of the free list.
+// oneByteReader rewrites the table of a file as a single section "1 n", whose first entry is the head of the free
+// list.
 func oneByteReader(b []byte) []byte {
 	numbers := map[int]int{}
 	highest := 0
@@ -292,7 +294,7 @@ func oneByteReader(b []byte) []byte {
 	return fmt.Appendf(out, "trailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", highest+1, start)
 }
 
-// counted counts the bytes read.
+// counted counts the bytes that are read.
 type counted struct {
 	r io.ReaderAt
 	n int64
@@ -304,18 +306,18 @@ func (c *counted) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// work returns how many bytes our reader reads in order to examine a file.
+// work returns the number of bytes that the service's parser reads to examine a file.
 func work(t *testing.T, b []byte) (int64, error) {
 	t.Helper()
 	c := &counted{r: bytes.NewReader(b)}
 	lim := admission.DefaultLimits()
-	lim.Validators = sandbox.New("/bin/true") // not counted
+	lim.Validators = sandbox.New("/bin/true") // reads of that process are not counted
 	t.Cleanup(lim.Validators.Close)
 	_, err := admission.Admit(t.Context(), c, int64(len(b)), lim)
 	return c.n, err
 }
 
-// TestRepeatedPartsCostOnce: a part of a file with many references costs as much as with one.
+// TestRepeatedPartsCostOnce checks that a part of a file that is referenced many times is read only once.
 func TestRepeatedPartsCostOnce(t *testing.T) {
 	t.Parallel()
 	leaf := &strings.Builder{}
@@ -336,8 +338,8 @@ func TestRepeatedPartsCostOnce(t *testing.T) {
 	require.Contains(t, refused.Message, "object 1000 occurs twice")
 	require.Less(t, sixty, once*3/2)
 
-	// 40 trailers refer to one hidden section of 100,000 entries; 40 names of one section differ in the white space
-	// before it.
+	// Forty trailers refer to the same hidden section of 100,000 entries. In another file, the references to one
+	// section differ in the preceding white space.
 	once, err = work(t, repeatedSections(1, false))
 	require.NoError(t, err)
 	forty, err := work(t, repeatedSections(40, false))
@@ -348,7 +350,8 @@ func TestRepeatedPartsCostOnce(t *testing.T) {
 	require.Contains(t, refused.Message, "circle")
 }
 
-// repeatedSections has n tables, each of which names one stream of 100,000 entries, or, with blanks, refers to itself.
+// repeatedSections returns a file with n tables. Each of them refers to the same stream of 100,000 entries or, if
+// blanks is set, to itself.
 func repeatedSections(n int, blanks bool) []byte {
 	b := sealkit.SimplePDF(1)
 	data := make([]byte, 3*100_000)
@@ -368,7 +371,7 @@ func repeatedSections(n int, blanks bool) []byte {
 	return b
 }
 
-// TestContentBombs: content that no program can display is rejected, wherever it is.
+// TestContentBombs checks that content that no program can display is rejected wherever it occurs.
 func TestContentBombs(t *testing.T) {
 	t.Parallel()
 	inner := sealkit.Deflated(make([]byte, 100<<20))
@@ -392,11 +395,11 @@ func TestContentBombs(t *testing.T) {
 	}
 }
 
-// TestContentThatTakesLong: small content takes no more time than reading it.
+// TestContentThatTakesLong checks that processing small content takes no longer than reading it.
 func TestContentThatTakesLong(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
-	names := func(kind, value string) string { // a dictionary of a megabyte
+	names := func(kind, value string) string { // a dictionary of one megabyte
 		b := &strings.Builder{}
 		for b.Len() < size {
 			fmt.Fprintf(b, "/%s%d %s", kind, b.Len(), value)

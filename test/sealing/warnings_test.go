@@ -10,8 +10,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestWarnings: content that programs may display differently has a warning with its first occurrence and its
-// frequency; a file without any has no warnings.
+// TestWarnings checks that content that programs may display differently results in a warning with its first
+// occurrence and its number of occurrences, and that a file without such content has no warnings.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	const bare = "/MediaBox[0 0 612 792]/Resources<<>>"
@@ -32,7 +32,8 @@ func TestWarnings(t *testing.T) {
 		count int
 		says  string
 	}{
-		"fonts": {withPage("", "", "<</Type/Font/Subtype/TrueType/BaseFont/Arial>>"), admission.WarnFont, 2, "Helvetica"}, // with the warning of every test file
+		// The count includes the warning that every test file has.
+		"fonts": {withPage("", "", "<</Type/Font/Subtype/TrueType/BaseFont/Arial>>"), admission.WarnFont, 2, "Helvetica"},
 		"annotations": {withPage("", "/Annots[1000 0 R 1001 0 R 1002 0 R]",
 			"<</Subtype/Square/Rect[0 0 9 9]>>", "<</Subtype/Link/Rect[0 0 9 9]>>", "<</Subtype/Square/F 2/Rect[0 0 9 9]>>"), admission.WarnAppearance, 1, "Square in object 1000"},
 		"overprint":                           {withPage("", "", "<</Type/ExtGState/OP true>>"), admission.WarnOverprint, 1, "object 1000"},

@@ -1,17 +1,17 @@
-// Renders pages with pdf.js. Each line of the input is JSON: the file, the page, from 1, and
-// the PNG to write, one pixel per point. Each line of the output is empty, or
-// contains the reason why the page could not be rendered completely.
+// Renders pages with pdf.js. Each input line is a JSON value with the file, the page number starting from 1, and the
+// path of the PNG to write at one pixel per point. Each output line is empty, or contains the reason why the page
+// could not be rendered completely.
 //
 //	node render.mjs MODULE
 //
-// MODULE is the folder of pdfjs-dist.
+// MODULE is the directory of pdfjs-dist.
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 
 const [module] = process.argv.slice(2)
-console.log = console.warn = console.error // keep its complaints out of the output
+console.log = console.warn = console.error // keep messages of pdf.js out of the output
 const { getDocument, VerbosityLevel } = await import(pathToFileURL(join(module, 'legacy/build/pdf.mjs')))
 for await (const line of createInterface({ input: process.stdin })) {
   const { file, page, out } = JSON.parse(line)
@@ -33,7 +33,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   } catch (error) {
     answer = `${error.name} ${error.stack}`.replaceAll('\n', ' ')
   } finally {
-    if (canvas) await writeFile(out, canvas.toBuffer('image/png')) // a browser also displays a page up to an error
+    if (canvas) await writeFile(out, canvas.toBuffer('image/png')) // a browser also displays a page up to the point of an error
     await task.destroy()
   }
   process.stdout.write(answer + '\n')
