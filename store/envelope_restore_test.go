@@ -59,7 +59,7 @@ func TestChange_RestoresArchivedEnvelope(t *testing.T) {
 	})
 }
 
-// TestChainLinks_DuringArchivingAndRestoring checks that an event is found that was moved between its row and an
+// TestChainLinks_DuringArchivingAndRestoring checks that an event is found even if it is moved between its row and an
 // archive during the search.
 func TestChainLinks_DuringArchivingAndRestoring(t *testing.T) {
 	t.Parallel()
@@ -71,7 +71,7 @@ func TestChainLinks_DuringArchivingAndRestoring(t *testing.T) {
 		e, _ := f.check(f.completed.ID)
 		execute(t, s, fmt.Sprintf("CREATE TABLE restored AS SELECT * FROM audit_events WHERE envelope_id = '%s'", e.ID))
 		require.NoError(t, s.Archive(ctx, f.ended[0]))
-		tx, err := pool(t, s).BeginTx(ctx, nil) // as Restore does it
+		tx, err := pool(t, s).BeginTx(ctx, nil) // in the same way as Restore
 		require.NoError(t, err)
 		exec := func(query string) {
 			_, err := tx.ExecContext(ctx, query)
@@ -99,7 +99,7 @@ func TestChainLinks_DuringArchivingAndRestoring(t *testing.T) {
 	})
 }
 
-// TestArchiving_DuringChanges checks that nothing is lost or written twice.
+// TestArchiving_DuringChanges checks that archiving concurrently with changes loses nothing and writes nothing twice.
 func TestArchiving_DuringChanges(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -135,7 +135,7 @@ func TestArchiving_DuringChanges(t *testing.T) {
 				switch _, err := s.Change(ctx, f.app.ID, id, func(e *models.Envelope) error { return e.Downloaded(f.act(), e.Signers[1].ID, e.Sealed()[0].ID) }); {
 				case err == nil:
 					changed.Add(1)
-				case !strings.Contains(err.Error(), "is in an archive"): // it was moved each time
+				case !strings.Contains(err.Error(), "is in an archive"): // it was archived at each attempt
 					return err
 				}
 			}
@@ -173,8 +173,8 @@ func TestArchiving_DuringChanges(t *testing.T) {
 	})
 }
 
-// TestPurge_ReachesTheArchive checks that no purged value can be read, and that the archive file is deleted once no
-// backup of the database can need it.
+// TestPurge_ReachesTheArchive checks that no purged value can be read, and that the archive file is deleted when no
+// backup of the database can need it any more.
 func TestPurge_ReachesTheArchive(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -198,7 +198,7 @@ func TestPurge_ReachesTheArchive(t *testing.T) {
 		released, err = s.ReleasedArchives(ctx, 9)
 		require.NoError(t, err)
 		require.Len(t, released, 1)
-		for range 2 { // as one that was cut off between the file and its record
+		for range 2 { // like a removal that was interrupted between the file and its record
 			require.NoError(t, s.RemoveReleasedArchive(ctx, released[0]))
 		}
 		require.Len(t, f.kept(), 1)

@@ -21,12 +21,12 @@ func (s *EnvelopeRepository) rewrapSaved(tx *gorm.DB, row *models.SavedSignature
 		return err
 	}
 	row.EmailKey = s.savedKeys(row)[0]
-	// A row under the newest key means that the person has signed since.
+	// If there is a row under the newest key, the person has signed since.
 	return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s.engine, row)).Error
 }
 
-// rewrapSigners re-encrypts the signers of a page of envelopes after one, and returns the
-// last envelope. The envelopes are locked, as for any change.
+// rewrapSigners re-encrypts the signers of the page of envelopes after the given ID, and returns the ID of the last
+// envelope. The envelopes are locked, as for any change.
 func (s *EnvelopeRepository) rewrapSigners(ctx context.Context, result *rewrapping, after uuid.UUID) (last uuid.UUID, n int, err error) {
 	var ids []uuid.UUID
 	db := s.db.WithContext(ctx)
@@ -56,7 +56,7 @@ func (s *EnvelopeRepository) rewrapSigners(ctx context.Context, result *rewrappi
 	return last, n, s.transact(ctx, readWrite, func(t *transaction) error { return s.reencryptSigners(t, stale) })
 }
 
-// reencryptSigners re-encrypts the signers of some envelopes, and hashes their addresses again.
+// reencryptSigners re-encrypts the signers of the given envelopes, and recalculates the hashes of their addresses.
 func (s *EnvelopeRepository) reencryptSigners(t *transaction, of map[uuid.UUID]bool) error {
 	l := s.lists.queueEnvelopes(t, "id", true, slices.Collect(maps.Keys(of))...)
 	if err := t.send(); err != nil {

@@ -10,15 +10,15 @@ import (
 	"countersign/models"
 )
 
-// SealRecord is the record of a sealed document.
+// SealRecord contains the recorded hashes of a sealed document.
 type SealRecord struct {
 	OriginalSHA256 string
-	SealedSHA256   string // of the stored file, or of the file when it was purged
-	ChainHead      string // hash of the last event that the seal covers; "" if there is none
+	SealedSHA256   string // hash of the stored file, or of a purged file
+	ChainHead      string // hash of the last event that the seal covers, or ""
 }
 
-// SealRecord returns the record of an envelope's original document and of the event with that number, or
-// models.ErrNotFound if the document is unknown or was not sealed.
+// SealRecord returns the record of the sealed document of an original, and the hash of the event with the given number.
+// It returns models.ErrNotFound if the document is unknown or was not sealed.
 func (s *EnvelopeRepository) SealRecord(ctx context.Context, envelope, document uuid.UUID, event int) (*SealRecord, error) {
 	out := &SealRecord{}
 	err := s.read(ctx, func(tx *gorm.DB) error {
@@ -48,8 +48,8 @@ func (s *EnvelopeRepository) SealRecord(ctx context.Context, envelope, document 
 	return out, wrap(err, "load record of document %s", document)
 }
 
-// archivedHash is the hash of an event of an archived envelope; "" if the envelope is in
-// no archive, or has no such event.
+// archivedHash returns the hash of an event of an archived envelope. It returns "" if the envelope is not archived or
+// has no such event.
 func (s *EnvelopeRepository) archivedHash(ctx context.Context, envelope uuid.UUID, event int64) (string, error) {
 	c, err := s.archives.readArchive(ctx, envelope)
 	if errors.Is(err, errNotArchived) {

@@ -11,12 +11,12 @@ import (
 	"countersign/models"
 )
 
-// searchRow is the searched text of one envelope.
+// searchRow contains the text and addresses by which an envelope can be found.
 type searchRow struct {
 	EnvelopeID uuid.UUID
 	AppID      uuid.UUID
-	Text       string    // subject and names, folded, a line each
-	Addresses  textArray // of addresses and their domains
+	Text       string    // normalized subject and names, each on its own line
+	Addresses  textArray // hashes of addresses and their domains
 }
 
 // containsPattern returns the LIKE pattern for texts that contain text.
@@ -42,7 +42,7 @@ func (s *EnvelopeListRepository) searchRowOf(e *models.Envelope) searchRow {
 	return row
 }
 
-// indexForSearch adds an envelope to the search index.
+// indexForSearch adds an envelope to the search index, or updates its entry.
 func (s *EnvelopeListRepository) indexForSearch(b *batch, e *models.Envelope) {
 	row := s.searchRowOf(e)
 	b.exec(`INSERT INTO envelope_search (envelope_id, app_id, text, addresses) VALUES ($1, $2, $3, $4)
@@ -50,15 +50,14 @@ func (s *EnvelopeListRepository) indexForSearch(b *batch, e *models.Envelope) {
 		row.EnvelopeID, row.AppID, row.Text, row.Addresses)
 }
 
-// textArray are a PostgreSQL array of texts without special characters; SQLite has
-// the same text.
+// textArray is a PostgreSQL array of texts without special characters. SQLite stores the same representation as text.
 type textArray []string
 
 // Value implements driver.Valuer.
 func (h textArray) Value() (driver.Value, error) { return "{" + strings.Join(h, ",") + "}", nil }
 
-// search selects the envelopes that contain text, or that have a signer with that address or domain. few states that
-// hardly any will match; it affects the plan and not the result.
+// search selects the envelopes that contain text in their subject or in a signer's name, or that have a signer with
+// that address or domain. few specifies that few matches are expected. It affects only the query plan, not the result.
 func (s *EnvelopeListRepository) search(app uuid.UUID, text string, few bool) (query string, args []any) {
 	part, parts := s.textCondition(text, few)
 	address, hashes := s.addressCondition(app, text, few)
@@ -66,25 +65,25 @@ func (s *EnvelopeListRepository) search(app uuid.UUID, text string, few bool) (q
 		slices.Concat([]any{app}, parts, hashes)
 }
 
-// searchText selects the envelopes that have text in their subject or in a signer's name; for few, see search.
+// searchText selects the envelopes with text in their subject or in a signer's name. For few, see search.
 func (s *EnvelopeListRepository) searchText(app uuid.UUID, text string, few bool) (query string, args []any) {
 	part, parts := s.textCondition(text, few)
 	return "SELECT envelope_id FROM envelope_search WHERE app_id = ? AND " + part, append([]any{app}, parts...)
 }
 
-// searchAddress selects the envelopes with a signer of that address or domain; for few, see search.
+// searchAddress selects the envelopes with a signer who has the given address or domain. For few, see search.
 func (s *EnvelopeListRepository) searchAddress(app uuid.UUID, text string, few bool) (query string, args []any) {
 	address, hashes := s.addressCondition(app, text, few)
 	return "SELECT envelope_id FROM envelope_search WHERE app_id = ? AND (" + address + ")", append([]any{app}, hashes...)
 }
 
-// longNumber matches the digits for which number_groups creates groups, in PostgreSQL.
+// longNumber matches the digits for which the PostgreSQL function number_groups creates groups.
 var longNumber = regexp.MustCompile("[0-9]{5}")
 
-// textCondition is true of a row of envelope_search with text in it; for few, see search.
+// textCondition returns a condition that is true for a row of envelope_search that contains text. For few, see search.
 //
-// Where few are expected, PostgreSQL finds a number by the index of its groups (migration 00023). The other collation keeps it
-// from reading the index of text as well.
+// If few matches are expected, PostgreSQL finds a number by the index of its groups (migration 00023). The different
+// collation prevents it from also reading the index of the text.
 func (s *EnvelopeListRepository) textCondition(text string, few bool) (condition string, args []any) {
 	text = normalizeForSearch(text)
 	if s.postgres && few && longNumber.MatchString(text) {
@@ -93,11 +92,12 @@ func (s *EnvelopeListRepository) textCondition(text string, few bool) (condition
 	return `text LIKE ? ESCAPE '\'`, []any{containsPattern(text)}
 }
 
-// addressCondition selects rows of envelope_search with an address or a domain, which may begin with "@".
+// addressCondition returns a condition that is true for a row of envelope_search with an address or domain. A domain
+// may begin with "@".
 //
-// PostgreSQL estimates that an address outside its statistics occurs in one row of 200, in tables of any size. Among
-// millions of rows it would then scan the table for matches, and find none. If few matches are expected, the condition
-// is repeated: for 1/200 of 1/200 of the rows the index is cheaper.
+// PostgreSQL estimates that an address outside its statistics occurs in one of 200 rows, whatever the size of the
+// table. Among millions of rows it would then scan the table for matches, and might find none. If few matches are
+// expected, the condition is therefore repeated, because the index is cheaper for 1/200 of 1/200 of the rows.
 func (s *EnvelopeListRepository) addressCondition(app uuid.UUID, text string, few bool) (condition string, args []any) {
 	hashes := s.addressHashes(app, strings.TrimPrefix(strings.TrimSpace(text), "@"))
 	switch {
@@ -110,7 +110,7 @@ func (s *EnvelopeListRepository) addressCondition(app uuid.UUID, text string, fe
 	return strings.Join(hits, " OR "), mapSlice(hashes, func(hash string) any { return hash })
 }
 
-// addressHashes returns the hashes of an address or a domain in the scope of an app's search.
+// addressHashes returns the hashes of an address or domain in the scope of an app's search.
 func (s *EnvelopeListRepository) addressHashes(app uuid.UUID, text string) textArray {
 	return s.index.Hashes("search "+app.String(), normalizeForSearch(strings.TrimSpace(text)))
 }

@@ -18,8 +18,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSearch checks that any part of a subject or name, an address or its domain is found, case-insensitively in every
-// script, on both databases.
+// TestSearch checks that envelopes are found by any part of the subject or a name, by an address, and by its domain.
+// Searches are case-insensitive in every script, on both databases.
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -90,7 +90,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// columns are the names of a table's columns.
+// columns returns the names of a table's columns.
 func columns(t *testing.T, s *store.Store, table string) []string {
 	t.Helper()
 	rows, err := pool(t, s).QueryContext(t.Context(), "SELECT * FROM "+table+" LIMIT 0")
@@ -101,7 +101,7 @@ func columns(t *testing.T, s *store.Store, table string) []string {
 	return names
 }
 
-// execute runs statements, one after another.
+// execute executes statements in order.
 func execute(t *testing.T, s *store.Store, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {
@@ -118,7 +118,7 @@ func idsOf(list []*models.Envelope) []uuid.UUID {
 	return ids
 }
 
-// TestSearch_AmongMany checks that pages and total do not depend on the number of matches.
+// TestSearch_AmongMany checks that pages and totals are correct for any number of matches.
 func TestSearch_AmongMany(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -168,7 +168,7 @@ func TestSearch_AmongMany(t *testing.T) {
 					require.EqualValues(t, len(want), total, "%+v", filter)
 					require.Equal(t, want[min(len(want), 100*page-100):min(len(want), 100*page)], idsOf(found), "%d: %+v", n, filter)
 				}
-				got := []uuid.UUID{} // by cursors
+				got := []uuid.UUID{} // using cursors
 				for filter.Page = 1; ; filter.After = (&store.ListPlace{ID: got[len(got)-1], At: e.CreatedAt}) {
 					found, _, err := s.Envelopes(ctx, filter)
 					require.NoError(t, err)
@@ -182,8 +182,8 @@ func TestSearch_AmongMany(t *testing.T) {
 	})
 }
 
-// TestSearch_FindsEveryPart checks that any part of any subject is found in its own envelope only, with or without
-// digits.
+// TestSearch_FindsEveryPart checks that any part of any subject, with or without digits, is found only in the envelopes
+// that contain it.
 func TestSearch_FindsEveryPart(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
@@ -199,7 +199,7 @@ func TestSearch_FindsEveryPart(t *testing.T) {
 		}
 		subjects := make([]string, 40)
 		for i := range subjects {
-			// Few digits, so that parts of numbers occur in many subjects.
+			// There are few different digits, so that parts of numbers occur in many subjects.
 			subjects[i] = of("0123", 8) + of(" -/x", 1) + of("01", 6) + of("1% x", 3) + of("0123", 5)
 			draft(t, s, app.ID, "t", subjects[i])
 		}
@@ -212,7 +212,7 @@ func TestSearch_FindsEveryPart(t *testing.T) {
 			}
 			var want []string
 			for _, v := range slices.Backward(subjects) {
-				if strings.Contains("Ada "+v, part) { // the signer's name, see draft, and so the subject
+				if strings.Contains("Ada "+v, part) { // draft adds the signer's name, followed by the subject
 					want = append(want, v)
 				}
 			}
@@ -232,7 +232,7 @@ func TestSearch_FindsEveryPart(t *testing.T) {
 }
 
 // TestSearchStatistics_ExpectRareMatches checks that PostgreSQL estimates few rows for a rare address or number, so
-// that it uses an index among millions, and many rows for a frequent one, so that it does not.
+// that it uses an index among millions of rows, and many rows for a frequent one, so that it does not.
 func TestSearchStatistics_ExpectRareMatches(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
@@ -243,7 +243,7 @@ func TestSearchStatistics_ExpectRareMatches(t *testing.T) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e := f.prepared()
 		execute(t, s,
-			"ALTER TABLE envelope_search DROP CONSTRAINT envelope_search_envelope_id_fkey", // the others only affect this table's statistics
+			"ALTER TABLE envelope_search DROP CONSTRAINT envelope_search_envelope_id_fkey", // the others affect only the statistics
 			fmt.Sprintf(`INSERT INTO envelope_search (envelope_id, app_id, text, addresses)
 				SELECT gen_random_uuid(), app_id, CASE WHEN mod(g, 5) = 0 THEN 'contract of 20261122, ' ELSE 'contract ' END || 3000000 + g, array_append(addresses[2:2], md5(g::text)) FROM envelope_search, generate_series(2, %d) AS g`, n),
 			"VACUUM (ANALYZE) envelope_search",
@@ -253,7 +253,7 @@ func TestSearchStatistics_ExpectRareMatches(t *testing.T) {
 			filter      store.EnvelopeFilter
 			few         bool
 			least, most float64
-			byGroups    bool // of its number
+			byGroups    bool // whether the index of number groups is used
 		}{
 			{store.EnvelopeFilter{Search: "nobody@example.org"}, true, 0, 10, false},
 			{store.EnvelopeFilter{Search: "contract 77"}, true, 1, 1000, false},
@@ -317,7 +317,7 @@ func TestTimeFilters_ReadTheirIndex(t *testing.T) {
 	})
 }
 
-// TestExternalIDs_ReadTheirIndex checks that PostgreSQL finds the envelopes of an external id, including failed ones,
+// TestExternalIDs_ReadTheirIndex checks that PostgreSQL finds the envelopes with an external ID, including failed ones,
 // without reading all envelopes of the tenant.
 func TestExternalIDs_ReadTheirIndex(t *testing.T) {
 	t.Parallel()

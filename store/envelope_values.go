@@ -11,7 +11,7 @@ import (
 	"countersign/models"
 )
 
-// ValuesWithoutPictures returns the values of an envelope. Pictures are represented by their hash.
+// ValuesWithoutPictures returns the values of an envelope. Pictures are represented by their hashes.
 func (s *EnvelopeRepository) ValuesWithoutPictures(ctx context.Context, e *models.Envelope) ([]models.FieldValue, error) {
 	out, err := s.loadValues(ctx, e, func(db *gorm.DB) *gorm.DB {
 		return db.Select("field_id", "envelope_id", "signer_id", "text", "image_sha256", "created_at")
@@ -29,13 +29,13 @@ func withoutPictures(values []models.FieldValue) []models.FieldValue {
 // valueRows selects values without pictures.
 var valueRows = selectionOf("field_values", func(v *models.FieldValue) []column { return without(valueColumns(v), []string{"image"}) })
 
-// queueValues adds the query for the values of an envelope, without their pictures.
+// queueValues adds a query for the values of an envelope, without pictures.
 func queueValues(b *batch, out *[]*models.FieldValue, envelope uuid.UUID) {
 	selectRows(b, out, valueRows, "envelope_id = $1", envelope)
 }
 
-// loadValues are the values of an envelope, from the rows that narrow selects or from its
-// archive, which has all of them.
+// loadValues returns the values of an envelope, either from the rows that narrow selects or from the envelope's
+// archive, which contains all values.
 func (s *EnvelopeRepository) loadValues(ctx context.Context, e *models.Envelope, narrow func(*gorm.DB) *gorm.DB) ([]models.FieldValue, error) {
 	out, err := rowsOrArchive(ctx, s.archives, e, func(db *gorm.DB) (rows []models.FieldValue, err error) {
 		if err := narrow(db.Where("envelope_id = ?", e.ID)).Find(&rows).Error; err != nil {
@@ -46,7 +46,7 @@ func (s *EnvelopeRepository) loadValues(ctx context.Context, e *models.Envelope,
 	return out, wrap(err, "load values of %s", e.ID)
 }
 
-// valuesInside returns the values of an envelope as a transaction leaves them, without pictures.
+// valuesInside returns the values of an envelope within a transaction, without pictures.
 func (s *EnvelopeRepository) valuesInside(t *transaction, envelope uuid.UUID) ([]models.FieldValue, error) {
 	var rows []*models.FieldValue
 	queueValues(&t.batch, &rows, envelope)
@@ -59,7 +59,7 @@ func (s *EnvelopeRepository) valuesInside(t *transaction, envelope uuid.UUID) ([
 	return mapSlice(rows, func(v *models.FieldValue) models.FieldValue { return *v }), nil
 }
 
-// Value returns the value of one field, including its picture.
+// Value returns the value of a field, including its picture.
 func (s *EnvelopeRepository) Value(ctx context.Context, e *models.Envelope, field uuid.UUID) (*models.FieldValue, error) {
 	found, err := s.loadValues(ctx, e, func(db *gorm.DB) *gorm.DB { return db.Where("field_id = ?", field) })
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *EnvelopeRepository) Value(ctx context.Context, e *models.Envelope, fiel
 	return &found[i], nil
 }
 
-// Values returns the signed values. A picture used by several fields is loaded once.
+// Values returns the signed values. A picture that is used by several fields is loaded only once.
 func (s *EnvelopeRepository) Values(ctx context.Context, e *models.Envelope) ([]models.FieldValue, error) {
 	if e.Archived {
 		return s.loadValues(ctx, e, func(db *gorm.DB) *gorm.DB { return db })
@@ -81,7 +81,7 @@ func (s *EnvelopeRepository) Values(ctx context.Context, e *models.Envelope) ([]
 	if err != nil {
 		return nil, err
 	}
-	shownBy := make(map[string]uuid.UUID) // the first field with each picture, by its hash
+	shownBy := make(map[string]uuid.UUID) // the first field with each picture, by hash
 	var fields []uuid.UUID
 	for _, v := range values {
 		if _, ok := shownBy[v.ImageSHA256]; !ok && v.ImageSHA256 != "" {
@@ -106,8 +106,8 @@ func (s *EnvelopeRepository) Values(ctx context.Context, e *models.Envelope) ([]
 	return values, nil
 }
 
-// SavedSignature returns the signature that the signer's person last adopted in the tenant with the same verification;
-// nil if none.
+// SavedSignature returns the signature that a person last adopted in the tenant using the same authentication method as
+// the signer, or nil if there is none.
 func (s *EnvelopeRepository) SavedSignature(ctx context.Context, e *models.Envelope, signer *models.Signer) (*models.SavedSignature, error) {
 	of := &models.SavedSignature{AppID: e.AppID, TenantID: e.TenantID, AuthMethod: signer.AuthMethod, Email: signer.Email}
 	out, err := first[models.SavedSignature](s.db.WithContext(ctx).Where("app_id = ? AND tenant_id = ? AND auth_method = ? AND email_key IN ?", of.AppID, of.TenantID, of.AuthMethod, s.savedKeys(of)).
@@ -118,7 +118,8 @@ func (s *EnvelopeRepository) SavedSignature(ctx context.Context, e *models.Envel
 	return out, wrap(err, "load saved signature")
 }
 
-// savedKeys returns the keys of a signature saved in a tenant, by the address and the method that verified it.
+// savedKeys returns the keys of a saved signature, which depend on the tenant, the address, and the authentication
+// method.
 func (s *EnvelopeRepository) savedKeys(v *models.SavedSignature) []string {
 	return s.addressKeys("signatures "+v.AppID.String()+" "+string(v.AuthMethod)+" "+v.TenantID, v.Email)
 }

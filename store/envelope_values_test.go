@@ -13,8 +13,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSavedSignatures_BelongToTheirOwner checks that the newest saved signature of an app, tenant, address and
-// verification method is returned.
+// TestSavedSignatures_BelongToTheirOwner checks that the latest saved signature for the same app, tenant, address and
+// authentication method is returned.
 func TestSavedSignatures_BelongToTheirOwner(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -44,7 +44,7 @@ func TestSavedSignatures_BelongToTheirOwner(t *testing.T) {
 	})
 }
 
-// TestValues_BelongToTheirEnvelope checks that values are loaded for one envelope and one field.
+// TestValues_BelongToTheirEnvelope checks that values are loaded only for the requested envelope and field.
 func TestValues_BelongToTheirEnvelope(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -78,8 +78,8 @@ func TestValues_BelongToTheirEnvelope(t *testing.T) {
 	})
 }
 
-// TestSavedSignature_ReplacesFormer checks that a signature adopted under the new master key replaces the one saved
-// under the former.
+// TestSavedSignature_ReplacesFormer checks that a signature adopted under a new master key replaces one that was saved
+// under the former key.
 func TestSavedSignature_ReplacesFormer(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -91,7 +91,7 @@ func TestSavedSignature_ReplacesFormer(t *testing.T) {
 			require.NoError(t, err)
 			sc := newScenario(t, former, clock)
 			db := openRaw(t, kind, url)
-			// Simulates a signature from long ago.
+			// This simulates a signature from long ago.
 			_, err = db.ExecContext(ctx, "UPDATE saved_signatures SET updated_at = '2020-01-02 03:04:05+00:00'")
 			require.NoError(t, err)
 			both := openStore(t, url, masterKeys(t, 2, 1), clock)

@@ -14,8 +14,7 @@ import (
 	"countersign/models"
 )
 
-// ColumnsOf are the columns that are loaded and saved of the tables of an
-// envelope, with the model of each.
+// ColumnsOf returns the columns of an envelope's tables that are loaded and saved, by model.
 func ColumnsOf() map[any][]string {
 	return map[any][]string{
 		&models.Envelope{}:       namesOf(envelopeColumns(&models.Envelope{})),
@@ -30,12 +29,12 @@ func ColumnsOf() map[any][]string {
 	}
 }
 
-// AcquireWrites waits for the lock of writers.
+// AcquireWrites waits for the write lock.
 func (s *Store) AcquireWrites(ctx context.Context) (release func(), err error) {
 	return acquireWrite(ctx, s.writers)
 }
 
-// ReplicaPaused reports whether lists are read from the primary because the replica failed.
+// ReplicaPaused reports whether lists are read from the primary because the replica has failed.
 func (s *Store) ReplicaPaused() bool { return s.now().UnixNano() < s.replica.notBefore.Load() }
 
 // ExpectedMatches returns the number of envelopes that PostgreSQL expects to match a filter, and its query plan.
@@ -59,7 +58,8 @@ func (s *Store) ExpectedMatches(ctx context.Context, f EnvelopeFilter, few bool)
 	return rows, plan, err
 }
 
-// Plans are how PostgreSQL finds the first envelopes that match a filter, and how a page of many.
+// Plans returns the PostgreSQL query plans for finding the first envelopes that match a filter, and for finding a page
+// of many.
 func (s *Store) Plans(ctx context.Context, f EnvelopeFilter) (plans [2]string, err error) {
 	err = s.transact(ctx, readOnly, func(t *transaction) error {
 		db := t.gorm()
@@ -74,10 +74,10 @@ func (s *Store) Plans(ctx context.Context, f EnvelopeFilter) (plans [2]string, e
 	return plans, err
 }
 
-// EventWindow is how many events are looked at for one page.
+// EventWindow is the number of events that are examined for one page.
 const EventWindow = eventWindow
 
-// FirstSince returns the position of the first event since a time, and the query plan of PostgreSQL.
+// FirstSince returns the position of the first event since the given time, and the PostgreSQL query plan.
 func (s *Store) FirstSince(ctx context.Context, app uuid.UUID, since time.Time, last int64) (position int64, plan string, err error) {
 	db := s.db.WithContext(ctx)
 	early, err := earlyPosition(db, app, since, last)
@@ -91,13 +91,13 @@ func (s *Store) FirstSince(ctx context.Context, app uuid.UUID, since time.Time, 
 	return position, plan, db.Raw("EXPLAIN (ANALYZE, FORMAT JSON) ?", query).Row().Scan(&plan)
 }
 
-// PlanOfDeliveries returns the query plan of PostgreSQL for a page of deliveries.
+// PlanOfDeliveries returns the PostgreSQL query plan for a page of deliveries.
 func (s *Store) PlanOfDeliveries(ctx context.Context, f DeliveryFilter) (plan string, err error) {
 	db := s.db.WithContext(ctx)
 	return plan, db.Raw("EXPLAIN (FORMAT JSON) ?", s.deliveriesPage(db, f)).Row().Scan(&plan)
 }
 
-// PlansOfLists returns how the database finds a page of each list that continues with a cursor, if it may not sort.
+// PlansOfLists returns the query plan for a page of each list that continues from a cursor, if sorting is disabled.
 func (s *Store) PlansOfLists(ctx context.Context, app, after uuid.UUID) (map[string]string, error) {
 	plans := make(map[string]string)
 	err := s.transact(ctx, readOnly, func(t *transaction) error {
@@ -127,7 +127,8 @@ func (s *Store) PlansOfLists(ctx context.Context, app, after uuid.UUID) (map[str
 	return plans, err
 }
 
-// PlansOfArchiveKeys are how PostgreSQL finds a page of the keys of archives, and one of them.
+// PlansOfArchiveKeys returns the PostgreSQL query plans for finding a page of archive keys, and for finding one of
+// them.
 func (s *Store) PlansOfArchiveKeys(ctx context.Context, id string) (plans [2]string, err error) {
 	db := s.db.WithContext(ctx)
 	for i, q := range []*gorm.DB{secretsAfter(db, Archive{}.TableName(), "key", id), secretOf(db, Archive{}.TableName(), id).Select("key")} {
@@ -138,16 +139,16 @@ func (s *Store) PlansOfArchiveKeys(ctx context.Context, id string) (plans [2]str
 	return plans, nil
 }
 
-// UUIDCodec is the codec of PostgreSQL's UUIDs.
+// UUIDCodec is the codec for PostgreSQL UUIDs.
 type UUIDCodec = uuidCodec
 
-// Compress and Decompress are the functions for encrypted columns.
+// Compress and Decompress are the compression functions for encrypted columns.
 var (
 	Compress   = compress
 	Decompress = decompress
 )
 
-// NoticesChange reports whether Change would save the change of an envelope.
+// NoticesChange reports whether Change would save the given change of an envelope.
 func NoticesChange(e *models.Envelope, change func()) bool {
 	before := newLoadedState(e)
 	change()
@@ -163,7 +164,7 @@ func (s *Store) MigratedMeanwhile(ctx context.Context, before int64) (bool, erro
 	return migratedMeanwhile(ctx, p, before), nil
 }
 
-// ArchiveOf writes an archive with one value of n characters and reads it again. It returns the length of its JSON.
+// ArchiveOf writes and reads back an archive with one value of n characters. It returns the length of its JSON.
 func ArchiveOf(n int) (int, error) {
 	c := &archiveContent{Format: archiveFormat, Values: []archivedValue{{Text: strings.Repeat("a", n)}}}
 	plain, err := json.Marshal(c)

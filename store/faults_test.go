@@ -17,7 +17,7 @@ import (
 	"countersign/test/kit"
 )
 
-// breakTable makes one kind of statement fail for every row of a table, until mend is called.
+// breakTable makes statements of one kind fail for every row of a table until mend is called.
 func breakTable(ctx context.Context, t *testing.T, db *sql.DB, kind, statement, table string) (mend func()) {
 	t.Helper()
 	exec := func(query string) {
@@ -34,7 +34,7 @@ func breakTable(ctx context.Context, t *testing.T, db *sql.DB, kind, statement, 
 	return func() { exec("DROP TRIGGER broken ON " + table) }
 }
 
-// contents returns all rows of all tables, except numbers that the database counts itself.
+// contents returns all rows of all tables, except for the numbers that the database assigns itself.
 func contents(t *testing.T, kind string, db *sql.DB) (out []string) {
 	t.Helper()
 	for _, name := range tableNames(t, kind, db) {
@@ -267,7 +267,8 @@ func TestFailedStatement_ChangesNothing(t *testing.T) {
 	}
 }
 
-// TestFailedStatement_OfBulkSendChangesNothing checks the same for calls of bulk sends.
+// TestFailedStatement_OfBulkSendChangesNothing is like TestFailedStatement_ChangesNothing, for calls that change bulk
+// sends.
 func TestFailedStatement_OfBulkSendChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {

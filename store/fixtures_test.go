@@ -57,7 +57,7 @@ func void(t *testing.T, s *store.Store, e *models.Envelope) {
 	require.NoError(t, err)
 }
 
-// drainOutbox claims and removes all rows of the outbox.
+// drainOutbox claims and deletes all rows of the outbox.
 func drainOutbox(t *testing.T, s *store.Store) []models.OutboxRow {
 	t.Helper()
 	var all []models.OutboxRow
@@ -95,7 +95,7 @@ func isPostgres(ctx context.Context, t *testing.T, s *store.Store) bool {
 	return db.QueryRowContext(ctx, "SELECT version()").Scan(&version) == nil
 }
 
-// must2nd returns the list of a call that also returns a count.
+// must2nd returns the list from a call that also returns a count, and panics on an error.
 func must2nd[T any](list []T, _ int, err error) []T {
 	if err != nil {
 		panic(err)
@@ -103,7 +103,7 @@ func must2nd[T any](list []T, _ int, err error) []T {
 	return list
 }
 
-// must is for calls whose error cannot be checked separately.
+// must returns the result of a call, and panics on an error.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -111,10 +111,10 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// must2 returns the error of a call with an unused result.
+// must2 returns the error of a call whose result is not used.
 func must2[T any](_ T, err error) error { return err }
 
-// under runs do as the effect of a request under an idempotency key, without a stored response.
+// under runs do as a request with an idempotency key and without a stored response.
 func under(ctx context.Context, s *store.Store, key uuid.UUID, do func(*store.Store) error) error {
 	_, err := s.Execute(ctx, key, func(s *store.Store) (*store.StoredResponse, error) { return nil, do(s) })
 	return err

@@ -14,7 +14,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestApps_AreIsolated checks that an app can neither read, count nor change rows of another, even by their id.
+// TestApps_AreIsolated checks that an app can neither read, count nor change the rows of another app, even with their
+// IDs.
 func TestApps_AreIsolated(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -96,7 +97,7 @@ func TestApps_AreIsolated(t *testing.T) {
 		require.Len(t, names.URLs, 1)
 		require.Contains(t, names.URLs, a.hook.ID)
 
-		// Each filter of deliveries separately.
+		// Check each filter for deliveries individually.
 		for name, c := range map[string]struct {
 			filter store.DeliveryFilter
 			want   func(d models.Delivery) bool
@@ -183,7 +184,7 @@ func TestApps_AreIsolated(t *testing.T) {
 	})
 }
 
-// TestTemplatesAndBulkSends_AreIsolated checks that an app finds and changes only its own templates and bulk sends.
+// TestTemplatesAndBulkSends_AreIsolated checks that an app can find and change only its own templates and bulk sends.
 func TestTemplatesAndBulkSends_AreIsolated(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -216,7 +217,7 @@ func TestTemplatesAndBulkSends_AreIsolated(t *testing.T) {
 		assert.Equal(t, models.BulkQueued, must(s.BulkSend(ctx, other.app.ID, theirs.ID)).Status, "nobody else has begun it")
 		assert.Equal(t, 4, other.counts(theirs).Pending)
 
-		// One of several: each has its own rows, versions and state.
+		// Each of several bulk sends and templates has its own rows, versions and state.
 		assert.Len(t, f.work(mine, 9).Rows, 2)
 		assert.Equal(t, models.BulkQueued, must(s.BulkSend(ctx, f.app.ID, also.ID)).Status)
 		_, err = s.ChangeBulkSend(ctx, f.app.ID, mine.ID, models.BulkCancel, allow)

@@ -12,49 +12,49 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// Anchor is a list of heads of audit chains with a time-stamp of an authority.
+// Anchor is a list of audit chain heads with a time-stamp of an authority.
 type Anchor struct {
-	Number  int64 `gorm:"primaryKey;autoIncrement:false"` // 1, 2, 3 … without a gap
+	Number  int64 `gorm:"primaryKey;autoIncrement:false"` // 1, 2, 3 … without gaps
 	At      time.Time
-	Digest  string // SHA-256 of the list, lowercase hex
+	Digest  string // SHA-256 hash of the list, in lowercase hexadecimal
 	Entries int64
-	BlobKey string // of the list
-	Token   []byte // RFC 3161, over Digest
+	BlobKey string // storage key of the list
+	Token   []byte // RFC 3161 token for Digest
 }
 
-// TableName is the table of anchors.
+// TableName returns the name of the database table.
 func (Anchor) TableName() string { return "audit_anchors" }
 
-// ChainHead is the event at which an envelope's audit chain ends, or ended once.
+// ChainHead is an event that is, or once was, the last event of an envelope's audit chain.
 type ChainHead struct {
 	EnvelopeID uuid.UUID
 	Seq        int64
-	Hash       string // lowercase hex
+	Hash       string // lowercase hexadecimal
 }
 
-// LastAnchor returns the anchor with the highest number; nil if there is none.
+// LastAnchor returns the anchor with the highest number, or nil if there is none.
 func (s *MaintenanceRepository) LastAnchor(ctx context.Context) (*Anchor, error) {
 	a, err := first[Anchor](s.db.WithContext(ctx).Order("number DESC"))
 	return a, wrap(err, "find the last anchor")
 }
 
-// Anchors lists up to n anchors with a number above after, by number.
+// Anchors lists up to n anchors with numbers greater than after, in ascending order.
 func (s *MaintenanceRepository) Anchors(ctx context.Context, after int64, n int) ([]Anchor, error) {
 	rows, err := find[Anchor](s.db.WithContext(ctx).Where("number > ?", after).Order("number").Limit(n))
 	return rows, wrap(err, "list anchors")
 }
 
-// ErrAnchored reports that another process has created the anchor.
+// ErrAnchored means that another process has already created the anchor.
 var ErrAnchored = errors.New("an anchor with this number already exists")
 
-// AddAnchor records an anchor, or returns ErrAnchored.
+// AddAnchor records an anchor. It returns ErrAnchored if there already is one with the same number.
 func (s *MaintenanceRepository) AddAnchor(ctx context.Context, a Anchor) error {
 	result := s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&a)
 	return wrap(unlessNone(result, ErrAnchored), "record anchor %d", a.Number)
 }
 
-// EachChainHead visits the head of every audit chain with an event of that time or later, on one snapshot, by envelope
-// id. It holds one head in memory at a time.
+// EachChainHead calls visit for the head of every audit chain that has an event at or after the given time, ordered by
+// envelope ID and based on a single snapshot. It holds only one head in memory at a time.
 func (s *MaintenanceRepository) EachChainHead(ctx context.Context, since time.Time, visit func(ChainHead) error) (err error) {
 	query := s.db.WithContext(ctx).Table("envelopes").Select("id, audit_seq, audit_head")
 	if !since.IsZero() {
@@ -77,7 +77,8 @@ func (s *MaintenanceRepository) EachChainHead(ctx context.Context, since time.Ti
 	return wrap(rows.Err(), "list the heads of audit chains")
 }
 
-// ChainLinks returns which of the places in audit chains, by envelope and number, have an event with that hash.
+// ChainLinks returns the positions in audit chains, given by envelope and number, that have an event with the given
+// hash.
 func (s *MaintenanceRepository) ChainLinks(ctx context.Context, places []ChainHead) (map[ChainHead]bool, error) {
 	found := make(map[ChainHead]bool)
 	for range archiveAttempts {
@@ -95,7 +96,7 @@ func (s *MaintenanceRepository) ChainLinks(ctx context.Context, places []ChainHe
 	return found, nil
 }
 
-// addLinks adds the places whose events are in the database.
+// addLinks adds the positions whose events are in the database.
 func (s *MaintenanceRepository) addLinks(ctx context.Context, places []ChainHead, found map[ChainHead]bool) error {
 	pairs, args := make([]string, len(places)), make([]any, 0, 2*len(places))
 	for i, p := range places {
@@ -104,7 +105,7 @@ func (s *MaintenanceRepository) addLinks(ctx context.Context, places []ChainHead
 	}
 	values := ""
 	if !s.postgres {
-		values = "VALUES " // a list of pairs is a table there
+		values = "VALUES " // SQLite requires VALUES before a list of pairs
 	}
 	var rows []ChainHead
 	err := s.db.WithContext(ctx).Table("audit_events").Select("envelope_id, seq, hash").
@@ -116,8 +117,8 @@ func (s *MaintenanceRepository) addLinks(ctx context.Context, places []ChainHead
 	return nil
 }
 
-// addArchivedLinks adds the places whose events are in archives; a damaged archive contributes none. It returns the
-// places without archive: an envelope may have been restored after its rows were read.
+// addArchivedLinks adds the positions whose events are in archives. A damaged archive contributes none. It returns the
+// positions without an archive, because an envelope may have been restored after its rows were read.
 func (s *MaintenanceRepository) addArchivedLinks(ctx context.Context, places []ChainHead, found map[ChainHead]bool) (again []ChainHead, err error) {
 	missing := make(map[uuid.UUID][]ChainHead)
 	for _, p := range places {
@@ -148,7 +149,7 @@ func (s *MaintenanceRepository) addArchivedLinks(ctx context.Context, places []C
 	return again, nil
 }
 
-// AnchorFiles returns which of the keys are lists of recorded anchors.
+// AnchorFiles returns the subset of the keys that belong to the lists of recorded anchors.
 func (s *MaintenanceRepository) AnchorFiles(ctx context.Context, keys []string) (map[string]bool, error) {
 	var found []string
 	if err := s.db.WithContext(ctx).Model(&Anchor{}).Where("blob_key IN ?", keys).Pluck("blob_key", &found).Error; err != nil {

@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestAnchors_CoverChangedChains checks that anchors are numbered in order without gaps, and that each contains every
-// chain changed since the previous one.
+// TestAnchors_CoverChangedChains checks that anchors are numbered without gaps, and that each anchor contains every
+// chain that was changed since the previous one.
 func TestAnchors_CoverChangedChains(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

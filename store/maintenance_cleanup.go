@@ -11,10 +11,10 @@ import (
 	"countersign/models"
 )
 
-// ExpiredRows are rows that are removed when their time is over.
+// ExpiredRows is a kind of row that is removed after a certain time.
 type ExpiredRows string
 
-// The kinds of expired rows, as operators name them. The audit trail is never removed.
+// The kinds of expired rows, with their names for operators. The audit trail is never removed.
 const (
 	ExpiredKeys             ExpiredRows = "idempotency keys"
 	ExpiredRateWindows      ExpiredRows = "rate windows"
@@ -22,24 +22,24 @@ const (
 	ExpiredChallenges       ExpiredRows = "challenges"
 	ExpiredEmbeddedSessions ExpiredRows = "embedded sessions"
 	ExpiredBuilderSessions  ExpiredRows = "builder sessions"
-	ExpiredDeliveries       ExpiredRows = "deliveries" // with their attempts
+	ExpiredDeliveries       ExpiredRows = "deliveries" // including their attempts
 	ExpiredEvents           ExpiredRows = "events"
 	ExpiredMails            ExpiredRows = "mails"
-	ExpiredBulkData         ExpiredRows = "contents of failed bulk rows" // the rows themselves stay
+	ExpiredBulkData         ExpiredRows = "contents of failed bulk rows" // the rows themselves are kept
 )
 
-// AllExpiredRows are in the order of their removal: an event stays as long as a
-// delivery refers to it.
+// AllExpiredRows lists the kinds in the order of their removal. Deliveries precede events, because an event is kept as
+// long as a delivery refers to it.
 var AllExpiredRows = []ExpiredRows{
 	ExpiredKeys, ExpiredRateWindows, ExpiredConsoleSessions, ExpiredChallenges, ExpiredEmbeddedSessions, ExpiredBuilderSessions, ExpiredDeliveries, ExpiredEvents, ExpiredMails,
 	ExpiredBulkData,
 }
 
-// embeddedSessionsKept is the time for which an ended embedded session is retained.
+// embeddedSessionsKept is the time for which an embedded session is retained after it has ended.
 const embeddedSessionsKept = 30 * 24 * time.Hour
 
-// RemoveExpired removes a batch of expired rows or of their contents, oldest first. It returns their number: fewer
-// than CleanupBatch if none remain.
+// RemoveExpired removes a batch of expired rows or their contents, oldest first, and returns their number. The number
+// is less than CleanupBatch if none remain.
 func (s *MaintenanceRepository) RemoveExpired(ctx context.Context, rows ExpiredRows) (int, error) {
 	db, now := s.db.WithContext(ctx), s.now().UTC()
 	var (
@@ -76,15 +76,16 @@ func (s *MaintenanceRepository) RemoveExpired(ctx context.Context, rows ExpiredR
 	return int(n), nil
 }
 
-// removeBatch removes rows of a table that ended before a time. key is its primary key.
+// removeBatch deletes rows of a table that expired before the given time. key is the primary key of the table.
 func removeBatch(db *gorm.DB, table, key string, before time.Time) (int64, error) {
 	// SQL: the rows that a limited query selects.
 	result := db.Exec("DELETE FROM "+table+" WHERE ("+key+") IN (SELECT "+key+" FROM "+table+" WHERE expires_at < ? ORDER BY expires_at LIMIT ?)", before, CleanupBatch)
 	return result.RowsAffected, result.Error
 }
 
-// removeOldDeliveries deletes deliveries settled before the retention of history, with their attempts. Ids begin with
-// the time of creation, so the primary key finds the oldest. Deliveries in a monthly partition are dropped with it.
+// removeOldDeliveries deletes deliveries that were settled before the history period, together with their attempts.
+// Because IDs begin with the time of creation, the oldest are found by the primary key. Deliveries in a monthly
+// partition are dropped together with the partition.
 func (s *MaintenanceRepository) removeOldDeliveries(ctx context.Context) (int64, error) {
 	before := s.webhooks.historyStart()
 	var ids []uuid.UUID
@@ -107,8 +108,9 @@ func (s *MaintenanceRepository) removeOldDeliveries(ctx context.Context) (int64,
 	return int64(len(ids)), err
 }
 
-// removeOldMails deletes the email records of ended envelopes. Records of open envelopes stay, because they prevent
-// duplicates and count reminders. So do records of envelopes whose final email is not sent to everyone yet.
+// removeOldMails deletes the email records of ended envelopes. It keeps the records of open envelopes, which prevent
+// duplicates and are used to count reminders. It also keeps the records of envelopes whose final email was not sent to
+// all recipients yet.
 func (s *MaintenanceRepository) removeOldMails(db *gorm.DB) (int64, error) {
 	before := s.webhooks.historyStart()
 	// SQL: the rows that a limited query selects.
@@ -119,11 +121,11 @@ func (s *MaintenanceRepository) removeOldMails(db *gorm.DB) (int64, error) {
 	return result.RowsAffected, result.Error
 }
 
-// removeOldBulkData deletes the data (names, addresses and values) of bulk send rows that failed before the retention
-// of history. A row that is being retried has another status, and keeps its data.
+// removeOldBulkData deletes the data (names, addresses and values) of bulk send rows that failed before the history
+// period. A row that is being retried has a different status and keeps its data.
 func (s *MaintenanceRepository) removeOldBulkData(db *gorm.DB) (int64, error) {
 	skip := ""
-	if s.postgres { // a retry locks many rows: neither waits for the other in a circle
+	if s.postgres { // prevents a deadlock with a retry, which locks many rows
 		skip = "FOR UPDATE SKIP LOCKED"
 	}
 	// SQL: the rows that a limited query selects.
@@ -132,5 +134,5 @@ func (s *MaintenanceRepository) removeOldBulkData(db *gorm.DB) (int64, error) {
 	return result.RowsAffected, result.Error
 }
 
-// endedStatuses are the statuses in which no email requests an action.
+// endedStatuses lists the statuses in which no email requests an action.
 var endedStatuses = []models.Status{models.StatusCompleted, models.StatusDeclined, models.StatusVoided, models.StatusExpired, models.StatusDeleted}

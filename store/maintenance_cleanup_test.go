@@ -18,8 +18,9 @@ import (
 
 const history = 90 * 24 * time.Hour
 
-// TestCleanup_RemovesOldDeliveries checks that deliveries settled before the retention of history are removed with
-// their attempts, and then their events. Pending, recently settled and young deliveries stay.
+// TestCleanup_RemovesOldDeliveries checks that deliveries settled before the history period are removed together with
+// their attempts, and that their events are removed after that. Pending, recently settled and recent deliveries are
+// kept.
 func TestCleanup_RemovesOldDeliveries(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -64,8 +65,9 @@ func TestCleanup_RemovesOldDeliveries(t *testing.T) {
 	})
 }
 
-// TestCleanup_RemovesOldMails checks that email records of ended envelopes are removed. Records of open ones count
-// reminders and prevent duplicates, and no email is sent again because its record was removed.
+// TestCleanup_RemovesOldMails checks that the email records of ended envelopes are removed, and that no email is sent
+// again as a result. The records of open envelopes are kept, because they are used to count reminders and prevent
+// duplicates.
 func TestCleanup_RemovesOldMails(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -129,8 +131,8 @@ func TestCleanup_RemovesOldMails(t *testing.T) {
 	})
 }
 
-// TestCleanup_RunsInBatches checks that a call removes a bounded number of rows, oldest first, and reports whether
-// more may remain.
+// TestCleanup_RunsInBatches checks that a call removes a limited number of rows, oldest first, and reports whether more
+// may remain.
 func TestCleanup_RunsInBatches(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -161,8 +163,7 @@ func TestCleanup_RunsInBatches(t *testing.T) {
 	})
 }
 
-// TestCleanup_RemovesExpiredRows checks that each kind of row is removed after its own retention period, and not
-// before.
+// TestCleanup_RemovesExpiredRows checks that each kind of row is removed after its own retention period and not before.
 func TestCleanup_RemovesExpiredRows(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -12,30 +12,31 @@ import (
 
 const purgeNotice = 2 * time.Hour // a purge is retried after an hour
 
-// lateDeliveriesCounted limits the count of late deliveries, because a hanging endpoint may have any number.
+// lateDeliveriesCounted limits the number of late deliveries that are counted, because a hanging endpoint can have any
+// number of them.
 const lateDeliveriesCounted = 10000
 
-// Lag is the amount of overdue work of all apps.
+// Lag contains the amounts of overdue work across all apps.
 type Lag struct {
-	// Overdue is the number of envelopes that are open minutes after their deadline.
+	// Overdue is the number of envelopes that are still open minutes after their deadline.
 	Overdue int64
-	// Sealing is the number of envelopes that are not sealed minutes after the last signature.
+	// Sealing is the number of envelopes that are still not sealed minutes after the last signature.
 	Sealing int64
-	// Deliveries is the number of webhook deliveries whose next attempt was due minutes ago, at most 10,000.
+	// Deliveries is the number of webhook deliveries whose next attempt was due minutes ago, up to 10,000.
 	Deliveries int64
 	// Purges is the number of envelopes whose files should have been purged hours ago.
 	Purges int64
-	// Lost is the number of workflows that the last round of the schedule reconcile found missing, and started.
+	// Lost is the number of workflows that the last run of the reconcile schedule found missing, and started.
 	Lost int64
-	// Reconciled is the end of the last run; zero before the first run.
+	// Reconciled is the end of the last run, or the zero time before the first run.
 	Reconciled time.Time
 }
 
-// Lag counts overdue work. delays are the delays before the attempts of a delivery.
+// Lag returns the amounts of overdue work. delays contains the delays before the attempts of a delivery.
 func (s *MaintenanceRepository) Lag(ctx context.Context, delays []time.Duration) (lag Lag, err error) {
 	now, db := s.now().UTC(), s.db.WithContext(ctx)
 	envelopes := func(where string, args ...any) *gorm.DB { return db.Model(&models.Envelope{}).Where(where, args...) }
-	// Each query except that for deliveries uses a partial index of unfinished, due rows.
+	// Each query except the one for deliveries uses a partial index of unfinished work by due time.
 	for _, c := range []struct {
 		n     *int64
 		query *gorm.DB
@@ -57,7 +58,8 @@ func (s *MaintenanceRepository) Lag(ctx context.Context, delays []time.Duration)
 	return lag, wrap(err, "read the last round of reconcile")
 }
 
-// lateDeliveries selects pending deliveries whose next attempt was due: the first one of a run, or the one after the last attempt.
+// lateDeliveries selects pending deliveries whose next attempt is overdue. This is the first attempt of a run, or the
+// one after the last attempt.
 func (s *MaintenanceRepository) lateDeliveries(db *gorm.DB, now time.Time, delays []time.Duration) *gorm.DB {
 	var initial time.Duration
 	if len(delays) > 0 {
@@ -68,14 +70,14 @@ func (s *MaintenanceRepository) lateDeliveries(db *gorm.DB, now time.Time, delay
 		now.Add(-initial-deliveryNotice), now.Add(-deliveryNotice)).Limit(lateDeliveriesCounted)
 }
 
-// reconcileRun is the last round of the schedule reconcile: one row.
+// reconcileRun describes the last run of the reconcile schedule. The table has a single row.
 type reconcileRun struct {
 	ID      int
 	At      time.Time
 	Missing int64
 }
 
-// RecordReconcile records the number of missing workflows that a run of the schedule reconcile found.
+// RecordReconcile records the number of missing workflows that a run of the reconcile schedule found.
 func (s *MaintenanceRepository) RecordReconcile(ctx context.Context, missing int) error {
 	// SQL: an upsert.
 	err := s.db.WithContext(ctx).Exec(`INSERT INTO reconcile_runs (id, at, missing) VALUES (1, ?, ?)

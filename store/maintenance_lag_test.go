@@ -12,7 +12,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestLag_CountsOverdueWork checks that work is counted from the minute in which it becomes overdue.
+// TestLag_CountsOverdueWork checks that work is counted as soon as it becomes overdue.
 func TestLag_CountsOverdueWork(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -12,7 +12,7 @@ import (
 	"countersign/models"
 )
 
-// MaintenanceRepository finds work for schedules and operators, across apps.
+// MaintenanceRepository finds work for schedules and operators across all apps.
 type MaintenanceRepository struct {
 	*engine
 
@@ -21,8 +21,8 @@ type MaintenanceRepository struct {
 	bulk     *BulkRepository
 }
 
-// AllEnvelopes lists the envelopes of all apps by id, n at a time, after the given id, with the given statuses (none:
-// any). It is for operators; no request of an app may use it.
+// AllEnvelopes lists up to n envelopes of all apps in the order of their IDs, after the given ID. If statuses are
+// given, it lists only envelopes with these statuses. It is for operators, and must not be used for requests of an app.
 func (s *MaintenanceRepository) AllEnvelopes(ctx context.Context, after uuid.UUID, n int, statuses ...models.Status) ([]EnvelopeRef, error) {
 	q := s.db.WithContext(ctx).Model(&models.Envelope{}).Where("id > ?", after)
 	if len(statuses) > 0 {
@@ -32,8 +32,8 @@ func (s *MaintenanceRepository) AllEnvelopes(ctx context.Context, after uuid.UUI
 	return out, wrap(err, "list all envelopes")
 }
 
-// EnvelopesDueForTimestamp lists the envelopes of all apps whose sealed documents have no document time-stamp, or one
-// that ends before the given time, by id and n at a time after the given id. It is for operators.
+// EnvelopesDueForTimestamp lists up to n envelopes of all apps in the order of their IDs, after the given ID, whose
+// sealed documents have no document time-stamp or one that expires before the given time. It is for operators.
 func (s *MaintenanceRepository) EnvelopesDueForTimestamp(ctx context.Context, before time.Time, after uuid.UUID, n int) ([]EnvelopeRef, error) {
 	out, err := find[EnvelopeRef](s.db.WithContext(ctx).Model(&models.Envelope{}).Where(`id > ? AND status = ? AND EXISTS (SELECT 1 FROM documents AS d
 		WHERE d.envelope_id = envelopes.id AND d.kind = ? AND d.purge_status = ? AND (d.timestamped_until IS NULL OR d.timestamped_until < ?))`,
@@ -42,7 +42,7 @@ func (s *MaintenanceRepository) EnvelopesDueForTimestamp(ctx context.Context, be
 	return out, wrap(err, "list documents without a time-stamp")
 }
 
-// FindEnvelope finds an envelope of whatever app. It is for operators.
+// FindEnvelope finds an envelope of any app. It is for operators.
 func (s *MaintenanceRepository) FindEnvelope(ctx context.Context, id uuid.UUID) (EnvelopeRef, error) {
 	var out EnvelopeRef
 	err := s.db.WithContext(ctx).Model(&models.Envelope{}).Select("id, app_id").Where("id = ?", id).Take(&out).Error
@@ -61,7 +61,8 @@ func unsealedQuery(db *gorm.DB) *gorm.DB {
 	return db.Model(&models.Envelope{}).Where("sealing_problem IS NOT NULL AND status = ?", models.StatusSealing)
 }
 
-// UnsealedEnvelopes lists them, the oldest problem first, up to n.
+// UnsealedEnvelopes lists up to n fully signed envelopes whose documents cannot be sealed. Those with the oldest
+// problem come first.
 func (s *MaintenanceRepository) UnsealedEnvelopes(ctx context.Context, n int) ([]Unsealed, error) {
 	var rows []Unsealed
 	err := unsealedQuery(s.db.WithContext(ctx)).Select("id, app_id, sealing_problem, sealing_problem_at").
@@ -69,13 +70,13 @@ func (s *MaintenanceRepository) UnsealedEnvelopes(ctx context.Context, n int) ([
 	return rows, wrap(err, "list envelopes that cannot be sealed")
 }
 
-// CountUnsealed returns the number of these envelopes.
+// CountUnsealed returns the number of fully signed envelopes whose documents cannot be sealed.
 func (s *MaintenanceRepository) CountUnsealed(ctx context.Context) (int64, error) {
 	n, err := count(unsealedQuery(s.db.WithContext(ctx)))
 	return n, wrap(err, "count envelopes that cannot be sealed")
 }
 
-// Due is an envelope that signers may still act on.
+// Due is an open envelope with a deadline.
 type Due struct {
 	ID        uuid.UUID
 	AppID     uuid.UUID
@@ -83,7 +84,8 @@ type Due struct {
 	ExpiresAt time.Time
 }
 
-// DueEnvelopes lists up to n open envelopes of all apps whose deadline is before a time, the earliest deadline first.
+// DueEnvelopes lists up to n open envelopes of all apps whose deadline is before the given time, earliest deadline
+// first.
 func (s *MaintenanceRepository) DueEnvelopes(ctx context.Context, before time.Time, n int) ([]Due, error) {
 	var rows []Due
 	err := s.db.WithContext(ctx).Model(&models.Envelope{}).Where("status IN ('sent', 'in_progress') AND expires_at < ?", before.UTC()).
@@ -91,13 +93,13 @@ func (s *MaintenanceRepository) DueEnvelopes(ctx context.Context, before time.Ti
 	return rows, wrap(err, "list envelopes by deadline")
 }
 
-// DB returns the connection pool, for its metrics only.
+// DB returns the connection pool. It must be used only for metrics.
 func (s *MaintenanceRepository) DB() (*sql.DB, error) {
 	conn, err := s.db.DB()
 	return conn, wrap(err, "connections of the database")
 }
 
-// WeakDurability names the settings of PostgreSQL under which a crash loses commits that were acknowledged.
+// WeakDurability returns the PostgreSQL settings with which a crash can lose acknowledged commits.
 func (s *MaintenanceRepository) WeakDurability(ctx context.Context) ([]string, error) {
 	if !s.postgres {
 		return nil, nil
@@ -108,8 +110,8 @@ func (s *MaintenanceRepository) WeakDurability(ctx context.Context) ([]string, e
 	return weak, wrap(err, "read the server's settings")
 }
 
-// ClockSkew returns the offset of the database's clock from this process's clock, and the duration of the query, which
-// bounds the error of the offset. SQLite has no clock.
+// ClockSkew returns how far the database's clock is ahead of this process's clock, and the duration of the query, which
+// limits the error. For SQLite, which has no clock of its own, it returns zeros.
 func (s *MaintenanceRepository) ClockSkew(ctx context.Context) (ahead, within time.Duration, err error) {
 	if !s.postgres {
 		return 0, 0, nil

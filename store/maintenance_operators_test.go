@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// completed signs and seals an envelope of one signer.
+// completed signs and seals an envelope with one signer.
 func (f *fixture) completed(timestampedUntil time.Time, days int) *models.Envelope {
 	f.t.Helper()
 	e := f.sent(1, nil)
@@ -26,7 +26,7 @@ func (f *fixture) completed(timestampedUntil time.Time, days int) *models.Envelo
 	return e
 }
 
-// TestOperatorLists checks that the rows of all apps are listed by id, page by page.
+// TestOperatorLists checks that the rows of all apps are listed in the order of their IDs, page by page.
 func TestOperatorLists(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -74,7 +74,7 @@ func TestOperatorLists(t *testing.T) {
 		_, err = s.FindEnvelope(ctx, uuid.New())
 		require.ErrorIs(t, err, models.ErrNotFound)
 
-		// Files are due only while they exist.
+		// Only files that exist can be due.
 		drainOutbox(t, s)
 		kept := f.completed(time.Time{}, 7)
 		drainOutbox(t, s)
@@ -84,7 +84,7 @@ func TestOperatorLists(t *testing.T) {
 	})
 }
 
-// TestSealingProblems_AreListed checks that sealing problems are listed during sealing, oldest first.
+// TestSealingProblems_AreListed checks that sealing problems are listed while envelopes are being sealed, oldest first.
 func TestSealingProblems_AreListed(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -110,8 +110,8 @@ func TestSealingProblems_AreListed(t *testing.T) {
 	})
 }
 
-// TestDueEnvelopes checks that envelopes whose deadline is before a time are listed, earliest first, without drafts
-// and ended envelopes.
+// TestDueEnvelopes checks that envelopes whose deadline is before a given time are listed, earliest first, and that
+// drafts and ended envelopes are not listed.
 func TestDueEnvelopes(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

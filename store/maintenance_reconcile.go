@@ -10,32 +10,34 @@ import (
 	"countersign/models"
 )
 
-// Work is a kind of unfinished work of workflows.
+// Work is a kind of unfinished work that requires a workflow.
 type Work string
 
-// The kinds of unfinished work. Operators read these names.
+// The kinds of unfinished work, with their names for operators.
 const (
 	WorkEnvelopes  Work = "envelopes"  // open, or being sealed
 	WorkClosings   Work = "closings"   // ended envelopes with recipients who were not notified of the end
-	WorkTimestamps Work = "timestamps" // sealed files that lack their time-stamp
+	WorkTimestamps Work = "timestamps" // sealed files without a required time-stamp
 	WorkDeliveries Work = "deliveries" // webhook deliveries that are not settled
 	WorkBulkSends  Work = "bulk_sends" // bulk sends that have not ended
-	WorkCopies     Work = "copies"     // requested copies, reminders and notifications whose emails are not settled
+	WorkCopies     Work = "copies"     // requested copies, reminders and notifications with unsettled emails
 )
 
 // AllWork lists the kinds in the order in which they are reconciled.
 var AllWork = []Work{WorkEnvelopes, WorkClosings, WorkTimestamps, WorkDeliveries, WorkBulkSends, WorkCopies}
 
-// closingsExamined is the number of envelopes that Unfinished examines per closing on a page. Few envelopes are
+// closingsExamined is the number of envelopes that Unfinished examines for each closing on a page. Few envelopes have
 // unfinished closings, and no index finds them.
 const closingsExamined = 10
 
-// Unfinished returns a page of the work of a kind, ordered by models.OutboxRow.ListedBy, and the id that the next page begins
-// after: uuid.Nil after the last page. Each piece of work is the outbox row that starts its workflow, at most n of them.
-// Work whose start or signal waits in the outbox is left out, because the dispatcher starts its workflow.
+// Unfinished returns a page of unfinished work of a kind, ordered by models.OutboxRow.ListedBy, and the ID after which
+// the next page begins, or uuid.Nil after the last page. A page contains at most n items, each represented by the
+// outbox row that starts its workflow. Work that already has a row in the outbox is omitted, because the dispatcher
+// will start its workflow.
 func (s *MaintenanceRepository) Unfinished(ctx context.Context, work Work, after uuid.UUID, n int) (rows []models.OutboxRow, next uuid.UUID, err error) {
 	db := s.db.WithContext(ctx)
-	// With Restart, Temporal starts a workflow also where an earlier run has completed: the database decides.
+	// With Restart, Temporal starts a workflow even if an earlier run has completed, because the database is
+	// authoritative.
 	restart := func(kind models.OutboxKind) func(e *models.Envelope) models.OutboxRow {
 		return func(e *models.Envelope) models.OutboxRow {
 			return s.outboxRow(s.now(), e.ID, kind, models.OutboxRefs{AppID: e.AppID, TenantID: e.TenantID, Restart: true})
@@ -66,13 +68,13 @@ func (s *MaintenanceRepository) Unfinished(ctx context.Context, work Work, after
 	return rows, next, wrap(err, "list unfinished %s", work)
 }
 
-// openOrSealing are the statuses of the partial index envelopes_unfinished.
+// openOrSealing lists the statuses of the partial index envelopes_unfinished.
 const openOrSealing = "('sent', 'in_progress', 'sealing')"
 
-// closings returns the closings among the next envelopes by id. It examines a bounded number of envelopes, so that a page
-// costs the same however many there are.
+// closings returns the unfinished closings among the next envelopes in the order of their IDs. It examines a limited
+// number of envelopes, so that the cost of a page does not depend on the number of closings.
 func (s *MaintenanceRepository) closings(ctx context.Context, after uuid.UUID, n int, row func(*models.Envelope) models.OutboxRow) ([]models.OutboxRow, uuid.UUID, error) {
-	began := s.webhooks.historyStart() // the records of mails of envelopes that ended before are removed
+	began := s.webhooks.historyStart() // the email records of envelopes that ended earlier are deleted
 	db := s.db.WithContext(ctx)
 	end, err := first[models.Envelope](db.Select("id").Where("id > ?", after).Order("id").Offset(n*closingsExamined - 1))
 	if err != nil {
@@ -90,8 +92,8 @@ func (s *MaintenanceRepository) closings(ctx context.Context, after uuid.UUID, n
 	return mapSlice(found, row), next, wrap(err, "list closings")
 }
 
-// unnotified selects envelopes that ended after a time (a parameter that occurs four times) and whose copies or
-// closing notices were not all sent.
+// unnotified selects envelopes that ended after the given time and whose copies or closing notices were not all sent.
+// The time is a parameter that occurs four times.
 const unnotified = `
 	status = 'completed' AND completed_at >= ? AND EXISTS (SELECT 1 FROM signers AS s WHERE s.envelope_id = envelopes.id AND NOT s.silent AND NOT EXISTS (
 		SELECT 1 FROM mails AS m JOIN signers AS t ON t.id = m.signer_id WHERE m.envelope_id = envelopes.id AND m.kind = 'completed'
@@ -104,7 +106,7 @@ const unnotified = `
 			OR EXISTS (SELECT 1 FROM mails AS m WHERE m.envelope_id = envelopes.id AND m.kind = 'copy_notice' AND m.failed_at IS NULL AND NOT EXISTS (
 				SELECT 1 FROM mails AS n WHERE n.envelope_id = m.envelope_id AND n.signer_id = m.signer_id AND n.kind = m.kind AND n.created_at > m.created_at))))`
 
-// unfinished returns the outbox rows for the rows of a query, by id, at most n after an id.
+// unfinished returns the outbox rows for up to n rows of a query, after the given ID and in the order of their IDs.
 func unfinished[T any](q *gorm.DB, after uuid.UUID, n int, row func(*T) models.OutboxRow) ([]models.OutboxRow, error) {
 	found, err := find[*T](q.Where("id > ?", after).Where("id" + notQueued).Order("id").Limit(n))
 	return mapSlice(found, row), err
@@ -133,7 +135,7 @@ func (s *MaintenanceRepository) unsentRequests(db *gorm.DB, after uuid.UUID, n i
 			kind, refs.SignerID = models.OutboxNotify, nil
 		}
 		row := s.outboxRow(s.now(), r.EnvelopeID, kind, refs)
-		row.ID = r.RequestID // the ids of the workflow and the email are derived from it
+		row.ID = r.RequestID // the IDs of the workflow and the email are derived from it
 		return row
 	}), err
 }

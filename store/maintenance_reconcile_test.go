@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// unfinishedWork returns the ids of all work of a kind, read in pages of one.
+// unfinishedWork returns all work of a kind by ID, read in pages of one.
 func unfinishedWork(t *testing.T, s *store.Store, work store.Work) map[uuid.UUID]models.OutboxRefs {
 	t.Helper()
 	out := make(map[uuid.UUID]models.OutboxRefs)
@@ -30,7 +30,7 @@ func unfinishedWork(t *testing.T, s *store.Store, work store.Work) map[uuid.UUID
 	}
 }
 
-// TestAllWork_HasEachKindOnce checks that an operator's reconcile includes every kind of work.
+// TestAllWork_HasEachKindOnce checks that AllWork contains every kind of work once.
 func TestAllWork_HasEachKindOnce(t *testing.T) {
 	t.Parallel()
 	require.ElementsMatch(t, []store.Work{
@@ -38,7 +38,7 @@ func TestAllWork_HasEachKindOnce(t *testing.T) {
 	}, store.AllWork)
 }
 
-// TestUnfinished checks that the work for which a restored database needs workflows is listed.
+// TestUnfinished checks that all work for which a restored database needs workflows is listed.
 func TestUnfinished(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -46,7 +46,7 @@ func TestUnfinished(t *testing.T) {
 		ctx := t.Context()
 		unfinished := func(work store.Work) map[uuid.UUID]models.OutboxRefs {
 			t.Helper()
-			drainOutbox(t, s) // waiting rows are not lost
+			drainOutbox(t, s) // work in the outbox is not lost
 			return unfinishedWork(t, s, work)
 		}
 		mailed := func(e *models.Envelope, kind models.MailKind) {
@@ -108,8 +108,8 @@ func TestUnfinished(t *testing.T) {
 	})
 }
 
-// TestUnfinishedCopies checks that each recipient's copy is tracked separately, even after one recipient's copy was
-// requested again.
+// TestUnfinishedCopies checks that the copy of each recipient is tracked separately, even after a copy was requested
+// again.
 func TestUnfinishedCopies(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -136,8 +136,8 @@ func TestUnfinishedCopies(t *testing.T) {
 	})
 }
 
-// TestUnfinishedRequestsForCopies checks that each request whose email was begun and not settled is listed, several of
-// one envelope included, with the row that restarts its workflow.
+// TestUnfinishedRequestsForCopies checks that each request whose email was started but not settled is listed with the
+// row that restarts its workflow, even if an envelope has several such requests.
 func TestUnfinishedRequestsForCopies(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -179,7 +179,7 @@ func TestUnfinishedRequestsForCopies(t *testing.T) {
 }
 
 // TestUnfinished_RequestedEmails checks that a requested reminder or copy is listed as soon as its outbox row is gone,
-// before any attempt to send it, and no longer once the email has been dropped.
+// even before an attempt to send it, and is no longer listed after the email was dropped.
 func TestUnfinished_RequestedEmails(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -215,8 +215,8 @@ func TestUnfinished_RequestedEmails(t *testing.T) {
 	})
 }
 
-// TestUnfinishedClosings_PagesAreBounded checks that a page of closings examines a bounded number of envelopes,
-// finished ones included, and that the pages together list each closing once.
+// TestUnfinishedClosings_PagesAreBounded checks that a page of closings examines a limited number of envelopes,
+// including finished ones, and that all pages together list each closing once.
 func TestUnfinishedClosings_PagesAreBounded(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -9,7 +9,7 @@ import (
 	"countersign/models"
 )
 
-// RetentionStep is an envelope with a due retention step: a deletion reminder, or the purge.
+// RetentionStep is an envelope whose next retention step is due. The step is either a deletion reminder or the purge.
 type RetentionStep struct {
 	ID             uuid.UUID
 	AppID          uuid.UUID
@@ -17,16 +17,16 @@ type RetentionStep struct {
 	RetentionDueAt time.Time
 }
 
-// RetentionSteps lists up to n steps that are due, the oldest first.
+// RetentionSteps lists up to n due steps, oldest first.
 func (s *MaintenanceRepository) RetentionSteps(ctx context.Context, n int) ([]RetentionStep, error) {
 	steps, err := find[RetentionStep](s.db.WithContext(ctx).Model(&models.Envelope{}).Select("id, app_id, tenant_id, retention_due_at").
 		Where("retention_due_at <= ?", s.now().UTC()).Order("retention_due_at").Limit(n))
 	return steps, wrap(err, "list due steps of retentions")
 }
 
-// SetRetentionStep sets the time of an envelope's next step; nil: none follows. Unless days is 0, it also requests a
-// reminder with the number of days left, in the same transaction. If another process has already performed the step, it
-// changes nothing.
+// SetRetentionStep sets the time of an envelope's next step, or removes it if next is nil. If days is not zero, it also
+// requests a reminder with the number of days left, in the same transaction. It has no effect if another process has
+// already performed the step.
 func (s *MaintenanceRepository) SetRetentionStep(ctx context.Context, step RetentionStep, next *time.Time, days int) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		result := t.gorm().Table("envelopes").Where("id = ? AND retention_due_at = ?", step.ID, step.RetentionDueAt).UpdateColumn("retention_due_at", next)

@@ -14,7 +14,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestUnresponsiveDatabase_FailsCalls checks that every call returns an error when the database does not respond.
+// TestUnresponsiveDatabase_FailsCalls checks that every call returns an error if the database does not respond.
 func TestUnresponsiveDatabase_FailsCalls(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -85,5 +85,5 @@ func TestUnresponsiveDatabase_FailsCalls(t *testing.T) {
 	})
 }
 
-// must2nd2 returns the error of a list that also returns a count.
+// must2nd2 returns the error of a call that also returns two unused results.
 func must2nd2[T, U any](_ []T, _ U, err error) error { return err }

@@ -17,12 +17,13 @@ import (
 	"countersign/test/kit"
 )
 
-// TestRepositories_DocumentedDetails checks short promises of doc comments.
+// TestRepositories_DocumentedDetails checks details that the doc comments promise.
 func TestRepositories_DocumentedDetails(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
-		// The events of a new envelope are in the database, and workers are woken.
+		// The recorded events of a new envelope are cleared after they were stored, and workers are woken if there is
+		// work.
 		f.awake()
 		e := f.sent(1, nil)
 		assert.True(t, f.awake())
@@ -32,7 +33,7 @@ func TestRepositories_DocumentedDetails(t *testing.T) {
 		assert.Empty(t, fresh.Events)
 		assert.False(t, f.awake(), "a draft has no workflow")
 
-		// A delivered event is no longer a job.
+		// A delivered event no longer has a job.
 		p := newEndpoint(f)
 		f.awake()
 		d := p.ping()
@@ -41,14 +42,14 @@ func TestRepositories_DocumentedDetails(t *testing.T) {
 		_, err = s.DeliveryJob(ctx, d)
 		require.ErrorIs(t, err, models.ErrNotFound)
 
-		// Returning quota to a missing window creates none.
+		// Releasing requests in a window that does not exist does not create the window.
 		_, _, err = s.ReserveQuota(ctx, "k", clock.Now(), time.Minute, -2, 10)
 		require.NoError(t, err)
 		_, left, err := s.ReserveQuota(ctx, "k", clock.Now(), time.Minute, 0, 10)
 		require.NoError(t, err)
 		assert.Equal(t, 10, left)
 
-		// A key that is not there is not revoked because a certificate is.
+		// Revoking a key that does not exist does not revoke a certificate.
 		_, certificate, _, err := sealkey.SelfSigned("Test", clock.Now(), rand.Reader)
 		require.NoError(t, err)
 		chain, err := sealkey.LoadChain(certificate)
@@ -56,7 +57,7 @@ func TestRepositories_DocumentedDetails(t *testing.T) {
 		require.NoError(t, s.RecordSealCertificate(ctx, chain[0]))
 		assert.Equal(t, "not_found", refusalOf(t, s.RevokeKey(ctx, "no-such-key", clock.Now(), "lost")))
 
-		// A key is replaced only by one of the same purpose.
+		// Rotating a key replaces only a key with the same purpose.
 		tokens := must(s.Keys(ctx, models.KeyTokens))
 		manifests := must(s.Keys(ctx, models.KeyManifests))
 		made, err := s.RotateKey(ctx, models.KeyManifests)
@@ -81,7 +82,7 @@ func TestRepositories_DocumentedDetails(t *testing.T) {
 		require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error { return e.Purge(f.act()) }))
 		assert.Empty(t, unfinishedWork(t, s, store.WorkTimestamps))
 
-		// A list is empty, and no error, where the kept count is ahead of it.
+		// A list is empty, rather than an error, if the stored count is too high.
 		lonely := newFixture(t, s, clock)
 		db, err := s.DB()
 		require.NoError(t, err)
@@ -92,7 +93,7 @@ func TestRepositories_DocumentedDetails(t *testing.T) {
 		assert.Empty(t, list)
 		assert.EqualValues(t, 3, total)
 
-		// The response to an unknown client takes as long as to a wrong secret.
+		// Rejecting an unknown client takes as long as rejecting a wrong secret.
 		began := time.Now()
 		_, err = s.Authenticate(ctx, uuid.NewString(), "secret")
 		require.ErrorIs(t, err, models.ErrNotFound)
@@ -100,8 +101,8 @@ func TestRepositories_DocumentedDetails(t *testing.T) {
 	})
 }
 
-// TestConcurrentCreation_HasOneWinner checks that one of several concurrent processes creates a unique row, and that
-// the others get the same row.
+// TestConcurrentCreation_HasOneWinner checks that of several concurrent processes only one creates a unique row, and
+// that the others either get the same row or an error.
 func TestConcurrentCreation_HasOneWinner(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -161,7 +162,7 @@ func TestConcurrentCreation_HasOneWinner(t *testing.T) {
 				}
 			}
 		}
-		// A conflict on another column is a different error.
+		// A conflict on another column results in a different error.
 		e := f.sent(1, nil)
 		e.ExternalID = ptr("unused")
 		err := s.Create(ctx, e)

@@ -1,10 +1,10 @@
-// Package store saves changes to envelopes durably and finds stored data. All changes to an envelope use Change: the
-// changed rows, the next links of the audit chain, the webhook events with their deliveries and the outbox rows are
-// written in one transaction.
+// Package store persists changes to envelopes and finds stored data. All changes to an envelope use Change. The changed
+// rows, the next links of the audit chain, the webhook events with their deliveries, and the outbox rows are written in
+// a single transaction.
 //
-// The package has one repository for each aggregate, on one engine. A file's name begins with its subject: a file
-// account_… or webhook_… declares methods of the repositories of that subject. TestSubjects states which subject may
-// use which.
+// The package has one repository for each aggregate, all of which share an engine. File names begin with the subject: a
+// file account_… or webhook_… declares the methods of the repositories of that subject. TestSubjects defines which
+// subjects may use which others.
 package store
 
 import (
@@ -26,7 +26,7 @@ import (
 	"countersign/models"
 )
 
-// Store composes the repositories, each of which declares the methods of one aggregate. It is safe for concurrent use.
+// Store combines the repositories, each of which declares the methods of one aggregate. It is safe for concurrent use.
 type Store struct {
 	*engine
 	*IdempotencyRepository
@@ -47,7 +47,7 @@ type Store struct {
 	*MaintenanceRepository
 }
 
-// compose returns the repositories on an engine.
+// compose returns a Store whose repositories use the given engine.
 func compose(e *engine) *Store {
 	s := &Store{
 		engine: e, IdempotencyRepository: &IdempotencyRepository{e}, KeyRepository: &KeyRepository{e}, ArchiveRepository: &ArchiveRepository{e},
@@ -68,11 +68,11 @@ func compose(e *engine) *Store {
 	return s
 }
 
-// Open connects to the database. It does not migrate.
+// Open connects to the database. It does not migrate the database.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	u, err := url.Parse(cfg.URL)
 	if err != nil {
-		return nil, errors.New("database URL cannot be read") // not the parse error: it repeats the password
+		return nil, errors.New("database URL cannot be read") // without the parse error, which would repeat the password
 	}
 	cfg.PasswordCost, cfg.Plans, cfg.History = cmp.Or(cfg.PasswordCost, bcrypt.DefaultCost), cmp.Or(cfg.Plans, models.DefaultPlans()), cmp.Or(cfg.History, 90*24*time.Hour)
 	s := &engine{
@@ -121,10 +121,11 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return out, nil
 }
 
-// Execute runs fn in one transaction, of which every call of the Store that fn receives is a step, and returns the response
-// of fn once that is committed. The same transaction marks the idempotency key (uuid.Nil: the request has none) as committed,
-// so that the request is not executed again if its response is lost, and stores the response for a repeat (nil: none). A
-// call that fails undoes all. fn runs once more if an envelope that it changes has to be restored first.
+// Execute runs fn in a transaction and returns fn's response after the commit. Every call of the Store passed to fn is
+// a step of that transaction. The same transaction marks the idempotency key as committed, so that the request is not
+// executed again if its response is lost, and stores the response for repetitions unless it is nil. A key of uuid.Nil
+// means that the request has none. If any call fails, all changes are rolled back. fn is run again if an envelope that
+// it changes must be restored first.
 func (s *Store) Execute(ctx context.Context, key uuid.UUID, fn func(*Store) (*StoredResponse, error)) (*StoredResponse, error) {
 	var response *StoredResponse
 	err := s.changing(ctx, func(t *transaction) (err error) {
@@ -139,8 +140,8 @@ func (s *Store) Execute(ctx context.Context, key uuid.UUID, fn func(*Store) (*St
 	return response, nil
 }
 
-// Migrate migrates the database to the version that this program needs, and returns that version. Several processes
-// may call it at once. Settings of the database that no dump contains are applied each time.
+// Migrate migrates the database to the version that this program needs, and returns that version. Several processes can
+// call it concurrently. It also applies the settings of the database that dumps do not contain.
 func (s *Store) Migrate(ctx context.Context) (int64, error) {
 	version, err := s.migrate(ctx)
 	if err != nil {

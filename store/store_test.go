@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// subjects maps prefixes of file names to the prefixes that their files may use in addition to their own and engine.
+// subjects maps the prefixes of file names to the other prefixes that their files may use, in addition to engine.
 var subjects = map[string][]string{
 	"engine":      {},
 	"account":     {},
@@ -31,8 +31,9 @@ var subjects = map[string][]string{
 	"maintenance": {"webhook", "archive", "bulk"},
 }
 
-// TestSubjects checks the structure of the package: a file belongs to the subject at the beginning of its name, uses
-// only the subjects listed for its own, and has its tests next to it. No type has more than 60 methods.
+// TestSubjects checks the structure of the package. Each file must belong to the subject at the beginning of its name,
+// use only the subjects that are listed for its own, and have its tests next to it. No type may have more than 60
+// methods.
 func TestSubjects(t *testing.T) {
 	t.Parallel()
 	fset, files := token.NewFileSet(), []*ast.File(nil)
@@ -49,7 +50,7 @@ func TestSubjects(t *testing.T) {
 		require.NoError(t, err)
 		files = append(files, f)
 	}
-	// Other packages are not loaded: names declared in this package resolve without them.
+	// Other packages are not loaded, because they are not needed to resolve the names declared in this package.
 	info := &types.Info{Uses: make(map[*ast.Ident]types.Object)}
 	config := types.Config{Error: func(error) {}, Importer: noImports{}}
 	pkg, _ := config.Check("countersign/store", fset, files, info)
@@ -66,7 +67,7 @@ func TestSubjects(t *testing.T) {
 		from := subjectOf(f.Pos())
 		allowed, known := subjects[from]
 		if !known {
-			assert.Equal(t, "store", from, "%s begins with no subject", fset.Position(f.Pos()).Filename) // store.go composes them
+			assert.Equal(t, "store", from, "%s begins with no subject", fset.Position(f.Pos()).Filename) // store.go combines all subjects
 			continue
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
@@ -97,14 +98,14 @@ func TestSubjects(t *testing.T) {
 }
 
 // TestRawSQL_IsExplained checks that a comment above each SQL statement explains why GORM does not build it. The
-// batches of the envelope engine, which are SQL for both databases, are exempt.
+// batches of the envelope engine, which contain SQL for both databases, are exempt.
 func TestRawSQL_IsExplained(t *testing.T) {
 	t.Parallel()
 	sources, err := filepath.Glob("*.go")
 	require.NoError(t, err)
 	explained := 0
 	for _, name := range sources {
-		if strings.HasSuffix(name, "_test.go") || name == "engine_transaction.go" || name == "engine_write_queue.go" { // the driver, and GORM's callbacks
+		if strings.HasSuffix(name, "_test.go") || name == "engine_transaction.go" || name == "engine_write_queue.go" { // the driver and GORM's callbacks
 			continue
 		}
 		source, err := os.ReadFile(name)

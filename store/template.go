@@ -18,7 +18,7 @@ type TemplateRepository struct {
 	envelopes *EnvelopeRepository
 }
 
-// register registers the encrypted columns of templates: their prefilled values.
+// register registers the encrypted columns of templates, which contain prefilled values.
 func (s *TemplateRepository) register() {
 	encryptRows(s.engine, func(v *models.TemplateVersion) encryptedRow {
 		return encryptedRow{"template_versions", v.ID.String(), []encryptedColumn{{name: "content", text: &v.Content}}}
@@ -88,13 +88,13 @@ func templateDocumentColumns(d *models.TemplateDocument) []column {
 	}
 }
 
-// templateLock is the lock on a template that a transaction holds.
+// templateLock specifies how a transaction locks a template.
 type templateLock int
 
 const (
-	readTemplate   templateLock = iota // nothing
-	useTemplate                        // it cannot be archived in the meantime
-	changeTemplate                     // locked for changes
+	readTemplate   templateLock = iota // no lock
+	useTemplate                        // prevents the template from being archived in the meantime
+	changeTemplate                     // locks the template for changes
 )
 
 // templateQuery collects the results of the queries for a template.
@@ -105,10 +105,10 @@ type templateQuery struct {
 	history   []*models.TemplateVersion
 }
 
-// maxVersionsShown is the number of versions listed with a template.
+// maxVersionsShown is the maximum number of versions that are listed with a template.
 const maxVersionsShown = 100
 
-// queueTemplate adds the queries for a version of an app's template; 0 is the newest.
+// queueTemplate adds the queries for a version of an app's template. Version 0 is the latest.
 func (s *TemplateRepository) queueTemplate(t *transaction, app, id uuid.UUID, version int, lock templateLock) *templateQuery {
 	q := &templateQuery{}
 	if lock == useTemplate {
@@ -133,9 +133,9 @@ func versionSummaryColumns(v *models.TemplateVersion) []column {
 	return without(templateVersionColumns(v), []string{"content"})
 }
 
-// lockTemplate keeps a template from being archived while envelopes are created from it. Archiving (shared: false) and
-// creating envelopes wait for each other. The lock is advisory, so it needs no write, and later readers do not delay
-// archiving. On SQLite the immediate transaction suffices.
+// lockTemplate prevents a template from being archived while envelopes are created from it. Archiving, with shared set
+// to false, and creating envelopes wait for each other. The lock is advisory, so it requires no write, and later
+// readers do not delay archiving. On SQLite, the immediate transaction suffices.
 func (s *TemplateRepository) lockTemplate(b *batch, id uuid.UUID, shared bool) {
 	if !s.postgres {
 		return
@@ -147,7 +147,8 @@ func (s *TemplateRepository) lockTemplate(b *batch, id uuid.UUID, shared bool) {
 	b.exec("SELECT "+fn+"(hashtextextended($1, 0))", "template "+id.String())
 }
 
-// load builds the template from the results of the queries. It reloads a version that was added between two of them.
+// load builds the template from the results of the queries. It reloads a version that was added between two of the
+// queries.
 func (q *templateQuery) load(s *engine, t *transaction) (*models.LoadedTemplate, error) {
 	if len(q.templates) == 0 || len(q.versions) == 0 {
 		return nil, models.ErrNotFound
@@ -182,7 +183,7 @@ func (s *TemplateRepository) loadTemplate(t *transaction, app, id uuid.UUID, ver
 	return q.load(s.engine, t)
 }
 
-// Template loads a version of an app's template; 0 is the newest.
+// Template loads a version of an app's template. Version 0 is the latest.
 func (s *TemplateRepository) Template(ctx context.Context, app, id uuid.UUID, version int) (*models.LoadedTemplate, error) {
 	var out *models.LoadedTemplate
 	err := s.transact(ctx, readOnly, func(t *transaction) (err error) {
@@ -192,10 +193,10 @@ func (s *TemplateRepository) Template(ctx context.Context, app, id uuid.UUID, ve
 	return out, wrap(err, "load template %s", id)
 }
 
-// CreateFromTemplate stores the envelope that build creates from a version of an app's template; version 0 is the
-// newest. build may also send it. Envelope, usage, events and outbox rows are written in one transaction.
-// CreateFromTemplate returns the errors of build, and an invalid-field error for templateId if the template is missing
-// or archived.
+// CreateFromTemplate stores the envelope that build creates from a version of an app's template. Version 0 is the
+// latest. build can also send the envelope. The envelope, its usage, its events and its outbox rows are written in a
+// single transaction. CreateFromTemplate returns the errors of build, and an invalid-field error for templateId if the
+// template is missing or archived.
 func (s *TemplateRepository) CreateFromTemplate(ctx context.Context, app, id uuid.UUID, version int, build TemplateBuild) (*EnvelopeWithEvents, error) {
 	made, err := inTransaction(ctx, s.engine, func(t *transaction) (*EnvelopeWithEvents, error) {
 		return s.createFromTemplate(t, app, id, version, build)
@@ -203,11 +204,11 @@ func (s *TemplateRepository) CreateFromTemplate(ctx context.Context, app, id uui
 	return made, wrap(err, "create an envelope from template %s", id)
 }
 
-// TemplateBuild creates an envelope from a template, see models.LoadedTemplate.NewEnvelope, and may send it.
+// TemplateBuild creates an envelope from a template (see models.LoadedTemplate.NewEnvelope), and can send it.
 type TemplateBuild func(*models.LoadedTemplate) (*models.Envelope, error)
 
-// createFromTemplate is CreateFromTemplate inside a transaction. Until that ends the template is not
-// archived, so that its files stay for the envelope.
+// createFromTemplate is CreateFromTemplate within a transaction. Until the transaction ends, the template cannot be
+// archived, so its files are retained for the envelope.
 func (s *TemplateRepository) createFromTemplate(t *transaction, app, id uuid.UUID, version int, build TemplateBuild) (*EnvelopeWithEvents, error) {
 	q := s.queueTemplate(t, app, id, version, useTemplate)
 	var webhooks []*models.Webhook
@@ -226,7 +227,7 @@ func (s *TemplateRepository) createFromTemplate(t *transaction, app, id uuid.UUI
 	return s.envelopes.createFor(t, e, &webhooks)
 }
 
-// usable is load that rejects a template from which no envelope can be created.
+// usable is like load, but rejects a template from which no envelope can be created.
 func (q *templateQuery) usable(s *engine, t *transaction) (*models.LoadedTemplate, error) {
 	switch {
 	case len(q.templates) == 0:
@@ -239,17 +240,18 @@ func (q *templateQuery) usable(s *engine, t *transaction) (*models.LoadedTemplat
 	return q.load(s, t)
 }
 
-// TemplateTarget determines where a template is stored: as a new version of the app's template with the tenant's
-// external id, otherwise as a new template.
+// TemplateTarget determines where a template is stored. If the app has a template with the tenant's external ID, it is
+// stored as a new version of that template, and otherwise as a new template.
 type TemplateTarget struct {
 	App        uuid.UUID
 	Tenant     string
 	ExternalID *string
-	// Envelope is the envelope that the template is created from; uuid.Nil: none.
+	// Envelope is the envelope from which the template is created, or uuid.Nil.
 	Envelope uuid.UUID
 }
 
-// Duplicate stores the new envelope that build creates from an app's envelope. That keeps its files until the new one is stored.
+// Duplicate stores the envelope that build creates from an app's envelope. The original keeps its files until the new
+// envelope is stored.
 func (s *TemplateRepository) Duplicate(ctx context.Context, app, id uuid.UUID, build func(*models.Envelope) (*models.Envelope, error)) (*EnvelopeWithEvents, error) {
 	made, err := inTransaction(ctx, s.engine, func(t *transaction) (*EnvelopeWithEvents, error) {
 		l := s.envelopes.queueEnvelope(t, app, id, loadOptions{lock: true, webhooks: true})
@@ -268,8 +270,8 @@ func (s *TemplateRepository) Duplicate(ctx context.Context, app, id uuid.UUID, b
 	return made, wrap(err, "duplicate envelope %s", id)
 }
 
-// PutTemplate stores what build creates from the template with the external id (nil: none) and from the envelope (nil:
-// none). The envelope keeps its files until the template is stored.
+// PutTemplate stores what build creates from the template with the external ID and from the envelope, either of which
+// may be nil. The envelope keeps its files until the template is stored.
 func (s *TemplateRepository) PutTemplate(ctx context.Context, at TemplateTarget,
 	build func(was *models.LoadedTemplate, from *models.Envelope) (*models.LoadedTemplate, error),
 ) (StoredTemplate, error) {
@@ -309,14 +311,14 @@ func (s *TemplateRepository) putTemplate(t *transaction, at TemplateTarget,
 	return StoredTemplate{made, was == nil}, s.saveTemplate(t, made, was != nil, before)
 }
 
-// StoredTemplate is the result of PutTemplate: a template, and whether it is new.
+// StoredTemplate is the result of PutTemplate. Created reports whether the template is new.
 type StoredTemplate struct {
 	*models.LoadedTemplate
 
 	Created bool
 }
 
-// templateOfExternalID loads and locks the template with the external id; nil if there is none.
+// templateOfExternalID loads and locks the template with the external ID. It returns nil if there is none.
 func (s *TemplateRepository) templateOfExternalID(t *transaction, at TemplateTarget) (*models.LoadedTemplate, error) {
 	if at.ExternalID == nil {
 		return nil, nil //nolint:nilnil // no external id
@@ -328,7 +330,7 @@ func (s *TemplateRepository) templateOfExternalID(t *transaction, at TemplateTar
 	return s.loadTemplate(t, at.App, holder, 0, changeTemplate)
 }
 
-// externalIDHolder locks an external id and returns the template that has it; uuid.Nil if there is none.
+// externalIDHolder locks an external ID, and returns the template that holds it, or uuid.Nil if there is none.
 func (s *TemplateRepository) externalIDHolder(t *transaction, app uuid.UUID, tenant, externalID string) (holder uuid.UUID, err error) {
 	t.lockExternalID("templates", app, tenant, externalID)
 	t.query(func(r row) error { return r.Scan(&holder) },
@@ -336,8 +338,8 @@ func (s *TemplateRepository) externalIDHolder(t *transaction, app uuid.UUID, ten
 	return holder, t.send()
 }
 
-// ChangeTemplate locks an app's template, runs fn on its newest version and saves what
-// fn changed, in one transaction.
+// ChangeTemplate locks an app's template, runs fn on its latest version, and saves the changes, in a single
+// transaction.
 func (s *TemplateRepository) ChangeTemplate(ctx context.Context, app, id uuid.UUID, fn func(*models.LoadedTemplate) error) (*models.LoadedTemplate, error) {
 	out, err := inTransaction(ctx, s.engine, func(t *transaction) (*models.LoadedTemplate, error) {
 		v, err := s.loadTemplate(t, app, id, 0, changeTemplate)
@@ -362,7 +364,7 @@ func (s *TemplateRepository) ChangeTemplate(ctx context.Context, app, id uuid.UU
 	return out, wrap(err, "change template %s", id)
 }
 
-// saveTemplate adds a template to the transaction, or its changes and new version.
+// saveTemplate adds to the transaction a new template, or the changes and the new version of an existing one.
 func (s *TemplateRepository) saveTemplate(t *transaction, v *models.LoadedTemplate, known bool, before int) error {
 	v.UpdatedAt = s.now()
 	columns := templateColumns(&v.Template)

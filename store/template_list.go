@@ -10,15 +10,15 @@ import (
 	"countersign/models"
 )
 
-// TemplateFilter selects templates for a list.
+// TemplateFilter selects templates for a list. Members that are empty do not restrict the list, except for Archived.
 type TemplateFilter struct {
 	App        uuid.UUID
-	Tenant     string    // the tenant's and shared templates; "": any
-	ExternalID string    // "": any
-	Text       string    // part of the name; "": any
-	Label      string    // one of its labels; "": any
-	Archived   bool      // archived or not archived templates
-	After      uuid.UUID // templates older than this one; uuid.Nil: from the newest
+	Tenant     string // selects the tenant's templates and those for all tenants
+	ExternalID string
+	Text       string    // part of the name
+	Label      string    // one of the template's labels
+	Archived   bool      // whether to list archived templates or the others
+	After      uuid.UUID // lists only templates older than this one
 	Limit      int
 }
 
@@ -36,7 +36,7 @@ func (s *TemplateRepository) Templates(ctx context.Context, f TemplateFilter) (l
 	return list, wrap(err, "list templates")
 }
 
-// templatesAfter selects the templates of Templates, except by their names.
+// templatesAfter returns the query of Templates, without the condition on names.
 func templatesAfter(s *engine, db *gorm.DB, f TemplateFilter) *gorm.DB {
 	q := db.Model(&models.Template{}).Where("app_id = ?", f.App)
 	if f.Archived {
@@ -51,12 +51,12 @@ func templatesAfter(s *engine, db *gorm.DB, f TemplateFilter) *gorm.DB {
 	return whereGiven(q, "id < ?", f.After).Order("id DESC")
 }
 
-// namesAtOnce is the number of template names read in one statement.
+// namesAtOnce is the number of template names that are read by one statement.
 const namesAtOnce = 1000
 
-// templatesNamed returns the first templates of a query that have the text in their names. Names are compared here as
-// in a search for envelopes: in SQLite, and in PostgreSQL depending on the database's locale, lower may know ASCII
-// letters only.
+// templatesNamed returns the first templates of a query with the given text in their names. It compares names in the
+// same way as a search for envelopes. The SQL function lower may convert only ASCII letters, always in SQLite and in
+// PostgreSQL depending on the locale of the database.
 func templatesNamed(q *gorm.DB, text string, limit int) ([]*models.Template, error) {
 	text = normalizeForSearch(text)
 	q = q.Session(&gorm.Session{})

@@ -17,7 +17,7 @@ import (
 	"countersign/test/kit"
 )
 
-// templateOf is a template with a document and a field for each of two roles.
+// templateOf stores and returns a template with a document and a field for each of two roles.
 func (f *fixture) templateOf(key string, externalID *string) *models.LoadedTemplate {
 	f.t.Helper()
 	act := f.act()
@@ -26,7 +26,7 @@ func (f *fixture) templateOf(key string, externalID *string) *models.LoadedTempl
 	return made.LoadedTemplate
 }
 
-// version returns a function that builds the next version of a template whose file is under key.
+// version returns a function that builds the next version of a template, whose file has the given key.
 func (f *fixture) version(act models.ActionContext, key string, externalID *string) func(*models.LoadedTemplate, *models.Envelope) (*models.LoadedTemplate, error) {
 	return func(was *models.LoadedTemplate, _ *models.Envelope) (*models.LoadedTemplate, error) {
 		if was == nil {
@@ -63,7 +63,7 @@ func (f *fixture) version(act models.ActionContext, key string, externalID *stri
 	}
 }
 
-// use returns the values for an envelope of templateOf.
+// use returns the values for an envelope created from templateOf.
 func use(subject string) models.TemplateUse {
 	return models.TemplateUse{
 		Envelope: models.Envelope{TenantID: "t", CreatedBy: "me"}, Variables: map[string]string{"place": subject}, Values: map[string]string{"tenant_name": "Grace"},
@@ -84,8 +84,8 @@ func (f *fixture) make(ctx context.Context, template uuid.UUID, version int) (*s
 	})
 }
 
-// TestEnvelopesOfTemplates_KeepTheirVersion checks that an envelope follows the requested version of its template,
-// references the template's files, and is sent in the transaction that creates it.
+// TestEnvelopesOfTemplates_KeepTheirVersion checks that an envelope is created from the requested version of its
+// template, references the template's files, and is sent in the same transaction in which it is created.
 func TestEnvelopesOfTemplates_KeepTheirVersion(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -116,7 +116,7 @@ func TestEnvelopesOfTemplates_KeepTheirVersion(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, first.Content, old.Content)
 		for _, d := range first.Documents {
-			d.Notes = nil // of an envelope's document; a template's has Warnings
+			d.Notes = nil // set for an envelope's document; a template's document has Warnings
 		}
 		assert.Equal(t, first.Documents, old.Documents)
 
@@ -135,7 +135,8 @@ func TestEnvelopesOfTemplates_KeepTheirVersion(t *testing.T) {
 	})
 }
 
-// TestPlanLimit_RollsBackEnvelopeOfTemplate checks that an envelope rejected by the plan leaves no rows.
+// TestPlanLimit_RollsBackEnvelopeOfTemplate checks that an envelope rejected because of the plan's limit leaves no
+// rows.
 func TestPlanLimit_RollsBackEnvelopeOfTemplate(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -166,8 +167,8 @@ func TestPlanLimit_RollsBackEnvelopeOfTemplate(t *testing.T) {
 	})
 }
 
-// TestFiles_AreKeptWhileReferenced checks that a file is kept until the last template, version or envelope that
-// references it is removed, in any order.
+// TestFiles_AreKeptWhileReferenced checks that a file is kept until all templates, versions and envelopes that
+// reference it are removed, in any order.
 func TestFiles_AreKeptWhileReferenced(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -242,8 +243,8 @@ func TestFiles_AreKeptWhileReferenced(t *testing.T) {
 	})
 }
 
-// TestArchiveTemplate_WaitsForEnvelopes checks that no envelope that is created while its template is archived
-// references a released file.
+// TestArchiveTemplate_WaitsForEnvelopes checks that an envelope created while its template is being archived does not
+// reference a released file.
 func TestArchiveTemplate_WaitsForEnvelopes(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -254,7 +255,7 @@ func TestArchiveTemplate_WaitsForEnvelopes(t *testing.T) {
 			var wg sync.WaitGroup
 			for range 4 {
 				wg.Go(func() {
-					for range 25 { // SQLite grants its lock to waiting writers at random, not in order
+					for range 25 { // SQLite assigns its lock to waiting writers at random
 						_, err := f.make(ctx, template.ID, 0)
 						select {
 						case begun <- struct{}{}:
@@ -286,8 +287,8 @@ func envelopesOf(ctx context.Context, f *fixture, template uuid.UUID) int {
 	return n
 }
 
-// TestExternalID_HasOneTemplate checks that templates saved concurrently with one external id become versions of one
-// template.
+// TestExternalID_HasOneTemplate checks that templates stored concurrently with the same external ID become versions of
+// one template.
 func TestExternalID_HasOneTemplate(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

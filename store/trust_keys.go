@@ -18,7 +18,7 @@ import (
 // labelSigningKey is the encryption label of signing keys.
 const labelSigningKey = "signing-key"
 
-// KeyRepository stores the keys that sign records, the sealing certificates, and their revocations.
+// KeyRepository stores the signing keys, the sealing certificates, and their revocations.
 type KeyRepository struct{ *engine }
 
 // register registers the encrypted columns of keys.
@@ -30,12 +30,14 @@ func (s *KeyRepository) register() {
 type Key struct {
 	ID      string
 	Private *ecdsa.PrivateKey
-	Retired bool // still verifies, signs no more
-	// Revoked is the revocation, which states from when on the key is not trusted; nil: not revoked.
+	Retired bool // whether it is used only for verification
+	// Revoked is the revocation, which specifies the time since which the key is not trusted. It is nil for a key that
+	// is not revoked.
 	Revoked *models.KeyRevocation
 }
 
-// Keys returns the service's keys for a purpose, newest first; the first one signs. It creates the very first key.
+// Keys returns the service's keys for a purpose, newest first. The first key is used for signing. If there is none, it
+// is created.
 func (s *KeyRepository) Keys(ctx context.Context, purpose models.KeyPurpose) ([]Key, error) {
 	rows, err := s.keyRows(s.db.WithContext(ctx), purpose)
 	if err != nil {
@@ -74,8 +76,8 @@ func (s *KeyRepository) keyRows(db *gorm.DB, purpose models.KeyPurpose) ([]model
 	return rows, wrap(err, "load %s keys", purpose)
 }
 
-// firstKey creates the first key of a purpose. Only one key of a purpose may be active, so of several processes that
-// start together one creates it for all.
+// firstKey creates the first key for a purpose. Only one key for each purpose can be active, so if several processes
+// start at the same time, one of them creates the key for all.
 func (s *KeyRepository) firstKey(ctx context.Context, purpose models.KeyPurpose) ([]models.SigningKey, error) {
 	row, err := s.newKey(purpose)
 	if err != nil {
@@ -88,7 +90,7 @@ func (s *KeyRepository) firstKey(ctx context.Context, purpose models.KeyPurpose)
 	return s.keyRows(db, purpose)
 }
 
-// newKey creates a key. Its id is globally unique, so that a verifier never confuses the keys of two installations.
+// newKey creates a key. Its ID is globally unique, so that a verifier cannot confuse the keys of two installations.
 func (s *KeyRepository) newKey(purpose models.KeyPurpose) (*models.SigningKey, error) {
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -104,10 +106,10 @@ func (s *KeyRepository) newKey(purpose models.KeyPurpose) (*models.SigningKey, e
 	}, nil
 }
 
-// RotateKey creates a new key that signs from now on. Earlier keys still verify. Running processes adopt it: see
-// credential.Tokens.Follow.
+// RotateKey creates a new key, which is used for signing from then on. Earlier keys still verify. Running processes
+// start to use the new key (see credential.Tokens.Follow).
 func (s *KeyRepository) RotateKey(ctx context.Context, purpose models.KeyPurpose) (string, error) {
-	if _, err := s.Keys(ctx, purpose); err != nil { // there is one to replace
+	if _, err := s.Keys(ctx, purpose); err != nil { // ensures that there is a key to replace
 		return "", err
 	}
 	var id string
@@ -118,7 +120,7 @@ func (s *KeyRepository) RotateKey(ctx context.Context, purpose models.KeyPurpose
 	return id, wrap(err, "rotate %s key", purpose)
 }
 
-// replaceKey creates a new active key in place of the current one.
+// replaceKey retires the active key and creates a new one.
 func (s *KeyRepository) replaceKey(tx *gorm.DB, purpose models.KeyPurpose) (string, error) {
 	row, err := s.newKey(purpose)
 	if err != nil {

@@ -15,25 +15,25 @@ import (
 	"countersign/seal/trust"
 )
 
-// SealCertificate is a certificate that seals here, or once did.
+// SealCertificate is a current or former sealing certificate of this installation.
 type SealCertificate struct {
-	ID          string // SHA-256 of the certificate, lowercase hex
+	ID          string // SHA-256 hash of the certificate, in lowercase hexadecimal
 	Certificate *x509.Certificate
 	CreatedAt   time.Time
-	Revoked     *models.KeyRevocation // nil: it is not
+	Revoked     *models.KeyRevocation // nil if not revoked
 }
 
-// SealCertificateID is the id under which a sealing certificate is recorded.
+// SealCertificateID returns the ID of a sealing certificate in its record.
 func SealCertificateID(c *x509.Certificate) string { return fmt.Sprintf("%x", sha256.Sum256(c.Raw)) }
 
-// RecordSealCertificate records the certificate that seals from now on, so that
-// its seals are trusted wherever they are verified, also after it was replaced.
+// RecordSealCertificate records the certificate that is used for sealing from now on, so that its seals are trusted
+// wherever they are verified, even after it was replaced.
 func (s *KeyRepository) RecordSealCertificate(ctx context.Context, c *x509.Certificate) error {
 	row := models.SealCertificate{ID: SealCertificateID(c), DER: c.Raw, CreatedAt: s.now()}
 	return wrap(s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error, "record the seal's certificate")
 }
 
-// SealCertificates are all that were recorded, oldest first.
+// SealCertificates returns all recorded sealing certificates, oldest first.
 func (s *KeyRepository) SealCertificates(ctx context.Context) ([]SealCertificate, error) {
 	db := s.db.WithContext(ctx)
 	rows, err := find[models.SealCertificate](db.Order("created_at, id"))
@@ -55,8 +55,8 @@ func (s *KeyRepository) SealCertificates(ctx context.Context) ([]SealCertificate
 	return out, nil
 }
 
-// SealKeyRevoked reports whether the key of a sealing certificate was revoked
-// here, under this or another certificate.
+// SealKeyRevoked reports whether the key of a sealing certificate was revoked in this installation, under this or
+// another certificate.
 func (s *KeyRepository) SealKeyRevoked(ctx context.Context, c *x509.Certificate) (bool, error) {
 	all, err := s.SealCertificates(ctx)
 	for _, other := range all {
@@ -67,8 +67,8 @@ func (s *KeyRepository) SealKeyRevoked(ctx context.Context, c *x509.Certificate)
 	return false, err
 }
 
-// Trust returns the trust policy of this installation: its own pinned sealing certificates, and the keys that sign its
-// records.
+// Trust returns the trust policy of this installation, which consists of its own pinned sealing certificates and the
+// keys that sign its records.
 func (s *KeyRepository) Trust(ctx context.Context) (trust.Policy, error) {
 	p := trust.Policy{RecordKeys: make(map[string]trust.RecordKey)}
 	certificates, err := s.SealCertificates(ctx)
@@ -97,7 +97,7 @@ func revocation(r *models.KeyRevocation) *trust.Revocation {
 	return &trust.Revocation{At: r.At.UTC(), Reason: r.Reason}
 }
 
-// revocations returns the effective revocations by key: of each key the one with the earliest date.
+// revocations returns the effective revocation of each key, which is the one with the earliest date.
 func revocations(db *gorm.DB) (map[string]*models.KeyRevocation, error) {
 	rows, err := find[*models.KeyRevocation](db.Order("at DESC, seq DESC"))
 	out := make(map[string]*models.KeyRevocation, len(rows))
@@ -107,10 +107,9 @@ func revocations(db *gorm.DB) (map[string]*models.KeyRevocation, error) {
 	return out, wrap(err, "load revocations")
 }
 
-// RevokeKey records that a key that signs records, or a sealing certificate, is
-// not to be believed from a moment on. A key that signs at present is replaced
-// by a new one in the same step. A revocation cannot be taken back; a second one
-// may only name an earlier moment.
+// RevokeKey records that a key that signs records, or a sealing certificate, is not trusted since the given time. If
+// the key currently signs records, it is replaced with a new one in the same transaction. A revocation cannot be
+// undone, and a further revocation must have an earlier time.
 func (s *KeyRepository) RevokeKey(ctx context.Context, id string, at time.Time, reason string) error {
 	at, now := at.UTC().Truncate(time.Microsecond), s.now()
 	p := models.Problems{}
@@ -137,7 +136,7 @@ func (s *KeyRepository) RevokeKey(ctx context.Context, id string, at time.Time, 
 	return wrap(err, "revoke key %s", id)
 }
 
-// retireForRevocation finds the key, and replaces it if it signs records now.
+// retireForRevocation finds the key or certificate. If it is the key that currently signs records, it is replaced.
 func (s *KeyRepository) retireForRevocation(tx *gorm.DB, id string) error {
 	k, err := first[models.SigningKey](tx.Where("id = ?", id))
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestOwnSealers_ArePinned checks that a certificate that sealed here once is trusted, and that no other certificate
-// of the same authority is.
+// TestOwnSealers_ArePinned checks that a certificate that was used for sealing in this installation is trusted, and
+// that no other certificate of the same authority is.
 func TestOwnSealers_ArePinned(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -30,7 +30,7 @@ func TestOwnSealers_ArePinned(t *testing.T) {
 		require.NoError(t, err)
 		chain, err := sealkey.LoadChain(append(cert, ca...))
 		require.NoError(t, err)
-		for range 2 { // every worker does, at every start
+		for range 2 { // as every worker does at every start
 			require.NoError(t, s.RecordSealCertificate(ctx, chain[0]))
 		}
 		p, err := s.Trust(ctx)
@@ -41,8 +41,8 @@ func TestOwnSealers_ArePinned(t *testing.T) {
 	})
 }
 
-// TestRevokeKey checks that a revocation is stored with its date, replaces an active key, and cannot be undone through
-// the store or in the database.
+// TestRevokeKey checks that a revocation is stored with its date, replaces an active key, and cannot be undone, either
+// through the store or directly in the database.
 func TestRevokeKey(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

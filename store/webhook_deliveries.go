@@ -13,23 +13,23 @@ import (
 	"countersign/models"
 )
 
-// DeliveryFilter selects deliveries for a list. Zero values select all.
+// DeliveryFilter selects deliveries for a list. Members with a zero value do not restrict the list.
 type DeliveryFilter struct {
 	App      uuid.UUID
-	Tenants  []string // none: all
+	Tenants  []string // none for all tenants
 	Status   models.DeliveryStatus
 	Event    models.EventName
 	Webhook  uuid.UUID
 	Envelope uuid.UUID
 	Page     int // from 1
 	Size     int
-	// After lists deliveries older than the one with this ID instead of a page; uuid.Nil: from Page on.
+	// After lists the deliveries older than the one with this ID. If it is uuid.Nil, Page applies.
 	After uuid.UUID
 	Peek  bool // returns one delivery more than Size, which shows whether there are more
 }
 
-// Deliveries lists an app's deliveries, newest first, with the number of all
-// that match, counted up to countLimit.
+// Deliveries lists an app's deliveries, newest first, with the number of all matches, which are counted up to
+// countLimit.
 func (s *WebhookRepository) Deliveries(ctx context.Context, f DeliveryFilter) ([]models.Delivery, int64, error) {
 	return listFromReplica(ctx, s.engine, func(e *engine) ([]models.Delivery, int64, error) {
 		return (&WebhookRepository{engine: e}).deliveries(ctx, f)
@@ -47,7 +47,7 @@ func (s *WebhookRepository) deliveries(ctx context.Context, f DeliveryFilter) ([
 	return out, total, wrap(err, "list deliveries")
 }
 
-// deliveriesPage selects the page that a filter describes.
+// deliveriesPage selects the page that a filter specifies.
 func (s *WebhookRepository) deliveriesPage(db *gorm.DB, f DeliveryFilter) *gorm.DB {
 	q, limit := s.matchingDeliveries(db, f).Order("id DESC"), f.Size
 	if f.Peek {
@@ -59,17 +59,17 @@ func (s *WebhookRepository) deliveriesPage(db *gorm.DB, f DeliveryFilter) *gorm.
 	return q.Offset((f.Page - 1) * f.Size).Limit(limit)
 }
 
-// matchingDeliveries are the deliveries that a filter selects.
+// matchingDeliveries selects the deliveries that match a filter.
 func (s *WebhookRepository) matchingDeliveries(db *gorm.DB, f DeliveryFilter) *gorm.DB {
 	q := ownDeliveries(db.Model(&models.Delivery{}), f.App, f.Tenants)
 	q = whereGiven(q, "status = ?", f.Status)
 	q = whereGiven(q, "event = ?", f.Event)
 	q = whereGiven(q, "webhook_id = ?", f.Webhook)
-	return whereGiven(q, "event_id IN (SELECT id FROM webhook_events WHERE envelope_id = ?)", f.Envelope) // by two indexes
+	return whereGiven(q, "event_id IN (SELECT id FROM webhook_events WHERE envelope_id = ?)", f.Envelope) // two indexes
 }
 
-// ownDeliveries selects the deliveries of an app that is limited to some tenants, and its pings, which belong to no
-// tenant. The query reads the event of each delivery, so that a page comes in the order of the index of deliveries.
+// ownDeliveries selects the deliveries of an app for the given tenants, and its pings, which belong to no tenant. The
+// query looks up the event of each delivery, so that a page is read in the order of the index of deliveries.
 func ownDeliveries(db *gorm.DB, app uuid.UUID, tenants []string) *gorm.DB {
 	q := db.Where("app_id = ?", app)
 	if len(tenants) == 0 {
@@ -78,7 +78,7 @@ func ownDeliveries(db *gorm.DB, app uuid.UUID, tenants []string) *gorm.DB {
 	return q.Where("EXISTS (SELECT 1 FROM webhook_events AS v WHERE v.id = event_id AND v.tenant_id IN ?)", append([]string{""}, tenants...))
 }
 
-// Delivery returns an app's delivery with its event and every attempt, oldest first, on one snapshot.
+// Delivery returns an app's delivery with its event and all attempts, oldest first, from a single snapshot.
 func (s *WebhookRepository) Delivery(ctx context.Context, app *models.App, id uuid.UUID) (d *models.Delivery, ev *models.WebhookEvent, attempts []models.DeliveryAttempt, err error) {
 	err = s.read(ctx, func(tx *gorm.DB) error {
 		if d, err = take[models.Delivery](ownDeliveries(tx, app.ID, app.Tenants), "id = ?", id); err != nil {
@@ -95,7 +95,7 @@ func (s *WebhookRepository) Delivery(ctx context.Context, app *models.App, id uu
 	return d, ev, attempts, wrap(err, "load delivery %s", id)
 }
 
-// Resend delivers again, under the same event id. A pending delivery is attempted now, rather than at its next attempt.
+// Resend delivers an event again with the same event ID. A pending delivery is attempted immediately.
 func (s *WebhookRepository) Resend(ctx context.Context, app *models.App, id uuid.UUID) (*models.Delivery, error) {
 	d, err := inTransaction(ctx, s.engine, func(t *transaction) (*models.Delivery, error) {
 		tx := t.gorm()
@@ -103,7 +103,7 @@ func (s *WebhookRepository) Resend(ctx context.Context, app *models.App, id uuid
 		if err != nil {
 			return nil, err
 		}
-		if d.SettledBefore(s.historyStart()) { // it is about to be removed
+		if d.SettledBefore(s.historyStart()) { // about to be removed
 			return nil, models.ErrNotFound
 		}
 		w, err := first[models.Webhook](tx.Where("id = ?", d.WebhookID))
@@ -125,17 +125,17 @@ func (s *WebhookRepository) Resend(ctx context.Context, app *models.App, id uuid
 	return d, wrap(err, "resend delivery %s", id)
 }
 
-// resendLimit is the maximum number of deliveries of one call of ResendSince.
+// resendLimit is the maximum number of deliveries in one call of ResendSince.
 const resendLimit = 1000
 
-// ResendResult is the number of deliveries that are being resent, and of the remaining ones.
+// ResendResult contains the number of deliveries that are being resent, and the number of those remaining.
 type ResendResult struct {
 	Resent    int
 	Remaining int64
 }
 
-// ResendSince puts all failed deliveries of an endpoint that were made since a
-// time on their way again, oldest first and at most 1,000 at once.
+// ResendSince resends the failed deliveries of an endpoint that were created since the given time, oldest first and up
+// to 1,000 at once.
 func (s *WebhookRepository) ResendSince(ctx context.Context, app *models.App, webhook uuid.UUID, since time.Time) (*ResendResult, error) {
 	out, err := inTransaction(ctx, s.engine, func(t *transaction) (*ResendResult, error) {
 		tx := t.gorm()
@@ -166,7 +166,7 @@ func (s *WebhookRepository) ResendSince(ctx context.Context, app *models.App, we
 	return out, wrap(err, "resend deliveries of webhook %s", webhook)
 }
 
-// requeueDeliveries saves deliveries that are on their way again, and has them started.
+// requeueDeliveries saves deliveries that are resent, and requests that their workflows be started.
 func (s *WebhookRepository) requeueDeliveries(t *transaction, ds []*models.Delivery) error {
 	now := s.now()
 	ids := mapSlice(ds, func(d *models.Delivery) uuid.UUID { return d.ID })
@@ -180,7 +180,7 @@ func (s *WebhookRepository) requeueDeliveries(t *transaction, ds []*models.Deliv
 	return nil
 }
 
-// PingWebhook sends the endpoint a ping event, which concerns no envelope.
+// PingWebhook sends a ping event to an endpoint. The event does not belong to an envelope.
 func (s *WebhookRepository) PingWebhook(ctx context.Context, app, webhook uuid.UUID) (*models.Delivery, error) {
 	d, err := inTransaction(ctx, s.engine, func(t *transaction) (*models.Delivery, error) {
 		hook, err := take[models.Webhook](t.gorm(), "id = ? AND app_id = ?", webhook, app)
@@ -202,13 +202,13 @@ func (s *WebhookRepository) PingWebhook(ctx context.Context, app, webhook uuid.U
 	return d, wrap(err, "ping webhook %s", webhook)
 }
 
-// DeliveryContext has the readable names of the objects of deliveries.
+// DeliveryContext contains the display names of objects that deliveries refer to.
 type DeliveryContext struct {
-	URLs     map[uuid.UUID]string // of endpoints that are not deleted
-	Subjects map[uuid.UUID]string // of envelopes that have one
+	URLs     map[uuid.UUID]string // URLs of endpoints that are not deleted
+	Subjects map[uuid.UUID]string // subjects of envelopes that have one
 }
 
-// DeliveryContext names the endpoints and envelopes of an app's deliveries.
+// DeliveryContext returns the display names of the endpoints and envelopes of an app's deliveries.
 func (s *WebhookRepository) DeliveryContext(ctx context.Context, app uuid.UUID, ds []models.Delivery) (DeliveryContext, error) {
 	out := DeliveryContext{URLs: make(map[uuid.UUID]string), Subjects: make(map[uuid.UUID]string)}
 	hookIDs := mapSlice(ds, func(d models.Delivery) uuid.UUID { return d.WebhookID })
@@ -231,19 +231,19 @@ func (s *WebhookRepository) DeliveryContext(ctx context.Context, app uuid.UUID, 
 	return out, nil
 }
 
-// DeliveryJob has everything for an attempt of a delivery.
+// DeliveryJob contains all data for an attempt of a delivery.
 type DeliveryJob struct {
 	Delivery models.Delivery
 	Event    models.WebhookEvent
 	URL      string
-	// Secrets sign the delivery, newest first. While a secret is being replaced there are several: receivers may know
-	// only the oldest.
+	// Secrets contains the secrets that sign the delivery, newest first. There are several while a secret is being
+	// replaced, because receivers may know only the oldest.
 	Secrets      [][]byte
 	FailingSince *time.Time
 }
 
-// DeliveryJob returns a pending delivery. It returns models.ErrNotFound if no request remains to be sent: the delivery
-// is settled, its endpoint was deleted or its body was purged.
+// DeliveryJob returns the data for an attempt of a pending delivery. It returns models.ErrNotFound if there is nothing
+// left to send, because the delivery is settled, its endpoint was deleted or disabled, or its body was purged.
 func (s *WebhookRepository) DeliveryJob(ctx context.Context, id uuid.UUID) (*DeliveryJob, error) {
 	db := s.db.WithContext(ctx)
 	d, err := take[models.Delivery](db, "id = ? AND status = ?", id, models.DeliveryPending)
@@ -261,7 +261,7 @@ func (s *WebhookRepository) DeliveryJob(ctx context.Context, id uuid.UUID) (*Del
 	if err != nil {
 		return nil, fmt.Errorf("load event of delivery %s: %w", id, err)
 	}
-	if len(ev.Body) == 0 { // it was sent again while it was purged
+	if len(ev.Body) == 0 { // it was resent while it was being purged
 		return nil, fmt.Errorf("event of delivery %s has no body: %w", id, models.ErrNotFound)
 	}
 	ev.Body, ev.ValuesBody = ev.BodyFor(w), nil
@@ -272,8 +272,8 @@ func (s *WebhookRepository) DeliveryJob(ctx context.Context, id uuid.UUID) (*Del
 	return &DeliveryJob{Delivery: *d, Event: *ev, URL: w.URL, Secrets: secrets, FailingSince: w.FailingSince}, nil
 }
 
-// webhookSecrets returns the secrets that sign an endpoint's deliveries, newest first: its own secret or else the
-// app's client secrets, and during a rotation also the previous one.
+// webhookSecrets returns the secrets that sign an endpoint's deliveries, newest first. These are the endpoint's own
+// secret, or by default the app's client secrets, and during a rotation also the previous secret.
 func (s *WebhookRepository) webhookSecrets(db *gorm.DB, w *models.Webhook) ([][]byte, error) {
 	var out [][]byte
 	var err error
@@ -294,8 +294,8 @@ func (s *WebhookRepository) webhookSecrets(db *gorm.DB, w *models.Webhook) ([][]
 	return append(out, old), nil
 }
 
-// RecordAttempt keeps an attempt at a delivery and settles the delivery by it. It
-// returns why the endpoint was switched off by it, "" if it was not.
+// RecordAttempt stores a delivery attempt and updates the delivery. If the attempt caused the endpoint to be disabled,
+// it returns the reason, and otherwise "".
 func (s *WebhookRepository) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, o models.DeliveryOutcome) (disabled string, err error) {
 	a.ID = s.newID()
 	err = s.tx(ctx, func(tx *gorm.DB) error {
@@ -303,8 +303,8 @@ func (s *WebhookRepository) RecordAttempt(ctx context.Context, a models.Delivery
 		if err != nil {
 			return err
 		}
-		// Deliveries do not lock healthy endpoints. Others are locked before the delivery, in the order of disabling
-		// an endpoint, which continues with its deliveries.
+		// Deliveries do not lock healthy endpoints. Other endpoints are locked before the delivery. This is the order
+		// in which disabling an endpoint locks it and then its deliveries.
 		unwell := w != nil && (!o.Delivered || w.FailingSince != nil || w.LastError != "")
 		if unwell {
 			if err := s.locked(tx).Select("id").Where("id = ?", o.WebhookID).Find(&[]models.Webhook{}).Error; err != nil {
@@ -315,13 +315,13 @@ func (s *WebhookRepository) RecordAttempt(ctx context.Context, a models.Delivery
 		if err != nil {
 			return err
 		}
-		if d.Status != models.DeliveryPending { // it was settled during the attempt, perhaps by a purge
+		if d.Status != models.DeliveryPending { // settled during the attempt, perhaps by a purge
 			has, err := hasBody(tx, d.EventID)
 			if err != nil {
 				return err
 			}
 			if !has {
-				a.Body = nil // it may repeat purged data
+				a.Body = nil // the response may repeat purged data
 			}
 		}
 		d.Record(&a, o)
@@ -339,7 +339,7 @@ func (s *WebhookRepository) RecordAttempt(ctx context.Context, a models.Delivery
 	return disabled, wrap(err, "record attempt at delivery %s", a.DeliveryID)
 }
 
-// updateEndpointHealth saves the result of an attempt at the locked endpoint. It writes only changes.
+// updateEndpointHealth saves the effect of an attempt on the locked endpoint. It writes only changes.
 func (s *WebhookRepository) updateEndpointHealth(tx *gorm.DB, a *models.DeliveryAttempt, o models.DeliveryOutcome) (disabled string, err error) {
 	w, err := first[models.Webhook](tx.Where("id = ?", o.WebhookID))
 	if err != nil || w == nil {
@@ -363,27 +363,27 @@ func (s *WebhookRepository) updateEndpointHealth(tx *gorm.DB, a *models.Delivery
 	return disabled, s.failPending(tx, w.ID)
 }
 
-// failPending fails the pending deliveries of an endpoint: their workflows find them settled and end.
+// failPending marks the pending deliveries of an endpoint as failed. Their workflows then find them settled and end.
 func (s *WebhookRepository) failPending(tx *gorm.DB, webhook uuid.UUID) error {
 	return s.failDeliveries(tx.Where("webhook_id = ?", webhook))
 }
 
-// failDeliveries fails the deliveries that are not settled.
+// failDeliveries marks the selected deliveries that are not settled as failed.
 func (s *WebhookRepository) failDeliveries(which *gorm.DB) error {
 	return which.Model(&models.Delivery{}).Where("status = ?", models.DeliveryPending).
 		Updates(map[string]any{"status": models.DeliveryFailed, "failed_at": s.now()}).Error
 }
 
-// AbandonDelivery marks a delivery as failed unless it is settled, or run is not its newest.
+// AbandonDelivery marks a delivery as failed, unless it is settled or run is not its latest run.
 func (s *WebhookRepository) AbandonDelivery(ctx context.Context, id uuid.UUID, run int) error {
 	return wrap(s.failDeliveries(s.db.WithContext(ctx).Where("id = ? AND run = ?", id, run)), "abandon delivery %s", id)
 }
 
-// settledAt returns the time at which a settled delivery was settled.
+// settledAt is the SQL expression for the time at which a settled delivery was settled.
 const settledAt = "coalesce(delivered_at, failed_at, created_at)"
 
-// purgeDeliveries removes the bodies of an envelope's events and of the responses to them, which may repeat them.
-// Deliveries stay with their states and attempts; pending ones fail.
+// purgeDeliveries removes the bodies of an envelope's events and of the responses to them, which may repeat the event
+// bodies. Deliveries keep their statuses and attempts. Pending deliveries are marked as failed.
 func purgeDeliveries(b *batch, envelope uuid.UUID, at time.Time) {
 	const events = "SELECT id FROM webhook_events WHERE envelope_id = $1"
 	const deliveries = "SELECT id FROM webhook_deliveries WHERE event_id IN (" + events + ")"

@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// endpoint is an app's endpoint with its pending deliveries.
+// endpoint is an endpoint of an app.
 type endpoint struct {
 	*fixture
 
@@ -66,8 +66,8 @@ func (f *fixture) awake() bool {
 	}
 }
 
-// TestFailedDeliveries_AreResent checks that the endpoint's failed deliveries since a time are resent if permitted, and
-// become pending in their original state.
+// TestFailedDeliveries_AreResent checks that an endpoint's deliveries that have failed since the given time are resent
+// if this is permitted, and are then pending in a new run.
 func TestFailedDeliveries_AreResent(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -160,8 +160,8 @@ func TestFailedDeliveries_AreResentInBatches(t *testing.T) {
 	})
 }
 
-// TestDisableEndpoint_FailsItsDeliveriesOnce checks that the pending deliveries of the disabled endpoint fail, while
-// other endpoints and settled deliveries do not change.
+// TestDisableEndpoint_FailsItsDeliveriesOnce checks that disabling an endpoint fails its pending deliveries, and does
+// not change other endpoints or settled deliveries.
 func TestDisableEndpoint_FailsItsDeliveriesOnce(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -213,7 +213,7 @@ func TestDisableEndpoint_FailsItsDeliveriesOnce(t *testing.T) {
 		assert.Equal(t, models.DeliveryFailed, p.status(three))
 		assert.Equal(t, models.DeliveryPending, other.status(others))
 
-		// Another address has a clean slate.
+		// A new address starts without recorded failures.
 		other.attempt(others, 500, models.DeliveryOutcome{})
 		require.NotNil(t, other.now().FailingSince)
 		url := "https://example.com/moved"
@@ -223,7 +223,7 @@ func TestDisableEndpoint_FailsItsDeliveriesOnce(t *testing.T) {
 		assert.Equal(t, []any{url, "", []models.EventName{models.EventEnvelopeVoided}}, []any{w.URL, w.LastError, w.Events})
 		assert.Nil(t, w.FailingSince)
 
-		// Abandoning settles pending deliveries only.
+		// Abandoning affects only pending deliveries.
 		require.NoError(t, s.AbandonDelivery(ctx, done, 0))
 		assert.Equal(t, models.DeliveryDelivered, p.status(done))
 		require.NoError(t, s.AbandonDelivery(ctx, others, 0))
@@ -235,12 +235,12 @@ func TestDisableEndpoint_FailsItsDeliveriesOnce(t *testing.T) {
 		require.NoError(t, s.DeleteWebhook(ctx, f.app.ID, other.hook.ID))
 		require.ErrorIs(t, s.DeleteWebhook(ctx, f.app.ID, other.hook.ID), models.ErrNotFound)
 		assert.Len(t, must(s.Webhooks(ctx, f.app.ID)), 1)
-		// An attempt that ends after its endpoint was deleted is recorded all the same.
+		// An attempt that ends after its endpoint was deleted is still recorded.
 		assert.Empty(t, other.attempt(others, 500, models.DeliveryOutcome{}))
 	})
 }
 
-// TestEndpointSecrets_AreRotated checks that the old and the new secret both sign until the overlap ends.
+// TestEndpointSecrets_AreRotated checks that the old and the new secret both sign until the end of the overlap.
 func TestEndpointSecrets_AreRotated(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -262,7 +262,7 @@ func TestEndpointSecrets_AreRotated(t *testing.T) {
 		rotate("another")
 		assert.Equal(t, []string{"another", "secret of the hook"}, secrets())
 		clock.Add(time.Minute)
-		rotate("another") // repeated, because the response was lost
+		rotate("another") // repeated because the response was lost
 		assert.Equal(t, []string{"another", "secret of the hook"}, secrets())
 		clock.Add(59*time.Minute - time.Microsecond)
 		assert.Len(t, secrets(), 2)
@@ -278,7 +278,7 @@ func TestEndpointSecrets_AreRotated(t *testing.T) {
 		assert.Equal(t, "another", got[1])
 		client, err := s.AddSecret(ctx, f.app.ID, 2*time.Hour)
 		require.NoError(t, err)
-		rotate("own") // the receiver certainly has the oldest client secret
+		rotate("own") // the receiver is sure to know the oldest client secret
 		assert.Equal(t, []string{"own", got[0]}, secrets())
 		rotate("")
 		assert.Equal(t, []string{client, got[0], "own"}, secrets())
@@ -296,7 +296,7 @@ func TestEndpointSecrets_AreRotated(t *testing.T) {
 	})
 }
 
-// waitsForALock returns once a statement in the database waits for a lock.
+// waitsForALock returns when a statement in the database is waiting for a lock.
 func waitsForALock(t *testing.T, s *store.Store) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -317,7 +317,7 @@ func TestRecoveringEndpoint_IsDisabled(t *testing.T) {
 		p, ctx := newEndpoint(newFixture(t, s, clock)), t.Context()
 		failed, succeeds := p.ping(), p.ping()
 		p.attempt(failed, 500, models.DeliveryOutcome{})
-		tx, err := pool(t, s).BeginTx(ctx, nil) // as who switches it off
+		tx, err := pool(t, s).BeginTx(ctx, nil) // in the same way as disabling the endpoint
 		require.NoError(t, err)
 		_, err = tx.ExecContext(ctx, "UPDATE webhooks SET active = false WHERE id = $1", p.hook.ID)
 		require.NoError(t, err)
@@ -337,7 +337,8 @@ func TestRecoveringEndpoint_IsDisabled(t *testing.T) {
 	})
 }
 
-// TestDelivery_IsOneSnapshot checks that the number and the list of attempts agree while attempts are added.
+// TestDelivery_IsOneSnapshot checks that the number and the list of attempts are consistent while attempts are being
+// added.
 func TestDelivery_IsOneSnapshot(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *store.Store) {

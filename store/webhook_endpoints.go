@@ -14,7 +14,7 @@ import (
 // labelWebhookSecret is the encryption label of webhook secrets.
 const labelWebhookSecret = "webhook-secret"
 
-// WebhookRepository stores endpoints, the events for them, and the deliveries of these.
+// WebhookRepository stores endpoints, their events, and the deliveries of the events.
 type WebhookRepository struct {
 	*engine
 
@@ -37,8 +37,8 @@ func (s *WebhookRepository) register() {
 	rewrapRows[models.DeliveryAttempt](s.engine, "id", nil)
 }
 
-// CreateWebhook registers an endpoint. With secret "" its deliveries are
-// signed with the app's client secret.
+// CreateWebhook registers an endpoint. If secret is empty, the endpoint's deliveries are signed with the app's client
+// secret.
 func (s *WebhookRepository) CreateWebhook(
 	ctx context.Context, app uuid.UUID, url string, events []models.EventName, secret string, include ...models.WebhookInclude,
 ) (*models.Webhook, error) {
@@ -47,7 +47,7 @@ func (s *WebhookRepository) CreateWebhook(
 		w.Secret = s.vault.Encrypt([]byte(secret), labelWebhookSecret)
 	}
 	err := s.tx(ctx, func(tx *gorm.DB) error {
-		if err := s.locked(tx).Take(&models.App{}, "id = ?", app).Error; err != nil { // one after the other
+		if err := s.locked(tx).Take(&models.App{}, "id = ?", app).Error; err != nil { // serializes concurrent calls
 			return mapNotFound(err)
 		}
 		n, err := count(tx.Model(&models.Webhook{}).Where("app_id = ?", app))
@@ -68,7 +68,7 @@ func (s *WebhookRepository) Webhooks(ctx context.Context, app uuid.UUID) ([]mode
 	return out, wrap(err, "list webhooks")
 }
 
-// DeleteWebhook removes an endpoint and fails its pending deliveries.
+// DeleteWebhook deletes an endpoint and fails its pending deliveries.
 func (s *WebhookRepository) DeleteWebhook(ctx context.Context, app, id uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		result := tx.Where("id = ? AND app_id = ?", id, app).Delete(&models.Webhook{})
@@ -86,18 +86,18 @@ func (s *WebhookRepository) Webhook(ctx context.Context, app, id uuid.UUID) (*mo
 	return w, wrap(err, "load webhook %s", id)
 }
 
-// WebhookPatch is a change of an endpoint in one step; nil members stay.
+// WebhookPatch describes a change of an endpoint that is made in one step. Members that are nil are not changed.
 type WebhookPatch struct {
 	models.WebhookChange
 
 	Active  *bool
-	Secret  *string // "": the client secret signs
+	Secret  *string // empty to sign with the client secret
 	Overlap time.Duration
 }
 
-// PatchWebhook changes an endpoint in one transaction. Pending deliveries go to the new address. A paused endpoint
-// gets no deliveries. Resuming also resets the failures of an endpoint that the service disabled. A replaced secret
-// continues to sign, with the new one, for the duration Overlap.
+// PatchWebhook changes an endpoint in a single transaction. Pending deliveries are sent to the new address. A paused
+// endpoint receives no deliveries. Resuming also resets the failures of an endpoint that the service disabled. A
+// replaced secret continues to sign together with the new one for the duration Overlap.
 func (s *WebhookRepository) PatchWebhook(ctx context.Context, app, id uuid.UUID, c WebhookPatch) (*models.Webhook, error) {
 	w := &models.Webhook{}
 	err := s.tx(ctx, func(tx *gorm.DB) error {
@@ -123,8 +123,8 @@ func (s *WebhookRepository) PatchWebhook(ctx context.Context, app, id uuid.UUID,
 	return w, wrap(err, "patch webhook %s", id)
 }
 
-// rotateSecret replaces the secret. Setting the same secret again, as a repeated request does, keeps the previous one;
-// a shorter overlap ends it earlier.
+// rotateSecret replaces the secret. Setting the same secret again, as a repeated request does, keeps the previous
+// secret. A shorter overlap ends it earlier.
 func (s *WebhookRepository) rotateSecret(tx *gorm.DB, w *models.Webhook, secret string, overlap time.Duration) error {
 	until := s.now().Add(overlap)
 	if s.signsWith(w, secret) {
@@ -149,8 +149,8 @@ func (s *WebhookRepository) rotateSecret(tx *gorm.DB, w *models.Webhook, secret 
 	return nil
 }
 
-// signsWith reports whether the endpoint's deliveries are signed with this secret already; "" is the client secret. One that cannot be
-// read is another.
+// signsWith reports whether the endpoint's deliveries are already signed with the given secret, where "" is the client
+// secret. A secret that cannot be decrypted is considered different.
 func (s *WebhookRepository) signsWith(w *models.Webhook, secret string) bool {
 	if w.Secret == nil || secret == "" {
 		return w.Secret == nil && secret == ""

@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestWebhooks_AreLimited checks that an app cannot use up the concurrency limit of deliveries by registering many
+// TestWebhooks_AreLimited checks that an app cannot exhaust the concurrency limit for deliveries by registering many
 // endpoints.
 func TestWebhooks_AreLimited(t *testing.T) {
 	t.Parallel()
@@ -36,7 +36,8 @@ func TestWebhooks_AreLimited(t *testing.T) {
 	})
 }
 
-// TestDisableEndpoint_ByOneDelivery checks that only one of many deliveries that find an endpoint gone disables it.
+// TestDisableEndpoint_ByOneDelivery checks that if many deliveries find that an endpoint is gone, only one of them
+// disables it.
 func TestDisableEndpoint_ByOneDelivery(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -8,8 +8,8 @@ import (
 	"countersign/models"
 )
 
-// addDeliveries adds a webhook event with a delivery for each endpoint that
-// subscribes to it, and returns the outbox rows that start them.
+// addDeliveries adds a webhook event with a delivery for each endpoint that subscribes to it. It returns the outbox
+// rows that start the deliveries.
 func (s *WebhookRepository) addDeliveries(t *transaction, ev *models.WebhookEvent, webhooks []*models.Webhook) []models.OutboxRow {
 	var ds []*models.Delivery
 	for _, w := range webhooks {
@@ -37,7 +37,7 @@ func (s *WebhookRepository) insertDeliveries(t *transaction, ev *models.WebhookE
 	})
 }
 
-// deliveryRow is the outbox row that starts a run of a delivery.
+// deliveryRow returns the outbox row that starts a run of a delivery.
 func (s *WebhookRepository) deliveryRow(at time.Time, d *models.Delivery) models.OutboxRow {
 	refs := models.OutboxRefs{AppID: d.AppID, WebhookID: &d.WebhookID, Resend: d.Run}
 	if d.EnvelopeID != uuid.Nil {
@@ -59,7 +59,8 @@ func deliveryColumns(d *models.Delivery) []column {
 	}
 }
 
-// queueActiveWebhooks adds the query for the active endpoints of an app, with the tenants that it may act for.
+// queueActiveWebhooks adds a query for the active endpoints of an app, together with the tenants that the app may
+// access.
 func queueActiveWebhooks(b *batch, out *[]*models.Webhook, app uuid.UUID) {
 	selectRows(b, out, webhookRows, "app_id = $1 AND active ORDER BY created_at, id", app)
 }

@@ -12,36 +12,35 @@ import (
 	"countersign/models"
 )
 
-// EventQuery selects events of an app, in the order in which all its readers see
-// them.
+// EventQuery selects events of an app in the order that is the same for all readers.
 type EventQuery struct {
 	App     uuid.UUID
-	After   uuid.UUID        // the id of an event: only later events; uuid.Nil: from the oldest
-	Since   time.Time        // without After: from the first event not older than this; zero: no limit
-	Latest  bool             // without After: only future events
-	Name    models.EventName // "": all
-	Tenants []string         // none: all
+	After   uuid.UUID        // ID of an event after which to start; uuid.Nil for the oldest
+	Since   time.Time        // without After, the earliest time of the first event; zero for no limit
+	Latest  bool             // without After, selects only future events
+	Name    models.EventName // empty for all
+	Tenants []string         // none for all tenants
 	Limit   int
 }
 
-// EventPage is a part of an app's events.
+// EventPage is a page of an app's events.
 type EventPage struct {
 	Events []*models.WebhookEvent
-	// Cursor is the id of the last examined event, whether or not it was selected; uuid.Nil if there is none. A
-	// selective filter may return an empty page although more events follow.
+	// Cursor is the ID of the last examined event, whether or not it was selected, or uuid.Nil if there is none. With a
+	// selective filter, a page can be empty even if more events follow.
 	Cursor uuid.UUID
-	More   bool // there are more that can be read at once
+	More   bool // whether more events can be read immediately
 }
 
-// positionBatch is the number of events that get their position in one transaction.
+// positionBatch is the number of events that are assigned positions in one transaction.
 const positionBatch = 1000
 
-// errCursorExpired reports that events after the cursor may have been deleted.
+// errCursorExpired is returned if events after the cursor may have been deleted.
 var errCursorExpired = models.Refuse(models.KindGone, "cursor_expired",
 	"The events that follow this cursor have been deleted. Start again without a cursor, and reload the envelopes that you need.")
 
-// Events reads a page of an app's events. It first assigns positions to events committed since the last read, by one
-// reader at a time, so that no event ever appears before one that was already read.
+// Events reads a page of an app's events. It first assigns positions to the events committed since the last read. Only
+// one reader does so at a time, so that no event ever appears before one that was already read.
 func (s *WebhookRepository) Events(ctx context.Context, q EventQuery) (*EventPage, error) {
 	page, err := s.readEvents(ctx, q)
 	return page, wrap(err, "read events")
@@ -49,7 +48,7 @@ func (s *WebhookRepository) Events(ctx context.Context, q EventQuery) (*EventPag
 
 func (s *WebhookRepository) readEvents(ctx context.Context, q EventQuery) (*EventPage, error) {
 	last, more, err := s.positionEvents(ctx, q.App)
-	for err == nil && more && q.Latest { // "from now on" is after all that was committed
+	for err == nil && more && q.Latest { // future events follow all events committed so far
 		last, more, err = s.positionEvents(ctx, q.App)
 	}
 	if err != nil {
@@ -88,20 +87,21 @@ func (s *WebhookRepository) readEvents(ctx context.Context, q EventQuery) (*Even
 	return page, decryptAll(s.engine, page.Events)
 }
 
-// eventPlace is the position of an event in the feed of its app.
+// eventPlace is the position of an event in its app's feed.
 type eventPlace struct {
 	Position  int64
 	CreatedAt time.Time
 }
 
-// TableName is the table of events.
+// TableName returns the name of the database table.
 func (eventPlace) TableName() string { return eventTable.name }
 
-// eventWindow is the number of events examined for one page. A selective filter takes many pages among millions of
-// events, most of them empty, each with a cursor to continue from.
+// eventWindow is the number of events that are examined for one page. With a selective filter, reading millions of
+// events takes many pages, most of them empty, each with a cursor from which to continue.
 const eventWindow = 10_000
 
-// endOfWindow is up to which position a page that begins after one looks: there is an event in between, unless it is the last position.
+// endOfWindow returns the position up to which a page that begins after from is examined. Unless this is the last
+// position, there is an event between the two.
 func endOfWindow(db *gorm.DB, app uuid.UUID, from, last int64) (int64, error) {
 	next, err := first[eventPlace](db.Select("position").Where("app_id = ? AND position > ? AND position <= ?", app, from, last).Order("position"))
 	if err != nil || next == nil {
@@ -110,7 +110,7 @@ func endOfWindow(db *gorm.DB, app uuid.UUID, from, last int64) (int64, error) {
 	return min(last, next.Position+eventWindow-1), nil
 }
 
-// startOf is the position after which a query begins.
+// startOf returns the position after which a query begins.
 func (s *WebhookRepository) startOf(db *gorm.DB, q EventQuery, last int64) (int64, error) {
 	switch {
 	case q.After != uuid.Nil:
@@ -133,18 +133,18 @@ func (s *WebhookRepository) startOf(db *gorm.DB, q EventQuery, last int64) (int6
 	return at.Position - 1, nil
 }
 
-// firstSince is the first event after a position that is not older than a time.
+// firstSince selects the first event after a position that was created at or after the given time.
 func firstSince(db *gorm.DB, app uuid.UUID, after int64, since time.Time, last int64) *gorm.DB {
 	return db.Model(&eventPlace{}).Select("position").
 		Where("app_id = ? AND position > ? AND position <= ? AND created_at >= ?", app, after, last, since).Order("position").Limit(1)
 }
 
-// eventsApart is the maximum delay between an event's creation and its position: transactions take seconds, and clocks
-// differ by seconds.
+// eventsApart is the maximum delay between the creation of an event and the assignment of its position. Transactions
+// take seconds, and clocks differ by seconds.
 const eventsApart = time.Hour
 
-// earlyPosition returns a position before all events that are not older than a time, and not much before them. It uses
-// a binary search, because positions are nearly in the order of time and no index has both.
+// earlyPosition returns a position before all events that were created at or after the given time, but not much before
+// them. It uses a binary search, because positions are approximately in chronological order, and no index covers both.
 func earlyPosition(db *gorm.DB, app uuid.UUID, since time.Time, last int64) (int64, error) {
 	low, high := int64(0), last // the event at low, if there is one, is older
 	for low < high {
@@ -162,8 +162,8 @@ func earlyPosition(db *gorm.DB, app uuid.UUID, since time.Time, last int64) (int
 	return low, nil
 }
 
-// positionOf returns the position of a reader's event. An expired event is accepted while it is the newest expired
-// one, because no later event is missing then.
+// positionOf returns the position of the event that a reader uses as the cursor. An expired event is accepted if it is
+// the newest expired one, because then no later event is missing.
 func (s *WebhookRepository) positionOf(db *gorm.DB, app, id uuid.UUID) (int64, error) {
 	var at struct {
 		Position  *int64
@@ -185,9 +185,9 @@ func (s *WebhookRepository) positionOf(db *gorm.DB, app, id uuid.UUID) (int64, e
 	return *at.Position, err
 }
 
-// positionEvents assigns positions to committed events, in the order of their insertion, and returns the app's last
-// position and whether more events wait. It holds a lock on the row of the feed: a position becomes visible only when
-// all before it are.
+// positionEvents assigns positions to committed events in the order of their insertion. It returns the app's last
+// position, and reports whether more events are waiting. It holds a lock on the row of the feed, so that a position
+// becomes visible only when all positions before it are visible.
 func (s *WebhookRepository) positionEvents(ctx context.Context, app uuid.UUID) (last int64, more bool, err error) {
 	const unread = "app_id = ? AND position IS NULL AND name <> 'ping'"
 	db := s.db.WithContext(ctx)
@@ -195,7 +195,7 @@ func (s *WebhookRepository) positionEvents(ctx context.Context, app uuid.UUID) (
 		Waiting bool
 		Last    int64
 	}
-	// SQL: two questions in one statement.
+	// SQL: two queries in one statement.
 	err = db.Raw(`SELECT EXISTS (SELECT 1 FROM webhook_events WHERE `+unread+`) AS waiting,
 		coalesce((SELECT last_position FROM event_feeds WHERE app_id = ?), 0) AS last`, app, app).Scan(&state).Error
 	if err != nil || !state.Waiting {
@@ -223,7 +223,7 @@ func (s *WebhookRepository) positionEvents(ctx context.Context, app uuid.UUID) (
 	return state.Last, more, err
 }
 
-// insertionOrder is the column of webhook_events that rises with each insertion.
+// insertionOrder returns the column of webhook_events whose values increase with each insertion.
 func (s *WebhookRepository) insertionOrder() string {
 	if s.postgres {
 		return "seq"
@@ -231,14 +231,15 @@ func (s *WebhookRepository) insertionOrder() string {
 	return "rowid"
 }
 
-// historyStart is since when events are read.
+// historyStart returns the time since which events can be read.
 func (s *WebhookRepository) historyStart() time.Time { return s.now().Add(-s.cfg.History).UTC() }
 
-// eventsKeptLonger is the time for which events are retained beyond the history.
+// eventsKeptLonger is the additional time for which events are retained after the history period.
 const eventsKeptLonger = 24 * time.Hour
 
-// removeOldEvents deletes events a day after they can no longer be read, except the events of deliveries and the newest
-// of each app, whose id readers hold until the next. Events in a monthly partition are dropped with it.
+// removeOldEvents deletes events a day after they can no longer be read. It keeps the events of deliveries, and the
+// newest event of each app, whose ID readers use as a cursor until the next event. Events in a monthly partition are
+// dropped together with the partition.
 func (s *WebhookRepository) removeOldEvents(db *gorm.DB) (int64, error) {
 	before := s.historyStart().Add(-eventsKeptLonger)
 	end, err := s.deletedBefore(db, eventTable, before)
@@ -256,11 +257,11 @@ func (s *WebhookRepository) removeOldEvents(db *gorm.DB) (int64, error) {
 	return result.RowsAffected, result.Error
 }
 
-// ErrPayloadPurged is returned for a resend of purged data.
+// ErrPayloadPurged is returned if a delivery cannot be resent because its data was purged.
 var ErrPayloadPurged = models.Refuse(models.KindGone, "payload_purged",
 	"What this delivery sent was deleted at the end of the envelope's retention.")
 
-// kept selects webhook events whose body was not removed: a complete event always has one.
+// kept selects webhook events whose body was not removed. The body of an event is never empty otherwise.
 const kept = "length(body) > 0"
 
 // hasBody reports whether a webhook event still has its body.

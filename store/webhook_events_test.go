@@ -18,7 +18,7 @@ import (
 	"countersign/test/kit"
 )
 
-// draft stores a draft of a tenant.
+// draft stores a draft.
 func (f *fixture) draft(in models.Envelope) (*models.Envelope, error) {
 	f.t.Helper()
 	in.AppID, in.CreatedBy = f.app.ID, "me"
@@ -30,8 +30,8 @@ func (f *fixture) draft(in models.Envelope) (*models.Envelope, error) {
 	return e, f.Create(f.t.Context(), e)
 }
 
-// TestEvents_AreInOneOrder checks that every reader gets the events of its app in the same order, for any filter and
-// page length.
+// TestEvents_AreInOneOrder checks that every reader receives the events of its app in the same order, for any filter
+// and page size.
 func TestEvents_AreInOneOrder(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -65,7 +65,7 @@ func TestEvents_AreInOneOrder(t *testing.T) {
 		foreign := newEndpoint(other)
 		other.sent(1, nil)
 		foreign.ping()
-		newEndpoint(f).ping() // belongs to no envelope, and to no reader
+		newEndpoint(f).ping() // belongs to no envelope, and is not in the feed
 
 		all, page := read(store.EventQuery{})
 		require.Equal(t, []models.EventName{models.EventEnvelopeCreated, models.EventEnvelopeSent, models.EventEnvelopeCreated}, all)
@@ -74,7 +74,7 @@ func TestEvents_AreInOneOrder(t *testing.T) {
 		assert.Equal(t, []uuid.UUID{first.ID, first.ID, second.ID}, []uuid.UUID{page.Events[0].EnvelopeID, page.Events[1].EnvelopeID, page.Events[2].EnvelopeID})
 		for _, c := range []struct {
 			q      store.EventQuery
-			want   int // how many
+			want   int // number of events
 			cursor uuid.UUID
 			more   bool
 		}{
@@ -110,7 +110,7 @@ func TestEvents_AreInOneOrder(t *testing.T) {
 		assert.Equal(t, []models.EventName{models.EventEnvelopeVoided}, names)
 		last := after.Cursor
 
-		// Events can be read for 90 days. A reader continues as long as no later event was deleted.
+		// Events can be read for 90 days. A reader can continue as long as no later event was deleted.
 		clock.Add(later.Add(90 * 24 * time.Hour).Sub(clock.Now()))
 		names, _ = read(store.EventQuery{})
 		assert.Len(t, names, 2, "those of the first moment are too old")
@@ -138,7 +138,8 @@ func TestEvents_AreInOneOrder(t *testing.T) {
 	})
 }
 
-// manyEvents adds n events with positions to an app's feed, a second apart and as old as a history is, and returns the place of the last.
+// manyEvents adds n events with positions to an app's feed, one second apart, starting with the time oldest. It returns
+// the position of the last event.
 func (f *fixture) manyEvents(s *store.Store, like *models.Envelope, n int, oldest time.Time) (last int64) {
 	f.t.Helper()
 	_, err := s.Events(f.t.Context(), store.EventQuery{App: f.app.ID, Limit: 1}) // assigns positions to the existing events
@@ -164,8 +165,8 @@ func (f *fixture) manyEvents(s *store.Store, like *models.Envelope, n int, oldes
 	return last + int64(n)
 }
 
-// TestEvents_FindFewAmongMany checks that a selective filter examines a bounded number of events for each page, and
-// that every page has a cursor for the next.
+// TestEvents_FindFewAmongMany checks that a limited number of events is examined for each page with a selective filter,
+// and that every page has a cursor for the next page.
 func TestEvents_FindFewAmongMany(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -191,7 +192,7 @@ func TestEvents_FindFewAmongMany(t *testing.T) {
 	})
 }
 
-// TestEventsSince_SearchesByHalves checks that few events are read to find a time near either end.
+// TestEventsSince_SearchesByHalves checks that only few events are read to find a time near either end.
 func TestEventsSince_SearchesByHalves(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
@@ -216,8 +217,8 @@ func TestEventsSince_SearchesByHalves(t *testing.T) {
 	})
 }
 
-// TestDeliveriesOfTenants_ReadTheirIndex checks that a page follows the index of deliveries, and that each event is
-// read by its id.
+// TestDeliveriesOfTenants_ReadTheirIndex checks that a page is read in the order of the index of deliveries, and that
+// each event is read by its ID.
 func TestDeliveriesOfTenants_ReadTheirIndex(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
@@ -265,7 +266,7 @@ func TestDeliveriesOfEvent_ReadTheirIndex(t *testing.T) {
 	})
 }
 
-// TestValues_AreDeliveredOnRequest checks that only endpoints that requested values receive them.
+// TestValues_AreDeliveredOnRequest checks that only endpoints that request values receive them.
 func TestValues_AreDeliveredOnRequest(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -11,39 +11,40 @@ import (
 	"gorm.io/gorm"
 )
 
-// On PostgreSQL, webhook events, deliveries and their attempts have a partition for each month, by the time in their
-// ids: an expired month is dropped at once, whereas deleting its rows would take hours. The partition "past" holds
-// rows from before the first month, and "default" those that belong to no other. On SQLite, rows are deleted.
+// On PostgreSQL, webhook events, deliveries and their attempts have a partition for each month, according to the time
+// in their IDs. An expired month can be dropped immediately, whereas deleting its rows would take hours. The partition
+// "past" contains rows from before the first month, and "default" contains rows that belong to no other partition. On
+// SQLite, rows are deleted.
 
 // partitionedTable is a table with a partition for each month.
-type partitionedTable struct{ name, key string } // key is the id by whose time a row belongs to a month
+type partitionedTable struct{ name, key string } // key is the ID whose time determines the month of a row
 
 var (
 	eventTable    = partitionedTable{"webhook_events", "id"}
 	deliveryTable = partitionedTable{"webhook_deliveries", "id"}
-	attemptTable  = partitionedTable{"delivery_attempts", "delivery_id"} // with its delivery
+	attemptTable  = partitionedTable{"delivery_attempts", "delivery_id"} // in the same month as the delivery
 )
 
 const (
-	// monthsAhead is the number of months after the current one that have partitions.
+	// monthsAhead is the number of months after the current one for which partitions are created.
 	monthsAhead = 2
-	// keptRows is the maximum number of rows to retain when a month is dropped. With more, the month is not dropped,
-	// and its rows are deleted one by one.
+	// keptRows is the maximum number of rows to retain when a month is dropped. If there are more, the month is not
+	// dropped, and its rows are deleted individually.
 	keptRows = 10_000
-	// partitionLock is the advisory lock under which one process at a time creates and drops partitions.
+	// partitionLock is the advisory lock that lets only one process at a time create and drop partitions.
 	partitionLock = 7_518_019
-	// lockWait limits the wait for a table, because later queries wait as well.
+	// lockWait is the maximum time to wait for a table, because later queries have to wait as well.
 	lockWait = "1s"
 )
 
-// partition is a part of a table, for ids from one on and before another.
+// partition is a part of a table with IDs from from (inclusive) to to (exclusive).
 type partition struct {
 	name     string
 	from, to uuid.UUID
 }
 
-// MaintainPartitions creates the partitions of the current and the next months, and drops those that end before the
-// retention of history. It returns the names of both.
+// MaintainPartitions creates the partitions for the current and the following months, and drops those that end before
+// the history period. It returns the names of the created and dropped partitions.
 func (s *WebhookRepository) MaintainPartitions(ctx context.Context) (made, dropped []string, err error) {
 	if !s.postgres {
 		return nil, nil, nil
@@ -57,7 +58,7 @@ func (s *WebhookRepository) MaintainPartitions(ctx context.Context) (made, dropp
 	return made, dropped, nil
 }
 
-// monthOf is the month of a time, and the one after it.
+// monthOf returns the beginning of the month that contains at, and of the following month.
 func monthOf(at time.Time) (from, to time.Time) {
 	from = PeriodStart(at)
 	return from, from.AddDate(0, 1, 0)
@@ -68,10 +69,10 @@ func (t partitionedTable) month(at time.Time) partition {
 	return partition{t.name + from.Format("_2006_01"), firstID(from), firstID(to)}
 }
 
-// boundPattern matches the bounds of a partition, as PostgreSQL prints them.
+// boundPattern matches the bounds of a partition in the format of PostgreSQL.
 var boundPattern = regexp.MustCompile(`FROM \((MINVALUE|'([0-9a-f-]+)')\) TO \('([0-9a-f-]+)'\)`)
 
-// partitions returns the partitions of a table in the order of their ids, without the default one.
+// partitions returns the partitions of a table in the order of their IDs, without the default partition.
 func (s *WebhookRepository) partitions(db *gorm.DB, t partitionedTable) ([]partition, error) {
 	var rows []struct{ Name, Bounds string }
 	// SQL: catalog and tables of PostgreSQL.
@@ -83,7 +84,7 @@ func (s *WebhookRepository) partitions(db *gorm.DB, t partitionedTable) ([]parti
 	var out []partition
 	for _, r := range rows {
 		bounds := boundPattern.FindStringSubmatch(r.Bounds)
-		if bounds == nil { // the default one
+		if bounds == nil { // default partition
 			continue
 		}
 		p := partition{name: r.Name}
@@ -100,12 +101,12 @@ func (s *WebhookRepository) partitions(db *gorm.DB, t partitionedTable) ([]parti
 	return out, nil
 }
 
-// covered reports whether an id belongs to one of some partitions.
+// covered reports whether an ID belongs to one of the partitions.
 func covered(all []partition, id uuid.UUID) bool {
 	return slices.ContainsFunc(all, func(p partition) bool { return before(id, p.to) && !before(id, p.from) })
 }
 
-// partitionChange runs fn in a transaction that may lock the tables, and in which no other process creates or drops
+// partitionChange runs fn in a transaction that can lock the tables, and during which no other process creates or drops
 // partitions.
 func (s *WebhookRepository) partitionChange(ctx context.Context, fn func(tx *gorm.DB) error) error {
 	return s.tx(ctx, func(tx *gorm.DB) error {
@@ -116,7 +117,7 @@ func (s *WebhookRepository) partitionChange(ctx context.Context, fn func(tx *gor
 	})
 }
 
-// execAll runs statements, one after the other.
+// execAll executes statements in order.
 func execAll(tx *gorm.DB, statements ...string) error {
 	for _, sql := range statements {
 		// SQL: catalog and tables of PostgreSQL.
@@ -127,7 +128,7 @@ func execAll(tx *gorm.DB, statements ...string) error {
 	return nil
 }
 
-// createPartitions creates the missing partitions, each table and month on its own.
+// createPartitions creates the missing partitions, each in its own transaction.
 func (s *WebhookRepository) createPartitions(ctx context.Context) (made []string, err error) {
 	first, _ := monthOf(s.now())
 	for _, t := range []partitionedTable{eventTable, deliveryTable, attemptTable} {
@@ -152,8 +153,8 @@ func (s *WebhookRepository) createPartitions(ctx context.Context) (made []string
 	return made, nil
 }
 
-// createPartition creates a partition, and moves the month's rows from the default partition into it. It returns false
-// if another process has created it.
+// createPartition creates a partition, and moves the rows of that month from the default partition to it. It returns
+// false if another process has already created it.
 func (s *WebhookRepository) createPartition(ctx context.Context, t partitionedTable, p partition) (made bool, err error) {
 	err = s.partitionChange(ctx, func(tx *gorm.DB) error {
 		there, err := s.partitions(tx, t)
@@ -163,7 +164,7 @@ func (s *WebhookRepository) createPartition(ctx context.Context, t partitionedTa
 		made = true
 		rest := t.name + "_default"
 		return execAll(tx,
-			"LOCK TABLE "+rest+" IN ACCESS EXCLUSIVE MODE", // no row of that month is inserted in the meantime
+			"LOCK TABLE "+rest+" IN ACCESS EXCLUSIVE MODE", // prevents insertions for that month in the meantime
 			"CREATE TABLE "+p.name+" (LIKE "+rest+" INCLUDING ALL)",
 			fmt.Sprintf("WITH moved AS (DELETE FROM %s WHERE %s >= '%s' AND %s < '%s' RETURNING *) INSERT INTO %s SELECT * FROM moved", rest, t.key, p.from, t.key, p.to, p.name),
 			fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM ('%s') TO ('%s')", t.name, p.name, p.from, p.to))
@@ -171,8 +172,8 @@ func (s *WebhookRepository) createPartition(ctx context.Context, t partitionedTa
 	return made && err == nil, err
 }
 
-// PartitionsUntil returns the time until which rows have partitions; zero if there are no partitions, or none for the
-// current month.
+// PartitionsUntil returns the time until which there are partitions for new rows. It returns the zero time if the
+// database has no partitions or none for the current month.
 func (s *WebhookRepository) PartitionsUntil(ctx context.Context) (until time.Time, err error) {
 	if !s.postgres {
 		return time.Time{}, nil
@@ -193,5 +194,5 @@ func (s *WebhookRepository) PartitionsUntil(ctx context.Context) (until time.Tim
 	return until, nil
 }
 
-// HasPartitions reports whether the database's tables have partitions.
+// HasPartitions reports whether the database's tables are partitioned.
 func (s *WebhookRepository) HasPartitions() bool { return s.postgres }

@@ -14,8 +14,8 @@ import (
 	"countersign/models"
 )
 
-// dropPartitions drops the partitions that are entirely older than the retention of history. The few rows to keep are
-// moved to the default partition in the same transaction.
+// dropPartitions drops the partitions that are entirely older than the history period. The few rows to retain are moved
+// to the default partition in the same transaction.
 func (s *WebhookRepository) dropPartitions(ctx context.Context) (dropped []string, err error) {
 	start := s.historyStart()
 	for _, of := range []struct {
@@ -41,14 +41,15 @@ func (s *WebhookRepository) dropPartitions(ctx context.Context) (dropped []strin
 	return dropped, nil
 }
 
-// isUndefinedTable reports whether another process dropped a partition in the meantime.
+// isUndefinedTable reports whether err means that another process dropped a partition in the meantime.
 func isUndefinedTable(err error) bool {
 	refused, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && refused.Code == "42P01"
 }
 
-// dropDeliveries drops a partition of deliveries and the partition of their attempts. Rows that remain are found
-// before a table is locked: a settled delivery of that age cannot be resent (Resend), so none is added.
+// dropDeliveries drops a partition of deliveries together with the partition of their attempts. The rows to retain are
+// selected before any table is locked. Their number cannot increase afterwards, because a settled delivery of that age
+// cannot be resent.
 func (s *WebhookRepository) dropDeliveries(ctx context.Context, p partition, start time.Time) (dropped []string, err error) {
 	var stay []uuid.UUID
 	err = s.db.WithContext(ctx).Table(p.name).Where("status = ? OR "+settledAt+" >= ?", models.DeliveryPending, start).Limit(keptRows+1).Pluck("id", &stay).Error
@@ -76,8 +77,8 @@ func (s *WebhookRepository) dropDeliveries(ctx context.Context, p partition, sta
 	return dropped, err
 }
 
-// dropEvents drops a partition of events. The events of deliveries stay, and the newest of each app, whose id readers hold
-// until the next.
+// dropEvents drops a partition of events. It retains the events of deliveries, and the newest event of each app, whose
+// ID readers use as a cursor until the next event.
 func (s *WebhookRepository) dropEvents(ctx context.Context, p partition, _ time.Time) (dropped []string, err error) {
 	db := s.db.WithContext(ctx)
 	var stay, newest []uuid.UUID
@@ -94,7 +95,7 @@ func (s *WebhookRepository) dropEvents(ctx context.Context, p partition, _ time.
 	}
 	err = s.partitionChange(ctx, func(tx *gorm.DB) error {
 		there, err := s.partitions(tx, eventTable)
-		if err != nil || !covered(there, p.from) { // another process was quicker
+		if err != nil || !covered(there, p.from) { // already dropped by another process
 			return err
 		}
 		dropped = []string{p.name}
@@ -103,8 +104,8 @@ func (s *WebhookRepository) dropEvents(ctx context.Context, p partition, _ time.
 	return dropped, err
 }
 
-// dropPartition detaches a partition from its table, inserts the rows to keep again, which go to the default
-// partition, and drops the rest.
+// dropPartition detaches a partition from its table, inserts the rows to retain into the table again, which places them
+// in the default partition, and drops the rest.
 func dropPartition(tx *gorm.DB, t partitionedTable, p partition, stay []uuid.UUID) error {
 	// SQL: catalog and tables of PostgreSQL.
 	if err := tx.Exec("ALTER TABLE " + t.name + " DETACH PARTITION " + p.name).Error; err != nil {
@@ -120,8 +121,8 @@ func dropPartition(tx *gorm.DB, t partitionedTable, p partition, stay []uuid.UUI
 	return tx.Exec("DROP TABLE " + p.name).Error
 }
 
-// deletedBefore returns the id below which rows of a table may be deleted one by one when data older than a time has
-// expired. It excludes a month that has only partly expired, whose partition will be dropped.
+// deletedBefore returns the ID below which rows of a table may be deleted individually when data older than the given
+// time has expired. It excludes a month that has only partly expired, because its partition will be dropped.
 func (s *WebhookRepository) deletedBefore(db *gorm.DB, t partitionedTable, at time.Time) (uuid.UUID, error) {
 	if !s.postgres {
 		return uuid.Max, nil

@@ -15,7 +15,7 @@ import (
 	"countersign/test/kit"
 )
 
-// idsAt returns a function that creates version 7 ids at the times of a clock, in order.
+// idsAt returns a function that creates version 7 UUIDs with the time of a clock, in ascending order.
 func idsAt(clock *kit.Clock) func() uuid.UUID {
 	return func() uuid.UUID {
 		id := uuid.Must(uuid.NewV7())
@@ -27,7 +27,7 @@ func idsAt(clock *kit.Clock) func() uuid.UUID {
 	}
 }
 
-// months returns a store on PostgreSQL that generates ids from the time of its clock.
+// months returns a store on PostgreSQL that generates IDs with the time of its clock.
 func months(t *testing.T) (*fixture, *kit.Clock, *sql.DB) {
 	t.Helper()
 	clock := kit.NewClock()
@@ -41,7 +41,8 @@ func months(t *testing.T) (*fixture, *kit.Clock, *sql.DB) {
 	return newFixture(t, s, clock), clock, db
 }
 
-// in returns the number of rows in each partition of a table; keys are "default", "past", and months as 2026_12.
+// in returns the number of rows in each partition of a table. The keys are "default", "past", and months such as
+// 2026_12.
 func in(t *testing.T, db *sql.DB, table string) map[string]int {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), "SELECT tableoid::regclass::text, count(*) FROM "+table+" GROUP BY 1")
@@ -58,9 +59,9 @@ func in(t *testing.T, db *sql.DB, table string) map[string]int {
 	return out
 }
 
-// TestPartitions_AreDropped checks that a month of deliveries, attempts and events is dropped once all of it exceeds
-// the retention of history, and not before. A pending or resent delivery stays with its event and attempts, and so
-// does an app's newest event, which readers hold.
+// TestPartitions_AreDropped checks that a month of deliveries, attempts and events is dropped when all of it is older
+// than the history period, and not before. Pending and resent deliveries are retained with their events and attempts.
+// An app's newest event, which readers use as a cursor, is also retained.
 func TestPartitions_AreDropped(t *testing.T) {
 	t.Parallel()
 	f, clock, db := months(t)
@@ -125,15 +126,15 @@ func TestPartitions_AreDropped(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, dropped)
 
-	// Rows outside of months are deleted when they are old enough.
+	// Rows that are not in a month's partition are deleted when they are old enough.
 	clock.Add(history)
 	require.NoError(t, kit.RemoveExpired(ctx, s))
 	assert.Equal(t, map[string]int{"default": 1}, in(t, db, "webhook_deliveries"), "the pending one")
 	assert.Empty(t, in(t, db, "delivery_attempts"))
 }
 
-// TestPartitions_AreCreatedAhead checks that the current month and the next two have partitions. Rows without a
-// partition are accepted and are moved into their month once it is created.
+// TestPartitions_AreCreatedAhead checks that there are partitions for the current month and the next two. Rows without
+// a month's partition are accepted, and are moved to the partition when it is created.
 func TestPartitions_AreCreatedAhead(t *testing.T) {
 	t.Parallel()
 	f, clock, db := months(t)
@@ -162,7 +163,7 @@ func TestPartitions_AreCreatedAhead(t *testing.T) {
 	for _, table := range []string{"webhook_deliveries", "delivery_attempts", "webhook_events"} {
 		assert.Equal(t, map[string]int{"default": 1}, in(t, db, table))
 	}
-	// Several processes at once.
+	// Several processes do this concurrently.
 	results := make(chan []string, 3)
 	for range 3 {
 		go func() {
@@ -182,8 +183,8 @@ func TestPartitions_AreCreatedAhead(t *testing.T) {
 	assert.Equal(t, models.DeliveryDelivered, p.status(id))
 }
 
-// TestManyRows_KeepTheirMonth checks that a month with more than a few rows to keep is not dropped, and that its other
-// rows are deleted one by one.
+// TestManyRows_KeepTheirMonth checks that a month with more than a few rows to retain is not dropped, and that its
+// other rows are deleted individually.
 func TestManyRows_KeepTheirMonth(t *testing.T) {
 	t.Parallel()
 	f, clock, db := months(t)

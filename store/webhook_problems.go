@@ -9,18 +9,18 @@ import (
 	"countersign/models"
 )
 
-// DeliveryProblem is a delivery that failed, or that waits although it is due.
+// DeliveryProblem is a delivery that has failed, or that is pending although it was due.
 type DeliveryProblem struct {
 	models.Delivery
 
-	Last *models.DeliveryAttempt // nil: no attempt yet
+	Last *models.DeliveryAttempt // the last attempt, or nil if there was none
 }
 
-// deliveryProblemDays is the number of days for which a failed delivery counts as a solvable problem.
+// deliveryProblemDays is the number of days for which a failed delivery counts as a problem that can be solved.
 const deliveryProblemDays = 30
 
-// DeliveryProblems returns an app's deliveries without a successful attempt, newest first: up to the limit of those
-// waiting for their next attempt, and of those given up.
+// DeliveryProblems returns an app's deliveries without a successful attempt, newest first. It returns up to limit
+// deliveries that are waiting for their next attempt, and up to limit deliveries that have permanently failed.
 func (s *WebhookRepository) DeliveryProblems(ctx context.Context, app uuid.UUID, tenants []string, limit int) ([]DeliveryProblem, error) {
 	now, db := s.now(), s.db.WithContext(ctx)
 	waiting, err := find[models.Delivery](ownDeliveries(db, app, tenants).
@@ -35,7 +35,7 @@ func (s *WebhookRepository) DeliveryProblems(ctx context.Context, app uuid.UUID,
 	}
 	all := append(waiting, failed...)
 	ids := mapSlice(all, func(d models.Delivery) uuid.UUID { return d.ID })
-	// A resend keeps the earlier attempts: the last one has the number of all.
+	// Attempts are numbered across resends, so the number of the last attempt equals the total number of attempts.
 	attempts, err := findDecrypted[models.DeliveryAttempt](s.engine, db.Where("delivery_id IN ?", ids).
 		Where("number = (SELECT d.attempts FROM webhook_deliveries AS d WHERE d.id = delivery_attempts.delivery_id)"))
 	if err != nil {

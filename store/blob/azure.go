@@ -15,8 +15,8 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// azure stores files in a container of Azure Blob Storage. Objects appear complete or not at all. Open downloads them to
-// a temporary file.
+// azure stores files in a container of Azure Blob Storage. An object becomes visible only when it is complete. Open
+// downloads objects to a temporary file.
 type azure struct{ b *blob.Bucket }
 
 func openAzure(ctx context.Context, url string) (Store, error) {

@@ -1,8 +1,8 @@
-// Package blob stores the PDF files: in a directory, in a bucket of S3 or of anything
-// that speaks S3, Google Cloud Storage among them, or in a container of Azure.
+// Package blob stores files in a directory, in a bucket of Amazon S3 or of an S3-compatible service such as Google
+// Cloud Storage, or in an Azure container.
 //
-// A file is written to a temporary place first and appears under its key only
-// when it is complete, so that no reader ever sees a truncated one.
+// A file is first written to a temporary location, and becomes visible under its key only when it is complete, so that
+// no reader ever sees a truncated file.
 package blob
 
 import (
@@ -20,21 +20,21 @@ import (
 	"countersign/internal/failpoint"
 )
 
-// The folders of the file store, and the suffix of time-stamp tokens, which are stored next to their file.
+// Folders of the file store, and the suffix of time-stamp tokens, which are stored next to the files they belong to.
 const (
 	Envelopes   = "envelopes/"
 	Anchors     = "anchors/"
 	Templates   = "templates/"
 	Archives    = "archives/"
 	TokenSuffix = ".tst"
-	// Pages is the folder of page images and texts of stored files, see PagesOf.
+	// Pages is the folder for page images and texts of stored files (see PagesOf).
 	Pages = "pages/"
 )
 
-// PagesOf returns the folder of the page images and texts of the file under key.
+// PagesOf returns the folder for the page images and texts of the file with the given key.
 func PagesOf(key string) string { return Pages + key + "/" }
 
-// SourceOfPages returns the key of the file to which the page file under key belongs; "" if it belongs to none.
+// SourceOfPages returns the key of the file that a page file belongs to, or "" if key is not that of a page file.
 func SourceOfPages(key string) string {
 	rest, ok := strings.CutPrefix(key, Pages)
 	i := strings.LastIndexByte(rest, '/')
@@ -44,7 +44,7 @@ func SourceOfPages(key string) string {
 	return rest[:i]
 }
 
-// DeleteWithPages deletes the file under key with its page images and texts.
+// DeleteWithPages deletes a file together with its page images and texts.
 func DeleteWithPages(ctx context.Context, s Store, key string) error {
 	if err := s.Delete(ctx, key); err != nil {
 		return err
@@ -61,21 +61,20 @@ func DeleteWithPages(ctx context.Context, s Store, key string) error {
 	return nil
 }
 
-// Store keeps files under keys such as "envelopes/<id>/<id>.pdf". It is safe
-// for concurrent use.
+// Store stores files under keys such as "envelopes/<id>/<id>.pdf". It is safe for concurrent use.
 type Store interface {
-	// Temp creates an empty temporary file next to the store. The caller ends it with Discard.
+	// Temp creates an empty temporary file next to the store. The caller must call Discard for it.
 	Temp() (*os.File, error)
-	// Keep makes f's content durable under key, replacing earlier content. f stays open and readable.
+	// Keep durably stores the content of f under key, replacing earlier content. f remains open and readable.
 	Keep(ctx context.Context, f *os.File, key string) error
-	// Open returns the file under key, or an error that is fs.ErrNotExist.
+	// Open opens the file under key. If there is none, the error is fs.ErrNotExist.
 	Open(ctx context.Context, key string) (*File, error)
-	// Delete removes the file under key; one that is not there is no error.
+	// Delete deletes the file under key. A missing file is not an error.
 	Delete(ctx context.Context, key string) error
 	// List returns the keys that begin with prefix.
 	List(ctx context.Context, prefix string) ([]string, error)
-	// Walk visits every file whose key begins with prefix, one at a time. It may omit files that are created or removed
-	// in the meantime.
+	// Walk calls tell for every file whose key begins with prefix, one file at a time. It may omit files that are
+	// created or deleted in the meantime.
 	Walk(ctx context.Context, prefix string, tell func(Entry) error) error
 	// Check writes, reads and deletes a small file.
 	Check(ctx context.Context) error
@@ -90,12 +89,12 @@ type File struct {
 // Entry is a file in a listing.
 type Entry struct {
 	Key      string
-	Size     int64     // bytes, as stored
-	Modified time.Time // by the store's clock
+	Size     int64     // stored size in bytes
+	Modified time.Time // according to the store's clock
 }
 
-// Open opens the store that rawURL names: file:///dir, s3://bucket?… (openS3 lists the
-// options), or azblob://container with the options of gocloud.dev/blob/azureblob.
+// Open opens the store specified by rawURL, which is file:///dir, s3://bucket?… with the options listed at openS3, or
+// azblob://container with the options of gocloud.dev/blob/azureblob.
 func Open(ctx context.Context, rawURL string) (Store, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -119,10 +118,10 @@ func Open(ctx context.Context, rawURL string) (Store, error) {
 // Discard closes and removes a temporary file.
 func Discard(f *os.File) {
 	_ = f.Close()
-	_ = os.Remove(f.Name()) // gone already if it was kept
+	_ = os.Remove(f.Name()) // fails if Keep has moved the file
 }
 
-// contentType is the type of the objects in a bucket.
+// contentType is the content type of objects in a bucket.
 const contentType = "application/pdf"
 
 // uploadFile returns a temporary file for the content of a new object.
@@ -130,7 +129,7 @@ func uploadFile() (*os.File, error) {
 	return createTemp(os.TempDir(), tempPrefix)
 }
 
-// downloaded returns the object under key, which fetch writes to a temporary file.
+// downloaded returns the object under key. fetch writes the content of the object to a temporary file.
 func downloaded(key string, fetch func(*os.File) error) (*File, error) {
 	f, err := anonymousFile()
 	if err != nil {
@@ -145,10 +144,10 @@ func downloaded(key string, fetch func(*os.File) error) (*File, error) {
 	return withSize(f)
 }
 
-// dir keeps files in a directory.
+// dir stores files in a directory.
 type dir struct{ root string }
 
-// OpenDir returns a store of files in a directory, which is created if needed.
+// OpenDir returns a store that keeps its files in a directory, which is created if necessary.
 func OpenDir(root string) (Store, error) {
 	if root == "" {
 		return nil, errors.New("blob directory: no path given")
@@ -165,7 +164,7 @@ func OpenDir(root string) (Store, error) {
 
 func (d *dir) tmp() string { return filepath.Join(d.root, "tmp") }
 
-// path rejects keys that would leave the directory.
+// path returns the path of the file with the given key. It rejects keys that refer to a location outside the directory.
 func (d *dir) path(key string) (string, error) {
 	if !filepath.IsLocal(key) {
 		return "", fmt.Errorf("blob key %q is not allowed", key)
@@ -189,7 +188,7 @@ func (d *dir) Keep(_ context.Context, f *os.File, key string) error {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return fmt.Errorf("store %s: %w", key, err)
 	}
-	for p := parent; len(p) >= len(d.root); p = filepath.Dir(p) { // a new directory's own entry must last too
+	for p := parent; len(p) >= len(d.root); p = filepath.Dir(p) { // the entries of new directories must be durable too
 		if err := syncDir(p); err != nil {
 			return fmt.Errorf("store %s: %w", key, err)
 		}
@@ -239,7 +238,7 @@ func (d *dir) Delete(_ context.Context, key string) error {
 
 func (d *dir) List(ctx context.Context, prefix string) ([]string, error) { return list(ctx, d, prefix) }
 
-// list returns the keys that Walk visits.
+// list returns the keys of the files that Walk visits.
 func list(ctx context.Context, s Store, prefix string) (keys []string, err error) {
 	err = s.Walk(ctx, prefix, func(e Entry) error {
 		keys = append(keys, e.Key)
@@ -256,7 +255,7 @@ func (d *dir) Walk(ctx context.Context, prefix string, visit func(Entry) error) 
 	return filepath.WalkDir(folder, func(p string, e fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // no such prefix, or removed in the meantime
+			return nil // no such prefix, or deleted in the meantime
 		case err != nil:
 			return err
 		case e.IsDir() && p == d.tmp():
@@ -282,7 +281,7 @@ func (d *dir) Walk(ctx context.Context, prefix string, visit func(Entry) error) 
 
 func (d *dir) Check(ctx context.Context) error { return check(ctx, d) }
 
-// check proves that a store writes, reads and deletes a file.
+// check verifies that a store can write, read and delete a file.
 func check(ctx context.Context, s Store) error {
 	f, err := s.Temp()
 	if err != nil {

@@ -78,7 +78,8 @@ func TestBlobKeys_StayInTheDirectory(t *testing.T) {
 	}
 }
 
-// TestDirectory_ReadersSeeWholeFiles replaces a file while others read it.
+// TestDirectory_ReadersSeeWholeFiles checks that concurrent readers always see a complete file while the file is being
+// replaced.
 func TestDirectory_ReadersSeeWholeFiles(t *testing.T) {
 	t.Parallel()
 	s, err := blob.OpenDir(t.TempDir())
@@ -110,8 +111,8 @@ func TestUnknownStore(t *testing.T) {
 	}
 }
 
-// TestAbandonedFiles_AreRemoved checks that a later process removes the unfinished files of one that died, and no
-// others.
+// TestAbandonedFiles_AreRemoved checks that a later process removes the temporary files of a process that has died, and
+// no other files.
 func TestAbandonedFiles_AreRemoved(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -119,7 +120,7 @@ func TestAbandonedFiles_AreRemoved(t *testing.T) {
 	require.NoError(t, err)
 	old, err := s.Temp()
 	require.NoError(t, err)
-	require.NoError(t, old.Close()) // as when its process is killed
+	require.NoError(t, old.Close()) // as if the process had been killed
 	fresh, err := s.Temp()
 	require.NoError(t, err)
 	defer blob.Discard(fresh)

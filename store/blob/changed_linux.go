@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// changedAt returns the time of the last change of the file's content or of its entry.
+// changedAt returns the time at which the file's content or metadata last changed.
 func changedAt(info fs.FileInfo) (int64, bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -17,13 +17,13 @@ import (
 type Vault interface {
 	Encrypt(plain []byte, label string) []byte
 	Decrypt(ciphertext []byte, label string) ([]byte, error)
-	// NeedsRewrap reports whether ciphertext was made with another key than Encrypt uses now.
+	// NeedsRewrap reports whether ciphertext was encrypted with a key other than the one that Encrypt uses.
 	NeedsRewrap(ciphertext []byte) bool
 }
 
-// An encrypted file is magic, the length of the encrypted data key (2 octets, big
-// endian), the encrypted data key, and the content as Tink's streaming AEAD
-// AES256-GCM-HKDF with segments of 64 KiB, bound to the file's key in the store.
+// An encrypted file consists of magic, the length of the encrypted data key (2 octets, big-endian), the encrypted data
+// key, and the content. The content is encrypted with Tink's streaming AEAD AES256-GCM-HKDF in segments of 64 KiB, and
+// is bound to the key under which the file is stored.
 const (
 	magic           = "CSfile1\n"
 	dataKeySize     = 32
@@ -32,12 +32,13 @@ const (
 	labelDataKey    = "file-key"
 )
 
-// ErrDamaged reports that an encrypted file differs from the stored one, or uses an unknown master key.
+// ErrDamaged means that an encrypted file was modified or damaged, or uses an unknown master key.
 var ErrDamaged = errors.New("the encrypted file is damaged or belongs to another master key")
 
-// NewEncrypted returns a store that encrypts files and stores them in next. Each file has its own data key, encrypted
-// with the master key. Sizes and hashes refer to the plain content. Earlier plain files are read unchanged. If write is
-// false, new files are not encrypted, and encrypted files can still be read. Anchors are never encrypted.
+// NewEncrypted returns a store that encrypts files and stores them in next. Each file has its own data key, which is
+// encrypted with the master key. Sizes and hashes refer to the plain content. Files that were stored unencrypted can
+// still be read. If write is false, new files are not encrypted, but encrypted files can still be read. Anchors are
+// never encrypted.
 func NewEncrypted(next Store, v Vault, write bool) *Encrypted {
 	return &Encrypted{Store: next, vault: v, write: write}
 }
@@ -50,7 +51,7 @@ type Encrypted struct {
 	write bool
 }
 
-// Temp returns an unnamed file, which disappears in a crash, because its content is not encrypted yet.
+// Temp returns an unnamed file, because its content is not encrypted yet and must not remain after a crash.
 func (s *Encrypted) Temp() (*os.File, error) {
 	if !s.write {
 		return s.Store.Temp()
@@ -58,7 +59,7 @@ func (s *Encrypted) Temp() (*os.File, error) {
 	return anonymousFile()
 }
 
-// anonymousFile creates a file without a name, which exists until it is closed.
+// anonymousFile creates a file without a name, which exists only until it is closed.
 func anonymousFile() (*os.File, error) {
 	f, err := os.CreateTemp("", "countersign-*.part")
 	if err != nil {
@@ -70,8 +71,8 @@ func anonymousFile() (*os.File, error) {
 	return f, nil
 }
 
-// keptPlain reports whether a file is never encrypted: an anchor, whose list and token contain only ids, numbers and
-// hashes, can be verified without keys.
+// keptPlain reports whether a file is never encrypted. This applies to anchors, which must be verifiable without keys.
+// Their lists and tokens contain only IDs, numbers and hashes.
 func keptPlain(key string) bool { return strings.HasPrefix(key, Anchors) }
 
 // Keep implements Store.
@@ -94,7 +95,7 @@ func (s *Encrypted) Keep(ctx context.Context, f *os.File, key string) error {
 	return s.Store.Keep(ctx, out, key)
 }
 
-// fill writes to out the content to be stored under key.
+// fill writes the content to be stored under key to out.
 func (s *Encrypted) fill(out io.Writer, in io.Reader, key string) error {
 	if keptPlain(key) {
 		_, err := io.Copy(out, in)
@@ -129,7 +130,7 @@ func writeHeader(out io.Writer, encryptedKey []byte) error {
 	return err
 }
 
-// readHeader returns the encrypted data key, or nil for an unencrypted file, which it rewinds.
+// readHeader returns the encrypted data key. For an unencrypted file, it returns nil and rewinds the file.
 func readHeader(f io.ReadSeeker) ([]byte, error) {
 	b := make([]byte, len(magic)+2)
 	if _, err := io.ReadFull(f, b); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
@@ -151,15 +152,15 @@ func readHeader(f io.ReadSeeker) ([]byte, error) {
 	return encryptedKey, err
 }
 
-// Open implements Store. The content is decrypted, all of it verified, into a
-// file without a name. The error of one that cannot be is ErrDamaged.
+// Open implements Store. It decrypts the content to an unnamed file and verifies all of it. If this fails, the error is
+// ErrDamaged.
 func (s *Encrypted) Open(ctx context.Context, key string) (*File, error) {
 	f, _, err := s.openCopied(ctx, key, io.Discard)
 	return f, err
 }
 
-// openCopied is Open that also writes the content of an encrypted file to copied, and
-// reports whether the file is encrypted.
+// openCopied is like Open, but also writes the content of an encrypted file to copied, and reports whether the file is
+// encrypted.
 func (s *Encrypted) openCopied(ctx context.Context, key string, copied io.Writer) (f *File, encrypted bool, err error) {
 	if f, err = s.Store.Open(ctx, key); err != nil {
 		return nil, false, err
@@ -174,7 +175,7 @@ func (s *Encrypted) openCopied(ctx context.Context, key string, copied io.Writer
 	plain, err := s.decrypt(f, encryptedKey, key, copied)
 	if err := errors.Join(err, f.Close()); err != nil {
 		if plain != nil {
-			_ = plain.Close() // the other error is more specific
+			_ = plain.Close() // err is more specific
 		}
 		return nil, true, fmt.Errorf("decrypt %s: %w", key, err)
 	}
@@ -182,7 +183,7 @@ func (s *Encrypted) openCopied(ctx context.Context, key string, copied io.Writer
 	return f, true, err
 }
 
-// decrypt writes the decrypted content also to copied.
+// decrypt returns a file with the decrypted content, which it also writes to copied.
 func (s *Encrypted) decrypt(in io.Reader, encryptedKey []byte, key string, copied io.Writer) (*os.File, error) {
 	dataKey, err := s.vault.Decrypt(encryptedKey, labelDataKey)
 	if err != nil {
@@ -204,7 +205,7 @@ func (s *Encrypted) decrypt(in io.Reader, encryptedKey []byte, key string, copie
 	plain := &trackedReader{Reader: r}
 	if _, err := io.Copy(io.MultiWriter(out, copied), plain); err != nil {
 		if plain.err == nil {
-			return out, err // it could not be written
+			return out, err // writing failed
 		}
 		return out, source.classify(err)
 	}
@@ -212,7 +213,7 @@ func (s *Encrypted) decrypt(in io.Reader, encryptedKey []byte, key string, copie
 	return out, err
 }
 
-// trackedReader remembers why reading failed.
+// trackedReader records the error of a failed read.
 type trackedReader struct {
 	io.Reader
 
@@ -240,14 +241,15 @@ func (w *trackedReader) classify(err error) error {
 // Check implements Store.
 func (s *Encrypted) Check(ctx context.Context) error { return check(ctx, s) }
 
-// Rewrap encrypts the data key of a file with the newest master key, and encrypts a file that is not yet encrypted. It
-// decrypts an encrypted anchor. It reports whether it changed the file, and whether the file is encrypted afterwards.
+// Rewrap re-encrypts the data key of a file with the newest master key, or encrypts the file if it is not encrypted
+// yet. It decrypts an encrypted anchor. It reports whether it changed the file, and whether the file is encrypted
+// afterwards.
 func (s *Encrypted) Rewrap(ctx context.Context, key string) (changed, encrypted bool, err error) {
 	f, err := s.Store.Open(ctx, key)
 	if err != nil {
 		return false, false, err
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // only read
 	encryptedKey, err := readHeader(f)
 	switch {
 	case err != nil:
@@ -282,13 +284,13 @@ func (s *Encrypted) Rewrap(ctx context.Context, key string) (changed, encrypted 
 	return true, true, s.Store.Keep(ctx, out, key)
 }
 
-// storeDecrypted stores again, in plain, an encrypted file that should be plain.
+// storeDecrypted replaces an encrypted file that should not be encrypted with its plain content.
 func (s *Encrypted) storeDecrypted(ctx context.Context, key string) error {
 	f, err := s.Open(ctx, key)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // only read
 	out, err := s.Store.Temp()
 	if err != nil {
 		return err

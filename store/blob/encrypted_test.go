@@ -26,7 +26,7 @@ func masterKeys(t *testing.T, keys ...byte) *vault.Vault {
 	return v
 }
 
-// onDisk returns a store in a directory, and a function that returns the stored bytes under a key.
+// onDisk returns a store in a directory, and a function that returns the stored bytes of a file.
 func onDisk(t *testing.T) (blob.Store, func(key string) []byte) {
 	t.Helper()
 	root := t.TempDir()
@@ -66,7 +66,8 @@ func TestEncryptedFiles_ReadBack(t *testing.T) {
 	assert.NoFileExists(t, f.Name())
 }
 
-// TestChangedFiles_AreRejected checks that every changed byte, a changed length and a moved file are detected.
+// TestChangedFiles_AreRejected checks that changes of any byte or the length of a file are detected, as well as a file
+// that was moved.
 func TestChangedFiles_AreRejected(t *testing.T) {
 	t.Parallel()
 	plain, raw := onDisk(t)
@@ -110,8 +111,8 @@ func TestEncrypted_ReadsEarlierPlainFiles(t *testing.T) {
 	assert.Equal(t, "%PDF-1.7 plain", string(raw("plain")))
 }
 
-// TestRewrap replaces the master key: afterwards the former one is not needed,
-// and the content was not touched.
+// TestRewrap checks that, after Rewrap has applied a new master key, the former key is no longer needed, and that the
+// content is unchanged.
 func TestRewrap(t *testing.T) {
 	t.Parallel()
 	plain, raw := onDisk(t)
@@ -137,12 +138,12 @@ func TestRewrap(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestAnchors_AreNotEncrypted checks that anchors are stored unencrypted, since openssl and readers without the master
-// key must read them. An encrypted one is still read, and Rewrap decrypts it.
+// TestAnchors_AreNotEncrypted checks that anchors are stored unencrypted, because they must be readable by openssl and
+// by readers without the master key. An encrypted anchor can still be read, and Rewrap decrypts it.
 func TestAnchors_AreNotEncrypted(t *testing.T) {
 	t.Parallel()
 	const key, list = "anchors/00000001-ab.txt", "countersign-anchor 1\n"
-	encrypted, err := base64.StdEncoding.DecodeString("Q1NmaWxlMQoAQEXJsH0/h83Qqyvv+b4vttOU+U/cyGGjbbrPdHzhMO3A2QmEPQPrLWOrvk0BtAZsetZVxiP63mtVqI6LypmywAgo0ysXSLoya8w8nJ6oLoETln9dcE8Kw9GIpDBQF4uXaTBITLcfOlkUT7LDEKCPes1kF8Wbk/TU3crUUQND5R+0v/J1FdDNyEwkoKZiDw==") // as a program wrote it that encrypted anchors, with the first master key
+	encrypted, err := base64.StdEncoding.DecodeString("Q1NmaWxlMQoAQEXJsH0/h83Qqyvv+b4vttOU+U/cyGGjbbrPdHzhMO3A2QmEPQPrLWOrvk0BtAZsetZVxiP63mtVqI6LypmywAgo0ysXSLoya8w8nJ6oLoETln9dcE8Kw9GIpDBQF4uXaTBITLcfOlkUT7LDEKCPes1kF8Wbk/TU3crUUQND5R+0v/J1FdDNyEwkoKZiDw==") // written by a program that encrypted anchors, with the first master key
 	require.NoError(t, err)
 	plain, raw := onDisk(t)
 	former, now := blob.NewEncrypted(plain, masterKeys(t, 1), true), blob.NewEncrypted(plain, masterKeys(t, 2, 1), true)

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// Record describes a file at the time it was stored.
+// Record describes a file as it was stored.
 type Record struct {
 	Key       string
-	SHA256    string // of the content, lower-case hex
-	Encrypted bool   // it was encrypted: plain text in its place is not it
+	SHA256    string // hash of the content, in lowercase hexadecimal
+	Encrypted bool   // whether the file was encrypted; if so, an unencrypted file is rejected
 }
 
-// ErrAltered reports that a file differs from the recorded one.
+// ErrAltered means that a file differs from its record.
 var ErrAltered = errors.New("the file differs from the recorded one")
 
 // Encrypts reports whether s encrypts new files.
@@ -28,9 +28,8 @@ func Encrypts(s Store) bool {
 	return ok && e.write
 }
 
-// OpenRecorded opens a file of s and compares all of it with its record before
-// it returns: a file put in its place is never read. The error of a file that
-// is not the one recorded is ErrAltered or ErrDamaged.
+// OpenRecorded opens a file and compares its complete content with its record before returning it, so that a file that
+// was substituted is never read. The error for such a file is ErrAltered or ErrDamaged.
 func OpenRecorded(ctx context.Context, s Store, r Record) (*File, error) {
 	h := sha256.New()
 	var (
@@ -44,7 +43,7 @@ func OpenRecorded(ctx context.Context, s Store, r Record) (*File, error) {
 		f, err = s.Open(ctx, r.Key)
 	}
 	switch {
-	case err != nil, encrypted: // it is hashed already
+	case err != nil, encrypted: // an encrypted file was already hashed
 	case r.Encrypted:
 		err = fmt.Errorf("%w: it was encrypted", ErrAltered)
 	default:
@@ -55,21 +54,21 @@ func OpenRecorded(ctx context.Context, s Store, r Record) (*File, error) {
 	}
 	if err != nil {
 		if f != nil {
-			_ = f.Close() // read only; the other error is more specific
+			_ = f.Close() // only read; the other error is more specific
 		}
 		return nil, fmt.Errorf("open %s: %w", r.Key, err)
 	}
 	return f, nil
 }
 
-// Limits of the files that a Reader keeps open after reading: a page requests a file in many parts.
+// Limits for the files that a Reader keeps open after they were read, because a page requests a file in many parts.
 const (
 	maxOpenFiles = 8
 	openFileTTL  = 30 * time.Second
 )
 
-// Reader opens recorded files, and compares them with their records once, not for each requested part. It is safe for
-// concurrent use.
+// Reader opens recorded files. It compares each file with its record only once rather than for each requested part. It
+// is safe for concurrent use.
 type Reader struct {
 	store Store
 
@@ -77,28 +76,28 @@ type Reader struct {
 	kept map[Record]*sharedFile
 }
 
-// NewReader reads the files of s.
+// NewReader returns a Reader for the files in s.
 func NewReader(s Store) *Reader { return &Reader{store: s, kept: make(map[Record]*sharedFile)} }
 
-// sharedFile is an open file with its readers.
+// sharedFile is an open file that can have several readers.
 type sharedFile struct {
 	file    *File
-	state   fileState // when it was compared with its record
+	state   fileState // state at the time of the comparison with the record
 	readers int
 	kept    bool
 }
 
-// Content is the content of a file. Each has its own read position.
+// Content is the content of an open file. Each Content has its own read position.
 type Content struct {
 	*io.SectionReader
 
 	done func() error
 }
 
-// Close ends the reading.
+// Close must be called when the content is no longer needed.
 func (c *Content) Close() error { return c.done() }
 
-// Open is OpenRecorded for the content.
+// Open is like OpenRecorded, but can reuse a file that is already open.
 func (r *Reader) Open(ctx context.Context, rec Record) (*Content, error) {
 	if s := r.lookup(rec); s != nil {
 		return r.content(s), nil
@@ -115,7 +114,7 @@ func (r *Reader) Open(ctx context.Context, rec Record) (*Content, error) {
 	return r.content(s), nil
 }
 
-// lookup finds a file that is open. One that was written to since does not match.
+// lookup returns a file that is already open, or nil. A file that has been written to since does not match.
 func (r *Reader) lookup(rec Record) *sharedFile {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,13 +146,14 @@ func (r *Reader) remember(rec Record, s *sharedFile) {
 	})
 }
 
-// release drops a reference to a file. It closes the file with the last reference. The caller holds mu.
+// release removes a file from the files that are kept open, and closes it if it has no readers. The caller must hold
+// mu.
 func (r *Reader) release(rec Record) {
 	s := r.kept[rec]
 	delete(r.kept, rec)
 	s.kept = false
 	if s.readers == 0 {
-		_ = s.file.Close() // read only
+		_ = s.file.Close() // only read
 	}
 }
 
@@ -171,10 +171,10 @@ func (r *Reader) content(s *sharedFile) *Content {
 	}}
 }
 
-// fileState detects writes to a file: only a clock set back could restore the time of a change.
+// fileState detects writes to a file. Only setting back the clock could make a changed file appear unchanged.
 type fileState struct {
 	size    int64
-	changed int64 // in nanoseconds
+	changed int64 // time of the last change, in nanoseconds
 }
 
 func stateOf(f *os.File) (fileState, bool) {

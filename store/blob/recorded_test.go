@@ -25,7 +25,7 @@ func hashOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// TestRecordedFiles checks that a file is read only if its content and its encryption match the record.
+// TestRecordedFiles checks that a file can be read only if its content and its encryption match its record.
 func TestRecordedFiles(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -70,7 +70,7 @@ func TestRecordedFiles(t *testing.T) {
 	_, err = open(plain, record)
 	require.ErrorIs(t, err, blob.ErrAltered)
 
-	// The first attacker can write to the store; the second also has the master key.
+	// The first attacker can write to the store. The second one also has the master key.
 	put(plain, key, other)
 	_, err = open(encrypted, record)
 	require.ErrorIs(t, err, blob.ErrAltered)
@@ -122,7 +122,7 @@ func TestReader_ComparesOnce(t *testing.T) {
 	assert.Equal(t, opened, counting.n(), "it is open")
 
 	path := filepath.Join(root, filepath.FromSlash(key))
-	require.Eventually(t, func() bool { // the file system's clock ticks every few milliseconds
+	require.Eventually(t, func() bool { // the file system's clock advances every few milliseconds
 		f, err := os.OpenFile(path, os.O_WRONLY, 0o600)
 		require.NoError(t, err)
 		_, err = f.WriteString("%PDF THE CONTRACT")

@@ -22,18 +22,18 @@ import (
 
 const (
 	s3Attempts      = 3
-	credentialLimit = 5 * time.Second // of one request for a role's credentials
+	credentialLimit = 5 * time.Second // timeout of a request for a role's credentials
 )
 
-// s3 stores files in a bucket of Amazon S3, or of any store that speaks its protocol. Objects appear complete or not at
-// all. Open downloads them to a temporary file.
+// s3 stores files in a bucket of Amazon S3 or of an S3-compatible service. An object becomes visible only when it is
+// complete. Open downloads objects to a temporary file.
 type s3 struct {
 	client minio.Core
 	bucket string
 }
 
-// openS3 returns the store of s3://bucket?region=…&endpoint=…&use_path_style=…&anonymous=…&profile=…. Credentials come
-// from the environment, the shared credentials file or the role of the process, in this order.
+// openS3 returns the store of s3://bucket?region=…&endpoint=…&use_path_style=…&anonymous=…&profile=…. Credentials are
+// taken from the environment, the shared credentials file or the role of the process, in this order.
 func openS3(u *url.URL) (Store, error) {
 	o, endpoint, err := s3Options(u.Query())
 	if err != nil {
@@ -50,7 +50,7 @@ func openS3(u *url.URL) (Store, error) {
 	return &s3{client: *client, bucket: u.Host}, nil
 }
 
-// s3Options reads the options of a bucket's URL.
+// s3Options parses the options in a bucket's URL.
 func s3Options(q url.Values) (o *minio.Options, endpoint string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		if !slices.Contains([]string{"anonymous", "endpoint", "profile", "region", "use_path_style"}, name) {
@@ -90,8 +90,8 @@ func s3Options(q url.Values) (o *minio.Options, endpoint string, err error) {
 	return o, endpoint, nil
 }
 
-// s3Credentials returns the credentials from the environment, the shared file, or the role that the platform assigns
-// to this process, in this order. An error is final: no request is sent unsigned.
+// s3Credentials returns the credentials from the environment, the shared credentials file, or the role that the
+// platform has assigned to this process, in this order. An error is final, so no request is sent unsigned.
 func s3Credentials(profile, region string) *credentials.Credentials {
 	profile = cmp.Or(profile, os.Getenv("AWS_PROFILE"))
 	home, _ := os.UserHomeDir()
@@ -113,7 +113,8 @@ func (s *s3) Keep(ctx context.Context, f *os.File, key string) error {
 	if err != nil {
 		return fmt.Errorf("store %s: %w", key, err)
 	}
-	// One request with the content's MD5: every store that speaks S3 checks that, and not all know the newer checksums.
+	// Use a single request with the MD5 of the content. Every S3-compatible service checks it, whereas not all support
+	// the newer checksums.
 	o := minio.PutObjectOptions{ContentType: contentType, SendContentMd5: true, DisableContentSha256: true, DisableMultipart: true}
 	_, err = s.client.Client.PutObject(ctx, s.bucket, key, io.NewSectionReader(f, 0, st.Size()), st.Size(), o)
 	if err != nil {

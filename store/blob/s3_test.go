@@ -42,14 +42,14 @@ func TestS3_StoresObjectsAtEndpoint(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
-// request is what a bucket receives, with its body.
+// request is a request received by a bucket, with its body.
 type request struct {
 	*http.Request
 
 	body string
 }
 
-// newRecorder returns the address of a bucket that accepts every request, and a channel with the requests.
+// newRecorder returns the address of a bucket that accepts every request, and a channel that receives the requests.
 func newRecorder(t *testing.T) (address string, received chan request) {
 	t.Helper()
 	received = make(chan request, 10)
@@ -61,7 +61,7 @@ func newRecorder(t *testing.T) (address string, received chan request) {
 	return server.URL, received
 }
 
-// keepIn stores "content" in a bucket in the region eu-central-1.
+// keepIn stores a file with the text "content" in a bucket in the region eu-central-1.
 func keepIn(t *testing.T, endpoint string) error {
 	t.Helper()
 	s, err := blob.Open(t.Context(), "s3://contracts?region=eu-central-1&use_path_style=true&endpoint="+url.QueryEscape(endpoint))
@@ -74,8 +74,8 @@ func keepIn(t *testing.T, endpoint string) error {
 	return s.Keep(t.Context(), f, "envelopes/1/a.pdf")
 }
 
-// TestS3_SignsRequests checks that a file is stored with one PUT that has a version 4 signature, the MD5 of the
-// content, and the unmodified content.
+// TestS3_SignsRequests checks that a file is stored with a single PUT request that has a version 4 signature, the MD5
+// of the content, and the unmodified content.
 func TestS3_SignsRequests(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
@@ -91,8 +91,8 @@ func TestS3_SignsRequests(t *testing.T) {
 	require.Equal(t, "content", r.body)
 }
 
-// TestS3_TakesCredentialsOfRole checks that container credentials are used, and that no unsigned request is sent
-// without credentials.
+// TestS3_TakesCredentialsOfRole checks that container credentials are used, and that no unsigned request is sent if
+// there are no credentials.
 func TestS3_TakesCredentialsOfRole(t *testing.T) {
 	given := http.StatusOK
 	role := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

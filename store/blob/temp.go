@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// The names of temporary files. A shared directory uses a prefix.
+// The prefix and suffix of temporary files. The prefix is used in shared directories.
 const (
 	tempPrefix = "countersign-"
 	tempSuffix = ".part"
 )
 
-// createTemp returns a new temporary file, which is locked (flock(2)) until it is closed: an unlocked file belongs to
-// a process that has ended.
+// createTemp creates a temporary file, which is locked (flock(2)) until it is closed. An unlocked file therefore
+// belongs to a process that has ended.
 func createTemp(dir, prefix string) (*os.File, error) {
 	for {
 		f, err := os.CreateTemp(dir, prefix+"*"+tempSuffix)
@@ -26,15 +26,15 @@ func createTemp(dir, prefix string) (*os.File, error) {
 			return nil, fmt.Errorf("temporary file: %w", err)
 		}
 		switch err := lock(f); {
-		case errors.Is(err, syscall.EWOULDBLOCK): // removeAbandoned has found it before it was locked
+		case errors.Is(err, syscall.EWOULDBLOCK): // found by removeAbandoned before it was locked
 			_ = f.Close()
-		case err != nil: // a file system without locks
+		case err != nil: // file system without locks
 			return f, nil
 		default:
 			if there, err := os.Stat(f.Name()); err == nil && sameFile(f, there) {
 				return f, nil
 			}
-			_ = f.Close() // it was removed before it was locked
+			_ = f.Close() // removed before it was locked
 		}
 	}
 }
@@ -48,7 +48,7 @@ func lock(f *os.File) error {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }
 
-// abandonedAfter is the age of a temporary file whose process must have ended, on a file system without locks.
+// abandonedAfter is the age at which a temporary file on a file system without locks is considered abandoned.
 const abandonedAfter = 24 * time.Hour
 
 // removeAbandoned removes the temporary files of processes that have ended.
@@ -73,7 +73,7 @@ func removeIfAbandoned(path string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // which releases the lock
+	defer func() { _ = f.Close() }() // releases the lock
 	switch err := lock(f); {
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		return nil // in use
