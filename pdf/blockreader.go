@@ -7,22 +7,22 @@ import (
 	"slices"
 )
 
-// blockReader reads through a small cache of blocks.
+// blockReader reads a file through a small cache of blocks.
 type blockReader struct {
 	r       io.ReaderAt
 	size    int64
 	blocks  [16]block
 	clock   uint64
-	recent  int    // the block used last
-	buf     []byte // of a read beyond one block
-	ahead   []byte // what readAhead read at aheadAt, outside the blocks
+	recent  int    // index of the most recently used block
+	buf     []byte // buffer for reads larger than one block
+	ahead   []byte // bytes at aheadAt read by readAhead, outside the block cache
 	aheadAt int64
 }
 
 const blockSize = 4096
 
 type block struct {
-	at   int64 // -1: unused
+	at   int64 // -1 if unused
 	n    int
 	used uint64
 	data []byte
@@ -36,7 +36,7 @@ func newBlockReader(r io.ReaderAt, size int64) *blockReader {
 	return w
 }
 
-// read returns n bytes at off, valid until the next call.
+// read returns n bytes at off. They are valid until the next call.
 func (w *blockReader) read(off, n int64) ([]byte, error) {
 	if off < 0 || n < 0 || off+n > w.size {
 		return nil, damaged("read beyond the end")
@@ -47,7 +47,7 @@ func (w *blockReader) read(off, n int64) ([]byte, error) {
 		}
 		b := w.buf[:n]
 		if n > 1<<20 {
-			w.buf = nil // not kept
+			w.buf = nil // too large to reuse
 		}
 		return b, readFull(w.r, b, off)
 	}
@@ -70,8 +70,8 @@ func (w *blockReader) read(off, n int64) ([]byte, error) {
 	return append(out, next[:int(n)-len(out)]...), nil
 }
 
-// readAhead returns n bytes at off that probably lie far from everything read before, such as the pages of a document:
-// it caches no block for them. If requests lie close behind each other, it reads more than requested.
+// readAhead returns n bytes at off that are probably far from everything read before, such as the pages of a document.
+// It does not cache a block for them. If successive requests are close to each other, it reads more than requested.
 func (w *blockReader) readAhead(off, n int64) ([]byte, error) {
 	if off < 0 || n < 0 || off+n > w.size {
 		return nil, damaged("read beyond the end")
@@ -98,8 +98,8 @@ func (w *blockReader) readAhead(off, n int64) ([]byte, error) {
 }
 
 const (
-	aheadStep = 8 << 10  // bytes from one to the next that count as close
-	aheadSize = 64 << 10 // bytes read at once
+	aheadStep = 8 << 10  // maximum distance in bytes between requests that count as close
+	aheadSize = 64 << 10 // number of bytes read at a time
 )
 
 // copyAhead fills b with the bytes at off, if possible from the buffer of readAhead.

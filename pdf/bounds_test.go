@@ -11,7 +11,7 @@ import (
 	"countersign/pdf"
 )
 
-// opened returns a file of objects from 1, of which the first is the catalog, within limits.
+// opened opens a file with the given objects, numbered from 1, within limits. The first object is the catalog.
 func opened(t *testing.T, lim pdf.Limits, objects ...string) *pdf.File {
 	t.Helper()
 	b := []byte("%PDF-1.7\n")
@@ -26,8 +26,8 @@ func opened(t *testing.T, lim pdf.Limits, objects ...string) *pdf.File {
 	return f
 }
 
-// TestObjectsReadTooOften: the total of bytes read as objects is limited, for all objects and however often each is
-// read.
+// TestObjectsReadTooOften checks that the total number of bytes read as objects is limited, counting each object every
+// time it is read.
 func TestObjectsReadTooOften(t *testing.T) {
 	t.Parallel()
 	const large = 100_000
@@ -36,7 +36,7 @@ func TestObjectsReadTooOften(t *testing.T) {
 	space := strings.Repeat(" ", large)
 	for name, tt := range map[string]struct {
 		object string
-		times  int // that it can be read
+		times  int // number of times that the object can be read
 	}{
 		"a large string":    {"(" + space + ")", 9},
 		"blanks before":     {space + "1", 9},
@@ -60,7 +60,8 @@ func TestObjectsReadTooOften(t *testing.T) {
 	}
 }
 
-// TestCompressedObjectsReadTooOften: white space before an object in an object stream counts.
+// TestCompressedObjectsReadTooOften checks that white space before an object in an object stream counts towards the
+// limit.
 func TestCompressedObjectsReadTooOften(t *testing.T) {
 	t.Parallel()
 	const large = 100_000
@@ -87,7 +88,7 @@ func TestCompressedObjectsReadTooOften(t *testing.T) {
 	require.LessOrEqual(t, times, 10)
 }
 
-// TestKeysOfNameTrees: keys that are indirect objects count each time they are referenced.
+// TestKeysOfNameTrees checks that keys that are indirect objects count towards the limit each time they are referenced.
 func TestKeysOfNameTrees(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20

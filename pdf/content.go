@@ -11,16 +11,16 @@ import (
 type Content struct {
 	// Dark reports for each box whether dark ink might be illegible on the painted content.
 	Dark []bool
-	// Free says that nothing but white is painted in the last box.
+	// Free reports whether nothing except white is painted in the last box.
 	Free bool
-	// Size is how many decoded bytes were read, forms included.
+	// Size is the number of decoded bytes read, including forms.
 	Size int64
 }
 
-// MaxContent bounds the decoded content that is read of one page.
+// MaxContent is the maximum size of the decoded content read for one page, in bytes.
 const MaxContent = 16 << 20
 
-// ReadContent reads a page's content streams.
+// ReadContent reads and interprets a page's content streams.
 func (f *File) ReadContent(contents []Value, resourceDict Value, boxes []Box) (Content, error) {
 	data, whole, err := f.contentData(contents, MaxContent)
 	if err != nil {
@@ -46,13 +46,13 @@ func (f *File) ReadContent(contents []Value, resourceDict Value, boxes []Box) (C
 				dark++
 			}
 		}
-		c.Dark[i] = dark*10 >= 3*pointsPerBox // more than a line through it, or a border
+		c.Dark[i] = dark*10 >= 3*pointsPerBox // more than a line through the box, or a border
 	}
 	return c, nil
 }
 
-// contentData decodes content streams and joins them, with a line feed between.
-// whole says that all of it could be read. The data are valid until the next call.
+// contentData decodes content streams and joins them, separated by line feeds. whole reports whether all of the content
+// was readable. The data is valid until the next call.
 func (f *File) contentData(contents []Value, most int64) (data []byte, whole bool, err error) {
 	data, whole = f.content[:0], true
 	defer func() {
@@ -62,7 +62,7 @@ func (f *File) contentData(contents []Value, most int64) (data []byte, whole boo
 	}()
 	for _, v := range contents {
 		ref, ok := v.Ref()
-		if !ok { // null: poppler shows nothing of such a page
+		if !ok { // null, for which Poppler shows an empty page
 			whole = false
 			continue
 		}
@@ -85,7 +85,7 @@ func (f *File) contentData(contents []Value, most int64) (data []byte, whole boo
 	return data, whole, nil
 }
 
-// maxReusedContent is how much memory for content is used again.
+// maxReusedContent is the maximum size of the content buffer that is reused, in bytes.
 const maxReusedContent = 256 << 10
 
 // decodeSome appends the decodable part of a stream, and reports whether it is complete.
@@ -95,37 +95,36 @@ func (f *File) decodeSome(data []byte, o Object, most int64) ([]byte, bool) {
 		return data, false
 	}
 	before, most := len(data), max(most, 0)+1
-	if raw, ok := r.(*io.SectionReader); ok { // it is not encoded
+	if raw, ok := r.(*io.SectionReader); ok { // not encoded
 		n := min(raw.Size(), most)
 		data = slices.Grow(data, int(n)+1+len(afterTokens))[:before+int(n)]
 		err = f.in.copyAhead(data[before:], o.Data)
 	} else {
 		data, err = appendAll(slices.Grow(data, 512), io.LimitReader(r, most))
 	}
-	f.decoded += int64(len(data) - before) // readers show what comes before an error
+	f.decoded += int64(len(data) - before) // PDF readers show content that precedes an error
 	return data, err == nil
 }
 
-// contentReader interprets content streams: the graphics state, paths and
-// pictures, and where text stands.
+// contentReader interprets content streams. It tracks the graphics state, paths, images, and the position of text.
 type contentReader struct {
 	f       *File
 	points  []point
-	foot    Box   // of which it is found out whether something stands there:
-	taken   bool  // that is so
-	unknown bool  // not all was read
-	work    int   // that may still be done, or less than nothing
-	data    int64 // bytes of forms that may still be read
+	foot    Box   // the box to check for painted content
+	taken   bool  // whether something is painted in foot
+	unknown bool  // whether some content was not read
+	work    int   // remaining work; negative if exhausted
+	data    int64 // remaining bytes of forms that may be read
 }
 
 const (
-	maxContentWork = 20_000_000 // comparisons of a point with a path's segment, roughly
-	maxForms       = 8          // nested
+	maxContentWork = 20_000_000 // approximate number of comparisons of a point with a path segment
+	maxForms       = 8          // maximum nesting depth
 	gridX, gridY   = 5, 5
 	pointsPerBox   = gridX * gridY
 )
 
-// point is a place, and whether the last paint there is dark or unknown.
+// point is a position on a page, and whether the topmost paint there is dark or unknown.
 type point struct {
 	x, y float64
 	dark bool
@@ -141,24 +140,24 @@ func (r *contentReader) addPoints(b Box) {
 	}
 }
 
-// graphics is the part of the graphics state (8.4) that is followed.
+// graphics is the tracked part of the graphics state (8.4).
 type graphics struct {
 	ctm   Matrix
 	clip  Box
-	exact bool    // the clip is exactly that box, and paint covers the content below
-	light float64 // of the fill colour, 0 to 1; NaN: unknown
-	space string  // of the fill colour
+	exact bool    // the clipping path is exactly that box, and paint covers the content below
+	light float64 // lightness of the fill color, from 0 to 1; NaN if unknown
+	space string  // color space of the fill color
 
 	lineWidth, fontSize, leading, spacing float64 // spacing is the sum of character and word spacing
 }
 
-// marks takes note of something that is painted in a box.
+// marks records that something is painted in a box.
 func (r *contentReader) marks(g *graphics, b Box) {
 	b = Box{max(b.X0, g.clip.X0), max(b.Y0, g.clip.Y0), min(b.X1, g.clip.X1), min(b.Y1, g.clip.Y1)}
 	r.taken = r.taken || b.Overlaps(r.foot)
 }
 
-// contains reports whether all of a box lies in b.
+// contains reports whether a box lies completely within b.
 func (b Box) contains(c Box) bool {
 	return b.X0 <= c.X0 && b.Y0 <= c.Y0 && b.X1 >= c.X1 && b.Y1 >= c.Y1
 }
@@ -166,10 +165,10 @@ func (b Box) contains(c Box) bool {
 // whiteThreshold is the lightness above which a color counts as white.
 const whiteThreshold = 0.99
 
-// darkThreshold is the lightness under which a colour is dark.
+// darkThreshold is the lightness below which a color counts as dark.
 const darkThreshold = 0.55
 
-// paint marks the points in a path.
+// paint records the effect of filling a path on the points within it.
 func (r *contentReader) paint(g *graphics, in func(x, y float64) bool) {
 	isDark := math.IsNaN(g.light) || g.light < darkThreshold
 	if !isDark && !g.exact {
@@ -183,8 +182,8 @@ func (r *contentReader) paint(g *graphics, in func(x, y float64) bool) {
 	}
 }
 
-// run interprets one stream, and uses its spare capacity. In a form only the painting matters: a form cannot end
-// graphics states of the page.
+// run interprets one stream. It writes to the spare capacity of b. For a form only its painting matters, because a form
+// cannot restore graphics states of the page.
 func (r *contentReader) run(b []byte, own *resources, g graphics, level int) error {
 	s := &stream{reader: r, resources: own, level: level, g: g}
 	_ = tokens(context.Background(), b, s.operand, func(op string) bool {

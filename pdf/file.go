@@ -7,31 +7,31 @@ import (
 	"io"
 )
 
-// Limits bound what reading one file may cost.
+// Limits limits the cost of reading one file.
 type Limits struct {
-	MaxObjects int   // object numbers in use
-	MaxPages   int   // leaves of the page tree
-	MaxObject  int64 // bytes of one object, its stream not counted
-	MaxStream  int64 // decoded bytes of one stream that must be read whole
-	MaxParsed  int64 // bytes of all objects that are read; one that is read again counts again
+	MaxObjects int   // number of objects in use
+	MaxPages   int   // number of leaves in the page tree
+	MaxObject  int64 // size of one object in bytes, excluding its stream
+	MaxStream  int64 // decoded size in bytes of one stream that must be read completely
+	MaxParsed  int64 // total bytes of all objects read; an object counts each time it is read
 }
 
-// DefaultLimits fit documents of some thousand pages.
+// DefaultLimits returns limits that are sufficient for documents with several thousand pages.
 func DefaultLimits() Limits {
 	return Limits{MaxObjects: 1_000_000, MaxPages: 10_000, MaxObject: 4 << 20, MaxStream: 16 << 20, MaxParsed: 2 << 30}
 }
 
-// ErrDamaged is wrapped by every error about a file that does not follow the
-// standard and that other programs could only read by guessing.
+// ErrDamaged is wrapped by every error about a file that violates the standard, so that other programs could read it
+// only by guessing.
 var ErrDamaged = errors.New("pdf: file is damaged")
 
-// ErrLimit is wrapped by every error about a file beyond the limits.
+// ErrLimit is wrapped by every error about a file that exceeds the limits.
 var ErrLimit = errors.New("pdf: file exceeds the limits")
 
-// TooManyPagesError is the error about a file with more pages than the limit.
+// TooManyPagesError reports that a file has more pages than the limit.
 type TooManyPagesError struct{ Max int }
 
-// Error returns the limit in words.
+// Error returns a message with the limit.
 func (e *TooManyPagesError) Error() string {
 	return fmt.Sprintf("%v: more than %d pages", ErrLimit, e.Max)
 }
@@ -48,15 +48,15 @@ type File struct {
 	in       *blockReader
 	size     int64
 	lim      Limits
-	sections []section // newest first
-	newest   []uint16  // by object: 1 + the index of the newest section that lists it; made when needed
-	start    int64     // the last startxref
+	sections []section // cross-reference sections, newest first
+	newest   []uint16  // by object number, 1 + the index of the newest section that lists it; created on demand
+	start    int64     // offset in the last startxref
 	trailer  Dict
 	objstms  []*objectStream // most recently used first
-	nesting  int             // of object streams being read
-	decoded  int64           // bytes so far
-	parsed   int64           // bytes so far
-	content  []byte          // memory for the content of a page
+	nesting  int             // nesting depth of object streams being read
+	decoded  int64           // decoded bytes so far
+	parsed   int64           // parsed bytes so far
+	content  []byte          // reusable buffer for the content of a page
 }
 
 // Open reads the cross-reference sections of a PDF.
@@ -85,17 +85,16 @@ func (f *File) Size() int64 { return f.size }
 type Object struct {
 	Ref   Ref
 	Value Value
-	// Data is where the bytes of a stream begin, 0 if the object is none.
+	// Data is the offset of the stream data, or 0 if the object is not a stream.
 	Data int64
-	// Start and End are the positions of the object's value in the file; both are
-	// 0 if it is in an object stream.
+	// Start and End are the offsets of the object's value in the file. Both are 0 if the object is in an object stream.
 	Start, End int64
 }
 
 // IsStream reports whether the object is a stream (7.3.8).
 func (o Object) IsStream() bool { return o.Data > 0 }
 
-// Object reads an indirect object. An object that does not exist is null (7.3.10).
+// Object reads an indirect object. A missing object is null (7.3.10).
 func (f *File) Object(ref Ref) (Object, error) {
 	e, err := f.lookup(ref.Num)
 	if err != nil {
@@ -117,11 +116,11 @@ func (f *File) Object(ref Ref) (Object, error) {
 	return f.objectAt(ref, e.offset)
 }
 
-// objectAhead is Object of one that is likely to lie far from all that was read before.
+// objectAhead is like Object, but for an object that is probably far from everything read before.
 func (f *File) objectAhead(ref Ref) (Object, error) {
 	e, err := f.lookup(ref.Num)
 	if err == nil && e.kind == entryInUse && e.gen == ref.Gen && e.offset > 0 && e.offset < f.size {
-		const usual = 256 // bytes of a stream's dictionary
+		const usual = 256 // typical size of a stream's dictionary in bytes
 		b, err := f.in.readAhead(e.offset, min(usual, f.size-e.offset))
 		if err != nil {
 			return Object{}, err
@@ -134,12 +133,11 @@ func (f *File) objectAhead(ref Ref) (Object, error) {
 	return f.Object(ref)
 }
 
-// Resolve follows references until it reaches a direct value. Of a stream it
-// returns the dictionary.
+// Resolve follows references until it reaches a direct value. For a stream it returns the dictionary.
 func (f *File) Resolve(v Value) (Value, error) { return f.follow(v, true) }
 
-// ResolvePlain is Resolve, but fails for a stream. Programs differ in whether they accept a stream as a dictionary;
-// rewritten it would be a dictionary for all.
+// ResolvePlain is like Resolve, but fails for a stream. Programs differ in whether they accept a stream as a
+// dictionary, and if it were rewritten, all programs would accept it.
 func (f *File) ResolvePlain(v Value) (Value, error) { return f.follow(v, false) }
 
 func (f *File) follow(v Value, streams bool) (Value, error) {
@@ -160,10 +158,10 @@ func (f *File) follow(v Value, streams bool) (Value, error) {
 	return nil, damaged("references in a circle")
 }
 
-// Dict returns the dictionary that v is or refers to.
+// Dict returns the dictionary v, resolving v if it is a reference.
 func (f *File) Dict(v Value) (Dict, error) { return resolveAs(f, v, Value.Dict, "a dictionary") }
 
-// Array returns the elements of the array that v is or refers to.
+// Array returns the elements of the array v, resolving v if it is a reference.
 func (f *File) Array(v Value) ([]Value, error) { return resolveAs(f, v, Value.Array, "an array") }
 
 func resolveAs[T any](f *File, v Value, as func(Value) (T, error), what string) (T, error) {
@@ -179,7 +177,7 @@ func resolveAs[T any](f *File, v Value, as func(Value) (T, error), what string) 
 	return t, nil
 }
 
-// Int returns the integer that v is or refers to.
+// Int returns the integer v, resolving v if it is a reference.
 func (f *File) Int(v Value) (int64, error) {
 	v, err := f.Resolve(v)
 	if err != nil {
@@ -192,7 +190,7 @@ func (f *File) Int(v Value) (int64, error) {
 	return n, nil
 }
 
-// objectAt reads the indirect object whose header is at offset.
+// objectAt reads the indirect object whose header is at the given offset.
 func (f *File) objectAt(ref Ref, offset int64) (Object, error) {
 	if offset <= 0 || offset >= f.size {
 		return Object{}, damaged("object %d lies outside the file, at byte %d", ref.Num, offset)
@@ -208,7 +206,7 @@ func (f *File) objectAt(ref Ref, offset int64) (Object, error) {
 			return Object{}, damaged("object %d is not where the cross-reference table says, at byte %d", ref.Num, offset)
 		case err == nil:
 			o.Value = bytes.Clone(o.Value)                     // b is the window's
-			return o, f.spend(SkipSpace(b, int(o.End-offset))) // white space takes time as well
+			return o, f.spend(SkipSpace(b, int(o.End-offset))) // count white space too, because it takes time to skip
 		case !errors.Is(err, errEnd):
 			return Object{}, damaged("object %d, at byte %d: %w", ref.Num, offset, err)
 		case offset+n >= f.size:
@@ -219,20 +217,20 @@ func (f *File) objectAt(ref Ref, offset int64) (Object, error) {
 	}
 }
 
-// spend counts the bytes of an object that was read. A file may name one large
-// object, or many small ones, as often as it likes.
+// spend counts the bytes of an object that was read, because a file can refer to one large object, or to many small
+// ones, any number of times.
 func (f *File) spend(n int) error {
-	const each = 64 // finding it takes time as well
+	const each = 64 // accounts for the time to find the object
 	if f.parsed += int64(n) + each; f.parsed > f.lim.MaxParsed {
 		return fmt.Errorf("%w: too many references to its objects", ErrLimit)
 	}
 	return nil
 }
 
-// peekSize is enough for the header of an object.
+// peekSize is the number of bytes read to see the beginning of an object.
 const peekSize = 48
 
-// startsArray reports whether an object is an array. Of an uncompressed object it usually reads only the beginning.
+// startsArray reports whether an object is an array. It usually reads only the beginning of an uncompressed object.
 func (f *File) startsArray(ref Ref) (array bool, err error) {
 	e, err := f.lookup(ref.Num)
 	if err != nil || e.kind == entryFree {
@@ -253,8 +251,7 @@ func (f *File) startsArray(ref Ref) (array bool, err error) {
 	return o.Value.IsArray(), err
 }
 
-// parseIndirect parses "12 0 obj … endobj" at the start of b, which lies at
-// base in the file.
+// parseIndirect parses "12 0 obj … endobj" at the start of b, which is at offset base in the file.
 func parseIndirect(b []byte, base int64) (Object, error) {
 	var o Object
 	num, i, ok := scanUint(b, SkipSpace(b, 0))
@@ -290,7 +287,7 @@ func parseIndirect(b []byte, base int64) (Object, error) {
 	}
 	if o.Value.IsDict() && string(b[i:i+6]) == "stream" {
 		i += 6
-		switch { // 7.3.8.1: CR LF or LF; a lone CR is met in old files
+		switch { // CR LF or LF (7.3.8.1); old files also contain a lone CR
 		case b[i] == '\r' && b[i+1] == '\n':
 			i += 2
 		case b[i] == '\n' || b[i] == '\r':

@@ -9,7 +9,7 @@ import (
 	"countersign/pdf"
 )
 
-// FuzzReader reads everything that the seal reads of an uploaded file.
+// FuzzReader reads everything that sealing reads from an uploaded file.
 func FuzzReader(f *testing.F) {
 	seeds, err := filepath.Glob("../seal/testdata/*.pdf")
 	if err != nil || len(seeds) == 0 {
@@ -53,7 +53,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// FuzzParse parses single objects. An accepted object must be delimited in the same way again.
+// FuzzParse parses single objects. Parsing an accepted object again must find the same end.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"<</A 1/B[1 2 R 0 R]/C(a(b)\\)c)/D<48 65>>>", "[1 -2.5 +3 .4 5. true false null /N#61me]", "12 0 R", "12 0", "(\\101\\\r\nx)", "<</K<<>>>>% c", "/", "<>", "((()))",

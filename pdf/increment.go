@@ -13,16 +13,16 @@ import (
 	"unicode/utf16"
 )
 
-// Increment is an incremental update (7.5.6) in the making: the bytes that
-// follow a file, or, made by NewDocument, a whole document.
+// Increment builds an incremental update (7.5.6), which is appended to a file, or, if created by NewDocument, a
+// complete document.
 type Increment struct {
-	base     int64 // where buf begins in the file
+	base     int64 // offset of buf in the file
 	buf      []byte
-	next     int // the next free object number
+	next     int // next unused object number
 	objects  []written
-	prev     int64 // startxref of the file; -1: none
-	stream   bool  // write a cross-reference stream
-	original Dict  // trailer of the file
+	prev     int64 // startxref of the file; -1 if none
+	stream   bool  // whether to write a cross-reference stream
+	original Dict  // trailer of the original file
 }
 
 type written struct {
@@ -30,8 +30,7 @@ type written struct {
 	at  int64
 }
 
-// NewIncrement begins an update of f. It will end in a cross-reference section
-// of the kind that f uses.
+// NewIncrement starts an update of f. The update ends with a cross-reference section of the same type as in f.
 func NewIncrement(f *File) (*Increment, error) {
 	size, ok := f.trailer.Get("Size").Int()
 	if !ok {
@@ -39,7 +38,7 @@ func NewIncrement(f *File) (*Increment, error) {
 	}
 	w := &Increment{base: f.size, prev: f.start, stream: f.UsesXRefStream(), original: f.trailer}
 	w.next = int(size)
-	// A Size that is too small would let us take a number that is in use.
+	// A Size that is too small must not cause the reuse of a number.
 	for i := range f.sections {
 		for _, s := range f.sections[i].parts() {
 			for _, r := range s.ranges {
@@ -60,9 +59,9 @@ func NewIncrement(f *File) (*Increment, error) {
 	return w, nil
 }
 
-// DefineUndefined defines as null what the file refers to but does not have, and
-// takes new numbers above every one that the file mentions: nothing in the file
-// would then wait for an object that is appended later. It comes before all objects.
+// DefineUndefined defines missing objects that the file refers to as null, and ensures that new objects get numbers
+// above every number mentioned in the file. Otherwise a reference in the file could resolve to an object that is
+// appended later. It must be called before objects are added.
 func (w *Increment) DefineUndefined(m Mentioned) error {
 	if w.next = max(w.next, m.Highest+1); w.next > lastNewObject {
 		return fmt.Errorf("%w: no object numbers are left", ErrLimit)
@@ -73,15 +72,15 @@ func (w *Increment) DefineUndefined(m Mentioned) error {
 	return nil
 }
 
-// lastNewObject leaves object numbers for additions.
+// lastNewObject is the highest first number for new objects, which leaves enough numbers for additions.
 const lastNewObject = maxObjectNum - 1_000_000
 
-// NewDocument begins a new document.
+// NewDocument starts a new document.
 func NewDocument() *Increment {
 	return &Increment{next: 1, prev: -1, buf: []byte("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")}
 }
 
-// Reserve takes a new object number.
+// Reserve allocates a new object number.
 func (w *Increment) Reserve() Ref {
 	w.next++
 	return Ref{Num: w.next - 1}
@@ -90,11 +89,10 @@ func (w *Increment) Reserve() Ref {
 // Bytes returns the bytes written so far.
 func (w *Increment) Bytes() []byte { return w.buf }
 
-// Offset returns where the next byte will be in the file.
+// Offset returns the offset of the next byte in the file.
 func (w *Increment) Offset() int64 { return w.base + int64(len(w.buf)) }
 
-// Begin writes the header of an object; the caller appends its body by Append
-// and calls End.
+// Begin writes the header of an object. The caller appends the body with Append or AppendString and then calls End.
 func (w *Increment) Begin(ref Ref) {
 	w.objects = append(w.objects, written{ref, w.Offset()})
 	w.buf = strconv.AppendInt(w.buf, int64(ref.Num), 10)
@@ -103,17 +101,17 @@ func (w *Increment) Begin(ref Ref) {
 	w.buf = append(w.buf, " obj\n"...)
 }
 
-// Append writes to the current object.
+// Append appends bytes to the current object.
 func (w *Increment) Append(b []byte) { w.buf = append(w.buf, b...) }
 
-// AppendString writes to the current object.
+// AppendString appends a string to the current object.
 func (w *Increment) AppendString(s string) { w.buf = append(w.buf, s...) }
 
 // End ends the current object.
 func (w *Increment) End() { w.buf = append(w.buf, "\nendobj\n"...) }
 
-// Skip leaves room for n bytes that the caller streams into the file at this point. It returns the bytes written so
-// far, and drops them.
+// Skip reserves n bytes that the caller writes to the file at this position. It returns the bytes written so far and
+// removes them from the buffer.
 func (w *Increment) Skip(n int64) []byte {
 	head := w.buf
 	w.base += int64(len(head)) + n
@@ -142,11 +140,10 @@ func (w *Increment) Add(v Value) Ref {
 	return ref
 }
 
-// deflateThreshold is the size in bytes from which compression saves more than it
-// costs.
+// deflateThreshold is the size, in bytes, above which compression is worthwhile.
 const deflateThreshold = 512
 
-// Grow makes room for more objects, of size bytes in total.
+// Grow allocates space for the given number of further objects, of size bytes in total.
 func (w *Increment) Grow(objects, size int) {
 	w.objects = slices.Grow(w.objects, objects)
 	if memory, ok := increments.Get().(*[]byte); ok && cap(*memory) >= len(w.buf)+size {
@@ -155,14 +152,14 @@ func (w *Increment) Grow(objects, size int) {
 	w.buf = slices.Grow(w.buf, size)
 }
 
-// increments is the memory of those that are not needed any more.
+// increments contains buffers of released increments.
 var increments sync.Pool
 
-// maxKept limits the memory kept from one increment, in bytes.
+// maxKept is the maximum size of a buffer retained for reuse, in bytes.
 const maxKept = 4 << 20
 
-// Free keeps the memory for another increment. Neither this one nor what Bytes
-// returned may be used afterwards.
+// Free releases the buffer for reuse by another increment. The increment, and slices returned by Bytes, must not be
+// used afterwards.
 func (w *Increment) Free() {
 	if memory := w.buf; cap(memory) <= maxKept {
 		increments.Put(&memory)
@@ -170,7 +167,7 @@ func (w *Increment) Free() {
 	w.buf = nil
 }
 
-// AddStream writes a new stream, compressed if that makes it smaller.
+// AddStream writes a new stream. It compresses the data if that makes it smaller.
 func (w *Increment) AddStream(d Dict, data []byte) Ref {
 	d = d.Clone()
 	if len(data) > deflateThreshold && d.Get("Filter") == nil {
@@ -183,7 +180,7 @@ func (w *Increment) AddStream(d Dict, data []byte) Ref {
 	return w.AddStored(d.Value(), data)
 }
 
-// AddStored writes a new stream, its data unchanged, after its dictionary.
+// AddStored writes a new stream with the given dictionary and unchanged data.
 func (w *Increment) AddStored(d Value, data []byte) Ref {
 	ref := w.Reserve()
 	w.Begin(ref)
@@ -195,8 +192,8 @@ func (w *Increment) AddStored(d Value, data []byte) Ref {
 	return ref
 }
 
-// Finish writes the cross-reference section and the trailer. root, and info if
-// not nil, go into the trailer; id is the new second half of the file identifier.
+// Finish writes the cross-reference section and the trailer. The trailer contains root, and info if it is not nil. id
+// is the second part of the file identifier.
 func (w *Increment) Finish(root Ref, info *Ref, id []byte) error {
 	t := Dict{{"Root", root.Value()}}
 	switch {
@@ -304,10 +301,10 @@ func appendPadded(b []byte, n int64, width int) []byte {
 	return append(b, s...)
 }
 
-// deflaters are kept for the next stream: one has some 800 KB.
+// deflaters contains idle compressors for reuse, because each one uses about 800 KB.
 var deflaters = make(chan *zlib.Writer, 4)
 
-// Deflate compresses data for FlateDecode (7.4.4), quickly rather than well.
+// Deflate compresses data for FlateDecode (7.4.4), optimized for speed.
 func Deflate(data []byte) []byte {
 	var b bytes.Buffer
 	b.Grow(len(data)/3 + 64)
@@ -318,7 +315,7 @@ func Deflate(data []byte) []byte {
 	default:
 		z, _ = zlib.NewWriterLevel(&b, zlib.BestSpeed) // the level is valid
 	}
-	_, _ = z.Write(data) // a bytes.Buffer takes everything
+	_, _ = z.Write(data) // writing to a bytes.Buffer never fails
 	_ = z.Close()
 	select {
 	case deflaters <- z:
@@ -327,21 +324,21 @@ func Deflate(data []byte) []byte {
 	return b.Bytes()
 }
 
-// AppendHex writes a hexadecimal string (7.3.4.3).
+// AppendHex appends a hexadecimal string (7.3.4.3).
 func AppendHex(b, s []byte) []byte {
 	return fmt.Appendf(b, "<%X>", s)
 }
 
-// StructureWords are texts that a program that searches a file takes for its structure, and the beginning of the
-// seal's mark. Entered text is written so that none of them occurs in it.
+// StructureWords contains keywords that a program that scans a file could mistake for its structure, and the beginning
+// of the seal's mark. Entered text is written so that it does not contain them.
 var StructureWords = []string{" obj", "endobj", "endstream", "xref", "trailer", "%%EOF", "%PDF-", "_Seal<<"}
 
 func holdsStructureWord(s string) bool {
 	return slices.ContainsFunc(StructureWords, func(word string) bool { return strings.Contains(s, word) })
 }
 
-// AppendText writes a text string (7.9.2.2): ASCII as it stands, unless it could be
-// taken for a part of the file, else UTF-16.
+// AppendText appends a text string (7.9.2.2). It writes ASCII text unchanged unless it contains a structure word, and
+// other text in UTF-16.
 func AppendText(b []byte, s string) []byte {
 	if !holdsStructureWord(s) && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
 		b = append(b, '(')
@@ -358,7 +355,7 @@ func AppendText(b []byte, s string) []byte {
 	return append(b, '>')
 }
 
-// AppendURI writes an address, which is ASCII in either form (12.6.4.8).
+// AppendURI appends a URI, which is ASCII in both string forms (12.6.4.8).
 func AppendURI(b []byte, s string) []byte {
 	if holdsStructureWord(s) {
 		return AppendHex(b, []byte(s))
@@ -366,7 +363,7 @@ func AppendURI(b []byte, s string) []byte {
 	return AppendText(b, s)
 }
 
-// AppendUTF16 writes s as hexadecimal digits of UTF-16BE.
+// AppendUTF16 appends s in UTF-16BE as hexadecimal digits.
 func AppendUTF16(b []byte, s string) []byte {
 	var units [2]uint16
 	for _, r := range s {
@@ -377,7 +374,7 @@ func AppendUTF16(b []byte, s string) []byte {
 	return b
 }
 
-// AppendNumber writes a number with at most four decimals.
+// AppendNumber appends a number with at most four decimal places.
 func AppendNumber(b []byte, n float64) []byte {
 	n = math.Round(n*1e4) / 1e4
 	if n == 0 || math.IsNaN(n) || math.IsInf(n, 0) {

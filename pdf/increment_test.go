@@ -8,8 +8,8 @@ import (
 	"countersign/pdf"
 )
 
-// TestMemoryIsUsedAgain: an increment does not depend on the memory that another one left, whichever of the two is
-// larger.
+// TestMemoryIsUsedAgain checks that an increment does not depend on the content of a reused buffer, whichever increment
+// is larger.
 func TestMemoryIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	write := func(objects, room int) (*pdf.Increment, string) {
@@ -26,7 +26,7 @@ func TestMemoryIsUsedAgain(t *testing.T) {
 		plain.Free()
 		again, got := write(size.objects, size.room)
 		require.Equal(t, want, got)
-		other, _ := write(size.objects, size.room) // while the memory of the first one is in use
+		other, _ := write(size.objects, size.room) // while the buffer of the first increment is in use
 		require.Equal(t, want, string(again.Bytes()))
 		other.Free()
 		again.Free()

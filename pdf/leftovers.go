@@ -7,28 +7,29 @@ import (
 	"fmt"
 )
 
-// Leftovers determines the state that content leaves to annotations painted after it, in readers that keep one state
-// for a whole page, as pdf.js does. Sequences of marked content (14.6) may be open: a hidden one hides everything that
-// follows. If a Q without its q (8.4.2) leads to a state with a soft mask, or in a form to a state without a font for
-// the following text, the reader stops there. The counts are upper bounds: if readers may interpret content
-// differently, no sequence counts as closed.
+// Leftovers determines the state in which content leaves the renderer for annotations painted after it. It matters in
+// programs that keep one state for a whole page, such as pdf.js. Marked-content sequences (14.6) can remain open, and a
+// hidden one hides everything that follows. If an unbalanced Q (8.4.2) restores a state with a soft mask, or, in a
+// form, a state without a font for the text that follows, the program stops there. The counts are upper bounds: if
+// programs may interpret content differently, no sequence counts as closed.
 type Leftovers struct {
 	f *File
-	// layered says that the document has layers: else nothing is hidden, and sequences need not be counted.
+	// layered reports whether the document has layers. If it has none, nothing is hidden, and sequences need not be
+	// counted.
 	layered bool
-	data    int64              // decoded bytes that may still be read
-	known   map[Ref]*leftovers // of streams; nil: being read
-	fonts   map[Ref]bool       // that were looked at
-	state   map[Ref]Value      // the groups of the soft masks of graphics states, nil for none
+	data    int64              // remaining decoded bytes that may be read
+	known   map[Ref]*leftovers // results for streams; nil while a stream is being read
+	fonts   map[Ref]bool       // fonts already examined
+	state   map[Ref]Value      // soft mask groups of graphics states; nil if there is no mask
 }
 
-// leftovers is the state that one content stream leaves.
+// leftovers is the state that results from one content stream.
 type leftovers struct {
-	open     int  // sequences
-	surplus  bool // a Q without its q
-	masked   bool // its resources have a soft mask
-	inherits bool // it shows text before it selects a font
-	breaks   bool // it shows text behind a Q without its q, before it selects a font
+	open     int  // number of open sequences
+	surplus  bool // has an unbalanced Q
+	masked   bool // its resources contain a soft mask
+	inherits bool // shows text before selecting a font
+	breaks   bool // shows text after an unbalanced Q, before selecting a font
 }
 
 func (l *leftovers) add(m leftovers) {
@@ -38,7 +39,7 @@ func (l *leftovers) add(m leftovers) {
 
 const (
 	maxSequences = 4096
-	maxNested    = 32 // streams within streams
+	maxNested    = 32 // maximum nesting depth of streams
 )
 
 // NewLeftovers returns a Leftovers that reads up to most decoded bytes.
@@ -46,9 +47,9 @@ func NewLeftovers(f *File, most int64, layered bool) *Leftovers {
 	return &Leftovers{f: f, data: most, layered: layered, known: map[Ref]*leftovers{}, fonts: map[Ref]bool{}, state: map[Ref]Value{}}
 }
 
-// Page returns how many sequences the content of a page and the appearances of its annotations (AP)
-// leave open, with the forms that they paint. The error is ErrLimit where that cannot be counted, or
-// where nothing can be drawn behind them.
+// Page returns the number of marked-content sequences left open by the content of a page and the appearances of its
+// annotations (AP), including the forms that they paint. It returns ErrLimit if the number cannot be determined, or if
+// nothing can be drawn after the content.
 func (s *Leftovers) Page(ctx context.Context, contents []Value, resources Value, looks []Value) (int, error) {
 	data, whole, err := s.f.contentData(contents, max(s.data, 0))
 	if err != nil {
@@ -57,7 +58,7 @@ func (s *Leftovers) Page(ctx context.Context, contents []Value, resources Value,
 	if err := s.spend(len(data)); err != nil {
 		return 0, err
 	}
-	data = bytes.Clone(data) // forms are read before its end
+	data = bytes.Clone(data) // reading forms overwrites the buffer
 	all, err := s.inResources(ctx, resources, 0)
 	if err != nil {
 		return 0, err
@@ -82,7 +83,7 @@ func (s *Leftovers) Page(ctx context.Context, contents []Value, resources Value,
 	return all.open, nil
 }
 
-// stream returns what a form, an appearance or a glyph leaves.
+// stream returns the state that results from a form, an appearance or a glyph.
 func (s *Leftovers) stream(ctx context.Context, v, resources Value, level int) (leftovers, error) {
 	ref, ok := v.Ref()
 	if !ok {
@@ -114,7 +115,7 @@ func (s *Leftovers) stream(ctx context.Context, v, resources Value, level int) (
 	}
 	var out leftovers
 	if !own.IsNull() {
-		resources = own // otherwise the resources of the painting content, which were examined
+		resources = own // otherwise use the resources of the painting content, which have already been examined
 		out, err = s.inResources(ctx, own, level)
 	}
 	if err == nil {
@@ -124,7 +125,7 @@ func (s *Leftovers) stream(ctx context.Context, v, resources Value, level int) (
 	return out, err
 }
 
-// eachAppearance calls do with the streams of appearances, in whatever state an annotation is (12.5.5).
+// eachAppearance calls do with each appearance stream, for every state of the annotation (12.5.5).
 func (s *Leftovers) eachAppearance(ctx context.Context, looks []Value, do func(Value) error) error {
 	for _, v := range looks {
 		if err := ctx.Err(); err != nil {
@@ -138,7 +139,7 @@ func (s *Leftovers) eachAppearance(ctx context.Context, looks []Value, do func(V
 			streams := Dict{e}
 			if one, err := IsStream(s.f, e.Value); err != nil {
 				return err
-			} else if !one { // by state
+			} else if !one { // a subdictionary with a stream for each state
 				if streams, err = OptionalDict(s.f, e.Value); err != nil {
 					return err
 				}
@@ -160,21 +161,21 @@ func (s *Leftovers) spend(n int) error {
 	return nil
 }
 
-// content adds the state that one content stream leaves.
+// content adds the state that results from one content stream.
 func (s *Leftovers) content(ctx context.Context, data []byte, whole bool, own Value, level int, all *leftovers) error {
 	res := &resources{f: s.f, value: own}
 	plain, open, depth := whole, 0, 0
-	shifted, lost, selected := false, false, false // the states of a reader are others; so is the font; one was selected
+	shifted, lost, selected := false, false, false // graphics states may differ between programs; so may the font; a font was selected
 	var last Value
 	var failed error
 	err := tokens(ctx, data, func(v Value) {
 		last = v
 		if c := v[0]; c >= '0' && c <= '9' || c == '+' || c == '-' || c == '.' {
 			_, number := decimal(v)
-			plain = plain && number // some readers find an operator behind the digits
+			plain = plain && number // some programs recognize an operator after the digits
 		}
 	}, func(op string) bool {
-		plain = plain && isOperator(op) // or at the beginning of a longer word
+		plain = plain && isOperator(op) // or at the beginning of a longer token
 		switch op {
 		case "BMC", "BDC":
 			open++
@@ -210,7 +211,7 @@ func (s *Leftovers) content(ctx context.Context, data []byte, whole bool, own Va
 		all.open = 0
 		return nil
 	}
-	if !plain { // one reader's image data is another reader's content
+	if !plain { // programs may disagree on what is image data and what is content
 		if all.open, err = s.mostOfForms(ctx, res, level); err != nil {
 			return err
 		}
@@ -223,7 +224,7 @@ func (s *Leftovers) content(ctx context.Context, data []byte, whole bool, own Va
 	return nil
 }
 
-// painted returns what a form leaves that content paints.
+// painted returns the state that results from a form painted by the content.
 func (s *Leftovers) painted(ctx context.Context, res *resources, name Value, level int) (leftovers, error) {
 	key, ok := name.Name()
 	if !ok {
@@ -236,7 +237,7 @@ func (s *Leftovers) painted(ctx context.Context, res *resources, name Value, lev
 	return s.stream(ctx, v, res.value, level+1)
 }
 
-// mostOfForms returns how many sequences one form among resources leaves open at most.
+// mostOfForms returns the maximum number of sequences left open by any form in the resources.
 func (s *Leftovers) mostOfForms(ctx context.Context, res *resources, level int) (int, error) {
 	most := 0
 	err := s.each(res.value, "XObject", func(v Value) error {
@@ -247,7 +248,7 @@ func (s *Leftovers) mostOfForms(ctx context.Context, res *resources, level int) 
 	return most, err
 }
 
-// each calls do with each resource of a kind.
+// each calls do with each resource of the given type.
 func (s *Leftovers) each(own Value, kind string, do func(v Value) error) error {
 	look := &Lookup{File: s.f}
 	own = look.Value(own)
@@ -263,7 +264,7 @@ func (s *Leftovers) each(own Value, kind string, do func(v Value) error) error {
 	return look.Err
 }
 
-// maskOf returns the group of a graphics state's soft mask, nil if it has none.
+// maskOf returns the group of a graphics state's soft mask, or nil if there is none.
 func (s *Leftovers) maskOf(v Value) (Value, error) {
 	ref, isRef := v.Ref()
 	if group, known := s.state[ref]; known && isRef {
@@ -282,8 +283,8 @@ func (s *Leftovers) maskOf(v Value) (Value, error) {
 	return group, look.Err
 }
 
-// inResources looks at the content that is run in ways that cannot be counted:
-// glyphs, tiles of patterns and soft masks. None of them may leave marked content open.
+// inResources examines content that may be executed any number of times, such as glyphs, pattern tiles and soft masks.
+// None of it may leave marked content open.
 func (s *Leftovers) inResources(ctx context.Context, own Value, level int) (all leftovers, err error) {
 	if level > maxNested && !s.layered {
 		return all, nil

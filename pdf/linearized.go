@@ -6,25 +6,25 @@ import (
 	"slices"
 )
 
-// LinearizationProblem returns why programs could read other pages from a linearized file (Annex F) as long as nothing
-// is appended to it, or "". pages are the pages of the page tree, in order. As long as the length in the file's first
-// object equals the length of the file, pdf.js and poppler begin at the section after this object. pdf.js reads the
-// first page from it, and poppler reads all pages from the hint tables.
+// LinearizationProblem returns the reason that programs could read other pages from a linearized file (Annex F) as long
+// as nothing is appended to it, or "" if there is none. pages lists the pages of the page tree, in order. As long as
+// the length in the file's first object equals the length of the file, pdf.js and Poppler start with the section after
+// this object. pdf.js reads the first page from it, and Poppler reads all pages from the hint tables.
 func (f *File) LinearizationProblem(pages []Ref) (string, error) {
-	const near = 1024 // bytes in which the section is looked for
+	const near = 1024 // number of bytes in which to search for the section
 	d, err := f.firstDict()
 	if err != nil {
-		return "begins with an object that cannot be read", nil //nolint:nilerr // it is said
+		return "begins with an object that cannot be read", nil //nolint:nilerr // reported as a problem
 	}
 	if n, ok := d.Get("Linearized").Float(); ok && n <= 0 || d.Get("Linearized").IsNull() {
 		return "", nil
 	}
 	length, ok := d.Get("L").Int()
 	switch {
-	case !ok || length > f.size: // appended bytes could make this its length
+	case !ok || length > f.size: // appending bytes could make the lengths equal
 		return "is shorter than its linearization dictionary says", nil
 	case length < f.size:
-		return "", nil // updated since: no program heeds the dictionary
+		return "", nil // updated since then, so programs ignore the dictionary
 	}
 	b, err := f.in.read(0, min(f.size, near))
 	if err != nil {
@@ -56,13 +56,13 @@ func (f *File) LinearizationProblem(pages []Ref) (string, error) {
 	return f.hintProblem(d, pages, int(first))
 }
 
-// skipTableSpaceAt returns the position behind white space, of which there is little.
+// skipTableSpaceAt returns the offset after a short run of white space.
 func (f *File) skipTableSpaceAt(at int64) (int64, error) {
 	b, err := f.in.read(at, min(512, f.size-at))
 	return at + int64(skipTableSpace(b, 0)), err
 }
 
-// firstDict returns the dictionary with which a file begins, nil if there is none.
+// firstDict returns the dictionary in the first object of a file, or nil if there is none.
 func (f *File) firstDict() (Dict, error) {
 	for n := min(blockSize, f.size); ; n = min(4*n, f.size) {
 		b, err := f.in.read(0, n)
@@ -93,13 +93,13 @@ func (f *File) firstDict() (Dict, error) {
 	}
 }
 
-// hintProblem compares the pages of the page offset hint table (F.4.1) with the page tree. It ignores a table that
-// refers to objects other than pages. first is the index of the page that opens the file: the dictionary contains its
-// object number.
+// hintProblem compares the pages in the page offset hint table (F.4.1) with the page tree. It ignores a table that
+// refers to objects other than pages. first is the index of the page that is displayed first; the dictionary contains
+// the object number of this page.
 func (f *File) hintProblem(d Dict, pages []Ref, first int) (string, error) {
 	hints, err := d.Get("H").Array()
 	if err != nil || len(hints) < 2 || len(pages) == 1 {
-		return "", nil //nolint:nilerr // there is no table, or no other page
+		return "", nil //nolint:nilerr // no table, or only one page
 	}
 	data, err := f.hintData(hints)
 	var counts []uint32
@@ -107,7 +107,7 @@ func (f *File) hintProblem(d Dict, pages []Ref, first int) (string, error) {
 		counts, err = objectCounts(data, len(pages))
 	}
 	if errors.Is(err, ErrDamaged) || errors.Is(err, ErrLimit) || errors.Is(err, ErrFilter) {
-		return "has hint tables that cannot be read", nil // others might read them
+		return "has hint tables that cannot be read", nil // other programs might read them
 	}
 	if err != nil {
 		return "", err
@@ -124,10 +124,9 @@ func (f *File) hintProblem(d Dict, pages []Ref, first int) (string, error) {
 	return "has other pages in its hint tables than in its page tree", nil
 }
 
-// hintData returns the data of the hint stream (F.4). poppler reads it with a parser
-// that is more lenient, and that does not look beyond the length that H gives: what
-// the two could read in different ways is an error. Hints in two parts are two
-// streams, of which the first has to be complete: it begins with the page offset table.
+// hintData returns the data of the hint stream (F.4). Poppler reads the stream with a more lenient parser that does not
+// read beyond the length in H. Data that the two parsers could read differently is an error. If H specifies two parts,
+// these are two streams. The first must be complete, because it begins with the page offset table.
 func (f *File) hintData(hints []Value) ([]byte, error) {
 	unclear := damaged("the hint stream is not clear")
 	at, ok1 := hints[0].Int()
@@ -162,13 +161,13 @@ func (f *File) hintData(hints []Value) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !plain || b[0] != '\n' && b[0] != '\r' { // poppler continues to the end of the line
+	if !plain || b[0] != '\n' && b[0] != '\r' { // Poppler skips to the end of the line
 		return nil, unclear
 	}
 	return f.StreamData(o)
 }
 
-// isPlainFlate reports whether a stream has no filter, or only Flate: programs differ in how they read damaged data of
+// isPlainFlate reports whether a stream has no filter or only Flate. Programs differ in how they handle damaged data of
 // other filters, parameters, and abbreviations.
 func (f *File) isPlainFlate(o Object) (bool, error) {
 	d, err := o.Value.Dict()
@@ -184,8 +183,8 @@ func (f *File) isPlainFlate(o Object) (bool, error) {
 	return len(names) == 0 || len(names) == 1 && (names[0] == "FlateDecode" || names[0] == "Fl"), err
 }
 
-// objectCounts returns the number of objects of each page from a page offset hint table: the least number plus a
-// difference. The sums have 32 bits, as in readers.
+// objectCounts returns the number of objects of each page from a page offset hint table, which is the least number plus
+// a difference. The sums have 32 bits, as in other programs.
 func objectCounts(data []byte, pages int) ([]uint32, error) {
 	const header = 36
 	if len(data) < header {
@@ -206,8 +205,8 @@ func objectCounts(data []byte, pages int) ([]uint32, error) {
 	return counts, nil
 }
 
-// hintedPages returns the objects of the pages, in the order of the pages. The first count belongs to the page at
-// index first, whose object is given. The objects of the other pages are numbered from 1, page by page.
+// hintedPages returns the object numbers of the pages, in page order. The first count belongs to the page at index
+// first, whose object number is given. The objects of the other pages are numbered from 1, page by page.
 func hintedPages(counts []uint32, object, first int) []int {
 	nums := make([]int, 0, len(counts))
 	next := uint32(1)
@@ -218,7 +217,7 @@ func hintedPages(counts []uint32, object, first int) []int {
 	return slices.Insert(nums, first, object)
 }
 
-// isPage reports whether the newest object of a number is a page.
+// isPage reports whether the newest object with the given number is a page.
 func (f *File) isPage(num int) (bool, error) {
 	o, err := f.Newer(num)
 	if err != nil {
@@ -228,10 +227,10 @@ func (f *File) isPage(num int) (bool, error) {
 	return err == nil && d.Get("Type").IsName("Page"), nil
 }
 
-// bitReader reads numbers of some bits, the highest bit first.
+// bitReader reads numbers with a given number of bits, most significant bit first.
 type bitReader struct {
 	b  []byte
-	at int // in bits
+	at int // position in bits
 }
 
 func (r *bitReader) next(n int) uint32 {

@@ -1,13 +1,13 @@
 package pdf
 
-// Lookup follows references in a file. It keeps the first error and finds nothing afterwards, so that callers check Err
-// once after several lookups.
+// Lookup resolves references in a file. It records the first error and returns nil afterwards, so that callers can
+// check Err once after several lookups.
 type Lookup struct {
 	File *File
 	Err  error
 }
 
-// Value returns what v is or refers to.
+// Value returns v, resolving v if it is a reference.
 func (l *Lookup) Value(v Value) Value {
 	if l.Err != nil {
 		return nil
@@ -16,7 +16,7 @@ func (l *Lookup) Value(v Value) Value {
 	return v
 }
 
-// Dict returns the dictionary that v is or refers to, nil if it is none.
+// Dict returns the dictionary v, resolving v if it is a reference. It returns nil for any other value.
 func (l *Lookup) Dict(v Value) (d Dict) {
 	if v = l.Value(v); v.IsDict() {
 		d, l.Err = v.Dict()
@@ -24,7 +24,8 @@ func (l *Lookup) Dict(v Value) (d Dict) {
 	return d
 }
 
-// Array returns the elements of the array that v is or refers to, none for null. Anything else is an error.
+// Array returns the elements of the array v, resolving v if it is a reference. It returns nil for null. Any other value
+// is an error.
 func (l *Lookup) Array(v Value) (a []Value) {
 	if v = l.Value(v); !v.IsNull() {
 		a, l.Err = v.Array()

@@ -6,7 +6,7 @@ import (
 )
 
 // InsertNames inserts entries into a name tree (ISO 32000-2, 7.9.6) and returns the new root node. Changed nodes that
-// are indirect objects are rewritten, each once, so a tree gets all its new keys in one call.
+// are indirect objects are rewritten only once, so all entries must be inserted in one call.
 func InsertNames(f *File, w *Increment, root Value, entries []Entry) (Value, error) {
 	t := treeWriter{changed: map[Ref]Dict{}}
 	if v, err := ResolveIn(f, root); err != nil {
@@ -31,12 +31,12 @@ func InsertNames(f *File, w *Increment, root Value, entries []Entry) (Value, err
 	return root, nil
 }
 
-// treeWriter inserts keys, one after the other.
+// treeWriter inserts keys one at a time.
 type treeWriter struct {
 	treeReader
 	changed        map[Ref]Dict // changed nodes that are indirect objects
-	order          []Ref        // the order in which changed is written
-	key            string       // that is being inserted
+	order          []Ref        // order in which changed nodes are written
+	key            string       // key being inserted
 	written, value Value
 }
 
@@ -50,7 +50,7 @@ func (t *treeWriter) node(v Value) (Dict, error) {
 	return t.treeReader.node(v)
 }
 
-// insert puts the key below a node that has been read.
+// insert inserts the key below a node that has been read.
 func (t *treeWriter) insert(node Value, d Dict, depth int) (Value, error) {
 	if depth > maxNameDepth {
 		return nil, fmt.Errorf("%w: name tree", ErrLimit)
@@ -92,7 +92,7 @@ func (t *treeWriter) intoLeaf(d *Dict) error {
 	if err != nil {
 		return err
 	}
-	at := len(names) / 2 * 2 // a key without a value at the end is not one
+	at := len(names) / 2 * 2 // ignore a final key without a value
 	for i := 0; i+1 < len(names); i += 2 {
 		if k, ok := names[i].Bytes(); ok && string(k) > t.key {
 			at = i
@@ -133,7 +133,7 @@ func (t *treeWriter) intoKids(d *Dict, depth int) error {
 	return nil
 }
 
-// ResolveIn follows references to objects that are not streams. A new document (nil) has no references.
+// ResolveIn is like ResolvePlain, but f may be nil for a new document, which has no references.
 func ResolveIn(f *File, v Value) (Value, error) {
 	if f == nil {
 		return v, nil
@@ -141,7 +141,7 @@ func ResolveIn(f *File, v Value) (Value, error) {
 	return f.ResolvePlain(v)
 }
 
-// ArrayIn returns the elements of an array, none for null.
+// ArrayIn returns the elements of an array, or nil for null.
 func ArrayIn(f *File, v Value) ([]Value, error) {
 	v, err := ResolveIn(f, v)
 	if err != nil || v.IsNull() {
@@ -150,7 +150,7 @@ func ArrayIn(f *File, v Value) ([]Value, error) {
 	return v.Array()
 }
 
-// OptionalDict returns the dictionary that v is or refers to, nil if it is none.
+// OptionalDict returns the dictionary v, resolving v if it is a reference. It returns nil for any other value.
 func OptionalDict(f *File, v Value) (Dict, error) {
 	v, err := f.ResolvePlain(v)
 	if err != nil || !v.IsDict() {
@@ -175,11 +175,12 @@ func WalkNames(f *File, root Value, visit func(key, v Value) error) error {
 	return t.walk(root, visit, 0)
 }
 
-// treeReader reads name trees within a budget: each node once, and a limited total of bytes of nodes and keys.
+// treeReader reads name trees with limited cost. It reads each node only once, and limits the total size of nodes and
+// keys.
 type treeReader struct {
 	f    *File
 	seen map[Ref]bool
-	cost int // bytes so far
+	cost int // bytes read so far
 }
 
 const (
@@ -187,7 +188,7 @@ const (
 	maxNameBytes = 16 << 20
 )
 
-// read resolves a part of a tree and counts it.
+// read resolves part of a tree and counts its bytes.
 func (t *treeReader) read(v Value) (Value, error) {
 	if ref, ok := v.Ref(); ok {
 		if t.seen[ref] {
@@ -229,7 +230,7 @@ func readAs[T any](t *treeReader, v Value, as func(Value) (T, error)) (T, error)
 	return part, nil
 }
 
-// walk calls visit for each key below a node, in its order.
+// walk calls visit for each key below a node, in order.
 func (t *treeReader) walk(v Value, visit func(key, value Value) error, depth int) error {
 	if depth > maxNameDepth {
 		return fmt.Errorf("%w: name tree", ErrLimit)
@@ -244,7 +245,7 @@ func (t *treeReader) walk(v Value, visit func(key, value Value) error, depth int
 	}
 	for i := 0; i+1 < len(names); i += 2 {
 		key := names[i]
-		if _, ok := key.Ref(); ok { // else it was counted with its node
+		if _, ok := key.Ref(); ok { // a direct key was counted with its node
 			if key, err = t.resolve(key); err != nil {
 				return err
 			}
@@ -265,7 +266,7 @@ func (t *treeReader) walk(v Value, visit func(key, value Value) error, depth int
 	return nil
 }
 
-// JoinArray writes an array.
+// JoinArray returns an array with the given elements.
 func JoinArray(v []Value) Value {
 	b := []byte{'['}
 	for i, e := range v {

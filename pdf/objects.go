@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// bitset is a set of object numbers, a bit for each.
+// bitset is a set of object numbers with one bit per number.
 type bitset []uint64
 
-// add puts a number in and reports whether it was not there.
+// add adds a number and reports whether it was absent.
 func (s *bitset) add(num int) bool {
 	word, bit := num/64, uint64(1)<<(num%64)
 	if len(*s) <= word {
@@ -25,7 +25,7 @@ func (s bitset) has(num int) bool {
 	return num/64 < len(s) && s[num/64]&(1<<(num%64)) != 0
 }
 
-// entries calls visit once for the newest entry of every object in use. Each section is read once.
+// entries calls visit once for the newest entry of every object in use. It reads each section only once.
 func (f *File) entries(visit func(num int, e entry) error) error {
 	var seen bitset
 	first := func(num int, e entry) error {
@@ -37,7 +37,7 @@ func (f *File) entries(visit func(num int, e entry) error) error {
 	for i := range f.sections {
 		s := &f.sections[i]
 		err := f.sectionEntries(s, func(num int, e entry) error {
-			if e.kind == entryFree && s.hybrid != nil { // perhaps hidden from old readers
+			if e.kind == entryFree && s.hybrid != nil { // possibly hidden from old programs
 				return nil
 			}
 			return first(num, e)
@@ -81,8 +81,8 @@ type compressed struct {
 	entry
 }
 
-// Objects calls visit for the newest version of every object in use. Objects of one object stream are consecutive, so
-// that it is decoded once.
+// Objects calls visit for the newest version of every object in use. Objects in the same object stream are visited
+// consecutively, so that the stream is decoded only once.
 func (f *File) Objects(visit func(Object) error) error {
 	var later []compressed
 	err := f.entries(func(num int, e entry) error {
@@ -102,7 +102,7 @@ func (f *File) Objects(visit func(Object) error) error {
 	return f.compressedObjects(later, visit)
 }
 
-// compressedObjects calls visit for objects in object streams, and sorts them.
+// compressedObjects sorts objects in object streams and calls visit for them.
 func (f *File) compressedObjects(all []compressed, visit func(Object) error) error {
 	slices.SortFunc(all, func(a, b compressed) int {
 		return cmp.Or(cmp.Compare(a.stream, b.stream), cmp.Compare(a.index, b.index))
@@ -119,8 +119,8 @@ func (f *File) compressedObjects(all []compressed, visit func(Object) error) err
 	return nil
 }
 
-// Changed calls visit for each object number that increments after the first
-// end bytes list, whether they replace, free or add an object.
+// Changed calls visit for each object number listed by increments after the first end bytes, whether they replace, free
+// or add the object.
 func (f *File) Changed(end int64, visit func(num int) error) error {
 	for i := range f.sections {
 		if f.sections[i].at < end {
@@ -139,7 +139,7 @@ func (f *File) Changed(end int64, visit func(num int) error) error {
 	return nil
 }
 
-// Newer returns the newest version of an object, whatever its generation.
+// Newer returns the newest version of an object, regardless of its generation.
 func (f *File) Newer(num int) (Object, error) {
 	e, err := f.lookup(num)
 	if err != nil {
@@ -148,9 +148,8 @@ func (f *File) Newer(num int) (Object, error) {
 	return f.Object(Ref{num, e.gen})
 }
 
-// Newest calls visit for each object that the newest cross-reference section
-// lists as in use, with its position. Sections of a kind that Increment does not
-// write are refused: hybrid ones, and objects in object streams.
+// Newest calls visit for each object that the newest cross-reference section lists as in use, with its offset. It
+// rejects sections that Increment does not write: hybrid ones, and those with objects in object streams.
 func (f *File) Newest(visit func(ref Ref, at int64) error) error {
 	s := &f.sections[0]
 	if s.hybrid != nil {
@@ -171,7 +170,7 @@ func (f *File) Newest(visit func(ref Ref, at int64) error) error {
 	})
 }
 
-// Has reports whether the file has an object of that number.
+// Has reports whether the file has an object with the given number.
 func (f *File) Has(num int) (bool, error) {
 	e, err := f.lookup(num)
 	return e.kind != entryFree, err

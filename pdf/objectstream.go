@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// objectStream holds several objects in one stream (7.5.7).
+// objectStream contains several objects in one stream (7.5.7).
 type objectStream struct {
 	num     int
 	data    []byte
@@ -13,13 +13,13 @@ type objectStream struct {
 	offsets []int
 }
 
-// Object streams that are kept decoded.
+// Limits for the cache of decoded object streams.
 const (
 	keptObjectStreams = 32
 	keptObjectBytes   = 4 << 20
 )
 
-// compressed reads an object out of its object stream.
+// compressed reads an object from its object stream.
 func (f *File) compressed(num int, e entry) (Value, error) {
 	s, err := f.objectStream(e.stream)
 	if err != nil {
@@ -45,7 +45,7 @@ func (f *File) objectStream(num int) (*objectStream, error) {
 			return s, nil
 		}
 	}
-	// The length of one object stream may lie in another one, and so on.
+	// The length of an object stream can be in another object stream, recursively.
 	if f.nesting++; f.nesting > 8 {
 		return nil, damaged("object streams need each other in a circle")
 	}
@@ -107,6 +107,6 @@ func (f *File) parseObjectStream(o Object) (*objectStream, error) {
 		s.numbers, s.offsets = append(s.numbers, num), append(s.offsets, int(first)+off)
 		i = k
 	}
-	s.data = append(data, " endobj "...) // ends the last object's token
+	s.data = append(data, " endobj "...) // terminates the token of the last object
 	return s, nil
 }

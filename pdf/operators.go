@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// otherOperators are those that nothing has to be done for (Annex A).
+// otherOperators contains the operators that require no action (Annex A).
 var otherOperators = func() map[string]bool {
 	all := map[string]bool{}
 	for op := range strings.FieldsSeq(`" ' BI BX CS d d0 d1 DP EI EX G h i ID j J K M MP RG ri SC SCN T* Tc Td TD Tf Tj TJ TL Tm Tr Ts Tw Tz w`) {
@@ -16,7 +16,7 @@ var otherOperators = func() map[string]bool {
 	return all
 }()
 
-// isOperator reports whether a word of a content stream is an operator or an operand.
+// isOperator reports whether a token of a content stream is a known operator or a keyword operand.
 func isOperator(word string) bool {
 	switch word {
 	case "q", "Q", "cm", "m", "l", "c", "v", "y", "re", "W", "W*", "n", "s", "S", "f", "F", "B", "b", "f*", "B*", "b*", "g", "rg", "k", "cs", "sc", "scn",
@@ -26,17 +26,17 @@ func isOperator(word string) bool {
 	return otherOperators[word]
 }
 
-// afterTokens is appended to a content stream, to distinguish its last token from one that is cut off.
+// afterTokens is appended to a content stream to distinguish a complete last token from a truncated one.
 const afterTokens = " endobj "
 
-// tokens splits a content stream (7.8.2) into operands and operators. It ends when operator returns false. It writes
-// into the capacity after b. It calls broken where readers may continue differently: an object open at the end
+// tokens splits a content stream (7.8.2) into operands and operators. It stops when operator returns false. It writes
+// into the capacity after b. It calls broken where programs may continue differently: an object open at the end
 // includes everything after it, and tokens continues inside an array or dictionary that cannot be parsed. It examines
 // each byte only a few times. It returns only errors of the context.
 func tokens(ctx context.Context, b []byte, operand func(Value), operator func(string) bool, inlineImage, broken func()) error {
 	end := len(b)
 	b = append(b, afterTokens...)
-	within := 0 // the end of an array or dictionary that cannot be read
+	within := 0 // end of an array or dictionary that cannot be parsed
 	count := 0
 	for i := SkipSpace(b, 0); i < end; i = SkipSpace(b, i) {
 		if count++; count%4096 == 0 && ctx.Err() != nil {
@@ -72,7 +72,7 @@ func tokens(ctx context.Context, b []byte, operand func(Value), operator func(st
 				operand(token)
 				continue
 			}
-			if string(token) == "ID" { // an inline image: its data end at EI between white space (8.9.7)
+			if string(token) == "ID" { // an inline image, whose data ends at EI between white space (8.9.7)
 				inlineImage()
 				if i = endOfImage(b, i); i >= end {
 					broken()
@@ -87,7 +87,7 @@ func tokens(ctx context.Context, b []byte, operand func(Value), operator func(st
 	return nil
 }
 
-// endOfImage returns where an inline image ends whose data begin after b[i].
+// endOfImage returns the end of an inline image whose data begins after b[i].
 func endOfImage(b []byte, i int) int {
 	for i++; i+3 < len(b); i++ {
 		if IsSpace(b[i-1]) && b[i] == 'E' && b[i+1] == 'I' && (IsSpace(b[i+2]) || IsDelimiter(b[i+2])) {
@@ -106,10 +106,10 @@ type stream struct {
 	saved     []graphics
 	path      []subpath
 	clipping  bool
-	curved    bool // the path has curves
+	curved    bool // whether the path has curves
 	operands  []Value
 	nums      [6]float64
-	text      Matrix // of text, and of its line (9.4.1)
+	text      Matrix // text matrix and text line matrix (9.4.1)
 	textLine  Matrix
 	err       error
 }
@@ -125,7 +125,7 @@ func (s *stream) operand(v Value) {
 	}
 }
 
-// numbers returns the last n operands, at most six, valid until the next call.
+// numbers returns the last n operands, of which there may be at most six. They are valid until the next call.
 func (s *stream) numbers(n int) ([]float64, bool) {
 	if len(s.operands) < n || n > len(s.nums) {
 		return nil, false
@@ -139,7 +139,7 @@ func (s *stream) numbers(n int) ([]float64, bool) {
 	return s.nums[:n], true
 }
 
-// decimal reads a number of a content stream.
+// decimal parses a number in a content stream.
 func decimal(v Value) (n float64, ok bool) {
 	negative, scale := false, 0.0
 	for i, c := range v {
@@ -212,7 +212,7 @@ func (s *stream) operator(op string) {
 	}
 }
 
-// colour follows the fill colour as far as its lightness goes.
+// colour tracks the lightness of the fill color.
 func (s *stream) colour(op string) {
 	switch op {
 	case "cs":
@@ -231,11 +231,11 @@ func (s *stream) colour(op string) {
 	n, ok := s.numbers(len(s.operands))
 	s.g.light = math.NaN()
 	if !ok {
-		return // a pattern
+		return // pattern
 	}
 	switch len(n) {
 	case 1:
-		if s.g.space == "DeviceGray" { // else perhaps a tint: 1 is dark
+		if s.g.space == "DeviceGray" { // in other spaces it may be a tint, for which 1 is dark
 			s.g.light = n[0]
 		}
 	case 3:
@@ -245,17 +245,17 @@ func (s *stream) colour(op string) {
 	}
 }
 
-// resources are the resources of content. Each kind is read once, when first needed: content may name a resource a
-// hundred thousand times.
+// resources provides access to a resource dictionary. It reads each type of resource only once, on first use, because
+// content can refer to a resource a hundred thousand times.
 type resources struct {
 	f     *File
 	value Value
-	dict  Dict // of value, once a kind was asked for
+	dict  Dict // dictionary of value, after the first request
 	kinds map[string]map[string]Value
-	read  int // bytes read
+	read  int // number of bytes read
 }
 
-// get returns a resource by kind and name, nil if there is none.
+// get returns a resource by type and name, or nil if there is none.
 func (r *resources) get(kind, name string) (Value, error) {
 	named, ok := r.kinds[kind]
 	if ok {
@@ -273,7 +273,7 @@ func (r *resources) get(kind, name string) (Value, error) {
 	all := look.Dict(v)
 	named = make(map[string]Value, len(all))
 	for _, e := range all {
-		if _, twice := named[e.Key]; !twice { // as Dict.Get has it
+		if _, twice := named[e.Key]; !twice { // the first of equal keys counts, as in Dict.Get
 			named[e.Key] = e.Value
 		}
 	}
@@ -281,7 +281,7 @@ func (r *resources) get(kind, name string) (Value, error) {
 	return named[name], look.Err
 }
 
-// resource returns a resource by kind and the name that is the last operand.
+// resource returns the resource of the given type whose name is the last operand.
 func (s *stream) resource(kind string) Value {
 	if len(s.operands) == 0 || s.reader.work < 0 {
 		return nil
@@ -291,20 +291,20 @@ func (s *stream) resource(kind string) Value {
 		return nil
 	}
 	before := s.resources.read
-	v, _ := s.resources.get(kind, name) // none if it cannot be read
+	v, _ := s.resources.get(kind, name) // nil if it cannot be read
 	s.reader.reads(s.resources.read - before)
 	return v
 }
 
-// reads counts n bytes of dictionaries that were read, or work that takes as long.
+// reads accounts for n bytes of dictionaries that were read, or for equivalent work.
 func (r *contentReader) reads(n int) { r.work -= n / bytesPerWork }
 
 const (
-	bytesPerWork = 6    // of a dictionary, read in the time of one comparison
-	readForm     = 4096 // bytes: what reading a form takes that is empty
+	bytesPerWork = 6    // bytes of a dictionary that are read in the time of one comparison
+	readForm     = 4096 // cost of reading an empty form, in bytes
 )
 
-// extGState records paint that lets the content below show through (11.6).
+// extGState records whether paint is transparent (11.6).
 func (s *stream) extGState() {
 	v, err := s.reader.f.Resolve(s.resource("ExtGState"))
 	if err != nil || !v.IsDict() {
@@ -332,7 +332,7 @@ func (s *stream) inlineImage() {
 	s.operands = s.operands[:0]
 }
 
-// picture paints an image: it may be dark.
+// picture paints an image, which may be dark.
 func (s *stream) picture() {
 	light := s.g.light
 	s.g.light = math.NaN()
@@ -388,7 +388,7 @@ func (s *stream) do() {
 		}
 		g.ctm = m.Times(g.ctm)
 	}
-	own := s.resources // as old files have it
+	own := s.resources // default for old files
 	if v := d.Get("Resources"); v != nil {
 		own = &resources{f: s.reader.f, value: v}
 	}

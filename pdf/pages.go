@@ -8,17 +8,17 @@ import (
 // Page is a leaf of the page tree, with its inherited attributes (7.7.3.4).
 type Page struct {
 	Ref   Ref
-	Index int // from 0
+	Index int // starting at 0
 	Dict  Dict
 
-	MediaBox, CropBox, Resources, Rotate Value // own or inherited; nil if none
-	// ResourcesOf is the node that Resources stand in.
+	MediaBox, CropBox, Resources, Rotate Value // own or inherited; nil if absent
+	// ResourcesOf is the node that contains Resources.
 	ResourcesOf Ref
 }
 
 const (
 	maxTreeDepth = 64
-	maxTreeNodes = 4 // per page allowed: intermediate nodes cost too
+	maxTreeNodes = 4 // maximum number of nodes per permitted page, because intermediate nodes also have a cost
 )
 
 // Catalog returns the document catalog and its reference (7.7.2).
@@ -31,11 +31,11 @@ func (f *File) Catalog() (Dict, Ref, error) {
 	return d, ref, err
 }
 
-// Walk calls visit for every page in order and returns their number. The page
-// and its dictionary must not be kept.
+// Walk calls visit for every page in order and returns the number of pages. The page and its dictionary must not be
+// retained.
 func (f *File) Walk(visit func(*Page) error) (int, error) { return f.WalkTree(nil, visit) }
 
-// WalkTree is Walk, but also calls enter, if not nil, for every node of the page tree, pages included, before the
+// WalkTree is like Walk, but also calls enter, if not nil, for every node of the page tree, including pages, before the
 // nodes below it.
 func (f *File) WalkTree(enter func(Ref) error, visit func(*Page) error) (int, error) {
 	cat, _, err := f.Catalog()
@@ -56,15 +56,14 @@ type walker struct {
 	enter func(Ref) error
 	visit func(*Page) error
 	seen  bitset
-	count int // of nodes seen
+	count int // number of visited nodes
 	pages int
-	nodes []node // memory for the nodes, by depth
+	nodes []node // reusable memory for nodes, by depth
 	page  Page
 }
 
-// dict returns the dictionary of a node. It is read in one pass into memory
-// that is used again for the next node of the same depth: a document may have
-// thousands of pages.
+// dict returns the dictionary of a node. It parses the node in one pass, into memory that is reused for the next node
+// at the same depth, because a document can have thousands of pages.
 func (w *walker) dict(ref Ref, depth int) (Dict, error) {
 	for len(w.nodes) <= depth {
 		w.nodes = append(w.nodes, node{})
@@ -85,7 +84,7 @@ func (w *walker) dict(ref Ref, depth int) (Dict, error) {
 			return d, nil
 		}
 	}
-	v, err := w.f.ResolvePlain(ref.Value()) // large, compressed, or wrong
+	v, err := w.f.ResolvePlain(ref.Value()) // large, compressed, or invalid
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +96,7 @@ func (w *walker) dict(ref Ref, depth int) (Dict, error) {
 	return d, nil
 }
 
-// nodeSize is what most page dictionaries fit into.
+// nodeSize is a size, in bytes, that is sufficient for most page dictionaries.
 const nodeSize = 1024
 
 type node struct {
@@ -105,7 +104,7 @@ type node struct {
 	dict Dict
 }
 
-// indirectDict parses "12 0 obj <<…>> endobj" if all of it is in b.
+// indirectDict parses "12 0 obj <<…>> endobj" if b contains all of it.
 func indirectDict(b []byte, ref Ref, d Dict) (Dict, bool) {
 	num, i, ok1 := scanUint(b, 0)
 	gen, i, ok2 := scanUint(b, SkipSpace(b, i))
@@ -147,8 +146,8 @@ func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 	if err != nil {
 		return err
 	}
-	// What one reader takes for a page and another for a node would be shown
-	// in two ways: some go by the type, some by the kids.
+	// Reject an object that some programs interpret as a page and others as a node, because some check the type and
+	// others the kids.
 	if leaf && (depth == 0 || kind.IsName("Pages")) || !leaf && !kind.IsName("Pages") {
 		return damaged("page tree: object %d is neither page nor node", ref.Num)
 	}
@@ -171,7 +170,7 @@ func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 	}
 	p := *inherited
 	p.inherit(d, ref)
-	for i := 1; ; { // there may be thousands, so they are not put into a slice
+	for i := 1; ; { // parse elements one at a time, because there may be thousands
 		k, end, err := list.element(i)
 		if err != nil {
 			return damaged("expected an array")
@@ -190,7 +189,7 @@ func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 	}
 }
 
-// inherit takes over what a node says for itself and its descendants.
+// inherit sets the attributes that a node defines for itself and its descendants.
 func (p *Page) inherit(d Dict, ref Ref) {
 	for i := range d {
 		switch v := d[i].Value; d[i].Key {
@@ -206,7 +205,7 @@ func (p *Page) inherit(d Dict, ref Ref) {
 	}
 }
 
-// Contents returns the streams of a page's content (7.7.3.3), as references.
+// Contents returns references to the content streams of a page (7.7.3.3).
 func (f *File) Contents(d Dict) ([]Value, error) {
 	v := d.Get("Contents")
 	if ref, ok := v.Ref(); ok {
@@ -237,17 +236,17 @@ func (f *File) Contents(d Dict) ([]Value, error) {
 // Box is a rectangle in default user space, with X0 < X1 and Y0 < Y1.
 type Box struct{ X0, Y0, X1, Y1 float64 }
 
-// Geometry says how a page is shown.
+// Geometry describes how a page is displayed.
 type Geometry struct {
 	Visible  Box     // CropBox within MediaBox, in user space units
-	Rotate   int     // clockwise: 0, 90, 180 or 270
+	Rotate   int     // clockwise rotation: 0, 90, 180 or 270
 	UserUnit float64 // points per user space unit
 }
 
 // Matrix is a transformation [a b c d e f] (8.3.3).
 type Matrix [6]float64
 
-// Times returns the matrix that applies first m, then n (8.3.4).
+// Times returns the matrix that applies m first and then n (8.3.4).
 func (m Matrix) Times(n Matrix) Matrix {
 	return Matrix{
 		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
@@ -256,13 +255,13 @@ func (m Matrix) Times(n Matrix) Matrix {
 	}
 }
 
-// Apply returns where a point goes.
+// Apply returns the transformed point.
 func (m Matrix) Apply(x, y float64) (float64, float64) {
 	return m[0]*x + m[2]*y + m[4], m[1]*x + m[3]*y + m[5]
 }
 
-// Geometry reads the boxes of a page. As readers do, it falls back to US
-// Letter without a MediaBox, and to the MediaBox if the CropBox misses it.
+// Geometry reads the boxes of a page. Like PDF readers, it uses US Letter if there is no MediaBox, and the MediaBox if
+// the CropBox does not overlap it.
 func (f *File) Geometry(p *Page) (Geometry, error) {
 	g := Geometry{UserUnit: 1}
 	media, err := f.box(p.MediaBox)
@@ -284,7 +283,7 @@ func (f *File) Geometry(p *Page) (Geometry, error) {
 		}
 	}
 	look := &Lookup{File: f}
-	if n, ok := look.Value(p.Rotate).Float(); ok && math.Abs(n) < 1e6 { // rounded as PDFium does
+	if n, ok := look.Value(p.Rotate).Float(); ok && math.Abs(n) < 1e6 { // rounded as in PDFium
 		g.Rotate = ((int(n)/90*90)%360 + 360) % 360
 	}
 	if u, ok := look.Value(p.Dict.Get("UserUnit")).Float(); ok && u >= 0.01 && u <= 10_000 {
@@ -293,7 +292,7 @@ func (f *File) Geometry(p *Page) (Geometry, error) {
 	return g, look.Err
 }
 
-// box returns nil for a missing or empty rectangle.
+// box returns a rectangle, or nil if it is missing or empty.
 func (f *File) box(v Value) (*Box, error) {
 	v, err := f.Resolve(v)
 	if err != nil || v.IsNull() {
@@ -316,12 +315,12 @@ func (f *File) box(v Value) (*Box, error) {
 	}
 	b := Box{min(n[0], n[2]), min(n[1], n[3]), max(n[0], n[2]), max(n[1], n[3])}
 	if b.X0 == b.X1 || b.Y0 == b.Y1 {
-		return nil, nil //nolint:nilnil // an empty box counts as none
+		return nil, nil //nolint:nilnil // an empty box counts as missing
 	}
 	return &b, nil
 }
 
-// Size returns width and height in points as the page is shown.
+// Size returns the width and height of the displayed page in points.
 func (g Geometry) Size() (w, h float64) {
 	w, h = (g.Visible.X1-g.Visible.X0)*g.UserUnit, (g.Visible.Y1-g.Visible.Y0)*g.UserUnit
 	if g.Rotate%180 != 0 {
@@ -330,7 +329,8 @@ func (g Geometry) Size() (w, h float64) {
 	return w, h
 }
 
-// ToUser maps points from the bottom-left of the page as shown to user space.
+// ToUser returns the matrix that maps points, measured from the bottom left corner of the displayed page, to user
+// space.
 func (g Geometry) ToUser() Matrix {
 	s, b := 1/g.UserUnit, g.Visible
 	switch g.Rotate {
@@ -344,8 +344,7 @@ func (g Geometry) ToUser() Matrix {
 	return Matrix{s, 0, 0, s, b.X0, b.Y0}
 }
 
-// Box returns the box in user space of one in points from the bottom-left of the
-// page as shown.
+// Box converts a box in points, measured from the bottom left corner of the displayed page, to user space.
 func (g Geometry) Box(x0, y0, x1, y1 float64) Box {
 	m := g.ToUser()
 	ax, ay := m.Apply(x0, y0)
@@ -353,7 +352,7 @@ func (g Geometry) Box(x0, y0, x1, y1 float64) Box {
 	return Box{min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)}
 }
 
-// Overlaps reports whether two boxes have more than an edge in common.
+// Overlaps reports whether two boxes share more than an edge.
 func (b Box) Overlaps(c Box) bool {
 	return b.X0 < c.X1 && c.X0 < b.X1 && b.Y0 < c.Y1 && c.Y0 < b.Y1
 }

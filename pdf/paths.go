@@ -2,13 +2,13 @@ package pdf
 
 import "math"
 
-// maxSubpaths is how many subpaths a path may have. What follows is left out.
+// maxSubpaths is the maximum number of subpaths in a path. Further subpaths are ignored.
 const maxSubpaths = 100_000
 
-// subpath is part of a path; its last point is joined to its first.
+// subpath is part of a path. Its last point is connected to its first.
 type subpath [][2]float64
 
-// construct adds to the path (8.5.2).
+// construct executes a path construction operator (8.5.2).
 func (s *stream) construct(op string) {
 	if s.reader.work--; s.reader.work < 0 {
 		return
@@ -45,12 +45,12 @@ func (s *stream) construct(op string) {
 	if op == "m" || len(s.path) == 0 {
 		s.path = append(s.path, nil)
 	}
-	for i := 0; i < want; i += 2 { // of curves, the control points are taken for corners
+	for i := 0; i < want; i += 2 { // control points of curves are treated as corners
 		add(n[i], n[i+1])
 	}
 }
 
-// bounds returns the box around the path, and whether the path is that box.
+// bounds returns the bounding box of the path, and whether the path is exactly that box.
 func (s *stream) bounds() (b Box, exact bool) {
 	b = Box{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
 	for _, sub := range s.path {
@@ -91,7 +91,7 @@ func (s *stream) fill(evenOdd bool) {
 	})
 }
 
-// winding is how often a path goes around a point.
+// winding returns the winding number of a path around a point.
 func winding(path []subpath, x, y float64) int {
 	n := 0
 	for _, sub := range path {
@@ -110,7 +110,7 @@ func winding(path []subpath, x, y float64) int {
 	return n
 }
 
-// filled takes note of a path that is filled. White paint makes room, or leaves it.
+// filled records that a path is filled. White paint does not occupy space, and it can clear the space that it covers.
 func (s *stream) filled(b Box, exact bool) {
 	r := s.reader
 	if s.g.light >= whiteThreshold {
@@ -132,7 +132,7 @@ func boundsOf(points [][2]float64, around float64) Box {
 	return b
 }
 
-// stroked takes note of a path that is stroked, each of its segments by the box around it.
+// stroked records that a path is stroked, using the bounding box of each segment.
 func (s *stream) stroked() {
 	around := s.g.lineWidth * s.g.ctm.scale() / 2
 	for _, sub := range s.path {
@@ -146,10 +146,10 @@ func (s *stream) stroked() {
 	}
 }
 
-// scale is how much longer a length becomes at most, or a little more.
+// scale returns an upper bound on the factor by which m can lengthen a line.
 func (m Matrix) scale() float64 { return math.Hypot(math.Hypot(m[0], m[1]), math.Hypot(m[2], m[3])) }
 
-// endPath strokes the path, clips to it, if that was asked for (8.5.4), and begins a new one.
+// endPath strokes the path if requested, applies a requested clip (8.5.4), and starts a new path.
 func (s *stream) endPath(stroke bool) {
 	if stroke {
 		s.stroked()

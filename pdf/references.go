@@ -10,10 +10,10 @@ import (
 
 var errLoneR = errors.New("pdf: R without two numbers before it")
 
-// References calls visit for every indirect reference in v, at any depth. What
-// one reader reads as a reference and another does not is an error.
+// References calls visit for every indirect reference in v, at any depth. It returns an error for content that only
+// some programs interpret as a reference.
 func (v Value) References(visit func(Ref) error) error {
-	if ref, ok := v.Ref(); ok { // else it ends with a delimiter, or holds none
+	if ref, ok := v.Ref(); ok { // any other value ends with a delimiter, or contains no reference
 		return visit(ref)
 	}
 	for i := 0; i < len(v); {
@@ -65,9 +65,9 @@ func skipToken(v Value, i int) (int, error) {
 	return skipRegular(v, i+1), nil
 }
 
-// RepeatedKey returns a key that stands twice in the dictionary v itself, #xx
-// decoded, with different values, and "" if none does. Readers differ in which of
-// the two counts. Old versions of pdfTeX repeat keys with the same value.
+// RepeatedKey returns a key, with #xx decoded, that occurs twice with different values in the dictionary v itself, or
+// "" if there is none. Programs differ in which of the values they use. Old versions of pdfTeX repeat keys with the
+// same value.
 func (v Value) RepeatedKey() (string, error) {
 	if !v.IsDict() {
 		return "", nil
@@ -99,13 +99,13 @@ func (v Value) RepeatedKey() (string, error) {
 	return "", nil
 }
 
-// maxUndefined bounds how many references to missing objects a file may have.
+// maxUndefined is the maximum number of missing objects that a file may refer to.
 const maxUndefined = 4096
 
-// maxGeneration is the last generation that an object can have (7.5.4).
+// maxGeneration is the highest generation number of an object (7.5.4).
 const maxGeneration = 65_534
 
-// withLocation says in which object or trailer an error was found.
+// withLocation adds the object or trailer in which an error was found.
 func withLocation(err error, format string, args ...any) error {
 	if errors.Is(err, ErrLimit) {
 		return err
@@ -115,8 +115,8 @@ func withLocation(err error, format string, args ...any) error {
 
 type undefined struct {
 	live    bitset
-	used    map[int]int // generations other than 0 of what exists
-	missing map[int]int // generations of what does not
+	used    map[int]int // nonzero generations of existing objects
+	missing map[int]int // generations of missing objects
 	highest int
 }
 
@@ -134,7 +134,7 @@ func (u *undefined) visit(ref Ref) error {
 	switch {
 	case exists && gen != ref.Gen:
 		return fmt.Errorf("object %d is used with two generations", ref.Num)
-	case exists || ref.Num == 0: // no reader takes anything for object 0
+	case exists || ref.Num == 0: // no program interprets anything as object 0
 		return nil
 	case ref.Gen > maxGeneration:
 		return fmt.Errorf("%d is not a generation number", ref.Gen)
@@ -145,7 +145,7 @@ func (u *undefined) visit(ref Ref) error {
 	return nil
 }
 
-// numberBefore reads the object number of "12 0 " from its end.
+// numberBefore returns the object number in "12 0 " at the end of b.
 func numberBefore(b []byte) (int, bool) {
 	i := spaceBefore(b, len(b))
 	gen := digitsBefore(b, i)
@@ -157,7 +157,7 @@ func numberBefore(b []byte) (int, bool) {
 	return n, ok
 }
 
-// spaceBefore returns where the white space begins that ends at b[end].
+// spaceBefore returns the start of the white space that ends before b[end].
 func spaceBefore(b []byte, end int) int {
 	for end > 0 && IsSpace(b[end-1]) {
 		end--
@@ -165,7 +165,7 @@ func spaceBefore(b []byte, end int) int {
 	return end
 }
 
-// digitsBefore returns where the digits begin that end at b[end].
+// digitsBefore returns the start of the digits that end before b[end].
 func digitsBefore(b []byte, end int) int {
 	i := end
 	for i > 0 && b[i-1]-'0' <= 9 && end-i < maxDigits {

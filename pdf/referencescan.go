@@ -8,25 +8,26 @@ import (
 	"slices"
 )
 
-// ReferenceScan finds the objects that a file refers to, and which of them are missing. A caller that reads the file
-// anyway passes its bytes to Scan, so that they are read only once. Bytes not passed to Scan are read at the end.
+// ReferenceScan finds the objects that a file refers to and determines which of them are missing. A caller that reads
+// the file anyway can pass its bytes to Scan, so that they are read only once. Bytes not passed to Scan are read at the
+// end.
 type ReferenceScan struct {
 	f          *File
 	u          undefined
-	places     []objectPlace // of objects that have not been looked at, by position
-	deferred   []objectPlace // passed over by Scan
+	places     []objectPlace // unexamined objects, by position
+	deferred   []objectPlace // objects skipped by Scan
 	compressed []compressed
 	headers    headers
-	stopped    bool // leave the rest to the end
+	stopped    bool // examine the remaining objects at the end
 }
 
-// objectPlace is where an object begins that is in no object stream.
+// objectPlace is the offset of an object that is not in an object stream.
 type objectPlace struct {
 	offset int64
 	num    int32
 }
 
-// ReferenceScan reads the tables and the trailers.
+// ReferenceScan starts a scan. It reads the cross-reference tables and the trailers.
 func (f *File) ReferenceScan() (*ReferenceScan, error) {
 	m := &ReferenceScan{f: f, u: undefined{used: map[int]int{}, missing: map[int]int{}}}
 	err := f.entries(func(num int, e entry) error {
@@ -59,7 +60,7 @@ func (f *File) ReferenceScan() (*ReferenceScan, error) {
 	return m, nil
 }
 
-// Scan scans the next bytes of the file, after the previous call's.
+// Scan scans the bytes of the file that follow those of the previous call.
 func (m *ReferenceScan) Scan(b []byte) {
 	at := m.headers.seen
 	m.headers.scan(b)
@@ -67,19 +68,19 @@ func (m *ReferenceScan) Scan(b []byte) {
 	visit := m.u.visit
 	for !m.stopped && len(m.places) > 0 && m.places[0].offset < end {
 		p := m.places[0]
-		if p.offset < max(at, 1) { // no object begins there: reading it returns the error
+		if p.offset < max(at, 1) { // no object begins there; reading it later returns the error
 			m.stopped = true
 			return
 		}
 		o, err := parseIndirect(b[p.offset-at:], p.offset)
 		switch {
 		case errors.Is(err, errEnd):
-			// It continues in the next piece. What else begins in this one overlaps with it.
+			// The object continues in the next piece. Objects that begin later in this piece overlap with it.
 			for len(m.places) > 0 && m.places[0].offset < end {
 				m.deferred, m.places = append(m.deferred, m.places[0]), m.places[1:]
 			}
 			return
-		case err != nil || o.Ref != m.ref(p) || o.Value.References(visit) != nil: // reading it returns the error
+		case err != nil || o.Ref != m.ref(p) || o.Value.References(visit) != nil: // reading it later returns the error
 			m.stopped = true
 			return
 		}
@@ -89,14 +90,14 @@ func (m *ReferenceScan) Scan(b []byte) {
 
 func (m *ReferenceScan) ref(p objectPlace) Ref { return Ref{int(p.num), m.u.used[int(p.num)]} }
 
-// Mentioned holds the references of a file to objects that do not exist, and its highest object number. It depends
+// Mentioned contains the references in a file to missing objects, and the highest object number in the file. It depends
 // only on the bytes of the file.
 type Mentioned struct {
-	Undefined []Ref // references to objects that do not exist, by number
-	Highest   int   // the highest object number that stands anywhere
+	Undefined []Ref // references to missing objects, sorted by number
+	Highest   int   // highest object number that occurs anywhere
 }
 
-// Fits reports whether m can be correct for the file, as far as its tables show.
+// Fits reports whether m can be correct for the file, according to its cross-reference tables.
 func (f *File) Fits(m Mentioned) bool {
 	if m.Highest < 0 || m.Highest > maxObjectNum || len(m.Undefined) > maxUndefined {
 		return false
@@ -114,7 +115,7 @@ func (f *File) Fits(m Mentioned) bool {
 	return true
 }
 
-// Find returns what the file mentions.
+// Find returns the missing objects and the highest object number in the file.
 func (m *ReferenceScan) Find(ctx context.Context) (Mentioned, error) {
 	refs, highest, err := m.Undefined(ctx)
 	if err != nil {
@@ -124,12 +125,12 @@ func (m *ReferenceScan) Find(ctx context.Context) (Mentioned, error) {
 	return Mentioned{refs, max(highest, header)}, err
 }
 
-// Undefined returns the references to objects that do not exist, with their generations, in order, and the highest
-// object number that is mentioned anywhere. They mean null (7.3.10), but an object that is appended later, or found by
-// a reader that searches for objects, would define them.
+// Undefined returns the references to missing objects, with their generations, in order, and the highest object number
+// mentioned in any object or trailer. Such references mean null (7.3.10), but an object that is appended later, or
+// found by a program that scans for objects, would define them.
 //
-// It examines the newest version of every object, whether referenced or not, and all trailers. A number with two
-// generations is an error: at most one of them can be defined.
+// It examines the newest version of every object, whether referenced or not, and all trailers. It is an error if a
+// number occurs with two generations, because at most one of them can be defined.
 func (m *ReferenceScan) Undefined(ctx context.Context) ([]Ref, int, error) {
 	count := 0
 	visit := func(o Object, err error) error {
@@ -164,8 +165,8 @@ func (m *ReferenceScan) Undefined(ctx context.Context) ([]Ref, int, error) {
 	return refs, m.u.highest, nil
 }
 
-// HighestHeader returns the highest number in any text that looks like the header of an object ("12 0 obj"), listed or
-// not: a reader that searches for objects finds these as well.
+// HighestHeader returns the highest number in any text that looks like the header of an object ("12 0 obj"), whether
+// the object is listed or not, because a program that scans for objects also finds these.
 func (m *ReferenceScan) HighestHeader(ctx context.Context) (int, error) {
 	const piece = 256 << 10
 	var buf []byte
@@ -185,18 +186,18 @@ func (m *ReferenceScan) HighestHeader(ctx context.Context) (int, error) {
 	return m.headers.highest, nil
 }
 
-// headers searches for headers of objects, piece by piece.
+// headers searches for object headers piece by piece.
 type headers struct {
-	seen    int64 // bytes
+	seen    int64 // number of bytes scanned
 	highest int
-	last    []byte // the end of the scanned bytes, in which a header may have begun
+	last    []byte // last bytes scanned, in which a header might begin
 }
 
-// headerSize is how many bytes a header has at most, "obj" included.
+// headerSize is the maximum size of a header, including "obj", in bytes.
 const headerSize = 32
 
 func (h *headers) scan(b []byte) {
-	// A header on the edge of two pieces.
+	// Find a header that spans two pieces.
 	h.search(append(h.last, b[:min(len(b), headerSize)]...))
 	h.search(b)
 	h.seen += int64(len(b))

@@ -7,11 +7,12 @@ import (
 	"slices"
 )
 
-// RepairProblem returns why a program that misses an object of the file would show other objects in place of the listed
-// ones, or "". In that case poppler searches the file for all objects, and takes the last one of each number. A seal
-// defines the missing objects, so the signer in such a program would see a different text than in the sealed file.
+// RepairProblem returns the reason that a program that misses an object of the file would show other objects in place
+// of the listed ones, or "" if there is none. If an object is missing, Poppler scans the file for all objects and uses
+// the last one with each number. A seal defines the missing objects. The signer could therefore see a different text in
+// Poppler than the sealed file shows.
 func (f *File) RepairProblem(ctx context.Context, lacking []Ref) (string, error) {
-	if len(lacking) == 0 || f.UsesXRefStream() { // it looks for none
+	if len(lacking) == 0 || f.UsesXRefStream() { // Poppler does not scan
 		return "", nil
 	}
 	const piece = 256 << 10
@@ -32,10 +33,10 @@ func (f *File) RepairProblem(ctx context.Context, lacking []Ref) (string, error)
 	return "", nil
 }
 
-// overlapSize is how much of the next piece is looked at.
+// overlapSize is the number of bytes of the next piece that are also examined.
 const overlapSize = 4 << 10
 
-// repairProblem looks at a piece of the file that begins at a position.
+// repairProblem examines a piece of the file that begins at offset at.
 func (f *File) repairProblem(b []byte, at int64, lacking []Ref) (string, error) {
 	for i := 0; ; i += 3 {
 		k := bytes.Index(b[i:], []byte("obj"))
@@ -44,7 +45,7 @@ func (f *File) repairProblem(b []byte, at int64, lacking []Ref) (string, error) 
 		}
 		i += k
 		begin, num, gen, ok := headerBefore(b[:i])
-		if !ok || num > maxObjectNum || begin == 0 && at > 0 { // the last: the piece before holds all of it
+		if !ok || num > maxObjectNum || begin == 0 && at > 0 { // in the last case, the previous piece contained all of it
 			continue
 		}
 		e, err := f.lookup(num)
@@ -60,7 +61,7 @@ func (f *File) repairProblem(b []byte, at int64, lacking []Ref) (string, error) 
 	}
 }
 
-// headerBefore reads "12 0 " from its end, and returns where it begins.
+// headerBefore parses "12 0 " at the end of b, and returns its start and both numbers.
 func headerBefore(b []byte) (begin, num, gen int, ok bool) {
 	i := spaceBefore(b, len(b))
 	second := digitsBefore(b, i)

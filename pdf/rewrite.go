@@ -6,8 +6,9 @@ import (
 	"strconv"
 )
 
-// Rewrite writes the newest version of every object to a new document with one revision. edit returns the value of an
-// object, without the data of a stream, and whether to keep the object. id becomes both halves of the file identifier.
+// Rewrite writes the newest version of every object to a new document with a single revision. edit returns the new
+// value of an object, without the data of a stream, and whether to keep the object. id becomes both parts of the file
+// identifier.
 func Rewrite(f *File, id []byte, edit func(o Object) (Value, bool, error)) ([]byte, error) {
 	w := NewDocument()
 	err := f.Objects(func(o Object) error {
@@ -39,7 +40,7 @@ func Rewrite(f *File, id []byte, edit func(o Object) (Value, bool, error)) ([]by
 	return w.Bytes(), nil
 }
 
-// putStream writes a stream of a file with another dictionary.
+// putStream writes a stream of a file with a new dictionary.
 func (w *Increment) putStream(f *File, o Object, v Value) error {
 	d, err := v.Dict()
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// classes of bytes (7.2.3): regular ones have none.
+// Character classes (7.2.3). Regular characters have none.
 const (
 	classSpace = 1 << iota
 	classDelimiter
@@ -17,17 +17,16 @@ var classes = [256]byte{
 	'{': classDelimiter, '}': classDelimiter, '/': classDelimiter, '%': classDelimiter,
 }
 
-// IsSpace reports white space (7.2.3).
+// IsSpace reports whether c is white space (7.2.3).
 func IsSpace(c byte) bool { return classes[c] == classSpace }
 
-// IsDelimiter reports what ends a token and is no white space.
+// IsDelimiter reports whether c is a delimiter, which ends a token but is not white space.
 func IsDelimiter(c byte) bool { return classes[c] == classDelimiter }
 
-// IsRegular reports the rest.
+// IsRegular reports whether c is a regular character, which is neither white space nor a delimiter.
 func IsRegular(c byte) bool { return classes[c] == 0 }
 
-// SkipSpace returns the position of the next byte that is neither white space
-// nor comment (7.2.3, 7.2.4).
+// SkipSpace returns the position of the next byte that is not part of white space or a comment (7.2.3, 7.2.4).
 func SkipSpace(b []byte, i int) int {
 	for i < len(b) {
 		switch {
@@ -52,7 +51,7 @@ func skipRegular(b []byte, i int) int {
 	return i
 }
 
-// scanUint reads a run of digits.
+// scanUint parses a run of digits.
 func scanUint(b []byte, i int) (n, end int, ok bool) {
 	start := i
 	for i < len(b) && b[i] >= '0' && b[i] <= '9' {
@@ -65,7 +64,7 @@ func scanUint(b []byte, i int) (n, end int, ok bool) {
 	return n, i, i > start
 }
 
-// maxDigits limits the digits of a generation number.
+// maxDigits is the maximum number of digits read backwards for a number.
 const maxDigits = 15
 
 func skipDigits(b []byte, i int) int {
@@ -75,8 +74,8 @@ func skipDigits(b []byte, i int) int {
 	return i
 }
 
-// skipValue returns the end of the object that begins at b[i]. It returns errEnd when b ends too early, and with any
-// other error the position of the error.
+// skipValue returns the end of the object that begins at b[i]. It returns errEnd if b ends too early. With any other
+// error it returns the position of the error.
 func skipValue(b []byte, i, depth int) (int, error) {
 	if depth > MaxDepth {
 		return i, errDepth
@@ -123,8 +122,7 @@ func skipValue(b []byte, i, depth int) (int, error) {
 	return i, errors.New("pdf: unexpected delimiter")
 }
 
-// endOfToken refuses a token that runs to the end of the buffer: more of it
-// may follow.
+// endOfToken rejects a token that extends to the end of the buffer, because it may continue.
 func endOfToken(b []byte, i int) (int, error) {
 	if i >= len(b) {
 		return 0, errEnd
@@ -199,10 +197,9 @@ func skipNumberOrRef(b []byte, i int) (int, error) {
 	return k + 1, nil
 }
 
-// Parse returns the object at the start of b, white space skipped, and the
-// position after it.
+// Parse returns the object at the start of b, after any white space, and the position after it.
 func Parse(b []byte) (Value, int, error) {
-	// What follows distinguishes a token at the very end from one that is cut off.
+	// Append a keyword to distinguish a complete token at the end from a truncated one.
 	start := SkipSpace(b, 0)
 	end, err := skipValue(append(b[:len(b):len(b)], " endobj "...), start, 0)
 	if err != nil {

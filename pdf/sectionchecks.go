@@ -7,16 +7,16 @@ import (
 	"slices"
 )
 
-// Programs read a section at the end of a file differently from the same section below an update: a violation makes
-// them search the whole file for objects in the first case, and is ignored in the second. So a section has to be
-// written in the form that all of them read.
+// fileEnd matches a valid end of a file. Programs read a section at the end of a file differently from the same section
+// followed by an update. A violation makes them scan the entire file for objects in the first case, and is ignored in
+// the second. A section must therefore have a form that all programs accept.
 
 var fileEnd = regexp.MustCompile(`^startxref[ \t\r\n]+[0-9]+[ \t\r\n]+%%EOF`)
 
-// SectionProblem returns why programs could read the cross-reference of the
-// file otherwise once it is continued, or "".
+// SectionProblem returns the reason that programs could interpret the cross-reference sections of the file differently
+// once it is extended, or "" if there is none.
 func (f *File) SectionProblem() (string, error) {
-	const near = 1024 // bytes in which poppler and MuPDF look
+	const near = 1024 // number of bytes that Poppler and MuPDF search
 	n := min(f.size, near)
 	tail, err := f.in.read(f.size-n, n)
 	if err != nil {
@@ -25,7 +25,7 @@ func (f *File) SectionProblem() (string, error) {
 	if i := bytes.LastIndex(tail, []byte("startxref")); i < 0 || !fileEnd.Match(tail[i:]) {
 		return "does not end with startxref, a number and %%EOF", nil
 	}
-	hidden := make(map[*section]bool) // those looked at: many tables may name one
+	hidden := make(map[*section]bool) // sections already examined, because many tables can refer to the same one
 	for i := range f.sections {
 		s := &f.sections[i]
 		check := f.tableProblem
@@ -46,7 +46,7 @@ func (f *File) SectionProblem() (string, error) {
 	return "", nil
 }
 
-// isTableSpace reports the white space that all programs accept in a table.
+// isTableSpace reports whether c is white space that all programs accept in a table.
 func isTableSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
 func skipTableSpace(b []byte, i int) int {
@@ -56,7 +56,7 @@ func skipTableSpace(b []byte, i int) int {
 	return i
 }
 
-// tableProblem follows a table as readTable has read it.
+// tableProblem checks a table that was read by readTable.
 func (f *File) tableProblem(s *section) (string, error) {
 	wrong := func(what string, at int64) (string, error) {
 		return fmt.Sprintf("has %s in a cross-reference table, at byte %d", what, at), nil
@@ -75,7 +75,7 @@ func (f *File) tableProblem(s *section) (string, error) {
 			return "", err
 		}
 		i := skipTableSpace(b, 0)
-		if i == 0 { // pdf.js reads on to the end of a word
+		if i == 0 { // pdf.js reads to the end of the word
 			return wrong("no white space", pos)
 		}
 		if bytes.HasPrefix(b[i:], []byte("trailer")) {
@@ -112,7 +112,7 @@ func (f *File) tableProblem(s *section) (string, error) {
 				return wrong("a bad entry", pos)
 			case r.first+n == 0 && b[17] == 'n':
 				return wrong("object 0 in use", pos)
-			case n == 0 && r.first == 1 && b[17] == 'f': // pdf.js takes it for object 0
+			case n == 0 && r.first == 1 && b[17] == 'f': // pdf.js interprets it as object 0
 				return wrong("a subsection that begins with a free object 1", pos)
 			}
 			pos += int64(width)
@@ -120,7 +120,8 @@ func (f *File) tableProblem(s *section) (string, error) {
 	}
 }
 
-// tableEntryIsPlain reports "nnnnnnnnnn ggggg n" or f and white space.
+// tableEntryIsPlain reports whether an entry has the form "nnnnnnnnnn ggggg n", or f instead of n, followed by white
+// space.
 func tableEntryIsPlain(b []byte) bool {
 	for i, c := range b {
 		var ok bool
@@ -178,7 +179,7 @@ func (f *File) xrefStreamProblem(s *section) (string, error) {
 	if promised > int64(len(s.data))/width {
 		return wrong("fewer entries than it says")
 	}
-	var atZero []int // in use there, which others than poppler take for free
+	var atZero []int // objects in use at offset 0, which all programs except Poppler treat as free
 	for _, r := range s.ranges {
 		for n := range r.count {
 			kind := uint64(1) // the default (Table 17)
@@ -212,9 +213,8 @@ func (f *File) xrefStreamProblem(s *section) (string, error) {
 
 func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 
-// firstNumber returns the number of the first object of the file, -1 if it is far from
-// the beginning. If it is listed at byte 0, poppler reads on behind the header, which is
-// a comment, and finds it.
+// firstNumber returns the number of the first object in the file, or -1 if that is far from the beginning. If the
+// object is listed at byte 0, Poppler skips the header, which is a comment, and finds the object.
 func (f *File) firstNumber() (int, error) {
 	const near = 1 << 16
 	b, err := f.in.read(0, min(near, f.size))
@@ -228,8 +228,7 @@ func (f *File) firstNumber() (int, error) {
 	return num, nil
 }
 
-// hybridProblem looks at the stream that a table names in XRefStm. Some programs
-// follow a Prev in it.
+// hybridProblem checks the stream that a table refers to in XRefStm. Some programs follow a Prev entry in it.
 func hybridProblem(s *section) string {
 	at := s.hybrid.at
 	if _, ok := s.trailer.Get("XRefStm").Int(); !ok || !s.hybrid.isStream {
@@ -238,7 +237,7 @@ func hybridProblem(s *section) string {
 	if v := s.hybrid.trailer.Get("Prev"); !v.IsNull() {
 		named, ok1 := v.Int()
 		prev, ok2 := s.trailer.Get("Prev").Int()
-		if !ok1 || !ok2 || named != prev { // it could pass over sections
+		if !ok1 || !ok2 || named != prev { // the chain could skip sections
 			return fmt.Sprintf("has a cross-reference stream, at byte %d, that names another section than its table", at)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 	"countersign/pdf"
 )
 
-// TestHiddenSectionThatPassesOver: a hidden section leads to the section to which its table leads, or to none.
+// TestHiddenSectionThatPassesOver checks that the Prev entry of a hidden section must equal that of its table or be
+// absent.
 func TestHiddenSectionThatPassesOver(t *testing.T) {
 	t.Parallel()
 	for skip, want := range map[int]string{-1: "", 1: "", 2: "names another section than its table", 3: "names another section than its table"} {
@@ -41,7 +42,7 @@ func TestHiddenSectionThatPassesOver(t *testing.T) {
 	}
 }
 
-// TestFirstObject: what begins a file that is not linearized does not matter.
+// TestFirstObject checks that the first object does not matter in a file that is not linearized.
 func TestFirstObject(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ object, want string }{
@@ -54,7 +55,7 @@ func TestFirstObject(t *testing.T) {
 		require.Equal(t, tt.want != "", problem != "", "%s: %s", name, problem)
 		require.Contains(t, problem, tt.want, name)
 	}
-	// It may end anywhere in the block read at once.
+	// The object can end anywhere in a block.
 	for _, size := range []int{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10} {
 		for more := range 64 {
 			require.Empty(t, firstProblem(t, "<</Title("+strings.Repeat("x", size-more)+")>>"))
@@ -76,7 +77,7 @@ func firstProblem(t *testing.T, object string) string {
 	return problem
 }
 
-// TestEntryBeyondItsStream: an index that no object stream has is an error of the file.
+// TestEntryBeyondItsStream checks that an index beyond the end of an object stream is an error in the file.
 func TestEntryBeyondItsStream(t *testing.T) {
 	t.Parallel()
 	b := []byte("%PDF-1.5\n1 0 obj\n<</Type/Catalog>>\nendobj\n")

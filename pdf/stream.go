@@ -26,7 +26,7 @@ func (f *File) StreamLength(o Object) (int64, error) {
 	return n, nil
 }
 
-// StreamRaw returns a reader of a stream's bytes as they stand in the file.
+// StreamRaw returns a reader for a stream's encoded bytes in the file.
 func (f *File) StreamRaw(o Object) (*io.SectionReader, error) {
 	n, err := f.StreamLength(o)
 	if err != nil {
@@ -35,8 +35,7 @@ func (f *File) StreamRaw(o Object) (*io.SectionReader, error) {
 	return io.NewSectionReader(f.in.r, o.Data, n), nil
 }
 
-// ErrFilter reports that a stream has a filter that this package does not
-// decode.
+// ErrFilter reports that a stream has a filter that this package does not support.
 var ErrFilter = errors.New("pdf: filter is not supported")
 
 // StreamData returns a stream's decoded bytes, at most Limits.MaxStream.
@@ -46,9 +45,9 @@ func (f *File) StreamData(o Object) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// One byte more than allowed distinguishes a bomb from a stream that just fits.
+	// Read one byte beyond the limit, to distinguish a stream that is too large from one that just fits.
 	likely := min(f.likelySize(o, r), most+1)
-	b, err := appendAll(make([]byte, 0, likely+1), io.LimitReader(r, most+1)) // the last read returns the end
+	b, err := appendAll(make([]byte, 0, likely+1), io.LimitReader(r, most+1)) // the last read returns the end of the data
 	f.decoded += int64(len(b))
 	if int64(len(b)) > most {
 		return nil, fmt.Errorf("%w: stream %d is too large", ErrLimit, o.Ref.Num)
@@ -62,7 +61,7 @@ func (f *File) StreamData(o Object) ([]byte, error) {
 	return b, nil
 }
 
-// likelySize guesses how long a stream is when it is decoded.
+// likelySize estimates the decoded size of a stream.
 func (f *File) likelySize(o Object, r io.Reader) int64 {
 	n, err := f.StreamLength(o)
 	if err != nil {
@@ -75,7 +74,7 @@ func (f *File) likelySize(o Object, r io.Reader) int64 {
 	return min(ratio*n, most)
 }
 
-// appendAll is io.ReadAll that appends to b.
+// appendAll is like io.ReadAll, but appends to b.
 func appendAll(b []byte, r io.Reader) ([]byte, error) {
 	for {
 		if len(b) == cap(b) {
@@ -92,10 +91,10 @@ func appendAll(b []byte, r io.Reader) ([]byte, error) {
 	}
 }
 
-// maxDecoded bounds the decoded bytes of all streams that are read.
+// maxDecoded returns the maximum total size of all decoded streams, in bytes.
 func (f *File) maxDecoded() int64 { return 32 * f.lim.MaxStream }
 
-// streamReader decodes a stream.
+// streamReader returns a reader for the decoded data of a stream.
 func (f *File) streamReader(o Object) (io.Reader, error) {
 	raw, err := f.StreamRaw(o)
 	if err != nil {
@@ -162,8 +161,8 @@ func (f *File) filters(o Object) (names []string, params []Dict, err error) {
 	return names, params, nil
 }
 
-// decodeParms reads the parameters of a filter. Some programs take 12.0 for 12, and
-// some ignore it: they would decode other data.
+// decodeParms reads the parameters of a filter. It rejects real numbers, because some programs interpret 12.0 as 12 and
+// others ignore it, so they would decode different data.
 func (f *File) decodeParms(v Value) (Dict, error) {
 	d, err := OptionalDict(f, v)
 	if err != nil {
@@ -206,8 +205,8 @@ func decoder(r io.Reader, name string, params Dict) (io.Reader, error) {
 	return nil, fmt.Errorf("%w: %s", ErrFilter, name)
 }
 
-// lenientReader ends a stream whose checksum is missing or wrong as other readers
-// do, provided that something was decoded.
+// lenientReader accepts a stream with a missing or wrong checksum, as other programs do, provided that some data was
+// decoded.
 type lenientReader struct {
 	r io.Reader
 	n int
@@ -222,11 +221,11 @@ func (l *lenientReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// runLength decodes runs of bytes (7.4.5).
+// runLength decodes run-length encoded data (7.4.5).
 type runLength struct {
 	r    *bufio.Reader
-	left int  // of the run
-	same bool // the run repeats one byte
+	left int  // remaining bytes in the run
+	same bool // whether the run repeats one byte
 	byte byte
 }
 
@@ -258,7 +257,7 @@ func (l *runLength) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// eodReader passes bytes up to an end-of-data mark, without white space.
+// eodReader returns the bytes up to an end-of-data marker, without white space.
 type eodReader struct {
 	r    io.Reader
 	eod  byte
@@ -290,7 +289,7 @@ func (u *eodReader) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// predictor undoes the PNG predictors (7.4.4.4), which cross-reference streams use.
+// predictor reverses the PNG predictors (7.4.4.4), which cross-reference streams use.
 func predictor(r io.Reader, params Dict) (io.Reader, error) {
 	n, _ := params.Get("Predictor").Int()
 	if n < 2 {
@@ -314,7 +313,7 @@ func predictor(r io.Reader, params Dict) (io.Reader, error) {
 type pngPredictor struct {
 	r         io.Reader
 	bpp       int
-	cur, prev []byte // a row with its filter type in front
+	cur, prev []byte // current and previous row, each preceded by its filter type
 	rest      []byte
 }
 
@@ -367,7 +366,7 @@ func paeth(a, b, c byte) byte {
 	return c
 }
 
-// StreamHead returns up to the first n bytes of a stream, decoded, fewer if the data are damaged there.
+// StreamHead returns up to the first n decoded bytes of a stream. It returns fewer if the data is damaged there.
 func (f *File) StreamHead(o Object, n int) ([]byte, error) {
 	r, err := f.streamReader(o)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// LengthIsRight reports whether a stream's data end where its Length says: readers
-// that look for "endstream" instead would read other data.
+// LengthIsRight reports whether a stream's data ends where its Length indicates. Otherwise, programs that search for
+// "endstream" instead would read different data.
 func (f *File) LengthIsRight(o Object) (bool, error) {
 	n, err := f.StreamLength(o)
 	if errors.Is(err, ErrDamaged) {
@@ -26,7 +26,7 @@ func (f *File) LengthIsRight(o Object) (bool, error) {
 	return bytes.HasPrefix(bytes.TrimLeft(b, "\r\n\t \x00"), []byte("endstream")), nil
 }
 
-// DecodesBeyond reports whether a stream's decoded data exceed most bytes. Of data that cannot be decoded completely,
+// DecodesBeyond reports whether a stream's decoded data exceeds most bytes. If the data cannot be decoded completely,
 // the decoded part counts.
 func (f *File) DecodesBeyond(o Object, most int64) (bool, error) {
 	n, err := f.StreamLength(o)
@@ -48,8 +48,8 @@ func (f *File) DecodesBeyond(o Object, most int64) (bool, error) {
 	return possible > most, nil
 }
 
-// maxRatio is how much larger data can become in one filter: LZW's, somewhat
-// more than Flate's 1032.
+// maxRatio is an upper bound on the expansion ratio of one filter. It is determined by LZW, whose ratio is slightly
+// above that of Flate, 1032.
 const maxRatio = 1400
 
 func (f *File) countDecoded(o Object, most int64) (int64, error) {
@@ -60,7 +60,7 @@ func (f *File) countDecoded(o Object, most int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, _ := io.Copy(io.Discard, io.LimitReader(r, most+1)) // data decoded before an error count
+	n, _ := io.Copy(io.Discard, io.LimitReader(r, most+1)) // data decoded before an error counts
 	f.decoded += n
 	if f.decoded > f.maxDecoded() {
 		return n, fmt.Errorf("%w: its streams are too large", ErrLimit)
@@ -68,8 +68,8 @@ func (f *File) countDecoded(o Object, most int64) (int64, error) {
 	return n, nil
 }
 
-// ObjectStreamProblem returns why the objects of an object stream could be read
-// in two ways, or "".
+// ObjectStreamProblem returns the reason that the objects in an object stream could be interpreted in two ways, or ""
+// if there is none.
 func (f *File) ObjectStreamProblem(o Object) (string, error) {
 	s, err := f.objectStream(o.Ref.Num)
 	if err != nil {
@@ -91,12 +91,12 @@ func (f *File) ObjectStreamProblem(o Object) (string, error) {
 	return "", nil
 }
 
-// IsHybrid reports whether a part of the file is hidden from old readers (7.5.8.4).
+// IsHybrid reports whether part of the file is hidden from old programs (7.5.8.4).
 func (f *File) IsHybrid() bool {
 	return slices.ContainsFunc(f.sections, func(s section) bool { return s.hybrid != nil })
 }
 
-// Trailers returns all trailers as written, the newest first.
+// Trailers returns all trailers as written, newest first.
 func (f *File) Trailers() []Value {
 	var all []Value
 	for i := range f.sections {

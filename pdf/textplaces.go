@@ -1,7 +1,7 @@
 package pdf
 
-// textOperator tracks the place of text (9.4), as far as it can be determined without the fonts: from its beginning to
-// its farthest possible end. It returns false for other operators.
+// textOperator tracks the position of text (9.4) from its start to its farthest possible end, as far as it can be
+// determined without the fonts. It returns false for other operators.
 func (s *stream) textOperator(op string) bool {
 	n, ok := s.numbers(min(len(s.operands), len(s.nums)))
 	if !ok {
@@ -53,12 +53,12 @@ func (s *stream) nextLine(x, y float64) {
 	s.text = s.textLine
 }
 
-// show takes note of a text: of each byte as one wide character.
+// show records the extent of a text, counting each byte as one wide character.
 func (s *stream) show() {
 	if s.reader.work--; len(s.operands) == 0 {
 		return
 	}
-	const below, above = -0.35, 1.1 // of the size
+	const below, above = -0.35, 1.1 // multiples of the font size
 	size := s.g.fontSize
 	width := float64(len(s.operands[len(s.operands)-1])) * (max(size, -size) + s.g.spacing)
 	m := s.text.Times(s.g.ctm)

@@ -1,8 +1,8 @@
 // Package pdf reads a PDF lazily and writes incremental updates to it.
 //
-// It keeps objects in their written form (Value): an object that it does not understand is copied unchanged, and only
-// requested values are decoded. Section numbers refer to ISO 32000-2:2020. Reading has limits for depth, counts,
-// sizes, and loops.
+// It keeps objects in their written form (Value), so that unknown objects are copied unchanged and only requested
+// values are decoded. Section numbers refer to ISO 32000-2:2020. Reading is protected by limits for depth, counts and
+// sizes, and against loops.
 package pdf
 
 import (
@@ -15,7 +15,7 @@ import (
 	"unicode/utf16"
 )
 
-// MaxDepth bounds how deep arrays and dictionaries may be nested.
+// MaxDepth is the maximum nesting depth of arrays and dictionaries.
 const MaxDepth = 128
 
 var (
@@ -23,8 +23,8 @@ var (
 	errDepth = errors.New("pdf: objects are nested too deeply")
 )
 
-// Value is one object in its written form (7.3), without leading white space.
-// A nil Value is the null object, also when a dictionary lacks the key.
+// Value is one object in its written form (7.3), without leading white space. A nil Value is the null object; it also
+// results from a missing dictionary key.
 type Value []byte
 
 // Ref is an indirect reference (7.3.10).
@@ -33,7 +33,7 @@ type Ref struct{ Num, Gen int }
 // Value returns the reference in its written form.
 func (r Ref) Value() Value { return r.Append(make([]byte, 0, 12)) }
 
-// Append writes the reference to b.
+// Append appends the reference to b.
 func (r Ref) Append(b []byte) []byte {
 	b = strconv.AppendInt(b, int64(r.Num), 10)
 	b = append(b, ' ')
@@ -47,7 +47,7 @@ type Entry struct {
 	Value Value
 }
 
-// Append writes the entry to b, a line.
+// Append appends the entry to b as one line.
 func (e Entry) Append(b []byte) []byte {
 	b = append(AppendName(b, e.Key), ' ')
 	if e.Value == nil {
@@ -69,7 +69,7 @@ func (d Dict) Get(key string) Value {
 	return nil
 }
 
-// Set replaces the value of a key, or adds it at the end.
+// Set replaces the value of a key, or adds the key at the end.
 func (d *Dict) Set(key string, v Value) {
 	for i := range *d {
 		if (*d)[i].Key == key {
@@ -85,10 +85,10 @@ func (d *Dict) Delete(key string) {
 	*d = slices.DeleteFunc(*d, func(e Entry) bool { return e.Key == key })
 }
 
-// Clone returns a copy whose keys can be set without changing d.
+// Clone returns a copy that can be modified without changing d.
 func (d Dict) Clone() Dict { return append(make(Dict, 0, len(d)+4), d...) }
 
-// Append writes the dictionary to b.
+// Append appends the dictionary to b.
 func (d Dict) Append(b []byte) []byte {
 	b = append(b, "<<"...)
 	for _, e := range d {
@@ -100,7 +100,7 @@ func (d Dict) Append(b []byte) []byte {
 // Value returns the dictionary in its written form.
 func (d Dict) Value() Value { return d.Append(nil) }
 
-// AppendName writes a name (7.3.5).
+// AppendName appends a name (7.3.5).
 func AppendName(b []byte, name string) []byte {
 	b = append(b, '/')
 	for i := range len(name) {
@@ -117,10 +117,10 @@ func AppendName(b []byte, name string) []byte {
 // IsNull reports whether v is the null object.
 func (v Value) IsNull() bool { return len(v) == 0 || string(v) == "null" }
 
-// Bool returns the value of a boolean.
+// Bool reports whether v is the boolean true.
 func (v Value) Bool() bool { return string(v) == "true" }
 
-// Int returns an integer.
+// Int returns v as an integer.
 func (v Value) Int() (int64, bool) {
 	if len(v) == 0 || len(v) > 20 {
 		return 0, false
@@ -129,12 +129,12 @@ func (v Value) Int() (int64, bool) {
 	return n, err == nil
 }
 
-// Float returns an integer or real number (7.3.3).
+// Float returns v as an integer or real number (7.3.3).
 func (v Value) Float() (float64, bool) {
 	if len(v) == 0 || len(v) > 64 {
 		return 0, false
 	}
-	for _, c := range v { // no hexadecimal, exponents, Inf or NaN in PDF
+	for _, c := range v { // PDF has no hexadecimal numbers, exponents, Inf or NaN
 		if (c < '0' || c > '9') && c != '+' && c != '-' && c != '.' {
 			return 0, false
 		}
@@ -143,7 +143,7 @@ func (v Value) Float() (float64, bool) {
 	return f, err == nil
 }
 
-// Name returns a name, decoded.
+// Name returns v as a decoded name.
 func (v Value) Name() (string, bool) {
 	if len(v) < 1 || v[0] != '/' {
 		return "", false
@@ -162,7 +162,7 @@ func (v Value) IsName(name string) bool {
 	return decodeName(v[1:]) == name
 }
 
-// Ref returns an indirect reference.
+// Ref returns v as an indirect reference.
 func (v Value) Ref() (Ref, bool) {
 	if len(v) < 5 || v[len(v)-1] != 'R' || v[0] < '0' || v[0] > '9' {
 		return Ref{}, false
@@ -181,10 +181,10 @@ func (v Value) IsDict() bool { return len(v) >= 2 && v[0] == '<' && v[1] == '<' 
 // IsArray reports whether v is an array.
 func (v Value) IsArray() bool { return len(v) >= 1 && v[0] == '[' }
 
-// Dict returns the entries of a dictionary. The last of equal keys counts.
+// Dict returns the entries of a dictionary. If keys are repeated, the last one counts.
 func (v Value) Dict() (Dict, error) { return v.DictInto(make(Dict, 0, 12)) }
 
-// DictInto is Dict into an empty one whose memory is used again.
+// DictInto is like Dict, but appends to d, which must be empty, to reuse its memory.
 func (v Value) DictInto(d Dict) (Dict, error) {
 	if !v.IsDict() {
 		return nil, errors.New("pdf: not a dictionary")
@@ -193,8 +193,8 @@ func (v Value) DictInto(d Dict) (Dict, error) {
 	return d, err
 }
 
-// dictAt reads the dictionary that begins at v[i] and returns where it ends. If
-// repeated is not nil, it is set as RepeatedKey says.
+// dictAt parses the dictionary that begins at v[i] and returns its end. If repeated is not nil, it is set to the result
+// of RepeatedKey.
 func (v Value) dictAt(i int, d Dict, repeated *string) (Dict, int, error) {
 	begin := i
 	if !v[min(i, len(v)):].IsDict() {
@@ -230,14 +230,14 @@ func (v Value) dictAt(i int, d Dict, repeated *string) (Dict, int, error) {
 				}
 			}
 			d.Set(key, v[start:stop:stop])
-		} else { // a large dictionary: linear search would be quadratic
+		} else { // in a large dictionary, linear search would take quadratic time
 			d = append(d, Entry{key, v[start:stop:stop]})
 		}
 		i = stop
 	}
 }
 
-// searchedKeys is how many keys of a dictionary are compared with each new one.
+// searchedKeys is the maximum number of keys that are compared with each new key.
 const searchedKeys = 64
 
 // Array returns the elements of an array.
@@ -259,8 +259,7 @@ func (v Value) Array() ([]Value, error) {
 	}
 }
 
-// element returns the element of an array that begins at or after v[i], and where
-// it ends. There is none after the last one.
+// element returns the array element that begins at or after v[i], and its end. It returns nil after the last element.
 func (v Value) element(i int) (Value, int, error) {
 	i = SkipSpace(v, i)
 	if i >= len(v) {
@@ -276,7 +275,7 @@ func (v Value) element(i int) (Value, int, error) {
 	return v[i:end:end], end, nil
 }
 
-// Bytes returns what a literal or hexadecimal string holds (7.3.4).
+// Bytes returns the content of a literal or hexadecimal string (7.3.4).
 func (v Value) Bytes() ([]byte, bool) {
 	switch {
 	case len(v) >= 2 && v[0] == '(':
@@ -300,7 +299,7 @@ func (v Value) Bytes() ([]byte, bool) {
 	return nil, false
 }
 
-// commonNames are names that share their memory.
+// commonNames contains common names, so that their strings are allocated only once.
 var commonNames = func() map[string]string {
 	m := map[string]string{}
 	for name := range strings.FieldsSeq("Type Parent MediaBox CropBox Rotate Resources Contents Annots Kids Count Length Filter " +
@@ -310,8 +309,8 @@ var commonNames = func() map[string]string {
 	return m
 }()
 
-// keyName decodes the next key of d, whose memory served another dictionary
-// before: of pages in a row, the keys are mostly the same.
+// keyName decodes the next key of d. The memory of d previously contained another dictionary, and successive pages
+// mostly have the same keys, so keyName reuses the string there if it is equal.
 func keyName(b []byte, d Dict) string {
 	if n := len(d); n < cap(d) && d[:n+1][n].Key == string(b) && bytes.IndexByte(b, '#') < 0 {
 		return d[:n+1][n].Key
@@ -344,7 +343,7 @@ func decodeLiteral(b []byte) []byte {
 	out := make([]byte, 0, len(b))
 	for i := 0; i < len(b); i++ {
 		c := b[i]
-		if c == '\r' { // an end of line in a string counts as one line feed
+		if c == '\r' { // an end-of-line marker in a string counts as one line feed
 			if i+1 < len(b) && b[i+1] == '\n' {
 				i++
 			}
@@ -378,8 +377,7 @@ func decodeLiteral(b []byte) []byte {
 	return out
 }
 
-// DecodeText returns what a text string holds (7.9.2.2): UTF-16, UTF-8, or
-// PDFDocEncoding as far as that is Latin 1.
+// DecodeText decodes a text string (7.9.2.2) in UTF-16, UTF-8, or the part of PDFDocEncoding that equals Latin-1.
 func DecodeText(b []byte) string {
 	switch {
 	case len(b) >= 2 && b[0] == 0xFE && b[1] == 0xFF:

@@ -1,13 +1,13 @@
 package pdf
 
-// Dicts calls visit for every dictionary in v, at any depth, outer ones first,
-// with a key that it repeats, as RepeatedKey says.
+// Dicts calls visit for every dictionary in v, at any depth, outer ones first. repeated is the dictionary's result of
+// RepeatedKey.
 func (v Value) Dicts(visit func(d Dict, repeated string) error) error {
 	return v.walk(visit, func(Value) {}, 0)
 }
 
-// Names calls visit for every name that stands as a value in v, at any depth:
-// neither keys of dictionaries nor what strings hold.
+// Names calls visit for every name that is a value in v, at any depth. It ignores dictionary keys and the content of
+// strings.
 func (v Value) Names(visit func(name string)) error {
 	return v.walk(func(Dict, string) error { return nil }, func(v Value) {
 		if n, ok := v.Name(); ok {
@@ -16,8 +16,7 @@ func (v Value) Names(visit func(name string)) error {
 	}, 0)
 }
 
-// walk calls dict for every dictionary in v and other for all that is neither a
-// dictionary nor an array.
+// walk calls dict for every dictionary in v, and other for every value that is neither a dictionary nor an array.
 func (v Value) walk(dict func(d Dict, repeated string) error, other func(Value), depth int) error {
 	switch {
 	case depth > MaxDepth:

@@ -16,8 +16,7 @@ const (
 	entryCompressed
 )
 
-// entry says where an object is: at offset, or as the index-th object of an
-// object stream.
+// entry is the location of an object, which is either an offset, or an object stream and an index in it.
 type entry struct {
 	kind          entryKind
 	offset        int64
@@ -25,20 +24,20 @@ type entry struct {
 	stream, index int
 }
 
-// section is one cross-reference section. Entries are not decoded until they
-// are looked up, so that memory does not grow with the number of objects.
+// section is one cross-reference section. Entries are decoded only when they are looked up, so that memory use does not
+// grow with the number of objects.
 type section struct {
 	at       int64
 	trailer  Dict
-	raw      Value // the trailer as written
+	raw      Value // trailer as written
 	isStream bool
-	hybrid   *section // the one that XRefStm names (7.5.8.4)
+	hybrid   *section // section referred to by XRefStm (7.5.8.4)
 	ranges   []subsection
-	widths   [3]int // of a stream's fields
-	data     []byte // of a stream, decoded
+	widths   [3]int // field widths of a cross-reference stream
+	data     []byte // decoded data of a cross-reference stream
 }
 
-// parts returns the section and the one that it hides.
+// parts returns the section and its hybrid section, if any.
 func (s *section) parts() []*section {
 	if s.hybrid == nil {
 		return []*section{s}
@@ -46,24 +45,23 @@ func (s *section) parts() []*section {
 	return []*section{s, s.hybrid}
 }
 
-// subsection covers the objects first … first+count-1. Its entries begin at
-// pos: in the file (table) or in the section's data (stream).
+// subsection covers the objects first … first+count-1. Its entries begin at pos, which is an offset in the file for a
+// table, or in the section's data for a stream.
 type subsection struct {
 	first, count int
 	pos          int64
-	width        int // bytes from one entry of a table to the next
+	width        int // distance in bytes between entries of a table
 }
 
 const (
 	maxSections    = 512
 	maxSubsections = 1 << 16
-	tableEntry     = 20 // bytes from one to the next; 7.5.4
-	entryContent   = 18 // bytes of an entry without its end of line
+	tableEntry     = 20 // distance in bytes between entries (7.5.4)
+	entryContent   = 18 // size of an entry in bytes without its end of line
 	maxObjectNum   = 8_388_607
 )
 
-// readSections follows the chain of cross-reference sections from the end of
-// the file.
+// readSections reads the chain of cross-reference sections, starting at the end of the file.
 func (f *File) readSections() error {
 	n := min(f.size, 2048)
 	tail, err := f.in.read(f.size-n, n)
@@ -97,7 +95,7 @@ func (f *File) readSections() error {
 			if err != nil {
 				return err
 			}
-			// An update may repeat the entry of the section before: it is read once.
+			// An update can repeat the entry of the previous section. The hybrid section is read only once.
 			if s.hybrid, _, err = chain.section(pos); err != nil {
 				return err
 			}
@@ -121,16 +119,16 @@ func (f *File) readSections() error {
 	return nil
 }
 
-// sectionReader reads cross-reference sections, each of them once however it is
-// referred to, and bounds what all of them cost.
+// sectionReader reads each cross-reference section only once, however often it is referred to, and limits the total
+// cost.
 type sectionReader struct {
 	f                    *File
-	read                 map[int64]*section // by where its first token is
+	read                 map[int64]*section // by offset of the first token
 	subsections, entries int
 	data                 int64
 }
 
-// section returns the section at a position, and whether it was read before.
+// section returns the section at an offset, and whether it had already been read.
 func (c *sectionReader) section(at int64) (*section, bool, error) {
 	if at < 0 || at >= c.f.size {
 		return nil, false, damaged("cross-reference section outside the file, at byte %d", at)
@@ -139,7 +137,7 @@ func (c *sectionReader) section(at int64) (*section, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	first := at + int64(SkipSpace(b, 0)) // white space before it makes no other section
+	first := at + int64(SkipSpace(b, 0)) // leading white space does not make it a different section
 	if s := c.read[first]; s != nil {
 		return s, true, nil
 	}
@@ -207,7 +205,7 @@ func (f *File) readTable(at, pos int64) (section, error) {
 		if len(s.ranges) >= maxSubsections {
 			return s, fmt.Errorf("%w: too many cross-reference entries", ErrLimit)
 		}
-		if len(s.ranges) == 1 { // there are more: room for those that fit into the rest of the file
+		if len(s.ranges) == 1 { // allocate space for the subsections that fit into the rest of the file
 			s.ranges = slices.Grow(s.ranges, int(min((f.size-pos)/(tableEntry+4), 1<<13)))
 		}
 		r := subsection{first, count, pos, tableEntry}
@@ -221,9 +219,8 @@ func (f *File) readTable(at, pos int64) (section, error) {
 	}
 }
 
-// measureEntries looks at the beginning of a table's subsection. All readers
-// pass over entries of 19 or 21 bytes, and over a table that begins with the head
-// of the free list but says that it begins with object 1.
+// measureEntries determines the size of entries at the beginning of a table's subsection. All programs tolerate entries
+// of 19 or 21 bytes, and a table that begins with the head of the free list but states that it begins with object 1.
 func (f *File) measureEntries(r *subsection, isFirst bool) error {
 	var b []byte
 	if r.count > 1 || isFirst {
@@ -319,7 +316,7 @@ func (f *File) readXRefStream(at int64) (section, error) {
 		if !ok1 || !ok2 || first < 0 || count < 0 || first > maxObjectNum || count > maxObjectNum {
 			return s, damaged("bad Index in the cross-reference stream at byte %d", at)
 		}
-		// A section may promise more than it holds; what lacks is free.
+		// A section can declare more entries than it contains. Missing entries are free.
 		count = min(count, (int64(len(s.data))-pos)/int64(width))
 		s.ranges = append(s.ranges, subsection{int(first), int(count), pos, width})
 		pos += count * int64(width)
@@ -342,7 +339,7 @@ func (f *File) lookup(num int) (entry, error) {
 			return e, err
 		}
 		if s.hybrid != nil && (!found || e.kind == entryFree) {
-			// Objects hidden from old readers are free in the table.
+			// Objects hidden from old programs are free in the table.
 			h, ok, err := f.entryIn(s.hybrid, num)
 			if err != nil || ok {
 				return h, err
@@ -355,10 +352,10 @@ func (f *File) lookup(num int) (entry, error) {
 	return entry{}, nil
 }
 
-// linearSearchLimit are searched one after the other.
+// linearSearchLimit is the number of sections up to which sections are searched sequentially.
 const linearSearchLimit = 4
 
-// sectionOf returns the newest section that lists an object, -1 if none does.
+// sectionOf returns the index of the newest section that lists an object, or -1 if none does.
 func (f *File) sectionOf(num int) int {
 	if f.newest == nil {
 		for i := range f.sections {
@@ -366,7 +363,7 @@ func (f *File) sectionOf(num int) int {
 				if len(s.ranges) == 0 {
 					continue
 				}
-				last := s.ranges[len(s.ranges)-1] // they are in order
+				last := s.ranges[len(s.ranges)-1] // subsections are sorted
 				if n := last.first + last.count; n > len(f.newest) {
 					f.newest = append(f.newest, make([]uint16, n-len(f.newest))...)
 				}
@@ -395,7 +392,7 @@ func (f *File) entryIn(s *section, num int) (entry, bool, error) {
 	return e, true, err
 }
 
-// entryAt reads the entry of an object that a subsection lists.
+// entryAt reads the entry of an object in a subsection.
 func (f *File) entryAt(s *section, r subsection, num int) (entry, error) {
 	if s.isStream {
 		e, ok := s.streamEntry(r.pos, num-r.first)
@@ -416,8 +413,8 @@ func (f *File) entryAt(s *section, r subsection, num int) (entry, error) {
 	return e, nil
 }
 
-// sortRanges orders subsections by their first object, so that entries can be
-// looked up quickly, and refuses overlapping ones.
+// sortRanges sorts subsections by their first object, so that entries can be looked up quickly, and rejects overlapping
+// subsections.
 func (s *section) sortRanges() error {
 	s.ranges = slices.DeleteFunc(s.ranges, func(r subsection) bool { return r.count == 0 })
 	slices.SortFunc(s.ranges, func(a, b subsection) int { return cmp.Compare(a.first, b.first) })
@@ -429,8 +426,8 @@ func (s *section) sortRanges() error {
 	return nil
 }
 
-// parseEntry reads "nnnnnnnnnn ggggg n". An object in use at 0, where only the
-// header can be, is taken for free, as by all readers.
+// parseEntry parses "nnnnnnnnnn ggggg n". It treats an object in use at offset 0, where only the header can be, as
+// free, as all programs do.
 func parseEntry(b []byte) (entry, bool) {
 	offset, i, ok1 := scanUint(b, 0)
 	gen, j, ok2 := scanUint(b, min(i+1, len(b)))
@@ -448,8 +445,8 @@ func parseEntry(b []byte) (entry, bool) {
 	return entry{}, false
 }
 
-// What fits into an entry. Programs fold larger numbers into 32 bits, and find an
-// object where others find none.
+// Maximum values in an entry. Some programs truncate larger numbers to 32 bits, and find an object where others find
+// none.
 const (
 	maxEntryOffset = 1<<31 - 1
 	maxEntryGen    = 65_535
@@ -467,7 +464,7 @@ func (s *section) streamEntry(pos int64, i int) (entry, bool) {
 		b = b[w:]
 	}
 	if s.widths[0] == 0 {
-		f[0] = 1 // the default type (Table 17)
+		f[0] = 1 // default type (Table 17)
 	}
 	switch {
 	case f[0] == 1 && (f[1] > maxEntryOffset || f[2] > maxEntryGen), f[0] == 2 && (f[1] > maxObjectNum || f[2] > maxObjectNum):
