@@ -165,7 +165,7 @@ func (s *Leftovers) spend(n int) error {
 func (s *Leftovers) content(ctx context.Context, data []byte, whole bool, own Value, level int, all *leftovers) error {
 	res := &resources{f: s.f, value: own}
 	plain, open, depth := whole, 0, 0
-	shifted, lost, selected := false, false, false // graphics states may differ between programs; so may the font; a font was selected
+	shifted, lost, selected := false, false, false // graphics state or font may differ between programs; a font was selected
 	var last Value
 	var failed error
 	err := tokens(ctx, data, func(v Value) {

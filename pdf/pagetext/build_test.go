@@ -14,8 +14,8 @@ import (
 	"countersign/pdf/pagetext"
 )
 
-// build writes a PDF. Object 1 is the catalog, 2 the page tree, 3 the page, 4 its
-// content and 5 Helvetica, unless objects say otherwise; page is added to the page's dictionary.
+// build returns a PDF. Unless objects overrides them, object 1 is the catalog, 2 the page tree, 3 the page, 4 its
+// content and 5 Helvetica. page is added to the page's dictionary.
 func build(page, content string, objects map[int]string) []byte {
 	all := map[int]string{
 		1: "<</Type/Catalog/Pages 2 0 R>>",
@@ -53,12 +53,12 @@ func build(page, content string, objects map[int]string) []byte {
 	return b.Bytes()
 }
 
-// flow returns a stream with its dictionary's further entries.
+// flow returns a stream with the given dictionary entries and data.
 func flow(entries, data string) string {
 	return fmt.Sprintf("<</Length %d%s>>\nstream\n%s\nendstream", len(data), entries, data)
 }
 
-// read reads all pages.
+// read returns the text of all pages.
 func read(t testing.TB, b []byte) []*pagetext.Page {
 	t.Helper()
 	pages, err := readAll(t.Context(), b)
@@ -81,7 +81,7 @@ func readAll(ctx context.Context, b []byte) ([]*pagetext.Page, error) {
 	return pages, err
 }
 
-// passages returns a page's text.
+// passages returns the texts of a page's passages.
 func passages(p *pagetext.Page) []string {
 	var all []string
 	for _, q := range p.Passages() {

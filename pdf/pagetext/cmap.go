@@ -16,9 +16,9 @@ import (
 type cmap struct {
 	spaces []codeRange // codespace ranges
 	chars  map[uint32]string
-	ranges []cmapRange // of text and of CIDs, sorted by lo once read
+	ranges []cmapRange // ranges of text; like cids, sorted by lo when complete
 	cids   []cmapRange
-	size   int // entries
+	size   int // number of entries
 }
 
 type codeRange struct {
@@ -28,11 +28,11 @@ type codeRange struct {
 
 type cmapRange struct {
 	lo, hi uint32
-	text   []uint16 // of lo; the last unit grows
-	cid    int      // of lo
+	text   []uint16 // text of lo; its last unit is incremented
+	cid    int      // CID of lo
 }
 
-// parseCMap reads an embedded CMap, as far as it can be understood.
+// parseCMap parses an embedded CMap. It ignores unknown content.
 func parseCMap(b []byte) *cmap {
 	c := &cmap{chars: make(map[uint32]string)}
 	s := scanner{b: b}
@@ -82,7 +82,7 @@ func parseCMap(b []byte) *cmap {
 	return c
 }
 
-// code reads a character code and its length in bytes.
+// code returns a character code and its length in bytes.
 func code(o operand) (n uint32, length int) {
 	b, ok := o.value.Bytes()
 	if !ok || len(b) > 4 {
@@ -102,7 +102,7 @@ func units(o operand) []uint16 {
 	return pairs(b)
 }
 
-// pairs returns every two bytes as one number.
+// pairs converts each pair of bytes to one number.
 func pairs(b []byte) []uint16 {
 	out := make([]uint16, 0, len(b)/2)
 	for i := 0; i+1 < len(b); i += 2 {
@@ -149,7 +149,8 @@ func (c *cmap) bfRange(from, to, target operand) {
 	}
 }
 
-// find returns the range that holds a code: the last one given, of those that begin last.
+// find returns the range that contains a code. If ranges overlap, it prefers the one with the highest start, and the
+// last one defined.
 func find(ranges []cmapRange, n uint32) *cmapRange {
 	i, _ := slices.BinarySearchFunc(ranges, n, func(r cmapRange, n uint32) int {
 		if r.lo <= n {
@@ -165,7 +166,7 @@ func find(ranges []cmapRange, n uint32) *cmapRange {
 	return nil
 }
 
-// text returns the Unicode of a code.
+// text returns the Unicode text of a code.
 func (c *cmap) text(n uint32) (string, bool) {
 	if t, ok := c.chars[n]; ok {
 		return t, true
@@ -178,7 +179,7 @@ func (c *cmap) text(n uint32) (string, bool) {
 	if d := n - r.lo; len(u) == 2 && utf16.IsSurrogate(rune(u[0])) {
 		return string(utf16.DecodeRune(rune(u[0]), rune(u[1])) + rune(d)), true //nolint:gosec // invalid ones become U+FFFD
 	}
-	u[len(u)-1] += uint16(n - r.lo) //nolint:gosec // overflow gives a wrong character, as the file says
+	u[len(u)-1] += uint16(n - r.lo) //nolint:gosec // overflow results in a wrong character, as specified by the file
 	return string(utf16.Decode(u)), true
 }
 
@@ -190,7 +191,7 @@ func (c *cmap) cid(n uint32) int {
 	return 0
 }
 
-// next returns how long the code is that b begins with (9.7.6.3).
+// next returns the length of the code at the start of b (9.7.6.3).
 func (c *cmap) next(b []byte) int {
 	var n uint32
 	for length := 1; length <= min(4, len(b)); length++ {
@@ -211,26 +212,26 @@ func (c *cmap) next(b []byte) int {
 	return min(shortest, len(b))
 }
 
-// holds compares byte by byte: a codespace is a box.
+// holds compares byte by byte, because a codespace range is multidimensional.
 func (s codeRange) holds(n uint32) bool {
 	for i := range s.length {
 		shift := 8 * i
-		if c := byte(n >> shift); c < byte(s.lo>>shift) || c > byte(s.hi>>shift) { //nolint:gosec // one byte of it
+		if c := byte(n >> shift); c < byte(s.lo>>shift) || c > byte(s.hi>>shift) { //nolint:gosec // a single byte
 			return false
 		}
 	}
 	return true
 }
 
-// predefined is a CMap known by its name (9.7.5.2).
+// predefined is a predefined CMap (9.7.5.2).
 type predefined struct {
 	vertical bool
-	identity bool              // codes of two bytes are CIDs
+	identity bool              // two-byte codes are CIDs
 	unicode  string            // "UCS2", "UTF16", "UTF32" or "UTF8", if codes are Unicode
-	legacy   encoding.Encoding // or this one
+	legacy   encoding.Encoding // legacy encoding of the codes, if any
 }
 
-// predefinedCMap returns the CMap of a name, false if there is no such.
+// predefinedCMap returns the predefined CMap with the given name, or false if there is none.
 func predefinedCMap(name string) (predefined, bool) {
 	stem, direction := name, ""
 	if i := strings.LastIndexByte(name, '-'); i > 0 {
@@ -273,7 +274,7 @@ func predefinedCMap(name string) (predefined, bool) {
 	return p, true
 }
 
-// next returns how long the code is that b begins with.
+// next returns the length of the code at the start of b.
 func (p predefined) next(b []byte) int {
 	n := 2
 	switch {
@@ -301,7 +302,7 @@ func (p predefined) next(b []byte) int {
 	return min(n, len(b))
 }
 
-// text returns the Unicode of a code.
+// text returns the Unicode text of a code.
 func (p predefined) text(b []byte) (string, bool) {
 	switch {
 	case p.unicode == "UCS2" || p.unicode == "UTF16":
@@ -310,7 +311,7 @@ func (p predefined) text(b []byte) (string, bool) {
 		return string(rune(number(b))), true //nolint:gosec // invalid ones become U+FFFD
 	case p.unicode == "UTF8":
 		return strings.ToValidUTF8(string(b), "\uFFFD"), true
-	case p.legacy == japanese.ISO2022JP: // JIS X 0208: as in EUC without the high bits
+	case p.legacy == japanese.ISO2022JP: // JIS X 0208, encoded like EUC-JP without the high bits
 		out, err := japanese.EUCJP.NewDecoder().Bytes([]byte{b[0] | 0x80, b[len(b)-1] | 0x80})
 		return string(out), err == nil
 	case p.legacy != nil:

@@ -49,7 +49,7 @@ func (a *face) readWidths(f *pdf.File, w []pdf.Value) error {
 		if next.IsArray() {
 			list, err := next.Array()
 			if err != nil {
-				return nil //nolint:nilerr // the widths so far count
+				return nil //nolint:nilerr // keep the widths read so far
 			}
 			for k, v := range list {
 				if len(a.cid) < maxCMap {

@@ -8,9 +8,9 @@ import (
 	"countersign/pdf"
 )
 
-// state is the part of the graphics state that text depends on (8.4, 9.3).
+// state is the part of the graphics state that affects text (8.4, 9.3).
 type state struct {
-	ctm                     pdf.Matrix // to points of the page as shown
+	ctm                     pdf.Matrix // from user space to points on the displayed page
 	font                    *face
 	size, char, word, scale float64
 	leading, rise           float64
@@ -19,30 +19,30 @@ type state struct {
 
 func newState(ctm pdf.Matrix) state { return state{ctm: ctm, scale: 1} }
 
-// walk interprets the content of a page.
+// walk is the state of interpreting the content of a page.
 type walk struct {
 	ctx       context.Context //nolint:containedctx // of one call
 	r         *Reader
 	page      *Page
 	operators int
-	codes     int // that were read
-	left      int // bytes of forms that may still be read
+	codes     int // number of codes read
+	left      int // remaining bytes of forms that may be read
 	forms     int
-	active    map[pdf.Ref]bool // forms being painted
-	others    map[pdf.Ref]bool // XObjects that are no forms; true: an image
+	active    map[pdf.Ref]bool // forms currently being painted
+	others    map[pdf.Ref]bool // XObjects other than forms; true for an image
 	marks     []mark
-	off       int // marks that are not shown
+	off       int // number of open marks that are hidden
 }
 
 // mark is a marked-content sequence (14.6).
 type mark struct {
-	first  int    // run
-	actual string // ActualText (14.9.4), if replaces
+	first  int    // index of the first run
+	actual string // ActualText (14.9.4), if replaces is set
 	replaces,
 	hidden bool
 }
 
-// run interprets one content stream, of a use in Page.Uses.
+// run interprets one content stream. use is an index in Page.Uses.
 func (w *walk) run(b []byte, use int, own *resources, g state, level int) error {
 	s := &interpreter{walk: w, scanner: scanner{b: b}, use: use, resources: own, g: g, tm: identity, tlm: identity, level: level}
 	marks := len(w.marks)
@@ -61,7 +61,7 @@ func (w *walk) run(b []byte, use int, own *resources, g state, level int) error 
 			return err
 		}
 	}
-	for len(w.marks) > marks { // left open
+	for len(w.marks) > marks { // sequences left open
 		w.endMark()
 	}
 	return nil
@@ -81,14 +81,14 @@ func (w *walk) endMark() {
 	}
 }
 
-// replacement is a text that takes the place of what runs show.
+// replacement is a text that replaces the text of some runs.
 type replacement struct {
 	first, end int
 	text       string
 }
 
-// replace gives glyphs another text: a character each if the
-// numbers agree, else all to the first.
+// replace assigns a different text to glyphs. If the numbers match, each glyph gets one character. Otherwise the first
+// glyph gets the complete text.
 func replace(glyphs []Glyph, text string) {
 	if len(glyphs) == 0 {
 		return
@@ -107,7 +107,7 @@ func replace(glyphs []Glyph, text string) {
 	}
 }
 
-// interpreter is a content stream being interpreted.
+// interpreter is the state of interpreting one content stream.
 type interpreter struct {
 	*walk
 	scanner
@@ -120,7 +120,7 @@ type interpreter struct {
 	level     int
 }
 
-// n returns the operand at a place from the left as a number.
+// n returns operand i, counted from the left, as a number.
 func (s *interpreter) n(i int) float64 {
 	if i < len(s.operands) {
 		return s.operands[i].number()
@@ -205,7 +205,7 @@ func (s *interpreter) move(x, y float64) {
 	s.tm = s.tlm
 }
 
-// name returns the name that the operand at a place from the left is.
+// name returns operand i, counted from the left, as a name.
 func (s *interpreter) name(i int) string {
 	if i >= len(s.operands) {
 		return ""
@@ -214,7 +214,7 @@ func (s *interpreter) name(i int) string {
 	return name
 }
 
-// useFont selects the font of a name.
+// useFont selects the font with the given resource name.
 func (s *interpreter) useFont(name string) error {
 	if a, ok := s.resources.faces[name]; ok {
 		s.g.font = a
@@ -236,7 +236,7 @@ func (s *interpreter) selectFont(v pdf.Value) error {
 		}
 	}
 	d := dict(s.r.f, v)
-	if d == nil { // readers take another font
+	if d == nil { // PDF readers use a substitute font
 		d = pdf.Dict{{Key: "Subtype", Value: pdf.Value("/Type1")}, {Key: "BaseFont", Value: pdf.Value("/Helvetica")}}
 	}
 	a, err := readFont(s.r.f, d)
@@ -253,7 +253,7 @@ func (s *interpreter) selectFont(v pdf.Value) error {
 	return nil
 }
 
-// extGState takes the font that a graphics state may set (8.4.5).
+// extGState selects the font set by a graphics state, if any (8.4.5).
 func (s *interpreter) extGState() error {
 	name := s.name(0)
 	set, ok := s.resources.states[name]

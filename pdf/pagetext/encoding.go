@@ -42,8 +42,8 @@ var glyphNames = sync.OnceValue(func() map[string]string {
 	return m
 })
 
-// nameText returns the text of a glyph name, as the Adobe Glyph List's specification defines it: "uni0041", "u1F600",
-// "f_i", "a.alt".
+// nameText returns the text of a glyph name according to the Adobe Glyph List specification. Examples are "uni0041",
+// "u1F600", "f_i" and "a.alt".
 func nameText(name string) (string, bool) {
 	name, _, _ = strings.Cut(name, ".")
 	if name == "" || len(name) > 128 {
@@ -87,7 +87,7 @@ func partText(part string) (string, bool) {
 	return "", false
 }
 
-// normal returns text in the form for comparisons: decomposed, without invisible characters.
+// normal returns text normalized for comparison, which means decomposed and without invisible characters.
 func normal(text string) string {
 	if len(text) == 1 && text[0] >= ' ' && text[0] < 0x7f {
 		return text
@@ -103,7 +103,7 @@ func normal(text string) string {
 	}, text))
 }
 
-// table is a simple font's encoding: the Unicode of every code, "" if none.
+// table is the encoding of a simple font. It contains the Unicode text of every code, or "" if there is none.
 type table [256]string
 
 func listTable(list string) func() *table {
@@ -133,7 +133,7 @@ func charmapTable(c *charmap.Charmap) func() *table {
 	})
 }
 
-// The encodings of Annex D.
+// Encodings from Annex D.
 //
 //nolint:gochecknoglobals // constant tables, read when first needed
 var (
@@ -143,7 +143,7 @@ var (
 	winAnsiEncoding  = charmapTable(charmap.Windows1252)
 )
 
-// baseEncoding returns the encoding of a name, or nil.
+// baseEncoding returns the encoding with the given name, or nil if it is unknown.
 func baseEncoding(name string) *table {
 	switch name {
 	case "WinAnsiEncoding":

@@ -10,40 +10,39 @@ import (
 	"unicode/utf8"
 )
 
-// FindOptions say how text is compared.
+// FindOptions defines how text is compared.
 type FindOptions struct {
-	WholeWord  bool // no letter or digit stands before or behind
+	WholeWord  bool // no letter or digit immediately before or after the match
 	IgnoreCase bool
 }
 
-// Match is a place where text stands.
+// Match is an occurrence of text on a page.
 type Match struct {
-	// Box is around all of it; Lines are the boxes of its parts, by line.
+	// Box is the bounding box of the match. Lines contains the boxes of its parts, by line.
 	Box   Box
 	Lines []Box
-	// RightToLeft reports that it is read from right to left.
+	// RightToLeft reports whether the text is read from right to left.
 	RightToLeft bool
-	// Glyphs are the indexes of its glyphs in Page.Glyphs, in the order of reading;
-	// those that only draw a glyph again or are the rest of a replaced text come behind.
+	// Glyphs contains the indexes of the match's glyphs in Page.Glyphs, in reading order. Glyphs that only draw another
+	// glyph again, or are the rest of a replaced text, come last.
 	Glyphs []int
 }
 
-// Passage is text that is read in one go: the lines of a paragraph or cell, with
-// a space between two.
+// Passage is continuous text, such as the lines of a paragraph or cell, joined by spaces.
 type Passage struct {
 	Text string
 	page *Page
-	at   []int32 // by byte of Text: the glyph, or -1
+	at   []int32 // glyph index of each byte of Text, or -1
 }
 
-// Passages returns the page's text, paragraph by paragraph.
+// Passages returns the text of the page by paragraph.
 func (p *Page) Passages() []*Passage { return p.passages(paragraphs, false) }
 
-// ways of putting lines together.
+// Ways of joining lines.
 const (
 	paragraphs   = iota
-	unhyphenated // paragraphs, with words put together that a hyphen divides at the end of a line
-	rows         // what stands on one baseline
+	unhyphenated // paragraphs, with words rejoined that are hyphenated at the end of a line
+	rows         // text on the same baseline
 )
 
 func (p *Page) passages(way int, fold bool) []*Passage {
@@ -73,7 +72,7 @@ func (p *Page) passages(way int, fold bool) []*Passage {
 	return all
 }
 
-// textBuilder puts the text of glyphs together.
+// textBuilder joins the text of glyphs.
 type textBuilder struct {
 	page *Page
 	fold bool
@@ -105,7 +104,7 @@ func (t *textBuilder) line(l *line) {
 	}
 }
 
-// space adds a space unless one stands there.
+// space adds a space unless the text already ends with one.
 func (t *textBuilder) space(glyph int) {
 	if n := len(t.text); n > 0 && t.text[n-1] != ' ' {
 		t.text = append(t.text, ' ')
@@ -113,8 +112,8 @@ func (t *textBuilder) space(glyph int) {
 	}
 }
 
-// lineEnd adds what stands between two lines: nothing behind a soft hyphen, which
-// divides a word, and if join is set behind any hyphen; else a space.
+// lineEnd adds the separator between two lines. It adds nothing after a soft hyphen, which divides a word, or, if join
+// is set, after any hyphen. Otherwise it adds a space.
 func (t *textBuilder) lineEnd(join bool) {
 	text := bytes.TrimRight(t.text, " ")
 	for i, hyphen := range []string{softHyphen, "-", "\u2010"} {
@@ -132,10 +131,10 @@ func (t *textBuilder) lineEnd(join bool) {
 	t.space(lineBreak)
 }
 
-// lineBreak is the index for a space between two lines, which has no glyph.
+// lineBreak is the glyph index of a space between two lines, which has no glyph.
 const lineBreak = -2
 
-// LineBreak reports whether the byte of Text at a place is a space for the end of a line.
+// LineBreak reports whether the byte of Text at an index is a space that represents the end of a line.
 func (q *Passage) LineBreak(at int) bool { return q.at[at] == lineBreak }
 
 // passage returns the collected text. A soft hyphen within a line becomes a hyphen.
@@ -154,7 +153,7 @@ func (t *textBuilder) passage() *Passage {
 	return q
 }
 
-// Match returns the place of Text[from:to].
+// Match returns the occurrence of Text[from:to] on the page.
 func (q *Passage) Match(from, to int) Match {
 	var m Match
 	last := int32(-1)
@@ -181,13 +180,13 @@ func (q *Passage) Match(from, to int) Match {
 		m.Box = m.Box.Union(glyph.Box)
 	}
 	m.RightToLeft = direction > 0
-	for _, g := range m.Glyphs { // without those that are added
+	for _, g := range m.Glyphs { // does not iterate over the glyphs added here
 		m.Glyphs = append(m.Glyphs, q.page.attached[g]...)
 	}
 	return m
 }
 
-// key returns text in the form for searches: decomposed, with one space between words.
+// key returns text normalized for searches, which means decomposed and with single spaces between words.
 func key(text string, fold bool) string {
 	text = strings.Join(strings.Fields(normal(text)), " ")
 	if fold {
@@ -196,8 +195,8 @@ func key(text string, fold bool) string {
 	return text
 }
 
-// Find returns the places of a text, from top to bottom and left to right of the page; at most one per glyph of the
-// page. The comparison uses NFKD, and all spaces are equal. The text may continue on the next line, also after a
+// Find returns the occurrences of a text, ordered from top to bottom and left to right of the page, with at most one
+// per glyph. The comparison uses NFKD, and all spaces are equal. The text may continue on the next line, also after a
 // hyphen.
 func (p *Page) Find(text string, o FindOptions) []Match {
 	want := key(text, o.IgnoreCase)
@@ -236,7 +235,7 @@ func (p *Page) Find(text string, o FindOptions) []Match {
 	return found
 }
 
-// wholeWord reports whether no letter or digit stands before or behind a part.
+// wholeWord reports whether a part of the text is not immediately preceded or followed by a letter or digit.
 func (q *Passage) wholeWord(from, to int) bool {
 	before, _ := utf8.DecodeLastRuneInString(q.Text[:from])
 	behind, _ := utf8.DecodeRuneInString(q.Text[to:])
@@ -245,8 +244,8 @@ func (q *Passage) wholeWord(from, to int) bool {
 	return (!isWord(first) || !isWord(before)) && (!isWord(last) || !isWord(behind))
 }
 
-// splitsCharacter reports whether an accent that belongs to the character before
-// stands at a place: "e" is not found in "é".
+// splitsCharacter reports whether the character at an index is an accent of the preceding character, so that "e" is not
+// found in "é".
 func (q *Passage) splitsCharacter(at int) bool {
 	r, _ := utf8.DecodeRuneInString(q.Text[at:])
 	return unicode.Is(unicode.Mn, r) && !unicode.In(r, unicode.Hebrew, unicode.Arabic)

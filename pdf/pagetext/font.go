@@ -11,24 +11,24 @@ import (
 	"countersign/pdf"
 )
 
-// face is a font as far as text needs it (9.5).
+// face contains the properties of a font that are needed to read text (9.5).
 type face struct {
 	composite bool
 	vertical  bool
 	toUnicode *cmap
-	encoding  *cmap      // of a composite font, if embedded
-	named     predefined // else
+	encoding  *cmap      // embedded encoding of a composite font, if any
+	named     predefined // predefined encoding otherwise
 	cid       map[int]float64
 	cidRanges []widthRange
 	cidWidth  float64    // DW
-	down      [2]float64 // DW2: position and advance
-	table     *table     // of a simple font
+	down      [2]float64 // DW2, position and advance
+	table     *table     // encoding of a simple font
 	widths    [256]float64
 	matrix    pdf.Matrix // glyph space to text space
 	ascent    float64
 	descent   float64
-	simple    [256]*codeInfo       // of codes seen, of a simple font
-	codes     map[uint32]*codeInfo // of a composite one, at most maxCMap
+	simple    [256]*codeInfo       // cache of codes of a simple font
+	codes     map[uint32]*codeInfo // cache of codes of a composite font, at most maxCMap
 }
 
 type widthRange struct {
@@ -36,15 +36,15 @@ type widthRange struct {
 	width  float64
 }
 
-// codeInfo is what a code shows, normalised.
+// codeInfo is the normalized text and the width of a code.
 type codeInfo struct {
 	text  string
-	brace bool // the text holds a brace or a bracket
+	brace bool // whether the text contains a brace or bracket
 	width float64
 }
 
-// readFont reads a font dictionary. What is missing or wrong is taken for what
-// readers take it for; an error is one of reading the file.
+// readFont reads a font dictionary. For missing or invalid values it uses the same defaults as PDF readers. It returns
+// only errors from reading the file.
 func readFont(f *pdf.File, d pdf.Dict) (*face, error) {
 	a := &face{matrix: pdf.Matrix{0.001, 0, 0, 0.001, 0, 0}, ascent: 0.9, descent: -0.25, codes: make(map[uint32]*codeInfo)}
 	if o, ok := stream(f, d.Get("ToUnicode")); ok {
@@ -68,7 +68,7 @@ func stream(f *pdf.File, v pdf.Value) (pdf.Object, bool) {
 	return o, err == nil && o.IsStream()
 }
 
-// dict returns the dictionary that v is or refers to, nil if it is none.
+// dict returns the dictionary v, resolving v if it is a reference. It returns nil for any other value.
 func dict(f *pdf.File, v pdf.Value) pdf.Dict {
 	v, err := f.Resolve(v)
 	if err != nil || !v.IsDict() {
@@ -97,11 +97,11 @@ func num(f *pdf.File, v pdf.Value) (float64, bool) {
 	return decimal(v)
 }
 
-// readMetrics takes ascent and descent from a font descriptor (9.8).
+// readMetrics reads the ascent and descent from a font descriptor (9.8).
 func (a *face) readMetrics(f *pdf.File, descriptor pdf.Dict) {
 	up, _ := num(f, descriptor.Get("Ascent"))
 	down, _ := num(f, descriptor.Get("Descent"))
-	if down > 0 { // some write it without its sign
+	if down > 0 { // some programs omit the sign
 		down = -down
 	}
 	if up > 100 && up < 2500 {
@@ -150,7 +150,7 @@ func (a *face) readSimple(f *pdf.File, d pdf.Dict) error {
 	return nil
 }
 
-// coreWidths takes the widths of one of the 14 standard fonts (9.6.2.2).
+// coreWidths uses the widths of one of the 14 standard fonts (9.6.2.2).
 func (a *face) coreWidths(base string) {
 	if !font.IsCoreFont(base) {
 		name := strings.ToLower(base)
@@ -178,7 +178,7 @@ func (a *face) coreWidths(base string) {
 	}
 }
 
-// readEncoding finds the Unicode of every code (9.6.5, 9.10.2).
+// readEncoding determines the Unicode text of every code (9.6.5, 9.10.2).
 func (a *face) readEncoding(f *pdf.File, d, descriptor pdf.Dict, base string) error {
 	var t table
 	flags, _ := num(f, descriptor.Get("Flags"))
@@ -224,7 +224,7 @@ func (a *face) readEncoding(f *pdf.File, d, descriptor pdf.Dict, base string) er
 	return nil
 }
 
-// builtIn reads the encoding of a Type 1 font program: "dup 65 /A put" in its clear text.
+// builtIn reads the encoding of a Type 1 font program, such as "dup 65 /A put" in its unencrypted portion.
 func builtIn(f *pdf.File, o pdf.Object, t *table) {
 	b, err := f.StreamData(o)
 	if err != nil {
@@ -266,7 +266,7 @@ func (a *face) width(code []byte) float64 {
 	case a.encoding != nil:
 		n = a.encoding.cid(number(code))
 	case a.named.identity:
-	default: // CIDs of a character collection: one byte is half as wide as two
+	default: // CIDs of a character collection, where one-byte codes are half as wide as two-byte codes
 		if len(code) == 1 {
 			return 0.5
 		}
@@ -283,7 +283,7 @@ func (a *face) width(code []byte) float64 {
 	return a.cidWidth / 1000
 }
 
-// code returns the code that b begins with, and how long it is; b is not empty.
+// code returns the code at the start of b and its length. b must not be empty.
 func (a *face) code(b []byte) (int, *codeInfo) {
 	if !a.composite {
 		c := a.simple[b[0]]

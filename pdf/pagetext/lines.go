@@ -8,28 +8,28 @@ import (
 	"unicode"
 )
 
-// Distances in sizes of the font.
+// Distances in multiples of the font size.
 const (
 	wordGap    = 0.15 // a wider gap is a space
-	columnGap  = 2.0  // a wider gap ends a line: another column or cell begins
-	baseline   = 0.25 // baselines that differ less are one
-	lineHeight = 2.2  // a line within this distance continues the one above
-	bold       = 0.1  // the same glyph drawn again this close makes it bold
+	columnGap  = 2.0  // a wider gap ends a line, because another column or cell begins
+	baseline   = 0.25 // baselines that differ by less are the same
+	lineHeight = 2.2  // maximum distance to a line that continues the one above
+	bold       = 0.1  // maximum distance of a glyph drawn twice to appear bold
 )
 
-// line is glyphs on one baseline without a wide gap, in the order in which they are read.
+// line contains glyphs on one baseline without a wide gap, in reading order.
 type line struct {
-	glyphs     []int // indexes; -1 for a space that no glyph draws
+	glyphs     []int // glyph indexes; -1 for a space without a glyph
 	angle      int
 	across     float64
 	start, end float64
 	size       float64
-	next       int  // the index of the continuing line, or -1
-	follows    bool // it continues another line
-	row        int  // of lines on the same baseline
+	next       int  // index of the line that continues this one, or -1
+	follows    bool // whether it continues another line
+	row        int  // number shared by lines on the same baseline
 }
 
-// layout puts the glyphs into lines.
+// layout arranges the glyphs in lines.
 func (p *Page) layout() {
 	if p.laid {
 		return
@@ -61,13 +61,13 @@ func (p *Page) layout() {
 	p.join()
 }
 
-// split makes lines of the glyphs on one baseline.
+// split divides the glyphs on one baseline into lines.
 func (p *Page) split(glyphs []int, row int) {
 	slices.SortStableFunc(glyphs, func(a, b int) int { return cmp.Compare(p.Glyphs[a].along, p.Glyphs[b].along) })
 	var l *line
 	var previous *Glyph
 	before := len(p.lines)
-	last := 0 // the index of previous
+	last := 0 // index of previous
 	for _, i := range glyphs {
 		g := &p.Glyphs[i]
 		if l != nil && g.Text == "" {
@@ -102,13 +102,13 @@ func (p *Page) split(glyphs []int, row int) {
 	}
 }
 
-// closeUp takes out the spaces between the letters of a word that is set with wide, equal gaps.
+// closeUp removes the spaces between the letters of a letterspaced word, whose gaps are wide and equal.
 func (p *Page) closeUp(l *line) {
-	const fewest, widest, equal = 6, 0.6, 0.08 // letters; gaps and their differences in sizes of the font
+	const fewest, widest, equal = 6, 0.6, 0.08 // number of letters; gaps and differences in multiples of the font size
 	gap := func(i int) float64 { return p.Glyphs[l.glyphs[i+1]].along - p.Glyphs[l.glyphs[i-1]].end }
 	out := l.glyphs[:0:0]
 	for i := 0; i < len(l.glyphs); {
-		// letters at i, i+2, … with a space that no glyph draws between each two
+		// letters at i, i+2, …, separated by spaces without a glyph
 		last := i
 		narrow := math.Inf(1)
 		for last+2 < len(l.glyphs) && l.glyphs[last] >= 0 && l.glyphs[last+1] < 0 {
@@ -131,7 +131,7 @@ func (p *Page) closeUp(l *line) {
 	l.glyphs = out
 }
 
-// attach takes note that a glyph shows nothing that another one does not say.
+// attach records that the text of a glyph is already part of another glyph's text.
 func (p *Page) attach(to, glyph int) {
 	if p.attached == nil {
 		p.attached = make(map[int][]int)
@@ -141,12 +141,12 @@ func (p *Page) attach(to, glyph int) {
 
 func isSpace(text string) bool { return text != "" && strings.TrimSpace(text) == "" }
 
-// join finds for every line the line below that continues it.
+// join finds, for every line, the line below that continues it.
 func (p *Page) join() {
 	slices.SortStableFunc(p.lines, func(a, b line) int {
 		return cmp.Or(cmp.Compare(a.angle, b.angle), cmp.Compare(a.across, b.across), cmp.Compare(a.start, b.start))
 	})
-	const most = 200 // lines looked at
+	const most = 200 // maximum number of lines examined
 	for i := range p.lines {
 		l := &p.lines[i]
 		for j := i + 1; j < len(p.lines) && j <= i+most; j++ {
@@ -163,12 +163,12 @@ func (p *Page) join() {
 	}
 }
 
-// classes of direction.
+// Direction classes.
 const (
 	neutral = iota
 	digit
-	left  // letters written from left to right
-	right // letters written from right to left
+	left  // left-to-right letters
+	right // right-to-left letters
 )
 
 func (p *Page) class(i int) int {
@@ -188,7 +188,7 @@ func (p *Page) class(i int) int {
 	return neutral
 }
 
-// braces reports whether a line has braces, and whether the leftmost one opens.
+// braces reports whether a line has braces, and whether the leftmost one is an opening brace.
 func (p *Page) braces(glyphs []int) (opens, braces bool) {
 	for _, g := range glyphs {
 		if g >= 0 && (p.Glyphs[g].Text == "{" || p.Glyphs[g].Text == "}") {
@@ -198,8 +198,8 @@ func (p *Page) braces(glyphs []int) (opens, braces bool) {
 	return false, false
 }
 
-// logical turns the order in which glyphs stand into that in which they are
-// read: the reverse for Hebrew and Arabic, but not for the numbers in them.
+// logical converts glyphs from visual to reading order. It reverses Hebrew and Arabic text, except for the numbers in
+// it.
 func (p *Page) logical(glyphs []int) {
 	classes := make([]int, len(glyphs))
 	rights, lefts := 0, 0
@@ -215,23 +215,23 @@ func (p *Page) logical(glyphs []int) {
 	if rights == 0 {
 		return
 	}
-	// A file encodes either the meaning or the shape of a brace. They differ in text written from right to left.
+	// A file encodes either the meaning or the shape of a brace. These differ in right-to-left text.
 	switch opens, braces := p.braces(glyphs); {
-	case braces && opens: // as on a line from left to right: braces go with the letters between them
+	case braces && opens: // as in a left-to-right line, where braces belong to the letters between them
 		for i, g := range glyphs {
 			if g >= 0 && (p.Glyphs[g].Text == "{" || p.Glyphs[g].Text == "}") {
 				classes[i] = left
 			}
 		}
 	case braces:
-		lefts = 0 // the line is written from right to left
+		lefts = 0 // the line is right-to-left
 	}
 	turn := func(from, to int) {
 		slices.Reverse(glyphs[from:to])
 		slices.Reverse(classes[from:to])
 	}
-	// turnRuns turns every run from a glyph of a class that begins one to the last such
-	// glyph before one of a class that breaks it, and returns where they are.
+	// turnRuns reverses every run and returns the positions of the runs. A run starts at a glyph of a class in begins,
+	// and ends at the last such glyph before a glyph of the class breaks.
 	turnRuns := func(from, to int, begins []int, breaks int) (runs [][2]int) {
 		for i := from; i < to; i++ {
 			if !slices.Contains(begins, classes[i]) {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// holdsBrace reports whether a text tag may begin or end in a text.
+// holdsBrace reports whether a text tag might begin or end in a text.
 func holdsBrace(text string) bool { return strings.ContainsAny(text, "{}[]") }
 
-// expand makes the glyphs of the wanted runs, of all if wanted is nil.
+// expand creates the glyphs of the wanted runs, or of all runs if wanted is nil.
 func (p *Page) expand(wanted []bool) {
 	count := p.codes
 	if wanted != nil {
@@ -34,15 +34,15 @@ func (p *Page) expand(wanted []bool) {
 	p.runs, p.replaced = nil, nil
 }
 
-// band is a part of the page across the direction of writing.
+// band is a strip of the page, delimited perpendicular to the writing direction.
 type band struct {
 	angle      int
 	start, end float64
 }
 
-// nearBraces reports for each run whether a line with a brace or a bracket may continue in it. Lines continue in the
-// next one within lineHeight (see join). So all runs within that distance of such a line are wanted, and runs between
-// two such bands if lines could continue from one to the other.
+// nearBraces reports for each run whether a line with a brace or bracket might continue in it. A line continues in the
+// next one within lineHeight (see join). Therefore all runs within that distance of such a line are wanted, and also
+// the runs between two such bands if lines could continue from one to the other.
 func (p *Page) nearBraces() []bool {
 	for _, r := range p.replaced {
 		if holdsBrace(r.text) {
@@ -81,7 +81,7 @@ func (p *Page) nearBraces() []bool {
 	return wanted
 }
 
-// wholeReplacements adds the runs whose text is replaced together with the text of a wanted run.
+// wholeReplacements also marks the runs whose text is replaced together with the text of a wanted run.
 func (p *Page) wholeReplacements(wanted []bool) {
 	for again := true; again; {
 		again = false

@@ -16,8 +16,8 @@ func (s *interpreter) paint() error {
 	return s.paintForm(ref, Use{Form: ref, Parent: s.use, At: s.operands[0].start}, s.g, s.resources, s.level+1)
 }
 
-// paintForm paints a form XObject, and counts an image. inherited are the resources for a form without its own, as in
-// old files.
+// paintForm paints a form XObject or counts an image. inherited contains the resources for a form without its own
+// resources, as found in old files.
 func (w *walk) paintForm(ref pdf.Ref, use Use, g state, inherited *resources, level int) error {
 	if w.active[ref] {
 		return nil
@@ -37,7 +37,7 @@ func (w *walk) paintForm(ref pdf.Ref, use Use, g state, inherited *resources, le
 	}
 	d, err := o.Value.Dict()
 	if err != nil {
-		return nil //nolint:nilerr // readers show nothing
+		return nil //nolint:nilerr // PDF readers show nothing
 	}
 	if oc, ok := d.Get("OC").Ref(); ok && w.r.hidden[oc] {
 		w.others[ref] = false
@@ -74,7 +74,7 @@ func (w *walk) paintForm(ref pdf.Ref, use Use, g state, inherited *resources, le
 	return w.run(b, len(w.page.Uses)-1, own, g, level)
 }
 
-// value returns what v is or refers to, null if that cannot be read.
+// value returns v, resolving v if it is a reference. It returns null if the object cannot be read.
 func (w *walk) value(v pdf.Value) pdf.Value {
 	v, err := w.r.f.Resolve(v)
 	if err != nil {
@@ -83,7 +83,7 @@ func (w *walk) value(v pdf.Value) pdf.Value {
 	return v
 }
 
-// matrix reads a matrix; where there is none, otherwise.
+// matrix reads a matrix. It returns otherwise if v is not a matrix.
 func matrix(f *pdf.File, v pdf.Value, otherwise pdf.Matrix) pdf.Matrix {
 	if a := array(f, v); len(a) == len(otherwise) {
 		for i := range otherwise {
@@ -93,7 +93,7 @@ func matrix(f *pdf.File, v pdf.Value, otherwise pdf.Matrix) pdf.Matrix {
 	return otherwise
 }
 
-// flags of annotations that are not shown (table 167).
+// Flags of annotations that are not displayed (Table 167).
 const (
 	annotHidden = 1 << 1
 	annotNoView = 1 << 5
@@ -141,7 +141,7 @@ func (w *walk) annotations(p *pdf.Page, g state) error {
 
 const maxUndrawn = 4096 // bytes
 
-// undrawn takes note of the text of an annotation without an appearance.
+// undrawn records the text of an annotation without an appearance.
 func (w *walk) undrawn(d pdf.Dict) {
 	v, err := w.r.f.Resolve(d.Get("Contents"))
 	if err != nil {
@@ -152,7 +152,7 @@ func (w *walk) undrawn(d pdf.Dict) {
 	}
 }
 
-// appearance returns the form that shows an annotation, in the state that it has.
+// appearance returns the form of an annotation's normal appearance in its current state.
 func (w *walk) appearance(d pdf.Dict) (pdf.Ref, bool) {
 	look := dict(w.r.f, d.Get("AP")).Get("N")
 	if _, ok := stream(w.r.f, look); !ok {
@@ -162,7 +162,8 @@ func (w *walk) appearance(d pdf.Dict) (pdf.Ref, bool) {
 	return look.Ref()
 }
 
-// appearancePlace maps an appearance's bounding box, as its Matrix turns it, to the annotation's rectangle.
+// appearancePlace returns the matrix that maps an appearance's bounding box, transformed by its Matrix, to the
+// annotation's rectangle.
 func (w *walk) appearancePlace(ref pdf.Ref, rect pdf.Value) (pdf.Matrix, bool) {
 	d := dict(w.r.f, ref.Value())
 	box, ok := corners(w.r.f, d.Get("BBox"), matrix(w.r.f, d.Get("Matrix"), identity))
@@ -177,7 +178,7 @@ func (w *walk) appearancePlace(ref pdf.Ref, rect pdf.Value) (pdf.Matrix, bool) {
 	return pdf.Matrix{x, 0, 0, y, to[0] - x*box[0], to[1] - y*box[1]}, true
 }
 
-// corners returns the smallest rectangle around a transformed one, which must not be empty.
+// corners returns the bounding box of a transformed rectangle. It returns false if the box is empty.
 func corners(f *pdf.File, v pdf.Value, m pdf.Matrix) (box [4]float64, ok bool) {
 	a := array(f, v)
 	if len(a) != 4 {

@@ -20,14 +20,14 @@ import (
 
 var popplerWord = regexp.MustCompile(`<word xMin="([-\d.]+)" yMin="([-\d.]+)" xMax="([-\d.]+)" yMax="([-\d.]+)">(.*?)</word>`)
 
-// word is text between spaces.
+// word is text between spaces, with its position.
 type word struct {
 	Text  string
 	Box   pagetext.Box
 	Angle int
 }
 
-// wordsOf returns the words of a page, passage by passage.
+// wordsOf returns the words of a page, by passage.
 func wordsOf(p *pagetext.Page) (words []word) {
 	for _, q := range p.Passages() {
 		for at := 0; at < len(q.Text); {
@@ -40,7 +40,7 @@ func wordsOf(p *pagetext.Page) (words []word) {
 	return words
 }
 
-// poppler returns the words that pdftotext finds, by page.
+// poppler returns the words found by pdftotext, by page.
 func poppler(t *testing.T, name string) [][]word {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "pdftotext", "-bbox", "-cropbox", name, "-").Output()
@@ -63,8 +63,8 @@ func poppler(t *testing.T, name string) [][]word {
 	return pages[1:]
 }
 
-// near reports whether two boxes begin and end at the same place along the line,
-// and lie on the same line: programs differ in how high they take a font to be.
+// near reports whether two boxes have the same start and end along a line, and are on the same line. Programs differ in
+// the height that they assume for a font.
 func near(a, b pagetext.Box, vertical bool) bool {
 	if vertical {
 		a, b = pagetext.Box{X: a.Y, Y: a.X, W: a.H, H: a.W}, pagetext.Box{X: b.Y, Y: b.X, W: b.H, H: b.W}
@@ -72,8 +72,8 @@ func near(a, b pagetext.Box, vertical bool) bool {
 	return math.Abs(a.X-b.X) < 1 && math.Abs(a.X+a.W-b.X-b.W) < 1 && math.Abs(a.Y+a.H/2-b.Y-b.H/2) < 0.35*b.H
 }
 
-// TestBoxes: on rotated, cropped and scaled pages and for turned text, words lie
-// where pdftotext finds them.
+// TestBoxes checks that, on rotated, cropped and scaled pages and for rotated text, words have the same position as
+// reported by pdftotext.
 func TestBoxes(t *testing.T) {
 	t.Parallel()
 	content := "BT /F1 12 Tf 120 300 Td (Sign here) Tj 1.2 0 0 1.2 200 400 Tm 80 Tz 1 Tc (spaced) Tj 100 Tz 0 Tc 0 1 -1 0 250 200 Tm (upwards) Tj ET " +
@@ -102,7 +102,7 @@ func TestBoxes(t *testing.T) {
 	}
 }
 
-// TestUserUnit: boxes are in points, whatever the page's unit is.
+// TestUserUnit checks that boxes are in points regardless of the page's UserUnit.
 func TestUserUnit(t *testing.T) {
 	t.Parallel()
 	content := "BT /F1 12 Tf 100 700 Td (a) Tj ET"
@@ -114,9 +114,8 @@ func TestUserUnit(t *testing.T) {
 	require.InDelta(t, 2*one.Width, two.Width, 1e-9)
 }
 
-// TestOtherPrograms: of the files that other programs made, all but a few words
-// are read as pdftotext reads them, at the same place. More files can be named
-// in COUNTERSIGN_TEST_TEXT, a glob pattern.
+// TestOtherPrograms checks that, in files created by other programs, all but a few words match the text and position
+// reported by pdftotext. COUNTERSIGN_TEST_TEXT can specify more files, as a glob pattern.
 func TestOtherPrograms(t *testing.T) {
 	t.Parallel()
 	var files []string
@@ -152,7 +151,7 @@ func TestOtherPrograms(t *testing.T) {
 	require.LessOrEqual(t, missing*20, all, "%d of %d words", missing, all)
 }
 
-// taken looks for a word, and empties it.
+// taken searches for a word, and marks it as used by emptying it.
 func taken(words []word, w word) bool {
 	for i, m := range words {
 		if m.Text == strings.ReplaceAll(w.Text, "\u00ad", "-") && (near(m.Box, w.Box, false) || near(m.Box, w.Box, true)) {

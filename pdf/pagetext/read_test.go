@@ -18,7 +18,7 @@ import (
 const toUnicode = "/CIDInit /ProcSet findresource begin 12 dict begin begincmap 1 begincodespacerange <0000> <FFFF> endcodespacerange " +
 	"2 beginbfrange <0001> <001A> <0061> <0030> <0031> [<D83DDE00> <00660069>] endbfrange 1 beginbfchar <0040> <05D0> endbfchar endcmap end end"
 
-// TestText: what each kind of font and operator shows is read as a reader shows it.
+// TestText checks that text is read correctly for each type of font and operator.
 func TestText(t *testing.T) {
 	t.Parallel()
 	composite := map[int]string{
@@ -94,7 +94,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestPosition: a glyph's position delimits its code in the decoded content.
+// TestPosition checks that a glyph's position identifies its code in the decoded content.
 func TestPosition(t *testing.T) {
 	t.Parallel()
 	content := "BT /F1 12 Tf 72 700 Td [(S\\151) 40 <676E>] TJ ET"
@@ -111,15 +111,14 @@ func TestPosition(t *testing.T) {
 	}
 }
 
-// TestInvisible: text that is not painted is distinguished from painted text.
+// TestInvisible checks that text that is not painted is distinguished from painted text.
 func TestInvisible(t *testing.T) {
 	t.Parallel()
 	p := read(t, build("", "BT /F1 12 Tf 72 700 Td 3 Tr (a) Tj 0 Tr (b) Tj ET", nil))[0]
 	require.Equal(t, []bool{true, false}, []bool{p.Glyphs[0].Invisible, p.Glyphs[1].Invisible})
 }
 
-// TestLimits: content beyond the limits is an error that says so, and a cancelled
-// call ends.
+// TestLimits checks that content beyond the limits returns ErrLimit, and that a canceled call ends.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	many := "BT /F1 12 Tf 72 700 Td 0 Tz " + strings.Repeat("("+strings.Repeat("a", 5000)+") Tj\n", 41) + "ET"
@@ -127,7 +126,7 @@ func TestLimits(t *testing.T) {
 	require.ErrorIs(t, err, pagetext.ErrLimit)
 	_, err = readAll(t.Context(), build("", strings.Repeat("q Q\n", 1_000_001), nil))
 	require.ErrorIs(t, err, pagetext.ErrLimit)
-	// Two forms that paint each other twice would double the work on each level.
+	// Forms that each paint the next one twice would double the work at each level.
 	forms := map[int]string{}
 	for i := range 20 {
 		forms[10+i] = flow("/Subtype/Form/BBox[0 0 1 1]/Resources<</XObject<</A "+string(rune('0'+(11+i)/10))+string(rune('0'+(11+i)%10))+" 0 R>>>>", "/A Do /A Do")
@@ -140,7 +139,7 @@ func TestLimits(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// TestFind: text is found whatever it is composed of.
+// TestFind checks that text is found regardless of how it is composed.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	content := "BT /F1 12 Tf 14 TL 72 700 Td (Sign here: resign) Tj T* (Signature of the ten-) Tj T* (ant  caf\\351) Tj ET"
@@ -168,7 +167,7 @@ func TestFind(t *testing.T) {
 	require.InDelta(t, 72, m.Lines[1].X, 0.1)
 }
 
-// FuzzPage: whatever the content is, reading ends, and boxes are numbers on the page.
+// FuzzPage checks that, for any content, reading terminates and boxes are valid numbers on the page.
 func FuzzPage(f *testing.F) {
 	for _, s := range []string{
 		"BT /F1 12 Tf 72 700 Td (a) Tj ET", "[(a) -3 (b)] TJ", "BT /F2 1e9 Tf 9 0 0 9 9 9 Tm <41> Tj", "/X1 Do", "BI ID EI", "<</A[(]>> BDC",
@@ -193,7 +192,7 @@ func FuzzPage(f *testing.F) {
 				if i == 20 {
 					break
 				}
-				if strings.ContainsRune(q.Text, '\uFFFD') { // it represents unknown text
+				if strings.ContainsRune(q.Text, '\uFFFD') { // U+FFFD represents unknown text
 					continue
 				}
 				if len(p.Find(q.Text, pagetext.FindOptions{})) == 0 {
@@ -204,11 +203,11 @@ func FuzzPage(f *testing.F) {
 	})
 }
 
-// TestContentThatTakesLong: content that is small to send takes no more time than reading it.
+// TestContentThatTakesLong checks that small content cannot cause disproportionate work.
 func TestContentThatTakesLong(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
-	names := func(kind, value string) string { // a dictionary of a megabyte
+	names := func(kind, value string) string { // a dictionary of one megabyte
 		b := &strings.Builder{}
 		for b.Len() < size {
 			fmt.Fprintf(b, "/%s%d %s", kind, b.Len(), value)

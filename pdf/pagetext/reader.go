@@ -12,7 +12,7 @@ import (
 //nolint:gochecknoglobals // a constant
 var identity = pdf.Matrix{1, 0, 0, 1}
 
-// toShown maps user space to points from the top left corner of the page as shown.
+// toShown returns the matrix from user space to points from the top left corner of the displayed page.
 func toShown(g pdf.Geometry) pdf.Matrix {
 	m := g.ToUser()
 	det := m[0]*m[3] - m[1]*m[2]
@@ -23,8 +23,7 @@ func toShown(g pdf.Geometry) pdf.Matrix {
 	return inverse.Times(pdf.Matrix{1, 0, 0, -1, 0, h})
 }
 
-// Reader reads the text of a file's pages. It keeps fonts from one page to the
-// next. It is not safe for concurrent use.
+// Reader reads the text of a file's pages. It caches fonts between pages. It is not safe for concurrent use.
 type Reader struct {
 	f      *pdf.File
 	fonts  map[pdf.Ref]*face
@@ -37,7 +36,7 @@ func NewReader(f *pdf.File) *Reader {
 	return &Reader{f: f, fonts: make(map[pdf.Ref]*face), hidden: hiddenGroups(f)}
 }
 
-// hiddenGroups returns the optional content groups that are not shown at first.
+// hiddenGroups returns the optional content groups that are initially hidden.
 func hiddenGroups(f *pdf.File) map[pdf.Ref]bool {
 	hidden := make(map[pdf.Ref]bool)
 	cat, _, err := f.Catalog()
@@ -60,7 +59,7 @@ func hiddenGroups(f *pdf.File) map[pdf.Ref]bool {
 	return hidden
 }
 
-// references returns the references in the array that v is or refers to.
+// references returns the references in the array v, resolving v if it is a reference.
 func references(f *pdf.File, v pdf.Value) (refs []pdf.Ref) {
 	for _, e := range array(f, v) {
 		if ref, ok := e.Ref(); ok {
@@ -70,9 +69,8 @@ func references(f *pdf.File, v pdf.Value) (refs []pdf.Ref) {
 	return refs
 }
 
-// Page reads the text of a page. It fails with ErrLimit, with the context's
-// error, or with one of reading the file (pdf.ErrDamaged, pdf.ErrLimit). Content
-// that does not follow the standard is read as far as it can be.
+// Page reads the text of a page. It returns ErrLimit, the context's error, or an error from reading the file
+// (pdf.ErrDamaged, pdf.ErrLimit). Content that violates the standard is read as far as possible.
 func (r *Reader) Page(ctx context.Context, p *pdf.Page) (*Page, error) {
 	out, err := r.interpret(ctx, p)
 	if err != nil {
@@ -82,8 +80,8 @@ func (r *Reader) Page(ctx context.Context, p *pdf.Page) (*Page, error) {
 	return out, nil
 }
 
-// NearBraces is Page with only the glyphs near a brace or a bracket: on the same lines, and on the lines around them.
-// Without braces the page has no glyphs. partial reports that some glyphs are left out.
+// NearBraces is like Page, but returns only the glyphs near a brace or bracket, which are those on the same lines and
+// on the lines around them. Without braces, the page has no glyphs. partial reports whether any glyphs are omitted.
 func (r *Reader) NearBraces(ctx context.Context, p *pdf.Page) (page *Page, partial bool, err error) {
 	if page, err = r.interpret(ctx, p); err != nil {
 		return nil, false, err
@@ -93,7 +91,7 @@ func (r *Reader) NearBraces(ctx context.Context, p *pdf.Page) (page *Page, parti
 	return page, slices.Contains(wanted, false), nil
 }
 
-// interpret reads a page's content, and makes no glyphs.
+// interpret reads a page's content without creating glyphs.
 func (r *Reader) interpret(ctx context.Context, p *pdf.Page) (*Page, error) {
 	g, err := r.f.Geometry(p)
 	if err != nil {
@@ -116,8 +114,8 @@ func (r *Reader) interpret(ctx context.Context, p *pdf.Page) (*Page, error) {
 	return out, nil
 }
 
-// Content returns a page's own content, decoded: what Position counts in. It fails
-// with ErrLimit, or with an error of reading the file.
+// Content returns a page's own decoded content, to which Position refers. It returns ErrLimit or an error from reading
+// the file.
 func (r *Reader) Content(p *pdf.Page) ([]byte, error) {
 	contents, err := r.f.Contents(p.Dict)
 	if err != nil {
@@ -145,7 +143,7 @@ func (r *Reader) Content(p *pdf.Page) ([]byte, error) {
 	return data, nil
 }
 
-// Shown returns the box on the page as shown of one in user space.
+// Shown converts a box from user space to the displayed page.
 func Shown(g pdf.Geometry, b pdf.Box) Box {
 	m := toShown(g)
 	x0, y0 := m.Apply(b.X0, b.Y0)

@@ -11,26 +11,27 @@ import (
 	"countersign/pdf"
 )
 
-// ErrReplacedText reports that glyphs cannot be removed, since a property list that cannot be written into the content
-// gives their text (14.9.4).
+// ErrReplacedText reports that glyphs cannot be removed, because their text is given by a property list that cannot be
+// written into the content (14.9.4).
 var ErrReplacedText = errors.New("pagetext: the text also occurs in a property list")
 
-// ErrNoSuchText reports that a position is none of the content.
+// ErrNoSuchText reports that a position does not exist in the content.
 var ErrNoSuchText = errors.New("pagetext: no text at this position")
 
-// Removal is what Remove does to content.
+// Removal defines the changes that Remove makes to content.
 type Removal struct {
-	// Glyphs are those that leave, by their positions in the content; their Use is not looked at.
+	// Glyphs lists the positions of the glyphs to remove. Their Use is ignored.
 	Glyphs []Position
-	// Forms are the new names of XObjects that are painted, by where the names stand.
+	// Forms contains the new names of painted XObjects, by the position of the name in the content.
 	Forms map[int]string
-	// Properties returns the property list that the content's resources have by a name (14.6.2), nil if there is none.
+	// Properties returns the property list with the given name in the content's resources (14.6.2), or nil if there is
+	// none.
 	Properties func(name string) pdf.Dict
 }
 
-// Remove returns content without glyphs. The advance of every glyph stays, so that
-// nothing else moves, and an ActualText that gives their text goes with them: a property list that
-// holds one is written into the content, without it. All else is copied as it stands.
+// Remove returns content without the given glyphs. It preserves the advance of every removed glyph, so that nothing
+// else moves. It also removes an ActualText that gives the text of these glyphs, by writing the property list into the
+// content without it. Everything else is copied unchanged.
 func Remove(content []byte, what Removal) ([]byte, error) {
 	r := remover{in: content, what: what, codes: make(map[int]map[int]Position), lists: make(map[string]replaced)}
 	for _, g := range what.Glyphs {
@@ -69,7 +70,7 @@ func Remove(content []byte, what Removal) ([]byte, error) {
 			}
 		}
 	}
-	for _, m := range r.marks { // left open
+	for _, m := range r.marks { // sequences left open
 		r.endMark(m)
 	}
 	switch {
@@ -81,11 +82,11 @@ func Remove(content []byte, what Removal) ([]byte, error) {
 	return r.result(), nil
 }
 
-// remover collects the replacements for parts of the content.
+// remover collects the edits to the content.
 type remover struct {
 	in    []byte
 	what  Removal
-	codes map[int]map[int]Position // by the start of the string and the code in it
+	codes map[int]map[int]Position // positions by start of the string and code in it
 	edits []edit
 	marks []replaced
 	lists map[string]replaced // property lists of the resources, by name
@@ -97,12 +98,12 @@ type edit struct {
 	text       []byte
 }
 
-// replaced is marked content whose properties may give its text.
+// replaced is a marked-content sequence whose properties can replace its text.
 type replaced struct {
-	start, end int      // of the properties in the content; -1 if they give none
-	properties pdf.Dict // without the texts
-	removed    bool     // glyphs in it
-	fixed      bool     // the properties cannot be written into the content
+	start, end int      // range of the properties in the content; -1 if they replace no text
+	properties pdf.Dict // properties without the texts
+	removed    bool     // whether glyphs in it are removed
+	fixed      bool     // whether the properties cannot be written into the content
 }
 
 func (r *remover) replacedBy(operands []operand) replaced {
@@ -130,7 +131,7 @@ func (r *remover) replacedBy(operands []operand) replaced {
 	return m
 }
 
-// withoutTexts returns a property list without the texts in it; none if it has none.
+// withoutTexts returns a property list without its texts, or a zero value if it has none.
 func withoutTexts(d pdf.Dict) replaced {
 	if d.Get("ActualText") == nil && d.Get("Alt") == nil && d.Get("E") == nil {
 		return replaced{}
@@ -139,7 +140,7 @@ func withoutTexts(d pdf.Dict) replaced {
 	for _, key := range []string{"ActualText", "Alt", "E"} {
 		d.Delete(key)
 	}
-	fixed := d.Value().References(func(pdf.Ref) error { return ErrReplacedText }) != nil // content holds no references (7.8.2)
+	fixed := d.Value().References(func(pdf.Ref) error { return ErrReplacedText }) != nil // content cannot contain references (7.8.2)
 	return replaced{properties: d, fixed: fixed}
 }
 
@@ -147,7 +148,7 @@ func (r *remover) endMark(m replaced) {
 	if !m.removed {
 		return
 	}
-	if n := len(r.marks); n > 1 { // it is in the one around as well
+	if n := len(r.marks); n > 1 { // the glyphs are also in the enclosing sequence
 		r.marks[n-2].removed = true
 	}
 	switch {
@@ -159,7 +160,7 @@ func (r *remover) endMark(m replaced) {
 	}
 }
 
-// show rewrites an operator whose strings lose glyphs.
+// show rewrites a text-showing operator if glyphs are removed from its strings.
 func (r *remover) show(op string, operands []operand, end int) {
 	if len(operands) == 0 {
 		return
@@ -172,7 +173,7 @@ func (r *remover) show(op string, operands []operand, end int) {
 	if !slices.ContainsFunc(parts, func(o operand) bool { return r.codes[o.start] != nil }) {
 		return
 	}
-	for i := len(r.marks) - 1; i >= 0 && !r.marks[i].removed; i-- { // those around one that is, are
+	for i := len(r.marks) - 1; i >= 0 && !r.marks[i].removed; i-- { // sequences around a marked one are already marked
 		r.marks[i].removed = true
 	}
 	var b bytes.Buffer
@@ -200,7 +201,7 @@ func (r *remover) show(op string, operands []operand, end int) {
 	r.edits = append(r.edits, edit{operands[0].start, end, b.Bytes()})
 }
 
-// cut writes the rest of a string: strings, and numbers in place of the removed parts.
+// cut writes the remaining parts of a string as strings, with numbers in place of the removed parts.
 func (r *remover) cut(b *bytes.Buffer, o operand, codes map[int]Position) {
 	text, ok := o.value.Bytes()
 	if !ok {
@@ -239,7 +240,7 @@ func (r *remover) cut(b *bytes.Buffer, o operand, codes map[int]Position) {
 	}
 }
 
-// result applies the edits.
+// result returns the content with all edits applied.
 func (r *remover) result() []byte {
 	slices.SortFunc(r.edits, func(a, b edit) int { return cmp.Compare(a.start, b.start) })
 	out := make([]byte, 0, len(r.in)+64*len(r.edits))

@@ -9,7 +9,7 @@ import (
 	"countersign/pdf/pagetext"
 )
 
-// positions returns the positions of the first place of a text.
+// positions returns the glyph positions of the first occurrence of a text.
 func positions(t testing.TB, p *pagetext.Page, text string) (glyphs []pagetext.Position, removed map[int]bool) {
 	t.Helper()
 	found := p.Find(text, pagetext.FindOptions{})
@@ -22,7 +22,8 @@ func positions(t testing.TB, p *pagetext.Page, text string) (glyphs []pagetext.P
 	return glyphs, removed
 }
 
-// TestRemove: the glyphs are gone, for pdftotext too, and every other one stands where it stood.
+// TestRemove checks that the glyphs are removed, as confirmed by pdftotext, and that all other glyphs keep their
+// positions.
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	composite := map[int]string{
@@ -78,7 +79,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestRemoveRefuses: what cannot be removed whole is an error.
+// TestRemoveRefuses checks that text that cannot be removed completely results in an error.
 func TestRemoveRefuses(t *testing.T) {
 	t.Parallel()
 	content := "BT /F1 12 Tf 72 700 Td /Span /P1 BDC (xx) Tj EMC ET"
@@ -92,7 +93,7 @@ func TestRemoveRefuses(t *testing.T) {
 	}
 }
 
-// TestRemoveNothing: without glyphs, content stays unchanged.
+// TestRemoveNothing checks that content stays unchanged if no glyphs are removed.
 func TestRemoveNothing(t *testing.T) {
 	t.Parallel()
 	content := []byte("BT (a) Tj [(b)] TJ ET BI ID EI")

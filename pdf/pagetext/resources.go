@@ -2,23 +2,23 @@ package pagetext
 
 import "countersign/pdf"
 
-// resources are the resources of content (7.8.3). Lookups are cached: content may name a resource a hundred thousand
-// times.
+// resources provides access to the resources of content (7.8.3). It caches lookups, because content can refer to a
+// resource a hundred thousand times.
 type resources struct {
 	f      *pdf.File
 	value  pdf.Value
-	dict   pdf.Dict // of value, once a kind was asked for
+	dict   pdf.Dict // dictionary of value, after the first request
 	kinds  map[string]map[string]pdf.Value
 	faces  map[string]*face     // by name
 	texts  map[string]pdf.Value // ActualText of property lists, by name
-	states map[string]stateFont // of graphics states, by name
+	states map[string]stateFont // fonts of graphics states, by name
 }
 
 func newResources(f *pdf.File, v pdf.Value) *resources {
 	return &resources{f: f, value: v, faces: make(map[string]*face), texts: make(map[string]pdf.Value), states: make(map[string]stateFont)}
 }
 
-// get returns a resource by kind and name, nil if there is none.
+// get returns a resource by type and name, or nil if there is none.
 func (r *resources) get(kind, name string) pdf.Value {
 	named, ok := r.kinds[kind]
 	if ok {
@@ -31,7 +31,7 @@ func (r *resources) get(kind, name string) pdf.Value {
 	all := dict(r.f, r.dict.Get(kind))
 	named = make(map[string]pdf.Value, len(all))
 	for _, e := range all {
-		if _, twice := named[e.Key]; !twice { // as Dict.Get has it
+		if _, twice := named[e.Key]; !twice { // the first of equal keys counts, as in Dict.Get
 			named[e.Key] = e.Value
 		}
 	}
@@ -39,7 +39,7 @@ func (r *resources) get(kind, name string) pdf.Value {
 	return named[name]
 }
 
-// actualText returns the ActualText in the property list of a name (14.6.2, 14.9.4), nil if there is none.
+// actualText returns the ActualText in the property list with the given name (14.6.2, 14.9.4), or nil if there is none.
 func (r *resources) actualText(name string) pdf.Value {
 	v, ok := r.texts[name]
 	if !ok {
@@ -49,7 +49,7 @@ func (r *resources) actualText(name string) pdf.Value {
 	return v
 }
 
-// stateFont is the font and its size that a graphics state sets (8.4.5), nil if it sets none.
+// stateFont is the font and size set by a graphics state (8.4.5). The font is nil if the state sets none.
 type stateFont struct {
 	font *face
 	size float64

@@ -7,7 +7,7 @@ import (
 	"countersign/pdf"
 )
 
-// showText shows strings (9.4.3).
+// showText executes a text-showing operator (9.4.3).
 func (s *interpreter) showText(op string) error {
 	if len(s.operands) == 0 {
 		return nil
@@ -32,7 +32,7 @@ func (s *interpreter) showText(op string) error {
 	return s.show(last)
 }
 
-// advance moves on in the direction of writing, in unscaled text space units.
+// advance moves the text position in the writing direction, by unscaled text space units.
 func (s *interpreter) advance(by float64) {
 	x, y := by*s.g.scale, 0.0
 	if s.g.font != nil && s.g.font.vertical {
@@ -46,17 +46,17 @@ func (s *interpreter) advance(by float64) {
 type run struct {
 	font             *face
 	codes            []byte
-	m                pdf.Matrix // glyph space to the page, of the first code
-	by               [2]float64 // how far on the page an advance of 1 moves
+	m                pdf.Matrix // from glyph space of the first code to the page
+	by               [2]float64 // displacement on the page for an advance of 1
 	size, char, word float64
 	use, start       int
 	invisible        bool
-	braces           bool // it holds a brace or a bracket
+	braces           bool // whether it contains a brace or bracket
 	angle            int
-	unit             [2]float64 // the direction of writing
-	scale            float64    // of an advance of 1 in glyph space
+	unit             [2]float64 // writing direction
+	scale            float64    // scale of an advance of 1 in glyph space
 	across           float64
-	height           float64 // size of the font as shown
+	height           float64 // displayed font size
 }
 
 // show shows one string.
@@ -94,7 +94,7 @@ func (s *interpreter) show(o operand) error {
 	return nil
 }
 
-// step returns how far a code moves on.
+// step returns the displacement of a code.
 func (r *run) step(n int, first byte, c *codeInfo) float64 {
 	step := c.width*r.size + r.char
 	if r.font.vertical {
@@ -106,7 +106,7 @@ func (r *run) step(n int, first byte, c *codeInfo) float64 {
 	return step
 }
 
-// place finds where the run stands: text maps text space to the page.
+// place determines the position of the run. text maps text space to the page.
 func (r *run) place(text pdf.Matrix, scale, rise float64) {
 	r.m = pdf.Matrix{r.size * scale, 0, 0, r.size, 0, rise}.Times(text)
 	dx, dy := r.m[0], r.m[1]
@@ -144,7 +144,7 @@ func (p *Page) glyphs(r *run) {
 		top := min(r.m[1]*x0, r.m[1]*x1) + min(r.m[3]*y0, r.m[3]*y1) + y
 		bottom := max(r.m[1]*x0, r.m[1]*x1) + max(r.m[3]*y0, r.m[3]*y1) + y
 		cx, cy := (left+right)/2, (top+bottom)/2
-		if cx >= 0 && cy >= 0 && cx <= p.Width && cy <= p.Height { // else it is not shown, or no number
+		if cx >= 0 && cy >= 0 && cx <= p.Width && cy <= p.Height { // otherwise not visible, or NaN
 			g := Glyph{
 				Text: c.text, Box: Box{left, top, right - left, bottom - top}, Size: r.height, Angle: r.angle, Invisible: r.invisible,
 				Position: Position{Use: r.use, Start: r.start, Code: i, Length: n},
@@ -161,7 +161,7 @@ func (p *Page) glyphs(r *run) {
 	}
 }
 
-// angle returns a direction in degrees, clockwise as y points down.
+// angle returns a direction in degrees, clockwise because y points down.
 func angle(dx, dy float64) int {
 	if dy == 0 && dx > 0 { // most text
 		return 0

@@ -7,21 +7,20 @@ import (
 	"countersign/pdf"
 )
 
-// operand is an operand of an operator, as written, and where it begins.
+// operand is an operand of an operator in its written form, with its position.
 type operand struct {
 	value pdf.Value
 	start int
 }
 
-// scanner splits a content stream into operands and operators (7.8.2). What it
-// cannot read it passes over, as readers do.
+// scanner splits a content stream into operands and operators (7.8.2). It skips invalid content, as PDF readers do.
 type scanner struct {
 	b        []byte
 	i        int
 	operands []operand
 }
 
-// next returns the next operator, false at the end. Operands stand in s.operands.
+// next returns the next operator, or false at the end. It sets s.operands.
 func (s *scanner) next() (string, bool) {
 	s.operands = s.operands[:0]
 	for {
@@ -51,7 +50,7 @@ func (s *scanner) next() (string, bool) {
 	}
 }
 
-// token returns where the next object or word stands; both are equal at the end.
+// token returns the range of the next object or word. Both positions are equal at the end of the content.
 func (s *scanner) token() (start, end int) {
 	b := s.b
 	i := pdf.SkipSpace(b, s.i)
@@ -132,7 +131,7 @@ func (s *scanner) skipNested(i int) int {
 	return len(s.b)
 }
 
-// skipImage passes over the data of an inline image, behind EI (8.9.7).
+// skipImage skips the data of an inline image, up to and including EI (8.9.7).
 func (s *scanner) skipImage() {
 	b := s.b
 	for i := s.i + 1; i+1 < len(b); i++ {
@@ -166,7 +165,7 @@ func (o operand) number() float64 {
 	return n
 }
 
-// decimal reads a number (7.3.3).
+// decimal parses a number (7.3.3).
 func decimal(b []byte) (n float64, ok bool) {
 	negative, scale := false, 0.0
 	for i, c := range b {
