@@ -1,4 +1,4 @@
-// Package pagetext reads the visible text of a page. For every glyph it returns the Unicode text, the box, and the
+// Package pagetext reads the text of a page as displayed. For every glyph it returns the Unicode text, the box, and the
 // position in the content.
 //
 // It supports text operators, fonts, form XObjects, inherited resources, layers, rotation, crop boxes, and the
@@ -17,7 +17,7 @@ import (
 var ErrLimit = errors.New("pagetext: page exceeds the limits")
 
 const (
-	maxGlyphs    = 200_000   // of a page
+	maxGlyphs    = 200_000   // per page
 	maxOperators = 2_000_000 // per page, including its forms
 	maxForms     = 12        // maximum nesting depth
 	maxSaved     = 512       // unbalanced q operators

@@ -33,7 +33,8 @@ func (w *writer) catalog(d pdf.Dict, root pdf.Ref) error {
 	return nil
 }
 
-// catalogActions removes the entries that only the catalog has, and reports whether the catalog itself changes.
+// catalogActions removes active entries that occur only in the catalog, and reports whether the catalog object itself
+// changes.
 func (w *writer) catalogActions(d *pdf.Dict) (touched bool, err error) {
 	for _, e := range catalogEntries {
 		leaves, err := w.finder.leaving(*d, e)
@@ -49,7 +50,7 @@ func (w *writer) catalogActions(d *pdf.Dict) (touched bool, err error) {
 		}
 		before := len(w.counts)
 		if e.removed == JavaScriptRemoved {
-			if _, err := w.cleaner(0).clean(in.Get(e.key), 0); err != nil { // content of indirect objects is counted there
+			if _, err := w.cleaner(0).clean(in.Get(e.key), 0); err != nil { // content of indirect objects is counted with these objects
 				return false, err
 			}
 			w.scripts = w.scripts || len(w.counts) == before
@@ -73,7 +74,7 @@ func (w *writer) opening(d *pdf.Dict, touched bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	gone := action.Value() // content of indirect objects is counted there
+	gone := action.Value() // content of indirect objects is counted with these objects
 	if !becomes.IsNull() {
 		gone = action.Get("Next")
 	}
@@ -96,14 +97,14 @@ func (w *writer) opening(d *pdf.Dict, touched bool) (bool, error) {
 	return true, nil
 }
 
-// isEmpty reports whether v is null, or an array of nothing else.
+// isEmpty reports whether v is null or an array that contains only nulls.
 func isEmpty(v pdf.Value) bool {
 	list, err := v.Array()
 	return v.IsNull() || err == nil && !slices.ContainsFunc(list, func(e pdf.Value) bool { return !e.IsNull() })
 }
 
-// set rewrites an entry of the catalog, in the indirect object if it refers to one. It reports whether the catalog
-// itself changes.
+// set rewrites an entry of the catalog, or the indirect object to which the entry refers. It reports whether the
+// catalog object itself changes.
 func (w *writer) set(catalog *pdf.Dict, key string, d pdf.Dict) bool {
 	if ref, ok := catalog.Get(key).Ref(); ok {
 		w.changed[ref] = bytes.Clone(d.Value())
@@ -136,7 +137,7 @@ func (w *writer) cleaner(page int) *cleaner {
 	}}
 }
 
-// active takes actions out of every object.
+// active removes actions from every object.
 func (w *writer) active() error {
 	if !w.plan.Active {
 		return nil
@@ -154,7 +155,7 @@ func (w *writer) active() error {
 			return nil
 		}
 		if o.IsStream() && w.streams[o.Ref] == nil {
-			return nil // no stream is rewritten for its dictionary: such a file is not admitted
+			return nil // streams are not rewritten only for their dictionary; such a file is not admitted
 		}
 		c := w.cleaner(w.pageOf[o.Ref])
 		clean, err := c.clean(v, 0)
@@ -165,7 +166,7 @@ func (w *writer) active() error {
 		return nil
 	})
 	if w.scripts && w.counts[Change{Kind: JavaScriptRemoved}] == 0 {
-		w.count(JavaScriptRemoved, 0, 1) // a list of scripts that holds none
+		w.count(JavaScriptRemoved, 0, 1) // a list of scripts without any script
 	}
 	return err
 }
@@ -173,11 +174,11 @@ func (w *writer) active() error {
 // cleaner removes active content from one object.
 type cleaner struct {
 	n       *Finder
-	report  func(kind string, of pdf.Dict) error // of each thing that leaves
+	report  func(kind string, of pdf.Dict) error // called for each removed item
 	touched bool
 }
 
-// clean returns v without active content: null in place of an action.
+// clean returns v without active content. It replaces an action with null.
 func (c *cleaner) clean(v pdf.Value, depth int) (pdf.Value, error) {
 	if depth > pdf.MaxDepth {
 		return nil, pdf.ErrLimit
@@ -250,7 +251,7 @@ func (c *cleaner) dict(v pdf.Value, d pdf.Dict, depth int) (pdf.Value, error) {
 	return out.Value(), nil
 }
 
-// leaving returns the keys that a dictionary loses as a whole.
+// leaving returns the keys to remove from a dictionary, with their complete values.
 func (c *cleaner) leaving(d pdf.Dict) ([]string, error) {
 	var leaving []string
 	keys, kind, err := c.n.leavingKeys(d)

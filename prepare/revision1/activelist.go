@@ -8,18 +8,18 @@ import (
 
 // actionType defines the treatment of the actions of one type (12.6.4).
 type actionType struct {
-	// removed is the kind of change that takes the action out; empty: it stays.
+	// removed is the kind of change that removes the action, or empty if the action stays.
 	removed string
-	// operands are keys without which the action does nothing: a structure element (14.7.2) has a key S as well. If
-	// empty, the type is sufficient.
+	// operands lists keys without which the action does nothing. They distinguish an action from a structure element
+	// (14.7.2), which also has a key S. If the list is empty, the type is sufficient.
 	operands []string
-	// staysIf keeps single actions of a type that leaves.
+	// staysIf reports whether a particular action of a removed type stays.
 	staysIf func(*Finder, pdf.Dict) (bool, error)
-	// shows says that the action changes what the page shows: it stays with a warning.
+	// shows reports whether the action changes the displayed content. It stays, with a warning.
 	shows bool
 }
 
-// actionTypes lists every type of action of ISO 32000-2 (table 201). docs/build/preparing.md has the same table.
+// actionTypes lists every type of action in ISO 32000-2 (Table 201). docs/build/preparing.md contains the same table.
 //
 //nolint:gochecknoglobals // a constant table
 var actionTypes = map[string]actionType{
@@ -31,7 +31,7 @@ var actionTypes = map[string]actionType{
 	"ResetForm":        {shows: true},
 	"Named":            {removed: NamedRemoved, operands: []string{"N"}, staysIf: (*Finder).isHarmlessName},
 	"URI":              {removed: LinkRemoved, operands: []string{"URI"}, staysIf: (*Finder).isWebLink},
-	"Thread":           {removed: FileLinkRemoved, operands: []string{"F"}}, // one of the same document stays
+	"Thread":           {removed: FileLinkRemoved, operands: []string{"F"}}, // an action within the same document stays
 	"GoToR":            {removed: FileLinkRemoved, operands: []string{"F"}},
 	"GoToE":            {removed: FileLinkRemoved, operands: []string{"F", "T"}},
 	"Launch":           {removed: LaunchRemoved, operands: []string{"F", "Win", "Mac", "Unix"}},
@@ -45,24 +45,24 @@ var actionTypes = map[string]actionType{
 	"RichMediaExecute": {removed: MediaRemoved, operands: []string{"TA", "TI", "CMD"}},
 }
 
-// activeKeys are the entries that make annotations of some types play, run or fetch
-// something (12.5.6). They leave; the annotation and its appearance stay.
+// activeKeys lists the entries with which annotations of some types play, run or fetch something (12.5.6). They are
+// removed, but the annotation and its appearance stay.
 //
 //nolint:gochecknoglobals // a constant table
 var activeKeys = map[string][]string{
-	"Movie":     {"Movie", "A"}, // A is how it is played, no action
+	"Movie":     {"Movie", "A"}, // A defines the playback and is not an action
 	"Sound":     {"Sound"},
 	"3D":        {"3DD", "3DA", "3DV"},
 	"RichMedia": {"RichMediaContent", "RichMediaSettings"},
 }
 
-// catalogEntry is an entry of a dictionary in the catalog that leaves.
+// catalogEntry is an entry to remove from a dictionary in the catalog.
 type catalogEntry struct {
 	in, key, removed string
 	staysIf          func(*Finder, pdf.Dict) (bool, error)
 }
 
-// catalogEntries are entries of the catalog's dictionaries (7.7.2, 7.7.4, 12.8.6).
+// catalogEntries lists the entries to remove from the catalog's dictionaries (7.7.2, 7.7.4, 12.8.6).
 //
 //nolint:gochecknoglobals // a constant table
 var catalogEntries = []catalogEntry{
@@ -75,8 +75,8 @@ var catalogEntries = []catalogEntry{
 	{in: "Perms", key: "UR3", removed: RightsRemoved},
 }
 
-// harmlessNames are the named actions (12.6.4.12) that move within the document, and
-// Print, which asks first. Others are commands of one program's menus.
+// harmlessNames lists the named actions (12.6.4.12) that navigate within the document, and Print, which requires
+// confirmation. Other names are menu commands of specific programs.
 //
 //nolint:gochecknoglobals // a constant table
 var harmlessNames = []string{"NextPage", "PrevPage", "FirstPage", "LastPage", "Print"}
@@ -87,8 +87,7 @@ var harmlessNames = []string{"NextPage", "PrevPage", "FirstPage", "LastPage", "P
 //nolint:gochecknoglobals // a constant table
 var webSchemes = []string{"http", "https", "mailto", "tel"}
 
-// programTypes are the names' ends of attached files that are programs, or that
-// programs run when they open them.
+// programTypes lists the file extensions of programs, and of files with which other programs run code.
 //
 //nolint:gochecknoglobals // a constant table
 var programTypes = words(`
@@ -99,23 +98,23 @@ var programTypes = words(`
 	scr sct search-ms settingcontent-ms sh shb shs slk sldm so swf sys terminal theme tool url vb vbe vbp vbs vhd vhdx vsmacros vsw vxd
 	wasm webloc website workflow ws wsc wsf wsh xbap xla xlam xll xlsb xlsm xltm xnk zsh`)
 
-// programMedia are the ends of media types of programs (7.11.4, Subtype).
+// programMedia lists the subtypes of programs' media types (Subtype, 7.11.4).
 //
 //nolint:gochecknoglobals // a constant table
 var programMedia = words(`
 	x-msdownload x-dosexec x-msdos-program vnd.microsoft.portable-executable x-executable x-elf x-sharedlib x-mach-binary x-sh x-shellscript
 	x-csh x-bat x-msi x-ms-shortcut java-archive java-vm javascript ecmascript x-javascript x-python x-perl hta x-shockwave-flash wasm`)
 
-// programStarts are the first bytes of programs.
+// programStarts lists the first bytes of program files.
 //
 //nolint:gochecknoglobals // a constant table
 var programStarts = []string{
 	"MZ", "\x7fELF", "#!", "\xca\xfe\xba\xbe", "\xfe\xed\xfa\xce", "\xfe\xed\xfa\xcf", "\xce\xfa\xed\xfe", "\xcf\xfa\xed\xfe", "\x00asm",
-	"L\x00\x00\x00\x01\x14\x02\x00", // a shortcut of Windows
+	"L\x00\x00\x00\x01\x14\x02\x00", // a Windows shortcut
 	"FWS", "CWS", "ZWS",
 }
 
-// activeWords are in every object that holds something on these lists.
+// activeWords lists byte sequences of which at least one occurs in every object with content from these lists.
 //
 //nolint:gochecknoglobals // follows from the tables
 var activeWords = func() [][]byte {

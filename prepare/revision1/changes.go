@@ -8,10 +8,10 @@ import (
 	"countersign/pdf"
 )
 
-// bounds of Change.Detail.
+// Limits for Change.Detail.
 const (
-	maxDetails = 5  // different ones
-	maxDetail  = 80 // bytes of one
+	maxDetails = 5  // number of distinct details
+	maxDetail  = 80 // size of one detail in bytes
 )
 
 func (w *writer) count(kind string, page, n int) {
@@ -40,8 +40,8 @@ func (w *writer) changes() []Change {
 	return out
 }
 
-// target returns what an action or annotation starts, opens or holds, or where it sends or takes data from: the name of
-// a program or file, or an address without password and query.
+// target returns the program, file or address that an action or annotation starts, opens, contains, or exchanges data
+// with. It omits passwords and queries from addresses.
 func (w *writer) target(of pdf.Dict) string {
 	if of.Get("EF") != nil { // a file specification
 		return w.fileName(of)
@@ -53,15 +53,16 @@ func (w *writer) target(of pdf.Dict) string {
 	}
 	v := of.Get("F")
 	if v == nil {
-		win, _ := w.finder.dict(of.Get("Win")) // without a name on errors
+		win, _ := w.finder.dict(of.Get("Win")) // no name on errors
 		v = win.Get("F")
 	}
 	return w.address(v)
 }
 
-// address returns the text or file specification (7.11.3) that v is or refers to, without password and query.
+// address returns the text or file specification (7.11.3) v, without password and query. It resolves v if it is a
+// reference.
 func (w *writer) address(v pdf.Value) string {
-	for range 3 { // the value of Launch may contain another
+	for range 3 { // the value of a Launch action can be nested
 		d, err := w.finder.dict(v)
 		if err != nil {
 			return ""
@@ -106,7 +107,7 @@ func (w *writer) fileName(spec pdf.Dict) string {
 	return ""
 }
 
-// plain returns text in printable ASCII, without commas, of bounded length.
+// plain returns text in printable ASCII, without commas, of limited length.
 func plain(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -121,7 +122,7 @@ func plain(text string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// events returns the names of the events that the additional actions of something are for (12.6.3).
+// events returns the names of the events for which an object has additional actions (12.6.3).
 func (w *writer) events(of pdf.Dict) []string {
 	var names []string
 	for _, key := range w.eventKeys(of.Get("AA")) {
@@ -134,7 +135,8 @@ func (w *writer) events(of pdf.Dict) []string {
 	return names
 }
 
-// eventKeys returns the different keys of events in what v is or refers to, once for each object.
+// eventKeys returns the distinct event keys in v, resolving v if it is a reference. It caches the result for each
+// object.
 func (w *writer) eventKeys(v pdf.Value) []string {
 	ref, isRef := v.Ref()
 	if known, ok := w.keys[ref]; ok && isRef {

@@ -13,7 +13,8 @@ import (
 	"countersign/prepare/revision1"
 )
 
-// TestDetails: a change names what an action was for, without passwords and queries, in bounded printable text.
+// TestDetails checks that a change contains the target of an action, without passwords and queries, in printable text
+// of limited length.
 func TestDetails(t *testing.T) {
 	t.Parallel()
 	for action, want := range map[string]string{
@@ -41,8 +42,8 @@ func TestDetails(t *testing.T) {
 	require.Equal(t, []revision1.Change{{Kind: revision1.ActionsRemoved, Page: 1, Count: 2, Detail: "focus, page closed, page opened, value computed"}}, changes)
 }
 
-// TestNamesLikeActions: resources, glyphs and destinations that are called AA, as programs that count A to Z, AA, AB have
-// them, stay; additional actions do not.
+// TestNamesLikeActions checks that resources, glyphs and destinations named AA stay, because programs that generate
+// names as A to Z, AA, AB use them, and that additional actions are removed.
 func TestNamesLikeActions(t *testing.T) {
 	t.Parallel()
 	for name, kept := range map[string]string{
@@ -52,7 +53,7 @@ func TestNamesLikeActions(t *testing.T) {
 	} {
 		b := file(false, "<</Type/Catalog/Pages 2 0 R"+kept+"/AA<</WC<</S/Named>>>>>>", "<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 9 9]>>",
 			"<</Type/Page/Parent 2 0 R/Resources<<"+kept+">>>>", "<</Subtype/Image/Length 0>>\nstream\n\nendstream", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>")
-		if name == "no actions" { // the catalog has one AA
+		if name == "no actions" { // the catalog has an AA entry
 			b = file(false, "<</Type/Catalog/Pages 2 0 R/A<<"+kept+">>/AA 5 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 9 9]>>",
 				"<</Type/Page/Parent 2 0 R/Resources<<"+kept+">>>>", "null", "<</WC 6 0 R>>", "<</S/Named>>")
 		}
@@ -78,7 +79,7 @@ func TestNamesLikeActions(t *testing.T) {
 	}
 }
 
-// counted counts the bytes that are read.
+// counted counts the bytes read.
 type counted struct {
 	*bytes.Reader
 	n int
@@ -90,7 +91,7 @@ func (c *counted) ReadAt(b []byte, at int64) (int, error) {
 	return n, err
 }
 
-// TestActionsThatTakeLong: what many dictionaries refer to is read once.
+// TestActionsThatTakeLong checks that an object to which many dictionaries refer is read only once.
 func TestActionsThatTakeLong(t *testing.T) {
 	t.Parallel()
 	const times = 300
@@ -127,7 +128,8 @@ func TestActionsThatTakeLong(t *testing.T) {
 	}
 }
 
-// TestAnnotationsAskTheContext: each annotation of a page may be the same large object.
+// TestAnnotationsAskTheContext checks that processing a page's annotations stops when the context is canceled, because
+// each annotation can be the same large object.
 func TestAnnotationsAskTheContext(t *testing.T) {
 	t.Parallel()
 	b := file(false, "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 9 9]>>",
@@ -138,7 +140,7 @@ func TestAnnotationsAskTheContext(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// endsAfter is a context that ends after left calls of Err.
+// endsAfter is a context that is canceled after the remaining number of calls to Err.
 type endsAfter struct {
 	context.Context
 

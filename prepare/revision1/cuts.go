@@ -11,11 +11,11 @@ import (
 	"countersign/pdf/pagetext"
 )
 
-// ErrNoResources reports that a form is painted by a form that inherits its resources, so that a clone cannot be named
-// there.
+// ErrNoResources reports that the form that paints a form to be cloned inherits its resources, so that the clone cannot
+// be added to them.
 var ErrNoResources = errors.New("prepare: a form that paints another has no resources of its own")
 
-// numberClones gives every clone an object number.
+// numberClones assigns an object number to every clone.
 func (w *writer) numberClones() error {
 	for _, c := range w.plan.Cuts {
 		if c.Clone == 0 {
@@ -25,7 +25,7 @@ func (w *writer) numberClones() error {
 			return fmt.Errorf("%w: clone %d", ErrPlan, c.Clone)
 		}
 		for _, use := range c.Uses {
-			if use[1] >= c.Clone { // it would paint itself
+			if use[1] >= c.Clone { // the clone would paint itself
 				return fmt.Errorf("%w: clone %d", ErrPlan, c.Clone)
 			}
 		}
@@ -34,8 +34,8 @@ func (w *writer) numberClones() error {
 	return nil
 }
 
-// apply makes the cut in content with its resources. It returns these with the names of
-// the clones that the content paints, nil if it paints none.
+// apply applies a cut to content. It returns the changed content, and the resources with the names of the clones that
+// the content paints, or nil if it paints none.
 func (w *writer) apply(c Cut, content []byte, v pdf.Value) (changed []byte, resources pdf.Value, err error) {
 	own, err := w.dict(v)
 	if err != nil {
@@ -51,7 +51,7 @@ func (w *writer) apply(c Cut, content []byte, v pdf.Value) (changed []byte, reso
 			return nil, nil, err
 		}
 		what.Properties = func(name string) pdf.Dict {
-			d, _ := w.dict(lists.Get(name)) // one that cannot be read replaces no text
+			d, _ := w.dict(lists.Get(name)) // an unreadable list replaces no text
 			return d
 		}
 	}
@@ -84,7 +84,7 @@ func (w *writer) apply(c Cut, content []byte, v pdf.Value) (changed []byte, reso
 	return changed, resources, err
 }
 
-// forms takes glyphs out of form XObjects, or out of clones of them.
+// forms removes glyphs from form XObjects or from clones of them.
 func (w *writer) forms() error {
 	for _, c := range w.plan.Cuts[w.done:] {
 		ref := pdf.Ref{Num: c.Form}
@@ -121,10 +121,10 @@ func (w *writer) forms() error {
 	return nil
 }
 
-// texts takes replacement texts out of dictionaries.
+// texts removes replacement texts from dictionaries.
 func (w *writer) texts() error {
 	places := slices.Clone(w.plan.Inline)
-	slices.Reverse(places) // inner ones first, so that the count of those before stays
+	slices.Reverse(places) // inner dictionaries first, so that the number of preceding ones does not change
 	for _, num := range w.plan.Texts {
 		places = append(places, [2]int{num, 0})
 	}
@@ -151,8 +151,8 @@ func (w *writer) texts() error {
 	return nil
 }
 
-// withoutTexts takes the texts out of one of the dictionaries in v, outer ones first; left counts those before it, and is negative
-// behind it.
+// withoutTexts removes the texts from one of the dictionaries in v, which are counted with outer ones first. left is
+// the number of dictionaries before it, and becomes negative after it.
 func withoutTexts(v pdf.Value, left *int, depth int) (pdf.Value, error) {
 	switch {
 	case depth > pdf.MaxDepth:
@@ -168,7 +168,7 @@ func withoutTexts(v pdf.Value, left *int, depth int) (pdf.Value, error) {
 			for _, key := range []string{"ActualText", "Alt", "E"} {
 				d.Delete(key)
 			}
-			if d.Get("Subtype") != nil { // of an annotation
+			if d.Get("Subtype") != nil { // an annotation
 				d.Delete("Contents")
 				d.Delete("RC")
 			}

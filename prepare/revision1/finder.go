@@ -11,8 +11,8 @@ import (
 	"countersign/pdf"
 )
 
-// Finder finds the active content that a revision omits. It caches results, because each dictionary of a file may refer
-// to the same large object.
+// Finder finds the active content that a revision removes. It caches results, because all dictionaries of a file can
+// refer to the same large object.
 type Finder struct {
 	f     *pdf.File
 	ctx   context.Context //nolint:containedctx // of one call
@@ -26,19 +26,18 @@ type question struct {
 	what string
 }
 
-// maxKept bounds how many answers are kept.
+// maxKept is the maximum number of cached results.
 const maxKept = 1 << 16
 
-// NewFinder returns one for a file.
+// NewFinder returns a Finder for a file.
 func NewFinder(f *pdf.File) *Finder {
 	return &Finder{f: f, known: make(map[question]bool), names: make(map[pdf.Ref]string)}
 }
 
-// errFound ends a search.
+// errFound stops a search.
 var errFound = errors.New("prepare: active content")
 
-// Active returns the kind of the first change that a revision without active content
-// makes in an object; empty if it makes none.
+// Active returns the kind of the first change that removing active content makes in an object, or "" if there is none.
 func (n *Finder) Active(ctx context.Context, v pdf.Value) (kind string, err error) {
 	if !mayBeActive(v) {
 		return "", nil
@@ -46,7 +45,7 @@ func (n *Finder) Active(ctx context.Context, v pdf.Value) (kind string, err erro
 	n.ctx = ctx
 	c := cleaner{n: n}
 	c.report = func(found string, of pdf.Dict) error {
-		if kind = found; kind == ActionsRemoved { // which may hold something that says more
+		if kind = found; kind == ActionsRemoved { // the actions may contain a more specific kind
 			if _, err := c.clean(of.Get("AA"), 0); err != nil {
 				return err
 			}
@@ -59,14 +58,14 @@ func (n *Finder) Active(ctx context.Context, v pdf.Value) (kind string, err erro
 	return kind, err
 }
 
-// ActiveCatalog is Active of the entries that only the catalog has.
+// ActiveCatalog is like Active, for entries that occur only in the catalog.
 func (n *Finder) ActiveCatalog(ctx context.Context, catalog pdf.Dict) (kind string, err error) {
 	n.ctx = ctx
 	at, err := n.atOpening(catalog)
 	if err != nil || at != nil {
 		return ActionsRemoved, err
 	}
-	for _, e := range catalogEntries { // usage rights last
+	for _, e := range catalogEntries { // usage rights are last
 		if leaves, err := n.leaving(catalog, e); err != nil || leaves {
 			return e.removed, err
 		}
@@ -74,7 +73,7 @@ func (n *Finder) ActiveCatalog(ctx context.Context, catalog pdf.Dict) (kind stri
 	return "", nil
 }
 
-// Shows returns the type of an action that changes what a page shows; empty if it does not.
+// Shows returns the type of an action that changes the displayed content, or "" if d is not such an action.
 func (n *Finder) Shows(ctx context.Context, d pdf.Dict) (string, error) {
 	n.ctx = ctx
 	name, err := n.name(d.Get("S"))
@@ -84,7 +83,7 @@ func (n *Finder) Shows(ctx context.Context, d pdf.Dict) (string, error) {
 	return name, nil
 }
 
-// mayBeActive reports whether an object may contain content to remove. It is a fast check.
+// mayBeActive is a fast check that reports whether an object might contain content to remove.
 func mayBeActive(v pdf.Value) bool {
 	for _, word := range activeWords {
 		if bytes.Contains(v, word) {
@@ -94,7 +93,7 @@ func mayBeActive(v pdf.Value) bool {
 	return isElsewhere(v, "/S") || isElsewhere(v, "/Subtype")
 }
 
-// isElsewhere reports whether the value of a key may be an indirect object.
+// isElsewhere reports whether the value of a key might be an indirect object.
 func isElsewhere(v pdf.Value, key string) bool {
 	for rest := v; ; {
 		i := bytes.Index(rest, []byte(key))
@@ -108,7 +107,7 @@ func isElsewhere(v pdf.Value, key string) bool {
 	}
 }
 
-// leaving reports whether an entry of the catalog is removed.
+// leaving reports whether to remove an entry of the catalog.
 func (n *Finder) leaving(catalog pdf.Dict, e catalogEntry) (bool, error) {
 	d, err := n.dict(catalog.Get(e.in))
 	if err != nil || d.Get(e.key).IsNull() {
@@ -121,8 +120,8 @@ func (n *Finder) leaving(catalog pdf.Dict, e catalogEntry) (bool, error) {
 	return !stays, err
 }
 
-// atOpening returns what the action at the opening of a document (7.7.2) becomes, nil if it
-// stays: a jump to a page may, but nothing that follows it.
+// atOpening returns the replacement for the action that runs when a document is opened (7.7.2), or nil if it stays. A
+// jump to a page may stay, but not the actions that follow it.
 func (n *Finder) atOpening(catalog pdf.Dict) (pdf.Value, error) {
 	v, err := n.f.Resolve(catalog.Get("OpenAction"))
 	if err != nil || !v.IsDict() {
@@ -141,7 +140,7 @@ func (n *Finder) atOpening(catalog pdf.Dict) (pdf.Value, error) {
 		return nil, err
 	}
 	switch kind, err := n.actionKind(d); {
-	case err != nil || kind != "": // it leaves as any action of its type
+	case err != nil || kind != "": // removed like any action of its type
 		return nil, err
 	case name != "GoTo" && name != "GoToDp" && (name != "Named" || to == "Print"):
 		return pdf.Value("null"), nil
@@ -153,7 +152,7 @@ func (n *Finder) atOpening(catalog pdf.Dict) (pdf.Value, error) {
 	return d.Value(), nil
 }
 
-// actionKind returns the kind of change that takes an action out (12.6.4), "" if it stays.
+// actionKind returns the kind of change that removes an action (12.6.4), or "" if the action stays.
 func (n *Finder) actionKind(d pdf.Dict) (string, error) {
 	s := d.Get("S")
 	if s == nil {
@@ -175,7 +174,8 @@ func (n *Finder) actionKind(d pdf.Dict) (string, error) {
 	return t.removed, nil
 }
 
-// leavingKeys returns the entries that an annotation or a form XObject loses, and the kind of change; empty if that is counted elsewhere.
+// leavingKeys returns the entries to remove from an annotation or form XObject, and the kind of change, which is empty
+// if the change is counted elsewhere.
 func (n *Finder) leavingKeys(d pdf.Dict) (keys []string, kind string, err error) {
 	subtype := d.Get("Subtype")
 	if subtype == nil {
@@ -190,26 +190,26 @@ func (n *Finder) leavingKeys(d pdf.Dict) (keys []string, kind string, err error)
 		if err != nil {
 			return nil, "", err
 		}
-		if spec.Get("EF") == nil { // a file elsewhere
+		if spec.Get("EF") == nil { // an external file
 			return []string{"FS"}, FileLinkRemoved, nil
 		}
 		program, err := n.isProgram(spec)
 		switch _, counted := d.Get("FS").Ref(); {
 		case err != nil || !program:
 			return nil, "", err
-		case counted: // where the object itself loses the program
+		case counted: // counted where the program is removed from the referenced object
 			return []string{"FS"}, "", nil
 		}
 		return []string{"FS"}, ProgramRemoved, nil
 	}
-	if name == "Form" { // a reference XObject (8.10.4): a page of another file in place of the form
+	if name == "Form" { // a reference XObject (8.10.4), which shows a page of another file in place of the form
 		return []string{"Ref"}, FileLinkRemoved, nil
 	}
 	return activeKeys[name], MediaRemoved, nil
 }
 
-// hasEvents reports whether the value of a key AA is additional actions (12.6.3): a dictionary with an action for an
-// event. Resources, glyphs and destinations can be named AA as well.
+// hasEvents reports whether the value of a key AA is an additional-actions dictionary (12.6.3), which has an action for
+// an event. Resources, glyphs and destinations can also be named AA.
 func (n *Finder) hasEvents(v pdf.Value) (bool, error) {
 	return n.is(v, "additional actions", func(v pdf.Value) (bool, error) {
 		if !v.IsDict() {
@@ -229,7 +229,7 @@ func (n *Finder) hasEvents(v pdf.Value) (bool, error) {
 	})
 }
 
-// isHarmlessName reports whether a named action is one that every program has.
+// isHarmlessName reports whether a named action is in harmlessNames.
 func (n *Finder) isHarmlessName(d pdf.Dict) (bool, error) {
 	name, err := n.name(d.Get("N"))
 	return slices.Contains(harmlessNames, name), err
@@ -239,8 +239,8 @@ func (n *Finder) isWebLink(d pdf.Dict) (bool, error) { return n.isWebAddress(d.G
 
 func (n *Finder) isWebBase(d pdf.Dict) (bool, error) { return n.isWebAddress(d.Get("Base")) }
 
-// isWebAddress reports whether a link leads to the web, a mail or a call. One
-// without a scheme may be taken for a file, unless it begins with www.
+// isWebAddress reports whether a link leads to a web, email or telephone address. A link without a scheme could be
+// interpreted as a file, unless it begins with "www.".
 func (n *Finder) isWebAddress(v pdf.Value) (bool, error) {
 	return n.is(v, "web address", func(v pdf.Value) (bool, error) {
 		b, _ := v.Bytes()
@@ -253,8 +253,8 @@ func (n *Finder) isWebAddress(v pdf.Value) (bool, error) {
 	})
 }
 
-// isProgram reports whether a file specification (7.11.3) embeds a program: by its
-// names, the media type, or how it begins.
+// isProgram reports whether a file specification (7.11.3) embeds a program, according to its names, its media type, or
+// its first bytes.
 func (n *Finder) isProgram(d pdf.Dict) (bool, error) {
 	for _, key := range []string{"F", "UF", "DOS", "Mac", "Unix"} {
 		yes, err := n.is(d.Get(key), "program's name", func(v pdf.Value) (bool, error) {
@@ -280,7 +280,7 @@ func (n *Finder) isProgram(d pdf.Dict) (bool, error) {
 	})
 }
 
-// startsAsProgram reports whether an embedded file is a program by its media type or its first bytes.
+// startsAsProgram reports whether an embedded file is a program, according to its media type or first bytes.
 func (n *Finder) startsAsProgram(v pdf.Value) (bool, error) {
 	ref, ok := v.Ref()
 	if !ok {
@@ -310,8 +310,8 @@ func (n *Finder) startsAsProgram(v pdf.Value) (bool, error) {
 	})
 }
 
-// isProgramName reports whether a file's name ends as a program's. Invisible
-// characters, and blanks and dots at the end, do not matter.
+// isProgramName reports whether a file name has the extension of a program. It ignores invisible characters, and
+// trailing spaces and dots.
 func isProgramName(name string) bool {
 	name = strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Cf, unicode.Cc, unicode.Mn) {
@@ -324,7 +324,7 @@ func isProgramName(name string) bool {
 	return len(end) < len(name) && slices.Contains(programTypes, end)
 }
 
-// is asks something of what v is or refers to, once for each object.
+// is returns the result of a check on v, resolving v if it is a reference. It caches the result for each object.
 func (n *Finder) is(v pdf.Value, what string, ask func(pdf.Value) (bool, error)) (bool, error) {
 	ref, isRef := v.Ref()
 	if !isRef {
@@ -348,7 +348,7 @@ func (n *Finder) is(v pdf.Value, what string, ask func(pdf.Value) (bool, error))
 	return yes, err
 }
 
-// name returns the name that v is or refers to, "" if it is none.
+// name returns the name v, resolving v if it is a reference. It returns "" for any other value.
 func (n *Finder) name(v pdf.Value) (string, error) {
 	ref, isRef := v.Ref()
 	if !isRef {
@@ -372,7 +372,7 @@ func (n *Finder) name(v pdf.Value) (string, error) {
 	return name, err
 }
 
-// dict returns the dictionary that v is or refers to, nil if it is none.
+// dict returns the dictionary v, resolving v if it is a reference. It returns nil for any other value.
 func (n *Finder) dict(v pdf.Value) (pdf.Dict, error) {
 	v, err := n.f.Resolve(v)
 	if err != nil || !v.IsDict() {
@@ -381,5 +381,5 @@ func (n *Finder) dict(v pdf.Value) (pdf.Dict, error) {
 	return v.Dict()
 }
 
-// words returns the words of a text.
+// words returns the words in a text.
 func words(text string) []string { return strings.Fields(text) }

@@ -1,9 +1,9 @@
-// Package revision1 writes an appended prepared revision: an incremental update (ISO 32000-2 7.5.6) that removes
-// content from a PDF and adds nothing visible. Section numbers refer to ISO 32000-2:2020.
+// Package revision1 writes an appended prepared revision, which is an incremental update (ISO 32000-2, 7.5.6) that
+// removes content from a PDF and adds nothing visible. Section numbers refer to ISO 32000-2:2020.
 //
-// It is frozen: for decades, verifying a sealed document means writing its prepared revision again and comparing it.
-// Nothing is compressed, because no library reproduces its compression for so long. Another format is another package;
-// test vectors guard this one.
+// The package is frozen, because for decades, verification of a sealed document must regenerate its prepared revision
+// and compare it. Nothing is compressed, because no library reproduces its compressed output for that long. A different
+// format requires a new package. Test vectors guard the output of this one.
 package revision1
 
 import (
@@ -21,51 +21,52 @@ import (
 	"countersign/pdf/pagetext"
 )
 
-// Version is the number of this format in seal records.
+// Version is the version of this format in seal records.
 const Version = 1
 
-// Plan says what a revision takes out.
+// Plan defines the content that a revision removes.
 type Plan struct {
-	// Active takes out what actionTypes, activeKeys and catalogEntries list, additional
-	// actions, what follows the opening of the document, and attached programs.
+	// Active removes the content listed in actionTypes, activeKeys and catalogEntries, additional actions, actions that
+	// run when the document is opened, and attached programs.
 	Active bool `json:"activeContent,omitempty"`
-	// Form takes out the interactive form and its widgets.
+	// Form removes the interactive form and its widgets.
 	Form bool `json:"form,omitempty"`
-	// Cuts are glyphs that content streams lose: of pages first, in their order, then of clones, then of forms.
+	// Cuts lists the glyphs to remove from content streams: first those of pages, in page order, then of clones, then
+	// of forms.
 	Cuts []Cut `json:"cuts,omitempty"`
-	// Texts are the numbers of structure elements and property lists that lose their replacement texts
-	// (14.9), and of annotations that lose their Contents and rich text.
+	// Texts lists the object numbers of structure elements and property lists from which to remove replacement texts
+	// (14.9), and of annotations from which to remove Contents and rich text.
 	Texts []int `json:"texts,omitempty"`
-	// Inline are such dictionaries within other objects: the object's number, and which of its
-	// dictionaries it is, outer ones first; 0 is the object itself.
+	// Inline lists such dictionaries within other objects, by the object number and the index of the dictionary in the
+	// object. Outer dictionaries come first; 0 is the object itself.
 	Inline [][2]int `json:"inline,omitempty"`
 }
 
-// Cut is what the content of a page, or of a form XObject, loses.
+// Cut defines the glyphs to remove from the content of a page or form XObject.
 type Cut struct {
-	Page int `json:"page,omitempty"` // from 1
-	Form int `json:"form,omitempty"` // number of the object, where Page is 0
-	// Clone is the number, from 1, of a copy of the form, where only some of its uses lose something.
+	Page int `json:"page,omitempty"` // starting at 1
+	Form int `json:"form,omitempty"` // object number of the form, if Page is 0
+	// Clone is the number, starting at 1, of a copy of the form. Copies are required if content is removed only from
+	// some uses of the form.
 	Clone int `json:"clone,omitempty"`
-	Tags  int `json:"tags,omitempty"` // how many tags the page loses, those in forms included
-	// Codes are runs of character codes: where their string begins in the decoded
-	// content, where in the string they begin, how many bytes they are, and how far
-	// they move on, in thousandths of the font's size.
+	Tags  int `json:"tags,omitempty"` // number of tags removed from the page, including those in forms
+	// Codes lists runs of character codes, by the start of the string in the decoded content, the start of the run in
+	// the string, the number of bytes, and the displacement in thousandths of the font size.
 	Codes [][4]float64 `json:"codes,omitempty"`
-	// Uses are the operators Do that paint a clone instead of its form: where their operand
-	// begins in the decoded content, and the clone.
+	// Uses lists the Do operators that paint a clone instead of its form, by the start of the operand in the decoded
+	// content and the number of the clone.
 	Uses [][2]int `json:"uses,omitempty"`
 }
 
-// Change is something that a revision takes out, in numbers.
+// Change describes content removed by a revision.
 type Change struct {
 	Kind   string `json:"kind"`
-	Page   int    `json:"page,omitempty"` // from 1; 0: no page
+	Page   int    `json:"page,omitempty"` // starting at 1; 0 if not on a page
 	Count  int    `json:"count"`
 	Detail string `json:"detail,omitempty"`
 }
 
-// The kinds of changes.
+// Values of Change.Kind.
 const (
 	TagsRemoved       = "tags_removed"
 	FormImported      = "form_imported"
@@ -75,23 +76,23 @@ const (
 	ImportRemoved     = "import_data_removed"
 	ActionsRemoved    = "additional_actions_removed"
 	XFARemoved        = "xfa_removed"
-	FileLinkRemoved   = "file_link_removed"    // to another file, or an attached one
-	LinkRemoved       = "link_removed"         // that does not lead to the web
+	FileLinkRemoved   = "file_link_removed"    // link to another file, or an attached one
+	LinkRemoved       = "link_removed"         // link other than to a web, email or telephone address
 	NamedRemoved      = "named_action_removed" // a menu command of the viewer
 	MediaRemoved      = "media_removed"        // sound, video, 3D and rich media
-	ProgramRemoved    = "program_removed"      // an attached one
+	ProgramRemoved    = "program_removed"      // attached program
 	RightsRemoved     = "usage_rights_removed"
 )
 
-// MaxSize bounds the length of a revision, in bytes.
+// MaxSize is the maximum size of a revision, in bytes.
 const MaxSize = 24 << 20
 
-// ErrPlan reports that a plan does not fit its file.
+// ErrPlan reports that a plan does not match its file.
 var ErrPlan = errors.New("prepare: the plan does not fit the document")
 
-// Write returns the bytes to append to the file, none if the plan removes nothing, and the changes that they make, by
-// kind and page. hash is the file's SHA-256. It fails with ErrPlan, pagetext.ErrReplacedText, pdf.ErrLimit, the
-// context's error, or an error from reading the file.
+// Write returns the bytes to append to the file, and the resulting changes by kind and page. It returns no bytes if the
+// plan removes nothing. hash is the file's SHA-256 hash. It returns ErrPlan, pagetext.ErrReplacedText, pdf.ErrLimit,
+// the context's error, or an error from reading the file.
 func Write(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, plan Plan) ([]byte, []Change, error) {
 	w := &writer{
 		ctx: ctx, f: f, plan: plan, changed: make(map[pdf.Ref]pdf.Value), streams: make(map[pdf.Ref][]byte),
@@ -155,20 +156,20 @@ type writer struct {
 	out     *pdf.Increment
 	plan    Plan
 	changed map[pdf.Ref]pdf.Value
-	streams map[pdf.Ref][]byte // by the streams' references
-	pageOf  map[pdf.Ref]int    // of pages, annotations and their actions
+	streams map[pdf.Ref][]byte // by reference of the stream
+	pageOf  map[pdf.Ref]int    // page numbers of pages, annotations and their actions
 	counts  map[Change]int     // without Count and Detail
 	details map[Change][]string
 	clones  map[int]pdf.Ref
-	done    int // cuts of pages
+	done    int // number of completed cuts of pages
 	finder  *Finder
-	keys    map[pdf.Ref][]string // of events
-	scripts bool                 // a list of scripts leaves that may hold none
+	keys    map[pdf.Ref][]string // event keys of objects
+	scripts bool                 // whether a list of scripts, which may be empty, is removed
 }
 
 // putStream writes a stream unchanged and uncompressed.
 func (w *writer) putStream(ref pdf.Ref, dict pdf.Value, data []byte) {
-	d, _ := dict.Dict() // none of a new stream
+	d, _ := dict.Dict() // a new stream has no dictionary
 	d = d.Clone()
 	for _, key := range []string{"Filter", "DecodeParms", "DL"} {
 		d.Delete(key)
@@ -182,7 +183,7 @@ func (w *writer) putStream(ref pdf.Ref, dict pdf.Value, data []byte) {
 	w.out.End()
 }
 
-// pages takes out of pages what the plan says, and notes where annotations are.
+// pages removes the planned content from pages, and records the pages of annotations.
 func (w *writer) pages() error {
 	reader := pagetext.NewReader(w.f)
 	_, err := w.f.Walk(func(p *pdf.Page) error {
@@ -234,8 +235,8 @@ func (w *writer) pages() error {
 	return err
 }
 
-// annotations notes which annotations are on a page, with their actions, and
-// returns those that are no widgets, and how many are.
+// annotations records the annotations on a page and their actions. It returns the annotations that are not widgets, and
+// the number of widgets.
 func (w *writer) annotations(v pdf.Value, page int) (rest []pdf.Value, widgets int, err error) {
 	if v, err = w.resolve(v); err != nil || !v.IsArray() {
 		return nil, 0, err
@@ -245,7 +246,7 @@ func (w *writer) annotations(v pdf.Value, page int) (rest []pdf.Value, widgets i
 		return nil, 0, err
 	}
 	for _, a := range list {
-		if w.ctx.Err() != nil { // each may be the same large object
+		if w.ctx.Err() != nil { // all entries may refer to the same large object
 			return nil, 0, w.ctx.Err()
 		}
 		d, err := w.dict(a)
@@ -288,7 +289,7 @@ func (w *writer) note(ref pdf.Ref, page int) {
 	}
 }
 
-// dict returns the dictionary that v is or refers to, nil if it is none.
+// dict returns the dictionary v, resolving v if it is a reference. It returns nil for any other value.
 func (w *writer) dict(v pdf.Value) (pdf.Dict, error) {
 	v, err := w.resolve(v)
 	if err != nil || !v.IsDict() {
@@ -297,7 +298,7 @@ func (w *writer) dict(v pdf.Value) (pdf.Dict, error) {
 	return v.Dict()
 }
 
-// resolve returns the value that v is or refers to, in its rewritten form.
+// resolve returns v in its rewritten form, resolving v if it is a reference.
 func (w *writer) resolve(v pdf.Value) (pdf.Value, error) {
 	if ref, ok := v.Ref(); ok && w.changed[ref] != nil {
 		return w.changed[ref], nil

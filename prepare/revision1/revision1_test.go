@@ -15,7 +15,7 @@ import (
 	"countersign/prepare/revision1"
 )
 
-// file makes a PDF with a cross-reference table or stream.
+// file returns a PDF with a cross-reference table or stream.
 func file(asStream bool, objects ...string) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.7\n")
@@ -68,7 +68,7 @@ func full() revision1.Plan {
 	}}
 }
 
-// uses returns a plan whose forms and texts differ from use to use: page 1 paints a clone of the form.
+// uses returns a plan that treats uses of a form and of texts differently. Page 1 paints a clone of the form.
 func uses() revision1.Plan {
 	return revision1.Plan{Inline: [][2]int{{8, 1}}, Cuts: []revision1.Cut{
 		{Page: 1, Tags: 1, Uses: [][2]int{{59, 1}}},
@@ -76,7 +76,8 @@ func uses() revision1.Plan {
 	}}
 }
 
-// objectsWithUses returns the objects of objects with a page that paints the form, and annotations with texts.
+// objectsWithUses returns the result of objects, with a page that paints the form and with annotations that contain
+// texts.
 func objectsWithUses() []string {
 	all := objects()
 	all[4] = stream("", "BT /F1 12 Tf (Sign {{a}} here) Tj 2 1 ({{b}}) \" ET q /X Do /X Do Q")
@@ -84,12 +85,12 @@ func objectsWithUses() []string {
 	return all
 }
 
-// vector is a revision that was written once and must never be written otherwise.
+// vector is a test vector: a revision whose bytes must never change.
 type vector struct {
 	name string
 	file []byte
 	plan revision1.Plan
-	want string // SHA-256 of the appended bytes
+	want string // SHA-256 hash of the appended bytes
 }
 
 func vectors() []vector {
@@ -109,8 +110,8 @@ func write(t testing.TB, b []byte, plan revision1.Plan) ([]byte, []revision1.Cha
 	return revision1.Write(t.Context(), f, sha256.Sum256(b), plan)
 }
 
-// TestGolden: this package is frozen. A difference here makes files invalid that
-// were sealed before: write revision2 instead.
+// TestGolden checks that the output of this frozen package does not change. A difference would invalidate files that
+// were sealed earlier. Write revision2 instead.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors() {
@@ -121,7 +122,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestPlanSurvivesTheRecord: the plan that a record gives back writes the same bytes.
+// TestPlanSurvivesTheRecord checks that a plan decoded from a record results in the same bytes.
 func TestPlanSurvivesTheRecord(t *testing.T) {
 	t.Parallel()
 	b := file(false, objects()...)
@@ -137,7 +138,7 @@ func TestPlanSurvivesTheRecord(t *testing.T) {
 	require.Contains(t, string(got), "90 0 obj\nnull", "what the file mentions and lacks is defined")
 }
 
-// TestPlansThatDoNotFit: a plan of another file is an error, and writes nothing.
+// TestPlansThatDoNotFit checks that a plan for another file results in an error and no bytes.
 func TestPlansThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	b := file(false, objects()...)
@@ -165,7 +166,7 @@ func TestPlansThatDoNotFit(t *testing.T) {
 	}
 }
 
-// TestTooLarge: a revision of more than MaxSize bytes is refused.
+// TestTooLarge checks that a revision of more than MaxSize bytes is rejected.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	long := "(" + strings.Repeat("a", 12<<20) + ") Tj"
@@ -176,8 +177,8 @@ func TestTooLarge(t *testing.T) {
 	require.ErrorIs(t, err, pdf.ErrLimit)
 }
 
-// FuzzWrite: whatever the file, a revision is an error or a readable file from
-// which the same plan takes out nothing more, and is written again alike.
+// FuzzWrite checks that, for any file, the result is an error or a readable file from which the same plan removes
+// nothing more, and that it is reproducible.
 func FuzzWrite(f *testing.F) {
 	f.Add(file(false, objects()...))
 	f.Add(file(true, objects()...))
