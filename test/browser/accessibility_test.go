@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shots returns the directory for screenshots; "" if screenshots are disabled.
+// shots returns the directory for screenshots, which is empty if screenshots are disabled.
 func shots() string { return os.Getenv("BROWSER_TEST_SHOTS") }
 
 // shot takes a screenshot of the window.
@@ -22,7 +22,7 @@ func (b *tab) shot(name string) {
 	if shots() == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second) // no screenshot of a page that hangs
+	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second) // take no screenshot of a page that hangs
 	defer cancel()
 	picture, err := chromedp.Run(ctx, func(ctx context.Context, t *chromedp.Target) (page.CaptureScreenshotResult, error) {
 		return cdp.Call(ctx, t, page.CaptureScreenshot, page.CaptureScreenshotParams{})
@@ -33,14 +33,14 @@ func (b *tab) shot(name string) {
 	}
 }
 
-// checked runs axe on a state of the page and takes screenshots of it.
+// checked runs axe on the current state of the page and takes screenshots of it.
 func (b *tab) checked(name string) {
 	b.t.Helper()
 	b.accessible()
 	b.pictures(name)
 }
 
-// pictures takes screenshots of a state in light and dark colors, on the screens of a desktop, a tablet and a phone.
+// pictures takes screenshots of the current state in light and dark mode, on desktop, tablet and phone screens.
 func (b *tab) pictures(name string) {
 	b.t.Helper()
 	if shots() == "" {
@@ -60,13 +60,13 @@ func (b *tab) pictures(name string) {
 	b.settled()
 }
 
-// settled waits until the page is laid out and its typefaces are loaded.
+// settled waits until the page is laid out and its fonts are loaded.
 func (b *tab) settled() {
 	b.t.Helper()
 	eval[bool](b, `document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true)))))`)
 }
 
-// accessible runs axe on the page and requires that it reports no problems. It also checks the contrast of the other
+// accessible runs axe on the page and checks that it reports no problems. It also checks the contrast in the other
 // color scheme.
 func (b *tab) accessible() {
 	b.t.Helper()
@@ -97,8 +97,8 @@ func (b *tab) axe(options string) {
 	require.Empty(b.t, found)
 }
 
-// answers replaces the API's responses to the next requests to an address, without a query, by a response that this
-// service would send only in another situation.
+// answers replaces the API's responses to the next requests for a path with a response that this service would send
+// only in other circumstances.
 func (b *tab) answers(address string, status int, body string) {
 	b.t.Helper()
 	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: fmt.Sprintf(`{

@@ -13,7 +13,7 @@ import (
 
 const staffPassword = "a long password"
 
-// enter fills the login page.
+// enter fills in the login page.
 func (b *tab) enter(name string) {
 	b.t.Helper()
 	b.visit(svc.base + "/console")
@@ -23,7 +23,7 @@ func (b *tab) enter(name string) {
 	b.button("Sign in")
 }
 
-// prove enters the password again, and the code if the form has a field for it.
+// prove enters the password again, and also the code if it is not empty.
 func (b *tab) prove(label, code string) {
 	b.t.Helper()
 	b.fill("#proof", staffPassword)
@@ -34,7 +34,7 @@ func (b *tab) prove(label, code string) {
 	b.until(`document.querySelector("dialog") === null`)
 }
 
-// enrol sets an authenticator app up and returns its secret and the recovery codes.
+// enrol sets up an authenticator app, and returns its secret and the recovery codes.
 func (b *tab) enrol(picture string) (secret string, recovery []string) {
 	b.t.Helper()
 	b.button("Set up authenticator app")
@@ -54,8 +54,8 @@ func (b *tab) enrol(picture string) (secret string, recovery []string) {
 	return secret, recovery
 }
 
-// code returns the app's code of the time step that is the given number of steps after the current one. The service
-// accepts each step once.
+// code returns the authenticator app's code for the time step that is the given number of steps after the current
+// one. The service accepts each step only once.
 func code(t *testing.T, secret string, steps int) string {
 	t.Helper()
 	c, err := totp.GenerateCode(secret, time.Now().Add(time.Duration(steps)*30*time.Second))
@@ -135,7 +135,7 @@ func TestConsoleSecondFactor(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// A required second factor must be enrolled before anything else.
+// TestConsoleMustEnrol checks that a required second factor must be enrolled before anything else can be done.
 func TestConsoleMustEnrol(t *testing.T) {
 	t.Parallel()
 	b := open(t, phone)
@@ -151,8 +151,8 @@ func TestConsoleMustEnrol(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleKeepsWorkForItsPerson: unsaved work is restored for the user who did it, but not for the next user in the
-// same tab.
+// TestConsoleKeepsWorkForItsPerson checks that unsaved work is restored for the user who created it, but not for the
+// next user in the same tab.
 func TestConsoleKeepsWorkForItsPerson(t *testing.T) {
 	t.Parallel()
 	other := open(t, desktop)

@@ -15,19 +15,19 @@ import (
 	"countersign/models"
 )
 
-// row returns the table row that contains a text.
+// row returns an expression for the table row that contains a text.
 func row(text string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll("tbody tr")].find((r) => r.textContent.includes(%q))`, text)
 }
 
-// in finds the button with a label inside the element that find finds.
+// in returns an expression for the button with a label inside the element that find returns.
 func in(find, label string) string {
 	return fmt.Sprintf(`[...(%s).querySelectorAll("button")].find((x) => x.textContent === %q && !x.disabled && x.ariaDisabled !== "true")`, find, label)
 }
 
 const dialog = `document.querySelector("dialog[open]")`
 
-// pick chooses in the select element of a table row.
+// pick selects an option in the select element of a table row.
 func (b *tab) pick(find, value string) {
 	b.t.Helper()
 	b.until(`Boolean(` + find + `)`)
@@ -69,7 +69,7 @@ func TestConsoleUsers(t *testing.T) {
 	b.pick(hedy, "password")
 	b.fill("#upass", "password12")
 	b.click(in(dialog, "Set password"))
-	b.until(`document.querySelector("dialog .notice.bad") !== null`) // among the commonest
+	b.until(`document.querySelector("dialog .notice.bad") !== null`) // one of the most common passwords
 	b.fill("#upass", "frequency hopping")
 	b.click(in(dialog, "Set password"))
 	b.see("Hedy Lamarr has a new password and is signed out.")
@@ -135,8 +135,8 @@ func TestConsoleApplication(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleEndpoints: an administrator registers, edits and deletes an endpoint and rotates its secret; deliveries
-// are signed with the displayed secret.
+// TestConsoleEndpoints checks that an administrator can register, edit and delete an endpoint and rotate its secret,
+// and that deliveries are signed with the displayed secret.
 func TestConsoleEndpoints(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -175,7 +175,7 @@ func TestConsoleEndpoints(t *testing.T) {
 		return fmt.Sprintf(`document.querySelector("section[aria-label='%s%s']")`, sink.URL, path)
 	}
 	b.until(`Boolean(` + card("/one") + `)`)
-	// Only in this endpoint's card: other tests register endpoints at the same time.
+	// Consider only this endpoint's card, because other tests register endpoints at the same time.
 	buttons := `((c) => JSON.stringify([...c.querySelectorAll("button")].map((x) => [x.textContent, x.getBoundingClientRect().x, x.getBoundingClientRect().y - c.getBoundingClientRect().y])))(` + card("/one") + `)`
 	before := eval[string](b, buttons)
 	b.click(in(card("/one"), "Resend deliveries that failed in the last 24 hours"))
@@ -184,7 +184,7 @@ func TestConsoleEndpoints(t *testing.T) {
 	b.eventually("the ping arrives", func() bool { return arrived() == 1 })
 	b.see("Ping sent.")
 	require.Equal(t, before, eval[string](b, buttons), "no button moves when results are shown")
-	b.focused(in(card("/one"), "Send a ping")) // the endpoint that works keeps the focus
+	b.focused(in(card("/one"), "Send a ping")) // the button that is still available keeps the focus
 	b.click(in(card("/one"), "Edit"))
 	b.fill("#hookurl", sink.URL+"/two")
 	b.click(`[...document.querySelectorAll("dialog[open] .ticks label")].find((l) => l.textContent.trim() === "signer.viewed").querySelector("input")`)
@@ -205,7 +205,7 @@ func TestConsoleEndpoints(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleKeepsTheSearch: Back from an envelope, and the link above the envelope, lead to the list with its search.
+// TestConsoleKeepsTheSearch checks that both Back and the link above an envelope lead to the list with its search.
 func TestConsoleKeepsTheSearch(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Kept search", []object{{"name": "Ada Lovelace", "email": "kept@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
@@ -230,7 +230,7 @@ func TestConsoleKeepsTheSearch(t *testing.T) {
 	b.visit(svc.base + "/console#/envelopes?search=kept%20search&status=completed")
 	b.see("No matches.")
 
-	// By day: today's envelope is found from today on, and not before.
+	// When filtering by date, today's envelope is found from today on, and not before.
 	today := eval[string](b, `((d) => [d.getFullYear(), d.getMonth() + 1, d.getDate()].map((n) => String(n).padStart(2, "0")).join("-"))(new Date())`)
 	b.visit(svc.base + "/console#/envelopes?search=kept%20search&from=" + today + "&to=" + today)
 	b.until(`document.querySelectorAll("tbody tr").length === 1`)
@@ -238,7 +238,7 @@ func TestConsoleKeepsTheSearch(t *testing.T) {
 	b.visit(svc.base + "/console#/envelopes?search=kept%20search&to=2020-01-01")
 	b.see("No matches.")
 
-	// A part of an address cannot be found, and the page explains it. The whole address and its domain can.
+	// A part of an address cannot be found, and the page explains why. The full address and its domain can be found.
 	b.visit(svc.base + "/console#/envelopes?search=kept@exam")
 	b.see("Email addresses are stored encrypted")
 	b.checked("console-envelopes-part")
@@ -248,8 +248,8 @@ func TestConsoleKeepsTheSearch(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleTimeline: thirty page views are one line, simultaneous events keep the order of the audit trail, and a
-// rejected email suggests a next step.
+// TestConsoleTimeline checks that thirty page views are combined into one line, that simultaneous events keep the
+// order of the audit trail, and that a rejected email suggests a next step.
 func TestConsoleTimeline(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
@@ -291,8 +291,8 @@ func TestConsoleTimeline(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleOnABadDay: a failed sealing is prominent, and an unreachable host is distinguished from an unreachable
-// signer.
+// TestConsoleOnABadDay checks that a sealing failure is displayed prominently, and that an unreachable host is
+// distinguished from an unreachable signer.
 func TestConsoleOnABadDay(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
@@ -315,7 +315,7 @@ func TestConsoleOnABadDay(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleUsageAtTheLimit: a number that has reached its limit is displayed once, as a warning.
+// TestConsoleUsageAtTheLimit checks that a number that has reached its limit is displayed only once, as a warning.
 func TestConsoleUsageAtTheLimit(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
@@ -329,8 +329,8 @@ func TestConsoleUsageAtTheLimit(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleMakesASecretOnce: after a lost response, a second press creates neither a second endpoint nor a second
-// secret. The secret that the receiver has signs until it expires.
+// TestConsoleMakesASecretOnce checks that, after a lost response, clicking again creates neither a second endpoint
+// nor a second secret, and that the receiver's existing secret is used until it expires.
 func TestConsoleMakesASecretOnce(t *testing.T) {
 	t.Parallel()
 	sink := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
@@ -367,8 +367,8 @@ func TestConsoleMakesASecretOnce(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleSettingsOfOneTenant: settings of one tenant are never saved to another, and concurrent changes of another
-// administrator remain.
+// TestConsoleSettingsOfOneTenant checks that settings of one tenant are never saved for another, and that concurrent
+// changes by another administrator are not overwritten.
 func TestConsoleSettingsOfOneTenant(t *testing.T) {
 	t.Parallel()
 	at := func(tenant string) string { return "/v1/console/settings?tenantId=" + tenant }
@@ -400,7 +400,8 @@ func TestConsoleSettingsOfOneTenant(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleNavigationFits: an administrator's sections fit on one line, on all but the narrowest screens.
+// TestConsoleNavigationFits checks that the navigation of an administrator fits on one line on all but the narrowest
+// screens.
 func TestConsoleNavigationFits(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
@@ -415,7 +416,8 @@ func TestConsoleNavigationFits(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleKeepsWhatIsTypedMeanwhile: text typed while the service handles "Save" or "Add" stays.
+// TestConsoleKeepsWhatIsTypedMeanwhile checks that text typed while the service processes "Save" or "Add" is not
+// lost.
 func TestConsoleKeepsWhatIsTypedMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)

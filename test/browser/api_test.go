@@ -27,13 +27,13 @@ type envelope struct {
 	}
 }
 
-// create creates an envelope from the files and sends it.
+// create creates an envelope from the given files, and sends it.
 func (s *service) create(t *testing.T, subject string, signers, fields []object, files ...[]byte) envelope {
 	t.Helper()
 	return s.createFor(t, "harbour", subject, signers, fields, files...)
 }
 
-// createFor is create for a tenant.
+// createFor is like create, but for a specific tenant.
 func (s *service) createFor(t *testing.T, tenant, subject string, signers, fields []object, files ...[]byte) envelope {
 	t.Helper()
 	var e envelope
@@ -61,7 +61,7 @@ func (s *service) json(t *testing.T, method, path string, body, out any) {
 	require.NoError(t, s.api(method, path, body, out))
 }
 
-// signerPosts sends a request as a signer.
+// signerPosts sends a POST request as a signer.
 func (s *service) signerPosts(t *testing.T, path string, body object) {
 	t.Helper()
 	raw, err := json.Marshal(body)
@@ -76,7 +76,7 @@ func (s *service) envelope(t *testing.T, id string) (e envelope) {
 	return e
 }
 
-// mail waits for an email to an address whose text or links contain all parts.
+// mail waits for an email to an address whose text and links together contain all of the given parts.
 func (s *service) mail(t *testing.T, to string, parts ...string) (text string, links []string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -99,7 +99,7 @@ func (s *service) mail(t *testing.T, to string, parts ...string) (text string, l
 	return text, links
 }
 
-// completed waits until an envelope is sealed and returns the sealed file of its first document.
+// completed waits until an envelope is sealed, and returns the sealed file of its first document.
 func (s *service) completed(t *testing.T, id string) []byte {
 	t.Helper()
 	require.Eventually(t, func() bool { return s.envelope(t, id).Status == "completed" }, patience, 200*time.Millisecond, "not sealed")
@@ -108,7 +108,7 @@ func (s *service) completed(t *testing.T, id string) []byte {
 	return file.Base64
 }
 
-// leaseFields returns fields of all kinds, for signer "0" of the lease.
+// leaseFields returns fields of all kinds for signer "0" of the lease.
 func leaseFields() []object {
 	return []object{
 		{"signerId": "0", "type": "initial", "page": 1, "x": 260, "y": 434, "w": 60, "h": 26},

@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// application is a program with the TypeScript client (client.mjs). It sends all of the tests' application requests.
+// application is a program that uses the TypeScript client (client.mjs). It sends all application requests of the
+// tests.
 type application struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -24,7 +25,7 @@ type application struct {
 	mu      sync.Mutex
 	last    int
 	waiting map[int]chan reply
-	ended   error // why no more results arrive
+	ended   error // reason why no more results will arrive
 }
 
 type reply struct {
@@ -33,7 +34,7 @@ type reply struct {
 	Error  *callError
 }
 
-// callError is an error as the client reports it. The status is 0 if there was no response.
+// callError is an error that the client reports. Status is 0 if there was no response.
 type callError struct {
 	Status  int
 	Message string
@@ -41,7 +42,7 @@ type callError struct {
 
 func (e *callError) Error() string { return fmt.Sprintf("%d: %s", e.Status, e.Message) }
 
-// pdfFile is a document among the arguments of a call, or in its result.
+// pdfFile is a document in the arguments or the result of a call.
 type pdfFile struct {
 	Base64 []byte `json:"base64"`
 }
@@ -69,7 +70,7 @@ func startApplication(s *service) (*application, error) {
 	return a, nil
 }
 
-// read passes each result to the call that waits for it.
+// read passes each result to the call that is waiting for it.
 func (a *application) read(out io.Reader) {
 	lines := bufio.NewReader(out)
 	for {
@@ -93,7 +94,7 @@ func (a *application) read(out io.Reader) {
 	}
 }
 
-// call calls a function of client.mjs and decodes the result into out, which may be nil.
+// call calls a function of client.mjs, and decodes the result into out, which may be nil.
 func (a *application) call(out any, name string, args ...any) error {
 	answer := make(chan reply, 1)
 	a.mu.Lock()
@@ -138,7 +139,7 @@ func about(args []any) string {
 }
 
 func (a *application) stop() error {
-	return errors.Join(a.in.Close(), a.cmd.Wait()) // the program ends with its input
+	return errors.Join(a.in.Close(), a.cmd.Wait()) // the program exits when its input is closed
 }
 
 // api calls the API as an application.

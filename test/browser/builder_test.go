@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// placedField is a field as the service has it.
+// placedField is a field as returned by the service.
 type placedField struct {
 	ID, SignerID, Type, Name, Label string
 	Comb                            bool
@@ -36,7 +36,7 @@ func (s *service) draft(t *testing.T, subject string, signers []object, file []b
 	return e
 }
 
-// builds opens the builder of a draft in a new session.
+// builds opens the builder for a draft in a new session.
 func (b *tab) builds(e envelope, features object) {
 	b.t.Helper()
 	var made struct{ EmbedURL string }
@@ -47,21 +47,21 @@ func (b *tab) builds(e envelope, features object) {
 	b.until(`document.querySelector(".bpaint img") !== null`)
 }
 
-// press clicks on a page, at a place in points from its left and top edge.
+// press clicks on a page at a position in points from its top left corner.
 func (b *tab) press(page int, x, y float64) {
 	b.t.Helper()
 	at := b.onPage(page, x, y)
 	b.do(chromedp.MouseClickXY(at.X, at.Y))
 }
 
-// onPage returns the position in the window of a place on a page.
+// onPage returns the position in the window of a position on a page.
 func (b *tab) onPage(page int, x, y float64) point {
 	b.t.Helper()
 	b.until(fmt.Sprintf(`Boolean(document.querySelectorAll(".bpage")[%d])`, page-1))
 	return eval[point](b, fmt.Sprintf(`(() => { const r = document.querySelectorAll(".bpage")[%d].getBoundingClientRect(); const k = r.width / 595; return { X: r.x + %g * k, Y: r.y + %g * k }; })()`, page-1, x, y))
 }
 
-// drags moves the mouse with its button pressed from one place to another.
+// drags moves the mouse from one position to another while its button is pressed.
 func (b *tab) drags(from, to point) {
 	b.t.Helper()
 	mouse := func(kind input.DispatchMouseEventType, p point) {
@@ -88,7 +88,8 @@ func twoPeople() []object {
 	}
 }
 
-// TestBuilderByMouse places, moves, resizes, undoes and redoes, and the service has the fields that the page displays.
+// TestBuilderByMouse places, moves, resizes, undoes and redoes fields with the mouse, and checks that the service has
+// the fields that the page displays.
 func TestBuilderByMouse(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Workshop lease", twoPeople(), leaseDocument())
@@ -142,7 +143,7 @@ func TestBuilderByMouse(t *testing.T) {
 	b.checked("builder-preview")
 }
 
-// TestBuilderByKeyboard does the same with the keyboard only, and a signer signs the result.
+// TestBuilderByKeyboard performs the same actions with the keyboard only, and a signer signs the result.
 func TestBuilderByKeyboard(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "By keyboard", twoPeople()[:1], leaseDocument())
@@ -179,7 +180,8 @@ func TestBuilderByKeyboard(t *testing.T) {
 	require.Equal(t, "sent", svc.envelope(t, e.ID).Status)
 }
 
-// TestBuilderMeetsOtherEdits: the later save reports the earlier one, and the differences.
+// TestBuilderMeetsOtherEdits checks that, after concurrent edits, the later save reports the earlier one and the
+// differences.
 func TestBuilderMeetsOtherEdits(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Two at once", twoPeople()[:1], leaseDocument())
@@ -201,10 +203,10 @@ func TestBuilderMeetsOtherEdits(t *testing.T) {
 	require.Equal(t, "signature", svc.fields(t, e.ID)[0].Type)
 }
 
-// forgetRefusals discards the errors that the browser logged for responses expected to be rejections.
+// forgetRefusals discards the errors that the browser logged for expected rejections.
 func (b *tab) forgetRefusals() { b.forgetRefused("412") }
 
-// forgetRefused forgets the console errors with a status.
+// forgetRefused discards the console errors that contain a status.
 func (b *tab) forgetRefused(status string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -217,7 +219,7 @@ func (b *tab) forgetRefused(status string) {
 	b.onConsoleError = kept
 }
 
-// TestBuilderInConsole: a sender starts with a file and sends it without the API.
+// TestBuilderInConsole checks that a sender can upload a file, prepare it and send it in the console.
 func TestBuilderInConsole(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fourPeople are four signers of one group.
+// fourPeople returns four signers of one routing group.
 func fourPeople(name string) []object {
 	var out []object
 	for i := range 4 {
@@ -28,8 +28,9 @@ func fourPeople(name string) []object {
 	return out
 }
 
-// signsAsBuilt sends a draft, signs for all signers, and requires that the sealed file contains each signer's entries
-// in the placed fields, and differs from the original only there. It returns the entered words, by field id.
+// signsAsBuilt sends a draft and signs for all signers. It checks that the sealed file contains each signer's entries
+// in the placed fields, and differs from the original only there. It returns the sealed file and the entered words by
+// field ID.
 func (s *service) signsAsBuilt(t *testing.T, id string) (sealed []byte, entered map[string]string) {
 	t.Helper()
 	fields := s.fields(t, id)
@@ -78,11 +79,11 @@ func (s *service) signsAsBuilt(t *testing.T, id string) (sealed []byte, entered 
 	return sealed, entered
 }
 
-// differsInFields renders both files and requires that they differ in every filled field, and only there.
+// differsInFields renders both files, and checks that they differ in every filled field and only there.
 func differsInFields(t *testing.T, original, sealed []byte, fields []placedField) {
 	t.Helper()
-	const unit = 0.75 // pixels for a point
-	const foot = 14   // pixels at the foot of a page, which contain the envelope's number
+	const unit = 0.75 // pixels per point
+	const foot = 14   // pixels at the bottom of a page, which contain the envelope's ID
 	before, after := drawn(t, original, unit), drawn(t, sealed, unit)
 	require.GreaterOrEqual(t, len(after), len(before))
 	met := map[string]bool{}
@@ -115,7 +116,7 @@ func differs(a, b interface{ RGBA() (r, g, b, a uint32) }) bool {
 	return math.Abs(float64(r)-float64(r2))+math.Abs(float64(g)-float64(g2))+math.Abs(float64(bl)-float64(bl2)) > 0x6000
 }
 
-// drawn returns the pages of a file as Poppler draws them.
+// drawn returns the pages of a file as rendered by Poppler.
 func drawn(t *testing.T, file []byte, unit float64) []image.Image {
 	t.Helper()
 	dir := t.TempDir()
@@ -141,8 +142,9 @@ func (b *tab) offered() []string {
 	return eval[[]string](b, `[...document.querySelectorAll(".bsuggestion")].map((s) => s.title.replace("Add a field: ", "").normalize("NFKC")).sort()`)
 }
 
-// TestBuilderOnRealDocuments: blanks among a page's lines and text are suggested and never accepted automatically.
-// Accepted and placed fields are sealed at their places, next to their labels, in every rotation of the page.
+// TestBuilderOnRealDocuments checks that blanks found in the lines and text of a page are suggested, but never
+// accepted automatically. Accepted and placed fields must be sealed at their positions, next to their labels, for
+// every rotation of the page.
 func TestBuilderOnRealDocuments(t *testing.T) {
 	t.Parallel()
 	form := []string{"1 Wages", "2 Interest", "Family name", "I have income from abroad", "I keep books", "Place and date", "Signature", "Street and number", "Tax number"}
@@ -150,7 +152,7 @@ func TestBuilderOnRealDocuments(t *testing.T) {
 		name    string
 		file    func(t *testing.T) []byte
 		offered []string
-		beside  map[string]string // a word of the page, and the label of the field on its line
+		beside  map[string]string // labels of fields by a word on the same line of the page
 	}{
 		{"tax-form", taxForm, form, map[string]string{"Family": "Family name", "Street": "Street and number"}},
 		{"turned", turned, form, map[string]string{"Family": "Family name", "Street": "Street and number"}},

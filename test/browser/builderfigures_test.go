@@ -25,13 +25,14 @@ func (s *service) fieldsOnPage(t *testing.T, e envelope, count int) {
 	s.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/fields", fields, nil)
 }
 
-// throttled slows the processor down by a factor.
+// throttled slows the processor down by the given factor.
 func (b *tab) throttled(times float64) {
 	b.t.Helper()
 	call(b, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: times})
 }
 
-// The data that the builder loads before its first page is displayed is small. "make bench-web" prints it.
+// TestFiguresOfTheBuilder checks that the builder loads little data before its first page is displayed. The numbers
+// are printed by "make bench-web".
 func TestFiguresOfTheBuilder(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Figures of the builder", twoPeople(), leaseDocument())
@@ -47,14 +48,14 @@ func TestFiguresOfTheBuilder(t *testing.T) {
 	require.Less(t, gzipped, 220.0)
 }
 
-// frames describes how a page was rendered while a field was dragged.
+// frames describes how a page was rendered while a field was being dragged.
 type frames struct {
-	Milliseconds []float64 // between frames
-	Busy         float64   // milliseconds of scripts, styles and layout in total
+	Milliseconds []float64 // time between frames
+	Busy         float64   // total time of scripts, styles and layout in milliseconds
 }
 
-// Drag a field on a page with 100 fields, with a processor that is four times slower: the work of each frame fits into
-// it.
+// TestFiguresOfDragging drags a field on a page with 100 fields while the processor is slowed down four times. It
+// checks that the work for each frame fits into the time of the frame.
 func TestFiguresOfDragging(t *testing.T) { //nolint:paralleltest // measures time
 	e := svc.draft(t, "Dragging", twoPeople(), taxForm(t))
 	svc.fieldsOnPage(t, e, 100)
@@ -96,7 +97,7 @@ func TestFiguresOfDragging(t *testing.T) { //nolint:paralleltest // measures tim
 	}
 }
 
-// The builder of a file of 500 pages can be used within two seconds.
+// TestFiguresOfALongDocument checks that the builder is usable within two seconds for a file of 500 pages.
 func TestFiguresOfALongDocument(t *testing.T) { //nolint:paralleltest // measures time
 	var leaves []leaf
 	for i := range 500 {

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// connected disables or enables the network of a tab.
+// connected enables or disables the network of a tab.
 func (b *tab) connected(now bool) {
 	b.t.Helper()
 	call(b, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: !now, DownloadThroughput: -1, UploadThroughput: -1})
@@ -27,19 +27,19 @@ func (b *tab) connected(now bool) {
 	}})
 }
 
-// reloads reloads the page and confirms that it may be left.
+// reloads reloads the page, and confirms that the page may be left.
 func (b *tab) reloads() {
 	b.t.Helper()
 	call(b, page.Reload, page.ReloadParams{})
 }
 
-// leavesWithoutAsking confirms each request of a page to be left.
+// leavesWithoutAsking confirms every dialog that asks whether to leave the page.
 func (b *tab) leavesWithoutAsking() {
 	b.t.Helper()
 	call(b, page.Enable, page.EnableParams{})
 	require.NoError(b.t, chromedp.Listen(b.ctx, func(event any) {
 		if _, ok := event.(*page.EventJavascriptDialogOpening); ok {
-			go func() { // not within the listener: it would wait for itself
+			go func() { // not in the listener itself, because it would wait for itself
 				_, _ = chromedp.Run(b.ctx, func(ctx context.Context, t *chromedp.Target) (cdp.Empty, error) {
 					return cdp.Call(ctx, t, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
 				})
@@ -48,7 +48,7 @@ func (b *tab) leavesWithoutAsking() {
 	}))
 }
 
-// laterSooner makes a page's delays of a second or more fifty times shorter, and adds up the original delays in
+// laterSooner makes the page's delays of one second or more fifty times shorter, and adds up the original delays in
 // window.waited.
 const laterSooner = `{
 	const before = window.setTimeout;
@@ -56,7 +56,8 @@ const laterSooner = `{
 	window.setTimeout = (f, ms, ...more) => { if (ms >= 1000) window.waited += ms; return before(f, ms >= 1000 ? ms / 50 : ms, ...more); };
 }`
 
-// TestBuilderWithoutNetwork: a minute without a connection loses no changes, and neither does a reload during it.
+// TestBuilderWithoutNetwork checks that no changes are lost if there is no connection for a minute, even if the page
+// is reloaded during that time.
 func TestBuilderWithoutNetwork(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Without a network", twoPeople(), leaseDocument())
@@ -72,7 +73,7 @@ func TestBuilderWithoutNetwork(t *testing.T) {
 	b.press(1, 200, 400)
 	b.drags(b.onPage(1, 200, 300), b.onPage(1, 250, 340))
 	b.until(`document.querySelector(".bstate.offline")?.textContent.startsWith("Offline: your work is stored here")`)
-	b.until(`window.waited >= 60000`) // it has tried for a minute
+	b.until(`window.waited >= 60000`) // the page has been retrying for one minute
 	require.Len(t, svc.fields(t, e.ID), 1)
 	b.checked("builder-offline")
 	b.connected(true)
@@ -81,13 +82,14 @@ func TestBuilderWithoutNetwork(t *testing.T) {
 	require.Len(t, fields, 2)
 	require.InDelta(t, 170, fields[0].X, 6, "it was moved meanwhile")
 
-	// Without a connection the browser cannot load the page again. It is loaded later.
+	// Without a connection, the browser cannot reload the page. The page is loaded later.
 	b.connected(false)
 	b.button("Initials")
 	b.press(1, 200, 500)
 	b.until(`document.querySelector(".bstate.offline") !== null`)
 	require.False(t, eval[bool](b, `Object.values(sessionStorage).some((kept) => kept.includes(location.pathname.split("/").at(-1)))`), "the token is not kept")
-	// The emulation ends with the page that is left, whose last attempt would otherwise succeed.
+	// The emulation ends with the page. Without this override, the page's last attempt would succeed while it is
+	// being left.
 	eval[bool](b, `(window.fetch = () => Promise.reject(new TypeError("no network")), true)`)
 	b.reloads()
 	b.until(`location.protocol === "chrome-error:"`)
@@ -109,8 +111,8 @@ func TestBuilderWithoutNetwork(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderWithoutStorage: if the browser stores nothing for a frame of another site, the page warns that it alone
-// has the changes.
+// TestBuilderWithoutStorage checks that, if the browser does not store data for a frame of another site, the page
+// warns that the changes exist only on the page.
 func TestBuilderWithoutStorage(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Without storage", twoPeople(), leaseDocument())
@@ -127,8 +129,8 @@ func TestBuilderWithoutStorage(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderLosesAnAnswer: after a lost response, saved fields are neither saved twice nor mistaken for another
-// user's.
+// TestBuilderLosesAnAnswer checks that, after a lost response, saved fields are neither saved again nor attributed to
+// another user.
 func TestBuilderLosesAnAnswer(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "A lost answer", twoPeople(), leaseDocument())
@@ -158,7 +160,8 @@ func TestBuilderLosesAnAnswer(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderInTwoTabs: the later save shows the changes of the earlier one, and the user chooses.
+// TestBuilderInTwoTabs checks that the later save shows the changes of the earlier one, and that the user can choose
+// between them.
 func TestBuilderInTwoTabs(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Two tabs", twoPeople(), leaseDocument())
@@ -191,12 +194,12 @@ func TestBuilderInTwoTabs(t *testing.T) {
 	first.button("Take theirs")
 	first.saved()
 	require.Equal(t, mine, svc.fields(t, e.ID))
-	first.button("Undo") // this person's changes are back
+	first.button("Undo") // restores the changes of this user
 	first.saved()
 	require.Len(t, svc.fields(t, e.ID), 2)
 }
 
-// delays holds calls of a method to addresses with a suffix, until the page calls release.
+// delays holds calls with a method to URLs whose path has the given suffix, until the page calls release.
 func (b *tab) delays(method, end string) {
 	b.t.Helper()
 	eval[bool](b, fmt.Sprintf(`(() => { const before = window.fetch; window.held = 0;
@@ -204,8 +207,8 @@ func (b *tab) delays(method, end string) {
 		window.fetch = async (...a) => { if (a[1]?.method === %q && new URL(a[0], location.href).pathname.endsWith(%q)) { window.held++; await gate; } return before(...a); }; return true; })()`, method, end))
 }
 
-// TestBuilderKeepsWhatIsEditedMeanwhile: fields edited, added or removed during an upload are kept, and so are
-// rejected changes. Two presses in fast succession run one after the other.
+// TestBuilderKeepsWhatIsEditedMeanwhile checks that fields that are edited, added or removed during an upload are
+// kept, and that rejected changes are kept as well. Two clicks in quick succession are processed one after the other.
 func TestBuilderKeepsWhatIsEditedMeanwhile(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Edited meanwhile", twoPeople()[:1], leaseDocument())
@@ -263,8 +266,8 @@ func TestBuilderKeepsWhatIsEditedMeanwhile(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestTemplateKeepsWhatIsEditedMeanwhile: texts edited during an upload to a template are kept, as is the document. A
-// removed document that is restored is the same one.
+// TestTemplateKeepsWhatIsEditedMeanwhile checks that texts that are edited during an upload to a template are kept,
+// and so is the document. If a removed document is restored, it is the same document as before.
 func TestTemplateKeepsWhatIsEditedMeanwhile(t *testing.T) {
 	t.Parallel()
 	id := svc.templateOf(t, "Edited meanwhile, too")
@@ -302,8 +305,8 @@ func TestTemplateKeepsWhatIsEditedMeanwhile(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// losesWhatFollows drops the response to the next GET of the draft, after a call of a method to an address with a
-// suffix or a given part.
+// losesWhatFollows drops the response to the next GET request for the draft that follows a call with the given method
+// to a URL whose path contains part.
 func (b *tab) losesWhatFollows(method, part string) {
 	b.t.Helper()
 	eval[bool](b, fmt.Sprintf(`(() => { const before = window.fetch; let [after, lost] = [false, false]; window.lost = 0;
@@ -312,8 +315,8 @@ func (b *tab) losesWhatFollows(method, part string) {
 			const answer = await before(...a); if (a[1]?.method === %q && path.includes(%q)) after = true; return answer; }; return true; })()`, method, part))
 }
 
-// TestBuilderActsOnce: an action on recipients or documents whose result could not be read is neither reported as
-// failed nor repeated, and can be undone.
+// TestBuilderActsOnce checks that an action on recipients or documents whose result could not be read is neither
+// reported as failed nor repeated, and that it can be undone.
 func TestBuilderActsOnce(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Done once", twoPeople()[:1], leaseDocument())
@@ -330,7 +333,7 @@ func TestBuilderActsOnce(t *testing.T) {
 	b.saved()
 	require.Len(t, svc.people(t, e.ID).Signers, 2)
 
-	// The recipient is removed with her field, and restored with it.
+	// The recipient is removed together with her field, and restored with it.
 	b.button("Signature")
 	b.press(1, 200, 300)
 	b.saved()
@@ -348,7 +351,7 @@ func TestBuilderActsOnce(t *testing.T) {
 	require.Len(t, back, 1)
 	require.Equal(t, find(svc.people(t, e.ID), "Grace Hopper"), back[0].SignerID)
 
-	// The upload succeeds, but setting its name fails.
+	// The upload succeeds, but the request that sets the name fails.
 	eval[bool](b, `(() => { const before = window.fetch; window.lost = 0;
 		window.fetch = async (...a) => { if (a[1]?.method === "PATCH" && a[0].includes("/documents/") && !window.lost++) throw new TypeError("lost"); return before(...a); }; return true; })()`)
 	b.choose(`.badd input`, "annex.pdf", leaseDocument())
@@ -361,8 +364,8 @@ func TestBuilderActsOnce(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderSendsWithoutAnAnswer: an envelope that was sent although the response was lost is reported as sent, to
-// the sender and to the embedding application.
+// TestBuilderSendsWithoutAnAnswer checks that an envelope that was sent although the response was lost is reported as
+// sent, both to the sender and to the embedding application.
 func TestBuilderSendsWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	draft := func() envelope {
@@ -388,7 +391,7 @@ func TestBuilderSendsWithoutAnAnswer(t *testing.T) {
 		return b
 	}
 
-	// The connection is lost for a while: the response, and the requests after it.
+	// The connection is interrupted, so that both the response and the next requests are lost.
 	e := draft()
 	b := embedded(e)
 	_, err := inFrame[bool](b, `(() => { const before = window.fetch; window.lost = 0;
@@ -404,18 +407,19 @@ func TestBuilderSendsWithoutAnAnswer(t *testing.T) {
 	b.until(`told.includes("sent")`)
 	require.Empty(t, eval[[]string](b, `told.filter((m) => m.startsWith("error"))`))
 
-	// The application has sent it in the meantime.
+	// The application has sent the envelope in the meantime.
 	e = draft()
 	b = embedded(e)
 	svc.json(t, "POST", "/v1/envelopes/"+e.ID+"/send", object{}, nil)
 	b.frameButton("Initials")
-	_, err = inFrame[bool](b, `(document.querySelector(".notice .bare").click(), true)`) // places it in view
+	// The button places it in the visible part of the page.
+	_, err = inFrame[bool](b, `(document.querySelector(".notice .bare").click(), true)`)
 	require.NoError(t, err)
 	b.framed("The envelope was sent.")
 	b.until(`told.includes("error session_over")`)
 	require.NotContains(t, eval[[]string](b, `told`), "sent")
 
-	// In the console only the response is lost.
+	// In the console, only the response is lost.
 	e = draft()
 	c := open(t, desktop)
 	consoleUser(c, "sends-unanswered", "sender")

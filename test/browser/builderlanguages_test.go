@@ -12,7 +12,7 @@ import (
 	"countersign/locales"
 )
 
-// textsOf returns the texts of a catalogue in a language: of a text with plural forms, the forms.
+// textsOf returns the texts of a catalog in a language. A text with plural forms has several texts.
 func textsOf(t *testing.T, catalogue, language string) map[string][]string {
 	t.Helper()
 	file, err := locales.Text(language, catalogue)
@@ -33,7 +33,8 @@ func textsOf(t *testing.T, catalogue, language string) map[string][]string {
 	return out
 }
 
-// speaks requires that no text of the page, visible or for screen readers, is one of the catalog's English texts.
+// speaks checks that no text on the page, whether visible or for screen readers, is one of the English texts in the
+// catalog.
 func (b *tab) speaks(catalogue, language string) {
 	b.t.Helper()
 	own := slices.Concat(slices.Collect(maps.Values(textsOf(b.t, catalogue, language)))...)
@@ -57,7 +58,7 @@ func (b *tab) speaks(catalogue, language string) {
 	}
 }
 
-// fits requires that the words of the bar and of both sides have room, on a wide screen and on a tablet.
+// fits checks that the texts in the toolbar and in both sidebars are not truncated, on a wide screen and on a tablet.
 func (b *tab) fits() {
 	b.t.Helper()
 	for _, width := range []int64{820, b.look.width} {
@@ -71,7 +72,8 @@ func (b *tab) fits() {
 	}
 }
 
-// TestBuilderInOtherLanguages: the builder speaks its reader's language, in that language's direction, and loads the texts of no other.
+// TestBuilderInOtherLanguages checks that the builder uses the user's language and its text direction, and loads the
+// texts of no other language.
 func TestBuilderInOtherLanguages(t *testing.T) {
 	t.Parallel()
 	for _, language := range []string{"de", "ar", "ja"} {

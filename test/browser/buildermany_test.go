@@ -20,14 +20,14 @@ func (b *tab) shows(page int) {
 	eval[bool](b, fmt.Sprintf(`(document.querySelectorAll(".bpage")[%d].scrollIntoView({ block: "start", behavior: "instant" }), true)`, page-1))
 }
 
-// placed waits until there are count fields and the last one has the focus, for which the page may scroll.
+// placed waits until there are count fields and the last one has the focus. The page may scroll for this.
 func (b *tab) placed(count int) {
 	b.t.Helper()
 	b.until(fmt.Sprintf(`document.querySelectorAll(".bfield").length === %d && document.activeElement?.matches(".bfield.on") && document.querySelector(".bpage.armed") === null`, count))
 }
 
-// undoneAndRedone undoes everything with the keyboard, and redoes it: the service first has no fields and then the
-// same as before.
+// undoneAndRedone undoes and redoes all changes with the keyboard. It checks that the service then has no fields, and
+// finally the same fields as before.
 func (b *tab) undoneAndRedone(id string, steps int) {
 	b.t.Helper()
 	before := svc.fields(b.t, id)
@@ -51,13 +51,13 @@ func (b *tab) undoneAndRedone(id string, steps int) {
 	}
 	for _, f := range before {
 		again := at[f.Name]
-		again.ID = f.ID // a redone field has a new id
+		again.ID = f.ID // a redone field has a new ID
 		require.Equal(b.t, f, again)
 	}
 }
 
-// TestBuilderManyByMouse: a contract of 70 pages gets a field on every page for one of four signers, with a reload in
-// the middle. Their entries are sealed at the places of the fields.
+// TestBuilderManyByMouse places a field on every page of a contract of 70 pages for four signers, and reloads the
+// page in between. It checks that the entries are sealed at the positions of the fields.
 func TestBuilderManyByMouse(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Supply contract", fourPeople("many-mouse"), contract(t, manyFields))
@@ -95,7 +95,7 @@ func TestBuilderManyByMouse(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// tabsTo presses Tab, or Shift+Tab, until the element of an expression has the focus.
+// tabsTo presses Tab, or Shift+Tab if back is set, until the element that an expression returns has the focus.
 func (b *tab) tabsTo(find string, back bool) {
 	b.t.Helper()
 	var options []chromedp.KeyOption
@@ -112,8 +112,8 @@ func (b *tab) tabsTo(find string, back bool) {
 	require.FailNow(b.t, "the keyboard does not get to "+find)
 }
 
-// TestBuilderManyByKeyboard: 70 fields for four signers are placed, narrowed, moved and duplicated by keyboard only;
-// everything is undone and redone.
+// TestBuilderManyByKeyboard places, narrows, moves and duplicates 70 fields for four signers with the keyboard only,
+// and undoes and redoes all changes.
 func TestBuilderManyByKeyboard(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "By keys", fourPeople("many-keys"), leaseDocument())
@@ -137,12 +137,12 @@ func TestBuilderManyByKeyboard(t *testing.T) {
 		b.tabsTo(buttonOf("Text"), false)
 		b.keys("\r")
 		b.until(`document.activeElement?.classList.contains("bfield")`)
-		press(kb.ArrowLeft, 9, kb.ModifierAlt, kb.ModifierShift) // narrower by 90 points
-		press(kb.ArrowUp, 60, kb.ModifierShift)                  // to the top of the page
-		press(kb.ArrowLeft, 60, kb.ModifierShift)                // to its left edge
+		press(kb.ArrowLeft, 9, kb.ModifierAlt, kb.ModifierShift) // makes the field 90 points narrower
+		press(kb.ArrowUp, 60, kb.ModifierShift)                  // moves it to the top of the page
+		press(kb.ArrowLeft, 60, kb.ModifierShift)                // moves it to the left edge
 		press(kb.ArrowRight, 3+9*person, kb.ModifierShift)
 		press(kb.ArrowDown, 3+person)
-		steps += 3 // the place, the size, the moves
+		steps += 3 // placing, resizing and moving
 		total++
 		for range count - 1 {
 			press("d", 1, kb.ModifierCtrl)
@@ -169,7 +169,7 @@ func TestBuilderManyByKeyboard(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// touches sends the touch events of a finger along some places of the window.
+// touches sends the touch events of a finger that moves along the given positions in the window.
 func (b *tab) touches(along ...point) {
 	b.t.Helper()
 	for i, p := range along {
@@ -182,15 +182,15 @@ func (b *tab) touches(along ...point) {
 	call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchEnd, TouchPoints: []*input.TouchPoint{}})
 }
 
-// taps taps the center of the element of an expression.
+// taps taps the center of the element that an expression returns.
 func (b *tab) taps(find string) {
 	b.t.Helper()
 	b.until("Boolean(" + find + ")")
 	b.touches(eval[point](b, `(() => { const e = `+find+`; e.scrollIntoView({ block: "nearest", behavior: "instant" }); const r = e.getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; })()`))
 }
 
-// TestBuilderManyByTouch: on a tablet, a finger places, selects, moves and resizes fields, and scrolls where no field
-// is selected.
+// TestBuilderManyByTouch checks that, on a tablet, a finger can place, select, move and resize fields, and scrolls
+// the page where no field is selected.
 func TestBuilderManyByTouch(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "By touch", fourPeople("many-touch"), leaseDocument())
@@ -207,7 +207,7 @@ func TestBuilderManyByTouch(t *testing.T) {
 		}
 		b.taps(buttonOf(kind))
 		b.until(`document.querySelector(".bpage.armed") !== null`)
-		// A tap scrolls to the new field. The page must rest before the next place is located.
+		// A tap scrolls to the new field. The page must be at rest before the next position is determined.
 		b.shows(1)
 		b.touches(b.onPage(1, 60+float64(i%7)*72, 50+float64(i/7)*50))
 		b.placed(i + 1)
@@ -223,7 +223,7 @@ func TestBuilderManyByTouch(t *testing.T) {
 	small := eval[[]string](b, `[...document.querySelectorAll(".builder :is(button, input:not(label input), select, label.check, .badd)")].filter((e) => e.offsetParent !== null && !e.classList.contains("sr")).map((e) => [e, e.getBoundingClientRect()]).filter(([, r]) => r.width < 24 || r.height < 24).map(([e]) => e.outerHTML.slice(0, 90))`)
 	require.Empty(t, small, "what is pressed is at least 24 pixels wide and high")
 
-	// A finger that moves over an unselected field scrolls; over the selected field it moves the field.
+	// A finger that moves over an unselected field scrolls the page. Over a selected field, it moves the field.
 	const last = manyFields - 1 // at the lower right, with free space next to it
 	field := func(i int) string { return fmt.Sprintf(`[...document.querySelectorAll(".bfield")][%d]`, i) }
 	b.taps(field(last))
@@ -242,7 +242,7 @@ func TestBuilderManyByTouch(t *testing.T) {
 	steps++
 	require.Greater(t, svc.fields(t, e.ID)[last].W, fields[last].W+5, "a handle sizes it")
 
-	// Several are selected without a key, and lined up.
+	// Several fields are selected without a key, and aligned.
 	b.taps(buttonOf("Select several"))
 	for _, i := range []int{12, 19} {
 		b.shows(1)

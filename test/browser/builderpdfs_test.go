@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// printed returns a page of HTML as Chromium prints it.
+// printed returns the PDF to which Chromium prints an HTML page.
 func printed(t *testing.T, html string) []byte {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
@@ -29,7 +29,7 @@ func printed(t *testing.T, html string) []byte {
 	return made.Data
 }
 
-// filed writes a file of the test and returns its path.
+// filed writes a file for the test, and returns its path.
 func filed(t *testing.T, name string, content []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -42,7 +42,7 @@ const sheetStyle = `<style>@page { size: 595pt 842pt; margin: 60pt } body { font
 	.line { display: inline-block; width: 200pt; border-bottom: 1px solid #000 } .box { display: inline-block; width: 11pt; height: 11pt; border: 1px solid #000; vertical-align: middle }
 	.comb i { display: inline-block; width: 15pt; height: 18pt; border: 1px solid #000; margin-left: -1px; vertical-align: middle }</style>`
 
-// contract returns a contract with this number of pages.
+// contract returns a contract with the given number of pages.
 func contract(t *testing.T, pages int) []byte {
 	t.Helper()
 	var b strings.Builder
@@ -64,14 +64,14 @@ const declaration = `<h1>Income declaration</h1>
 	<table><tr><td style="width:50%;vertical-align:top;height:36pt;font-size:7pt">1 Wages</td><td style="vertical-align:top;height:36pt;font-size:7pt">2 Interest</td></tr></table>
 	<p style="margin-top:60pt">Signature: <span class="line"></span></p><p>Place and date: ____________________</p>`
 
-// taxForm has boxes with captions, boxes to tick, a row of boxes for a number, and lines to write on.
+// taxForm returns a form with captioned boxes, check boxes, a row of boxes for a number, and lines to write on.
 func taxForm(t *testing.T) []byte {
 	t.Helper()
 	return printed(t, sheetStyle+declaration)
 }
 
-// turned returns the tax form as scanners and office programs create it: drawn sideways, and displayed upright by an
-// entry of the page.
+// turned returns the tax form in the way scanners and office programs create it: it is drawn sideways, and an entry
+// of the page makes it upright.
 func turned(t *testing.T) []byte {
 	t.Helper()
 	lying := strings.Replace(sheetStyle, "595pt 842pt; margin: 60pt", "842pt 595pt; margin: 0", 1)
@@ -86,14 +86,14 @@ func rightToLeft(t *testing.T) []byte {
 		<p style="margin-top:50pt">التوقيع: <span class="line"></span></p><p style="margin-top:40pt">חתימה: <span class="line"></span></p></div>`)
 }
 
-// landscape returns a table on wide pages.
+// landscape returns a document with a table on landscape pages.
 func landscape(t *testing.T) []byte {
 	t.Helper()
 	return printed(t, strings.Replace(sheetStyle, "595pt 842pt", "842pt 595pt", 1)+`<h1>Schedule of works</h1><table><tr><td>Roof</td><td>June</td></tr><tr><td>Floor</td><td>July</td></tr></table>
 		<p style="margin-top:60pt">Name: <span class="line"></span> Signature: <span class="line"></span></p>`)
 }
 
-// rotated rotates the pages of a file, as scanners and office programs do.
+// rotated rotates the pages of a file in the way scanners and office programs do.
 func rotated(t *testing.T, file []byte, angle string) []byte {
 	t.Helper()
 	from, to := filed(t, "upright.pdf", file), filepath.Join(t.TempDir(), "rotated.pdf")
@@ -104,7 +104,7 @@ func rotated(t *testing.T, file []byte, angle string) []byte {
 	return turned
 }
 
-// scanned returns the first page of a file as a picture, without text or lines.
+// scanned returns the first page of a file as an image, without text or lines.
 func scanned(t *testing.T, file []byte) []byte {
 	t.Helper()
 	stem := filepath.Join(t.TempDir(), "scan")

@@ -20,8 +20,9 @@ func (b *tab) again() {
 
 const placedFields = `document.querySelectorAll(".bfield").length === %d`
 
-// TestTemplateSurvivesAReload: suggestions for a template can be accepted and hidden. Unsaved changes and their
-// history survive reloads, until they are saved or discarded. Concurrent changes of another user are displayed.
+// TestTemplateSurvivesAReload checks that suggestions for a template can be accepted and hidden. Unsaved changes and
+// their history survive reloads until they are saved or discarded, and concurrent changes by another user are
+// displayed.
 func TestTemplateSurvivesAReload(t *testing.T) {
 	t.Parallel()
 	var made struct{ ID string }
@@ -79,7 +80,7 @@ func TestTemplateSurvivesAReload(t *testing.T) {
 	b.saved()
 	require.NotContains(t, b.text(), "unsaved work")
 
-	// Another person saves, and this page is reloaded with unsaved work.
+	// Another user saves changes, and this page is reloaded with unsaved work.
 	b.button("Initials")
 	b.press(1, 300, 650)
 	b.until(fmt.Sprintf(stateIs, "Not saved yet"))
@@ -90,15 +91,15 @@ func TestTemplateSurvivesAReload(t *testing.T) {
 	b.keys("\t\r") // Tab moves to the first button
 	b.until(fmt.Sprintf(stateIs, "Saved"))
 	b.until(fmt.Sprintf(placedFields, 2))
-	b.button("Undo") // this person's changes are in the history
+	b.button("Undo") // this user's changes are in the history
 	b.until(fmt.Sprintf(placedFields, 3))
 	b.button("Redo")
 	b.saved()
 	b.waitUntilStill()
 }
 
-// TestUndoSurvivesAReload: changes from before a reload can be undone and redone after it, including changes of
-// recipients. A change of the draft elsewhere ends the history, and so does sending.
+// TestUndoSurvivesAReload checks that changes made before a reload can be undone and redone after it, including
+// changes to recipients. The history ends if the draft is changed elsewhere or sent.
 func TestUndoSurvivesAReload(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Undone after a reload", twoPeople(), leaseDocument())
@@ -135,7 +136,7 @@ func TestUndoSurvivesAReload(t *testing.T) {
 	b.button("Redo")
 	b.saved()
 	require.InDelta(t, moved.X, svc.fields(t, e.ID)[0].X, 0.01)
-	b.button("Redo") // she is removed once more
+	b.button("Redo") // removes her again
 	b.until(`document.querySelectorAll(".brecipient").length === 1`)
 	b.button("Undo")
 	b.until(`document.querySelectorAll(".brecipient").length === 2`)
@@ -158,8 +159,8 @@ func TestUndoSurvivesAReload(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderSessionEnds: changes that were unsaved when a session expired are restored in the next one, for a draft
-// and for a template, until saving is no longer possible.
+// TestBuilderSessionEnds checks that changes that were unsaved when a session expired are restored in the next
+// session, for a draft and a template, as long as they can still be saved.
 func TestBuilderSessionEnds(t *testing.T) {
 	t.Parallel()
 	session := func(of object) (id, address string) {
@@ -188,7 +189,7 @@ func TestBuilderSessionEnds(t *testing.T) {
 	b.see("Unsaved work stays in this tab")
 	b.until(fmt.Sprintf(stateIs, "The session has ended"))
 	b.checked("builder-session-ended")
-	b.button("Initials") // later changes are also kept
+	b.button("Initials") // later changes are kept as well
 	b.press(1, 400, 350)
 	b.until(fmt.Sprintf(placedFields, 4))
 	_, address = session(object{"templateId": of})
@@ -215,7 +216,7 @@ func TestBuilderSessionEnds(t *testing.T) {
 	b.saved()
 	require.Len(t, svc.fields(t, e.ID), 1)
 
-	// If the first request after the end is an action, the page also reports the end.
+	// If the first request after the session has expired is an action, the page also reports the expiry.
 	ends(id)
 	b.button("Send …")
 	b.button("Send to 2 people")
@@ -223,7 +224,7 @@ func TestBuilderSessionEnds(t *testing.T) {
 	_, address = session(object{"envelopeId": e.ID})
 	opens(address)
 
-	// The draft is sent elsewhere: a page opened later restores no changes.
+	// If the draft is deleted elsewhere, a page that is opened later restores no changes.
 	b.connected(false)
 	b.button("Text")
 	b.press(1, 200, 400)
@@ -236,8 +237,8 @@ func TestBuilderSessionEnds(t *testing.T) {
 	require.NotContains(t, eval[string](b, `Object.keys(sessionStorage).join()`), e.ID)
 }
 
-// TestTemplateWithoutARemovedDocument: a user who keeps the own changes after another user removed a document of the
-// template can save them. The page names the document and omits it.
+// TestTemplateWithoutARemovedDocument checks that a user can keep and save their own changes after another user has
+// removed a document from the template. The page names the document and omits it.
 func TestTemplateWithoutARemovedDocument(t *testing.T) {
 	t.Parallel()
 	id := svc.templateOf(t, "Removed elsewhere")
@@ -264,7 +265,7 @@ func TestTemplateWithoutARemovedDocument(t *testing.T) {
 	got = svc.savedTemplate(t, id)
 	require.Len(t, got.Documents, 1)
 	require.Len(t, got.Fields, 3)
-	b.button("Undo") // the earlier state has the document
+	b.button("Undo") // the earlier state contains the document
 	b.until(`document.querySelector(".bstate").textContent !== "Saved"`)
 	b.button("Save")
 	b.saved()
@@ -273,8 +274,8 @@ func TestTemplateWithoutARemovedDocument(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConflictSurvivesAReload: a page that is reloaded during a conflict shows the conflict again, every time, and
-// saves, adds and sends nothing until the user resolves it.
+// TestConflictSurvivesAReload checks that a page that is reloaded during a conflict always shows the conflict again,
+// and that it saves, adds and sends nothing until the user has resolved it.
 func TestConflictSurvivesAReload(t *testing.T) {
 	t.Parallel()
 	of := svc.templateOf(t, "Asked again")
@@ -322,7 +323,7 @@ func TestConflictSurvivesAReload(t *testing.T) {
 	require.Len(t, svc.fields(t, e.ID), 1)
 
 	// Only the message was changed, which is also reported again.
-	b.button("Continue") // the notice of the restored work covers the page
+	b.button("Continue") // the notice about the restored work covers the page
 	svc.json(t, http.MethodPatch, "/v1/envelopes/"+e.ID, object{"message": "Theirs"}, nil)
 	b.button("Initials")
 	b.press(1, 200, 600)
@@ -338,8 +339,8 @@ func TestConflictSurvivesAReload(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestNothingIsAddedInAConflict: while a page asks how to resolve a conflict, adding a file does not remove the
-// document that was added elsewhere.
+// TestNothingIsAddedInAConflict checks that, while a page asks how to resolve a conflict, adding a file does not
+// remove the document that was added elsewhere.
 func TestNothingIsAddedInAConflict(t *testing.T) {
 	t.Parallel()
 	of := svc.templateOf(t, "Two files")

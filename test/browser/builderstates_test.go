@@ -11,14 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBuilderSnaps: a field snaps to the lines of the page while it is moved or resized, and the page highlights them.
+// TestBuilderSnaps checks that a field snaps to the lines of the page while it is moved or resized, and that the page
+// highlights these lines.
 func TestBuilderSnaps(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Lines", twoPeople(), taxForm(t))
 	b := open(t, desktop)
 	b.builds(e, nil)
 	b.until(`document.querySelectorAll(".bsuggestion").length > 0`)
-	// The box of the family name. Its lines lie 1.5 points outside of the suggestion.
+	// The lines of the box for the family name are 1.5 points outside of the suggestion.
 	box := eval[rect](b, `(() => { const s = document.querySelector('.bsuggestion[title$="Family name"]'), k = document.querySelector(".bpage").getBoundingClientRect().width / 595;
 		const at = (name) => parseFloat(s.style[name]) / k; return { X: at("left") - 1.5, Y: at("top") - 1.5, W: at("width") + 3, H: at("height") + 3 }; })()`)
 	b.button("Text")
@@ -41,7 +42,7 @@ func TestBuilderSnaps(t *testing.T) {
 	f := svc.fields(t, e.ID)[0]
 	require.InDelta(t, box.X, f.X, 0.3, "the left edge is on the line")
 	require.InDelta(t, box.Y, f.Y, 0.3, "the upper edge is on the line")
-	// The right edge is drawn near the right line of the box.
+	// The right edge is dragged close to the right line of the box.
 	mouse("mousePressed", f.X+f.W, f.Y+f.H/2, 0)
 	mouse("mouseMoved", f.X+f.W+10, f.Y+f.H/2, 0)
 	mouse("mouseMoved", box.X+box.W-3, f.Y+f.H/2, 0)
@@ -52,7 +53,8 @@ func TestBuilderSnaps(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderSelectsSeveral: several fields are selected by mouse, keyboard and a button, and changed together.
+// TestBuilderSelectsSeveral checks that several fields can be selected with the mouse, the keyboard and a button, and
+// changed together.
 func TestBuilderSelectsSeveral(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Several", twoPeople(), leaseDocument())
@@ -65,7 +67,7 @@ func TestBuilderSelectsSeveral(t *testing.T) {
 	b.builds(e, nil)
 	b.until(`document.querySelectorAll(".bfield").length === 3`)
 	selected := func(n int) { b.until(`document.querySelectorAll(".bfield.on").length === ` + strconv.Itoa(n)) }
-	b.drags(b.onPage(1, 30, 80), b.onPage(1, 310, 260)) // a frame
+	b.drags(b.onPage(1, 30, 80), b.onPage(1, 310, 260)) // a selection rectangle
 	selected(3)
 	b.checked("builder-several")
 	b.button("left")
@@ -78,12 +80,13 @@ func TestBuilderSelectsSeveral(t *testing.T) {
 		require.InDelta(t, got[0].W, f.W, 0.01)
 		require.InDelta(t, got[0].H, f.H, 0.01)
 	}
-	// The outer fields remain, and the gaps become equal: heights of 20, 30 and 20 points between 100 and 240.
+	// The outer fields stay in place, and the gaps between the fields become equal. The heights are 20, 30 and 20
+	// points, between 100 and 240.
 	require.InDelta(t, 155, got[1].Y, 0.01)
 	b.do(chromedp.KeyEvent(kb.Escape))
 	selected(0)
 
-	// By keyboard: Tab moves between fields and keeps the selection.
+	// With the keyboard, Tab moves between fields and keeps the selection.
 	b.tabsTo(`document.querySelectorAll(".bfield")[0]`, false)
 	selected(1)
 	b.do(chromedp.KeyEvent("\r", chromedp.KeyModifiers(kb.ModifierShift)))
@@ -101,7 +104,7 @@ func TestBuilderSelectsSeveral(t *testing.T) {
 	b.do(chromedp.KeyEvent("a", chromedp.KeyModifiers(kb.ModifierCtrl)))
 	selected(3)
 
-	// Each press adds or removes a field, until Escape or the control ends the mode.
+	// Each click adds or removes a field, until Escape or the button ends the mode.
 	b.press(1, moved[0].X+20, moved[0].Y+10)
 	selected(2)
 	b.press(1, moved[0].X+20, moved[0].Y+10)
@@ -125,7 +128,8 @@ func TestBuilderSelectsSeveral(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderTakesTypedSizes: typed places and sizes apply when they are complete, limited by the edges of the page.
+// TestBuilderTakesTypedSizes checks that typed positions and sizes apply once they are complete, limited by the edges
+// of the page.
 func TestBuilderTakesTypedSizes(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Typed", twoPeople(), leaseDocument())
@@ -139,7 +143,7 @@ func TestBuilderTakesTypedSizes(t *testing.T) {
 	b.click(`[...document.querySelectorAll("summary")].find((s) => s.textContent === "Position")`)
 	shows := func(box, value string) { b.until(fmt.Sprintf(`document.querySelector(%q)?.value === %q`, box, value)) }
 	b.fill("#pw", "200")
-	shows("#pw", "200") // not limited while it is typed
+	shows("#pw", "200") // not limited while it is being typed
 	b.keys("\r")
 	b.saved()
 	got := svc.fields(t, e.ID)[0]
@@ -149,7 +153,7 @@ func TestBuilderTakesTypedSizes(t *testing.T) {
 	b.saved()
 	require.InDelta(t, 72, svc.fields(t, e.ID)[0].X, 0.01)
 	eval[bool](b, `(document.querySelector("#pw").select(), document.querySelector("#pw").focus(), true)`)
-	b.keys(kb.Backspace + "\t") // an empty text is not a width
+	b.keys(kb.Backspace + "\t") // an empty text is not a valid width
 	shows("#pw", "200")
 	b.fill("#pw", "9999\t")
 	shows("#pw", "595")
@@ -157,7 +161,7 @@ func TestBuilderTakesTypedSizes(t *testing.T) {
 	shows("#pw", "595")
 	b.saved()
 
-	// A typed value applies to its field, even if another field is pressed next.
+	// A typed value applies to its field, even if another field is clicked next.
 	b.press(1, 100, 310)
 	shows("#pw", "120")
 	b.fill("#pw", "150")

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bulkSend starts a bulk send of one row a minute: the first row is sent, the others wait.
+// bulkSend starts a bulk send with one row per minute. The first row is sent, and the others wait.
 func (s *service) bulkSend(t *testing.T, name string) string {
 	t.Helper()
 	var template, made struct{ ID string }
@@ -33,7 +33,7 @@ func TestConsoleBulkSends(t *testing.T) {
 	b.see("Leases of May")
 	b.checked("console-bulk-sends")
 	b.click(`[...document.querySelectorAll("tbody a")].find((a) => a.textContent === "Leases of May")`)
-	b.see("1 of 3 rows are done.") // the page reloads on its own
+	b.see("1 of 3 rows are done.") // the page reloads automatically
 	b.button("Pause")
 	b.until(`document.querySelector(".head .badge")?.textContent === "paused"`)
 	b.checked("console-bulk-send-paused")
@@ -54,7 +54,8 @@ func TestConsoleBulkSends(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleBulkSendOfAViewer: a viewer sees why rows failed, also on a phone, and can change nothing.
+// TestConsoleBulkSendOfAViewer checks that a viewer can see why rows failed, even on a phone, and cannot change
+// anything.
 func TestConsoleBulkSendOfAViewer(t *testing.T) {
 	t.Parallel()
 	b := open(t, look{width: 390, height: 844, touch: true, dark: true})
@@ -72,7 +73,8 @@ func TestConsoleBulkSendOfAViewer(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleStartsABulkSend: a sender chooses a template and a table, sees its problems and rows, and sends.
+// TestConsoleStartsABulkSend checks that a sender can select a template and a table, see its problems and rows, and
+// send it.
 func TestConsoleStartsABulkSend(t *testing.T) {
 	t.Parallel()
 	id := svc.templateOf(t, "Leases in bulk")
@@ -96,12 +98,12 @@ func TestConsoleStartsABulkSend(t *testing.T) {
 	b.checked("console-bulk-new")
 	b.button("Send 2 envelopes")
 	b.see("Leases of July")
-	b.see("2 of 2 rows are done.") // the page reloads on its own
+	b.see("2 of 2 rows are done.") // the page reloads automatically
 	b.waitUntilStill()
 }
 
-// TestConsoleTriesFailedRowsAgain: a row fails because its externalId is in use. The list of failed rows can be
-// downloaded. Once the externalId is free, the row is sent.
+// TestConsoleTriesFailedRowsAgain checks that a row whose externalId is in use fails, that the list of failed rows
+// can be downloaded, and that the row is sent once the externalId is free.
 func TestConsoleTriesFailedRowsAgain(t *testing.T) {
 	t.Parallel()
 	template := svc.templateOf(t, "Leases of August")
@@ -127,21 +129,22 @@ func TestConsoleTriesFailedRowsAgain(t *testing.T) {
 	svc.json(t, http.MethodDelete, "/v1/envelopes/"+taken.ID, nil, nil)
 	b.button("Retry failed rows")
 	b.see("Failed rows are retried.")
-	b.until(`document.querySelector(".head .badge")?.textContent === "completed" && document.body.innerText.includes("Sent\n2\n")`) // it was also completed before the retry
+	// It was already completed before the retry.
+	b.until(`document.querySelector(".head .badge")?.textContent === "completed" && document.body.innerText.includes("Sent\n2\n")`)
 	require.NotContains(t, b.text(), "external_id_taken")
 	svc.invited(t, "again-2@example.com")
 	b.waitUntilStill()
 }
 
-// losesAnAnswer drops the response to the next POST to an address with a suffix.
+// losesAnAnswer drops the response to the next POST request to a URL whose path has the given suffix.
 func (b *tab) losesAnAnswer(end string) {
 	b.t.Helper()
 	eval[bool](b, fmt.Sprintf(`(() => { const before = window.fetch; window.lost = 0;
 		window.fetch = async (...a) => { const answer = await before(...a); if (a[1]?.method === "POST" && new URL(a[0], location.href).pathname.endsWith(%q) && !a[0].includes("dryRun=true") && !window.lost++) throw new TypeError("lost"); return answer; }; return true; })()`, end))
 }
 
-// TestConsoleSendsOnce: after a lost response, a second press repeats the same action: one bulk send, and one envelope
-// from a template.
+// TestConsoleSendsOnce checks that, after a lost response, clicking again repeats the same action, so that there is
+// only one bulk send, and only one envelope from a template.
 func TestConsoleSendsOnce(t *testing.T) {
 	t.Parallel()
 	id := svc.templateOf(t, "Sent once")
@@ -182,7 +185,7 @@ func TestConsoleSendsOnce(t *testing.T) {
 	svc.json(t, http.MethodGet, "/v1/envelopes?tenantId=harbour&signerEmail=sent-once@example.com", nil, &envelopes)
 	require.Equal(t, 1, envelopes.Total)
 
-	// Another recipient instead: this may be intended, but needs a confirmation.
+	// A different recipient may be intentional, but requires a confirmation.
 	b.visit(svc.base + "/console#/templates/" + id)
 	b.button("New envelope")
 	b.losesAnAnswer("/v1/envelopes")

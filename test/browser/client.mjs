@@ -1,5 +1,5 @@
-// An application with the TypeScript client, for tests in Go. Each line of its input is a call, {id, call, args}, and
-// each line of its output a result, {id, result} or {id, error}. Files are {base64}.
+// An application that uses the TypeScript client, for tests written in Go. Each input line is a call, {id, call,
+// args}, and each output line is a result, {id, result} or {id, error}. A file is {base64}.
 import { createInterface } from "node:readline";
 import { Countersign, CountersignError } from "../../clients/typescript/dist/index.js";
 
@@ -9,7 +9,7 @@ const c = new Countersign({ address: env.COUNTERSIGN_URL, clientId: env.COUNTERS
 const bytes = (file) => Buffer.from(file.base64, "base64");
 const file = async (stream) => ({ base64: Buffer.from(await new Response(await stream).arrayBuffer()).toString("base64") });
 const calls = {
-  // A form includes the file's name.
+  // A multipart form includes the file's name.
   create: async (envelope, pdf) => {
     const form = new FormData();
     form.set("data", JSON.stringify(envelope));

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestConditionsOfThePage: the page's function and the service's agree on every case of
-// the table in models/testdata.
+// TestConditionsOfThePage checks that the functions of the page and the service agree in every case of the table in
+// models/testdata.
 func TestConditionsOfThePage(t *testing.T) {
 	t.Parallel()
 	const script = `
@@ -32,8 +32,8 @@ console.log(cases.length + " cases agree");`
 	require.Contains(t, string(out), "cases agree")
 }
 
-// TestConditionOnTheDateOfSigning: a field whose condition is that the signer's date of signing is filled is
-// displayed, required, and part of the signature.
+// TestConditionOnTheDateOfSigning checks that a field whose condition requires the signer's signing date to be filled
+// is displayed, required, and part of the signature.
 func TestConditionOnTheDateOfSigning(t *testing.T) {
 	t.Parallel()
 	filled := func(is bool) object { return object{"all": []object{{"field": "signed_on", "filled": is}}} }

@@ -12,12 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// consoleUser signs a new console user in.
+// consoleUser creates a console user and signs in.
 func consoleUser(b *tab, name, role string) {
 	b.t.Helper()
 	err := svc.api(http.MethodPost, "/v1/console/users", object{"email": name + "@staff.example", "name": "Sam Staff", "password": "a long password", "role": role}, nil)
 	var refused *callError
-	if !errors.As(err, &refused) || refused.Status != http.StatusConflict { // a test that is repeated by -count has created its user before
+	// If a test is repeated with -count, the user already exists.
+	if !errors.As(err, &refused) || refused.Status != http.StatusConflict {
 		require.NoError(b.t, err)
 	}
 	b.visit(svc.base + "/console")
@@ -25,10 +26,11 @@ func consoleUser(b *tab, name, role string) {
 	b.fill("#email", name+"@staff.example")
 	b.fill("#password", "a long password")
 	b.keysOn(`document.querySelector("#password")`, "\r")
-	b.until(`document.querySelector(".masthead nav") !== null`) // in whatever language
+	b.until(`document.querySelector(".masthead nav") !== null`) // in any language
 }
 
-// TestConsoleAttachedFiles: a user who can read an envelope sees the attachments of its signers, and downloads them.
+// TestConsoleAttachedFiles checks that a user who can read an envelope can see and download the attachments of its
+// signers.
 func TestConsoleAttachedFiles(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "With a passport", []object{{"name": "Ada Lovelace", "email": "attached@example.com", "authMethod": "none"}},
@@ -54,7 +56,8 @@ func TestConsoleAttachedFiles(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleSaysThatTemporalIsDown: as while "make dev" is still compiling Temporal.
+// TestConsoleSaysThatTemporalIsDown checks the message that appears while Temporal is unavailable, for example while
+// "make dev" is still compiling it.
 func TestConsoleSaysThatTemporalIsDown(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
@@ -96,7 +99,7 @@ func TestConsoleEnvelopes(t *testing.T) {
 	b.checked("console-technical")
 	b.button("Activity")
 
-	// A new link is sent to the signer, and the old one ends.
+	// A new link is sent to the signer, and the old one becomes invalid.
 	b.button("Send a new link")
 	b.see("New link sent")
 	old := svc.base + "/v1/signing" + e.Signers[0].SigningURL[strings.LastIndex(e.Signers[0].SigningURL, "/"):]
@@ -144,7 +147,7 @@ func TestConsoleWebhooks(t *testing.T) {
 	defer broken.Close()
 	var hook struct{ ID string }
 	svc.json(t, http.MethodPost, "/v1/webhooks", object{"url": broken.URL + "/hook", "events": []string{"envelope.voided"}, "secret": "0123456789abcdef"}, &hook)
-	var own []string // envelopes: the endpoint also receives events of other tests' envelopes
+	var own []string // envelope IDs; the endpoint also receives events of other tests' envelopes
 	for i := range 3 {
 		e := svc.create(t, fmt.Sprintf("Hooked %d", i), []object{{"name": "Ada Lovelace", "email": "hooked@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
 		svc.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/void", object{}, nil)
@@ -178,7 +181,7 @@ func TestConsoleWebhooks(t *testing.T) {
 	b.see("Payload")
 	b.checked("console-delivery")
 
-	// One delivery is resent individually, the rest together.
+	// One delivery is resent individually, and the others together.
 	mended.Store(true)
 	b.button("Resend")
 	b.until(`document.querySelector(".head .badge")?.textContent === "delivered"`)
@@ -192,7 +195,7 @@ func TestConsoleWebhooks(t *testing.T) {
 		b.click(fmt.Sprintf(`[...%s.querySelectorAll("button")].find((x) => x.textContent === %q && !x.disabled && x.ariaDisabled !== "true")`, card, label))
 	}
 	act("Resend deliveries that failed in the last 24 hours")
-	b.see(" deliveries are being resent.") // at least its own two
+	b.see(" deliveries are being resent.") // at least the two of this test
 	b.eventually("all are delivered", func() bool { return len(failed()) == 0 && taken.Load() >= 3 })
 	act("Send a ping")
 	b.see("Ping sent.")
@@ -272,7 +275,8 @@ func TestConsoleAccount(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// A plan with a limit has a chart; a viewer sees the same as the others, and can change nothing.
+// TestConsoleOfAViewer checks that the usage of a plan with a limit is shown as a chart, and that a viewer can see
+// the same data as other users, but cannot change anything.
 func TestConsoleOfAViewer(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Only seen", []object{{"name": "Ada Lovelace", "email": "seen@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())

@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rowOf finds the row of an envelope on the console's home page.
+// rowOf returns an expression for the row of an envelope on the console's home page.
 func rowOf(subject string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll(".worklist tbody tr")].find((r) => r.querySelector(".what a").textContent === %q)`, subject)
 }
 
-// TestTheMorningAfter: a workspace has twenty envelopes in all states. Ten questions of a sender are answered within
-// two clicks each, counted from the home page.
+// TestTheMorningAfter checks that ten questions of a sender about a tenant with twenty envelopes in all states can be
+// answered within two clicks each, starting from the home page.
 func TestTheMorningAfter(t *testing.T) {
 	t.Parallel()
 	const workspace = "morning"
@@ -68,14 +68,14 @@ func TestTheMorningAfter(t *testing.T) {
 	b := open(t, desktop)
 	consoleUser(b, "morning", "sender")
 	b.until(`[...document.querySelectorAll("select.workspace option")].some((o) => o.value === "morning")`)
-	b.choice("select.workspace", workspace) // chosen once
+	b.choice("select.workspace", workspace) // selected once
 	b.until(`document.querySelectorAll(".worklist tbody tr").length === 20`)
 	b.checked("console-home")
 	home := func() {
 		b.t.Helper()
 		b.visit(svc.base + "/console?again#/templates")
 		b.visit(svc.base + "/console#/envelopes")
-		b.until(`document.querySelectorAll(".worklist tbody tr").length === 20`) // and remembered
+		b.until(`document.querySelectorAll(".worklist tbody tr").length === 20`) // and remembered afterwards
 		b.countsClicks()
 	}
 	shows := func(subject, text string) {
@@ -134,7 +134,7 @@ func TestTheMorningAfter(t *testing.T) {
 	b.until(`document.querySelector(".chip.on")?.textContent === "Opened"`)
 	b.checked("console-saved-filter")
 
-	// An action applies to several rows at once, and each row shows its result. A completed action is not repeated.
+	// An action can be applied to several rows, and each row shows its result. A completed action is not repeated.
 	home()
 	pick := func(subjects ...string) {
 		for _, s := range subjects {
@@ -184,7 +184,7 @@ func TestTheMorningAfter(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// appName returns the name of the application that the tests use.
+// appName returns the name of the tests' application.
 func (s *service) appName(t *testing.T) string {
 	t.Helper()
 	var app struct{ Name string }

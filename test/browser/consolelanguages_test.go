@@ -21,8 +21,8 @@ const (
 		"deliveredAt": null, "failedAt": "2026-11-20T09:00:00Z", "webhookUrl": "https://app.example.com/hooks/countersign"}]}`
 )
 
-// pageFits requires that the page is no wider than the screen, on a desktop and on a phone, and that no button
-// truncates its label.
+// pageFits checks that the page is not wider than the screen, on a desktop and on a phone, and that no button label
+// is truncated.
 func (b *tab) pageFits(name string) {
 	b.t.Helper()
 	for _, width := range []int64{390, 1280} {
@@ -34,7 +34,8 @@ func (b *tab) pageFits(name string) {
 	b.size(b.look.width, b.look.height)
 }
 
-// TestConsoleInOtherLanguages: the console speaks its reader's language, in that language's direction, on every page that an administrator has.
+// TestConsoleInOtherLanguages checks that the console uses the user's language and its text direction on every page
+// that is available to an administrator.
 func TestConsoleInOtherLanguages(t *testing.T) {
 	t.Parallel()
 	var templates struct{ Data []struct{ ID string } }
@@ -95,8 +96,8 @@ func TestConsoleInOtherLanguages(t *testing.T) {
 	}
 }
 
-// TestConsoleLanguageIsChosen: choosing another language takes effect at once, keeps typed text, and survives a reload,
-// also in the builder.
+// TestConsoleLanguageIsChosen checks that selecting another language takes effect immediately, keeps typed text, and
+// survives a reload, including in the builder.
 func TestConsoleLanguageIsChosen(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Workshop lease", twoPeople(), leaseDocument())

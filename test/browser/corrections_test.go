@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// named finds the button of that accessible name.
+// named returns an expression for the button with the given accessible name.
 func named(label string) string {
 	return fmt.Sprintf(`document.querySelector("button[aria-label='%s']")`, label)
 }
 
-// linksTo lists the signing links emailed to an address, one for each email.
+// linksTo returns the signing links emailed to an address, one per email.
 func (s *service) linksTo(t *testing.T, email string) (links []string) {
 	t.Helper()
 	var list []struct{ Links []string }
@@ -33,8 +33,8 @@ func (s *service) linksTo(t *testing.T, email string) (links []string) {
 	return links
 }
 
-// TestConsoleCorrections: support corrects a sent envelope: another signer, another link, another deadline, and
-// another sending of the copies.
+// TestConsoleCorrections checks the corrections of a sent envelope: replacing a signer, sending a new link, changing
+// the deadline, and sending the copies again.
 func TestConsoleCorrections(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "To be corrected", []object{
@@ -50,7 +50,7 @@ func TestConsoleCorrections(t *testing.T) {
 	b.visit(svc.base + "/console#/envelopes/" + e.ID)
 	b.see("Activity")
 
-	// Another signer, by keyboard only.
+	// Replace a signer with the keyboard only.
 	b.until(`Boolean(` + named("Reassign Ada Lovelace") + `)`)
 	eval[bool](b, `(`+named("Reassign Ada Lovelace")+`.focus(), true)`)
 	b.keysOn(named("Reassign Ada Lovelace"), "\r")
@@ -71,10 +71,10 @@ func TestConsoleCorrections(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, http.StatusUnauthorized, status, "the link of the one before has ended")
 	first := svc.invited(t, "after@example.com")
-	// The actions of the previous signer remain recorded under that name, although the place has another name now.
+	// The actions of the former signer are still recorded under that signer's name.
 	b.until(`[...document.querySelectorAll(".timeline li")].some((l) => l.textContent.includes("Ada Lovelace opened it"))`)
 
-	// A signer without an invitation can also be replaced; the successor is invited in routing order.
+	// A signer who has not been invited can also be replaced. The new signer is invited in routing order.
 	b.click(named("Reassign Hedy Lamarr"))
 	b.fill("#rname", "Hedy Kiesler")
 	b.fill("#rmail", "second@example.com")
@@ -82,7 +82,7 @@ func TestConsoleCorrections(t *testing.T) {
 	b.see("Hedy Kiesler signs instead of Hedy Lamarr.")
 	b.checked("console-replaced")
 
-	// Another link.
+	// Send a new link.
 	b.click(named("Send a new link to Grace Hopper"))
 	b.see("New link sent. The old link no longer works.")
 	b.eventually("the new link arrives", func() bool { return len(svc.linksTo(t, "after@example.com")) == 2 })
@@ -96,7 +96,7 @@ func TestConsoleCorrections(t *testing.T) {
 		}
 	}
 
-	// Another deadline; a past one is rejected.
+	// Change the deadline. A deadline in the past is rejected.
 	deadline := func() *time.Time {
 		var v struct{ ExpiresAt *time.Time }
 		svc.json(t, http.MethodGet, "/v1/envelopes/"+e.ID, nil, &v)
@@ -123,7 +123,7 @@ func TestConsoleCorrections(t *testing.T) {
 	b.see("The envelope no longer has a deadline.")
 	require.Nil(t, deadline())
 
-	// Both sign, and the copies are sent again.
+	// Both signers sign, and the copies are sent again.
 	svc.signByAPI(t, link, "From Monday")
 	svc.signByAPI(t, svc.invited(t, "second@example.com"), "Agreed")
 	svc.completed(t, e.ID)
@@ -142,7 +142,7 @@ func TestConsoleCorrections(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// A sender has the same permissions as support; a viewer can change nothing.
+// TestConsoleCorrectionsOfRoles checks that a sender can correct an envelope and a viewer cannot change anything.
 func TestConsoleCorrectionsOfRoles(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Roles", []object{{"name": "Ada Lovelace", "email": "roles@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())

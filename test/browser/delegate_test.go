@@ -23,8 +23,8 @@ func delegated(t *testing.T, signer object) envelope {
 		}, leaseDocument())
 }
 
-// TestDelegateByKeyboard: a signer enters the code, sees the problems of the entries, and delegates to another person.
-// That person is invited, cannot delegate again, and signs. The previous link has ended.
+// TestDelegateByKeyboard checks that a signer can enter the code, see problems in the entries, and delegate to
+// another person. That person is invited, cannot delegate again, and signs. The previous link is no longer valid.
 func TestDelegateByKeyboard(t *testing.T) {
 	t.Parallel()
 	e := delegated(t, object{"name": "Ada Lovelace", "email": "delegate-ada@example.com"})
@@ -42,7 +42,7 @@ func TestDelegateByKeyboard(t *testing.T) {
 	b.until(delegateName + ` !== null`)
 	b.accessible()
 
-	b.keysOn(`document.querySelector("dialog[open] h2")`, "\t") // the dialog starts at its heading
+	b.keysOn(`document.querySelector("dialog[open] h2")`, "\t") // the focus starts at the dialog's heading
 	b.keysOn(delegateName, "\r")
 	b.see("Enter a name.")
 	b.see("Enter a complete email address.")
@@ -94,8 +94,8 @@ func TestDelegateByKeyboard(t *testing.T) {
 	svc.completed(t, e.ID)
 }
 
-// TestDelegateWhileReading: delegating on the page of the documents, by touch. With codes by text message, a signer
-// enters a phone number.
+// TestDelegateWhileReading delegates by touch on the page with the documents. If codes are sent by text message, the
+// signer must enter a phone number.
 func TestDelegateWhileReading(t *testing.T) {
 	t.Parallel()
 	const number, next = "+447400123460", "+447400123461"
@@ -133,7 +133,8 @@ func TestDelegateWhileReading(t *testing.T) {
 	grace.waitUntilStill()
 }
 
-// TestDelegateInEveryLanguage: the dialog with its mistakes, and the page after it, on a narrow screen.
+// TestDelegateInEveryLanguage checks the dialog, its error messages and the following page on a narrow screen in
+// every language.
 func TestDelegateInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	for _, language := range locales.Tags() {
@@ -141,7 +142,7 @@ func TestDelegateInEveryLanguage(t *testing.T) {
 			t.Parallel()
 			texts := pageTexts(t, language)
 			e := delegated(t, object{"name": "Ada Lovelace", "email": "delegate-" + language + "@example.com", "authMethod": "none", "language": language})
-			b := open(t, handset) // of a browser that speaks English: the sender chose the language
+			b := open(t, handset) // the browser uses English, but the sender has selected the language
 			b.visit(e.Signers[0].SigningURL)
 			b.until(`document.documentElement.lang === "` + language + `"`)
 			b.see(texts["delegate"].(string))

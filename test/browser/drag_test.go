@@ -6,14 +6,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// middle returns the position in the window of the center of an expression's element.
+// middle returns the position in the window of the center of the element that an expression returns.
 func (b *tab) middle(find string) point {
 	b.t.Helper()
 	return eval[point](b, `(() => { const e = `+find+`; e.scrollIntoView({ block: "nearest", behavior: "instant" }); const r = e.getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; })()`)
 }
 
 // dragsOnto drags one element onto another with the mouse. The browser itself starts the drag and delivers its data,
-// because no other drag works in a window without a screen.
+// because no other kind of drag works in a headless window.
 func (b *tab) dragsOnto(from, to string) {
 	b.t.Helper()
 	begun := make(chan *input.DragData, 1)

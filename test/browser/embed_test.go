@@ -12,12 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// embeddingSite is an application's page that embeds a session with the loader and records its events. The origin with
-// localhost is allowed, the one with 127.0.0.1 is not.
+// embeddingSite is a page of an application that embeds a session with the loader and records its events. The origin
+// with localhost is allowed, and the one with 127.0.0.1 is not.
 type embeddingSite struct {
 	allowed, foreign string
-	embedURL         string // the embedded address
-	options          string // of the loader
+	embedURL         string // URL of the embedded session
+	options          string // options of the loader
 }
 
 func newEmbeddingSite(t *testing.T) *embeddingSite {
@@ -42,7 +42,7 @@ func newEmbeddingSite(t *testing.T) *embeddingSite {
 	return s
 }
 
-// shows creates a session of the envelope's first signer and embeds it in the page.
+// shows creates a session for the envelope's first signer, and embeds it in the page.
 func (s *embeddingSite) shows(t *testing.T, e envelope) (session string) {
 	t.Helper()
 	var made struct{ SessionID, EmbedURL string }
@@ -59,7 +59,7 @@ func (b *tab) told(e envelope, event string) {
 	b.until(fmt.Sprintf(`told.some((m) => m.event === "service.signer.%s" && m.envelopeId === %q && m.signerId === %q)`, event, e.ID, e.Signers[0].ID))
 }
 
-// accessibleInFrame runs axe over the framed page, with the application's colors.
+// accessibleInFrame runs axe on the framed page with the application's colors.
 func (b *tab) accessibleInFrame() {
 	b.t.Helper()
 	_, err := inFrame[bool](b, axeScript(b.t))
@@ -79,7 +79,8 @@ func embedded(t *testing.T, email string, fields []object) envelope {
 	return svc.create(t, "Embedded lease", []object{{"name": "Ada Lovelace", "email": email, "authMethod": "none"}}, fields, leaseDocument())
 }
 
-// TestEmbed: a signer signs in a frame with the requested theme, and the application receives the events in order.
+// TestEmbed checks that a signer can sign in a frame with the requested theme, and that the application receives the
+// events in order.
 func TestEmbed(t *testing.T) {
 	t.Parallel()
 	e, s := embedded(t, "embed@example.com", leaseFields()[:2]), newEmbeddingSite(t)
@@ -121,7 +122,7 @@ func TestEmbed(t *testing.T) {
 		eval[[]string](b, `[...new Set(told.map((m) => m.event.replace("service.signer.", "")))].filter((n) => n !== "resize")`))
 }
 
-// readInFrame reads the unread pages of the framed page.
+// readInFrame reads the unread pages of the document in the frame.
 func (b *tab) readInFrame() {
 	b.t.Helper()
 	b.reading(func() string {
@@ -134,7 +135,7 @@ func (b *tab) readInFrame() {
 	})
 }
 
-// TestEmbedDecline: declining is reported, and a frame may grow with its content.
+// TestEmbedDecline checks that declining is reported, and that a frame can grow with its content.
 func TestEmbedDecline(t *testing.T) {
 	t.Parallel()
 	e, s := embedded(t, "embed-decline@example.com", leaseFields()[:1]), newEmbeddingSite(t)
@@ -153,7 +154,7 @@ func TestEmbedDecline(t *testing.T) {
 	b.until(grown)
 }
 
-// TestEmbedHandOver: in-person signing and delegation are reported as well.
+// TestEmbedHandOver checks that in-person signing and delegation are also reported.
 func TestEmbedHandOver(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Embedded lease", []object{{
@@ -184,7 +185,8 @@ func TestEmbedHandOver(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestEmbedRevoked: revoking a session ends the signing. The frame displays this, and the application is notified.
+// TestEmbedRevoked checks that revoking a session ends the signing. The frame displays this, and the application is
+// notified.
 func TestEmbedRevoked(t *testing.T) {
 	t.Parallel()
 	e, s := embedded(t, "embed-revoked@example.com", leaseFields()[:1]), newEmbeddingSite(t)
@@ -198,7 +200,7 @@ func TestEmbedRevoked(t *testing.T) {
 	require.Equal(t, "session_invalid", eval[string](b, `told.find((m) => m.event === "service.signer.error").code`))
 	b.framed("Invalid link")
 	b.pictures("embed-revoked")
-	// An ended session that is opened again also notifies its application.
+	// If an ended session is opened again, its application is notified as well.
 	b.visit(s.allowed)
 	b.told(e, "error")
 	b.framed("Invalid link")
@@ -206,7 +208,7 @@ func TestEmbedRevoked(t *testing.T) {
 	b.told(e, "resize")
 }
 
-// A frame that grows displays a long file from its top, with the bar visible.
+// TestEmbedLongFile checks that a frame that grows displays a long file from its top, with the toolbar visible.
 func TestEmbedLongFile(t *testing.T) {
 	t.Parallel()
 	e, s := fieldOnEachPage(t, "embed-long@example.com", 70), newEmbeddingSite(t)
@@ -234,7 +236,8 @@ func TestEmbedLongFile(t *testing.T) {
 	}
 }
 
-// A token without a session is not found, with a page that explains it.
+// TestEmbedUnknownToken checks that a token without a session results in status 404, with a page that explains the
+// problem.
 func TestEmbedUnknownToken(t *testing.T) {
 	t.Parallel()
 	status, err := svc.do(http.MethodGet, svc.base+"/embed/nonsense", "", nil, nil)
@@ -247,7 +250,8 @@ func TestEmbedUnknownToken(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestEmbedOnAForeignOrigin: on another origin than the allowed one the frame remains blank and sends no messages.
+// TestEmbedOnAForeignOrigin checks that, on an origin that is not allowed, the frame remains blank and sends no
+// messages.
 func TestEmbedOnAForeignOrigin(t *testing.T) {
 	t.Parallel()
 	e, s := embedded(t, "embed-foreign@example.com", leaseFields()[:1]), newEmbeddingSite(t)
@@ -255,7 +259,7 @@ func TestEmbedOnAForeignOrigin(t *testing.T) {
 	b := open(t, desktop)
 	b.visit(s.foreign)
 	b.until(`document.querySelector("iframe") !== null`)
-	// The browser has replaced the frame by its own error page: our page never runs.
+	// The browser has replaced the frame with its own error page, so no page of this service is executed.
 	b.eventually("the frame is refused", func() bool {
 		tree := call(b, page.GetFrameTree, cdp.Empty{}).FrameTree
 		return len(tree.ChildFrames) == 1 && tree.ChildFrames[0].Frame.URL == "chrome-error://chromewebdata/"
@@ -265,12 +269,12 @@ func TestEmbedOnAForeignOrigin(t *testing.T) {
 	b.mu.Unlock()
 	require.Zero(t, eval[int](b, "told.length"))
 	b.shot("embed-foreign")
-	// The same session works on the allowed origin, so the origin was the reason for the rejection.
+	// The same session works on the allowed origin, which proves that the origin was the reason for the rejection.
 	a := open(t, desktop)
 	a.visit(s.allowed)
 	a.told(e, "ready")
 	require.Zero(t, eval[int](b, "told.length"))
-	// It does not open outside a frame with a foreign referrer either.
+	// The session does not open outside of a frame with a foreign referrer either.
 	b.visit(svc.base + "/embed/nonsense")
 	b.see("Invalid link")
 }

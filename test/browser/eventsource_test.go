@@ -10,16 +10,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// eventProxy is an application's own server. It forwards the event stream to its page with the credential that the
+// eventProxy is the server of an application. It forwards the event stream to its page, using the credential that the
 // page must not have.
 type eventProxy struct {
 	mu     sync.Mutex
-	cursor string         // the cursor at which a page starts
-	asked  []string       // the Last-Event-ID of each connection
-	breaks []func() error // end each connection in the middle
+	cursor string         // cursor at which the page starts
+	asked  []string       // Last-Event-ID of each connection
+	breaks []func() error // functions that break each connection
 }
 
-// ServeHTTP serves the page, and forwards the stream.
+// ServeHTTP serves the page and forwards the stream.
 func (p *eventProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/events" {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -60,13 +60,13 @@ func (p *eventProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for {
 		n, err := res.Body.Read(buffer)
 		if _, writeErr := w.Write(buffer[:n]); writeErr != nil || err != nil {
-			panic(http.ErrAbortHandler) // as a line that breaks: perhaps in the middle of an event
+			panic(http.ErrAbortHandler) // as if the connection were lost, possibly in the middle of an event
 		}
 		_ = out.Flush()
 	}
 }
 
-// connections returns the number of connections of the page.
+// connections returns the Last-Event-ID of each connection of the page.
 func (p *eventProxy) connections() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,8 +80,8 @@ func (p *eventProxy) breakLast() error {
 	return p.breaks[len(p.breaks)-1]()
 }
 
-// TestEventSource: the browser's own EventSource reads the stream, reconnects after a break, and receives every event
-// once and in order.
+// TestEventSource checks that the browser's own EventSource reads the stream, reconnects after an interruption, and
+// receives every event once and in order.
 func TestEventSource(t *testing.T) {
 	t.Parallel()
 	newEnvelope := func() string {

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFigures: the data that the signing page loads before the first page is small, and is displayed soon. "make
-// bench-web" prints it.
+// TestFigures checks that the signing page loads little data before it displays the first page, and displays it
+// quickly. The numbers are printed by "make bench-web".
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Figures", []object{{"name": "Ada", "email": "figures@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
@@ -24,8 +24,9 @@ func TestFigures(t *testing.T) {
 		Style   float64 `json:"style"`
 		Font    float64 `json:"font"`
 		Paint   float64 `json:"paint"`
-		// Before counts the requests before the first page's, and Contexts the requests for the signer's context.
-		// Beside is true if the context was requested before any script had arrived.
+		// Before is the number of requests before the request for the first page, and Contexts is the number of
+		// requests for the signer's context. Beside reports whether the context was requested before any script had
+		// arrived.
 		Before   float64 `json:"before"`
 		Contexts float64 `json:"contexts"`
 		Beside   bool    `json:"beside"`
@@ -50,13 +51,13 @@ func TestFigures(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestFiguresOnSlowNetworks: on a slow network the first page loads while the signer reads the disclosure, in the lowest
-// level first.
+// TestFiguresOnSlowNetworks checks that, on a slow network, the first page is loaded while the signer reads the
+// disclosure, beginning with the lowest level.
 func TestFiguresOnSlowNetworks(t *testing.T) {
 	t.Parallel()
 	for _, n := range []struct {
 		name          string
-		latency, kbit float64 // milliseconds, kilobits a second
+		latency, kbit float64 // in milliseconds and kilobits per second
 		readTime      time.Duration
 	}{
 		{"Slow 3G", 400, 400, 10 * time.Second},
@@ -90,7 +91,8 @@ func TestFiguresOnSlowNetworks(t *testing.T) {
 	}
 }
 
-// slow throttles the network and the processor of a tab: milliseconds of latency, kilobits per second.
+// slow throttles the network and the processor of a tab. The latency is in milliseconds, and the rate is in kilobits
+// per second.
 func (b *tab) slow(latency, kbit, processor float64) {
 	b.t.Helper()
 	bytesPerSecond := kbit * 1000 / 8
@@ -101,16 +103,16 @@ func (b *tab) slow(latency, kbit, processor float64) {
 	call(b, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: processor})
 }
 
-// countFetched counts the requests for the first page at the lowest level, and for its text.
+// countFetched counts the requests for the first page at the lowest level and for its text.
 const countFetched = `performance.getEntriesByType("resource").filter((r) => /\/pages\/1(\?level=1|\/text)$/.test(r.name)).length`
 
-// fetched reports whether a page has an element with this name.
+// fetched returns an expression that reports whether a resource whose URL contains name has been loaded.
 func fetched(name string) string {
 	return `performance.getEntriesByType("resource").some((r) => r.name.includes("` + name + `") && r.responseEnd > 0)`
 }
 
-// TestErasedPagesAreNotRead: a page that was erased to save memory counts as read, and as viewed, only once it is
-// rendered again.
+// TestErasedPagesAreNotRead checks that a page that was erased to save memory counts as read and as viewed only once
+// it has been rendered again.
 func TestErasedPagesAreNotRead(t *testing.T) {
 	t.Parallel()
 	const pages = 24
@@ -144,7 +146,8 @@ func TestErasedPagesAreNotRead(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestPrinting: before signing, all pages are printed, including unviewed ones; afterwards few remain in memory.
+// TestPrinting checks that, before signing, all pages are printed, including unviewed ones, and that few of them
+// remain in memory afterwards.
 func TestPrinting(t *testing.T) {
 	t.Parallel()
 	const pages = 20

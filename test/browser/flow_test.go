@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fieldOnEachPage returns a file of n pages with a field on each, in rotation: signature, initials, text, date and
-// checkbox.
+// fieldOnEachPage returns an envelope with a file of n pages and one field on each page. The types of the fields
+// alternate between signature, text, initials, checkbox and date.
 func fieldOnEachPage(t *testing.T, email string, n int) envelope {
 	t.Helper()
 	kinds := []string{"signature", "text", "initial", "checkbox", "date"}
@@ -28,18 +28,19 @@ func fieldOnEachPage(t *testing.T, email string, n int) envelope {
 	return svc.create(t, "A field on each page", []object{{"name": "Ada Lovelace", "email": email, "authMethod": "none"}}, fields, pdfOf(leaves...))
 }
 
-// inView reports whether the current field is on the screen, above the bar, and large enough.
+// inView reports whether the current field is on the screen, above the toolbar, and large enough.
 const inView = `(() => {
 	const r = document.querySelector(".field.active .box").getBoundingClientRect(), bar = document.querySelector(".bar").getBoundingClientRect();
 	const k = Number(getComputedStyle(document.querySelector(".pages")).getPropertyValue("--k"));
 	return r.top >= 0 && r.bottom <= bar.top && r.left >= 0 && r.right <= innerWidth && k >= 0.95;
 })()`
 
-// walkedFields is large enough that the first rendered pages are erased on the way.
+// walkedFields is the number of fields. It is large enough that the first rendered pages are erased before the last
+// field is reached.
 const walkedFields = 30
 
-// TestManyFieldsByKeyboard fills many fields by keyboard only: at most three key presses for each field in addition to
-// its text, and "Next" one press away.
+// TestManyFieldsByKeyboard fills many fields with the keyboard only. It checks that each field takes at most three
+// key presses in addition to its text, and that "Next" is one key press away.
 func TestManyFieldsByKeyboard(t *testing.T) {
 	t.Parallel()
 	e := fieldOnEachPage(t, "many-fields-keys@example.com", walkedFields)
@@ -81,15 +82,15 @@ func TestManyFieldsByKeyboard(t *testing.T) {
 	b.see("Review before you sign")
 	require.Zero(t, eval[float64](b, `document.querySelector("dialog[open]").scrollTop`), "the review opens at its top")
 	require.True(t, eval[bool](b, `(() => { const d = document.querySelector("dialog[open]"), r = document.querySelector("#sign").getBoundingClientRect(); return r.bottom <= innerHeight && d.contains(document.activeElement); })()`))
-	b.see(fmt.Sprintf("%d fields, p.", walkedFields/5)) // the same signature is one line
+	b.see(fmt.Sprintf("%d fields, p.", walkedFields/5)) // the same signature is listed in one line
 	b.tabTo("Sign")
 	b.keys("\r")
 	b.see("You signed")
 	b.waitUntilStill()
 }
 
-// TestFocusMovesAtOnce: the focus moves during the click, before a frame is rendered, so that even an immediate key
-// press reaches the opened input.
+// TestFocusMovesAtOnce checks that the focus moves during the click, before a frame is rendered, so that even an
+// immediate key press reaches the opened input.
 func TestFocusMovesAtOnce(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "At once", []object{{"name": "Ada Lovelace", "email": "focus@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
@@ -111,7 +112,8 @@ func TestFocusMovesAtOnce(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// The same by touch on a phone: one tap leads from each field to the next, and the view follows.
+// TestManyFieldsByTouch does the same by touch on a phone. It checks that one tap leads from each field to the next,
+// and that the view follows.
 func TestManyFieldsByTouch(t *testing.T) {
 	t.Parallel()
 	e := fieldOnEachPage(t, "many-fields-taps@example.com", walkedFields)
@@ -163,8 +165,8 @@ func TestManyFieldsByTouch(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestTurnedPhone: when a phone is rotated, the field stays visible and legible, and the drawn pages and the button
-// stay.
+// TestTurnedPhone checks that, when a phone is rotated, the field stays visible and legible, and the rendered pages
+// and the button remain.
 func TestTurnedPhone(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Turned", []object{{"name": "Ada Lovelace", "email": "turned@example.com", "authMethod": "none"}}, leaseFields()[1:3], leaseDocument())
@@ -207,7 +209,8 @@ func TestTurnedPhone(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// A double tap on "Review and sign" only opens the review: its second half hits no button.
+// TestDoubleTapDoesNotSign checks that a double tap on "Review and sign" only opens the review, because its second
+// tap hits no button.
 func TestDoubleTapDoesNotSign(t *testing.T) {
 	t.Parallel()
 	fields := []object{{"signerId": "0", "type": "checkbox", "page": 1, "x": 100, "y": 300, "w": 12, "h": 12, "required": false}}
@@ -229,7 +232,7 @@ func TestDoubleTapDoesNotSign(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// Small boxes have a target of at least 24 pixels each, and no two targets overlap.
+// TestSmallBoxes checks that small boxes have a target of at least 24 pixels each, and that no two targets overlap.
 func TestSmallBoxes(t *testing.T) {
 	t.Parallel()
 	var fields []object
@@ -261,7 +264,8 @@ func TestSmallBoxes(t *testing.T) {
 	}
 }
 
-// A page counts as read only after it was displayed large enough and completely for a while; the page reports that.
+// TestReadingRule checks that a page counts as read only after it was displayed completely and large enough for a
+// while, and that the page informs the signer about this.
 func TestReadingRule(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Rule", []object{{"name": "Ada Lovelace", "email": "rule@example.com", "authMethod": "none"}}, leaseFields()[2:3], leaseDocument())
@@ -273,9 +277,10 @@ func TestReadingRule(t *testing.T) {
 	b.click(`document.querySelector(".zoom button")`)
 	b.see("Zoom in to read this page")
 	b.shot("small-390")
-	// However long it is looked at.
+	// The page does not count as read, however long it is displayed.
 	require.True(t, eval[bool](b, `new Promise((done) => setTimeout(() => done(document.body.innerText.includes("Zoom in to read this page")), 4000))`))
-	b.click(`document.querySelector(".zoom button:last-child")`) // from now on the visible page may count at any moment
+	// From now on, the visible page may count as read at any time.
+	b.click(`document.querySelector(".zoom button:last-child")`)
 	b.readAll()
 	// On a wide screen only the upper half of a page is visible, so the page does not count as read.
 	wide := open(t, look{width: 1280, height: 700})
@@ -286,7 +291,8 @@ func TestReadingRule(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// Names: letters of initials do not form a word, and a long name fits its preview and its field.
+// TestNames checks that the letters of initials do not form a word, and that a long name fits into its preview and
+// its field.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	fields := []object{

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNumbersAsTyped: a number is parsed in the conventions of the language, or left as typed and then rejected; it
-// never becomes another number. The parsed number is displayed digit by digit.
+// TestNumbersAsTyped checks that a number is parsed according to the conventions of the language, or left as typed
+// and then rejected, but never changed to another number. The parsed number is displayed digit by digit.
 func TestNumbersAsTyped(t *testing.T) {
 	t.Parallel()
 	type example struct{ Locale, Typed, Read, Shown string }
@@ -47,7 +47,7 @@ func TestNumbersAsTyped(t *testing.T) {
 		same("fr-FR", "1 5"),
 		{"sv", "\u221212,5", "-12.5", "-12,5"},
 		{"ar-EG", "١٬٢٣٤٫٥", "1234.5", "1234٫5"},
-		// Digits of any script, in every language of the page; Arabic digits have their own separators.
+		// Digits of any script are accepted in every language of the page. Arabic digits have their own separators.
 		{"ar", "١٢٣", "123", "123"},
 		{"ar", "١٬٢٣٤٫٥", "1234.5", "1234.5"},
 		{"ar", "1,234.5", "1234.5", "1234.5"},
@@ -59,7 +59,7 @@ func TestNumbersAsTyped(t *testing.T) {
 		{"ja", "－１，２３４．５", "-1234.5", "-1234.5"},
 		{"en", "𝟝𝟞𝟟", "567", "567"},
 		same("en", "5²"), same("en", "½"), same("ja", "三"),
-		// Numbers with a leading zero have no grouping.
+		// Numbers with a leading zero have no grouping separators.
 		{"de-DE", "0.500", "0.500", "0,500"},
 		{"de-DE", "0.125", "0.125", "0,125"},
 		{"de-DE", "-0.500", "-0.500", "-0,500"},
@@ -89,7 +89,7 @@ console.log(JSON.stringify(JSON.parse(process.argv[1]).map((e) => { const read =
 	require.Equal(t, examples, got)
 }
 
-// TestDigitsOfAllScripts: every decimal digit in Unicode has its value.
+// TestDigitsOfAllScripts checks that every decimal digit in Unicode is converted to its value.
 func TestDigitsOfAllScripts(t *testing.T) {
 	t.Parallel()
 	const script = `

@@ -9,16 +9,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// buttonOf finds an enabled button with a text, preferably in a dialog.
+// buttonOf returns an expression for an enabled button with the given text, preferably in a dialog.
 func buttonOf(text string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll("dialog[open] button, dialog[open] a.button")].concat([...document.querySelectorAll("button, a.button")])
 		.find((x) => x.textContent.trim() === %q && !x.disabled && x.ariaDisabled !== "true" && x.offsetParent !== null)`, text)
 }
 
-// button waits for a button with a text and clicks it.
+// button waits for a button with the given text, and clicks it.
 func (b *tab) button(text string) { b.t.Helper(); b.click(buttonOf(text)) }
 
-// click clicks the middle of the element that an expression finds with the mouse.
+// click clicks the center of the element that an expression returns with the mouse.
 func (b *tab) click(find string) {
 	b.t.Helper()
 	b.clickIn(find, func(expression string) (point, error) {
@@ -26,20 +26,20 @@ func (b *tab) click(find string) {
 	}, func() point { return point{} })
 }
 
-// twice clicks an expression's element, and clicks again before the service has responded.
+// twice clicks the element that an expression returns, and clicks it again before the service has responded.
 func (b *tab) twice(find string) {
 	b.t.Helper()
 	b.until("Boolean(" + find + ")")
 	eval[bool](b, `(async () => { const x = `+find+`; x.click(); await new Promise((done) => setTimeout(done)); x.click(); return true; })()`)
 }
 
-// point is a place in a window, in CSS pixels. Ready and Hit are the results of aim and clicked there.
+// point is a position in a window, in CSS pixels. Ready and Hit are the results of aim and clicked at that position.
 type point struct {
 	X, Y       float64
 	Ready, Hit bool
 }
 
-// aim finds the center of an element that is at rest and not covered, and listens for the click.
+// aim returns the center of an element that is at rest and not covered, and starts to listen for the click.
 const aim = `(async (find) => {
 	const middle = (e) => { const r = e.getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; };
 	const pause = () => new Promise((done) => setTimeout(done, 60));
@@ -59,12 +59,13 @@ const aim = `(async (find) => {
 	return {};
 })(() => `
 
-// clicked reports whether the click hit the element of aim. A page that was left because of the click has lost the
-// record.
+// clicked reports whether the click hit the element of aim. If the click has caused the page to be left, the result
+// is lost, and the click counts as a hit.
 const clicked = `({ Hit: window.aimedAt?.hit ?? true })`
 
-// clickIn clicks in the window, or in the frame, in which eval evaluates. origin returns its position in the window. A
-// page may move after the element was found, so a click that missed is repeated; a click that hit is not.
+// clickIn clicks in the window or frame in which eval evaluates expressions. The function origin returns the position
+// of the frame in the window. The page may move after the element was found, so a click that missed is repeated, but
+// a click that hit is not.
 func (b *tab) clickIn(find string, eval func(string) (point, error), origin func() point) {
 	b.t.Helper()
 	b.eventually("a click comes to "+find, func() bool {
@@ -79,23 +80,24 @@ func (b *tab) clickIn(find string, eval func(string) (point, error), origin func
 			b.t.Logf("the page moved away under a click on %s", find)
 			return false
 		}
-		return true // with an error: the page was left
+		return true // an error means that the page was left
 	})
 }
 
-// keys types into whatever has the focus.
+// keys types text into the element that has the focus.
 func (b *tab) keys(text string) { b.t.Helper(); b.do(chromedp.KeyEvent(text)) }
 
-// focused waits until the element that an expression finds has the focus.
+// focused waits until the element that an expression returns has the focus.
 func (b *tab) focused(find string) {
 	b.t.Helper()
 	b.until(`document.activeElement !== document.body && document.activeElement === (` + find + `)`)
 }
 
-// keysOn presses keys as soon as the element that an expression finds has the focus.
+// keysOn presses keys as soon as the element that an expression returns has the focus.
 func (b *tab) keysOn(find, text string) { b.t.Helper(); b.focused(find); b.keys(text) }
 
-// write types into the field that an expression finds, which must have the focus already, and expects the text in it.
+// write types into the input that an expression returns, which must already have the focus, and waits until the input
+// contains the text.
 func (b *tab) write(find, text string) {
 	b.t.Helper()
 	b.keysOn(find, text)
@@ -107,17 +109,18 @@ const (
 	next      = `document.querySelector("#next")`
 	entry     = `document.querySelector(".bar .entry :is(input, textarea)")`
 	codeField = `document.querySelector("#code")`
-	typedName = `document.querySelector("dialog[open] form:has(.end button:last-child:enabled) #typed-name")` // and it can be used
+	// typedName matches only while the submit button of the form is enabled.
+	typedName = `document.querySelector("dialog[open] form:has(.end button:last-child:enabled) #typed-name")`
 )
 
-// choice chooses an option of a select element.
+// choice selects an option of a select element.
 func (b *tab) choice(selector, value string) {
 	b.t.Helper()
 	b.until(fmt.Sprintf("document.querySelector(%q) !== null", selector))
 	eval[bool](b, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.value = %q; e.dispatchEvent(new Event("input", { bubbles: true })); e.dispatchEvent(new Event("change", { bubbles: true })); return true; })()`, selector, value))
 }
 
-// fill replaces the content of a field.
+// fill replaces the content of an input.
 func (b *tab) fill(selector, text string) {
 	b.t.Helper()
 	find := fmt.Sprintf("document.querySelector(%q)", selector)
@@ -135,7 +138,7 @@ func (b *tab) frameButton(text string) {
 	})
 }
 
-// tabTo presses Tab until an element with a text has the focus.
+// tabTo presses Tab until the element with the given text has the focus.
 func (b *tab) tabTo(text string) {
 	b.t.Helper()
 	b.until("Boolean(" + buttonOf(text) + ")")

@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// page of the signing, at the top of a tab or in the frame of an application.
+// signingPage is the signing page, either at the top level of a tab or in a frame of an application.
 type signingPage struct {
 	*tab
-	holds func(expression string) bool // evaluates an expression in the page
+	holds func(expression string) bool // evaluates an expression on the page
 }
 
 func (b *tab) signing() signingPage {
@@ -39,7 +39,7 @@ func (p signingPage) await(expression string) {
 	p.eventually(expression, func() bool { return p.holds(expression) })
 }
 
-// press presses keys once the element of an expression has the focus.
+// press presses keys once the element that an expression returns has the focus.
 func (p signingPage) press(find, keys string) {
 	p.t.Helper()
 	p.await(hasFocus(find))
@@ -50,8 +50,8 @@ func hasFocus(find string) string {
 	return `document.activeElement !== document.body && document.activeElement === (` + find + `)`
 }
 
-// goTo presses Tab until the element of an expression has the focus. This requires that every control is reachable,
-// and that no control traps the focus.
+// goTo presses Tab until the element that an expression returns has the focus. This checks that every control can be
+// reached, and that no control traps the focus.
 func (p signingPage) goTo(find string) {
 	p.t.Helper()
 	p.await("Boolean(" + find + ")")
@@ -65,7 +65,7 @@ func (p signingPage) goTo(find string) {
 	require.FailNow(p.t, "Tab does not get to "+find)
 }
 
-// opens presses Enter on a file input and chooses the file in its dialog.
+// opens presses Enter on a file input, and selects the file in its dialog.
 func (p signingPage) opens(find, name string, content []byte) {
 	p.t.Helper()
 	path := filepath.Join(p.t.TempDir(), name)
@@ -104,8 +104,8 @@ func labelled(name, end string) string {
 	return fmt.Sprintf(`(%s?.getAttribute("aria-label") ?? "").endsWith(%q)`, field(name), end)
 }
 
-// everyKind fills every type of field by keyboard only, from the consent to the review: the button to the next field,
-// the effects of conditions, and the order of Tab.
+// everyKind fills every type of field with the keyboard only, from the consent to the review. It checks the button to
+// the next field, the effects of conditions, and the order of Tab.
 func (p signingPage) everyKind() {
 	t := p.t
 	t.Helper()
@@ -115,10 +115,10 @@ func (p signingPage) everyKind() {
 	p.press(next, "\r") // moves to the first field to fill
 	p.press(entry, "1,234.50\r")
 	p.await(labelled("rent", "1234.50"))
-	p.press(chosen, "F") // the first option with this initial
+	p.press(chosen, "F") // selects the first option with this initial
 	p.await(chosen + `.value === "First"`)
 	p.keys("\r")
-	// A choice displays a field, and another hides it with its text.
+	// A selected option displays a field, and another one hides the field and its text.
 	p.press(byFirst, "\t")
 	p.press(bySecond, " ")
 	p.await(field("cat name") + ` !== undefined`)
@@ -134,7 +134,7 @@ func (p signingPage) everyKind() {
 	p.goTo(fileOf)
 	p.opens(fileOf, "passport.png", paper(true))
 	p.await(labelled("passport", "passport.png"))
-	// The button skips optional and prefilled fields, which remain reachable.
+	// The button skips optional and prefilled fields, which can still be reached.
 	p.goTo(field("mail"))
 	p.keys("\r")
 	p.await(hasFocus(entry) + ` && (` + entry + `.select(), true)`)
@@ -150,7 +150,7 @@ func (p signingPage) everyKind() {
 	p.goTo(field("remarks"))
 	p.keys("\r")
 	p.press(entry, "none so far")
-	p.goTo(field("reference")) // Tab leaves an input; a read-only field can be read
+	p.goTo(field("reference")) // Tab leaves an input; a read-only field can receive the focus to be read
 	p.goTo(field("seal"))
 	p.keys("\r")
 	p.goTo(pictureOf)
@@ -164,8 +164,8 @@ func (p signingPage) everyKind() {
 	p.await(`document.body.innerText.includes("All fields completed")`)
 }
 
-// TestEveryKindByKeyboard: all types of fields without a pointer, as a page and in the
-// frame of an application.
+// TestEveryKindByKeyboard fills all types of fields without a pointer, both on the page and in a frame of an
+// application.
 func TestEveryKindByKeyboard(t *testing.T) {
 	t.Parallel()
 	t.Run("page", func(t *testing.T) {

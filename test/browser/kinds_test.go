@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// kinds returns fields of every type on the lease's second page; a second signer follows.
+// kinds returns fields of every type on the lease's second page, for the first of two signers.
 func kinds() []object {
 	at := func(kind, name string, row int, more object) object {
 		f := object{"signerId": "0", "type": kind, "name": name, "label": strings.ReplaceAll(name, "_", " "), "page": 1, "x": 60, "y": 40 + 44*row, "w": 200, "h": 22}
@@ -50,7 +50,7 @@ func field(name string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll(".field")].find((f) => f.getAttribute("aria-label").includes(%q))`, name)
 }
 
-// replace writes into an entry that has a value.
+// replace replaces the text of an input that has a value.
 func (b *tab) replace(text string) {
 	b.t.Helper()
 	b.until(entry + ` !== null`)
@@ -59,8 +59,8 @@ func (b *tab) replace(text string) {
 	b.write(entry, text)
 }
 
-// TestEveryKindOfField: all types in one envelope, on a phone and on a desktop: prefilled values are displayed,
-// conditions show and hide fields, problems appear as text, and the next signer sees the entries.
+// TestEveryKindOfField checks all types of fields in one envelope, on a phone and on a desktop. Prefilled values are
+// displayed, conditions show and hide fields, problems are displayed as text, and the next signer sees the entries.
 func TestEveryKindOfField(t *testing.T) {
 	t.Parallel()
 	for name, device := range map[string]look{"390": phone, "1280": desktop} {
@@ -95,7 +95,7 @@ func TestEveryKindOfField(t *testing.T) {
 			b.keys("\r")
 			b.see("At least 100.")
 			b.shot("kinds-wrong-" + name)
-			b.replace("1234,5") // no grouping of English: not 12345
+			b.replace("1234,5") // not a valid grouping in English, and not 12345
 			b.keys("\r")
 			b.see("Enter a number")
 			b.replace("1,234.50")
@@ -152,8 +152,8 @@ func TestEveryKindOfField(t *testing.T) {
 	}
 }
 
-// TestFilesArriveWhileTheSignerGoesOn: an upload does not take the focus from another field, and signing waits for it.
-// A failed upload is reported, whatever the signer does in the meantime.
+// TestFilesArriveWhileTheSignerGoesOn checks that an upload does not take the focus from another field, and that
+// signing waits for it. A failed upload is reported, whatever the signer does in the meantime.
 func TestFilesArriveWhileTheSignerGoesOn(t *testing.T) {
 	t.Parallel()
 	at := func(kind, name string, y int, required bool) object {
@@ -186,7 +186,7 @@ func TestFilesArriveWhileTheSignerGoesOn(t *testing.T) {
 	b.click(field("place"))
 	b.button("Review and sign")
 	b.see("Review before you sign")
-	b.until(`document.querySelector("#sign").disabled`) // it is waited for
+	b.until(`document.querySelector("#sign").disabled`) // the page waits for the upload
 	b.accessible()
 	b.until(`window.lose()`)
 	b.until(`!document.querySelector("#sign").disabled`)
@@ -197,8 +197,8 @@ func TestFilesArriveWhileTheSignerGoesOn(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestRefusedFileIsForgotten: a signer who keeps the current file after its replacement was rejected sees the error
-// once.
+// TestRefusedFileIsForgotten checks that a signer who keeps the current file after its replacement was rejected sees
+// the error only once.
 func TestRefusedFileIsForgotten(t *testing.T) {
 	t.Parallel()
 	at := func(kind, name string, y int) object {
@@ -217,7 +217,7 @@ func TestRefusedFileIsForgotten(t *testing.T) {
 	}
 	tooLarge()
 	b.click(field("place"))
-	b.until(told) // no file
+	b.until(told) // no file is selected
 	b.click(field("passport"))
 	b.choose(`.entry input[type=file]`, "passport.png", paper(true))
 	b.until(field("passport") + `.getAttribute("aria-label").endsWith("passport.png")`)
@@ -227,7 +227,7 @@ func TestRefusedFileIsForgotten(t *testing.T) {
 	require.False(t, eval[bool](b, told))
 	b.read()
 	tooLarge()
-	b.button("Review and sign") // the entry is still open
+	b.button("Review and sign") // the input is still open
 	b.see("Review before you sign")
 	require.False(t, eval[bool](b, told))
 	b.accessible()

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestConsoleLabelsAndDuplicates: an envelope is filed under labels and found by them, duplicated as a draft, and the draft is
-// deleted.
+// TestConsoleLabelsAndDuplicates checks that an envelope can be labeled and found by its labels, that it can be
+// duplicated as a draft, and that the draft can be deleted.
 func TestConsoleLabelsAndDuplicates(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "To be filed", []object{{"name": "Ada Lovelace", "email": "filed@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())

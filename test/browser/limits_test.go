@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTooLongText_IsRefusedWhileTyping: the page reports the problem before the signer continues, and displays no
-// illegible text. The fields of later signers are outlined.
+// TestTooLongText_IsRefusedWhileTyping checks that the page reports a text that is too long before the signer
+// continues, and does not display it in an illegible size. The fields of later signers are outlined.
 func TestTooLongText_IsRefusedWhileTyping(t *testing.T) {
 	t.Parallel()
 	for name, look := range map[string]look{"phone": phone, "desktop": desktop} {
@@ -32,14 +32,14 @@ func TestTooLongText_IsRefusedWhileTyping(t *testing.T) {
 			length := eval[int](b, `Number(/first (\d+) characters/.exec(document.body.innerText)[1])`)
 			require.InDelta(t, 180, length, 40)
 			eval[bool](b, "("+entry+".select(), true)")
-			b.keys("a short note") // in place of the text
+			b.keys("a short note") // replaces the text
 			b.until(`!document.body.innerText.includes("too long for the field")`)
 		})
 	}
 }
 
-// TestBuilderWarnsBeforeSending: warnings about fields that are too small or very large, and about content that programs may
-// display differently.
+// TestBuilderWarnsBeforeSending checks the warnings about fields that are too small or very large, and about content
+// that programs may display differently.
 func TestBuilderWarnsBeforeSending(t *testing.T) {
 	t.Parallel()
 	var e envelope

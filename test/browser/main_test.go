@@ -1,4 +1,4 @@
-// Package browser_test drives the pages in a real Chromium, against the built program.
+// Package browser_test tests the web pages in a real Chromium, against the built program.
 package browser_test
 
 import (
@@ -32,7 +32,8 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// Much of the time a test waits: for a key's effect, for the page's own pauses.
+	// Tests spend much of their time waiting for the effect of a key or for the page's own delays, so more of them
+	// can run in parallel.
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
 		_ = flag.Set("test.parallel", "4")
 	}
@@ -62,10 +63,10 @@ func run(m *testing.M) (int, error) {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath("/usr/bin/chromium-headless-shell"), chromedp.NoSandbox, chromedp.Flag("hide-scrollbars", true), chromedp.Flag("force-color-profile", "srgb"),
-		// The tests need no graphics card, and on a busy machine the watchdog would mistake the rendering process for
-		// a hung one.
+		// The tests need no graphics card. On a busy machine, the watchdog would consider the rendering process to be
+		// hanging.
 		chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-gpu-watchdog", true),
-		// Frames of other origins run in the page's own process, so that one connection reaches them.
+		// Frames of other origins run in the process of the page, so that one connection reaches them.
 		chromedp.Flag("disable-site-isolation-trials", true), chromedp.Flag("disable-features", "Translate,IsolateOrigins,site-per-process"),
 		chromedp.Env("FONTCONFIG_FILE="+fonts), chromedp.WSURLReadTimeout(2*patience))
 	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
@@ -79,16 +80,17 @@ func run(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// service is a development instance of the program, in its own directory.
+// service is a development instance of the program in its own directory.
 type service struct {
 	root, base, inbox, secret, client, bearer, log, data string
-	provider                                             string // the provider for signing in to the console, in addition to passwords; a test starts it
+	// provider is the OpenID provider for console users, in addition to passwords. A test starts it.
+	provider string
 
 	cmd *exec.Cmd
 	app *application
 }
 
-// startService starts a service with additional settings. hostname is the name under which the browser finds it.
+// startService starts a service with additional settings. The browser uses hostname to reach it.
 func startService(dir, hostname string, settings ...string) (*service, error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -117,8 +119,8 @@ func startService(dir, hostname string, settings ...string) (*service, error) {
 	s.data = data
 	s.cmd = exec.CommandContext(context.Background(), program, "dev", "--listen", address, "--data-dir", data)
 	s.cmd.Stdout, s.cmd.Stderr = out, out
-	// Every sealed copy is downloaded from the portal, webhooks fail permanently soon, and all tests come from one
-	// address.
+	// With these settings, every sealed copy is downloaded with a link, and webhook deliveries fail permanently after
+	// a short time. The rate limit is high, because all tests use the same address.
 	s.cmd.Env = append(os.Environ(), "COUNTERSIGN_EMAIL_ATTACHMENT_LIMIT=0", "COUNTERSIGN_WEBHOOK_SCHEDULE=0s,50ms,50ms,50ms,50ms", "COUNTERSIGN_RATE_LIMIT=100000",
 		"COUNTERSIGN_OIDC_ISSUER="+s.provider, "COUNTERSIGN_OIDC_CLIENT_ID=console", "COUNTERSIGN_OIDC_CLIENT_SECRET="+providerSecret, "COUNTERSIGN_OIDC_ROLE_CLAIM=roles", "COUNTERSIGN_OIDC_NAME=Staff login")
 	s.cmd.Env = append(s.cmd.Env, settings...)
@@ -190,7 +192,7 @@ func (s *service) login(demo string) error {
 	return nil
 }
 
-// do sends a request without a credential, as signers do, and decodes a JSON response into out, which may be nil.
+// do sends a request without a credential, as signers do. It decodes a JSON response into out, which may be nil.
 func (s *service) do(method, address, contentType string, body io.Reader, out any) (int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -225,7 +227,7 @@ func (s *service) do(method, address, contentType string, body io.Reader, out an
 	return res.StatusCode, nil
 }
 
-// fontConfig adds the seal's typefaces to the browser, so that the scripts of the tests can be rendered on every
+// fontConfig adds the fonts of the seal to the browser, so that the scripts in the tests can be rendered on every
 // machine.
 func fontConfig(dir, root string) (string, error) {
 	path := filepath.Join(dir, "fonts.conf")

@@ -37,7 +37,7 @@ func (s *service) sendAs(t *testing.T, email string, e envelope) (sent envelope)
 	return sent
 }
 
-// declinedFor sends an envelope as a console user, and declines it: the user is notified.
+// declinedFor sends an envelope as a console user and declines it, so that the user is notified.
 func (s *service) declinedFor(t *testing.T, email, subject string) {
 	t.Helper()
 	draft := s.draft(t, subject, []object{{"name": "Ada Lovelace", "email": "declines@example.com", "authMethod": "none"}}, leaseDocument())
@@ -49,18 +49,19 @@ func (s *service) declinedFor(t *testing.T, email, subject string) {
 	s.signerPosts(t, path+"/decline", object{"reason": "The rent is too high."})
 }
 
-// option returns the radio button or check box with a label.
+// option returns an expression for the radio button or check box with a label.
 func option(label string) string {
 	return `[...document.querySelectorAll("label")].find((l) => l.textContent.trim() === ` + quoteJS(label) + `)?.querySelector("input")`
 }
 
 func quoteJS(text string) string {
-	raw, _ := json.Marshal(text) // a string always has JSON
+	raw, _ := json.Marshal(text) // a string can always be encoded
 	return string(raw)
 }
 
-// TestNotificationsOfASender: a sender disables notifications with one click in the email, sees that in the settings,
-// and enables them again there, by keyboard. Saved settings survive a reload.
+// TestNotificationsOfASender checks that a sender can disable notifications with one click in an email, that the
+// settings show this, and that the sender can enable them again there with the keyboard. Saved settings survive a
+// reload.
 func TestNotificationsOfASender(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)

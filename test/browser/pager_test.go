@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestConsolePager: a user pages through a list and back. After a reload, the first page is one button away.
+// TestConsolePager checks that a user can move through the pages of a list and back. After a reload, a single button
+// leads to the first page.
 func TestConsolePager(t *testing.T) {
 	t.Parallel()
 	for i := range 21 {

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// signedByAPI creates an envelope with one signer, signs it as a client of the API would, and returns the sealed file.
+// signedByAPI creates an envelope with one signer, signs it as an API client, and returns the sealed file.
 func (s *service) signedByAPI(t *testing.T, email string) (envelope, []byte) {
 	t.Helper()
 	e := s.create(t, "Sealed lease", []object{{"name": "Grace Hopper", "email": email, "authMethod": "none"}},
@@ -26,7 +26,7 @@ func (s *service) signedByAPI(t *testing.T, email string) (envelope, []byte) {
 	return e, s.completed(t, e.ID)
 }
 
-// signs fills the only text field of a signer and signs, as a client of the API.
+// signs fills in the only text field of a signer and signs as an API client.
 func (s *service) signs(t *testing.T, at string) {
 	t.Helper()
 	var c struct{ Fields []struct{ ID string } }
@@ -46,13 +46,15 @@ func (b *tab) choose(selector, name string, content []byte) {
 func (b *tab) chooseAt(selector, path string, content []byte) {
 	b.t.Helper()
 	require.NoError(b.t, os.WriteFile(path, content, 0o600))
-	eval[bool](b, fmt.Sprintf(`document.querySelector(%q).dispatchEvent(new Event("click", { bubbles: true }))`, selector)) // an Event opens no window
+	// A dispatched event opens no dialog.
+	eval[bool](b, fmt.Sprintf(`document.querySelector(%q).dispatchEvent(new Event("click", { bubbles: true }))`, selector))
 	root := call(b, dom.GetDocument, dom.GetDocumentParams{})
 	node := call(b, dom.QuerySelector, dom.QuerySelectorParams{NodeID: root.Root.NodeID, Selector: selector})
 	call(b, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: []string{path}, NodeID: node.NodeID})
 }
 
-// The portal and the receipt of a tenant with a branding have its logo, color, footer and help.
+// TestBrandedDownload checks that the download page and the receipt of a tenant with branding have its logo, color,
+// footer and support link.
 func TestBrandedDownload(t *testing.T) {
 	t.Parallel()
 	const tenant = "harbour-branding"
@@ -76,7 +78,7 @@ func TestBrandedDownload(t *testing.T) {
 		require.Equal(t, colour, eval[string](b, `getComputedStyle(document.querySelector("a.button")).backgroundColor`))
 		b.accessible()
 		b.shot(fmt.Sprintf("download-branded-%d", l.width))
-		b.visit(e.Signers[0].SigningURL) // which has become a receipt
+		b.visit(e.Signers[0].SigningURL) // the page is now a receipt
 		b.see("You signed")
 		b.see("3 Harbour Street")
 		b.until(`document.querySelector("img.senderlogo")?.naturalWidth > 0`)
@@ -99,7 +101,7 @@ func TestDownload(t *testing.T) {
 	b := open(t, phone)
 	b.visit(link)
 	b.see("Your sealed document")
-	// The pages are displayed one after the other, with their text.
+	// The pages are displayed one after another, with their text.
 	b.until(`document.querySelector(".sealedpage img")?.naturalWidth > 0 && document.querySelectorAll(".sealedpage .textLayer span").length > 10`)
 	b.until(`(() => { scrollTo(0, document.body.scrollHeight); const all = document.querySelectorAll(".sealedpage"); return all.length > 2 && document.querySelector(".sealedpages > p") === null && all[all.length - 1].querySelector("img") !== null; })()`)
 	eval[bool](b, `(scrollTo(0, 0), true)`)

@@ -12,7 +12,7 @@ import (
 	"countersign/clients/go/api"
 )
 
-// TestBulkSend sends a table, and reports the problems of another.
+// TestBulkSend checks that a table is sent, and that the problems of an invalid table are reported.
 func TestBulkSend(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -16,8 +16,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSendWithTags checks that a signer with a field from a tag gets no other field, and a signer without one gets a
-// signature field.
+// TestSendWithTags checks that a signer who has a field from a text tag receives no other field, and that a signer
+// without one receives a signature field.
 func TestSendWithTags(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -40,7 +40,7 @@ func TestSendWithTags(t *testing.T) {
 		}
 	}
 
-	// Without --tags the tag says where the signature goes, and stays in the document.
+	// Without --tags, the signature field is placed at the tag, which stays in the document.
 	out = c.must(t, "send", pdf, "--to", "ada@example.com", "--json")
 	require.NoError(t, json.Unmarshal([]byte(out), &e))
 	plain, err := s.client(t).Envelope(t.Context(), e.ID)
@@ -57,7 +57,7 @@ func TestSendWithTags(t *testing.T) {
 	require.Contains(t, said, "write it as")
 }
 
-// TestExtendAndReplace checks corrections of a sent envelope from the command line.
+// TestExtendAndReplace checks that a sent envelope can be corrected from the command line.
 func TestExtendAndReplace(t *testing.T) {
 	t.Parallel()
 	s := start(t)

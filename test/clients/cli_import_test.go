@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestImportDocuSeal makes a draft of a template in the shape that DocuSeal's API
-// documents, and sends it.
+// TestImportDocuSeal imports a template in the format that DocuSeal's API documents as a draft, and sends it.
 func TestImportDocuSeal(t *testing.T) {
 	t.Parallel()
 	s := start(t)

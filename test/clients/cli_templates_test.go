@@ -26,7 +26,7 @@ fields:
   - {role: landlord, type: signature, page: 1, x: 300, y: 600, w: 180, h: 50}
 `
 
-// lease is a folder with a template.
+// lease creates a directory with a template, and returns its path.
 func lease(t *testing.T, c *cli) string {
 	t.Helper()
 	dir := filepath.Join(c.home, "lease")
@@ -36,8 +36,8 @@ func lease(t *testing.T, c *cli) string {
 	return dir
 }
 
-// TestFields_DefaultOrigin_IsTopLeft checks that fields are at the requested positions, even if the tenant's origin is
-// bottom-left.
+// TestFields_DefaultOrigin_IsTopLeft checks that fields are placed at the requested positions, even if the tenant's
+// origin is bottom-left.
 func TestFields_DefaultOrigin_IsTopLeft(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -64,7 +64,7 @@ func TestFields_DefaultOrigin_IsTopLeft(t *testing.T) {
 	require.NoError(t, err)
 	require.InDelta(t, 100, added.Fields[len(added.Fields)-1].Y, 0, "add_fields")
 
-	// The local file names no origin, so the tenant's applies; the pulled file names one.
+	// The local file specifies no origin, so the tenant's origin applies. The pulled file specifies one.
 	template := strings.Fields(c.must(t, "template", "push", lease(t, c)))[0]
 	other := filepath.Join(c.home, "other")
 	var before []api.TemplateField
@@ -82,7 +82,7 @@ func TestFields_DefaultOrigin_IsTopLeft(t *testing.T) {
 	}
 }
 
-// TestTemplates_PushAndPullFiles checks that a template stays the same when pushed, pulled and pushed again.
+// TestTemplates_PushAndPullFiles checks that a template is unchanged after it is pushed, pulled and pushed again.
 func TestTemplates_PushAndPullFiles(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -129,7 +129,7 @@ func TestTemplates_PushAndPullFiles(t *testing.T) {
 	require.Len(t, versions[1].Fields, 3)
 	require.Equal(t, "2020-01-31", versions[1].Fields[0].Validation.Min)
 
-	// No deadline is another thing than the tenant's.
+	// A template without a deadline differs from one with the tenant's default deadline.
 	never := filepath.Join(c.home, "never")
 	require.NoError(t, os.Rename(other, never))
 	file := filepath.Join(never, "template.yaml")
@@ -144,7 +144,7 @@ func TestTemplates_PushAndPullFiles(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(res.Body), `"expiresInDays":null`)
 
-	// What is wrong is named before anything is sent, or by the service.
+	// Invalid input is reported before anything is sent, or by the service.
 	for text, want := range map[string]string{
 		"":                                       "is empty",
 		"name: [":                                "yaml",
@@ -163,7 +163,7 @@ func TestTemplates_PushAndPullFiles(t *testing.T) {
 	code, _, _ = c.run(t, "", "template", "pull", "nothing", filepath.Join(c.home, "nothing"))
 	require.Equal(t, 4, code)
 
-	// A template of DocuSeal becomes one of ours.
+	// Import a DocuSeal template as a template of this service.
 	b, err := os.ReadFile("../../cli/docuseal/testdata/template.json")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(c.home, "theirs.json"), b, 0o600))
@@ -172,8 +172,8 @@ func TestTemplates_PushAndPullFiles(t *testing.T) {
 	require.Contains(t, c.must(t, "template", "list", "--json"), `"service-agreement"`)
 }
 
-// TestTemplates_WithTags_PushAndPullFiles checks that, after a template is pulled and pushed again, its signers read
-// the same text as before, not the tags in the uploaded document.
+// TestTemplates_WithTags_PushAndPullFiles checks that, after a template is pulled and pushed again, its signers see
+// the same text as before, without the tags of the uploaded document.
 func TestTemplates_WithTags_PushAndPullFiles(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -182,7 +182,7 @@ func TestTemplates_WithTags_PushAndPullFiles(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "lease.pdf"), kit.OnePageWith("{{signature;role=Client;width=180;height=40}}"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "template.yaml"), []byte("name: Tags\nroles: [{role: Client, authMethod: none}]\ndocumentOptions: {tags: detect}\n"), 0o600))
 	id := uuid.MustParse(strings.Fields(c.must(t, "template", "push", dir))[0])
-	read := func() (*api.Template, []byte) { // what signers read
+	read := func() (*api.Template, []byte) { // returns what signers see
 		res, err := s.client(t).API.GetTemplateWithResponse(t.Context(), id, &api.GetTemplateParams{})
 		require.NoError(t, err)
 		require.Len(t, res.JSON200.Documents, 1)

@@ -37,7 +37,7 @@ func (c *cli) command(ctx context.Context, t *testing.T, args ...string) *exec.C
 	return cmd
 }
 
-// run runs a command and returns its exit code, standard output and standard error.
+// run runs a command, and returns its exit code, standard output and standard error.
 func (c *cli) run(t *testing.T, stdin string, args ...string) (code int, out, said string) {
 	t.Helper()
 	cmd := c.command(t.Context(), t, args...)
@@ -67,7 +67,7 @@ func TestCommandLine(t *testing.T) {
 	text := filepath.Join(c.home, "letter.txt")
 	require.NoError(t, os.WriteFile(text, []byte("Dear Ada"), 0o600))
 
-	// Not signed in, signed in wrongly, signed in.
+	// The user is first not logged in, then fails to log in, and then logs in.
 	code, _, said := c.run(t, "", "list")
 	require.Equal(t, 3, code)
 	require.Contains(t, said, "countersign login")
@@ -87,7 +87,7 @@ func TestCommandLine(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 0o600, st.Mode().Perm())
 
-	// A file that others can read is not used, and a secret goes nowhere else.
+	// A credentials file that others can read is not used, and the secret is sent to no other address.
 	require.NoError(t, os.Chmod(kept, 0o644))
 	code, _, said = c.run(t, "", "list")
 	require.Equal(t, 3, code)
@@ -100,7 +100,7 @@ func TestCommandLine(t *testing.T) {
 	require.Equal(t, 3, code)
 	require.False(t, reached)
 
-	// Sending, and what goes wrong.
+	// Send documents, including invalid ones.
 	code, _, said = c.run(t, "", "send", text, "--to", "Ada <ada@example.com>")
 	require.Equal(t, 1, code)
 	require.Contains(t, said, "letter.txt is not a PDF")
@@ -142,7 +142,7 @@ func TestCommandLine(t *testing.T) {
 	require.Equal(t, 2, code)
 	require.Contains(t, said, "voided")
 
-	// Waiting until it is sealed.
+	// Wait until the envelope is sealed.
 	draft := strings.Fields(c.must(t, "send", pdf, "--to", "Ada <ada@example.com>", "--no-code", "--draft"))[0]
 	app := s.client(t)
 	opened, err := app.Send(t.Context(), uuid.MustParse(draft), "")
@@ -169,7 +169,7 @@ func TestCommandLine(t *testing.T) {
 	require.Contains(t, string(rest), "interrupted; the envelope "+strings.Fields(known)[0]+" continues")
 	require.NotContains(t, string(rest), "check that the service is running")
 
-	// A file that cannot be written is rejected before anybody is invited.
+	// An output file that cannot be written is rejected before anyone is invited.
 	before := c.must(t, "list")
 	for want, args := range map[string][]string{
 		"--out requires --wait": {"--out", "new.pdf"},
@@ -231,7 +231,7 @@ func TestListenForwards(t *testing.T) {
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return len(heard()) == 1 }, 30*time.Second, 20*time.Millisecond)
 	require.Equal(t, []string{"envelope.voided"}, heard())
-	printed, err := bufio.NewReader(out).ReadString('\n') // after the answer of the endpoint, which has heard by then
+	printed, err := bufio.NewReader(out).ReadString('\n') // the line is printed only after the endpoint has responded
 	require.NoError(t, err)
 	require.Contains(t, printed, "envelope.voided")
 	require.Contains(t, printed, "204")

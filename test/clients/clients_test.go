@@ -69,7 +69,7 @@ func TestGoClient(t *testing.T) {
 		return heard["envelope.sent"] == 1 && heard["signer.signed"] == 1 && heard["envelope.completed"] == 1
 	}, 30*time.Second, 50*time.Millisecond)
 
-	// Errors name the invalid member.
+	// Errors identify the invalid member.
 	wrong := request("Wrong")
 	wrong.Signers[0].Email = "nobody"
 	_, err = c.Create(ctx, wrong)
@@ -82,10 +82,10 @@ func TestGoClient(t *testing.T) {
 	_, err = c.Upload(ctx, sent.ID, bytes.NewReader([]byte("no PDF")))
 	require.ErrorAs(t, err, &refused)
 
-	// An envelope that ends otherwise ends the wait.
+	// Waiting stops if the envelope ends without being completed.
 	other, err := c.Create(ctx, request("To be voided"))
 	require.NoError(t, err)
-	_, err = c.Upload(ctx, other.ID, io.LimitReader(bytes.NewReader(kit.OnePage()), 1<<20)) // as from a pipe
+	_, err = c.Upload(ctx, other.ID, io.LimitReader(bytes.NewReader(kit.OnePage()), 1<<20)) // as if read from a pipe
 	require.NoError(t, err)
 	sent, err = c.Send(ctx, other.ID, "")
 	require.NoError(t, err)
@@ -140,7 +140,8 @@ func write(t *testing.T, name string, b []byte) string {
 	return path
 }
 
-// TestServiceSignatures_MatchTheTable checks that the service, the table for the clients' tests, and OpenSSL agree.
+// TestServiceSignatures_MatchTheTable checks that the service, the table for the clients' tests, and OpenSSL compute
+// the same signatures.
 func TestServiceSignatures_MatchTheTable(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("../../clients/testdata/signatures.json")

@@ -11,8 +11,8 @@ import (
 	"countersign/clients/go/api"
 )
 
-// TestGoClient_HasEveryCallOfTheContract compares the Go client with the contract: the client has a method for every
-// operation that accepts an application's token, and for none that accepts only a console user's token.
+// TestGoClient_HasEveryCallOfTheContract checks that the Go client has a method for every operation that accepts an
+// application's token, and for none that accepts only a console user's token.
 func TestGoClient_HasEveryCallOfTheContract(t *testing.T) {
 	t.Parallel()
 	doc, err := openapi3.NewLoader().LoadFromFile("../../api/openapi.yaml")

@@ -18,13 +18,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// recipe is a task of docs/build/cookbook.md.
+// recipe is a task in docs/build/cookbook.md.
 type recipe struct {
 	number  int
 	title   string
-	given   string            // what there is before, by its name in fixtures
-	code    map[string]string // by language: sh, go, ts
-	printed string            // by all of them; … is any word
+	given   string            // name of the fixture that the task requires
+	code    map[string]string // code by language: sh, go, ts
+	printed string            // output of the code in every language; … matches any word
 }
 
 var (
@@ -32,8 +32,8 @@ var (
 	given   = regexp.MustCompile(`^<!-- given: (\w+) -->$`)
 )
 
-// readCookbook gives the tasks of the page, the first of which, number 0, is what
-// all others begin with.
+// readCookbook returns the tasks on the page. The first one has number 0 and contains the code with which all others
+// begin.
 func readCookbook(t *testing.T, path string) []*recipe {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -54,7 +54,7 @@ func readCookbook(t *testing.T, path string) []*recipe {
 		case language != "":
 			all[len(all)-1].code[language] += line + "\n"
 		case m != nil:
-			number, _ := strconv.Atoi(m[1]) // 0 without
+			number, _ := strconv.Atoi(m[1]) // 0 if there is no number
 			require.Equal(t, len(all), number, "%s is out of order", line)
 			all = append(all, &recipe{number: number, title: m[2], code: map[string]string{}})
 		case g != nil:
@@ -68,12 +68,12 @@ func readCookbook(t *testing.T, path string) []*recipe {
 	return all
 }
 
-// matches is the expression that what a task prints has to match.
+// matches returns the regular expression that the output of a task must match.
 func (r *recipe) matches() *regexp.Regexp {
 	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(r.printed), "…", `\S+`) + "$")
 }
 
-// TestCookbook runs every example of docs/build/cookbook.md, and compares its output with the page.
+// TestCookbook runs every example in docs/build/cookbook.md, and compares its output with the page.
 func TestCookbook(t *testing.T) {
 	t.Parallel()
 	all := readCookbook(t, "../../docs/build/cookbook.md")
@@ -95,7 +95,7 @@ func TestCookbook(t *testing.T) {
 	}
 }
 
-// output is what a program prints, while it runs.
+// output collects the output of a program while it is running.
 type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -115,8 +115,8 @@ func (o *output) String() string {
 	return o.b.String()
 }
 
-// runRecipe runs an example to its end; one that runs until it is stopped, until
-// it has printed all that is expected.
+// runRecipe runs an example until it ends. An example that does not end by itself is stopped once it has printed the
+// expected output.
 func runRecipe(t *testing.T, cmd *exec.Cmd, want *regexp.Regexp, state fixture) string {
 	t.Helper()
 	var out, said output
@@ -157,7 +157,7 @@ func shellRecipes(t *testing.T, all []*recipe) []string {
 	return []string{"bash", "-c", `exec bash "` + dir + `/$0"`}
 }
 
-// goModule returns a directory with a module that uses the client library as its README describes.
+// goModule returns a directory with a Go module that uses the client library as described in its README.
 func goModule(t *testing.T, program string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -204,7 +204,7 @@ func goRecipes(t *testing.T, all []*recipe) []string {
 	return []string{buildGo(t, b.String())}
 }
 
-// nodePackage is a folder in which Node finds the client library and its types.
+// nodePackage returns a directory in which Node finds the client library and its types.
 func nodePackage(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -242,11 +242,12 @@ const tasks: Record<string, () => Promise<void>> = {
 	return []string{"node", filepath.Join(dir, "tasks.mjs")}
 }
 
-// fixture is what there is before an example runs.
+// fixture contains everything that an example needs.
 type fixture struct {
-	env       []string
-	files     map[string][]byte
-	meanwhile func(t *testing.T) // done while the example runs, which then is stopped when it has printed all
+	env   []string
+	files map[string][]byte
+	// meanwhile runs while the example is running. The example is stopped once it has printed the expected output.
+	meanwhile func(t *testing.T)
 }
 
 func contextFor(t *testing.T) context.Context {

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// copyProgram copies a program, so that it runs beside others than in bin/.
+// copyProgram copies a program, so that it runs in a directory other than bin/.
 func copyProgram(t *testing.T, from, to string) {
 	t.Helper()
 	if os.Link(from, to) == nil {
@@ -27,8 +27,8 @@ func copyProgram(t *testing.T, from, to string) {
 	require.NoError(t, os.WriteFile(to, b, 0o700))
 }
 
-// TestDevServesWhileTemporalIsCompiled starts the service as tools/dev does. Envelopes can be sent without a login
-// while Temporal compiles, and their emails go out once it runs.
+// TestDevServesWhileTemporalIsCompiled starts the service in the same way as tools/dev. It checks that envelopes can
+// be sent without a login while Temporal is being compiled, and that their emails are sent once Temporal is running.
 func TestDevServesWhileTemporalIsCompiled(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -90,7 +90,8 @@ func cliIn(t *testing.T, dir string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// TestDev_TemporalBuildFails_IsReported checks that the service continues, and names the log.
+// TestDev_TemporalBuildFails_IsReported checks that the service keeps running and reports the path of the log if
+// Temporal cannot be compiled.
 func TestDev_TemporalBuildFails_IsReported(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -17,8 +17,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestEvents_InterruptedStream_MissesNone kills server and reader at random while envelopes are created: the reader, which remembers
-// the last id, receives every event once and in order.
+// TestEvents_InterruptedStream_MissesNone kills the server and the reader at random times while envelopes are
+// created. It checks that a reader that remembers the last ID receives every event once and in order.
 func TestEvents_InterruptedStream_MissesNone(t *testing.T) {
 	t.Parallel()
 	s, dir, temporal := &service{}, t.TempDir(), kit.Temporal(t)
@@ -100,7 +100,7 @@ func TestEvents_InterruptedStream_MissesNone(t *testing.T) {
 	require.Equal(t, all, got)
 }
 
-// TestStream_IsReadByCurl checks the output that a person sees with curl.
+// TestStream_IsReadByCurl checks the output that a user of curl sees.
 func TestStream_IsReadByCurl(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -28,7 +28,8 @@ func (r *recorder) login(id, secret string) string {
 	return answer.AccessToken
 }
 
-// limitRefusals records what an app is refused by its plan, its tenants, its limits and its builder sessions.
+// limitRefusals records the rejections that an app receives because of its plan, its tenants, its limits and its
+// builder sessions.
 func (r *recorder) limitRefusals() {
 	out, err := exec.CommandContext(r.t.Context(), program(r.t), "app", "create", "--data-dir", r.s.dir, "--name", "Small", "--plan", "free", "--tenant", "acme", "--json").Output()
 	require.NoError(r.t, err)
@@ -75,11 +76,12 @@ func (r *recorder) limitRefusals() {
 	r.refused("reminder_rate_limited", post, "/v1/envelopes/"+sent+"/signers/"+signer+"/remind", nil)
 }
 
-// pageRefusals records refusals of pages that cannot be rendered, or that differ from the seal record.
+// pageRefusals records the rejections for pages that cannot be rendered or that differ from the seal record.
 func (r *recorder) pageRefusals() {
 	e := r.json(post, "/v1/envelopes", member{"tenantId": "acme", "subject": "Site plan", "signers": []member{{"name": "Ada Lovelace", "email": "ada-plan@example.com", "authMethod": "none"}}})
 	at := "/v1/envelopes/" + e["id"].(string)
-	plan := sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 612 792]/UserUnit 30" + sealkit.OwnResources}}}) // of 6 × 8 meters
+	// The page measures 6 × 8 meters.
+	plan := sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 612 792]/UserUnit 30" + sealkit.OwnResources}}})
 	document := r.send(post, at+"/document", "application/pdf", plan, nil)["documentId"].(string)
 	field := r.json(post, at+"/fields", member{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 600, "w": 200, "h": 20})["id"]
 	page := "/documents/" + document + "/pages/1"
@@ -94,7 +96,7 @@ func (r *recorder) pageRefusals() {
 	})
 }
 
-// streams calls do while n streams of events are open.
+// streams calls do while n event streams are open.
 func (r *recorder) streams(n int, do func()) {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(r.t.Context())
@@ -111,8 +113,8 @@ func (r *recorder) streams(n int, do func()) {
 	do()
 }
 
-// strictRefusals records what a service refuses that requires second factors, has an unreachable provider, and has the usual
-// rate limit.
+// strictRefusals records the rejections of a service that requires a second factor, has an unreachable provider, and
+// has the default rate limit.
 func (r *recorder) strictRefusals() {
 	own, token := r.s, r.token
 	defer func() { r.s, r.token = own, token }()
@@ -133,7 +135,7 @@ func (r *recorder) strictRefusals() {
 		r.refused("passkey_none", post, console+"/passkeys/challenge", member{"email": user["email"], "password": user["password"]})
 		r.refused("provider_unreachable", post, console+"/provider/begin", member{})
 		r.refused("sign_in_expired", post, console+"/provider/complete", member{"code": "eyJhbGciOiJFUzI1NiJ9", "state": strings.Repeat("s", 43)})
-		for range 2 * 600 { // a minute may end meanwhile
+		for range 2 * 600 { // a minute may end in the meantime
 			if res, _ := r.do(get, console+"/sign-in", "", nil); res.StatusCode == http.StatusTooManyRequests {
 				break
 			}

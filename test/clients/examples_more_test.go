@@ -25,7 +25,8 @@ const (
 	del   = http.MethodDelete
 )
 
-// form makes a request with a form, the values of which are the example. A value that begins with @ is a file's name.
+// form sends a request with form values, which are recorded as the example. A value that begins with @ is the name of
+// a file.
 func (r *recorder) form(method, path string, values ...string) member {
 	r.t.Helper()
 	var b bytes.Buffer
@@ -54,7 +55,7 @@ func (r *recorder) contract() []byte {
 	return b
 }
 
-// as makes the requests of do with another credential.
+// as calls do with another credential.
 func (r *recorder) as(token string, do func()) {
 	own := r.token
 	defer func() { r.token = own }()
@@ -85,7 +86,7 @@ func (r *recorder) documents() {
 	r.form(post, "/v1/verify", "file", "@contract.pdf")
 }
 
-// signers records what else signers do.
+// signers records the other operations of signers.
 func (r *recorder) signers() {
 	e := r.json(post, "/v1/envelopes", member{"tenantId": "acme", "subject": "Lease for flat 9", "signers": []member{
 		{"name": "Ada Lovelace", "email": "ada-delegate@example.com", "authMethod": "none", "allowDelegation": true},
@@ -116,7 +117,8 @@ func (r *recorder) signers() {
 		r.json(post, token(1)+"/consent", nil)
 		r.form(post, token(1)+"/attachments", "fieldId", fields[1].(member)["id"].(string), "file", "@passport.pdf")
 	})
-	// Each email is in the audit trail before the next is requested: the order of two pending emails depends on the machine.
+	// Wait until each email is in the audit trail before requesting the next one, because the order of two pending
+	// emails depends on the machine.
 	r.audits(id, "invitation.sent", 3)
 	r.json(post, "/v1/envelopes/"+id+"/signers/"+signer+"/remind", nil)
 	r.audits(id, "reminder.sent", 1)
@@ -173,7 +175,7 @@ func (r *recorder) deliveries() {
 	r.problems()
 }
 
-// problems records the problems of a separate app, whose endpoint responds 503.
+// problems records the problems of a separate app whose endpoint responds with 503.
 func (r *recorder) problems() {
 	own, token := r.s, r.token
 	defer func() { r.s, r.token = own, token }()
@@ -204,7 +206,7 @@ func (r *recorder) bulkSends(template string) {
 	r.json(post, at+"/cancel", nil)
 }
 
-// account records how a console user signs in and manages the own account.
+// account records the calls with which a console user signs in and manages their own account.
 func (r *recorder) account() {
 	const password, fresh = "correct horse battery", "staple of another battery"
 	email := "ada-" + uuid.NewString() + "@example.com"
@@ -248,7 +250,7 @@ func (r *recorder) account() {
 	r.json(post, "/v1/console/users/"+user+"/password", member{"newPassword": password})
 }
 
-// texts records the answers that are no JSON.
+// texts records the responses that are not JSON.
 func (r *recorder) texts(envelope, bulk string) {
 	r.accept = "text/csv"
 	r.json(get, "/v1/envelopes/"+envelope+"/values", nil)

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// normalizer replaces what differs from run to run.
+// normalizer replaces values that differ between runs.
 type normalizer struct {
 	base, sink  string
 	ids, hashes map[string]string
@@ -27,17 +27,19 @@ var (
 	localHost = regexp.MustCompile(`http://(127\.0\.0\.1|localhost):\d+`)
 	aCode     = regexp.MustCompile(`\b[A-Z2-7]{4}(-[A-Z2-7]{4}){5}\b`)
 	aSecret   = regexp.MustCompile(`\b(cs_)?[A-Z2-7]{26,}\b`)
-	aConsent  = regexp.MustCompile(`^\d{4}-\d\d-[a-z]{2}`) // the version of a consent text; the one shown must be the one sent
-	aPicture  = regexp.MustCompile(`^[A-Za-z0-9+/=]{100,}$`)
+	// aConsent matches the version of a consent text. The displayed version must match the sent one.
+	aConsent = regexp.MustCompile(`^\d{4}-\d\d-[a-z]{2}`)
+	aPicture = regexp.MustCompile(`^[A-Za-z0-9+/=]{100,}$`)
 )
 
-// fixed are members with another value in each run, or in each build.
+// fixed contains replacements for members whose value differs in each run or each build.
 var fixed = map[string]any{
 	"kid": "k1", "qr": "<svg/>", "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU", "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0", "version": "1.0.0",
 	"expires_in": json.Number("3600"), "latencyMs": json.Number("12"), "size": json.Number("48213"), "nextCursor": nil, "service": "Countersign", "sealedBy": "Countersign",
 }
 
-// normalize returns v, which is the member of this name, with fixed IDs, times, hashes and tokens. Of long lists of objects it keeps two.
+// normalize returns v, which is the value of the named member, with fixed IDs, times, hashes and tokens. It truncates
+// long lists of objects to two.
 func (n *normalizer) normalize(name string, v any) any {
 	if f, ok := fixed[name]; ok && v != nil {
 		_, wantText := f.(string)
@@ -52,10 +54,11 @@ func (n *normalizer) normalize(name string, v any) any {
 			out[k] = n.normalize(k, v[k])
 		}
 		if counts, ok := out["counts"].(map[string]any); ok && out["status"] == "cancelled" && counts["sent"] == 1.0 {
-			counts["cancelled"], counts["sent"] = counts["cancelled"].(float64)+1, 0.0 // a row was faster than the request
+			// A row was sent before it could be canceled.
+			counts["cancelled"], counts["sent"] = counts["cancelled"].(float64)+1, 0.0
 		}
 		if details, ok := out["details"].(map[string]any); ok && out["error"] == "rate_limited" {
-			details["retryAfterSeconds"] = 30 // the rest of a minute
+			details["retryAfterSeconds"] = 30 // the remainder of a minute
 		}
 		return out
 	case []map[string]any:
@@ -76,7 +79,7 @@ func (n *normalizer) normalize(name string, v any) any {
 	case string:
 		return n.text(name, v)
 	case float64:
-		if name == "retryAfterSeconds" && v > 60 { // whole minutes: the test took time
+		if name == "retryAfterSeconds" && v > 60 { // whole minutes, reduced by the time that the test has taken
 			return math.Ceil(v/60) * 60
 		}
 	}
@@ -99,7 +102,7 @@ func (n *normalizer) text(name, s string) string {
 	s = aCode.ReplaceAllString(s, "PF5U-ITRY-I6MN-O44K-ZVKA-IORH")
 	s = aSecret.ReplaceAllString(s, "${1}JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP")
 	s = anyTime.ReplaceAllString(s, "2026-11-20T09:00:00Z")
-	if name != "message" { // a limit
+	if name != "message" { // may contain a limit
 		s = someBytes.ReplaceAllString(s, "48213 bytes")
 	}
 	s = strings.ReplaceAll(s, n.base, "https://sign.example.com")

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// refused makes a request that the service refuses with this code, and records the answer as the example of the shared
-// response that the contract names for it. A body of bytes is a file.
+// refused sends a request that the service must reject with the given code. It records the response as the example of
+// the corresponding shared response in the contract. A body of type []byte is sent as a file.
 func (r *recorder) refused(code, method, to string, body any, header ...string) {
 	r.t.Helper()
 	contentType, content := "application/json", []byte(nil)
@@ -57,7 +57,7 @@ func (r *recorder) marshal(body any) []byte {
 	return content
 }
 
-// refusals records one refusal of each shared response of the contract that this test can bring about cheaply.
+// refusals records one rejection for each shared response in the contract that this test can easily trigger.
 func (r *recorder) refusals(completed, voided, used string) {
 	const unknown = "0197a1c2-0000-7000-8000-00000000ffff"
 	e := r.json(get, "/v1/envelopes/"+completed, nil)
@@ -70,7 +70,7 @@ func (r *recorder) refusals(completed, voided, used string) {
 	field := at + "/fields/" + d["fields"].([]any)[0].(member)["id"].(string)
 	ada := []member{{"name": "Ada Lovelace", "email": "ada@example.com"}}
 
-	// What is not valid.
+	// Invalid requests.
 	r.refused("validation_error", post, "/oauth/token", url.Values{"grant_type": {"password"}, "client_id": {r.s.ClientID}, "client_secret": {r.s.ClientSecret}})
 	r.refused("validation_error", post, "/v1/envelopes", member{"tenantId": "acme"})
 	r.refused("validation_error", get, "/v1/envelopes?limit=0", nil)
@@ -85,7 +85,7 @@ func (r *recorder) refusals(completed, voided, used string) {
 	r.refused("validation_error", post, "/v1/templates", member{"tenantId": "acme"})
 	r.refused("content_type", post, "/v1/verify", member{})
 
-	// Who may not.
+	// Missing permissions.
 	r.refused("invalid_client", post, "/oauth/token", url.Values{"grant_type": {"client_credentials"}, "client_id": {r.s.ClientID}, "client_secret": {"csk_wrong"}})
 	r.refused("user_required", get, "/v1/console/passkeys", nil)
 	r.refused("user_required", post, "/v1/console/client-secrets", member{"password": "correct horse battery"})
@@ -109,7 +109,7 @@ func (r *recorder) refusals(completed, voided, used string) {
 		r.refused("unsubscribe_link_invalid", post, "/unsubscribe/eyJhbGciOiJFUzI1NiJ9", nil)
 	})
 
-	// What the state does not allow.
+	// Rejections because of the current state.
 	r.refused("not_found", get, "/v1/envelopes/"+unknown, nil)
 	r.refused("envelope_not_draft", patch, "/v1/envelopes/"+voided, member{"subject": "Lease for flat 8"})
 	r.refused("envelope_not_draft", del, "/v1/envelopes/"+completed, nil)
@@ -136,7 +136,7 @@ func (r *recorder) refusals(completed, voided, used string) {
 	r.stateRefusals(voided, draft)
 	r.accountRefusals(draft)
 
-	// What HTTP itself asks.
+	// Rejections because of HTTP headers and limits.
 	r.refused("precondition_failed", patch, at, member{"subject": "Lease for flat 8"}, "If-Match", `"1"`)
 	r.refused("range_not_satisfiable", get, at+"/document?kind=original", nil, "Range", "bytes=900000000-")
 	r.refused("request_too_large", patch, at, member{"message": strings.Repeat("a", 2<<20)})
@@ -146,7 +146,7 @@ func (r *recorder) refusals(completed, voided, used string) {
 	r.refused("idempotency_key_reused", post, "/v1/envelopes", member{"tenantId": "acme", "subject": "Lease for flat 8", "signers": ada}, "Idempotency-Key", key)
 }
 
-// withoutRefusal are the shared responses without an example, by the reason.
+// withoutRefusal lists the shared responses without an example, by reason.
 var withoutRefusal = map[string][]string{
 	"needs an identity provider, and an account of one": {
 		"CompleteProviderSignInConflict", "CompleteProviderSignInForbidden", "ConnectProviderConflict", "UpdateConsoleUserConflict", "UpdatePasswordConflict",
@@ -166,7 +166,7 @@ var withoutRefusal = map[string][]string{
 	},
 }
 
-// TestSharedRefusalsHaveExamples checks that each shared error response has an example, or a reason for its absence.
+// TestSharedRefusalsHaveExamples checks that each shared error response has an example or a reason for its absence.
 func TestSharedRefusalsHaveExamples(t *testing.T) {
 	t.Parallel()
 	without := make(map[string]string)
@@ -180,7 +180,7 @@ func TestSharedRefusalsHaveExamples(t *testing.T) {
 		doc, err := openapi3.NewLoader().LoadFromFile(file)
 		require.NoError(t, err)
 		for name, response := range doc.Components.Responses {
-			if response.Value.Content["application/problem+json"] == nil { // no refusal: part of a file, or no body
+			if response.Value.Content["application/problem+json"] == nil { // not an error: a part of a file, or no body
 				continue
 			}
 			if len(response.Value.Content["application/json"].Examples) > 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// signingRefusals records what signers are refused by the state of their envelope.
+// signingRefusals records the rejections that signers receive because of the state of their envelope.
 func (r *recorder) signingRefusals(completed string) {
 	e := r.json(post, "/v1/envelopes", member{"tenantId": "acme", "subject": "Lease for flat 9", "signers": []member{
 		{"name": "Ada Lovelace", "email": "ada-states@example.com", "authMethod": "none"},
@@ -66,7 +66,7 @@ func (r *recorder) signingRefusals(completed string) {
 	r.until("copies_rate_limited", post, "/v1/envelopes/"+completed+"/copies", member{"email": "ada-examples@example.com"})
 }
 
-// until repeats a request until it is refused, and records the refusal.
+// until repeats a request until it is rejected, and records the rejection.
 func (r *recorder) until(code, method, to string, body any) {
 	r.t.Helper()
 	for range 10 {
@@ -81,7 +81,7 @@ func (r *recorder) until(code, method, to string, body any) {
 	r.refused(code, method, to, body)
 }
 
-// stateRefusals records what the state of templates, bulk sends and webhooks refuses.
+// stateRefusals records the rejections because of the state of templates, bulk sends and webhooks.
 func (r *recorder) stateRefusals(voided, draft string) {
 	rows := []member{
 		{"externalId": "lease-3001", "signers": []member{{"role": "tenant", "name": "Ada Lovelace", "email": "ada-states@example.com"}}},
@@ -114,7 +114,7 @@ func (r *recorder) stateRefusals(voided, draft string) {
 	r.refused("file_too_large", post, "/v1/envelopes/"+draft+"/document", bytes.Repeat([]byte(" "), 26<<20))
 }
 
-// accountRefusals records what console users are refused about accounts.
+// accountRefusals records the rejections that console users receive in account operations.
 func (r *recorder) accountRefusals(draft string) {
 	const password, console = "correct horse battery", "/v1/console"
 	signIn := func(role string) (id, token string) {

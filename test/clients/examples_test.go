@@ -24,7 +24,7 @@ import (
 	"countersign/test/kit/contractcheck"
 )
 
-// contractFiles are the documents of the contract.
+// contractFiles lists the files of the contract.
 var contractFiles = []string{"../../api/openapi.yaml", "../../api/console.yaml"}
 
 const (
@@ -33,21 +33,21 @@ const (
 
 type member = map[string]any
 
-// recorder makes requests of a running service and keeps the first request and response of each operation.
+// recorder sends requests to a running service, and records the first request and response of each operation.
 type recorder struct {
 	t      *testing.T
 	s      *service
 	token  string
 	router routers.Router
-	header http.Header // of the next requests, besides the usual
-	names  []string    // in the order of the requests
+	header http.Header // additional headers of the next requests
+	names  []string    // in the order in which they were recorded
 	values map[string]any
-	accept string // of the next requests
-	sink   string // base URL of what receives deliveries
+	accept string // Accept header of the next requests
+	sink   string // base URL of the webhook receiver
 }
 
-// TestExamples runs the operations in their usual order, and compares the examples of the contract with the actual
-// requests and responses. IDs, times, hashes and tokens are replaced by fixed ones on both sides.
+// TestExamples runs the operations in their usual order, and compares the examples in the contract with the actual
+// requests and responses. On both sides, IDs, times, hashes and tokens are replaced with fixed values.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	var contracts []string
@@ -91,8 +91,9 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// withoutExample are the operations that need what this test does not have: an authenticator, a provider, a row that fails
-// while it is sent, a file that is too large for an email, a lost workflow, or an email to a console user.
+// withoutExample lists the operations that need something that this test does not provide: an authenticator, a
+// provider, a row that fails while it is sent, a file that is too large for an email, a lost workflow, or an email to
+// a console user.
 var withoutExample = map[string]bool{
 	"retryBulkSend": true, "getDownload": true, "unsubscribe": true, "restartEnvelopeWorkflow": true,
 	"beginPasskeyAuthentication": true, "beginPasskeyRegistration": true, "createPasskey": true, "deletePasskey": true, "beginPasskeyReauthentication": true,
@@ -122,7 +123,8 @@ func TestEveryOperationHasExamples(t *testing.T) {
 					}
 				}
 				for what, media := range bodies {
-					if media.Schema == nil || withoutExample[op.OperationID] { // without a schema: bytes of a file
+					// A body without a schema consists of the bytes of a file.
+					if media.Schema == nil || withoutExample[op.OperationID] {
 						continue
 					}
 					require.NotEmpty(t, media.Examples, "%s of %s %s", what, method, path)
@@ -134,7 +136,7 @@ func TestEveryOperationHasExamples(t *testing.T) {
 	require.Greater(t, examples, 150)
 }
 
-// json makes a request with a JSON body, or none if it is nil, and returns the body of the response.
+// json sends a request with a JSON body, unless body is nil, and returns the response body.
 func (r *recorder) json(method, path string, body any) member {
 	r.t.Helper()
 	if body == nil {
@@ -145,7 +147,7 @@ func (r *recorder) json(method, path string, body any) member {
 	return r.send(method, path, "application/json", b, body)
 }
 
-// send makes a request. example is the body as an example; nil for none.
+// send sends a request and records the response. If example is not nil, it is recorded as the example of the request.
 func (r *recorder) send(method, path, contentType string, body []byte, example any) member {
 	r.t.Helper()
 	res, answer := r.do(method, path, contentType, body)
@@ -174,7 +176,8 @@ func (r *recorder) send(method, path, contentType string, body []byte, example a
 	return v.(member)
 }
 
-// otherStatus is the status of a response, or nothing for the operation's first.
+// otherStatus returns the status of a response as text, or an empty string for the operation's first successful
+// status.
 func otherStatus(op *openapi3.Operation, status int) string {
 	for first := 200; first < status; first++ {
 		if op.Responses.Status(first) != nil {
@@ -184,7 +187,7 @@ func otherStatus(op *openapi3.Operation, status int) string {
 	return ""
 }
 
-// keep keeps an example, unless one with this name exists.
+// keep records an example, unless one with this name exists.
 func (r *recorder) keep(name string, v any) {
 	if _, there := r.values[name]; !there {
 		r.names = append(r.names, name)
@@ -233,18 +236,18 @@ func (r *recorder) draft(email string) (envelope, signer string) {
 	return envelope, signer
 }
 
-// sent is draft, sent: with the token of the signing link.
+// sent creates a draft with draft, sends it, and also returns the token of the signing link.
 func (r *recorder) sent(email string) (envelope, signer, token string) {
 	r.t.Helper()
 	envelope, signer = r.draft(email)
 	e := r.json(http.MethodPost, "/v1/envelopes/"+envelope+"/send", member{"message": "Sign by Friday."})
 	link := e["signers"].([]any)[0].(member)["signingUrl"].(string)
-	// The invitation is in the audit trail before the signer is.
+	// Wait until the invitation is in the audit trail, so that it precedes the signer's events.
 	r.audits(envelope, "invitation.sent", 1)
 	return envelope, signer, link[strings.LastIndexByte(link, '/')+1:]
 }
 
-// shown loads the picture of a page, once the renderer is ready.
+// shown loads the image of a page as soon as the renderer is ready.
 func (r *recorder) shown(picture string) {
 	r.t.Helper()
 	require.Eventually(r.t, func() bool {
@@ -254,7 +257,7 @@ func (r *recorder) shown(picture string) {
 	}, time.Minute, 200*time.Millisecond)
 }
 
-// audits waits until the audit trail has an event that often.
+// audits waits until the audit trail contains an event the given number of times.
 func (r *recorder) audits(envelope, event string, times int) {
 	r.t.Helper()
 	require.Eventually(r.t, func() bool {
@@ -278,7 +281,7 @@ func (r *recorder) run() {
 	r.json(get, "/v1/webhooks/"+hook, nil)
 	r.json(patch, "/v1/webhooks/"+hook, member{"events": []string{"envelope.completed"}})
 
-	// A draft and its changes.
+	// Create and edit a draft.
 	draft, signer := r.draft("ada-draft@example.com")
 	at := "/v1/envelopes/" + draft
 	field := r.json(post, at+"/fields", member{"signerId": signer, "type": "text", "name": "city", "page": 1, "x": 72, "y": 500, "w": 200, "h": 20})["id"].(string)
@@ -293,7 +296,7 @@ func (r *recorder) run() {
 	r.json(post, "/v1/embedded/builder-sessions", member{"tenantId": "acme", "envelopeId": draft, "allowedOrigin": "https://app.example.com"})
 	r.json(del, at, nil)
 
-	// Send, sign, seal, verify.
+	// Send, sign, seal and verify.
 	email := "ada-examples@example.com"
 	envelope, signer, link := r.sent(email)
 	at = "/v1/envelopes/" + envelope
@@ -330,7 +333,7 @@ func (r *recorder) run() {
 	r.send(post, "/v1/verify/pages/1?level=1", "application/pdf", sealed, nil)
 	r.json(post, at+"/copies", member{"email": email})
 
-	// The other outcomes of envelopes.
+	// End envelopes in other ways.
 	voided, signer, _ := r.sent("ada-void@example.com")
 	r.json(post, "/v1/envelopes/"+voided+"/signers/"+signer+"/replace", member{"name": "Charles Babbage", "email": "charles@example.com", "reason": "Wrong person"})
 	r.json(post, "/v1/envelopes/"+voided+"/void", member{"reason": "Sent by mistake"})
@@ -339,7 +342,7 @@ func (r *recorder) run() {
 	r.json(post, "/v1/signing/"+link+"/decline", member{"reason": "The rent is too high."})
 	r.token = token
 
-	// Templates and bulk sends.
+	// Use templates and bulk sends.
 	template := r.json(post, "/v1/templates", member{"tenantId": "acme", "name": "Lease", "subject": "Lease for {{street}}", "fromEnvelope": voided})["id"].(string)
 	r.json(get, "/v1/templates?tenantId=acme", nil)
 	r.json(get, "/v1/templates/"+template, nil)
@@ -356,7 +359,7 @@ func (r *recorder) run() {
 	r.bulkSends(template)
 	r.texts(envelope, bulk)
 
-	// Events, branding and the console.
+	// Use events, branding and the console.
 	r.json(get, "/v1/events?limit=2", nil)
 	r.json(put, "/v1/tenants/acme/branding", member{"primaryColor": "#0f5570", "footer": "Acme Ltd"})
 	r.json(get, "/v1/tenants/acme/branding", nil)

@@ -20,7 +20,7 @@ import (
 	"countersign/test/kit"
 )
 
-// fixtures make what examples of the cookbook begin with.
+// fixtures creates the objects that the examples in the cookbook require.
 type fixtures struct {
 	s         *service
 	c         *countersign.Client
@@ -54,7 +54,7 @@ func newFixtures(t *testing.T) *fixtures {
 
 func withID(id uuid.UUID) fixture { return fixture{env: []string{"ID=" + id.String()}} }
 
-// dir is the folder that an example runs in.
+// dir creates the directory in which an example runs.
 func (f *fixtures) dir(t *testing.T, files map[string][]byte) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -88,7 +88,7 @@ func (f *fixtures) sent(t *testing.T) *countersign.Envelope {
 	return e
 }
 
-// completedEnvelope is one for all examples that only read it.
+// completedEnvelope returns the ID of a completed envelope that is shared by all examples that only read it.
 func (f *fixtures) completedEnvelope(t *testing.T) uuid.UUID {
 	t.Helper()
 	if f.completed == uuid.Nil {
@@ -101,7 +101,7 @@ func (f *fixtures) completedEnvelope(t *testing.T) uuid.UUID {
 	return f.completed
 }
 
-// finder are three drafts for one person, made once.
+// finder creates three drafts for one person, unless they exist.
 func (f *fixtures) finder(t *testing.T, _ string) fixture {
 	t.Helper()
 	for e, err := range f.c.Envelopes(contextFor(t), countersign.ListOptions{TenantID: "acme"}) {
@@ -134,8 +134,8 @@ func (f *fixtures) void(t *testing.T, id uuid.UUID) {
 	require.NoError(t, err)
 }
 
-// delivery is a delivery of the service: for the shell one that was saved, for the
-// others one that comes once they listen.
+// delivery returns a webhook delivery. For the shell it is a saved one. For other languages it is sent once the
+// example listens.
 func (f *fixtures) delivery(t *testing.T, language string) fixture {
 	t.Helper()
 	env := []string{"WEBHOOK_SECRET=" + webhookSecret}
@@ -177,7 +177,8 @@ func (f *fixtures) delivery(t *testing.T, language string) fixture {
 	}
 }
 
-// events returns the environment for the events of an envelope that is created, sent and voided after LAST.
+// events returns the environment for an example that reads the events of an envelope that is created, sent and voided
+// after LAST.
 func (f *fixtures) events(t *testing.T, _ string) fixture {
 	t.Helper()
 	f.draft(t)
@@ -186,7 +187,7 @@ func (f *fixtures) events(t *testing.T, _ string) fixture {
 	return fixture{env: []string{"LAST=" + last.String()}}
 }
 
-// stream is events for an example that does not end: the last event arrives while it reads.
+// stream is like events, for an example that does not end. The last event occurs while the example is reading.
 func (f *fixtures) stream(t *testing.T, _ string) fixture {
 	t.Helper()
 	f.draft(t)
@@ -198,7 +199,7 @@ func (f *fixtures) stream(t *testing.T, _ string) fixture {
 	}}
 }
 
-// template is one for a client, with a variable in its subject.
+// template creates a template with one role and a variable in its subject.
 func (f *fixtures) template(t *testing.T, _ string) fixture {
 	t.Helper()
 	c := &cli{home: t.TempDir(), env: f.s.env()}

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGoReadme_ReplaceWorksAsWritten runs the commands that make a module which uses the library, with the README's program.
+// TestGoReadme_ReplaceWorksAsWritten runs the commands in the README that create a module that uses the library, and
+// the README's program.
 func TestGoReadme_ReplaceWorksAsWritten(t *testing.T) {
 	t.Parallel()
 	const readme = "../../clients/go/README.md"

@@ -18,7 +18,7 @@ import (
 	"countersign/test/kit"
 )
 
-// runPython runs a program that reads JSON from its standard input, and decodes its output.
+// runPython runs a program with a JSON value as its standard input, and decodes its output.
 func runPython(t *testing.T, program string, input any) (out []any) {
 	t.Helper()
 	in, err := json.Marshal(input)
@@ -33,8 +33,8 @@ func runPython(t *testing.T, program string, input any) (out []any) {
 	return out
 }
 
-// TestGuideDigest checks that the guide's function computes the digest that the service expects back, over the values
-// of several signers, with letters beyond ASCII and pictures.
+// TestGuideDigest checks that the guide's function computes the digest that the service requires. The values come
+// from several signers and include non-ASCII letters and pictures.
 func TestGuideDigest(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -68,7 +68,7 @@ func TestGuideDigest(t *testing.T) {
 	}
 }
 
-// linkOf returns the signing link of a signer. It waits for the signer's turn, when the link is created.
+// linkOf returns the signing link of a signer. It waits for the signer's turn, because the link is created only then.
 func linkOf(t *testing.T, c *countersign.Client, e *countersign.Envelope, signer int) (link string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -94,7 +94,8 @@ func signingContext(t *testing.T, s *service, link string) (out map[string]any) 
 	return out
 }
 
-// TestGuideSignature checks that the guide's function accepts a delivery of the service, and no other body.
+// TestGuideSignature checks that the guide's function accepts a delivery from the service, and rejects any other
+// body.
 func TestGuideSignature(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestInstall_Archive follows the page from an archive to a document that verifies.
+// TestInstall_Archive follows the installation page from the archive to a verified document.
 func TestInstall_Archive(t *testing.T) {
 	t.Parallel()
 	blocks := examples(t, "../../docs/run/install.md", "sh")
@@ -26,7 +26,8 @@ func TestInstall_Archive(t *testing.T) {
 	tar.Dir = dir
 	require.NoError(t, tar.Run())
 	require.NoError(t, os.RemoveAll(archived))
-	unpack := exec.CommandContext(t.Context(), "sh", "-euc", strings.Replace(blocks[0], "./countersign dev", "./countersign version", 1)) // dev runs already
+	// The service is already running.
+	unpack := exec.CommandContext(t.Context(), "sh", "-euc", strings.Replace(blocks[0], "./countersign dev", "./countersign version", 1))
 	unpack.Dir, unpack.Stdout, unpack.Stderr = dir, out, out
 	require.NoError(t, unpack.Run(), "%s", out)
 

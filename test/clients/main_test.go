@@ -1,4 +1,4 @@
-// Package clients_test has the client libraries talk to the built program.
+// Package clients_test tests the client libraries against the built program.
 package clients_test
 
 import (
@@ -20,14 +20,14 @@ import (
 	countersign "countersign/clients/go"
 )
 
-// service is a running Countersign.
+// service is a running Countersign service.
 type service struct {
 	BaseURL      string `json:"baseUrl"`
 	ClientID     string `json:"clientId"`
 	ClientSecret string `json:"clientSecret"`
 	InboxURL     string `json:"inboxUrl"`
 
-	dir string // its data
+	dir string // data directory
 }
 
 func program(t *testing.T) string {
@@ -38,8 +38,8 @@ func program(t *testing.T) string {
 	return path
 }
 
-// shared is the service of all tests that do not need their own: starting one with its Temporal takes two seconds of
-// processor time.
+// shared is a service for all tests that do not need their own, because starting a service with its Temporal takes
+// two seconds of processor time.
 var shared struct {
 	sync.Mutex
 
@@ -50,7 +50,7 @@ var shared struct {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// Much of the time a test waits for the service.
+	// Tests spend much of their time waiting for the service, so more of them can run in parallel.
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
 		_ = flag.Set("test.parallel", "4")
 	}
@@ -65,7 +65,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// start returns the shared service, with an app of the test's own.
+// start returns the shared service with a separate app for this test.
 func start(t *testing.T) *service {
 	t.Helper()
 	s := sharedService(t)
@@ -95,7 +95,7 @@ func sharedService(t *testing.T) service {
 	return shared.service
 }
 
-// run runs a service of the test in a directory until the test ends or the returned function is called.
+// run runs a service for this test, with its data in dir, until the test ends or the returned function is called.
 func (s *service) run(t *testing.T, dir, address string, env ...string) (kill func()) {
 	t.Helper()
 	s.dir = dir
@@ -113,7 +113,7 @@ func (s *service) run(t *testing.T, dir, address string, env ...string) (kill fu
 	}
 }
 
-// launch starts the built program, on SQLite and with everything in one process, and waits until it is ready.
+// launch starts the built program with SQLite and all parts in one process, and waits until it is ready.
 func (s *service) launch(t *testing.T, address string, env ...string) (*exec.Cmd, *output) {
 	t.Helper()
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program(t), "dev", "--listen", address, "--data-dir", s.dir)
@@ -129,7 +129,7 @@ func (s *service) launch(t *testing.T, address string, env ...string) (*exec.Cmd
 	return cmd, log
 }
 
-// interrupt ends the program as Ctrl-C does, unless it has ended.
+// interrupt stops the program in the same way as Ctrl-C, unless it has already exited.
 func interrupt(cmd *exec.Cmd) {
 	if cmd.ProcessState == nil {
 		_ = cmd.Process.Signal(os.Interrupt)
@@ -144,7 +144,7 @@ func (s *service) client(t *testing.T) *countersign.Client {
 	return c
 }
 
-// env returns the environment of the TypeScript tests and the command line.
+// env returns the environment for the TypeScript tests and the command line.
 func (s *service) env() []string {
 	return append(os.Environ(), "COUNTERSIGN_URL="+s.BaseURL, "COUNTERSIGN_CLIENT_ID="+s.ClientID, "COUNTERSIGN_CLIENT_SECRET="+s.ClientSecret,
 		"COUNTERSIGN_TENANT=acme")

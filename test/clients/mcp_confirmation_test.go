@@ -13,8 +13,8 @@ import (
 	"countersign/clients/go/api"
 )
 
-// TestMCP_WithoutConfirmation_IsRejected checks that nothing reaches other people without a person's explicit
-// confirmation.
+// TestMCP_WithoutConfirmation_IsRejected checks that no action that contacts other people is performed without a
+// person's explicit confirmation.
 func TestMCP_WithoutConfirmation_IsRejected(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -39,7 +39,7 @@ func TestMCP_WithoutConfirmation_IsRejected(t *testing.T) {
 	}
 	for _, protocol := range protocols {
 		for name, answer := range answers {
-			t.Log(protocol, name) // shown with a failure
+			t.Log(protocol, name) // shown if the test fails
 			a := newAgent(t, s, protocol, answer)
 			a.refused(t, "send_envelope", arg(unsent))
 			a.refused(t, "remind_signers", arg(open.ID))
@@ -75,8 +75,8 @@ func eventNames(e *countersign.Envelope) []string {
 	return out
 }
 
-// TestMCPConfirmation_InArguments_IsIgnored checks that arguments cannot confirm: a model writes them, and a document
-// may have dictated them.
+// TestMCPConfirmation_InArguments_IsIgnored checks that arguments cannot confirm an action, because a model writes
+// them and may follow instructions in a document.
 func TestMCPConfirmation_InArguments_IsIgnored(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -105,7 +105,7 @@ func TestMCPConfirmation_InArguments_IsIgnored(t *testing.T) {
 			}
 		}
 		require.Empty(t, a.questions())
-		// An answer to no question, an answer without one.
+		// First respond to a request that does not exist, and then without a request.
 		yes := &mcp.ElicitResult{Action: "accept", Content: map[string]any{"confirm": true}}
 		for _, state := range []string{"", "guessed"} {
 			res, err := a.session.CallTool(t.Context(), &mcp.CallToolParams{
@@ -132,13 +132,13 @@ func TestMCPConfirmation_InArguments_IsIgnored(t *testing.T) {
 	require.EqualValues(t, "draft", statusOf(t, s, other))
 }
 
-// TestMCPConfirmation_IsBoundToTheRequest checks that a confirmation counts once, for the displayed call, and for the
-// envelope as displayed.
+// TestMCPConfirmation_IsBoundToTheRequest checks that a confirmation is valid only once, only for the displayed call,
+// and only for the envelope as displayed.
 func TestMCPConfirmation_IsBoundToTheRequest(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	app := s.client(t)
-	// What the client itself does between question and answer.
+	// The client changes the envelope between the confirmation request and the response.
 	for _, protocol := range protocols {
 		id := draft(t, s, "Changed meanwhile")
 		a := newAgent(t, s, protocol, func(r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -151,7 +151,7 @@ func TestMCPConfirmation_IsBoundToTheRequest(t *testing.T) {
 		require.Contains(t, a.refused(t, "send_envelope", arg(id)), "changed after the confirmation question")
 		require.EqualValues(t, "draft", statusOf(t, s, id))
 	}
-	// A reminder does not go to a person who was not displayed: a replaced signer keeps the id.
+	// A reminder is not sent to a person who was not displayed. A replaced signer keeps the ID.
 	open, err := app.Send(t.Context(), draft(t, s, "Replaced meanwhile"), "")
 	require.NoError(t, err)
 	a := newAgent(t, s, protocols[0], func(r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -163,7 +163,7 @@ func TestMCPConfirmation_IsBoundToTheRequest(t *testing.T) {
 	a = newAgent(t, s, protocols[0], saysYes)
 	a.must(t, "remind_signers", arg(open.ID))
 	require.Contains(t, a.questions()[0], "mallory@example.com")
-	// Confirmations that a client sends without being asked.
+	// A client sends confirmations that were not requested.
 	id, other := draft(t, s, "Bound"), draft(t, s, "Other")
 	user := &cli{home: t.TempDir(), env: s.env()}
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{

@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMCP_InspectorCallsTheTools checks that the protocol's own inspector, from its command line, lists the tools,
-// calls the reading ones, and cannot complete actions that require confirmation, because it has no person to confirm.
+// TestMCP_InspectorCallsTheTools checks the tools with the protocol's official inspector on the command line. The
+// inspector can list the tools and call those that only read. It cannot perform actions that require confirmation,
+// because no person can confirm them.
 func TestMCP_InspectorCallsTheTools(t *testing.T) {
 	t.Parallel()
 	require.FileExists(t, "node_modules/.bin/mcp-inspector-cli", `run "make clients" first`)

@@ -21,29 +21,29 @@ import (
 	"countersign/test/kit"
 )
 
-// The versions of the protocol differ in how they ask a person: in the newest, the result of a tool contains the
-// question; before that, the server sends a request.
+// The protocol versions differ in how they request confirmation. In the newest version, the result of a tool contains
+// the request. In earlier versions, the server sends a request to the client.
 var protocols = []string{"2025-06-18", "2026-07-28"}
 
-// agent is a program with a model in it that was given "countersign mcp".
+// agent is a program with a language model that uses "countersign mcp".
 type agent struct {
 	session *mcp.ClientSession
 	folder  string
 
 	mu    sync.Mutex
-	asked []string // what a person was shown
+	asked []string // texts that were displayed to a person
 	seen  bytes.Buffer
 }
 
-// person answers a question.
+// person responds to a confirmation request.
 type person func(*mcp.ElicitRequest) (*mcp.ElicitResult, error)
 
 func saysYes(*mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"confirm": true}}, nil
 }
 
-// newAgent starts the program with the SDK's client. Without a person the client
-// says that it cannot ask anyone.
+// newAgent starts the program with a client from the SDK. If answer is nil, the client declares that it cannot
+// request confirmation from a person.
 func newAgent(t *testing.T, s *service, protocol string, answer person, flags ...string) *agent {
 	t.Helper()
 	a := &agent{folder: t.TempDir()}
@@ -68,7 +68,7 @@ func newAgent(t *testing.T, s *service, protocol string, answer person, flags ..
 	return a
 }
 
-// call calls a tool and returns its text, and whether it was refused.
+// call calls a tool. It returns the text of the result, and whether the call was rejected.
 func (a *agent) call(t *testing.T, tool string, args any) (text string, refused bool) {
 	t.Helper()
 	res, err := a.session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
@@ -102,7 +102,7 @@ func (a *agent) refused(t *testing.T, tool string, args any) string {
 	return text
 }
 
-// everything is all that the agent and the person who confirms got to read.
+// everything returns all texts that the agent and the confirming person received.
 func (a *agent) everything() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -115,7 +115,7 @@ func (a *agent) questions() []string {
 	return append([]string(nil), a.asked...)
 }
 
-// requireNoSecrets fails if a link, a token or the credential was given out.
+// requireNoSecrets checks that no link, token or credential was revealed.
 func (a *agent) requireNoSecrets(t *testing.T, s *service, links ...string) {
 	t.Helper()
 	all := a.everything()
@@ -139,7 +139,7 @@ func (a *agent) tools(t *testing.T) map[string]*mcp.Tool {
 
 func arg(id any) map[string]any { return map[string]any{"envelope_id": id} }
 
-// draft is a draft of one signer, made by the application itself.
+// draft creates a draft with one signer as the application itself.
 func draft(t *testing.T, s *service, subject string) uuid.UUID {
 	t.Helper()
 	c := s.client(t)
@@ -157,7 +157,7 @@ func statusOf(t *testing.T, s *service, id uuid.UUID) api.EnvelopeStatus {
 	return e.Status
 }
 
-// TestMCPFromDraftToSeal checks that an agent can bring an envelope from the file to the verified seal.
+// TestMCPFromDraftToSeal checks that an agent can take an envelope from an uploaded file to a verified seal.
 func TestMCPFromDraftToSeal(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -217,7 +217,7 @@ func TestMCPFromDraftToSeal(t *testing.T) {
 	}
 }
 
-// signingLink is the link that the application itself may ask for.
+// signingLink returns a signing link, which only the application itself may request.
 func signingLink(t *testing.T, s *service, id uuid.UUID) string {
 	t.Helper()
 	c := s.client(t)
@@ -254,7 +254,8 @@ func TestMCPReadOnly(t *testing.T) {
 	require.Len(t, newAgent(t, s, protocols[1], saysYes).tools(t), 13)
 }
 
-// TestMCPTemplates checks that templates are found by name and read, with the input that their envelopes need.
+// TestMCPTemplates checks that templates can be found by name and read, and that the result describes the input for
+// their envelopes.
 func TestMCPTemplates(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -282,8 +283,8 @@ func TestMCPTemplates(t *testing.T) {
 	a.requireNoSecrets(t, s)
 }
 
-// TestMCP_FilesOutsideTheFolder_AreRejected checks that only the shared folder is read and written, and only PDF files
-// are read.
+// TestMCP_FilesOutsideTheFolder_AreRejected checks that files are read from and written to the shared directory only,
+// and that only PDF files are read.
 func TestMCP_FilesOutsideTheFolder_AreRejected(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -319,7 +320,7 @@ func TestMCP_FilesOutsideTheFolder_AreRejected(t *testing.T) {
 	a.refused(t, "download_document", get("new.pdf"))
 }
 
-// TestMCP_ExplainsStuckEnvelopes checks that one response reports a rejected email and a failing webhook.
+// TestMCP_ExplainsStuckEnvelopes checks that a single response reports both a rejected email and a failing webhook.
 func TestMCP_ExplainsStuckEnvelopes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -343,7 +344,8 @@ func TestMCP_ExplainsStuckEnvelopes(t *testing.T) {
 	a.requireNoSecrets(t, s, *sent.Signers[0].SigningURL)
 }
 
-// TestMCP_WithoutLogin_IsRejected checks that the error is reported before the protocol starts, with an exit code.
+// TestMCP_WithoutLogin_IsRejected checks that a missing login is reported before the protocol starts, with an exit
+// code.
 func TestMCP_WithoutLogin_IsRejected(t *testing.T) {
 	t.Parallel()
 	c := &cli{home: t.TempDir()}

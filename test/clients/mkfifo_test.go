@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mkfifo makes a pipe, which nobody ever writes to.
+// mkfifo creates a named pipe to which nothing is ever written.
 func mkfifo(t *testing.T, path string) {
 	t.Helper()
 	require.NoError(t, syscall.Mkfifo(path, 0o600))

@@ -12,8 +12,7 @@ import (
 
 func hexOf(s string) string { return hex.EncodeToString([]byte(s)) }
 
-// openssl is the HMAC-SHA256 of text as openssl computes it: in hex, or in base64
-// for -binary.
+// openssl returns the HMAC-SHA256 of text as computed by openssl, in hex, or in base64 if form is -binary.
 func openssl(t *testing.T, key, text, form string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "openssl", "dgst", "-sha256", "-mac", "HMAC", "-macopt", "hexkey:"+key, form)

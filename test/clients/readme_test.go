@@ -18,7 +18,7 @@ import (
 	"countersign/clients/go/api"
 )
 
-// examples are the blocks of a page in one language.
+// examples returns the code blocks on a page that are in the given language.
 func examples(t *testing.T, path, language string) []string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -31,7 +31,7 @@ func examples(t *testing.T, path, language string) []string {
 	return out
 }
 
-// newcomer is a person in a clone of the repository, in which a service runs.
+// newcomer is a user with a clone of the repository in which a service is running.
 type newcomer struct {
 	s    *service
 	root string
@@ -45,8 +45,8 @@ func newNewcomer(t *testing.T) *newcomer {
 	return n
 }
 
-// shell returns a command that runs a script in a shell with a new directory and only the variables of every shell,
-// and that directory. A command that fails or an unset variable ends the script.
+// shell returns a command that runs a script in a new directory, and that directory. Only the standard environment
+// variables are set. The script ends if a command fails or a variable is not set.
 func (n *newcomer) shell(t *testing.T, script string) (cmd *exec.Cmd, out *output, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -63,7 +63,7 @@ func (n *newcomer) shell(t *testing.T, script string) (cmd *exec.Cmd, out *outpu
 	return cmd, out, dir
 }
 
-// signInvited signs what a person was invited to by an email, as soon as that is in the inbox.
+// signInvited waits for an invitation to an email address, and signs.
 func (n *newcomer) signInvited(t *testing.T, email string) {
 	t.Helper()
 	link := ""
@@ -94,7 +94,7 @@ func (n *newcomer) signInvited(t *testing.T, email string) {
 	sign(t, n.s, e)
 }
 
-// TestReadme runs every command of the README, and then of the guide, each block in a new shell.
+// TestReadme runs every command in the README and then in the guide, each block in a new shell.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	n := newNewcomer(t)
@@ -123,14 +123,14 @@ func TestReadme(t *testing.T) {
 	}
 	require.Len(t, guide, 4)
 
-	// What goes wrong is shown, and ends the script.
+	// An error is displayed and ends the script.
 	cmd, out, _ := n.shell(t, strings.Replace(blocks[1], `"page": 1`, `"page": 7`, 1))
 	require.Error(t, cmd.Run())
 	require.Contains(t, out.String(), "fields[0].page")
 }
 
-// TestCommandsOfPages checks that the first commands run everywhere, with the tools of GNU and of BSD, and use existing
-// targets of make.
+// TestCommandsOfPages checks that the first commands on the pages work with both GNU and BSD tools, and use existing
+// make targets.
 func TestCommandsOfPages(t *testing.T) {
 	t.Parallel()
 	makefile, err := os.ReadFile("../../Makefile")
@@ -146,7 +146,7 @@ func TestCommandsOfPages(t *testing.T) {
 	}
 }
 
-// TestLibraryReadmes_RunAsWritten runs the first example of each library.
+// TestLibraryReadmes_RunAsWritten runs the first example in the README of each library.
 func TestLibraryReadmes_RunAsWritten(t *testing.T) {
 	t.Parallel()
 	f := newFixtures(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// samplePrograms run a sample, by its language. The last argument is the sample's file.
+// samplePrograms contains the command that runs a sample, by language. Its last argument is the sample's file.
 var samplePrograms = map[string][]string{
 	"shell": {"bash", "sample.sh"}, "javascript": {"node", "sample.mjs"}, "go": {"go", "run", "sample.go"}, "python": {"python3", "sample.py"},
 }
@@ -28,14 +28,14 @@ const (
 	sampleField    = "0197a1c2-0000-7000-8000-000000000006"
 )
 
-// TestReferenceSamples_Run runs the contract's own samples in each language: those that send a file, which the reference cannot
-// generate from a schema.
+// TestReferenceSamples_Run runs the samples in the contract in each language. These are the requests that send a
+// file, which the reference cannot generate from a schema.
 func TestReferenceSamples_Run(t *testing.T) {
 	t.Parallel()
 	doc, err := openapi3.NewLoader().LoadFromFile("../../api/openapi.yaml")
 	require.NoError(t, err)
 	s := newSamples(t)
-	want := map[string]string{ // a part of the output
+	want := map[string]string{ // part of the expected output
 		"createEnvelope": "Id", "uploadDocument": "documentId", "verifyDocument": "valid", "createTemplate": "versions", "updateTemplate": "Lease of 2027",
 		"uploadConsoleDocument": "document_order", "uploadAttachment": "attachmentId", "verifyDocumentPage": "",
 	}
@@ -67,7 +67,7 @@ func TestReferenceSamples_Run(t *testing.T) {
 	require.Equal(t, len(want)*len(samplePrograms), ran)
 }
 
-// sendsFile reports whether the body of a request can have a file.
+// sendsFile reports whether a request body can contain a file.
 func sendsFile(op *openapi3.Operation) bool {
 	if op.RequestBody == nil {
 		return false
@@ -80,7 +80,7 @@ func sendsFile(op *openapi3.Operation) bool {
 	return form != nil && form.Schema.Value.Properties["file"] != nil
 }
 
-// samples are what the samples of the contract need.
+// samples contains the objects that the samples in the contract need.
 type samples struct {
 	*fixtures
 
@@ -104,7 +104,7 @@ func newSamples(t *testing.T) *samples {
 	return s
 }
 
-// post makes a request that succeeds, and returns the body of the response.
+// post sends a request that must succeed, and returns the response body.
 func (s *samples) post(t *testing.T, path string, body member) (answer member) {
 	t.Helper()
 	b, err := json.Marshal(body)
@@ -115,7 +115,7 @@ func (s *samples) post(t *testing.T, path string, body member) (answer member) {
 	return answer
 }
 
-// attachment returns the signing token and the ID of a field that takes a file now.
+// attachment returns the signing token and the ID of a field that is ready to receive an attachment.
 func (s *samples) attachment(t *testing.T) (token, field string) {
 	t.Helper()
 	draft := s.draft(t).ID.String()

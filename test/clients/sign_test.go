@@ -20,7 +20,7 @@ import (
 	"countersign/test/kit"
 )
 
-// sign performs the actions of the first open signer in the browser.
+// sign performs the actions that the first signer performs in a browser.
 func sign(t *testing.T, s *service, sent *countersign.Envelope) {
 	t.Helper()
 	signer := sent.Signers[0]
@@ -40,7 +40,7 @@ func sign(t *testing.T, s *service, sent *countersign.Envelope) {
 		require.Equal(t, http.StatusOK, res.StatusCode, "%s", answer)
 	}
 	if signer.AuthMethod == api.AuthMethodEmailOtp {
-		otherCodes.Lock() // to the same address, by another test
+		otherCodes.Lock() // another test may request a code for the same address
 		defer otherCodes.Unlock()
 		before := mailedCodes(t, s, signer.Email)
 		post("/otp/request", map[string]any{})
@@ -71,7 +71,7 @@ var sixDigits = regexp.MustCompile(`\b\d{6}\b`)
 
 var otherCodes sync.Mutex
 
-// mailedCodes returns the one-time codes in the inbox, the newest first.
+// mailedCodes returns the one-time codes in the inbox, newest first.
 func mailedCodes(t *testing.T, s *service, to string) (codes []string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.InboxURL+"/api/messages?to="+url.QueryEscape(to), nil)
@@ -92,7 +92,7 @@ func mailedCodes(t *testing.T, s *service, to string) (codes []string) {
 	return codes
 }
 
-// request is an envelope for one signer who needs no code.
+// request returns the data of an envelope with one signer who needs no code.
 func request(subject string) countersign.EnvelopeRequest {
 	none := api.SignerRequestAuthMethodNone
 	fields := []countersign.FieldRequest{countersign.NewField("signature", "0", 1, 72, 600, 180, 50)}
@@ -102,7 +102,7 @@ func request(subject string) countersign.EnvelopeRequest {
 	}
 }
 
-// accessToken is one for curl.
+// accessToken returns an access token for curl.
 func accessToken(t *testing.T, s *service) string {
 	t.Helper()
 	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {s.ClientID}, "client_secret": {s.ClientSecret}}
