@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// authenticator adds a device to the tab that verifies its user and stores passkeys.
+// authenticator adds a virtual device to the tab. The device verifies its user and stores passkeys.
 func (b *tab) authenticator() webauthn.AuthenticatorID {
 	b.t.Helper()
 	call(b, webauthn.Enable, webauthn.EnableParams{})
@@ -17,7 +17,7 @@ func (b *tab) authenticator() webauthn.AuthenticatorID {
 	}}).AuthenticatorID
 }
 
-// TestConsolePasskeys: a browser creates and uses passkeys, which require a host with a name.
+// TestConsolePasskeys checks that a browser can create and use passkeys, which require a service with a host name.
 func TestConsolePasskeys(t *testing.T) {
 	t.Parallel()
 	s, err := startService(t.TempDir(), "localhost")
@@ -51,7 +51,7 @@ func TestConsolePasskeys(t *testing.T) {
 	b.see("My laptop")
 	b.checked("console-account-passkeys")
 
-	// The same device already has one.
+	// The same device already has a passkey.
 	b.button("Add a passkey")
 	b.fill("#passkeyname", "Again")
 	b.fill("#proof", staffPassword)
@@ -73,14 +73,14 @@ func TestConsolePasskeys(t *testing.T) {
 	b.button("Use a passkey")
 	b.see("Sign out")
 
-	// Before a change of the account, and to remove it.
+	// Use the passkey to authorize a change to the account, and to remove the passkey.
 	b.visit(s.base + "/console#/account")
 	b.see("My laptop")
 	b.see("9 recovery codes are left.")
 	b.checked("console-account-passkey")
 	b.button("Create new recovery codes")
 	b.button("Use a passkey")
-	b.until(`document.activeElement.matches("#proof:invalid")`) // the password first
+	b.until(`document.activeElement.matches("#proof:invalid")`) // the password is required first
 	b.fill("#proof", staffPassword)
 	b.click(`document.querySelector("dialog button")`)
 	b.see("Store these recovery codes")

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// leaf is one page of a test PDF: its lines, and further entries of its dictionary.
+// leaf is a page of a test PDF, with its lines and additional entries of its dictionary.
 type leaf struct {
 	title   string
 	lines   []string
@@ -15,7 +15,7 @@ type leaf struct {
 	picture []byte // a grey JPEG that fills the page
 }
 
-// pdfOf writes a plain PDF, A4 unless a page says otherwise.
+// pdfOf returns a plain PDF whose pages have A4 size unless specified otherwise.
 func pdfOf(leaves ...leaf) []byte {
 	var b bytes.Buffer
 	offsets := []int{}

@@ -14,15 +14,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// forgetTab removes the data of the tab, as closing it does; data on the device remains.
+// forgetTab removes the data of the tab, as closing it does. Data stored on the device remains.
 func (b *tab) forgetTab() {
 	b.t.Helper()
 	eval[bool](b, `(sessionStorage.clear(), true)`)
 	b.visit("about:blank")
 }
 
-// A reload while the code is being delivered: the code is still valid, and the page displays the remaining attempts
-// and the expiry.
+// TestCodeSurvivesAReload reloads the page while the code is being delivered. It checks that the code is still valid,
+// and that the page displays the remaining attempts and the expiry.
 func TestCodeSurvivesAReload(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Reloaded", []object{{"name": "Ada Lovelace", "email": "reloaded@example.com"}}, leaseFields()[2:3], leaseDocument())
@@ -48,7 +48,8 @@ func TestCodeSurvivesAReload(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestDecliningAsksForTheCode: declining ends the envelope for all recipients, so it requires the code first.
+// TestDecliningAsksForTheCode checks that declining requires the code first, because it ends the envelope for all
+// recipients.
 func TestDecliningAsksForTheCode(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Declined by whom", []object{{"name": "Ada Lovelace", "email": "decline-code@example.com"}}, leaseFields()[2:3], leaseDocument())
@@ -69,7 +70,7 @@ func TestDecliningAsksForTheCode(t *testing.T) {
 	b.see("Declined at")
 	b.see("lease.pdf")
 	b.checked("declined-facts")
-	// The link displays the outcome later.
+	// Later, the link displays the outcome.
 	b.forgetTab()
 	b.visit(e.Signers[0].SigningURL)
 	b.see("You declined")
@@ -77,7 +78,8 @@ func TestDecliningAsksForTheCode(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// A closed tab restores its entries, but only for the confirmed signer: on the device they are encrypted.
+// TestDraftSurvivesAClosedTab checks that entries are restored after the tab was closed, but only for the verified
+// signer. On the device they are encrypted.
 func TestDraftSurvivesAClosedTab(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Draft", []object{{"name": "Ada Lovelace", "email": "draft@example.com"}}, leaseFields(), leaseDocument())
@@ -91,7 +93,8 @@ func TestDraftSurvivesAClosedTab(t *testing.T) {
 	b.until(`document.querySelector(".field.text").textContent === "Kept on the device"`)
 	const kept = `Object.keys(localStorage).filter((k) => k.startsWith("countersign:draft:")).map((k) => localStorage.getItem(k)).join()`
 	require.NotContains(t, eval[string](b, kept), "Kept on")
-	// The page saves in the background after each change. Once the data is stable, it contains the newest words.
+	// The page saves in the background after each change. Once the saved data no longer changes, it contains the
+	// latest text.
 	before := ""
 	b.eventually("the draft is written", func() bool {
 		now := eval[string](b, kept)
@@ -103,14 +106,14 @@ func TestDraftSurvivesAClosedTab(t *testing.T) {
 	b.visit(e.Signers[0].SigningURL)
 	b.until(`document.querySelector(".field.text")?.textContent === "Kept on the device"`)
 
-	// Without the cookie of the verified session no entry is displayed, and the code is requested.
+	// Without the cookie of the verified session, no entry is displayed and the code is requested.
 	b.forgetTab()
 	call(b, network.ClearBrowserCookies, cdp.Empty{})
 	b.visit(e.Signers[0].SigningURL)
 	b.see("Verify your identity")
 	require.False(t, eval[bool](b, `document.body.innerHTML.includes("Kept on the device")`))
 
-	// With a new code the draft is back, and stays.
+	// After a new code is entered, the draft is restored and stays.
 	mails := len(svc.mailsTo(t, "draft@example.com"))
 	b.button("Send code")
 	b.eventually("another code comes", func() bool { return len(svc.mailsTo(t, "draft@example.com")) > mails })
@@ -122,7 +125,7 @@ func TestDraftSurvivesAClosedTab(t *testing.T) {
 	b.until(`document.querySelector(".field.text")?.textContent === "Kept on the device"`)
 	call(b, network.ClearBrowserCookies, cdp.Empty{})
 
-	// After a day the entries are gone.
+	// After a day, the entries are deleted.
 	eval[bool](b, `(() => { for (const k of Object.keys(localStorage)) if (k.startsWith("countersign:draft:")) { const d = JSON.parse(localStorage.getItem(k)); d.at -= 25 * 3600 * 1000; localStorage.setItem(k, JSON.stringify(d)); } return true; })()`)
 	b.forgetTab()
 	b.visit(e.Signers[0].SigningURL)
@@ -130,7 +133,8 @@ func TestDraftSurvivesAClosedTab(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// The link displays the receipt later, and the confirmed client also gets the sealed copy.
+// TestReceiptIsFoundAgain checks that the link later displays the receipt, and that the verified client also receives
+// the sealed copy.
 func TestReceiptIsFoundAgain(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Found again", []object{{"name": "Ada Lovelace", "email": "receipt@example.com"}, {"name": "Bob", "email": "receipt-bob@example.com", "authMethod": "none"}},
@@ -142,7 +146,7 @@ func TestReceiptIsFoundAgain(t *testing.T) {
 	b.button("Start")
 	b.write(entry, "words")
 	b.read()
-	// The response to the signature is lost in transit.
+	// The response to the signature is lost.
 	eval[bool](b, `(() => {
 		const before = fetch;
 		window.fetch = async (input, ...more) => { const res = await before(input, ...more); if (String(input).endsWith("/sign")) throw new TypeError("lost"); return res; };
@@ -165,7 +169,7 @@ func TestReceiptIsFoundAgain(t *testing.T) {
 	svc.completed(t, e.ID)
 	b.waitUntilStill()
 
-	// Another holder of the link sees that it was signed, and gets no copy.
+	// Anyone else with the link sees that the document was signed, but receives no copy.
 	other := open(t, phone)
 	call(other, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"User-Agent": "Another browser"}})
 	other.visit(e.Signers[0].SigningURL)
@@ -174,8 +178,8 @@ func TestReceiptIsFoundAgain(t *testing.T) {
 	require.NotContains(t, other.text(), "Bob")
 }
 
-// TestConfirmationEnds: the verification expires during the signing. The entries remain, and the code is requested
-// again.
+// TestConfirmationEnds checks that, if the verification expires during signing, the entries remain and the code is
+// requested again.
 func TestConfirmationEnds(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Ends early", []object{{"name": "Ada Lovelace", "email": "ends-early@example.com"}}, leaseFields()[2:3], leaseDocument())
@@ -199,8 +203,8 @@ func TestConfirmationEnds(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestDocumentsClosedBeforeTheCode: if documents require the code, the page requests none before it, but loads the
-// viewer. It displays the contact.
+// TestDocumentsClosedBeforeTheCode checks that, if the documents require the code, the page does not request them
+// before it is entered. The page displays the contact.
 func TestDocumentsClosedBeforeTheCode(t *testing.T) {
 	t.Parallel()
 	const id = "01a20196-df5b-74d0-bffd-bb71b8cd0834"
@@ -222,8 +226,9 @@ func TestDocumentsClosedBeforeTheCode(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConfirmationEndsWithoutStorage: even if the browser stores nothing for the page, entries and read pages survive
-// a renewed verification. The request for the code does not count as a response to an upload, which remains unsent.
+// TestConfirmationEndsWithoutStorage checks that entries and read pages survive a renewed verification even if the
+// browser stores nothing for the page. The request for the code is not treated as a rejection of an upload, which
+// remains unsent.
 func TestConfirmationEndsWithoutStorage(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Ends early", []object{{"name": "Ada Lovelace", "email": "ends-unkept@example.com"}}, append(leaseFields()[2:3],

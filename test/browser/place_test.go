@@ -15,11 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rect is a place on a page in points from its top left corner.
+// rect is a rectangle on a page, in points from the page's top left corner.
 type rect struct{ X, Y, W, H float64 }
 
-// Fields on the page are where the seal draws their values: upright, rotated and cropped pages, compared with the
-// sealed file as rendered by Poppler.
+// TestFieldsLieWhereTheyAreSealed checks that fields are displayed where the seal draws their values. It compares
+// upright, rotated and cropped pages with the sealed file as rendered by Poppler.
 func TestFieldsLieWhereTheyAreSealed(t *testing.T) {
 	t.Parallel()
 	pages := []string{
@@ -46,14 +46,14 @@ func TestFieldsLieWhereTheyAreSealed(t *testing.T) {
 		box := fmt.Sprintf(`document.querySelectorAll(".sheet")[%d].querySelector(".field")`, i)
 		b.click(box)
 		b.until(fmt.Sprintf(`document.querySelectorAll(".sheet")[%d].querySelector(".paint img") !== null`, i))
-		// The drawn mark, in points of the page: ink is compared with ink.
+		// The drawn mark, in points of the page, so that ink is compared with ink.
 		shown[i] = eval[rect](b, fmt.Sprintf(`(() => {
 			const sheet = document.querySelectorAll(".sheet")[%d], s = sheet.getBoundingClientRect(), k = Number(getComputedStyle(sheet).getPropertyValue("--k"));
 			const svg = sheet.querySelector(".field svg path"), m = svg.getScreenCTM(), box = svg.getBBox(), p = new DOMPoint(box.x, box.y).matrixTransform(m), q = new DOMPoint(box.x + box.width, box.y + box.height).matrixTransform(m);
 			return { X: (p.x - s.x) / k, Y: (p.y - s.y) / k, W: (q.x - p.x) / k, H: (q.y - p.y) / k };
 		})()`, i))
 		if i == 1 || i == 5 {
-			// The page itself is where Poppler renders it.
+			// The page itself is at the position at which Poppler renders it.
 			b.shot(fmt.Sprintf("place-%d", i+1))
 		}
 	}
@@ -78,10 +78,10 @@ func TestFieldsLieWhereTheyAreSealed(t *testing.T) {
 		require.NoError(t, err)
 		unit := 2.0
 		if strings.Contains(pages[i], "UserUnit") {
-			unit /= 1.5 // which Poppler leaves out
+			unit /= 1.5 // Poppler ignores it
 		}
 		found := inkOf(img, shown[i], unit)
-		const near = 1.5 // points: half the width of the stroke, and pixels
+		const near = 1.5 // in points: half the width of the stroke, and rounding to pixels
 		stroke := 36 * 0.8 * 0.14 / 2
 		msg := fmt.Sprintf("page %d (%s): shown %+v, sealed %+v", i+1, pages[i], shown[i], found)
 		require.InDelta(t, shown[i].X-stroke, found.X, near, msg)
@@ -91,7 +91,7 @@ func TestFieldsLieWhereTheyAreSealed(t *testing.T) {
 	}
 }
 
-// inkOf returns the extent of dark pixels around a place.
+// inkOf returns the bounding box of the dark pixels around a rectangle.
 func inkOf(img image.Image, around rect, unit float64) rect {
 	const margin = 14
 	left, top, right, bottom := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
@@ -106,7 +106,8 @@ func inkOf(img image.Image, around rect, unit float64) rect {
 	return rect{left / unit, top / unit, (right - left) / unit, (bottom - top) / unit}
 }
 
-// A long document and a large one are readable at once, and keep few pages in memory.
+// TestLongAndLarge checks that long and large documents can be read immediately, and that only few pages are held in
+// memory.
 func TestLongAndLarge(t *testing.T) {
 	t.Parallel()
 	var leaves []leaf
@@ -114,7 +115,7 @@ func TestLongAndLarge(t *testing.T) {
 		leaves = append(leaves, leaf{title: fmt.Sprintf("Page %d of 500", i+1), lines: []string{"Words of this page."}})
 	}
 	large := pdfOf(leaf{title: "Large", lines: []string{strings.Repeat("word ", 12)}})
-	// 20 MB that no page needs, which a reader with range requests does not fetch.
+	// The file contains 20 MB that no page needs. A viewer with range requests does not load them.
 	cut := bytes.LastIndex(large, []byte("\nxref\n")) + 1
 	filler := fmt.Appendf(nil, "99 0 obj\n<</Length %d>>\nstream\n%s\nendstream\nendobj", 20<<20, bytes.Repeat([]byte("filler-\n"), 20<<20/8))
 	start := bytes.LastIndex(large, []byte("startxref"))

@@ -9,8 +9,8 @@ import (
 	"countersign/locales"
 )
 
-// TestPreviewOfASigning: before sending, the sender goes through the signing page of each recipient, to its end. The
-// service stores nothing, and the text that the sender typed into the sheet remains.
+// TestPreviewOfASigning checks that, before sending, the sender can go through the complete signing page of each
+// recipient. The service stores nothing, and the text that the sender has typed in the send dialog is kept.
 func TestPreviewOfASigning(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "To be previewed", []object{
@@ -39,7 +39,7 @@ func TestPreviewOfASigning(t *testing.T) {
 	b.accessibleInFrame()
 	b.pictures("preview-identify")
 
-	// As the first recipient, by keyboard, up to the signature, which is never given.
+	// Preview as the first recipient with the keyboard, up to the signature, which is never submitted.
 	p := b.framedSigning()
 	p.goTo(`[...document.querySelectorAll("button")].find((x) => x.textContent === "Send code")`)
 	b.keys("\r")
@@ -60,7 +60,7 @@ func TestPreviewOfASigning(t *testing.T) {
 	b.frameButton("Start over")
 	b.framed("Verify your identity")
 
-	// As the second, in their language and direction.
+	// Preview as the second recipient, in their language and text direction.
 	b.choice(`select[aria-label="Preview as"]`, e.Signers[1].ID)
 	p.await(`document.documentElement.dir === "rtl" && document.querySelector(".consent") !== null`)
 	b.pictures("preview-arabic")
@@ -69,7 +69,7 @@ func TestPreviewOfASigning(t *testing.T) {
 	b.keys("\x1b")
 	b.until(dialog + ` === null`)
 
-	// From the sheet: the typed text is in the preview, and remains in the sheet.
+	// Preview from the send dialog. The typed text is displayed in the preview and kept in the dialog.
 	b.button("Send …")
 	b.fill("#smessage", "Please sign by noon.")
 	b.click(in(dialog, "Preview"))
@@ -87,7 +87,7 @@ func TestPreviewOfASigning(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestPreviewInEveryLanguage: the console's part of the preview, and its end.
+// TestPreviewInEveryLanguage checks the console's part of the preview, and its end, in every language.
 func TestPreviewInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Previewed", []object{{"name": "Ada", "email": "preview-all@example.com", "authMethod": "none"}}, leaseDocument())

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// problemsShown are problems of every kind.
+// problemsShown is a response that contains problems of every kind.
 const problemsShown = `{"envelopes":[
 	{"envelopeId":"0197a1c2-0000-7000-8000-000000000001","tenantId":"acme","subject":"Lease for flat 7","status":"sent","problem":"lost","since":null,"detail":"","workflow":"missing","workflowUrl":null},
 	{"envelopeId":"0197a1c2-0000-7000-8000-000000000002","tenantId":"acme","subject":null,"status":"in_progress","problem":"sealing_failed","since":"2026-11-20T09:00:00Z","detail":"An uploaded document is missing in the file store.","workflow":"running","workflowUrl":"https://temporal.example.com/namespaces/default/workflows/envelope%2F0197a1c2"},
@@ -19,9 +19,9 @@ const problemsShown = `{"envelopes":[
 	"deliveries":[{"id":"0197a1c2-0000-7000-8000-000000000008","webhookId":"0197a1c2-0000-7000-8000-000000000009","eventId":"0197a1c2-0000-7000-8000-000000000010","envelopeId":"0197a1c2-0000-7000-8000-000000000001","envelopeSubject":"Lease for flat 7","event":"envelope.sent","status":"pending","attempts":2,"resends":0,"createdAt":"2026-11-20T09:00:00Z","deliveredAt":null,"failedAt":null,"webhookUrl":"https://app.example.com/hooks/countersign","nextAttemptAt":"2026-11-20T09:11:00Z","lastAttempt":{"number":2,"at":"2026-11-20T09:01:00Z","status":503,"latencyMs":12,"error":"","body":"closed for maintenance"}},
 	{"id":"0197a1c2-0000-7000-8000-000000000011","webhookId":"0197a1c2-0000-7000-8000-000000000009","eventId":"0197a1c2-0000-7000-8000-000000000012","envelopeId":null,"event":"ping","status":"failed","attempts":5,"resends":0,"createdAt":"2026-11-20T07:00:00Z","deliveredAt":null,"failedAt":"2026-11-20T14:00:00Z","webhookUrl":"https://app.example.com/hooks/countersign","nextAttemptAt":null,"lastAttempt":{"number":5,"at":"2026-11-20T14:00:00Z","status":null,"latencyMs":10000,"error":"the endpoint did not answer in time","body":""}}]}`
 
-// TestConsoleProblems: a permanently failed delivery is listed with the receiver's response, is resent by keyboard,
-// and leaves the list; viewers have no such page. Every kind of problem is displayed as rows that lead to the
-// envelope.
+// TestConsoleProblems checks that a permanently failed delivery is listed with the receiver's response, can be resent
+// with the keyboard, and then disappears from the list. Viewers have no such page. Problems of every kind are
+// displayed as rows that lead to the envelope.
 func TestConsoleProblems(t *testing.T) {
 	t.Parallel()
 	var mended atomic.Bool
@@ -40,7 +40,7 @@ func TestConsoleProblems(t *testing.T) {
 	b := open(t, desktop)
 	consoleUser(b, "problems", "support")
 	b.visit(svc.base + "/console#/problems")
-	// Other tests void envelopes meanwhile, which are delivered to this endpoint as well.
+	// Other tests void envelopes in the meantime, which are also delivered to this endpoint.
 	rows := `[...document.querySelectorAll("tr")].filter((r) => r.textContent.includes("/warehouse") && r.querySelector("a[href='#/envelopes/` + e.ID + `']"))`
 	row := rows + `.find((r) => r.textContent.includes("the warehouse is closed") && r.querySelector(".badge.bad"))`
 	b.until(row + ` !== undefined`)

@@ -12,7 +12,7 @@ import (
 
 const providerSecret = "the console's secret at the provider"
 
-// startProvider starts a certified OpenID provider that ends with the test.
+// startProvider starts a certified OpenID provider. It is stopped when the test ends.
 func startProvider(t *testing.T) {
 	t.Helper()
 	address, err := url.Parse(svc.provider)
@@ -38,7 +38,7 @@ func startProvider(t *testing.T) {
 	require.Fail(t, "the provider did not start; are the packages of web/ installed?")
 }
 
-// toProvider navigates from the login page to the provider, and signs in there.
+// toProvider goes from the login page to the provider, and signs in there.
 func (b *tab) toProvider(login string) {
 	b.t.Helper()
 	b.button("Sign in with Staff login")
@@ -53,15 +53,15 @@ func (b *tab) atProvider(login string) {
 	b.button("Continue")
 }
 
-// clean requires that the address contains no parameters of the provider.
+// clean checks that the URL contains no parameters of the provider.
 func (b *tab) clean(hash string) {
 	b.t.Helper()
 	b.until(`location.pathname === "/console"`)
 	require.Equal(b.t, svc.base+"/console"+hash, eval[string](b, `location.href`))
 }
 
-// TestConsoleSignInAtTheProvider: with a standard-compliant provider, from the console's page to the provider's and
-// back.
+// TestConsoleSignInAtTheProvider signs in at a standard-compliant provider, from the console's page to the provider's
+// page and back.
 func TestConsoleSignInAtTheProvider(t *testing.T) {
 	t.Parallel()
 	down := open(t, desktop)
@@ -76,7 +76,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.visit(svc.base + "/console#/contacts")
 		b.see("Sign in with Staff login")
 		b.checked("console-login-provider")
-		// The console retries the provider after the pause.
+		// The console contacts the provider again after the pause.
 		b.until(`(() => {
 			[...document.querySelectorAll("button")].find((x) => x.textContent.trim() === "Sign in with Staff login" && !x.disabled && x.ariaDisabled !== "true")?.click();
 			return document.body?.innerText.includes("Asked for: login") ?? false;
@@ -95,7 +95,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.see("at the provider")
 		b.checked("console-users-provider")
 
-		// Changes that require other users' password require authentication at the provider again.
+		// Changes that require a password from other users require renewed authentication at the provider.
 		b.visit(svc.base + "/console#/application")
 		b.button("Create new secret")
 		require.False(t, eval[bool](b, `document.querySelector("dialog #proof") !== null`))
@@ -112,7 +112,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.click(`[...document.querySelectorAll("dialog button")].at(-1)`)
 		b.until(`document.body.innerText.includes("not shown again")`)
 
-		// The parameters of a sign-in are valid once, and no address leads to another site.
+		// The parameters of a sign-in are valid only once, and no URL leads to another site.
 		b.visit(svc.base + "/console/signed-in?code=used&state=used&returnTo=https%3A%2F%2Fevil.example")
 		b.see("This sign-in has expired, was already used, or was started in another browser.")
 		b.clean("")
@@ -154,7 +154,8 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.visit(svc.base + "/console")
 		b.toProvider("guest")
 		b.see("none of the roles viewer, support, sender and admin")
-		b.button("Sign in with another account at Staff login") // otherwise the provider would return the same account at once
+		// Otherwise the provider would immediately return the same account.
+		b.button("Sign in with another account at Staff login")
 		b.see("Asked for: login")
 		b.fill("#login", "bob")
 		b.button("Continue")

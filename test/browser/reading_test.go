@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nextPage waits until another page counts as read, or for a second, and returns the number of unread pages.
+// nextPage waits until another page counts as read, or for one second, and returns the number of unread pages.
 const nextPage = `(async () => {
 	const left = () => document.querySelector(".left .quiet")?.textContent ?? "";
 	const before = left();
@@ -14,8 +14,8 @@ const nextPage = `(async () => {
 	return left();
 })()`
 
-// reading calls lead, which opens an unread page, until it returns true. Each page takes 1.5 seconds, or more on a
-// busy machine: reading fails when the number of unread pages no longer falls.
+// reading calls lead, which opens an unread page, until it returns true. Each page takes 1.5 seconds or, on a busy
+// machine, longer. The test fails when the number of unread pages no longer decreases.
 func (b *tab) reading(left func() string, lead func() bool) {
 	b.t.Helper()
 	last, deadline := "", time.Now().Add(patience)
@@ -31,11 +31,11 @@ func (b *tab) reading(left func() string, lead func() bool) {
 	}
 }
 
-// read reads the unread pages with the button, until all are read.
+// read reads the unread pages with the button until all pages are read.
 func (b *tab) read() {
 	b.t.Helper()
 	b.reading(func() string { return eval[string](b, nextPage) }, func() bool {
-		// In one step, because the page may count as read at any moment.
+		// Do this in one step, because the page may count as read at any time.
 		return eval[bool](b, leadOn)
 	})
 }
@@ -46,8 +46,8 @@ const leadOn = `(() => {
 	return ["Review and sign", "Review and approve", "Confirm as read"].includes(next.textContent);
 })()`
 
-// readByKeys presses Enter on "Next page", and on the button that replaces it when every page is read, until the
-// review opens. A page may count as read at any moment.
+// readByKeys presses Enter on "Next page", and on the button that replaces it when all pages are read, until the
+// review opens. A page may count as read at any time.
 func (b *tab) readByKeys() {
 	b.t.Helper()
 	b.reading(func() string { return eval[string](b, nextPage) }, func() bool {
@@ -59,7 +59,7 @@ func (b *tab) readByKeys() {
 	})
 }
 
-// readAll scrolls over all pages, whatever is still to be filled.
+// readAll scrolls over all pages, even if there are fields left to fill in.
 func (b *tab) readAll() {
 	b.t.Helper()
 	b.eventually("everything is read", func() bool {

@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReference: the API reference loads from this service only, follows the color scheme, and fits a phone.
-// tab.waitUntilStill reports requests to other hosts and violations of the policy.
+// TestReference checks that the API reference loads data from this service only, follows the color scheme, and fits
+// on a phone. The function tab.waitUntilStill reports requests to other hosts and violations of the content security
+// policy.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	for _, l := range []look{desktop, {width: 390, height: 844, touch: true, dark: true}} {
@@ -26,7 +27,8 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestReferenceLanguages_EachIsShown: every operation offers samples in four languages, and the chosen language stays chosen.
+// TestReferenceLanguages_EachIsShown checks that every operation has samples in four languages, and that the selected
+// language stays selected.
 func TestReferenceLanguages_EachIsShown(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
@@ -44,7 +46,7 @@ func TestReferenceLanguages_EachIsShown(t *testing.T) {
 	names := options + `.map((o) => o.textContent.trim())`
 	choose := func(name string) {
 		b.until(fmt.Sprintf(`%s.includes(%q)`, names, name))
-		// The list may lie below the window's edge.
+		// The list may extend below the window.
 		eval[bool](b, fmt.Sprintf(`(%s.find((o) => o.textContent.trim() === %q).click(), true)`, options, name))
 	}
 	code := func(text string) {
@@ -70,7 +72,7 @@ func TestReferenceLanguages_EachIsShown(t *testing.T) {
 	}
 }
 
-// The reference needs inline styles; no other page allows them.
+// TestReferencePolicy checks that the reference allows inline styles, which it needs, and that no other page does.
 func TestReferencePolicy(t *testing.T) {
 	t.Parallel()
 	for path, inline := range map[string]bool{"/docs": true, "/verify": false} {

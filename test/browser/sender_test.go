@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestASenderAtWork follows the work of a user with the role sender, in the console only: an envelope from a file that
-// is prepared, sent, tracked, corrected, signed and downloaded; one from a template that is voided; and a bulk send
-// from a table. Signers use the links from their emails.
+// TestASenderAtWork performs the work of a user with the role sender in the console only. One envelope is created
+// from a file, prepared, sent, tracked, corrected, signed and downloaded. Another one is created from a template and
+// voided, and a bulk send is created from a table. The signers use the links in their emails.
 func TestASenderAtWork(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
@@ -27,7 +27,7 @@ func TestASenderAtWork(t *testing.T) {
 	b.see("Deliveries")
 	require.False(t, eval[bool](b, `Boolean(`+buttonOf("Add endpoint")+`)`))
 
-	// From a file: two sign one after the other, and a third receives a copy.
+	// Create an envelope from a file. Two people sign one after another, and a third receives a copy.
 	b.visit(svc.base + "/console#/envelopes")
 	b.button("New envelope")
 	b.choose("#newfiles", "walk.pdf", leaseDocument())
@@ -69,7 +69,7 @@ func TestASenderAtWork(t *testing.T) {
 	b.see("Activity")
 	b.until(stateOf("Ada Lovelace", "Invited"))
 
-	// A reminder, a replaced signer, and a later deadline.
+	// Send a reminder, replace a signer, and extend the deadline.
 	first := svc.invited(t, "walk-ada@example.com")
 	b.click(named("Remind Ada Lovelace"))
 	b.see("A reminder is on its way to walk-ada@example.com.")
@@ -115,7 +115,7 @@ func TestASenderAtWork(t *testing.T) {
 	b.see("Deadline changed.")
 	require.Equal(t, wanted, deadline())
 
-	// Both sign; the page updates automatically, and the sealed file appears.
+	// Both signers sign. The page updates automatically, and the sealed file appears.
 	for _, l := range svc.linksTo(t, "walk-ada@example.com") {
 		if !slices.Contains(before, l) {
 			svc.signByAPI(t, l, "From Monday")
@@ -139,7 +139,7 @@ func TestASenderAtWork(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, svc.completed(t, id), file, "what is downloaded is the sealed file")
 
-	// From a template, and voided.
+	// Create an envelope from a template, and void it.
 	template := svc.templateOf(t, "A sender's template")
 	b.visit(svc.base + "/console#/templates/" + template)
 	b.button("New envelope")
@@ -159,7 +159,7 @@ func TestASenderAtWork(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, http.StatusUnauthorized, status, "the link has ended")
 
-	// Many, by a table.
+	// Send many envelopes with a table.
 	b.visit(svc.base + "/console#/bulk/new?template=" + template)
 	b.see("Tenant.name, Tenant.email")
 	b.choose("#btable", "many.csv", []byte("Tenant.name,Tenant.email,Landlord.name,Landlord.email\r\nAda,walk-row-1@example.com,Grace,grace@example.com\r\nBo,walk-row-2@example.com,Grace,grace@example.com\r\n"))
@@ -172,7 +172,7 @@ func TestASenderAtWork(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// stateOf returns an expression that is true when the envelope's page shows a recipient in a state.
+// stateOf returns an expression that is true if the envelope's page shows a recipient in the given state.
 func stateOf(name, state string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll(".steps .people li")].some((x) => x.textContent.includes(%q) && x.textContent.includes(%q))`, name, state)
 }

@@ -7,17 +7,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mostClicks is how many clicks a first-time sender needs at most for the measured job.
+// mostClicks is the maximum number of clicks that a first-time sender needs for the measured task.
 const mostClicks = 18
 
-// countsClicks starts to count the user's clicks on the page, which must not be reloaded.
+// countsClicks starts counting the user's clicks on the page. The page must not be reloaded.
 func (b *tab) countsClicks() {
 	b.t.Helper()
 	eval[bool](b, `(window.clicked = 0, addEventListener("click", (e) => { if (e.isTrusted && e.detail > 0) window.clicked++; }, true), true)`)
 }
 
 // threePages returns a contract with eleven blanks: six for the tenant on the first pages, and five for the landlord
-// on the last.
+// on the last page.
 func threePages() []byte {
 	blank := func(labels ...string) (lines []string) {
 		for _, l := range labels {
@@ -30,8 +30,8 @@ func threePages() []byte {
 		leaf{title: "Landlord", lines: blank("Name of the landlord", "Company", "Place", "Date", "Signature of the landlord")})
 }
 
-// TestFirstTimeSender counts the clicks of the measured task: a contract of three pages, two recipients and eleven
-// fields, from the sign-in to the sent envelope. Choosing a file or an entry of a list counts as two clicks.
+// TestFirstTimeSender counts the clicks in a typical task, which is to prepare and send a contract with three pages,
+// two recipients and eleven fields, beginning with the sign-in. Choosing a file or a list entry counts as two clicks.
 func TestFirstTimeSender(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
@@ -55,9 +55,10 @@ func TestFirstTimeSender(t *testing.T) {
 	b.button("Continue")
 	b.until(`document.querySelector(".bpaint img") !== null`)
 	id := eval[string](b, `location.hash.split("/")[2]`)
-	for page := 1; page <= 3; page++ { // scrolled through
+	for page := 1; page <= 3; page++ { // scroll through the pages
 		b.shows(page)
-		b.until(fmt.Sprintf(`document.querySelectorAll(".bpage")[%d].querySelector("[class*=sugg]") !== null`, page-1)) // blanks are looked for on pages that were in view
+		// Blanks are detected only on pages that have been in view.
+		b.until(fmt.Sprintf(`document.querySelectorAll(".bpage")[%d].querySelector("[class*=sugg]") !== null`, page-1))
 	}
 	b.until(`document.body.innerText.includes("Add all (11)")`)
 	b.button("Add all (11)")
@@ -96,7 +97,7 @@ func TestFirstTimeSender(t *testing.T) {
 	require.ElementsMatch(t, []int{6, 5}, []int{people[svc.envelope(t, id).Signers[0].ID], people[svc.envelope(t, id).Signers[1].ID]})
 	b.checked("console-sent")
 
-	// The next time, the name is enough.
+	// Next time, entering the name is sufficient.
 	b.visit(svc.base + "/console#/envelopes")
 	b.button("New envelope")
 	b.fill("#newname", "Bob H")
@@ -104,7 +105,7 @@ func TestFirstTimeSender(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestSenderSignsToo: a sender who is also a signer continues from the send sheet to the signing page.
+// TestSenderSignsToo checks that a sender who is also a signer can continue from the send dialog to the signing page.
 func TestSenderSignsToo(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)

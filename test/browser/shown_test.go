@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// signingPath returns the API's path of a signing link.
+// signingPath returns the API path of a signing link.
 func signingPath(link string) string {
 	return "/v1/signing/" + link[strings.LastIndex(link, "/")+1:]
 }
 
-// signByAPI signs for a signer without a code, with a picture or a text for each field.
+// signByAPI signs for a signer who needs no code, with a picture or a text for each field.
 func (s *service) signByAPI(t *testing.T, link, text string) {
 	t.Helper()
 	var ctx struct{ Fields []struct{ ID, Type string } }
@@ -39,7 +39,7 @@ func (s *service) signByAPI(t *testing.T, link, text string) {
 	s.signerPosts(t, signingPath(link)+"/sign", object{"fields": fields})
 }
 
-// invited waits for the email with a signer's link.
+// invited waits for an email with a signer's link, and returns the link.
 func (s *service) invited(t *testing.T, email string) string {
 	t.Helper()
 	_, links := s.mail(t, email, "/sign/")
@@ -52,7 +52,8 @@ func (s *service) invited(t *testing.T, email string) string {
 	return ""
 }
 
-// Three groups: each sees all earlier entries, their sealed positions, and their signers.
+// TestEveryGroupSeesAllBefore checks, with three routing groups, that each signer sees all earlier entries, at the
+// positions at which they will be sealed, and the names of their signers.
 func TestEveryGroupSeesAllBefore(t *testing.T) {
 	t.Parallel()
 	const price = "The price is 999,999 euros"
@@ -79,7 +80,7 @@ func TestEveryGroupSeesAllBefore(t *testing.T) {
 	b.until(fmt.Sprintf(`document.querySelector(".entered .written")?.textContent === %q`, price))
 	b.until(`document.querySelector(".entered").getAttribute("aria-label").replaceAll(/[\u2066-\u2069]/g, "") === "Entered by Ada Lovelace: ` + price + `"`)
 	b.until(`document.querySelectorAll(".textLayer span").length > 10`)
-	// Their position in the sealed file.
+	// The entry is displayed at its position in the sealed file.
 	at := eval[rect](b, `(() => {
 		const box = document.querySelector(".entered"), r = box.getBoundingClientRect(), s = box.closest(".sheet").getBoundingClientRect(), k = Number(getComputedStyle(box).getPropertyValue("--k"));
 		return { X: (r.x - s.x) / k, Y: (r.y - s.y) / k, W: r.width / k, H: r.height / k };
@@ -128,7 +129,7 @@ func TestEveryGroupSeesAllBefore(t *testing.T) {
 	require.NotEqual(t, shown[0], shown[1], "the second was shown more than the first")
 }
 
-// twoSigners returns an envelope with two concurrent signers, on one page.
+// twoSigners returns an envelope with two signers of the same routing group and fields on one page.
 func twoSigners(t *testing.T, name string) envelope {
 	t.Helper()
 	return svc.create(t, "Together", []object{
@@ -138,8 +139,8 @@ func twoSigners(t *testing.T, name string) envelope {
 	}, leaseDocument())
 }
 
-// Another signer of the same group signs while the page is open: the page reports and displays it, and has to be read
-// again.
+// TestAddedMeanwhile checks that, if another signer of the same group signs while the page is open, the page reports
+// and displays the new values and has to be read again.
 func TestAddedMeanwhile(t *testing.T) {
 	t.Parallel()
 	e := twoSigners(t, "meanwhile")
@@ -166,7 +167,8 @@ func TestAddedMeanwhile(t *testing.T) {
 	svc.completed(t, e.ID)
 }
 
-// TestTwoAtOnce: both sign at the same moment. The later one sees the new values and confirms again.
+// TestTwoAtOnce checks that, if two signers sign at the same time, the later one sees the new values and has to
+// confirm again.
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	e := twoSigners(t, "at-once")
@@ -176,7 +178,7 @@ func TestTwoAtOnce(t *testing.T) {
 	b.button("Start")
 	b.write(entry, "From Monday")
 	b.read()
-	// Between two polls for the others' values.
+	// This happens between two polls for the values of the others.
 	eval[bool](b, `(() => { const before = fetch; window.fetch = (input, ...more) => String(input).endsWith("/shown") ? new Promise(() => {}) : before(input, ...more); return true; })()`)
 	svc.signByAPI(t, e.Signers[1].SigningURL, "Not before June")
 	b.button("Review and sign")

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// identified requests the code and reads it from the email.
+// identified requests a code, reads it from the email, and enters it.
 func identified(b *tab, email string, subject ...string) {
 	b.t.Helper()
 	b.button("Send code")
@@ -73,7 +73,7 @@ func TestSignByMouse(t *testing.T) {
 	require.Equal(t, sealed, file)
 }
 
-// A phone: taps, a drawn signature, and all content within 390 pixels.
+// TestSignByTouch signs on a phone with taps and a drawn signature, and checks that all content fits into 390 pixels.
 func TestSignByTouch(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Workshop lease, 14 Quay Street", []object{{"name": "Ada Lovelace", "email": "touch@example.com"}}, leaseFields(), leaseDocument())
@@ -125,7 +125,8 @@ func TestSignByTouch(t *testing.T) {
 	svc.completed(t, e.ID)
 }
 
-// TestSignByKeyboard uses the keyboard only, from the link to the receipt: Tab, Enter, Space and typing.
+// TestSignByKeyboard signs with the keyboard only, from the link to the receipt: with Tab, Enter, Space and typed
+// text.
 func TestSignByKeyboard(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Keyboard lease", []object{{"name": "Ada Lovelace", "email": "keys@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
@@ -160,7 +161,7 @@ func TestSignByKeyboard(t *testing.T) {
 	svc.completed(t, e.ID)
 }
 
-// A reload loses no typed text, and a page that was read remains read.
+// TestReloadKeepsEverything checks that a reload loses no typed text, and that read pages stay read.
 func TestReloadKeepsEverything(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Reload", []object{{"name": "Ada Lovelace", "email": "reload@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
@@ -175,7 +176,7 @@ func TestReloadKeepsEverything(t *testing.T) {
 	b.see("4 fields left")
 	b.see("All pages read")
 	require.Equal(t, "Kept words", eval[string](b, `document.querySelector(".field.text").textContent`))
-	// Offline, the page reports that and keeps its content.
+	// While offline, the page reports this and keeps its content.
 	call(b, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: true})
 	b.see("You're offline")
 	b.shot("offline-1280")
@@ -191,7 +192,7 @@ func TestReloadKeepsEverything(t *testing.T) {
 	}, patience, 200*time.Millisecond, "page views are recorded")
 }
 
-// Three wrong codes burn it, in words.
+// TestWrongCode checks that three wrong codes invalidate the code, and that the page explains this.
 func TestWrongCode(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Codes", []object{{"name": "Ada", "email": "codes@example.com"}}, leaseFields(), leaseDocument())
@@ -213,7 +214,8 @@ func TestWrongCode(t *testing.T) {
 	b.shot("code-390")
 }
 
-// An adopted signature is offered again, to the same signer and after the code.
+// TestSavedSignature checks that an adopted signature is offered again, but only to the same signer and after the
+// code has been entered.
 func TestSavedSignature(t *testing.T) {
 	t.Parallel()
 	who := []object{{"name": "Ada Lovelace", "email": "again@example.com"}}

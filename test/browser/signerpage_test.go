@@ -9,12 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inWindow reports in JavaScript whether all of an element is in the window.
+// inWindow returns an expression that is true if an element is completely in the window.
 func inWindow(element string) string {
 	return fmt.Sprintf(`(() => { const r = (%s)?.getBoundingClientRect(); return r !== undefined && r.height > 0 && r.top >= 0 && r.bottom <= innerHeight; })()`, element)
 }
 
-// TestConsentOnAPhone: without scrolling, the request, the beginning of the disclosure and the button are in sight.
+// TestConsentOnAPhone checks that the request, the beginning of the disclosure and the button are visible without
+// scrolling.
 func TestConsentOnAPhone(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Workshop lease, 14 Quay Street", []object{{"name": "Ada", "email": "consent@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
@@ -32,7 +33,7 @@ func TestConsentOnAPhone(t *testing.T) {
 	}
 }
 
-// TestDrawingSurvivesTabs: a drawing remains after another tab of the dialog was opened.
+// TestDrawingSurvivesTabs checks that a drawing is kept when another tab of the dialog is opened.
 func TestDrawingSurvivesTabs(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Drawn", []object{{"name": "Ada Lovelace", "email": "drawn@example.com", "authMethod": "none"}}, leaseFields()[:1], leaseDocument())
@@ -61,7 +62,7 @@ func TestDrawingSurvivesTabs(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestReviewLeadsToFields: each row of the review has a button that leads to its field.
+// TestReviewLeadsToFields checks that each row of the review has a button that leads to its field.
 func TestReviewLeadsToFields(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Reviewed", []object{{"name": "Ada", "email": "reviewed@example.com", "authMethod": "none"}},
@@ -82,7 +83,8 @@ func TestReviewLeadsToFields(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestFinishedPages: the review displays the pages as they will be sealed, and the record contains that.
+// TestFinishedPages checks that the review displays the pages as they will be sealed, and that the record states
+// this.
 func TestFinishedPages(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Finished", []object{{"name": "Ada", "email": "finished@example.com", "authMethod": "none"}},
@@ -112,8 +114,8 @@ func TestFinishedPages(t *testing.T) {
 	require.Fail(t, "not recorded")
 }
 
-// TestThumbnails: a wide window has a thumbnail of each page next to the documents. Each leads to its page and shows
-// if it was read.
+// TestThumbnails checks that, in a wide window, there is a thumbnail of each page next to the documents. Each
+// thumbnail leads to its page, and shows whether the page was read.
 func TestThumbnails(t *testing.T) {
 	t.Parallel()
 	leaves := make([]leaf, 12)
@@ -125,7 +127,7 @@ func TestThumbnails(t *testing.T) {
 	b.visit(e.Signers[0].SigningURL)
 	b.button("I agree")
 	b.until(`document.querySelectorAll(".thumb").length === 12`)
-	b.until(`document.querySelectorAll(".thumb canvas")[3].width < 150`) // drawn
+	b.until(`document.querySelectorAll(".thumb canvas")[3].width < 150`) // it was rendered
 	eval[bool](b, `(scrollTo(0, document.querySelector(".sheet").offsetTop), true)`)
 	eval[bool](b, `new Promise((done) => setTimeout(() => { scrollBy(0, document.querySelector(".sheet").getBoundingClientRect().bottom - innerHeight + 150); done(true); }, 1500))`)
 	b.until(`document.querySelector(".thumb[aria-current]")?.id.match(/\/[12]$/) && document.querySelector(".thumb").getAttribute("aria-label") === "Page 1 of 12, read"`)
@@ -139,8 +141,8 @@ func TestThumbnails(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestVoidIsShown: when the sender voids the envelope, the page reports it within five seconds, also while the
-// disclosure is displayed.
+// TestVoidIsShown checks that the page reports within five seconds that the sender has voided the envelope, even
+// while the disclosure is displayed.
 func TestVoidIsShown(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Voided", []object{{"name": "Ada", "email": "voided@example.com", "authMethod": "none"}, {"name": "Bob", "email": "voided-b@example.com", "authMethod": "none"}},
@@ -159,8 +161,8 @@ func TestVoidIsShown(t *testing.T) {
 	reading.waitUntilStill()
 }
 
-// TestScanHasAlternativeText: a page without text has an alternative text for screen readers; a page with text has its
-// text next to a decorative picture.
+// TestScanHasAlternativeText checks that a page without text has alternative text for screen readers. A page with
+// text has its text next to a decorative image.
 func TestScanHasAlternativeText(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Scanned", []object{{"name": "Ada", "email": "scanned@example.com", "authMethod": "none"}}, leaseFields()[:1], pdfOf(leaf{}, leaf{title: "Sheet 2"}))
@@ -173,7 +175,8 @@ func TestScanHasAlternativeText(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestRemovedContentIsNamed: the signer sees which content the service removed from a file, next to the file's name.
+// TestRemovedContentIsNamed checks that the signer sees which content the service has removed from a file, next to
+// the file's name.
 func TestRemovedContentIsNamed(t *testing.T) {
 	t.Parallel()
 	script := pdfOf(leaf{title: "Sheet 1", extra: "/AA<</O<</S/JavaScript/JS(app.alert\\(1\\))>>>>"})
@@ -189,7 +192,7 @@ func TestRemovedContentIsNamed(t *testing.T) {
 	}
 }
 
-// TestDownloadBeforeSigning: each document can be saved before it is signed.
+// TestDownloadBeforeSigning checks that each document can be saved before it is signed.
 func TestDownloadBeforeSigning(t *testing.T) {
 	t.Parallel()
 	file := leaseDocument()

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The code arrives by text message, at a number that the page masks.
+// TestSMSCode checks that the code is sent by text message, to a phone number that the page masks.
 func TestSMSCode(t *testing.T) {
 	t.Parallel()
 	const number = "+447400123456"
@@ -36,7 +36,8 @@ func TestSMSCode(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// Five codes in ten minutes; the error for the sixth contains the waiting time.
+// TestTooManyCodes checks that only five codes can be requested in ten minutes, and that the error for the sixth
+// request contains the waiting time.
 func TestTooManyCodes(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Too many", []object{{"name": "Ada", "email": "many@example.com"}}, leaseFields()[2:3], leaseDocument())
@@ -50,7 +51,7 @@ func TestTooManyCodes(t *testing.T) {
 	b.button("Send code")
 	b.see("Too many codes requested. Try again in")
 	b.checked("too-many-codes")
-	// The reopened page has the state: the last code is valid, and the page displays when another one can be
+	// When the page is opened again, the last code is still valid, and the page displays when another one can be
 	// requested.
 	b.visit(e.Signers[0].SigningURL)
 	b.until(`document.activeElement?.id === "code"`)
@@ -58,7 +59,7 @@ func TestTooManyCodes(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// paper returns a photo of a signature: a dark line on not quite white paper.
+// paper returns a photo of a signature, which is a dark line on off-white paper.
 func paper(line bool) []byte {
 	img := image.NewRGBA(image.Rect(0, 0, 600, 240))
 	for y := range 240 {
@@ -74,12 +75,12 @@ func paper(line bool) []byte {
 		}
 	}
 	var b bytes.Buffer
-	_ = png.Encode(&b, img) // into memory
+	_ = png.Encode(&b, img) // writing to memory cannot fail
 	return b.Bytes()
 }
 
-// TestUploadedSignature: the paper of a photographed signature becomes transparent, and a file that is not a picture
-// is rejected.
+// TestUploadedSignature checks that the paper in a photo of a signature becomes transparent, and that a file that is
+// not an image is rejected.
 func TestUploadedSignature(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Uploaded", []object{{"name": "Ada Lovelace", "email": "upload@example.com", "authMethod": "none"}}, leaseFields()[1:2], leaseDocument())
@@ -131,7 +132,7 @@ func (b *tab) pinch(from, to float64) {
 	call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: "touchEnd", TouchPoints: []*input.TouchPoint{}})
 }
 
-// TestPinchZoom: two fingers enlarge the page, and its drawing becomes sharper.
+// TestPinchZoom checks that two fingers enlarge the page, and that it is then rendered more sharply.
 func TestPinchZoom(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Pinched", []object{{"name": "Ada", "email": "pinch@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
@@ -152,8 +153,8 @@ func TestPinchZoom(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// A typed name is rendered in a typeface with its letters. If the browser has none, the page reports that instead of
-// rendering boxes.
+// TestTypedNamesOfAllScripts checks that a typed name is rendered in a font that contains its letters. If the browser
+// has no such font, the page reports this instead of rendering boxes.
 func TestTypedNamesOfAllScripts(t *testing.T) {
 	t.Parallel()
 	for name, who := range map[string]struct {
@@ -202,7 +203,7 @@ func TestTypedNamesOfAllScripts(t *testing.T) {
 	}
 }
 
-// TestReceiptWaits: the receipt of the first signer waits for the others, and reports their outcome.
+// TestReceiptWaits checks that the receipt of the first signer waits for the other signers and displays the outcome.
 func TestReceiptWaits(t *testing.T) {
 	t.Parallel()
 	for outcome, word := range map[string]string{"sign": "Everyone has signed. Your sealed copy is ready.", "decline": "This request is closed"} {
@@ -261,7 +262,7 @@ func TestDigitsOfTheKeyboard(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestAdoptsWhatIsShown: while a signature is still being rendered, the previous one cannot be adopted.
+// TestAdoptsWhatIsShown checks that, while a signature is still being rendered, the previous one cannot be adopted.
 func TestAdoptsWhatIsShown(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Still drawn", []object{{"name": "Ada Lovelace", "email": "still-drawn@example.com", "authMethod": "none"}}, leaseFields()[1:2], leaseDocument())

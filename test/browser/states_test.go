@@ -14,7 +14,7 @@ import (
 	"countersign/locales"
 )
 
-// pageTexts contains the texts of the signing pages in one language.
+// pageTexts returns the texts of the signing pages in one language.
 func pageTexts(t *testing.T, language string) map[string]any {
 	t.Helper()
 	raw, err := locales.Text(language, "pages.json")
@@ -24,8 +24,8 @@ func pageTexts(t *testing.T, language string) map[string]any {
 	return texts
 }
 
-// Every language on the narrowest screen; Arabic and Hebrew run from right to left. The consent is displayed, and
-// recorded, in the language of the page.
+// TestLanguages checks the signing page in every language on the narrowest screen. Arabic and Hebrew are displayed
+// from right to left. The consent is displayed and recorded in the language of the page.
 func TestLanguages(t *testing.T) {
 	t.Parallel()
 	for i, language := range locales.Tags() {
@@ -77,7 +77,8 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-// The language can be changed at any time; the text that is agreed to follows.
+// TestLanguageIsChosen checks that the language can be changed at any time, and that the text of the consent changes
+// with it.
 func TestLanguageIsChosen(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Chosen", []object{{"name": "Ada Lovelace", "email": "chosen@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
@@ -99,11 +100,11 @@ func TestLanguageIsChosen(t *testing.T) {
 		return false
 	})
 	b.visit(svc.base + "/")
-	b.see("Des documents sont signés ici") // it is remembered
+	b.see("Des documents sont signés ici") // the language is remembered
 	b.waitUntilStill()
 }
 
-// Each way in which a link can end has a page that explains it.
+// TestEnds checks that, for each way in which a link can end, there is a page that explains it.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	one := func(email string) envelope {
@@ -145,7 +146,8 @@ func TestEnds(t *testing.T) {
 	fresh.waitUntilStill()
 }
 
-// Ends that need weeks or a broken service: the page receives a prepared response.
+// TestOtherEnds checks the ends that would take weeks or require a broken service. The page receives a prepared
+// response.
 func TestOtherEnds(t *testing.T) {
 	t.Parallel()
 	refusal := func(code, message string) string {
@@ -184,7 +186,8 @@ func TestOtherEnds(t *testing.T) {
 	}
 }
 
-// TestOffline: without a connection the page reports it, keeps the entries and continues.
+// TestOffline checks that the page reports a lost connection, keeps the entries, and continues when the connection is
+// restored.
 func TestOffline(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Offline", []object{{"name": "Ada Lovelace", "email": "offline@example.com", "authMethod": "none"}}, leaseFields()[2:3], leaseDocument())
@@ -225,8 +228,8 @@ func TestOffline(t *testing.T) {
 	svc.completed(t, e.ID)
 }
 
-// TestWhoHasAnsweredIsTold: a signer whose response was lost, or who has signed or declined in another tab, sees the
-// outcome, whatever the page requests next.
+// TestWhoHasAnsweredIsTold checks that a signer whose response was lost, or who has signed or declined in another
+// tab, sees the outcome, whatever the page requests next.
 func TestWhoHasAnsweredIsTold(t *testing.T) {
 	t.Parallel()
 	one := func(email string) envelope {
@@ -261,7 +264,7 @@ func TestWhoHasAnsweredIsTold(t *testing.T) {
 		require.NotContains(t, b.text(), "This signer")
 	}
 
-	// Before the code, in a different tab from the one that signs.
+	// This tab is at the step before the code, and another tab signs.
 	code := svc.create(t, "Answered", []object{{"name": "Ada", "email": "answered-code@example.com"}, {"name": "Bob", "email": "b-answered-code@example.com", "authMethod": "none"}},
 		leaseFields()[2:3], leaseDocument())
 	other := open(t, desktop)

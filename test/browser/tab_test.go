@@ -24,9 +24,9 @@ type tab struct {
 	look look
 
 	mu             sync.Mutex
-	onConsoleError []string // errors and warnings of the page
-	foreign        []string // requests that left for another host
-	frame          string   // the script context of the newest frame with one of our pages
+	onConsoleError []string // errors and warnings on the page
+	foreign        []string // requests that were sent to another host
+	frame          string   // script context of the newest frame that contains a page of the service
 }
 
 // patience is the time limit for each operation on a busy machine.
@@ -47,7 +47,7 @@ func open(t *testing.T, l look) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	require.NoError(t, chromedp.Do(ctx), "opening a tab") // outlives the time limits of single actions
+	require.NoError(t, chromedp.Do(ctx), "opening a tab") // allows the tab to outlive the time limits of single actions
 	b := &tab{t: t}
 	require.NoError(t, chromedp.Listen(ctx, b.listen))
 	b.ctx, cancel = context.WithTimeout(ctx, 9*time.Minute)
@@ -70,7 +70,7 @@ func open(t *testing.T, l look) *tab {
 	return b
 }
 
-// call sends one command of the DevTools protocol.
+// call sends a command of the DevTools protocol.
 func call[P, R any](b *tab, c cdp.Command[P, R], params P) R {
 	b.t.Helper()
 	r, err := chromedp.Run(b.ctx, func(ctx context.Context, t *chromedp.Target) (R, error) { return cdp.Call(ctx, t, c, params) })
@@ -78,7 +78,7 @@ func call[P, R any](b *tab, c cdp.Command[P, R], params P) R {
 	return r
 }
 
-// listen records the errors of the page. While mu is locked it waits, and so does every response of the browser.
+// listen records the errors on the page. While mu is locked, it blocks, and so does every response from the browser.
 func (b *tab) listen(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,7 +98,8 @@ func (b *tab) listen(event any) {
 			b.frame = e.Context.UniqueID
 		}
 	case *cdplog.EventEntryAdded:
-		// Violations of the policy are reported here; rejected requests are wanted by some tests.
+		// Violations of the content security policy are reported here. Rejected requests are ignored, because some
+		// tests expect them.
 		if e.Entry.Source.String() != "network" {
 			b.onConsoleError = append(b.onConsoleError, e.Entry.Text)
 		}
@@ -110,7 +111,7 @@ func (b *tab) listen(event any) {
 	}
 }
 
-// waitUntilStill requires that the page logged no error and sent no request to another host.
+// waitUntilStill checks that the page logged no error and sent no request to another host.
 func (b *tab) waitUntilStill() {
 	b.t.Helper()
 	b.mu.Lock()
@@ -137,7 +138,7 @@ func (b *tab) see(text string) {
 	b.until(fmt.Sprintf("document.body.innerText.replaceAll(/[\\u2066-\\u2069]/g,'').includes(%q)", text))
 }
 
-// titled waits until the page has a title, which is set after it was rendered.
+// titled waits until the page has the given title, which is set after the page was rendered.
 func (b *tab) titled(want string) { b.t.Helper(); b.until(fmt.Sprintf("document.title === %q", want)) }
 
 // until waits until a JavaScript expression is true.
@@ -164,7 +165,7 @@ func (b *tab) text() string {
 	return s
 }
 
-// eval evaluates JavaScript, waiting for a promise.
+// eval evaluates JavaScript. If the result is a promise, eval waits for its value.
 func eval[T any](b *tab, expression string) T {
 	b.t.Helper()
 	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
@@ -175,7 +176,7 @@ func eval[T any](b *tab, expression string) T {
 	return v
 }
 
-// size sets the size of the window, in CSS pixels.
+// size sets the size of the window in CSS pixels.
 func (b *tab) size(width, height int64) {
 	b.t.Helper()
 	density := 1.0
@@ -185,7 +186,7 @@ func (b *tab) size(width, height int64) {
 	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: density, Mobile: b.look.touch})
 }
 
-// scheme prefers dark or light colors.
+// scheme sets the preferred color scheme.
 func (b *tab) scheme(dark bool) {
 	b.t.Helper()
 	value := map[bool]string{false: "light", true: "dark"}[dark]
@@ -202,7 +203,7 @@ func inFrame[T any](b *tab, expression string) (T, error) {
 	return chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise, func(p *runtime.EvaluateParams) { p.UniqueContextID = id }))
 }
 
-// framed waits until a text is on the framed page.
+// framed waits until the framed page contains a text.
 func (b *tab) framed(text string) {
 	b.t.Helper()
 	b.eventually("the frame shows "+text, func() bool {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// savedTemplate is a template as the service has it.
+// savedTemplate is a template as returned by the service.
 type savedTemplate struct {
 	ID, Name, Subject string
 	Version           int
@@ -37,7 +37,7 @@ func (s *service) savedTemplate(t *testing.T, id string) savedTemplate {
 	return out
 }
 
-// templateOf creates a template from a draft with two roles and a field of each.
+// templateOf creates a template from a draft with two roles and a field for each role.
 func (s *service) templateOf(t *testing.T, name string) string {
 	t.Helper()
 	e := s.draft(t, name, twoPeople(), leaseDocument())
@@ -49,7 +49,7 @@ func (s *service) templateOf(t *testing.T, name string) string {
 	return made.ID
 }
 
-// buildsTemplate opens the builder of a template in a new session.
+// buildsTemplate opens the builder for a template in a new session.
 func (b *tab) buildsTemplate(id string, features object) {
 	b.t.Helper()
 	var made struct{ EmbedURL string }
@@ -60,8 +60,8 @@ func (b *tab) buildsTemplate(id string, features object) {
 
 const stateIs = `document.querySelector(".bstate")?.textContent === %q`
 
-// TestBuilderOfATemplate: roles replace recipients, changes are saved only on request, and each save creates one
-// version.
+// TestBuilderOfATemplate checks that the builder for a template has roles instead of recipients, that changes are
+// saved only on request, and that each save creates one version.
 func TestBuilderOfATemplate(t *testing.T) {
 	t.Parallel()
 	id := svc.templateOf(t, "Lease of the mill")
@@ -95,7 +95,7 @@ func TestBuilderOfATemplate(t *testing.T) {
 	require.Len(t, got.Roles, 3)
 	require.Equal(t, []any{"Guarantor", "Tenant", 1}, []any{got.Roles[2].Role, got.Roles[2].WitnessFor, got.Roles[2].RoutingOrder})
 
-	// A concurrent save is not overwritten without a confirmation.
+	// A concurrent save is not overwritten without confirmation.
 	svc.json(t, http.MethodPatch, "/v1/templates/"+id, object{"message": "Theirs"}, nil)
 	b.button("Initials")
 	b.press(1, 300, 650)
@@ -111,12 +111,12 @@ func TestBuilderOfATemplate(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// inDialog finds a button of the dialog that is open.
+// inDialog returns an expression for a button in the open dialog.
 func inDialog(text string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll("dialog[open] button")].find((x) => x.textContent === %q)`, text)
 }
 
-// people returns the recipients of a draft from the service.
+// people contains the recipients and documents of a draft as returned by the service.
 type people struct {
 	Signers []struct {
 		ID, Name, Email, Role, WitnessFor string
@@ -132,8 +132,8 @@ func (s *service) people(t *testing.T, id string) people {
 	return out
 }
 
-// TestBuilderTakesBackRecipients: undo restores a removed recipient with the fields, and reverts a move, a witness and
-// a rename as well.
+// TestBuilderTakesBackRecipients checks that undo restores a removed recipient with their fields, and also reverts a
+// move, a witness and a new name.
 func TestBuilderTakesBackRecipients(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Back again", twoPeople(), leaseDocument())
@@ -165,7 +165,7 @@ func TestBuilderTakesBackRecipients(t *testing.T) {
 	b.until(`document.querySelectorAll(".bfield").length === 1`)
 	b.saved()
 
-	// By keyboard: both sign at the same time, and one witnesses the other.
+	// With the keyboard, both recipients are moved into the same step, and one becomes a witness of the other.
 	b.enterOn(`document.querySelector('[aria-label="Grace Hopper: earlier"]')`)
 	b.until(`document.querySelectorAll(".bstepbox").length === 1`)
 	for _, s := range svc.people(t, e.ID).Signers {
@@ -204,7 +204,7 @@ func find(p people, name string) string {
 	return ""
 }
 
-// TestBuilderOrdersRecipientsByMouse: a recipient is dragged into the step of another one.
+// TestBuilderOrdersRecipientsByMouse checks that a recipient can be dragged into the step of another one.
 func TestBuilderOrdersRecipientsByMouse(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Dragged", twoPeople(), leaseDocument())
@@ -218,7 +218,8 @@ func TestBuilderOrdersRecipientsByMouse(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderTakesBackDocuments: a document that was removed is back with its name, place, pages and fields.
+// TestBuilderTakesBackDocuments checks that undo restores a removed document with its name, position, pages and
+// fields.
 func TestBuilderTakesBackDocuments(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Two files", twoPeople()[:1], leaseDocument())
@@ -248,7 +249,7 @@ func TestBuilderTakesBackDocuments(t *testing.T) {
 	b.saved()
 	require.Equal(t, "Annex A.pdf", svc.people(t, e.ID).Documents[0].Name)
 	require.Len(t, svc.fields(t, e.ID), 1)
-	for range 4 { // the field, the name, the place, the file
+	for range 4 { // the field, the name, the position, and the file
 		b.until(`!(document.querySelector('[title="Undo (Ctrl+Z)"]').disabled || document.querySelector('[title="Undo (Ctrl+Z)"]').ariaDisabled === "true")`)
 		b.button("Undo")
 	}
@@ -259,8 +260,8 @@ func TestBuilderTakesBackDocuments(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleTemplates: a sender creates a template from a file and from an envelope, edits, uses and archives it,
-// without the API.
+// TestConsoleTemplates checks that a sender can create a template from a file and from an envelope, and edit, use and
+// archive it, without the API.
 func TestConsoleTemplates(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
@@ -315,8 +316,8 @@ func TestConsoleTemplates(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestContactsAreOffered: the console's builder suggests contacts while a name is typed, but an application's session
-// suggests none.
+// TestContactsAreOffered checks that the console's builder suggests contacts while a name is being typed, but an
+// application's session suggests none.
 func TestContactsAreOffered(t *testing.T) {
 	t.Parallel()
 	svc.json(t, http.MethodPost, "/v1/console/contacts", object{"name": "Quentin Quay", "email": "quentin@example.com"}, nil)
@@ -343,7 +344,7 @@ func TestContactsAreOffered(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestFirstUse: empty lists explain their purpose and the next step.
+// TestFirstUse checks that empty lists explain their purpose and the next step.
 func TestFirstUse(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)

@@ -20,15 +20,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tryIt operates the request forms of the API reference as a reader does: by mouse and keyboard.
+// tryIt operates the request forms of the API reference in the way a user does, with the mouse and the keyboard.
 type tryIt struct {
 	*tab
-	downloads string // where the browser saves files
+	downloads string // directory to which the browser saves files
 
 	mu       sync.Mutex
 	statuses map[network.RequestID]int64
-	finished []network.RequestID // requests below /v1, in the order of their completion
-	choosers []cdp.BackendNodeID // inputs whose file chooser opened
+	finished []network.RequestID // requests to paths below /v1, in the order of completion
+	choosers []cdp.BackendNodeID // inputs whose file chooser was opened
 }
 
 const (
@@ -39,11 +39,11 @@ const (
 	authorize     = `[...document.querySelectorAll("button")].find((b) => b.textContent.trim() === "Authorize" && b.offsetParent !== null)`
 	accessToken   = `[...document.querySelectorAll("label")].some((l) => l.textContent.trim() === "Access Token")`
 	clientIDField = `document.querySelector("[data-placeholder='12345']")`
-	control       = 2 // the modifier of key events
+	control       = 2 // modifier of key events
 	secretField   = `document.querySelector("[placeholder='XYZ123']")`
 )
 
-// openReference opens the reference, and gets an access token with its form.
+// openReference opens the reference, and obtains an access token with its form.
 func openReference(t *testing.T) *tryIt {
 	t.Helper()
 	p := &tryIt{tab: open(t, desktop), downloads: t.TempDir(), statuses: make(map[network.RequestID]int64)}
@@ -78,13 +78,13 @@ func openReference(t *testing.T) *tryIt {
 	return p
 }
 
-// insert inserts text at the focus, as from the clipboard.
+// insert inserts text at the focus, as if pasted from the clipboard.
 func (p *tryIt) insert(text string) {
 	p.t.Helper()
 	call(p.tab, input.InsertText, input.InsertTextParams{Text: text})
 }
 
-// replace replaces all text of an editor.
+// replace replaces the complete text in an editor.
 func (p *tryIt) replace(find, text string) {
 	p.t.Helper()
 	p.click(find)
@@ -95,12 +95,12 @@ func (p *tryIt) replace(find, text string) {
 	p.until(fmt.Sprintf(`(%s)?.innerText.trim() === %q`, find, text))
 }
 
-// formRow finds the row of a parameter or of a form field.
+// formRow returns an expression for the row of a parameter or form field.
 func formRow(name string) string {
 	return fmt.Sprintf(`[...%s.querySelectorAll("tr")].find((r) => r.querySelector(".code-input-lite__editor")?.textContent === %q)`, requestForm, name)
 }
 
-// operation opens the request form of an operation, from the list of all.
+// operation opens the request form of an operation from the list of operations.
 func (p *tryIt) operation(tag, method, path string) {
 	p.t.Helper()
 	if eval[bool](p.tab, requestForm+" !== null") {
@@ -118,7 +118,7 @@ func (p *tryIt) set(name, value string) {
 	p.replace(formRow(name)+`?.querySelectorAll(".code-input-lite__editor")[1]`, value)
 }
 
-// option chooses a value of a parameter that has a list of them.
+// option selects the value of a parameter that has a list of values.
 func (p *tryIt) option(name, value string) {
 	p.t.Helper()
 	p.click(formRow(name) + `?.querySelector("button[aria-haspopup]")`)
@@ -133,7 +133,7 @@ func (p *tryIt) body(v any) {
 	p.replace(requestForm+`?.querySelector(".cm-content")`, string(b))
 }
 
-// file selects a file in a field of a form.
+// file selects a file for a form field.
 func (p *tryIt) file(name, path string) {
 	p.t.Helper()
 	p.click(`[...(` + formRow(name) + `?.querySelectorAll("button") ?? [])].find((b) => b.textContent.trim() === "Select File")`)
@@ -150,7 +150,8 @@ func (p *tryIt) file(name, path string) {
 	p.until(formRow(name) + `?.innerText.includes(` + fmt.Sprintf("%q", filepath.Base(path)) + `)`)
 }
 
-// send sends the request of the form, and returns the body of the response, which must have the status and display it.
+// send sends the request of the form, and returns the response body. It checks that the response has the given status
+// and is displayed.
 func (p *tryIt) send(status int) []byte {
 	p.t.Helper()
 	p.mu.Lock()
@@ -176,7 +177,7 @@ func (p *tryIt) send(status int) []byte {
 	return b
 }
 
-// sendFor sends the request of the form, and decodes the response.
+// sendFor sends the request of the form, and returns the decoded response.
 func sendFor[T any](p *tryIt, status int) T {
 	p.t.Helper()
 	var v T
@@ -184,8 +185,8 @@ func sendFor[T any](p *tryIt, status int) T {
 	return v
 }
 
-// TestReferenceTriesIt: only with the request forms of the reference, an envelope is created, sent, signed, sealed,
-// downloaded and verified. tab.waitUntilStill reports requests to other hosts.
+// TestReferenceTriesIt checks that an envelope can be created, sent, signed, sealed, downloaded and verified with
+// only the request forms of the reference. The function tab.waitUntilStill reports requests to other hosts.
 func TestReferenceTriesIt(t *testing.T) {
 	t.Parallel()
 	p := openReference(t)

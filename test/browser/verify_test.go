@@ -12,14 +12,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	_ "modernc.org/sqlite" // to change the service's record
+	_ "modernc.org/sqlite" // required to modify the service's record
 
 	"countersign/locales"
 	"countersign/seal/verify"
 )
 
-// annotated adds the objects of a comment to a file, as a PDF reader does: a new annotation and a new version of the
-// page.
+// annotated adds the objects of a comment to a file in the way PDF viewers do: a new annotation and a new version of
+// the page.
 func annotated(t *testing.T, file []byte) []byte {
 	t.Helper()
 	starts := regexp.MustCompile(`startxref\s+(\d+)\s+%%EOF`).FindAllSubmatch(file, -1)
@@ -65,7 +65,7 @@ func TestVerify(t *testing.T) {
 	b.see("Grace")
 	b.pictures("verify-valid-entered")
 
-	// The service's record counts as well.
+	// The service's own record is also compared.
 	db, err := sql.Open("sqlite", filepath.Join(svc.data, "countersign.db")+"?_pragma=busy_timeout(10000)")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
@@ -104,8 +104,8 @@ func TestVerify(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestVerifyNamesTheParts: each action has its own name: an approver has not signed, and a host's link was sent to the
-// host.
+// TestVerifyNamesTheParts checks that each action is described correctly. For example, an approver has not signed,
+// and the link for an in-person signer was sent to the host.
 func TestVerifyNamesTheParts(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Parts", []object{
@@ -134,7 +134,8 @@ func TestVerifyNamesTheParts(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestVerifyAltered: never green, no signers, and the sealed part can be extracted.
+// TestVerifyAltered checks that the result for an altered file is never displayed as valid, that no signers are
+// listed, and that the sealed part can be extracted.
 func TestVerifyAltered(t *testing.T) {
 	t.Parallel()
 	_, sealed := svc.signedByAPI(t, "altered@example.com")
@@ -171,7 +172,8 @@ func TestVerifyForeign(t *testing.T) {
 	p.waitUntilStill()
 }
 
-// TestVerifyInEveryLanguage: each language has all texts, and no page is wider than a phone.
+// TestVerifyInEveryLanguage checks that all texts exist in each language, and that the page is not wider than a
+// phone.
 func TestVerifyInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	_, sealed := svc.signedByAPI(t, "languages@example.com")
@@ -199,7 +201,7 @@ func TestVerifyInEveryLanguage(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestWordsForEveryFinding: the page has a sentence for each code of a report.
+// TestWordsForEveryFinding checks that the page has a sentence for each code in a report.
 func TestWordsForEveryFinding(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile(filepath.Join(svc.root, "web", "src", "verify", "words.ts"))

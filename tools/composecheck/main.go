@@ -1,7 +1,7 @@
-// Command composecheck parses a compose file as "docker compose config" does and checks more: every mounted file is in
-// the repository, every image has a version, every setting in the file or in the example of .env exists in
-// Countersign, no setting is missing, and the settings of .env, including the files that the example names, reach
-// Countersign.
+// Command composecheck parses a compose file in the same way as "docker compose config", and performs additional
+// checks. Every mounted file must be in the repository, and every image must have a version. Every setting in the
+// file or in the example of .env must exist in Countersign, and no setting may be missing. The settings in .env,
+// including the files to which the example refers, must reach Countersign.
 //
 //	composecheck -env deploy/env.example -config config/config.go docker-compose.yml
 package main
@@ -26,10 +26,10 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 )
 
-// prefix begins the name of every setting of Countersign.
+// prefix is the prefix of every Countersign setting.
 const prefix = "COUNTERSIGN_"
 
-// composeOnly are the variables with that prefix that only the compose file reads.
+// composeOnly lists the variables with that prefix that only the compose file reads.
 var composeOnly = map[string]bool{
 	"COUNTERSIGN_SITE": true, "COUNTERSIGN_VERSION": true, "COUNTERSIGN_DB_PASSWORD": true, "COUNTERSIGN_ENV_FILE": true,
 	"COUNTERSIGN_HTTP_PORT": true, "COUNTERSIGN_HTTPS_PORT": true,
@@ -52,7 +52,7 @@ func main() {
 	}
 }
 
-// check returns everything that is wrong, joined.
+// check returns all problems as a joined error.
 func check(ctx context.Context, composeFile, envFile, config string) error {
 	all, remove, err := everything(envFile)
 	if err != nil {
@@ -112,13 +112,13 @@ func check(ctx context.Context, composeFile, envFile, config string) error {
 	return errors.Join(faults...)
 }
 
-// libraries begin the names that the libraries of clouds and of OpenTelemetry read.
+// libraries matches the names of variables that cloud and OpenTelemetry libraries read.
 var libraries = regexp.MustCompile(`^(AWS|AZURE|GOOGLE|OTEL)_`)
 
-// foreign are the secrets of other services: a process of Countersign does not get them.
+// foreign lists the secrets of other services, which a Countersign process must not receive.
 var foreign = []string{"POSTGRES_PASSWORD", "TEMPORAL_DB_PASSWORD"}
 
-// checkPassed reports settings of .env that a service of Countersign does not receive, and secrets that it should not
+// checkPassed reports settings in .env that a Countersign service does not receive, and secrets that it must not
 // receive.
 func checkPassed(service *types.ServiceConfig, example []string, known map[string]bool) []error {
 	var faults []error
@@ -135,7 +135,7 @@ func checkPassed(service *types.ServiceConfig, example []string, known map[strin
 	return faults
 }
 
-// everything writes a file with all assignments in envFile, including the commented-out ones.
+// everything writes a file with all assignments in envFile, including those that are commented out.
 func everything(envFile string) (file string, remove func(), err error) {
 	text, err := os.ReadFile(envFile) //nolint:gosec // named on the command line
 	if err != nil {
@@ -145,7 +145,7 @@ func everything(envFile string) (file string, remove func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	remove = func() { _ = os.Remove(f.Name()) } // a copy
+	remove = func() { _ = os.Remove(f.Name()) } // it is only a copy
 	_, err = f.Write(regexp.MustCompile(`(?m)^#([A-Z][A-Z0-9_]*=)`).ReplaceAll(text, []byte("$1")))
 	if err := errors.Join(err, f.Close()); err != nil {
 		remove()
@@ -154,7 +154,7 @@ func everything(envFile string) (file string, remove func(), err error) {
 	return f.Name(), remove, nil
 }
 
-// exampleFiles lists the files within containers that settings of Countersign name in a file of assignments.
+// exampleFiles returns the paths within containers to which Countersign settings in a file of assignments refer.
 func exampleFiles(envFile string) ([]string, error) {
 	text, err := os.ReadFile(envFile) //nolint:gosec // named on the command line
 	if err != nil {
@@ -167,7 +167,7 @@ func exampleFiles(envFile string) ([]string, error) {
 	return files, nil
 }
 
-// seen reports whether every container of ours has a mount that holds the file.
+// seen reports whether every Countersign container has a mount that contains the file.
 func seen(project *types.Project, file string) bool {
 	for _, service := range project.Services {
 		if service.Build != nil && !slices.ContainsFunc(service.Volumes, func(v types.ServiceVolumeConfig) bool { return strings.HasPrefix(file, v.Target+"/") }) {
@@ -199,7 +199,7 @@ func checkService(service *types.ServiceConfig, known map[string]bool) []error {
 				fault("build: %v", err)
 			}
 		}
-		// Only our own image reads our settings.
+		// Only the Countersign image reads Countersign settings.
 		for name := range service.Environment {
 			if strings.HasPrefix(name, prefix) && !known[name] && !composeOnly[name] {
 				fault("%s is not a setting", name)
@@ -209,7 +209,7 @@ func checkService(service *types.ServiceConfig, known map[string]bool) []error {
 	return faults
 }
 
-// settings reads the env tags of a Go file.
+// settings returns the values of the env tags in a Go file.
 func settings(file string) (map[string]bool, error) {
 	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -234,7 +234,7 @@ func settings(file string) (map[string]bool, error) {
 	return names, nil
 }
 
-// variables returns the names in an env file, including those commented out.
+// variables returns the names in an env file, including those that are commented out.
 func variables(file string) (_ []string, err error) {
 	f, err := os.Open(file) //nolint:gosec // named on the command line
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestFaults puts faults into the compose file, one after another, and demands that each is named.
+// TestFaults introduces faults into the compose file, one after another, and checks that each of them is reported.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")
@@ -19,7 +19,7 @@ func TestFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, fault := range []struct{ old, with, says string }{
-		{"", "", ""}, // none
+		{"", "", ""}, // no fault
 		{"${COUNTERSIGN_ENV_FILE:-.env}", "deploy/nothing.env", "COUNTERSIGN_HISTORY_DAYS"},
 		{"${COUNTERSIGN_ENV_FILE:-.env}", "deploy/nothing.env", "AWS_ACCESS_KEY_ID"},
 		{"    POSTGRES_PASSWORD: \"\"\n", "", "POSTGRES_PASSWORD"},
@@ -30,7 +30,7 @@ func TestFaults(t *testing.T) {
 		if !strings.Contains(string(b), fault.old) {
 			t.Fatalf("docker-compose.yml has no %q", fault.old)
 		}
-		f, err := os.CreateTemp(root, "compose-*.yml") // beside it, as its paths begin there
+		f, err := os.CreateTemp(root, "compose-*.yml") // in the same directory, because its relative paths start there
 		if err != nil {
 			t.Fatal(err)
 		}

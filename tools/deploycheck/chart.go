@@ -24,19 +24,20 @@ import (
 //go:embed header.txt
 var header string
 
-// templates are the chart's templates that create objects, in the order of the manifests.
+// templates lists the chart's templates that create objects, in the order of the manifests.
 var templates = []string{
 	"configmap", "serviceaccount", "migrate", "api", "worker", "service", "ingress", "disruption", "autoscaling", "networkpolicy", "podmonitor",
 }
 
-// chartOf returns the chart's directory, and exampleOf the values without a default that the manifests have.
+// chartOf returns the directory of the chart, and exampleOf returns the file with the manifests' values that have no
+// default.
 func chartOf(deploy string) string { return filepath.Join(deploy, "helm", "countersign") }
 
 func exampleOf(deploy string) string {
 	return filepath.Join(chartOf(deploy), "ci", "example-values.yaml")
 }
 
-// chart lints the chart and compares its output with the manifests.
+// chart lints the chart, and compares its output with the manifests.
 func chart(deploy string) error {
 	values, err := readValues(exampleOf(deploy))
 	if err != nil {
@@ -93,7 +94,7 @@ func readValues(file string) (map[string]any, error) {
 	return values, yaml.Unmarshal(b, &values)
 }
 
-// render returns the objects of a release called countersign as documents of YAML.
+// render renders the objects of a release named countersign as YAML documents.
 func render(dir string, values map[string]any) ([]byte, error) {
 	c, err := loader.Load(dir)
 	if err != nil {

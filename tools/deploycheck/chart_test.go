@@ -15,7 +15,7 @@ import (
 
 const chartDir = "../../deploy/helm/countersign"
 
-// given returns the values that a chart needs, with others over them as YAML.
+// given returns the values that a chart requires, overridden with values in YAML.
 func given(t *testing.T, over string) map[string]any {
 	t.Helper()
 	values, err := readValues(chartDir + "/ci/example-values.yaml")
@@ -36,7 +36,7 @@ func given(t *testing.T, over string) map[string]any {
 	return values
 }
 
-// TestChart_RequiredValues checks that the error for a missing value names and describes it.
+// TestChart_RequiredValues checks that the error for a missing value contains its name and a description.
 func TestChart_RequiredValues(t *testing.T) {
 	t.Parallel()
 	for over, want := range map[string]string{
@@ -58,7 +58,7 @@ func TestChart_RequiredValues(t *testing.T) {
 	}
 }
 
-// TestChart_EverythingSet renders objects that the API server takes.
+// TestChart_EverythingSet checks that the API server accepts the objects that are rendered if all values are set.
 func TestChart_EverythingSet(t *testing.T) {
 	t.Parallel()
 	rendered, err := render(chartDir, given(t, `
@@ -103,7 +103,8 @@ networkPolicy: {egress: [{to: [{ipBlock: {cidr: 0.0.0.0/0}}]}]}
 	}
 }
 
-// TestChart_EverySettingIsAValue also checks that every secret is documented next to secrets.existingSecret.
+// TestChart_EverySettingIsAValue checks that every setting is a value of the chart, and that every secret is
+// documented next to secrets.existingSecret.
 func TestChart_EverySettingIsAValue(t *testing.T) {
 	t.Parallel()
 	config, err := os.ReadFile("../../config/config.go")
@@ -141,7 +142,7 @@ func TestChart_EverySettingIsAValue(t *testing.T) {
 	}
 }
 
-// TestChart_ManifestsFollow checks that edited manifests are found.
+// TestChart_ManifestsFollow checks that manifests that differ from the chart's output are detected.
 func TestChart_ManifestsFollow(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -167,7 +168,8 @@ func TestChart_ManifestsFollow(t *testing.T) {
 	}
 }
 
-// TestChart_CommandOfInstall checks that the page sets the values that the chart requires.
+// TestChart_CommandOfInstall checks that the command on the installation page sets all values that the chart
+// requires.
 func TestChart_CommandOfInstall(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/run/install.md")

@@ -1,6 +1,7 @@
-// Command deploycheck parses the files of deploy/ as the programs that read them do: alert rules, the dashboard's
-// queries, and the Kubernetes manifests, strictly. Queries may only name metrics of the service, as listed in
-// deploy/metrics.txt. The manifests must equal the output of the Helm chart; -write regenerates them.
+// Command deploycheck parses the files in deploy/ strictly, in the same way as the programs that read them: alert
+// rules, the dashboard's queries, and the Kubernetes manifests. Queries may use only the service's metrics, which are
+// listed in deploy/metrics.txt. The manifests must equal the output of the Helm chart. With -write, they are
+// regenerated.
 package main
 
 import (
@@ -135,7 +136,7 @@ func query(expr string, known map[string]bool) error {
 	return nil
 }
 
-// kinds are the allowed kinds of objects in the manifests.
+// kinds lists the permitted kinds of objects in the manifests.
 var kinds = map[string]func() any{
 	"v1/ConfigMap":                           func() any { return &corev1.ConfigMap{} },
 	"v1/Service":                             func() any { return &corev1.Service{} },
@@ -165,8 +166,8 @@ func manifests(file string) error {
 	return nil
 }
 
-// readiness rejects a probe that removes all pods from their Service while Temporal is down: signing continues without
-// it.
+// readiness rejects a probe that would remove all pods from their Service while Temporal is unavailable, because
+// signing does not need Temporal.
 func readiness(objects []any) error {
 	for _, o := range objects {
 		s, ok := o.(*corev1.Service)
@@ -188,7 +189,7 @@ func readiness(objects []any) error {
 	return nil
 }
 
-// ingresses rejects an ingress whose controller would log the paths of requests, which contain signers' tokens.
+// ingresses rejects an ingress whose controller would log request paths, which contain signers' tokens.
 func ingresses(objects []any) error {
 	for _, o := range objects {
 		if i, ok := o.(*networkingv1.Ingress); ok && i.Annotations["nginx.ingress.kubernetes.io/enable-access-log"] != "false" {
@@ -198,7 +199,7 @@ func ingresses(objects []any) error {
 	return nil
 }
 
-// caddyfile checks for the setting that keeps signers' tokens out of Caddy's log.
+// caddyfile checks for the settings that keep signers' tokens out of Caddy's log.
 func caddyfile(file string) error {
 	b, err := os.ReadFile(file) //nolint:gosec // named on the command line
 	if err != nil {
@@ -212,7 +213,7 @@ func caddyfile(file string) error {
 	return nil
 }
 
-// decode reads all documents of a manifest, strictly.
+// decode strictly decodes all documents in a manifest.
 func decode(b []byte) ([]any, error) {
 	var objects []any
 	for i, doc := range bytes.Split(b, []byte("\n---\n")) {
@@ -244,10 +245,11 @@ func deployments(objects []any) error {
 	return nil
 }
 
-// settingsPrefix begins the name of every setting in the environment; the service rejects unknown ones.
+// settingsPrefix is the prefix of every setting in the environment. The service rejects unknown settings.
 const settingsPrefix = "COUNTERSIGN_"
 
-// serviceLinks rejects pods with variables of a Service whose name makes them look like settings.
+// serviceLinks rejects pods that receive the environment variables of a Service whose name makes them look like
+// settings.
 func serviceLinks(objects []any) error {
 	var link string
 	for _, o := range objects {
@@ -279,7 +281,7 @@ func serviceLinks(objects []any) error {
 	return nil
 }
 
-// deployment reports errors that the API server would find, and settings that would cause problems later.
+// deployment reports errors that the API server would report, and settings that would cause problems later.
 func deployment(d *appsv1.Deployment) error {
 	for k, v := range d.Spec.Selector.MatchLabels {
 		if d.Spec.Template.Labels[k] != v {

@@ -7,12 +7,13 @@ import (
 	"testing"
 )
 
-// TestFaults puts faults into what deploy/ has, one after another, and demands that each is named.
+// TestFaults introduces faults into the files in deploy/, one after another, and checks that each of them is
+// reported.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	const kubernetes = "kubernetes/countersign.yaml"
 	for _, fault := range []struct{ file, old, with, says string }{
-		{kubernetes, "", "", ""}, // none
+		{kubernetes, "", "", ""}, // no fault
 		{kubernetes, "enableServiceLinks: false", "enableServiceLinks: true", "COUNTERSIGN_SERVICE_HOST"},
 		{kubernetes, "      enableServiceLinks: false #", "      #", "COUNTERSIGN_SERVICE_HOST"},
 		{kubernetes, "/readyz?for=requests", "/readyz", "while Temporal is down"},

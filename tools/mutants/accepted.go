@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// entry is a change that need not be noticed, with the reason.
+// entry is a change that no test has to detect, with the reason.
 type entry struct {
-	line   int // its index in the file
+	line   int // index of the line in the file
 	name   string
 	reason string
 }
 
 const separator = " — "
 
-// readAccepted reads lines "name — reason". A line without a reason is an error.
+// readAccepted reads lines of the form "name — reason". A line without a reason is an error.
 func readAccepted(file string) (entries []entry, lines []string, err error) {
 	b, err := os.ReadFile(file) //nolint:gosec // named on the command line
 	if errors.Is(err, os.ErrNotExist) {
@@ -40,8 +40,8 @@ func readAccepted(file string) (entries []entry, lines []string, err error) {
 	return entries, lines, nil
 }
 
-// checkAccepted returns the accepted names. An entry for a change that does not exist in the current code is an error;
-// with mend, the entry is replaced by the only matching change, if there is exactly one.
+// checkAccepted returns the accepted names. An entry for a change that does not exist in the current code is an
+// error. If mend is set and exactly one change resembles the entry, the entry is replaced.
 func checkAccepted(file string, all []mutation, mend bool) (map[string]bool, error) {
 	entries, lines, err := readAccepted(file)
 	if err != nil {
@@ -83,8 +83,9 @@ func suggestion(like []string) string {
 	return "\n    like it (-mend takes it if it is the only one): " + strings.Join(like, "\n    ")
 }
 
-// resembling returns the changes that a stale name may refer to: first changes with the same function and text in
-// another file, then with the same file and text in another function, then of the same kind in the same function.
+// resembling returns the changes to which an outdated name may refer. It first searches for changes with the same
+// function and text in another file, then for changes with the same file and text in another function, and then for
+// changes of the same kind in the same function.
 func resembling(name string, all []mutation) []string {
 	part := strings.SplitN(name, " ", 4)
 	if len(part) < 4 {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestStaleEntriesAreNamedAndMended checks that an entry whose file or function has moved is an error with the new
-// place, and that -mend corrects it.
+// TestStaleEntriesAreNamedAndMended checks that an entry whose file or function was moved causes an error that
+// contains the new location, and that -mend corrects the entry.
 func TestStaleEntriesAreNamedAndMended(t *testing.T) {
 	t.Parallel()
 	all := []mutation{
@@ -37,7 +37,7 @@ func TestStaleEntriesAreNamedAndMended(t *testing.T) {
 	}
 }
 
-// TestMendDoesNotGuess checks that an entry that resembles no change, or two, is left to a person.
+// TestMendDoesNotGuess checks that an entry is not changed if no change resembles it, or more than one does.
 func TestMendDoesNotGuess(t *testing.T) {
 	t.Parallel()
 	all := []mutation{

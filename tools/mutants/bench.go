@@ -20,31 +20,31 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// bench runs the tests with one change turned on.
+// bench runs tests with one change enabled.
 type bench struct {
 	dir      string
 	overlay  string
-	program  string              // countersign with all changes in it; "" until a test needs it
-	binaries map[string]string   // test binary by package
-	flags    map[string][]string // additional flags of a test binary, by package
-	wanted   *regexp.Regexp      // only tests that match
-	cache    string              // the directory of cached explorations; "": no cache
+	program  string              // path of countersign with all changes; empty until a test needs it
+	binaries map[string]string   // test binaries by package
+	flags    map[string][]string // additional flags of the test binary, by package
+	wanted   *regexp.Regexp      // runs only matching tests
+	cache    string              // directory of cached explorations, or empty for none
 	jobs     int
-	own      bool          // only the tests of the changed package
-	budget   time.Duration // how long the tests of a package may take together for one change
+	own      bool          // runs only the tests of the changed package
+	budget   time.Duration // maximum total duration of the tests of one package for one change
 	runs     atomic.Int64
 
 	mu      sync.Mutex
 	tests   map[string][]exploredTest // by package
-	noticed map[string]map[string]int // how many changes of a file a test noticed: by file, and by package and test
-	failing int                       // tests that fail without any change
+	noticed map[string]map[string]int // number of detected changes, by file, and by package and test
+	failing int                       // number of tests that fail without any change
 }
 
 // exploredTest is the result of running one test separately.
 type exploredTest struct {
 	Name    string
 	Took    time.Duration
-	Reached []int // changes, in order
+	Reached []int // IDs of the reached changes, in ascending order
 }
 
 func (t exploredTest) reaches(n int) bool {
@@ -53,14 +53,15 @@ func (t exploredTest) reaches(n int) bool {
 }
 
 const (
-	patience = 30 * time.Second // a test hangs if it exceeds this plus five times its usual duration
-	// explorationLimit limits the time of one test run separately.
+	patience = 30 * time.Second // a test is considered hanging if it exceeds this plus five times its usual duration
+	// explorationLimit limits the duration of one test that runs separately.
 	explorationLimit = 5 * time.Minute
-	firstBatch       = 2 * time.Second  // duration of the tests in a change's first process; each further process doubles it
-	batchTime        = 20 * time.Second // and at most these
+	// firstBatch is the duration of the tests in the first process for a change; each further process doubles it.
+	firstBatch = 2 * time.Second
+	batchTime  = 20 * time.Second // maximum duration of a further process
 )
 
-// build compiles the tests of some packages with all changes in them.
+// build compiles the tests of the given packages with all changes.
 func (b *bench) build(ctx context.Context, packages []string) error {
 	var missing []string
 	for _, pkg := range packages {
@@ -72,14 +73,15 @@ func (b *bench) build(ctx context.Context, packages []string) error {
 		return nil
 	}
 	fmt.Printf("compiling the tests of %s …\n", strings.Join(missing, ", "))
-	// Without symbols for debuggers they are linked sooner.
+	// Without debug symbols, linking is faster.
 	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", b.overlay, "-o", b.dir + string(filepath.Separator)}
 	if err := command(ctx, "go", append(args, missing...)...); err != nil {
 		return err
 	}
 	for _, pkg := range missing {
 		binary := filepath.Join(b.dir, filepath.Base(pkg)+".test")
-		const noFiles = "-rapid.nofailfile"                                             // otherwise rapid stores a failure caused by a change, and retries it without
+		// The flag prevents rapid from storing a failure that was caused by a change, and repeating it without the change.
+		const noFiles = "-rapid.nofailfile"
 		if exec.CommandContext(ctx, binary, "-test.list", "^$", noFiles).Run() == nil { //nolint:gosec // built above
 			b.flags[pkg] = []string{noFiles}
 		}
@@ -101,7 +103,7 @@ func (b *bench) buildProgram(ctx context.Context) error {
 	if err := command(ctx, "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-overlay", b.overlay, "-o", b.program, "./cmd/countersign"); err != nil {
 		return err
 	}
-	temporal, err := filepath.Abs("bin/countersign-temporal") // it is expected in the program's directory
+	temporal, err := filepath.Abs("bin/countersign-temporal") // the program expects it in its own directory
 	if err != nil {
 		return err
 	}
@@ -123,8 +125,8 @@ func command(ctx context.Context, name string, args ...string) error {
 	return nil
 }
 
-// explore runs each test of a package separately and records the changes that it reaches and its duration, unless the
-// results for the same code are cached.
+// explore runs each test of a package separately, and records its duration and the changes that it reaches. It uses
+// cached results if the code is unchanged.
 func (b *bench) explore(ctx context.Context, pkg string) error {
 	if _, known := b.tests[pkg]; known {
 		return nil
@@ -179,7 +181,7 @@ func (b *bench) exploreTest(ctx context.Context, pkg, test string) error {
 	seen := filepath.Join(b.dir, "seen-"+strconv.FormatInt(b.runs.Add(1), 10))
 	var took time.Duration
 	var result outcome
-	for range 2 { // retried once: waits can time out on a loaded machine
+	for range 2 { // retry once, because waits can time out on a loaded machine
 		began := time.Now()
 		var err error
 		if result, err = b.run(ctx, pkg, []string{test}, 0, seen); err != nil {
@@ -215,7 +217,7 @@ func (b *bench) exploreTest(ctx context.Context, pkg, test string) error {
 type outcome struct {
 	passed   bool
 	timedOut bool
-	failed   []string // names of tests, as far as known
+	failed   []string // names of the failed tests, as far as known
 	output   string
 }
 
@@ -224,10 +226,10 @@ var (
 	runningTest = regexp.MustCompile(`(?m)^\s+(Test\w+)(?:/\S*)? \(`)
 )
 
-// run runs some tests of a package with a change turned on; 0: none.
+// run runs some tests of a package with a change enabled, or without a change if n is zero.
 func (b *bench) run(ctx context.Context, pkg string, tests []string, n int, seen string) (outcome, error) {
 	limit := b.limit(pkg, tests)
-	if seen != "" { // its duration is not known yet
+	if seen != "" { // the duration is not known yet
 		limit = explorationLimit
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit+time.Minute)
@@ -237,7 +239,7 @@ func (b *bench) run(ctx context.Context, pkg string, tests []string, n int, seen
 	cmd.Dir = pkg
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Env = append(os.Environ(), "MUTANT="+strconv.Itoa(n), "MUTANTS_SEEN="+seen, "COUNTERSIGN_TEST_PROGRAM="+b.program,
-		"TEMPORAL_DEBUG=1") // no deadlock is suspected because the machine is busy
+		"TEMPORAL_DEBUG=1") // disables the deadlock detection, which would misinterpret a busy machine
 	out, err := cmd.CombinedOutput()
 	result := outcome{passed: err == nil, output: string(out)}
 	var exit *exec.ExitError
@@ -262,7 +264,7 @@ func (b *bench) run(ctx context.Context, pkg string, tests []string, n int, seen
 	return result, err
 }
 
-// limit returns the time limit of tests.
+// limit returns the time limit for the tests.
 func (b *bench) limit(pkg string, tests []string) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -275,7 +277,7 @@ func (b *bench) limit(pkg string, tests []string) time.Duration {
 	return limit
 }
 
-// try returns the test of a package that detects the change; "" if no test does.
+// try returns the test of a package that detects the change, or an empty string if there is none.
 func (b *bench) try(ctx context.Context, m mutation, pkg string) (string, error) {
 	for _, batch := range b.batches(pkg, m) {
 		test, how, err := b.tryBatch(ctx, m, pkg, batch)
@@ -290,7 +292,7 @@ func (b *bench) try(ctx context.Context, m mutation, pkg string) (string, error)
 	return "", nil
 }
 
-// credit records that a test noticed a change: it is tried first for others of the same file.
+// credit records that a test has detected a change, so that it is tried first for other changes in the same file.
 func (b *bench) credit(m mutation, pkg, test string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -300,8 +302,9 @@ func (b *bench) credit(m mutation, pkg, test string) {
 	b.noticed[m.file][pkg+" "+test]++
 }
 
-// batches returns the tests of a package that reach a change in batches of growing size: first the tests that noticed
-// other changes of the file, then the fastest. All batches together take at most the budget, by the recorded times.
+// batches returns the tests of a package that reach a change, in batches of increasing size. The tests that have
+// detected other changes in the file come first, followed by the fastest. According to the recorded durations, all
+// batches together take at most the budget.
 func (b *bench) batches(pkg string, m mutation) [][]string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -334,18 +337,18 @@ func (b *bench) batches(pkg string, m mutation) [][]string {
 	return out
 }
 
-// tryBatch returns the test of a batch that detects the change. A failure counts if it repeats, and does not occur
-// without the change: a failure or timeout on a loaded machine proves nothing about the change.
+// tryBatch returns the test of a batch that detects the change. A failure counts only if it occurs again and does not
+// occur without the change, because on a loaded machine a single failure or timeout proves nothing.
 func (b *bench) tryBatch(ctx context.Context, m mutation, pkg string, batch []string) (test, how string, err error) {
 	for len(batch) > 0 {
 		first, err := b.run(ctx, pkg, batch, m.id, "")
 		if err != nil || first.passed {
 			return "", "", err
 		}
-		suspects := batch // it panicked, or ended without saying which test was running
+		suspects := batch // it panicked, or exited without reporting which test was running
 		for _, test := range batch {
 			if slices.Contains(first.failed, test) {
-				suspects = []string{test} // one is enough
+				suspects = []string{test} // one test is sufficient
 				break
 			}
 		}

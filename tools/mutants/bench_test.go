@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestBatches checks that a change is tried with the tests that reach it: first those that detected others of its file,
-// then the fastest, as far as they fit into the budget, but at least one.
+// TestBatches checks that a change is tried with the tests that reach it. The tests that have detected other changes
+// in the same file come first, followed by the fastest ones within the budget, but there is always at least one test.
 func TestBatches(t *testing.T) {
 	t.Parallel()
 	m := mutation{id: 7, pkg: "./store", file: "store/a.go"}
@@ -26,7 +26,7 @@ func TestBatches(t *testing.T) {
 		}
 	}
 	check([]string{"TestQuick", "TestMiddling"}, []string{"TestSlow"})
-	b.credit(mutation{file: "store/b.go"}, "./store", "TestSlowest") // says nothing about this file
+	b.credit(mutation{file: "store/b.go"}, "./store", "TestSlowest") // not relevant for this file
 	check([]string{"TestQuick", "TestMiddling"}, []string{"TestSlow"})
 	b.credit(m, "./store", "TestSlowest")
 	check([]string{"TestSlowest"})

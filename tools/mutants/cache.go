@@ -12,10 +12,11 @@ import (
 	"strings"
 )
 
-// cacheFile returns the file that caches the results of a package's tests, named by the test binary, the program that
-// it may start, the files below the package, which it may read, and the names of the tests; "" if there is no cache.
-// If something else that a test reads has changed, the test may reach other changes than cached. A change may then
-// survive that would be noticed, but never the reverse.
+// cacheFile returns the file that caches the results of a package's tests, or an empty string if there is no cache.
+// The file's name depends on the test binary, the program that it may start, the files in the package's directory,
+// which the tests may read, and the names of the tests. If anything else that a test reads has changed, the test may
+// reach other changes than those in the cache. A change may then incorrectly count as undetected, but never the
+// reverse.
 func (b *bench) cacheFile(pkg string, tests []string) (string, error) {
 	if b.cache == "" {
 		return "", nil
@@ -26,7 +27,7 @@ func (b *bench) cacheFile(pkg string, tests []string) (string, error) {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = f.Close() }() // read only
+		defer func() { _ = f.Close() }() // read-only file
 		_, _ = io.WriteString(sum, "\x00"+filepath.Base(path)+"\x00")
 		_, err = io.Copy(sum, f)
 		return err
@@ -53,7 +54,7 @@ func (b *bench) cacheFile(pkg string, tests []string) (string, error) {
 	return filepath.Join(b.cache, name+"-"+hex.EncodeToString(sum.Sum(nil))[:16]+".json"), nil
 }
 
-// readExplored returns the content of a cache file; nil if there is none.
+// readExplored returns the content of a cache file, or nil if it does not exist.
 func readExplored(file string) ([]exploredTest, error) {
 	if file == "" {
 		return nil, nil

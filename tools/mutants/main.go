@@ -1,20 +1,21 @@
-// Command mutants makes small changes to the code, one at a time, and reports the changes that no test notices.
+// Command mutants makes small changes to the code, one at a time, and reports the changes that no test detects.
 //
-// All changes are compiled into the test binaries at once, each behind a switch that an environment variable turns on,
-// so that a change costs no build, only the tests that reach it. The sources stay unchanged: the compiler gets the
-// changed copies as an overlay.
+// All changes are compiled into the test binaries at once, each behind a switch that an environment variable enables.
+// A change therefore needs no build, and only the tests that reach it are run. The sources are not modified, because
+// the compiler receives the changed copies as an overlay.
 //
 //	mutants -count 155 -seed 1 -time 40m -accepted test/mutants.txt
 //
-// A change is one of: a condition of an if that is never true, one side of && or || left out, < for <= and the like, a
-// named constant replaced by its neighbor of the same type or by its half, a comparison left out of an SQL text, a
-// statement left out. Changes listed in the file of accepted changes, each with the reason why it has no relevant
-// effect, are not counted. A change is noticed if a test fails or hangs with it twice, and not without it. The exit
-// status is 1 if fewer than -goal per cent were noticed.
+// A change is one of the following: the condition of an if statement is never true, one side of && or || is omitted,
+// < is replaced with <= or similar, a named constant is replaced with its neighbor of the same type or with its half,
+// a comparison is omitted from an SQL text, or a statement is omitted. Changes in the file of accepted changes are
+// not counted. Each of them is listed with the reason why it has no relevant effect. A change is detected if a test
+// fails or hangs twice with it, and not without it. The exit status is 1 if the percentage of detected changes is
+// below -goal.
 //
-// Changes are tried first with the tests of their own package, and then with tests of packages that use it. Which
-// tests reach which changes is determined once for each package that is needed, and cached in the directory -cache
-// until the code changes.
+// Changes are tried first with the tests of their own package, and then with the tests of packages that use it. The
+// changes that each test reaches are determined once for each package that is needed, and cached in the directory
+// -cache until the code changes.
 package main
 
 import (
@@ -36,8 +37,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// suites are the packages to change, each with the packages whose tests should notice, fastest first. Packages of one
-// group count as one when changes are drawn.
+// suites lists the packages to change, each with the packages whose tests should detect the changes, fastest first.
+// When changes are chosen, the packages of one group count as one.
 //
 //nolint:gochecknoglobals // a table
 var suites = []suite{
@@ -159,9 +160,9 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
-// tryAll tries the changes until the time limit: first with the tests of the same package. Unnoticed changes are tried
-// with the tests of the next package, so that a package's tests are compiled and explored only if needed. tried counts
-// the changes that a test noticed, or that no package's tests noticed.
+// tryAll tries the changes until the time limit, first with the tests of their own package. Undetected changes are
+// then tried with the tests of the next package, so that a package's tests are compiled and explored only if needed.
+// tried is the number of changes that a test detected or that all packages' tests failed to detect.
 func (b *bench) tryAll(ctx context.Context, chosen []mutation, limit time.Duration) (tried int, survivors []mutation, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -198,7 +199,7 @@ func (b *bench) tryAll(ctx context.Context, chosen []mutation, limit time.Durati
 	return tried, survivors, nil
 }
 
-// unlessOver returns err unless the time limit has passed, which explains the error.
+// unlessOver returns err, or nil if the time limit has passed, which explains the error.
 func unlessOver(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return nil
@@ -206,8 +207,8 @@ func unlessOver(ctx context.Context, err error) error {
 	return err
 }
 
-// tryPackage tries changes with the tests of one package. It returns the changes that no test noticed, and the number
-// of others.
+// tryPackage tries changes with the tests of one package. It returns the changes that no test detected, and the
+// number of the others.
 func (b *bench) tryPackage(ctx context.Context, pkg string, changes []mutation) (left []mutation, noticed int, err error) {
 	if err := b.explore(ctx, pkg); err != nil {
 		return nil, 0, err
@@ -237,7 +238,7 @@ func (b *bench) tryPackage(ctx context.Context, pkg string, changes []mutation) 
 	return left, noticed, err
 }
 
-// choose draws evenly from the groups of packages, as long as they have changes left.
+// choose chooses changes evenly from the groups of packages, as long as they have changes left.
 func choose(all []mutation, o options, accepted map[string]bool) []mutation {
 	byGroup := map[string][]mutation{}
 	for _, m := range all {

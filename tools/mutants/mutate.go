@@ -20,32 +20,32 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// mutation is one small change.
+// mutation is a small change to the code.
 type mutation struct {
 	id       int
-	pkg      string // as in suites
-	file     string // from the root of the repository
+	pkg      string // as listed in suites
+	file     string // relative to the root of the repository
 	line     int
 	function string
 	kind     string
 	text     string
 }
 
-// name stays the same when lines are added above.
+// name returns a name that does not change when lines are added above.
 func (m mutation) name() string { return m.file + " " + m.function + " " + m.kind + " " + m.text }
 
 func (m mutation) String() string {
 	return fmt.Sprintf("%s:%d %s %s %s", m.file, m.line, m.function, m.kind, m.text)
 }
 
-// insertion is text to insert before offset at.
+// insertion is a text to insert before the offset at.
 type insertion struct {
 	at    int
-	order int // of several at one place, the lower first
+	order int // among several insertions at one offset, the lower one comes first
 	text  string
 }
 
-// switches is the package whose functions turn the changes on.
+// switches is the source of the package whose functions enable the changes.
 const switches = `// Package mutant turns on one of the changes that are compiled into this program.
 package mutant
 
@@ -81,10 +81,11 @@ func Pick[T any](n int, a, b T) T {
 }
 `
 
-// numbersPerPackage is more than a package has changes.
+// numbersPerPackage exceeds the number of changes in any package.
 const numbersPerPackage = 100_000
 
-// mutate writes changed copies of the packages' files into dir and returns the changes and the overlay's file.
+// mutate writes changed copies of the packages' files to dir. It returns the changes and the path of the overlay
+// file.
 func mutate(ctx context.Context, dir string) ([]mutation, string, error) {
 	root, err := filepath.Abs(".")
 	if err != nil {
@@ -96,7 +97,8 @@ func mutate(ctx context.Context, dir string) ([]mutation, string, error) {
 	}
 	config := &packages.Config{
 		Context: ctx, Dir: root,
-		// Without NeedDeps the types of other packages come from the build cache, which saves seconds and gigabytes.
+		// Without NeedDeps, the types of other packages are read from the build cache, which saves seconds and
+		// gigabytes.
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports,
 	}
 	loaded, err := packages.Load(config, patterns...)
@@ -152,7 +154,7 @@ func mutate(ctx context.Context, dir string) ([]mutation, string, error) {
 	return all, file, os.WriteFile(file, b, 0o600)
 }
 
-// mutator finds the changes of one file.
+// mutator finds the changes that can be made to one file.
 type mutator struct {
 	info     *types.Info
 	fset     *token.FileSet
@@ -192,7 +194,7 @@ func (m *mutator) insert(at int, text string) {
 	m.edits = append(m.edits, insertion{at, m.order, text})
 }
 
-// around inserts text before and after a node. Text around an inner node, inserted later, stays inside.
+// around inserts text before and after a node. Text that is inserted later around an inner node stays inside.
 func (m *mutator) around(n ast.Node, before, after string) {
 	m.insert(m.offset(n.Pos()), before)
 	m.order++
@@ -255,7 +257,7 @@ func (m *mutator) walk(root ast.Node) {
 	})
 }
 
-// guard leaves out an if that returns: its condition is never true.
+// guard disables an if statement that returns, by making its condition never true.
 func (m *mutator) guard(n *ast.IfStmt) {
 	if n.Else != nil || len(n.Body.List) == 0 {
 		return
@@ -266,7 +268,7 @@ func (m *mutator) guard(n *ast.IfStmt) {
 	default:
 		return
 	}
-	// "if err != nil" of a call that does not fail in tests is not a rule.
+	// A check "if err != nil" is skipped, because the call may never fail in tests.
 	if c, ok := n.Cond.(*ast.BinaryExpr); ok && c.Op == token.NEQ && m.text(c.X) == "err" && m.text(c.Y) == "nil" {
 		return
 	}
@@ -282,7 +284,8 @@ func (m *mutator) binary(n *ast.BinaryExpr) {
 			keep = "!mutant.On(%s) && ("
 		}
 		for _, side := range []ast.Expr{n.X, n.Y} {
-			if side == n.X && strings.Contains(m.text(n.X), "nil") { // the other side would fail
+			// Without the nil check, the other side would panic.
+			if side == n.X && strings.Contains(m.text(n.X), "nil") {
 				continue
 			}
 			id := m.take(side, "without", m.text(side))
@@ -320,8 +323,8 @@ func simple(e ast.Expr) bool {
 
 var noRule = regexp.MustCompile(`og\.|Logger\(|panic|^failpoint\.`)
 
-// statements removes calls with unused results, and assignments to members. It excludes logging, and the places where
-// fault tests stop the program, because they are not rules.
+// statements removes calls with unused results, and assignments to members. It ignores logging and failpoints,
+// because they have no effect that tests should detect.
 func (m *mutator) statements(list []ast.Stmt) {
 	for _, s := range list {
 		switch s := s.(type) {
@@ -345,7 +348,7 @@ func (m *mutator) statements(list []ast.Stmt) {
 
 var comparison = regexp.MustCompile(`\b([a-z_]+\.)?[a-z_]+ (=|<|>|<=|>=|<>) \?`)
 
-// sql leaves a comparison out of an SQL text.
+// sql removes a comparison from an SQL text.
 func (m *mutator) sql(n *ast.BasicLit) {
 	if n.Kind != token.STRING || !types.Identical(m.info.TypeOf(n), types.Typ[types.String]) {
 		return
@@ -363,7 +366,7 @@ func (m *mutator) sql(n *ast.BasicLit) {
 	m.around(n, "mutant.Pick("+id+", ", ", "+text[:p[0]]+"("+text[p[0]:p[1]]+" OR 1 = 1)"+text[p[1]:]+")")
 }
 
-// constant puts another constant of its type in a named constant's place, or its half.
+// constant replaces a named constant with another constant of the same type, or with its half.
 func (m *mutator) constant(n ast.Expr, name *ast.Ident) bool {
 	c, ok := m.info.Uses[name].(*types.Const)
 	if !ok || c.Pkg() == nil || !strings.HasPrefix(c.Pkg().Path(), "countersign/") {

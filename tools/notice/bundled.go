@@ -10,19 +10,20 @@ import (
 	"slices"
 )
 
-// bundled is bundled.json: components that are neither Go modules nor npm packages, or whose source has no license
-// file.
+// bundled is the content of bundled.json. It lists components that are neither Go modules nor npm packages, and those
+// whose source has no license file.
 type bundled []struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	License string `json:"license"` // SPDX, or a few words
-	// Files are patterns of the embedded files that this covers, each beginning with the path of its Go module if that is another one.
+	License string `json:"license"` // SPDX identifier or short description
+	// Files contains patterns of the embedded files that this entry covers. Each pattern begins with the path of the
+	// file's Go module if that is another module.
 	Files []string `json:"files"`
-	// With is the Go module that brings it; without that module it is not bundled.
+	// With is the Go module that contains the component. Without that module, the component is not bundled.
 	With string `json:"with"`
-	// Texts are files with the licence.
+	// Texts lists the files that contain the license.
 	Texts []string `json:"texts"`
-	// Copyright precedes them.
+	// Copyright is the text that precedes the license.
 	Copyright string   `json:"copyright"`
 	Programs  []string `json:"programs"`
 }
@@ -40,7 +41,7 @@ func readBundled(file string) (bundled, error) {
 }
 
 // components returns the listed components that are bundled, and adds their licenses to modules without a license
-// file. Its error names embedded files that no entry covers, and entries that cover nothing.
+// file. Its error lists embedded files that no entry covers, and entries that cover nothing.
 func (list bundled) components(root string, modules []component, embedded []string) ([]component, error) {
 	var out []component
 	var faults []error
@@ -65,7 +66,7 @@ func (list bundled) components(root string, modules []component, embedded []stri
 		if entry.With != "" && at < 0 {
 			continue
 		}
-		if entry.With != "" && entry.With == entry.Name { // the module itself
+		if entry.With != "" && entry.With == entry.Name { // the entry is for the module itself
 			modules[at].texts = append(modules[at].texts, c.texts...)
 			continue
 		}

@@ -1,6 +1,7 @@
-// Command notice writes NOTICE: the licenses of everything that a release bundles. It finds Go modules and the files
-// that they embed with the go command, npm packages with the lock file and the sources of the pages, and takes the
-// rest (fonts, word lists, PDFium) from bundled.json. It fails if it finds no license for a bundled component.
+// Command notice writes NOTICE, which contains the licenses of all components that a release bundles. It finds Go
+// modules and the files that they embed with the go command, and npm packages with the lock file and the sources of
+// the pages. The others, such as fonts, word lists and PDFium, are listed in bundled.json. It fails if it finds no
+// license for a bundled component.
 //
 //	notice                         writes NOTICE
 //	notice -check                  fails unless NOTICE is up to date
@@ -18,7 +19,7 @@ import (
 	"time"
 )
 
-// The programs of a release, and where their modules are.
+// The programs in a release.
 const (
 	service = "countersign"
 	server  = "countersign-temporal"
@@ -62,16 +63,16 @@ func run(ctx context.Context, root string, checkOnly bool, sbom, program string)
 	return nil
 }
 
-// component is one thing that is bundled.
+// component is a bundled component.
 type component struct {
 	name, version string
 	kind          string   // go, npm or other
-	license       string   // SPDX, if known without reading
-	texts         []string // of its licences
+	license       string   // SPDX identifier, if declared
+	texts         []string // license texts
 	programs      map[string]bool
 }
 
-// collect finds all components. Its error names every one without a licence.
+// collect returns all components. Its error lists every component without a license.
 func collect(ctx context.Context, root string) ([]component, error) {
 	others, err := readBundled(filepath.Join(root, "tools", "notice", "bundled.json"))
 	if err != nil {

@@ -19,7 +19,7 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-// TestComponents_Faults checks that errors name an embedded file without an entry, and an entry without a file.
+// TestComponents_Faults checks that errors list an embedded file without an entry, and an entry without a file.
 func TestComponents_Faults(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -56,8 +56,8 @@ func TestComponents_Faults(t *testing.T) {
 	}
 }
 
-// TestNPMPackages_AreThoseThatThePagesBundle checks that dependencies are listed transitively, and other packages only
-// if a source imports them.
+// TestNPMPackages_AreThoseThatThePagesBundle checks that dependencies are listed transitively, and that other
+// packages are listed only if a source file imports them.
 func TestNPMPackages_AreThoseThatThePagesBundle(t *testing.T) {
 	t.Parallel()
 	web := t.TempDir()
@@ -94,7 +94,8 @@ func TestNPMPackages_AreThoseThatThePagesBundle(t *testing.T) {
 	}
 }
 
-// TestRender_PrintsEqualLicencesOnce with everybody's copyright.
+// TestRender_PrintsEqualLicencesOnce checks that equal licenses are printed once, with the copyright lines of all
+// components.
 func TestRender_PrintsEqualLicencesOnce(t *testing.T) {
 	t.Parallel()
 	text := render([]component{
@@ -111,7 +112,8 @@ func TestRender_PrintsEqualLicencesOnce(t *testing.T) {
 	}
 }
 
-// TestComplete_AddsWhatIsBundledBesideModules to the SBOM of the program that has it.
+// TestComplete_AddsWhatIsBundledBesideModules checks that components other than modules are added to the SBOM of the
+// program that contains them.
 func TestComplete_AddsWhatIsBundledBesideModules(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "sbom.json")

@@ -16,10 +16,10 @@ import (
 	"strings"
 )
 
-// platforms are the platforms of a release. Some import modules that others do not.
+// platforms lists the platforms of a release. Some of them import modules that others do not.
 var platforms = [][2]string{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}}
 
-// licenseFile matches the names of files with a license, or with notices that a license requires.
+// licenseFile matches the names of files that contain a license, or notices that a license requires.
 var licenseFile = regexp.MustCompile(`(?i)^(licen[sc]e|copying|copyright|notice|patents|unlicense)([._-].*)?$`)
 
 // goPackage is a package in the output of the go command.
@@ -119,7 +119,8 @@ func add(found map[string]*component, files map[string]bool, p goPackage, progra
 		}
 	}
 	replaced := p.Module.Replace
-	if p.Module.Main || p.Module.Version == "" || replaced != nil && replaced.Version == "" { // our own
+	// This is a module of this repository.
+	if p.Module.Main || p.Module.Version == "" || replaced != nil && replaced.Version == "" {
 		return nil
 	}
 	c := found[name]
@@ -128,7 +129,7 @@ func add(found map[string]*component, files map[string]bool, p goPackage, progra
 		found[name] = c
 	}
 	c.programs[program] = true
-	// In the package's directory and its parents, up to the module's.
+	// Search the package's directory and its parents, up to the directory of the module.
 	for at := p.Dir; ; at = filepath.Dir(at) {
 		texts, err := licensesIn(at)
 		if err != nil {
@@ -141,8 +142,8 @@ func add(found map[string]*component, files map[string]bool, p goPackage, progra
 	}
 }
 
-// licensedApart reports whether an embedded file is of a kind that usually has a separate license. Content of the pages
-// comes from npm packages, which are listed separately.
+// licensedApart reports whether an embedded file is of a kind that usually has a separate license. The content of the
+// pages is excluded, because it comes from npm packages, which are listed separately.
 func licensedApart(file string) bool {
 	if strings.HasPrefix(file, "web/dist/") {
 		return false

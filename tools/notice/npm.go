@@ -15,7 +15,7 @@ import (
 //go:embed licenses/MIT.txt
 var mit string
 
-// lockFile is package-lock.json.
+// lockFile is the content of package-lock.json.
 type lockFile struct {
 	Packages map[string]struct {
 		Version         string            `json:"version"`
@@ -25,8 +25,8 @@ type lockFile struct {
 	} `json:"packages"`
 }
 
-// npmPackages returns the packages that the pages bundle: the dependencies, transitively, and development dependencies
-// whose files the pages' sources import.
+// npmPackages returns the packages that the pages bundle. These are the dependencies, transitively, and those
+// development dependencies whose files the sources of the pages import.
 func npmPackages(web string) ([]component, error) {
 	b, err := os.ReadFile(filepath.Join(web, "package-lock.json")) //nolint:gosec // of the repository
 	if err != nil {
@@ -75,7 +75,7 @@ func npmPackages(web string) ([]component, error) {
 	return all, nil
 }
 
-// npmPackage reads the licences of a package, of its parts too.
+// npmPackage reads the licenses of a package, including those of its parts.
 func npmPackage(dir, name, license string) (component, error) {
 	c := component{name: name, kind: "npm", license: license, programs: map[string]bool{service: true}}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -91,7 +91,7 @@ func npmPackage(dir, name, license string) (component, error) {
 		}
 		return nil
 	})
-	if len(c.texts) == 0 && license == "MIT" { // declared in package.json only
+	if len(c.texts) == 0 && license == "MIT" { // only declared in package.json
 		c.texts = []string{"Copyright (c) the authors of " + name + "\n\n" + mit}
 	}
 	return c, err
@@ -99,8 +99,8 @@ func npmPackage(dir, name, license string) (component, error) {
 
 var quoted = regexp.MustCompile(`["'](?:[./]*node_modules/)?((?:@[\w.-]+/)?[\w.-]+)[^"'\n]*["']`)
 
-// importedNames returns the first parts of all strings in the pages' sources without their tests: packages, among
-// others.
+// importedNames returns the first parts of all strings in the sources of the pages, excluding tests. They include the
+// names of the imported packages.
 func importedNames(web string) (map[string]bool, error) {
 	names := map[string]bool{}
 	err := filepath.WalkDir(filepath.Join(web, "src"), func(path string, d fs.DirEntry, err error) error {

@@ -11,10 +11,11 @@ import (
 	"strings"
 )
 
-// The lines of a license that name its holder: texts that differ only in them are printed once.
+// copyrightLine matches the lines of a license that name its holder. Texts that differ only in these lines are
+// printed once.
 var copyrightLine = regexp.MustCompile(`(?im)^[ \t#*]*(portions )?(copyright|©|\(c\)).*(\d{4}|\(c\)|©|authors).*$`)
 
-// render returns NOTICE. It contains no versions: the SBOM of a release does.
+// render returns the content of NOTICE. It contains no versions, because the SBOM of a release contains them.
 func render(all []component) []byte {
 	type group struct {
 		text  string
@@ -47,7 +48,7 @@ func render(all []component) []byte {
 			}
 		}
 	}
-	// The licenses with the most components first, ties by their text.
+	// The licenses with the most components come first. Ties are ordered by text.
 	slices.SortFunc(keys, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(groups[b].users), len(groups[a].users)), strings.Compare(a, b))
 	})
@@ -119,7 +120,7 @@ func complete(file, program string, all []component) error {
 	return os.WriteFile(file, append(b, '\n'), 0o644) //nolint:gosec // for everybody
 }
 
-// signs identify a license by its text; the first match counts.
+// signs identifies a license by its text. The first match counts.
 var signs = []struct{ id, sign string }{
 	{"Apache-2.0", "Apache License"},
 	{"MPL-2.0", "Mozilla Public License"},
@@ -130,7 +131,7 @@ var signs = []struct{ id, sign string }{
 	{"Unlicense", "This is free and unencumbered software"},
 }
 
-// fillLicenses sets the license of modules in a CycloneDX file without a detected license from NOTICE.
+// fillLicenses sets the license of modules in a CycloneDX file for which no license was detected.
 func fillLicenses(components []any, all []component) {
 	for _, c := range components {
 		entry, ok := c.(map[string]any)

@@ -1,5 +1,6 @@
-// Command rename changes the paths of this repository's modules: the root and all modules below it, in go.mod files,
-// imports, settings of tools and documents. The npm package gets the repository's address, which is not known before.
+// Command rename changes the paths of this repository's modules, which are the root module and all modules below it.
+// It changes go.mod files, imports, tool settings and documents. It also sets the repository URL of the npm package,
+// which is not known before.
 //
 //	rename -to example.org/countersign
 package main
@@ -29,10 +30,11 @@ func main() {
 	fmt.Printf("%d files name %s now: look at the changes, and commit them.\n", n, *to)
 }
 
-// modulePath matches paths that the go command fetches from a host: their first element has a dot.
+// modulePath matches paths that the go command fetches from a host, which means that the first element contains a
+// dot.
 var modulePath = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+(/[A-Za-z0-9_][A-Za-z0-9._~-]*)*$`)
 
-// rename returns how many files it changed.
+// rename changes the paths and returns the number of changed files.
 func rename(root, to string) (changed int, err error) {
 	if !modulePath.MatchString(to) {
 		return 0, fmt.Errorf("-to must be a module path whose first element is a host, such as example.org/countersign; got %q", to)
@@ -78,7 +80,7 @@ func rename(root, to string) (changed int, err error) {
 	return changed, nil
 }
 
-// npmPackage describes the TypeScript client.
+// npmPackage is the path of the package.json file of the TypeScript client.
 const npmPackage = "clients/typescript/package.json"
 
 var (
@@ -86,14 +88,14 @@ var (
 	npmLicense    = regexp.MustCompile(`(?m)^  "license": .*\n`)
 )
 
-// nameRepository sets the repository in a package.json: a module's path is the address that it is cloned from. npm
-// shows it, and verifies with it where a package was built.
+// nameRepository sets the repository in a package.json file to the module's path, which is the address from which the
+// repository is cloned. The npm registry displays it and uses it to verify where a package was built.
 func nameRepository(text []byte, to string) []byte {
 	line := fmt.Sprintf("  \"repository\": {\"type\": \"git\", \"url\": \"git+https://%s.git\", \"directory\": \"clients/typescript\"},\n", to)
 	return npmLicense.ReplaceAll(npmRepository.ReplaceAll(text, nil), []byte("${0}"+line))
 }
 
-// concerned reports whether a file can name packages.
+// concerned reports whether a file can contain package paths.
 func concerned(file string) bool {
 	if file == "CHANGELOG.md" {
 		return false
@@ -103,8 +105,8 @@ func concerned(file string) bool {
 		path.Dir(file) == ".ci" || path.Dir(file) == "tools"
 }
 
-// replacer replaces the path where a directory of the repository follows it, so that a program, a path of files or a user called
-// the same stays.
+// replacer returns a function that replaces the path where a directory of the repository follows it. A program, file
+// path or user with the same name is not changed.
 func replacer(from, to string, files []string) func([]byte) []byte {
 	var directories []string
 	for _, file := range files {
@@ -117,8 +119,9 @@ func replacer(from, to string, files []string) func([]byte) []byte {
 	rules := []*regexp.Regexp{
 		regexp.MustCompile(`((?:^|[^\w./@-])\^?)` + old + `(/(?:` + strings.Join(slices.Compact(directories), "|") + `)\b)`),
 		regexp.MustCompile(`(?m)(^module )` + old + `()$`),
-		regexp.MustCompile(`(module-path: |pkg: |HasPrefix\([^\n]*, ")` + old + `(\b)`), // linters' settings and package path checks
-		regexp.MustCompile(`(\^)` + old + `(/)`),                                        // patterns
+		// These are linter settings and checks of package paths.
+		regexp.MustCompile(`(module-path: |pkg: |HasPrefix\([^\n]*, ")` + old + `(\b)`),
+		regexp.MustCompile(`(\^)` + old + `(/)`), // patterns
 	}
 	return func(text []byte) []byte {
 		for _, rule := range rules {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestRename changes what names packages and modules, and nothing else that has the same name; and so again.
+// TestRename checks that names of packages and modules are changed, that nothing else with the same name is changed,
+// and that the names can be changed again.
 func TestRename(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

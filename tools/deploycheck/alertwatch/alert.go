@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// alert is a rule with its active instances by labels.
+// alert is a rule, with its active instances by labels.
 type alert struct {
 	name, expr string
 	hold, keep time.Duration // "for" and "keep_firing_for"
@@ -18,12 +18,12 @@ type alert struct {
 
 type active struct {
 	labels map[string]string
-	since  time.Time // when the expression began to hold
-	last   time.Time // when it held last
+	since  time.Time // when the expression became true
+	last   time.Time // when it was last true
 	firing bool
 }
 
-// evaluate evaluates the expression at a time, and returns the alerts that began or ceased to fire.
+// evaluate evaluates the expression at the given time, and returns the alerts that started or stopped firing.
 func (a *alert) evaluate(ctx context.Context, engine *promql.Engine, s *store, at time.Time) ([]change, error) {
 	q, err := engine.NewInstantQuery(ctx, s, nil, a.expr, at)
 	if err != nil {
@@ -70,7 +70,7 @@ func metricsOf(alerts []*alert) map[string]bool {
 	for _, a := range alerts {
 		e, err := parser.ParseExpr(a.expr)
 		if err != nil {
-			continue // evaluate reports it
+			continue // evaluate reports the error
 		}
 		parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
 			if v, ok := n.(*parser.VectorSelector); ok {

@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/prometheus/promql"
 )
 
-// TestEvaluate checks that an alert fires after its time, that a missing target is absent at once, and that an alert is
-// retained for its configured time.
+// TestEvaluate checks that an alert fires after the configured time, that a missing target is detected immediately,
+// and that an alert continues to fire for the configured time.
 func TestEvaluate(t *testing.T) {
 	t.Parallel()
 	var rows atomic.Int64
@@ -29,7 +29,7 @@ func TestEvaluate(t *testing.T) {
 		{name: "Absent", expr: "absent(rows)", active: map[string]*active{}},
 		{name: "Down", expr: `up{job="countersign"} == 0`, active: map[string]*active{}},
 	}
-	clock := virtual{time.Now(), 600} // a second is ten minutes
+	clock := virtual{time.Now(), 600} // one second represents ten minutes
 	s := newStore(clock, metricsOf(alerts))
 	engine := promql.NewEngine(promql.EngineOpts{Logger: slog.New(slog.DiscardHandler), MaxSamples: 1_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute})
 	step := func(targets ...string) []string {

@@ -1,6 +1,7 @@
-// Command alertwatch evaluates alert rules as Prometheus does, on metrics that it scrapes, and prints each change of an alert as a line of
-// JSON. Its clock runs faster than the real one (-stretch), so that alerts that need half an hour can be tested in minutes: the
-// timestamps of samples, and the metrics that hold durations, are stretched.
+// Command alertwatch evaluates alert rules in the same way as Prometheus, on metrics that it scrapes, and prints each
+// change of an alert as a line of JSON. Its clock runs faster than real time (-stretch), so that alerts that take
+// half an hour can be tested within minutes. The timestamps of samples, and the metrics that contain durations, are
+// stretched accordingly.
 package main
 
 import (
@@ -36,7 +37,7 @@ func main() {
 	}
 }
 
-// change is a line of the output.
+// change is an output line.
 type change struct {
 	Alert  string            `json:"alert"`
 	Labels map[string]string `json:"labels"`

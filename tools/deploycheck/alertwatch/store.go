@@ -21,10 +21,10 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// job is the label of every target.
+// job is the job label of every target.
 const job = "countersign"
 
-// kept is the retention of samples: longer than the longest range of the rules.
+// kept is the retention of samples. It exceeds the longest range in the rules.
 const kept = 3 * time.Hour
 
 // store holds the samples of the metrics that the rules use.
@@ -46,12 +46,13 @@ func newStore(clock virtual, names map[string]bool) *store {
 	return &store{clock: clock, names: names, series: map[string]*series{}}
 }
 
-// scrape reads the metrics of every target. A series that is gone ends with the marker of Prometheus, so that it is absent at once.
+// scrape reads the metrics of every target. A series that no longer exists ends with the staleness marker of
+// Prometheus, so that it is absent immediately.
 func (s *store) scrape(ctx context.Context, client *http.Client, targets []string) {
 	bodies := make([][]byte, len(targets))
 	var wg sync.WaitGroup
 	for i, target := range targets {
-		wg.Go(func() { bodies[i], _ = get(ctx, client, target) }) // no body: the target is down
+		wg.Go(func() { bodies[i], _ = get(ctx, client, target) }) // a target without a body is down
 	}
 	wg.Wait()
 	s.mu.Lock()
@@ -101,7 +102,7 @@ func (s *store) parse(body []byte, target string, at int64, present map[string]b
 			return
 		}
 		if err != nil {
-			return // the rest cannot be read: it is as absent
+			return // the rest cannot be read and counts as absent
 		}
 		if entry != textparse.EntrySeries {
 			continue
@@ -118,8 +119,8 @@ func (s *store) parse(body []byte, target string, at int64, present map[string]b
 	}
 }
 
-// stretched returns the value of a metric by the fast clock: durations that the service waits for are stretched, and
-// the times of scheduled work keep their age.
+// stretched returns the value of a metric according to the fast clock. Durations for which the service waits are
+// stretched, and the times of scheduled work keep their age.
 func (s *store) stretched(name string, v float64) float64 {
 	switch {
 	case strings.HasSuffix(name, "_age_seconds"), strings.HasSuffix(name, "_duration_seconds_total"):
