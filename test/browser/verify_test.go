@@ -55,6 +55,7 @@ func TestVerify(t *testing.T) {
 	b.see("the service's certificate.")
 	b.titled("Genuine and unchanged – lease.pdf")
 	require.NotContains(t, b.text(), "envelope.sent", "events are in words")
+	require.NotContains(t, b.text(), "did not show this person the pages")
 	require.NotContains(t, eval[string](b, `performance.getEntriesByType("resource").map((r) => r.name).join(" ")`), "pdf", "the page reads no PDF itself")
 	b.checked("verify-valid")
 	b.see("Pages as the signers saw them")
@@ -129,6 +130,9 @@ func TestVerifyNamesTheParts(t *testing.T) {
 	require.NotContains(t, person(0), "Signed")
 	require.Regexp(t, `Signed in person, on a device handed over by .?Hugo.? \(.?part-hugo@example.com.?\)`, person(1))
 	require.NotContains(t, person(1), "the link sent to this address")
+	for i := range 2 {
+		require.Contains(t, person(i), "This service did not show this person the pages", "both signed without pictures")
+	}
 	require.Equal(t, 1, eval[int](b, `[...document.querySelectorAll(".chain li > span:first-of-type")].filter((x) => x.textContent === "Signed").length`))
 	b.checked("verify-parts")
 	b.waitUntilStill()
@@ -176,7 +180,10 @@ func TestVerifyForeign(t *testing.T) {
 // phone.
 func TestVerifyInEveryLanguage(t *testing.T) {
 	t.Parallel()
-	_, sealed := svc.signedByAPI(t, "languages@example.com")
+	e := svc.create(t, "Languages", []object{{"name": "Grace Hopper", "email": "languages@example.com", "authMethod": "none"}},
+		[]object{{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 500, "w": 200, "h": 20}}, leaseDocument())
+	svc.signs(t, signingPath(e.Signers[0].SigningURL)) // without pictures
+	sealed := svc.completed(t, e.ID)
 	b := open(t, look{width: 390, height: 844, touch: true})
 	b.visit(svc.base + "/verify")
 	b.see("Verify a document")
@@ -190,6 +197,7 @@ func TestVerifyInEveryLanguage(t *testing.T) {
 		title := words["valid"].(string)
 		b.choice(".languages", language)
 		b.see(title)
+		b.see(words["notShown"].(string))
 		b.accessible()
 		shown := eval[string](b, `[...document.querySelectorAll("h1, h2, .checks, .people p, .chain span:not([dir])")].map((x) => x.textContent).join("\n")`)
 		require.NotRegexp(t, `\{[a-z]+\}`, shown, language)

@@ -56,6 +56,7 @@ export function Signers({ record: r, say, when }: Shown) {
               {s.witnessFor && <p class="small">{say("witnessOf", { name: names.get(s.witnessFor) ?? "–" })}</p>}
               {s.consentAt && <p class="small quiet">{say(answer(s) ? "consentedAnswer" : "consented")} · <time dateTime={s.consentAt}>{when(s.consentAt)}</time></p>}
               {s.signedAt && <p class="small">{say(answer(s) ?? "signed")} · <time dateTime={s.signedAt}>{when(s.signedAt)}</time>{s.ip && <span class="quiet"> {say("from", { ip: s.ip })}</span>}</p>}
+              {s.signedAt && !s.pagesShown && <p class="small">{say("notShown")}</p>}
               {(s.previous ?? []).map((p) => (
                 <p key={p.until} class="small quiet">{say("previousUntil", { time: when(p.until), name: p.name, email: p.email })}{p.reason && <> · <bdi>{say("reasonGiven", { reason: p.reason })}</bdi></>}</p>
               ))}

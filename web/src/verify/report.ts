@@ -6,6 +6,8 @@ export interface Finding { check: string; code: string; status: Status; detail: 
 
 export interface RecordDocument { id: string; name?: string; order: number; of: number; pageCount: number; sha256: string }
 export interface RecordSigner { id: string; name: string; email: string; authMethod: string; verifiedAt?: string; consentAt?: string; signedAt?: string; ip?: string; previous?: PreviousSigner[];
+  /** Whether the service showed the signer pages of this document as pictures. */
+  pagesShown: boolean;
   /**
    * The kind of a recipient who does not give an ordinary signature; for in_person, the host who received the link and
    * handed the device over; and the id of the signer whose signature was witnessed.
