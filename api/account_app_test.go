@@ -46,7 +46,7 @@ func TestConsoleClientSecrets(t *testing.T) {
 		admin.post("/v1/console/client-secrets", object{"password": password, "overlapHours": 721}).refused(400, "validation_error")
 		require.Len(t, secrets(), 1)
 
-		// The response contains the secret. A retry with the same key returns the same response.
+		// The response contains the secret, which is never returned again.
 		key := admin.with("Idempotency-Key", "secret")
 		made := key.post("/v1/console/client-secrets", object{"password": password, "overlapHours": 2}).want(201)
 		fresh := made.str("clientSecret")

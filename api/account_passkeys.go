@@ -101,7 +101,7 @@ func (s *signInHandler) listPasskeys(c *gin.Context, app caller) error {
 	return answerList(c, views(rows, viewPasskey))
 }
 
-// askedOf describes the purpose of a challenge and its holder, who alone may respond.
+// askedOf describes the purpose of a challenge and its holder, the only party that may respond to it.
 type askedOf struct {
 	kind   models.ChallengeKind
 	holder string

@@ -65,7 +65,7 @@ func (s *signInHandler) providerCookie() string {
 }
 
 func (s *signInHandler) setProviderCookie(c *gin.Context, value string, maxAge int) {
-	http.SetCookie(c.Writer, &http.Cookie{ //nolint:gosec // Secure wherever the service is reached by https
+	http.SetCookie(c.Writer, &http.Cookie{ //nolint:gosec // Secure is set if the service uses https
 		Name: s.providerCookie(), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
 		Secure: strings.HasPrefix(s.baseURL, "https://"), MaxAge: maxAge,
 	})

@@ -244,7 +244,7 @@ func TestLargeBodiesOfOwnRoutes(t *testing.T) {
 	}
 }
 
-// list returns the items of a response that is an array, or an object with the array data.
+// list returns the items of a response, which is either an array or an object that contains the array data.
 func list(a *answer) (out []any) {
 	a.t.Helper()
 	if data, ok := a.body["data"].([]any); ok {

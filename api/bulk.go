@@ -114,12 +114,12 @@ func (s *bulkHandler) createBulkSend(c *gin.Context, app caller) error {
 // bulkMembers lists the members of a bulk send, except for its rows.
 var bulkMembers = []string{"templateId", "templateVersion", "tenantId", "name", "createdBy", "perMinute", "dryRun"}
 
-// bulkRowMembers lists the members of a row. Unknown members are rejected, because "value" instead of "values" would
-// create thousands of envelopes without values.
+// bulkRowMembers lists the members of a row. Unknown members are rejected, because a row with "value" instead of
+// "values" would create an envelope without values.
 var bulkRowMembers = []string{"externalId", "signers", "values", "variables"}
 
 // unknownBulkMember returns an error if a bulk send has no member with the given name. Other endpoints ignore unknown
-// members, but here "dryrun" instead of "dryRun" would send thousands of emails.
+// members, but a bulk send with "dryrun" instead of "dryRun" would send thousands of emails.
 func unknownBulkMember(name string) error {
 	if slices.Contains(bulkMembers, name) {
 		return nil

@@ -23,7 +23,7 @@ var (
 	radius   = regexp.MustCompile(`^[0-9]{1,3}(?:\.[0-9]{1,2})?(?:px|rem|em|%)?$`)
 )
 
-// createSession creates a session in which a signer signs on a page of one origin.
+// createSession creates a session in which a signer signs on a page that is embedded in a given origin.
 func (s *embeddedHandler) createSession(c *gin.Context, app caller, o *object) error {
 	in := models.EmbeddedSession{PageSession: s.sessionInput(app, o, maxSessionMinutes, false), EnvelopeID: o.id("envelopeId"), SignerID: o.id("signerId")}
 	if err := o.err(); err != nil {

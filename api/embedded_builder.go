@@ -12,7 +12,8 @@ import (
 
 const maxBuilderMinutes = 240
 
-// createBuilderSession creates a session in which a user prepares a draft or a template on a page of one origin.
+// createBuilderSession creates a session in which a user prepares a draft or a template on a page that is embedded in a
+// given origin.
 func (s *embeddedHandler) createBuilderSession(c *gin.Context, app caller, o *object) error {
 	template := o.optID("templateId")
 	in := models.BuilderSession{PageSession: s.sessionInput(app, o, maxBuilderMinutes, template != nil), TemplateID: template, Features: builderFeatures(o)}

@@ -26,7 +26,7 @@ func (s *shared) sendFile(c *gin.Context, e *models.Envelope, d *models.Document
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // read only
+	defer func() { _ = f.Close() }() // opened only for reading
 	return s.serveFile(c, e, d, f, disposition)
 }
 

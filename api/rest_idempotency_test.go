@@ -84,7 +84,7 @@ func TestIdempotencyRules(t *testing.T) {
 		require.Empty(t, first.header.Get("Idempotency-Replayed"))
 		require.Equal(t, first.header.Get("Content-Type"), again.header.Get("Content-Type"))
 
-		// The key is rejected for another body or path, and independent for another app.
+		// The key is rejected with another body or path. Another app can use the same key.
 		key.post("/v1/webhooks", object{"url": "https://example.com/b", "events": []string{"envelope.sent"}}).refused(422, "idempotency_key_reused")
 		key.post("/v1/console/contacts", object{"name": "A", "email": "a@example.com"}).want(200)
 		other := s.other(t).with("Idempotency-Key", "k").post("/v1/webhooks", hook).want(201)
@@ -188,8 +188,9 @@ func TestIdempotency_InterruptedRequest(t *testing.T) {
 	})
 }
 
-// TestIdempotency_CommitsResponseWithEffect checks that the response is committed with the effect if a POST does not
-// change an envelope, or resends a link. If the process dies before it responds, a retry then gets the response.
+// TestIdempotency_CommitsResponseWithEffect checks requests that resend a link or do not change an envelope. Their
+// response must be committed together with their effect, so that a retry gets the response if the process dies before
+// it responds.
 func TestIdempotency_CommitsResponseWithEffect(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

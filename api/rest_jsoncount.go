@@ -21,8 +21,8 @@ type jsonCount struct {
 	depth      int // maximum nesting level
 }
 
-// Estimates of the memory used by a parsed JSON text: the text and the copies of its strings, each value with its entry
-// in a map or slice, and each object with the structure that a handler reads it into.
+// Upper bounds on the memory used by a parsed JSON text: the text and the copies of its strings, each value with its
+// entry in a map or slice, and each object with the structure that a handler reads it into.
 const (
 	memoryPerByte      = 3
 	memoryPerValue     = 64

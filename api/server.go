@@ -22,8 +22,8 @@ import (
 	"countersign/store/blob"
 )
 
-// Config contains the dependencies and settings of a Server. Fields not described as optional are required, except that
-// SMS may be nil.
+// Config contains the dependencies and settings of a Server. SMS may be nil. All other fields are required unless their
+// comments state otherwise.
 type Config struct {
 	Store     *store.Store
 	Blobs     blob.Store

@@ -10,7 +10,7 @@ import (
 	"countersign/notify"
 )
 
-// signingHandler serves the pages of signers.
+// signingHandler serves the API of the signing page.
 type signingHandler struct {
 	subject[signingStore]
 

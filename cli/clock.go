@@ -3,4 +3,4 @@ package cli
 import "time"
 
 // now returns the current time in UTC. All commands use it.
-func now() time.Time { return time.Now().UTC() } //nolint:forbidigo // the clock that all others are given
+func now() time.Time { return time.Now().UTC() } //nolint:forbidigo // the only use of the system clock

@@ -172,7 +172,7 @@ type Config struct {
 	FirstApp      string `env:"FIRST_APP"`
 	FirstUser     string `env:"FIRST_USER"`
 	FirstPassword Secret `env:"FIRST_PASSWORD"`
-	// LogLevel is debug, info, warn or error.
+	// LogLevel is the log level: debug, info, warn or error.
 	LogLevel slog.Level `env:"LOG_LEVEL"`
 }
 

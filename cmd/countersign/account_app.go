@@ -62,7 +62,7 @@ type appUpdate struct {
 	AllTenants bool      `help:"Let the app act for all tenants."`
 }
 
-// Run changes the app.
+// Run updates the app.
 func (a appUpdate) Run(ctx context.Context) error {
 	return a.withApp(ctx, a.App, func(s *store.Store, app *models.App) error {
 		c := store.AppChange{Name: a.Name, Contact: a.Contact}
