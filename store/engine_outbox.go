@@ -106,3 +106,17 @@ func outboxColumns(r *models.OutboxRow) []column {
 func (s *engine) outboxRow(at time.Time, key uuid.UUID, kind models.OutboxKind, refs models.OutboxRefs) models.OutboxRow {
 	return models.OutboxRow{ID: s.newID(), Key: key, Kind: kind, Refs: refs, NotBefore: at, CreatedAt: at}
 }
+
+// requestedMail returns the columns of the record of an email that an outbox row requests. Until the email is settled,
+// reconciliation restarts its workflow if Temporal has lost it.
+func requestedMail(row *models.OutboxRow, recipient uuid.UUID, kind models.MailKind) []column {
+	m := models.Mail{ID: models.RequestedMailID(row.ID), EnvelopeID: row.Key, SignerID: recipient, Kind: kind, RequestID: &row.ID, CreatedAt: row.CreatedAt}
+	return []column{
+		{"id", &m.ID},
+		{"envelope_id", &m.EnvelopeID},
+		{"signer_id", &m.SignerID},
+		{"kind", &m.Kind},
+		{"request_id", &m.RequestID},
+		{"created_at", &m.CreatedAt},
+	}
+}

@@ -30,20 +30,6 @@ func (s *MailRepository) BeginMail(ctx context.Context, m models.Mail) (models.M
 	return m, wrap(err, "record mail")
 }
 
-// requestedMail returns the columns of the record of an email that an outbox row requests. Until the email is settled,
-// reconciliation restarts its workflow if Temporal has lost it.
-func requestedMail(row *models.OutboxRow, recipient uuid.UUID, kind models.MailKind) []column {
-	m := models.Mail{ID: models.RequestedMailID(row.ID), EnvelopeID: row.Key, SignerID: recipient, Kind: kind, RequestID: &row.ID, CreatedAt: row.CreatedAt}
-	return []column{
-		{"id", &m.ID},
-		{"envelope_id", &m.EnvelopeID},
-		{"signer_id", &m.SignerID},
-		{"kind", &m.Kind},
-		{"request_id", &m.RequestID},
-		{"created_at", &m.CreatedAt},
-	}
-}
-
 // DropRequestedMail deletes the record of a requested email that is not sent, for example because the signer has signed
 // in the meantime.
 func (s *MailRepository) DropRequestedMail(ctx context.Context, request uuid.UUID) error {
