@@ -1,8 +1,8 @@
-// Package prepare finds content that a PDF's author prepared for its sender: the texts beside which fields are placed,
-// and the text tags that describe fields.
+// Package prepare finds content that the author of a PDF prepared for the sender: texts next to which fields are
+// placed, and text tags that describe fields.
 //
-// It maps bytes to values and knows nothing of envelopes and signers. Boxes are in points from the top left corner of
-// the displayed page, and pages count from 1, as in the HTTP interface.
+// It maps bytes to values and has no knowledge of envelopes or signers. Boxes are in points from the top left corner of
+// the displayed page, and pages are numbered from 1, as in the HTTP API.
 package prepare
 
 import (
@@ -20,21 +20,21 @@ import (
 	"countersign/pdf/pagetext"
 )
 
-// Which of the places counts where an anchor's text stands.
+// Which selects among the occurrences of an anchor's text.
 type Which int
 
-// First, Last and All are the names that Which has in JSON; a positive number
-// counts from the first place of the document.
+// First, Last and All are the values of Which that have names in JSON. A positive number selects an occurrence, counted
+// from the start of the document.
 const (
 	First Which = 0
 	Last  Which = -1
 	All   Which = -2
 )
 
-// maxWhich is the maximum number of a place.
+// maxWhich is the maximum number of an occurrence.
 const maxWhich = 10_000
 
-// UnmarshalJSON reads "first", "last", "all" or a number from 1.
+// UnmarshalJSON accepts "first", "last", "all" or a number starting at 1.
 func (w *Which) UnmarshalJSON(b []byte) error {
 	switch string(b) {
 	case `"first"`, "null":
@@ -53,7 +53,7 @@ func (w *Which) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// MarshalJSON writes what UnmarshalJSON reads.
+// MarshalJSON writes the format that UnmarshalJSON accepts.
 func (w Which) MarshalJSON() ([]byte, error) {
 	switch w {
 	case First:
@@ -66,33 +66,33 @@ func (w Which) MarshalJSON() ([]byte, error) {
 	return json.Marshal(int(w))
 }
 
-// Where a field stands, as seen from its anchor's text.
+// Values of Anchor.At, the position of a field relative to its anchor's text.
 const (
-	After = "after" // behind it, centred on its last line; on its left if it is read from right to left
-	Over  = "over"  // its top left corner on the text's
-	Below = "below" // under its last line, the left edges in line
+	After = "after" // after the text, centered on its last line; to its left in right-to-left text
+	Over  = "over"  // the top left corners of field and text coincide
+	Below = "below" // below the last line of the text, aligned left
 )
 
-// Behavior if the text is missing.
+// Values of Anchor.IfMissing, the behavior if the text is missing.
 const (
 	Refuse = "refuse"
 	Skip   = "skip"
 )
 
-// Anchor says at which text a field stands.
+// Anchor specifies the text at which to place a field.
 type Anchor struct {
 	Text       string  `json:"text"`
 	Match      Which   `json:"match"`
-	Page       int     `json:"page,omitempty"` // 0: any
+	Page       int     `json:"page,omitempty"` // 0 means any page
 	DX         float64 `json:"dx,omitempty"`   // points to the right
 	DY         float64 `json:"dy,omitempty"`   // points down
-	At         string  `json:"at,omitempty"`   // default: after
+	At         string  `json:"at,omitempty"`   // defaults to after
 	WholeWord  bool    `json:"wholeWord,omitempty"`
 	IgnoreCase bool    `json:"ignoreCase,omitempty"`
-	IfMissing  string  `json:"ifMissing,omitempty"` // default: refuse
+	IfMissing  string  `json:"ifMissing,omitempty"` // defaults to refuse
 }
 
-// maxAnchorText is how many characters an anchor's text may have.
+// maxAnchorText is the maximum length of an anchor's text, in characters.
 const maxAnchorText = 200
 
 // Validate returns an error that describes the problem of an anchor, or nil.
@@ -116,7 +116,7 @@ func (a Anchor) Validate() error {
 	return nil
 }
 
-// AnchoredField is a field that stands at a text.
+// AnchoredField is a field that is placed at an anchor.
 type AnchoredField struct {
 	Anchor Anchor
 	W, H   float64
@@ -124,21 +124,21 @@ type AnchoredField struct {
 
 // Place is a box on a page.
 type Place struct {
-	Page       int // from 1
+	Page       int // starting at 1
 	X, Y, W, H float64
 }
 
-// AnchorError reports that the text of an anchor is missing, or occurs in too many places.
+// AnchorError reports that the text of an anchor is missing or occurs too often.
 type AnchorError struct {
 	Field   int // index of the field
 	Text    string
-	Page    int      // that it was looked for on, 0 if on all
-	Found   int      // places, fewer than asked for or more than there may be
-	Similar []string // texts of the document, the most similar first
-	Scanned bool     // the pages hold pictures and no text
+	Page    int      // page that was searched; 0 for all pages
+	Found   int      // number of occurrences, which is fewer than requested or more than permitted
+	Similar []string // similar texts in the document, most similar first
+	Scanned bool     // whether the pages contain images and no text
 }
 
-// Error returns the problem, with the similar texts of the document.
+// Error returns the problem, with similar texts in the document.
 func (e *AnchorError) Error() string {
 	where := "in the document"
 	if e.Page > 0 {
@@ -166,39 +166,39 @@ func (e *AnchorError) Error() string {
 	return text
 }
 
-// PageError reports that a field's anchor names a page that the document lacks.
+// PageError reports that a field's anchor specifies a page that does not exist.
 type PageError struct {
 	Field       int // index of the field
 	Page, Pages int
 }
 
-// Error names the page and how many there are.
+// Error returns a message with the page and the number of pages.
 func (e *PageError) Error() string {
 	return fmt.Sprintf("its anchor names page %d of a document with %d page(s)", e.Page, e.Pages)
 }
 
-// maxPlaces bounds how many fields one anchor makes.
+// maxPlaces is the maximum number of fields created by one anchor.
 const maxPlaces = 1000
 
 // anchorSearch is the state of the search for one field.
 type anchorSearch struct {
 	AnchoredField
 
-	field   int     // its index
-	places  []Place // all of them, or the last one only
+	field   int     // index of the field
+	places  []Place // all occurrences, or only the last one
 	count   int
 	similar similar
 }
 
-// wants reports whether a page can still add something.
+// wants reports whether the search needs to examine a page.
 func (s *anchorSearch) wants(page int) bool {
 	match := s.Anchor.Match
 	return (s.Anchor.Page == 0 || s.Anchor.Page == page) && (match == Last || match == All || s.count < max(1, int(match)))
 }
 
-// Resolve returns the places of each field, none for one that is skipped. It reads
-// every page at most once. It fails with *AnchorError, *PageError, pagetext.ErrLimit,
-// the error of Validate, the context's, or one of reading the file.
+// Resolve returns the positions of each field, or none for a skipped field. It reads every page at most once. It
+// returns *AnchorError, *PageError, pagetext.ErrLimit, an error from Validate, the context's error, or an error from
+// reading the file.
 func Resolve(ctx context.Context, f *pdf.File, fields []AnchoredField) ([][]Place, error) {
 	all := make([]anchorSearch, len(fields))
 	for i, field := range fields {
@@ -208,7 +208,7 @@ func Resolve(ctx context.Context, f *pdf.File, fields []AnchoredField) ([][]Plac
 		all[i] = anchorSearch{AnchoredField: field, field: i, similar: newSimilar(field.Anchor.Text)}
 	}
 	r := pagetext.NewReader(f)
-	scans := make(map[int]bool) // pages that were read: whether they are pictures without text
+	scans := make(map[int]bool) // pages that were read, and whether they contain images without text
 	pages, err := f.Walk(func(p *pdf.Page) error {
 		var page *pagetext.Page
 		for i := range all {
@@ -245,7 +245,7 @@ func Resolve(ctx context.Context, f *pdf.File, fields []AnchoredField) ([][]Plac
 	return places, nil
 }
 
-// look looks for the text on a page.
+// look searches for the text on a page.
 func (s *anchorSearch) look(p *pagetext.Page) error {
 	a := s.Anchor
 	for _, m := range p.Find(a.Text, pagetext.FindOptions{WholeWord: a.WholeWord, IgnoreCase: a.IgnoreCase}) {

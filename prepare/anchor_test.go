@@ -13,7 +13,7 @@ import (
 	"countersign/prepare"
 )
 
-// document makes a PDF of pages with content; F1 is Helvetica, F2 has codes in UTF-16.
+// document returns a PDF with the given page contents. F1 is Helvetica, and the codes of F2 are UTF-16.
 func document(t testing.TB, pages ...string) *pdf.File {
 	t.Helper()
 	objects := []string{
@@ -41,7 +41,7 @@ func open(t testing.TB, b []byte) *pdf.File {
 	return f
 }
 
-// assemble makes a PDF of its objects; the first is the catalog.
+// assemble returns a PDF with the given objects. The first object is the catalog.
 func assemble(objects []string) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.7\n")
@@ -60,7 +60,7 @@ const (
 	pageTwo = "BT /F1 10 Tf 100 500 Td (The ten-) Tj 0 -12 Td (ant, sign here:) Tj /F2 10 Tf 0 -100 Td <05DD05D505DC05E9> Tj ET"
 )
 
-// widths of Helvetica at 10 points.
+// signHere is the width of "Sign here:" in Helvetica at 10 points.
 const signHere = 10 * (.667 + .222 + .556 + .556 + .278 + .556 + .556 + .333 + .556 + .278)
 
 func resolve(t *testing.T, a prepare.Anchor, pages ...string) ([]prepare.Place, error) {
@@ -72,12 +72,12 @@ func resolve(t *testing.T, a prepare.Anchor, pages ...string) ([]prepare.Place, 
 	return places[0], nil
 }
 
-// TestResolve: each option of an anchor leads to the place that it says.
+// TestResolve checks that each option of an anchor results in the specified position.
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		anchor prepare.Anchor
-		want   []string // page, and the text's baseline and start
+		want   []string // page, and the start and baseline of the text
 	}{
 		"first":       {prepare.Anchor{}, []string{"1 100 700"}},
 		"last":        {prepare.Anchor{Match: prepare.Last}, []string{"1 100 600"}},
@@ -112,7 +112,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestAt: a field stands behind, over or below the last line of its text.
+// TestAt checks that a field is placed after, over or below the last line of its text.
 func TestAt(t *testing.T) {
 	t.Parallel()
 	over, err := resolve(t, prepare.Anchor{Text: "Sign here:", At: prepare.Over}, pageOne)
@@ -135,7 +135,7 @@ func TestAt(t *testing.T) {
 	require.InDelta(t, 100-120, hebrew[0].X, 0.01, "text from right to left goes on on its left")
 }
 
-// TestMiss: a miss says what there is instead.
+// TestMiss checks that the error for a missing text lists similar texts.
 func TestMiss(t *testing.T) {
 	t.Parallel()
 	scan := "q 600 0 0 800 0 0 cm /I Do Q"
@@ -171,7 +171,7 @@ func TestMiss(t *testing.T) {
 	}
 }
 
-// TestTooMany: an anchor makes a bounded number of fields.
+// TestTooMany checks that an anchor creates a limited number of fields.
 func TestTooMany(t *testing.T) {
 	t.Parallel()
 	page := "BT /F1 1 Tf 1 TL 10 790 Td " + strings.Repeat("(a) Tj 5 0 Td ", 100) + "ET"
@@ -185,7 +185,7 @@ func TestTooMany(t *testing.T) {
 	require.ErrorContains(t, err, "more than 1000 times in the document")
 }
 
-// TestAnchorJSON: "match" is a name or a number, and nothing else.
+// TestAnchorJSON checks that "match" accepts only the defined names and numbers.
 func TestAnchorJSON(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]prepare.Which{`"first"`: prepare.First, `"last"`: prepare.Last, `"all"`: prepare.All, "2": 2} {

@@ -15,8 +15,8 @@ import (
 	"countersign/test/kit"
 )
 
-// BenchmarkLarge finds the tags of 4,000 pages, and a text that stands on each of them, and reports the processor
-// time of both beside what pdftotext takes on the file, and the memory that the process took from the system.
+// BenchmarkLarge measures finding the tags on 4,000 pages, and a text that occurs on each page. It reports the
+// processor time of both relative to pdftotext, and the memory obtained from the operating system.
 func BenchmarkLarge(b *testing.B) {
 	file := kit.TaggedPages(4000, 10)
 	name := filepath.Join(b.TempDir(), "large.pdf")

@@ -22,12 +22,12 @@ import (
 	"countersign/prepare"
 )
 
-// inHTML are the tags of sources/tags.html, by name.
+// inHTML lists the names of the tags in sources/tags.html.
 var inHTML = []string{
 	"hebrew", "heading", "signature", "officer", "Wrapped", "InCell", "OtherCell", "inBrackets", "bold", "slanted", "spaced", "cjk", "last",
 }
 
-// corpus are files that other programs made with tags in them, and the tags' names.
+// corpus contains files with tags that were created by other programs, with the names of their tags.
 var corpus = map[string][]string{
 	"libreoffice-tags":          inHTML,
 	"libreoffice-tags-pdfa":     inHTML,
@@ -45,7 +45,7 @@ func corpusFile(t *testing.T, name string) []byte {
 	return b
 }
 
-// rewritings are ways in which other programs write the same document.
+// rewritings contains different ways in which other programs write the same document.
 var rewritings = map[string]func(*testing.T, []byte) []byte{
 	"as it is":       func(_ *testing.T, b []byte) []byte { return b },
 	"object streams": func(t *testing.T, b []byte) []byte { return qpdf(t, b, "--object-streams=generate") },
@@ -84,7 +84,7 @@ func qpdf(t *testing.T, b []byte, options ...string) []byte {
 	return b
 }
 
-// inUseAtZero appends an entry at offset 0 that is said to be in use, as Quartz writes it for a number that is free.
+// inUseAtZero appends an entry at offset 0 that is marked as in use, as Quartz writes it for a free object number.
 func inUseAtZero(t *testing.T, b []byte) []byte {
 	t.Helper()
 	trailer := bytes.LastIndex(b, []byte("trailer"))
@@ -105,14 +105,15 @@ func inUseAtZero(t *testing.T, b []byte) []byte {
 	return out.Bytes()
 }
 
-// TestCorpusTags: in files of other programs, however they are written, every tag is found; each begins where pdftotext
-// finds it; without the tags two renderers show the same pages, and pdftotext finds none.
+// TestCorpusTags checks that every tag is found in files created by other programs, however they are written, and that
+// each begins where pdftotext finds it. After removal of the tags, two renderers must show the same pages, and
+// pdftotext must find no tag.
 func TestCorpusTags(t *testing.T) {
 	t.Parallel()
 	for name, want := range corpus {
 		for way, rewrite := range rewritings {
 			if way == "without ToUnicode" && !strings.HasSuffix(name, "x-tags") && name != "ghostscript-tags" {
-				continue // the fonts of the others have glyph numbers for codes: nobody can read them then
+				continue // the fonts of the other files use glyph numbers as codes, which are unreadable without ToUnicode
 			}
 			t.Run(name+", "+way, func(t *testing.T) {
 				t.Parallel()
@@ -149,7 +150,7 @@ func tagName(tag prepare.FoundTag) string {
 
 var popplerWord = regexp.MustCompile(`<word xMin="([-\d.]+)" yMin="([-\d.]+)" xMax="([-\d.]+)" yMax="([-\d.]+)">(.*?)</word>`)
 
-// beginWherePopplerHasThem requires that a word that pdftotext reads lies at the beginning or at the end of each tag's first line.
+// beginWherePopplerHasThem checks that pdftotext finds a word at the start or end of the first line of each tag.
 func beginWherePopplerHasThem(t *testing.T, b []byte, tags []prepare.FoundTag) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "a.pdf")
@@ -179,12 +180,12 @@ func beginWherePopplerHasThem(t *testing.T, b []byte, tags []prepare.FoundTag) {
 	}
 }
 
-// TestCorpusForms: forms of other programs yield the fields that other readers find (see TestFormsAsQPDF,
-// TestFormsAsMuPDF and TestFormsAsPDFJS, which have the same files). Importing them leaves the pages unchanged except
-// for the widgets.
+// TestCorpusForms checks that forms created by other programs result in the same fields that other parsers find (see
+// TestFormsAsQPDF, TestFormsAsMuPDF and TestFormsAsPDFJS, which use the same files). Importing the forms must leave the
+// pages unchanged except for the widgets.
 func TestCorpusForms(t *testing.T) {
 	t.Parallel()
-	const red = `\376\377\000r\000e\000d` // hyperref escapes a text once more; all programs read it so
+	const red = `\376\377\000r\000e\000d` // hyperref escapes the text twice, and all programs read it like this
 	for name, want := range map[string][]string{
 		"libreoffice-form": {
 			"1 text name 30 Ada", "1 text notes 0 Two lines", "1 checkbox agree 0 Yes", "1 checkbox news 0 ", "1 radio colour 0 red", "1 radio colour 0 red",
@@ -214,7 +215,7 @@ func TestCorpusForms(t *testing.T) {
 				require.NoError(t, err)
 				annots, err := f.Array(p.Dict.Get("Annots"))
 				require.NoError(t, err)
-				for _, v := range annots { // push buttons are no fields, and leave as well
+				for _, v := range annots { // push buttons are not fields, but are removed as well
 					v, err := f.Resolve(v)
 					require.NoError(t, err)
 					d, err := v.Dict()

@@ -9,22 +9,22 @@ import (
 	"countersign/pdf/pagetext"
 )
 
-// leastCovered is how many letters and digits a place must cover: fewer belong to a label that it touches, or to a short
-// anchor text below it.
+// leastCovered is the minimum number of letters and digits for a place to count as covering text. Fewer can belong to a
+// label that the place touches, or to a short anchor text below it.
 const leastCovered = 5
 
-// coveredPart is how much of a glyph's box must lie within a place.
+// coveredPart is the minimum fraction of a glyph's box that must be within a place.
 const coveredPart = 0.6
 
-// maxCoverPages bounds how many pages Covered reads.
+// maxCoverPages is the maximum number of pages that Covered reads.
 const maxCoverPages = 20
 
-// errPagesRead ends the walk through a file.
+// errPagesRead stops the iteration over the pages of a file.
 var errPagesRead = errors.New("prepare: all pages are read")
 
-// Covered reports for each place whether it covers text that its page shows. Lines of dots or underscores are no text,
-// and pages without text, or beyond the first 20 with places, have none. It fails with pagetext.ErrLimit, pdf.ErrLimit, the
-// context's error, or one of reading the file.
+// Covered reports for each place whether it covers visible text on its page. Lines of dots or underscores do not count
+// as text. Pages without text, and pages beyond the first 20 with places, are treated as having none. Covered returns
+// pagetext.ErrLimit, pdf.ErrLimit, the context's error, or an error from reading the file.
 func Covered(ctx context.Context, f *pdf.File, places []Place) ([]bool, error) {
 	onPage := make(map[int][]int)
 	for i, p := range places {
@@ -56,12 +56,12 @@ func Covered(ctx context.Context, f *pdf.File, places []Place) ([]bool, error) {
 	return covered, err
 }
 
-// covers reports whether the place covers text of its page.
+// covers reports whether the place covers text on its page.
 func (p Place) covers(page *pagetext.Page) bool {
 	n := 0
 	for i := range page.Glyphs {
 		g := &page.Glyphs[i]
-		if g.Invisible && page.Images == 0 { // on a scanned page, invisible text represents its picture
+		if g.Invisible && page.Images == 0 { // on a scanned page, invisible text represents the image
 			continue
 		}
 		w := min(p.X+p.W, g.Box.X+g.Box.W) - max(p.X, g.Box.X)

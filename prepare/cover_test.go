@@ -11,8 +11,8 @@ import (
 	"countersign/prepare"
 )
 
-// TestCovered: a place covers text if at least five letters or digits lie mostly within it. A line to sign on, a label beside it and a
-// line that it only touches are not covered.
+// TestCovered checks that a place covers text if at least five letters or digits are mostly within it. A signature
+// line, a label next to the place, and a line that the place only touches do not count.
 func TestCovered(t *testing.T) {
 	t.Parallel()
 	const clause = "BT /F1 10 Tf 100 700 Td (The tenant pays 900 a month.) Tj 0 -14 Td (The rent is due on the first day.) Tj ET " // tops at 92 and 106
@@ -44,7 +44,8 @@ func TestCovered(t *testing.T) {
 	}
 }
 
-// TestCoveredIsBounded: the first twenty pages with places are read, and no page after the last of them; a canceled context ends it.
+// TestCoveredIsBounded checks that only the first twenty pages with places are read and none after the last of these,
+// and that a canceled context stops it.
 func TestCoveredIsBounded(t *testing.T) {
 	t.Parallel()
 	var pages []string

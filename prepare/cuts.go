@@ -12,26 +12,26 @@ import (
 	"countersign/prepare/revision1"
 )
 
-// ErrFormUses reports that an appearance shows a part of a tag, and something else where another annotation has it as
-// well.
+// ErrFormUses reports that an appearance that contains part of a tag is shared with another annotation, where it shows
+// something else.
 var ErrFormUses = errors.New("several annotations share an appearance that contains part of it")
 
 // useKey is one painting of a form XObject, or the content of a page.
 type useKey struct{ page, use int }
 
-// cutter makes cuts of tags.
+// cutter converts tags to cuts.
 type cutter struct {
 	codes  map[useKey][]pagetext.Position
-	uses   map[int][]pagetext.Use // by page
-	text   map[int]string         // of a tag on the page
-	tags   map[int]int            // how many are on the page
-	within map[pdf.Ref]bool       // forms that lose their glyphs in place: for every use
+	uses   map[int][]pagetext.Use // painted forms by page
+	text   map[int]string         // text of a tag on each page
+	tags   map[int]int            // number of tags on each page
+	within map[pdf.Ref]bool       // forms from which glyphs are removed for every use
 	clones map[string]int         // by form and cut
-	out    []revision1.Cut        // clones
+	out    []revision1.Cut        // cuts of clones
 }
 
-// cuts turns tags into what pages and forms lose. A form loses glyphs wherever it is painted, if
-// each painting shows the same tags; else those that show them paint a clone.
+// cuts converts tags to the cuts of pages and forms. Glyphs are removed from a form itself if every painting of it
+// shows the same tags. Otherwise the paintings that show tags use a clone.
 func cuts(found foundTags) ([]revision1.Cut, error) {
 	c := cutter{
 		codes: make(map[useKey][]pagetext.Position), uses: make(map[int][]pagetext.Use), text: make(map[int]string), tags: make(map[int]int),
@@ -58,7 +58,7 @@ func cuts(found foundTags) ([]revision1.Cut, error) {
 	return slices.Concat(out, c.out, forms), nil
 }
 
-// formsInPlace returns the cuts of forms of which every painting loses the same.
+// formsInPlace returns the cuts of forms for which every painting loses the same glyphs.
 func (c *cutter) formsInPlace(painted map[pdf.Ref]int) []revision1.Cut {
 	type losses struct {
 		uses int
@@ -90,10 +90,10 @@ func (c *cutter) formsInPlace(painted map[pdf.Ref]int) []revision1.Cut {
 	return out
 }
 
-// page returns the cut of a page, and makes the clones that it paints.
+// page returns the cut of a page, and creates the clones that the page paints.
 func (c *cutter) page(page int) (revision1.Cut, error) {
 	uses := c.uses[page]
-	painting := make(map[int][][2]int) // clones, by the use that paints them
+	painting := make(map[int][][2]int) // clones by the use that paints them
 	for use := len(uses) - 1; use > 0; use-- {
 		glyphs := c.codes[useKey{page, use}]
 		if len(painting[use]) == 0 && (len(glyphs) == 0 || c.within[uses[use].Form]) {
@@ -108,7 +108,7 @@ func (c *cutter) page(page int) (revision1.Cut, error) {
 	return revision1.Cut{Page: page, Tags: c.tags[page], Codes: runs(c.codes[useKey{page, 0}]), Uses: inOrder(painting[0])}, nil
 }
 
-// clone returns the number of the clone that loses what the cut says.
+// clone returns the number of the clone with the given cut.
 func (c *cutter) clone(cut revision1.Cut) int {
 	key := fmt.Sprint(cut.Form, cut.Codes, cut.Uses)
 	n, ok := c.clones[key]
@@ -126,7 +126,7 @@ func inOrder(uses [][2]int) [][2]int {
 	return uses
 }
 
-// runs joins codes that follow one another in a string.
+// runs joins codes that are consecutive in a string.
 func runs(glyphs []pagetext.Position) [][4]float64 {
 	glyphs = slices.Clone(glyphs)
 	slices.SortFunc(glyphs, func(a, b pagetext.Position) int {

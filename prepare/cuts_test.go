@@ -10,8 +10,8 @@ import (
 	"countersign/prepare/revision1"
 )
 
-// TestCutsOfUses: a form whose uses lose different parts stays unchanged and is cloned for each, also if a further use
-// has no tag. Uses that lose the same parts share a clone.
+// TestCutsOfUses checks that a form from whose uses different parts are removed stays unchanged and is cloned for each,
+// even if a further use has no tag, and that uses from which the same parts are removed share a clone.
 func TestCutsOfUses(t *testing.T) {
 	t.Parallel()
 	form := pdf.Ref{Num: 6}
@@ -35,7 +35,8 @@ func TestCutsOfUses(t *testing.T) {
 	require.Equal(t, []revision1.Cut{{Page: 1, Tags: 1}, {Page: 2, Tags: 1}, {Form: 6, Codes: [][4]float64{{1, 0, 1, 500}}}}, got)
 }
 
-// TestCutsRefuse: an appearance shared by annotations that lose different parts is an error that prints the tag.
+// TestCutsRefuse checks that an appearance shared by annotations that lose different parts results in an error that
+// contains the tag.
 func TestCutsRefuse(t *testing.T) {
 	t.Parallel()
 	form := pdf.Ref{Num: 6}
@@ -47,7 +48,7 @@ func TestCutsRefuse(t *testing.T) {
 	require.ErrorContains(t, err, `"{{a}}" on page 2`)
 }
 
-// TestCutsJoinCodes: codes that follow one another in a string are one run.
+// TestCutsJoinCodes checks that consecutive codes in a string form a single run.
 func TestCutsJoinCodes(t *testing.T) {
 	t.Parallel()
 	at := func(start, code int) pagetext.Position {

@@ -1,4 +1,4 @@
 package prepare
 
-// ParseTag is how FindTags reads a tag.
+// ParseTag exports parseTag for tests.
 var ParseTag = parseTag

@@ -17,13 +17,13 @@ import (
 type FoundTag struct {
 	Tag
 
-	Text  string // as written, in NFC
-	Place Place  // of the field: the tag's box, unless the tag says another size
-	// Lines are the boxes of its lines.
+	Text  string // text as written, in NFC
+	Place Place  // position of the field: the tag's box unless the tag specifies another size
+	// Lines contains the boxes of the tag's lines.
 	Lines []pagetext.Box
-	// Glyphs are its glyphs' positions in the content.
+	// Glyphs contains the positions of the tag's glyphs in the content.
 	Glyphs []pagetext.Position
-	uses   []pagetext.Use // of the page
+	uses   []pagetext.Use // painted forms of the page
 }
 
 // TagError reports that a tag cannot be read or removed.
@@ -33,48 +33,47 @@ type TagError struct {
 	Err  error
 }
 
-// Error prints the tag, its page and its problem.
+// Error returns a message with the tag, its page and the problem.
 func (e *TagError) Error() string {
 	return fmt.Sprintf("the tag %q on page %d cannot be read: %v", e.Text, e.Page, e.Err)
 }
 
-// Unwrap returns what parseTag expected, or one of the errors below.
+// Unwrap returns the error from parseTag, or one of the errors below.
 func (e *TagError) Unwrap() error { return e.Err }
 
-// What else can be wrong with a tag.
+// Other problems with a tag.
 var (
-	// ErrInvisibleTag reports a tag in text that is not painted, as text recognition puts it over a scanned page: if
-	// it were removed, the picture would still show it.
+	// ErrInvisibleTag reports a tag in text that is not painted, such as text that text recognition adds to a scanned
+	// page. If the text were removed, the image would still show the tag.
 	ErrInvisibleTag = errors.New("its text is invisible, perhaps because it lies over an image of the tag")
-	// ErrUnclosedTag is about a tag without end.
+	// ErrUnclosedTag reports a tag without an end.
 	ErrUnclosedTag = errors.New(`expected "}}" after it`)
-	// ErrFormTag reports a tag in the value of a form's field, which programs redraw.
+	// ErrFormTag reports a tag in the value of a form field, which programs redraw.
 	ErrFormTag = errors.New("it is the value of a form field; import the form, or clear the field")
-	// ErrUndrawnTag is about a tag in an annotation without an appearance, which each program draws in its own way.
+	// ErrUndrawnTag reports a tag in an annotation without an appearance, which each program draws differently.
 	ErrUndrawnTag  = errors.New("it is in an annotation without an appearance; move it to the page's text")
 	errTooManyTags = fmt.Errorf("%w: more than %d tags", pagetext.ErrLimit, maxTags)
 )
 
 const (
-	maxTags     = 5000 // of a document
-	maxTagStart = 32   // bytes of what tagStart looks for, at most
+	maxTags     = 5000 // tags in a document
+	maxTagStart = 32   // maximum length of a match of tagStart, in bytes
 )
 
-// tagStart is where a tag begins: two braces, or a bracket with a type and a bar.
+// tagStart matches the start of a tag, which is two braces, or a bracket with a type and a bar.
 //
 //nolint:gochecknoglobals // a constant pattern
 var tagStart = regexp.MustCompile(`\{\{|(?i:\[\s?(?:sig|signature|init|initials?|date|text|check|checkbox|name|fullname|email|company|title|` +
 	`signed_date|number|select|dropdown|radio|attachment|stamp)\s?\|)`)
 
-// FindTags returns the tags of a document in the order in which they are read, but for
-// those in the widgets of a form. One that cannot be read is a *TagError; else it fails
-// with pagetext.ErrLimit, the context's error, or one of reading the file.
+// FindTags returns the tags in a document in reading order, except for those in form widgets. A tag that cannot be read
+// results in a *TagError. Other errors are pagetext.ErrLimit, the context's error, and errors from reading the file.
 func FindTags(ctx context.Context, f *pdf.File) ([]FoundTag, error) {
 	found, err := findTags(ctx, f)
 	return found.tags, err
 }
 
-// foundTags are the tags of a document, and how often its pages paint each form XObject.
+// foundTags contains the tags in a document, and the number of times that its pages paint each form XObject.
 type foundTags struct {
 	tags    []FoundTag
 	painted map[pdf.Ref]int
@@ -117,7 +116,7 @@ func findTags(ctx context.Context, f *pdf.File) (foundTags, error) {
 	return all, nil
 }
 
-// pageTags returns the tags of a page; sure is false if something begins like one and does not end.
+// pageTags returns the tags on a page. sure is false if the page contains the start of a possible tag without an end.
 func pageTags(page *pagetext.Page) (all []FoundTag, sure bool, err error) {
 	sure = true
 	for _, q := range page.Passages() {
@@ -133,7 +132,8 @@ func pageTags(page *pagetext.Page) (all []FoundTag, sure bool, err error) {
 	return all, sure, nil
 }
 
-// passageTags returns the tags of one passage; sure is false if something begins like one and does not end.
+// passageTags returns the tags in one passage. sure is false if the passage contains the start of a possible tag
+// without an end.
 func passageTags(page *pagetext.Page, q *pagetext.Passage) (all []FoundTag, sure bool, err error) {
 	sure = true
 	for from := 0; ; {
@@ -150,7 +150,7 @@ func passageTags(page *pagetext.Page, q *pagetext.Passage) (all []FoundTag, sure
 		start := from
 		end, ok := tagEnd(q, start)
 		if !ok {
-			if q.Text[start] == '[' { // text in brackets, perhaps
+			if q.Text[start] == '[' { // possibly other text in brackets
 				from, sure = start+1, false
 				continue
 			}
@@ -165,7 +165,7 @@ func passageTags(page *pagetext.Page, q *pagetext.Passage) (all []FoundTag, sure
 	}
 }
 
-// bracesAt reports whether two braces begin at a place, also across the end of a line.
+// bracesAt reports whether there are two braces at an index, even if a line ends between them.
 func bracesAt(q *pagetext.Passage, at int, brace byte) bool {
 	text := q.Text[at:]
 	switch {
@@ -177,7 +177,7 @@ func bracesAt(q *pagetext.Passage, at int, brace byte) bool {
 	return len(text) > 2 && text[2] == brace && q.LineBreak(at+1)
 }
 
-// tagEnd returns where the tag ends that begins at start.
+// tagEnd returns the end of the tag that begins at start.
 func tagEnd(q *pagetext.Passage, start int) (int, bool) {
 	last := min(len(q.Text), start+4*maxTag)
 	if q.Text[start] == '[' {
@@ -197,8 +197,8 @@ func excerpt(text string) string {
 	return string(runes[:min(len(runes), 60)])
 }
 
-// readTag reads the tag at a place. Where a line ends, there may be a space or not:
-// a tag is broken wherever the line is full.
+// readTag reads the tag in the given range. The end of a line may or may not represent a space, because a tag is broken
+// wherever the line is full.
 func readTag(page *pagetext.Page, q *pagetext.Passage, start, end int) (FoundTag, error) {
 	text := norm.NFC.String(q.Text[start:end])
 	t, err := parseTag(text)

@@ -11,41 +11,41 @@ import (
 	"countersign/pdf/pagetext"
 )
 
-// FormField is a widget of an interactive form with its field's attributes (ISO 32000-2 12.7). A field with several
-// widgets, such as a group of radio buttons, appears once for each.
+// FormField is a widget of an interactive form with the attributes of its field (ISO 32000-2, 12.7). A field with
+// several widgets, such as a group of radio buttons, appears once for each widget.
 type FormField struct {
 	Name  string // fully qualified (12.7.4.2)
-	Label string // TU, "" if none
-	// Type is text, date, checkbox, radio, select or signature. Push buttons are left out.
+	Label string // alternate field name (TU); "" if absent
+	// Type is text, date, checkbox, radio, select or signature. Push buttons are omitted.
 	Type string
-	// Value and Default are texts; of a checkbox or a group the name of the state that
-	// is on, "" if none is; of several selected choices the first.
+	// Value and Default are texts. For a checkbox or group, they are the name of the selected state, or "" if there is
+	// none. If several options are selected, they are the first one.
 	Value, Default     string
 	Required, ReadOnly bool
 	Multiline, Comb    bool
-	MaxLength          int // 0: none
+	MaxLength          int // 0 if unlimited
 	Options            []FormOption
-	Option             string // the state that this checkbox or radio button turns on
+	Option             string // state selected by this checkbox or radio button
 	Align              string // left, center or right
 	FontSize           float64
-	Format             string // of a date, as its format action has it
-	Hidden             bool   // the widget is not shown (12.5.3: hidden or no view)
+	Format             string // format of a date, from its format action
+	Hidden             bool   // whether the widget is not displayed (Hidden or NoView, 12.5.3)
 	Place              Place
 	Widget             pdf.Ref
 }
 
-// FormOption is one of the choices of a select.
+// FormOption is an option of a select.
 type FormOption struct{ Export, Text string }
 
 const (
 	maxFormFields = 20_000
 	maxFormDepth  = 32
-	maxFormText   = 64 << 10 // bytes of one text
-	maxFormTexts  = 32 << 20 // bytes of all
-	maxFormAction = 4 << 10  // bytes of a script that is looked at
+	maxFormText   = 64 << 10 // maximum size of one text in bytes
+	maxFormTexts  = 32 << 20 // maximum total size of texts in bytes
+	maxFormAction = 4 << 10  // maximum size of an examined script in bytes
 )
 
-// flags of fields (tables 227, 229, 231 and 233) and of annotations (table 167).
+// Flags of fields (Tables 227, 229, 231 and 233) and annotations (Table 167).
 const (
 	flagReadOnly   = 1 << 0
 	flagRequired   = 1 << 1
@@ -57,10 +57,9 @@ const (
 	annotNoView    = 1 << 5
 )
 
-// ReadForm returns the widgets of a document's form, in the order of its fields;
-// those that no field leads to come last, in the order of the pages. Widgets that
-// stand on no page are left out: nobody sees them. It fails with pagetext.ErrLimit,
-// the context's error, or one of reading the file.
+// ReadForm returns the widgets of a document's form, in the order of the fields. Widgets that are not part of the field
+// tree come last, in page order. Widgets that are not on a page are omitted, because they are not displayed. ReadForm
+// returns pagetext.ErrLimit, the context's error, or an error from reading the file.
 func ReadForm(ctx context.Context, f *pdf.File) ([]FormField, error) {
 	cat, _, err := f.Catalog()
 	if err != nil {
@@ -90,10 +89,10 @@ func ReadForm(ctx context.Context, f *pdf.File) ([]FormField, error) {
 	return r.fields, nil
 }
 
-// stray reads a widget that no field leads to: programs show it all the same.
+// stray reads a widget that is not part of the field tree, because programs display it anyway.
 func (r *formReader) stray(ref pdf.Ref, base inherited) {
 	r.seen[ref] = true
-	var chain []pdf.Dict // from the widget up
+	var chain []pdf.Dict // from the widget upwards
 	v := ref.Value()
 	for range maxFormDepth {
 		d := r.Dict(v)
@@ -112,22 +111,22 @@ func (r *formReader) stray(ref pdf.Ref, base inherited) {
 	r.widget(ref, chain[0], in, r.places[ref])
 }
 
-// formReader walks the tree of fields.
+// formReader walks the field tree.
 type formReader struct {
 	pdf.Lookup
 
 	ctx    context.Context   //nolint:containedctx // of one call
-	places map[pdf.Ref]Place // of widgets
-	order  []pdf.Ref         // of widgets, as they stand on the pages
+	places map[pdf.Ref]Place // positions of widgets
+	order  []pdf.Ref         // widgets in page order
 	seen   map[pdf.Ref]bool
 	nodes  int
-	texts  int // bytes of the texts so far
-	// options of fields that share a list: they are kept once.
+	texts  int // total size of texts so far, in bytes
+	// options contains the options of fields that share a list, so that they are stored only once.
 	options map[pdf.Ref][]FormOption
 	fields  []FormField
 }
 
-// inherited is what a field takes from the one above (12.7.4.1).
+// inherited contains the attributes that a field inherits from its parent (12.7.4.1).
 type inherited struct {
 	name                       string
 	kind, flags, value, preset pdf.Value
@@ -136,7 +135,7 @@ type inherited struct {
 	label, actions             pdf.Value
 }
 
-// array returns the array that v is or refers to, nil if it is none.
+// array returns the elements of the array v, resolving v if it is a reference. It returns nil for any other value.
 func (r *formReader) array(v pdf.Value) []pdf.Value {
 	if v = r.Value(v); !v.IsArray() {
 		return nil
@@ -144,7 +143,7 @@ func (r *formReader) array(v pdf.Value) []pdf.Value {
 	return r.Array(v)
 }
 
-// findWidgets finds the page and the box of every widget.
+// findWidgets determines the page and the box of every widget.
 func (r *formReader) findWidgets() error {
 	r.places = make(map[pdf.Ref]Place)
 	_, err := r.File.Walk(func(p *pdf.Page) error {
@@ -186,7 +185,7 @@ func (r *formReader) findWidgets() error {
 	return err
 }
 
-// rectangle reads a rectangle (7.9.5), an empty one if it is none.
+// rectangle reads a rectangle (7.9.5). It returns an empty box if v is not a rectangle.
 func (r *formReader) rectangle(v pdf.Value) pdf.Box {
 	a := r.array(v)
 	if len(a) != 4 {
@@ -202,10 +201,10 @@ func (r *formReader) rectangle(v pdf.Value) pdf.Box {
 	return pdf.Box{X0: min(n[0], n[2]), Y0: min(n[1], n[3]), X1: max(n[0], n[2]), Y1: max(n[1], n[3])}
 }
 
-// field reads a node of the tree: a field, a widget, or both in one.
+// field reads a node of the tree, which is a field, a widget, or both.
 func (r *formReader) field(v pdf.Value, above inherited, depth int) {
 	ref, isRef := v.Ref()
-	if r.Err != nil || isRef && r.seen[ref] { // in a circle, or named twice
+	if r.Err != nil || isRef && r.seen[ref] { // in a cycle, or listed twice
 		return
 	}
 	if r.nodes++; r.nodes > 2*maxFormFields || depth > maxFormDepth {
@@ -251,10 +250,10 @@ func (r *formReader) inherit(in inherited, d pdf.Dict) inherited {
 	return in
 }
 
-// text returns a text string, the text of a stream, or the text of a name. It limits the total, because all fields may
-// refer to the same long text.
+// text returns the text of a text string, a stream or a name. It limits the total size, because all fields can refer to
+// the same long text.
 func (r *formReader) text(v pdf.Value) string {
-	const each = 16 // a choice without a text takes room as well
+	const each = 16 // accounts for the memory of an option without a text
 	text := r.textOf(v)
 	if r.texts += len(text) + each; r.texts > maxFormTexts && r.Err == nil {
 		r.Err = fmt.Errorf("%w: the texts of the form have more than %d MB", pagetext.ErrLimit, maxFormTexts>>20)
@@ -271,7 +270,7 @@ func (r *formReader) text(v pdf.Value) string {
 func (r *formReader) textOf(v pdf.Value) string {
 	var b []byte
 	at, isRef := v.Ref()
-	if v = r.Value(v); isRef && v.IsDict() { // a stream, perhaps
+	if v = r.Value(v); isRef && v.IsDict() { // possibly a stream
 		var o pdf.Object
 		if o, r.Err = r.File.Object(at); o.IsStream() {
 			b, r.Err = r.File.StreamData(o)

@@ -20,7 +20,8 @@ import (
 	"countersign/prepare"
 )
 
-// formObjects returns the objects of a form: 1 catalog, 2 pages, 3 page, 4 form, the widgets from 5.
+// formObjects returns the objects of a form: 1 is the catalog, 2 the page tree, 3 the page and 4 the form. Widgets
+// start at 5.
 func formObjects(page string, widgets ...string) []string {
 	var refs, roots strings.Builder
 	for i, w := range widgets {
@@ -39,7 +40,7 @@ func formObjects(page string, widgets ...string) []string {
 
 const at = "/Type/Annot/Subtype/Widget/Rect[100 700 200 720]"
 
-// everyKind has a widget for each attribute.
+// everyKind returns a form with a widget for each attribute.
 func everyKind() []string {
 	return formObjects("",
 		"<<"+at+"/FT/Tx/T(name)/TU(Your name)/V(Ada)/DV(Bob)/Ff 3/MaxLen 30/DA(/Helv 11.5 Tf 0 g)/Q 2>>",
@@ -61,14 +62,14 @@ func everyKind() []string {
 
 func form(t testing.TB, objects []string) []prepare.FormField {
 	t.Helper()
-	// The form lists fields that only contain others as well.
+	// The form also lists fields that only contain other fields.
 	objects[3] = strings.Replace(objects[3], "]/DA", " 12 0 R 15 0 R]/DA", 1)
 	fields, err := prepare.ReadForm(t.Context(), open(t, assemble(objects)))
 	require.NoError(t, err)
 	return fields
 }
 
-// TestReadForm: every attribute is read, own or inherited.
+// TestReadForm checks that every attribute is read, whether it is the field's own or inherited.
 func TestReadForm(t *testing.T) {
 	t.Parallel()
 	place := prepare.Place{Page: 1, X: 100, Y: 80, W: 100, H: 20}
@@ -89,8 +90,8 @@ func TestReadForm(t *testing.T) {
 	}, fields)
 }
 
-// TestShownStates: a box is ticked if poppler and MuPDF show it ticked: by the state that the widget is in, with
-// and without appearances.
+// TestShownStates checks that a checkbox counts as selected if Poppler and MuPDF display it as selected, which depends
+// on the widget's state, with and without appearances.
 func TestShownStates(t *testing.T) {
 	t.Parallel()
 	for entries, ticked := range map[string]bool{
@@ -109,7 +110,7 @@ func TestShownStates(t *testing.T) {
 	}
 }
 
-// TestFormPlaces: a widget's box is where it is shown, whatever the page's rotation and crop.
+// TestFormPlaces checks that a widget's box is its displayed position, regardless of the page's rotation and crop box.
 func TestFormPlaces(t *testing.T) {
 	t.Parallel()
 	for page, want := range map[string]prepare.Place{
@@ -130,7 +131,7 @@ func TestFormPlaces(t *testing.T) {
 	}
 }
 
-// TestStrangeForms: circles and widgets on no page end, and are left out.
+// TestStrangeForms checks that cyclic forms terminate, and that widgets that are not on a page are omitted.
 func TestStrangeForms(t *testing.T) {
 	t.Parallel()
 	objects := formObjects("", "<<"+at+"/FT/Tx/T(a)/Kids[5 0 R 6 0 R 6 0 R]>>", "<<"+at+"/Parent 5 0 R/Kids[5 0 R]>>", "<<"+at+"/Parent 5 0 R>>")
@@ -158,7 +159,7 @@ func TestStrangeForms(t *testing.T) {
 	require.ErrorContains(t, err, "nested too deeply")
 }
 
-// TestFieldNames: names are fit for requests, unique, and without the role.
+// TestFieldNames checks that names are valid in requests, unique, and without the role.
 func TestFieldNames(t *testing.T) {
 	t.Parallel()
 	var fields []prepare.FormField
@@ -174,7 +175,7 @@ func TestFieldNames(t *testing.T) {
 	require.Equal(t, []string{"signer1", "signer2", "Tenant", ""}, roles)
 }
 
-// qpdfField is a field as qpdf reads it.
+// qpdfField is a field as reported by qpdf.
 type qpdfField struct {
 	FullName        string `json:"fullname"`
 	AlternativeName string `json:"alternativename"`
@@ -190,8 +191,8 @@ type qpdfField struct {
 	} `json:"annotation"`
 }
 
-// TestFormsAsQPDF: qpdf finds the same widgets with the same attributes. More files
-// can be named in COUNTERSIGN_TEST_FORMS, a glob pattern.
+// TestFormsAsQPDF checks that qpdf finds the same widgets with the same attributes. COUNTERSIGN_TEST_FORMS can specify
+// more files, as a glob pattern.
 func TestFormsAsQPDF(t *testing.T) {
 	t.Parallel()
 	objects := everyKind()
@@ -205,7 +206,7 @@ func TestFormsAsQPDF(t *testing.T) {
 		require.NoError(t, err)
 		fields, err := prepare.ReadForm(t.Context(), open(t, b))
 		require.NoError(t, err, name)
-		out, _ := exec.CommandContext(t.Context(), "qpdf", "--json", "--json-key=acroform", name).Output() // it fails for warnings as well
+		out, _ := exec.CommandContext(t.Context(), "qpdf", "--json", "--json-key=acroform", name).Output() // also fails for warnings
 		var answer struct {
 			AcroForm struct{ Fields []qpdfField } `json:"acroform"`
 		}
@@ -257,7 +258,7 @@ func same(t *testing.T, name string, q qpdfField, f prepare.FormField) {
 	}
 }
 
-// FuzzReadForm: whatever a form holds, reading it ends.
+// FuzzReadForm checks that reading terminates for any form.
 func FuzzReadForm(f *testing.F) {
 	for _, o := range everyKind()[4:] {
 		f.Add(o, "<</Parent 5 0 R"+at+">>")
@@ -279,8 +280,9 @@ func FuzzReadForm(f *testing.F) {
 	})
 }
 
-// TestFormsThatTakeLong: the total length of a form's texts is limited, however often it refers to one, and its
-// choices are stored once. The context is checked for each annotation and each text.
+// TestFormsThatTakeLong checks that the total size of a form's texts is limited, including repeated references to the
+// same text, and that shared options are stored only once. The context must be checked for each annotation and each
+// text.
 func TestFormsThatTakeLong(t *testing.T) {
 	t.Parallel()
 	const choice = "<<" + at + "/FT/Ch/T(a)/Opt "
@@ -293,7 +295,7 @@ func TestFormsThatTakeLong(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		widgets []string
-		fields  int // 0: too much
+		fields  int // number of fields; 0 if rejected
 	}{
 		"one long choice":         {[]string{choice + "[" + strings.Repeat("6 0 R ", 2000) + "]>>", long}, 0},
 		"choices without a text":  {append([]string{"<</FT/Ch/T(a)/Opt[" + strings.Repeat("()", 20_000) + "]/Kids[" + refs.String() + "]>>"}, kids...), 0},
@@ -320,7 +322,7 @@ func TestFormsThatTakeLong(t *testing.T) {
 	}
 }
 
-// endsAfter is a context that ends after left calls of Err.
+// endsAfter is a context that is canceled after the remaining number of calls to Err.
 type endsAfter struct {
 	context.Context
 

@@ -16,20 +16,20 @@ import (
 	"countersign/prepare"
 )
 
-// formFile is a file and what ReadForm reads in it.
+// formFile is a file with the result of ReadForm.
 type formFile struct {
 	name, path string
 	fields     map[pdf.Ref]prepare.FormField // by widget
 }
 
-// formFiles returns forms of other programs, unchanged and rewritten by others, and forms with every attribute, with
-// rotated or cropped pages, and with widgets that belong to no field.
+// formFiles returns forms created by other programs, both unchanged and rewritten by further programs, and forms with
+// every attribute, with rotated or cropped pages, and with widgets that do not belong to a field.
 func formFiles(t *testing.T) []formFile {
 	t.Helper()
 	contents := make(map[string][]byte)
 	for _, name := range []string{"libreoffice-form", "pdftex-form", "pdftex-fields"} {
 		for way, rewrite := range rewritings {
-			if way != "without ToUnicode" { // which is about the text of pages
+			if way != "without ToUnicode" { // affects only the text of pages
 				contents[name+", "+way] = rewrite(t, corpusFile(t, name))
 			}
 		}
@@ -64,11 +64,11 @@ func formFiles(t *testing.T) []formFile {
 	return files
 }
 
-// otherWidget is what both programs say of a widget.
+// otherWidget contains the properties of a widget that both programs report.
 type otherWidget struct {
 	Object             int
 	Page               int
-	Rect               [4]float64 // as shown, from the upper left corner
+	Rect               [4]float64 // as displayed, from the upper left corner
 	Name, Label, Value string
 	Flags, MaxLength   int
 	ReadOnly           bool
@@ -113,7 +113,7 @@ func sameWidget(t *testing.T, hint string, o otherWidget, f prepare.FormField) {
 	require.ElementsMatch(t, o.Options, f.Options, hint)
 }
 
-// TestFormsAsMuPDF: MuPDF finds the same widgets with the same attributes, and shows them in the same places.
+// TestFormsAsMuPDF checks that MuPDF finds the same widgets with the same attributes and positions.
 func TestFormsAsMuPDF(t *testing.T) {
 	t.Parallel()
 	type widget struct {
@@ -125,7 +125,7 @@ func TestFormsAsMuPDF(t *testing.T) {
 	for i, widgets := range readBy[widget](t, files, "mutool", "run", "testdata/formfields.js") {
 		read := 0
 		for _, w := range widgets {
-			if w.Type == "button" { // a push button: no field of ours
+			if w.Type == "button" { // a push button, which is not a field here
 				continue
 			}
 			read++
@@ -133,7 +133,7 @@ func TestFormsAsMuPDF(t *testing.T) {
 			f, ok := files[i].fields[pdf.Ref{Num: w.Object}]
 			require.True(t, ok, hint)
 			sameWidget(t, hint, w.otherWidget, f)
-			if f.Type == "date" { // a format action makes it one
+			if f.Type == "date" { // identified by its format action
 				require.Equal(t, "text", w.Type, hint)
 			} else {
 				require.Equal(t, types[w.Type], f.Type, hint)
@@ -143,7 +143,7 @@ func TestFormsAsMuPDF(t *testing.T) {
 			}
 			want := f.Value
 			if end := strings.IndexByte(want, 0); end >= 0 {
-				want = want[:end] // its values end at the first NUL; hyperref's badly escaped one has some
+				want = want[:end] // MuPDF's values end at the first NUL, and hyperref's incorrectly escaped value contains some
 			}
 			if (f.Type == "checkbox" || f.Type == "radio") && w.Value == "Off" {
 				w.Value = ""
@@ -154,7 +154,7 @@ func TestFormsAsMuPDF(t *testing.T) {
 	}
 }
 
-// pdfjsWidget is a widget as pdf.js reads it.
+// pdfjsWidget is a widget as reported by pdf.js.
 type pdfjsWidget struct {
 	otherWidget
 	Kind, State           string
@@ -162,7 +162,7 @@ type pdfjsWidget struct {
 	Required, Hidden      bool
 	Multiline, Comb       bool
 	Checkbox, Radio, Push bool
-	Align                 *int // nil without one of the field: pdf.js knows no default of the whole form (12.7.3)
+	Align                 *int // nil if the field has none; pdf.js ignores the form's default (12.7.3)
 	FontSize              float64
 	InTree                *struct {
 		Name, Type string
@@ -181,7 +181,7 @@ func (w pdfjsWidget) fieldType() string {
 	return map[string]string{"Tx": "text", "Ch": "select", "Sig": "signature"}[w.Kind]
 }
 
-// TestFormsAsPDFJS: pdf.js finds the same widgets with the same attributes, and shows them in the same places.
+// TestFormsAsPDFJS checks that pdf.js finds the same widgets with the same attributes and positions.
 func TestFormsAsPDFJS(t *testing.T) {
 	t.Parallel()
 	files := formFiles(t)
@@ -224,20 +224,21 @@ func asPDFJS(t *testing.T, hint string, w pdfjsWidget, f prepare.FormField) {
 	switch f.Type {
 	case "checkbox", "radio":
 		require.Equal(t, w.State, f.Option, hint)
-		// Whether it is on. Of a value that no appearance shows pdf.js says Off, the reader what the file has:
-		// LibreOffice 7.4 writes Yes for the state that it calls yes.
+		// Compare only whether the state is selected. For a value without an appearance, pdf.js reports Off, and
+		// ReadForm the value in the file. LibreOffice 7.4 writes Yes for the state named yes.
 		require.Equal(t, w.Value == w.State, f.Value == f.Option, hint)
 	default:
 		require.Equal(t, w.Value, f.Value, hint)
 		require.Equal(t, w.Default, f.Default, hint)
 	}
 	if w.InTree == nil {
-		// No field leads to it: hyperref names only the first of a group's buttons in the form's fields.
+		// The widget is not part of the field tree. hyperref lists only the first button of a group in the form's
+		// fields.
 		require.True(t, strings.HasPrefix(hint, "widgets of no field:") || strings.HasPrefix(hint, "pdftex-form, ") && f.Type == "radio", hint)
 		return
 	}
 	require.Equal(t, f.Place.Page, w.InTree.Page, hint)
-	if f.Type != "signature" { // it does not report the name of a signature
+	if f.Type != "signature" { // pdf.js does not report the name of a signature
 		require.Equal(t, f.Name, w.InTree.Name, hint)
 	}
 	if f.Type == "text" {

@@ -8,9 +8,9 @@ import (
 
 const maxName = 64
 
-// FieldNames returns names for form fields that a request accepts: invalid characters become "_", and long names are
-// cut. Widgets of one field have the same name. If two fields would have the same name, the later gets the suffix
-// "_2", "_3" and so on. The part with the role ("_es_:signer1", ";role=Tenant") is not part of the name.
+// FieldNames returns names for form fields that are valid in a request. Invalid characters become "_", and long names
+// are truncated. Widgets of the same field have the same name. If two fields would have the same name, the later one
+// gets the suffix "_2", "_3" and so on. The part that specifies the role ("_es_:signer1", ";role=Tenant") is removed.
 func FieldNames(fields []FormField) []string {
 	names, byRaw, taken := make([]string, len(fields)), make(map[string]string), make(map[string]bool)
 	next := make(map[string]int) // suffix, by name without it
@@ -43,7 +43,7 @@ func cleanName(raw string) string {
 	return cmp.Or(name[:min(len(name), maxName)], "field")
 }
 
-// Role returns the role that a form field's name ends in, "" if none.
+// Role returns the role at the end of a form field's name, or "" if there is none.
 func (f FormField) Role() string {
 	_, role := splitRole(f.Name)
 	return role

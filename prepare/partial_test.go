@@ -14,7 +14,7 @@ import (
 	"countersign/pdf/pagetext"
 )
 
-// onePage returns a PDF of one page with a content, set in Helvetica.
+// onePage returns a PDF with one page of content in Helvetica.
 func onePage(content string) []byte {
 	var b, table bytes.Buffer
 	b.WriteString("%PDF-1.7\n")
@@ -34,7 +34,7 @@ func onePage(content string) []byte {
 	return b.Bytes()
 }
 
-// outcome returns the tags found in a document, or why it is rejected, as text.
+// outcome returns, as text, the tags found in a document or the reason for its rejection.
 func outcome(tags []FoundTag, err error) string {
 	if err != nil {
 		return err.Error()
@@ -46,7 +46,7 @@ func outcome(tags []FoundTag, err error) string {
 	return out.String()
 }
 
-// both finds the tags of a file of one page as FindTags does, and in all of the page's text.
+// both finds the tags in a one-page file in two ways: as FindTags does, and in the complete text of the page.
 func both(ctx context.Context, b []byte) (quick, whole string) {
 	f, err := pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.DefaultLimits())
 	if err != nil {
@@ -64,8 +64,8 @@ func both(ctx context.Context, b []byte) (quick, whole string) {
 	return quick, outcome(tags, err)
 }
 
-// TestTagsNearBraces: the text near braces yields the same tags as the complete text, however lines are set: in
-// columns, close together and far apart, in several sizes and directions, with tags over many lines.
+// TestTagsNearBraces checks that the text near braces results in the same tags as the complete text, for any layout of
+// lines: in columns, close together and far apart, in several sizes and directions, and with tags that span many lines.
 func TestTagsNearBraces(t *testing.T) {
 	t.Parallel()
 	words := []string{
@@ -121,7 +121,7 @@ func TestTagsNearBraces(t *testing.T) {
 	require.Greater(t, refused, 50)
 }
 
-// FuzzTagsNearBraces: the same for whatever content there is.
+// FuzzTagsNearBraces checks the same for arbitrary content.
 func FuzzTagsNearBraces(f *testing.F) {
 	f.Add("BT /F1 12 Tf 14 TL 72 700 Td (one {{a;role=r1;) Tj T* (type=date}} two) Tj T* (three) ' ET")
 	f.Add("BT /F1 12 Tf 72 700 Td /Span<</ActualText({{a}})>>BDC (xx) Tj (yy) Tj EMC 0 -100 Td (z) Tj ET")

@@ -18,15 +18,16 @@ import (
 	"countersign/prepare"
 )
 
-const resolution = 50 // pixels per inch of the pictures that are compared
+const resolution = 50 // pixels per inch of the compared pictures
 
-// rendersAlike requires that two renderers show each page of two revisions alike.
+// rendersAlike checks, in two renderers, that each page looks the same in two revisions.
 func rendersAlike(t *testing.T, before, after []byte) {
 	t.Helper()
 	alikeOutside(t, before, after, nil)
 }
 
-// alikeButTags requires that two renderers show each page of two revisions alike, but for where tags are.
+// alikeButTags checks, in two renderers, that each page looks the same in two revisions except at the positions of
+// tags.
 func alikeButTags(t *testing.T, before, after []byte, tags []prepare.FoundTag) {
 	t.Helper()
 	places := make(map[int][]image.Rectangle)
@@ -44,7 +45,8 @@ func pixels(x, y, w, h float64) image.Rectangle {
 	return image.Rect(int(x*scale)-edge, int(y*scale)-edge, int((x+w)*scale)+edge+1, int((y+h)*scale)+edge+1)
 }
 
-// alikeOutside requires that two renderers show each page of two revisions alike, but for some places of the pages, by their numbers.
+// alikeOutside checks, in two renderers, that each page looks the same in two revisions except in the given areas, by
+// page number.
 func alikeOutside(t *testing.T, before, after []byte, places map[int][]image.Rectangle) {
 	t.Helper()
 	dir := t.TempDir()
@@ -82,13 +84,13 @@ func alikeOutside(t *testing.T, before, after []byte, places map[int][]image.Rec
 	}
 }
 
-// picture is a page in red, green and blue.
+// picture is a rendered page in RGB.
 type picture struct {
 	w, h int
 	rgb  []byte
 }
 
-// readPicture reads a portable pixmap.
+// readPicture reads a portable pixmap file.
 func readPicture(t *testing.T, name string) picture {
 	t.Helper()
 	b, err := os.ReadFile(name)
@@ -107,7 +109,7 @@ func (p picture) at(x, y int) color.RGBA {
 	return color.RGBA{p.rgb[i], p.rgb[i+1], p.rgb[i+2], 255}
 }
 
-// difference returns the first pixel outside of some places that differs, "" if there is none.
+// difference returns the first differing pixel outside the given areas, or "" if there is none.
 func (p picture) difference(q picture, outside []image.Rectangle) string {
 	if p.w != q.w || p.h != q.h {
 		return fmt.Sprintf("%d by %d pixels, and %d by %d", p.w, p.h, q.w, q.h)

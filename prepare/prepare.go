@@ -10,7 +10,7 @@ import (
 	"countersign/prepare/revision1"
 )
 
-// The values of Options, defaults first.
+// Values for the members of Options. For each member, the first value is the default.
 const (
 	TagsIgnore   = "ignore"
 	TagsDetect   = "detect"
@@ -20,38 +20,37 @@ const (
 	ActiveRefuse = "refuse"
 )
 
-// Options are the changes to a document before people read it. The zero value of each is its default.
+// Options specifies the changes to a document before anyone reads it. The zero value of each member is its default.
 type Options struct {
 	Tags          string `json:"tags,omitempty"`
 	Form          string `json:"form,omitempty"`
-	FormRole      string `json:"formRole,omitempty"` // whose the imported fields are
+	FormRole      string `json:"formRole,omitempty"` // role of the imported fields
 	ActiveContent string `json:"activeContent,omitempty"`
 }
 
-// ReadsPages reports whether tags or fields are searched for.
+// ReadsPages reports whether the options require a search for tags or fields.
 func (o Options) ReadsPages() bool { return o.Tags == TagsDetect || o.Form == FormImport }
 
-// Change counts content that a revision removes from a document.
+// Change describes content that a revision removes from a document.
 type Change = revision1.Change
 
-// TagsRemoved is the kind of change that takes tags out.
+// TagsRemoved is the kind of change that removes tags.
 const TagsRemoved = revision1.TagsRemoved
 
 // Revision is the result of Prepare.
 type Revision struct {
-	// Appended follows the document; empty: nothing has to change.
+	// Appended contains the bytes to append to the document. It is empty if no change is required.
 	Appended []byte
-	Writer   int // version of the format
+	Writer   int // format version
 	Plan     revision1.Plan
 	Changes  []Change
 	Tags     []FoundTag
 	Fields   []FormField
 }
 
-// Prepare makes a revision of a document: an incremental update that takes out what
-// the options name. hash is the document's SHA-256. The same document and options
-// give the same bytes. It fails with *TagError, pagetext.ErrLimit, pdf.ErrLimit, the
-// context's error, or one of reading the file.
+// Prepare creates a revision of a document, which is an incremental update that removes the content selected by the
+// options. hash is the document's SHA-256 hash. The same document and options always result in the same bytes. Prepare
+// returns *TagError, pagetext.ErrLimit, pdf.ErrLimit, the context's error, or an error from reading the file.
 func Prepare(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, opt Options) (*Revision, error) {
 	r := &Revision{Writer: revision1.Version}
 	r.Plan.Active = opt.ActiveContent != ActiveRefuse
@@ -84,7 +83,7 @@ func Prepare(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, opt Optio
 	return r, err
 }
 
-// noTagsInForm fails with *TagError if a form that stays shows a tag.
+// noTagsInForm returns *TagError if the form, which is not removed, displays a tag.
 func noTagsInForm(ctx context.Context, f *pdf.File) error {
 	fields, err := ReadForm(ctx, f)
 	if err != nil {
@@ -99,7 +98,7 @@ func noTagsInForm(ctx context.Context, f *pdf.File) error {
 	return nil
 }
 
-// planTags finds the tags and what leaves with them.
+// planTags finds the tags and plans their removal.
 func (r *Revision) planTags(ctx context.Context, f *pdf.File) error {
 	found, err := findTags(ctx, f)
 	if err != nil || len(found.tags) == 0 {
@@ -112,14 +111,14 @@ func (r *Revision) planTags(ctx context.Context, f *pdf.File) error {
 	return r.replacementTexts(ctx, f)
 }
 
-// cannotLeave reports whether a tag cannot be removed from the content that shows it.
+// cannotLeave reports whether the error means that a tag cannot be removed from the content that shows it.
 func cannotLeave(err error) bool {
 	return errors.Is(err, pagetext.ErrReplacedText) || errors.Is(err, revision1.ErrNoResources)
 }
 
-// culprit returns which tag cannot be taken out.
+// culprit returns an error that identifies a tag that cannot be removed.
 func (r *Revision) culprit(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, err error) error {
-	const most = 200 // tags that are tried one by one
+	const most = 200 // maximum number of tags to try individually
 	for _, t := range r.Tags[:min(len(r.Tags), most)] {
 		alone, otherwise := cuts(foundTags{tags: []FoundTag{t}})
 		if otherwise != nil {

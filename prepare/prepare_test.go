@@ -21,7 +21,7 @@ func revision(t *testing.T, b []byte, opt prepare.Options) *prepare.Revision {
 	return r
 }
 
-// active returns a file with every kind of active content, as indirect objects and within others.
+// active returns a file with every kind of active content, both as indirect objects and within other objects.
 func active() []byte {
 	stream := func(s string) string { return fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(s), s) }
 	return assemble([]string{
@@ -41,7 +41,8 @@ func active() []byte {
 	})
 }
 
-// TestResourcesCalledLikeActions: a picture and a font named AA stay, and the page looks the same.
+// TestResourcesCalledLikeActions checks that an image and a font named AA stay, and that the appearance of the page
+// does not change.
 func TestResourcesCalledLikeActions(t *testing.T) {
 	t.Parallel()
 	stream := func(entries, s string) string {
@@ -61,8 +62,8 @@ func TestResourcesCalledLikeActions(t *testing.T) {
 	rendersAlike(t, b, append(bytes.Clone(b), r.Appended...))
 }
 
-// TestActiveContent: scripts and actions leave and are counted where they are;
-// links and pages stay.
+// TestActiveContent checks that scripts and actions are removed and counted on their pages, and that links and pages
+// stay.
 func TestActiveContent(t *testing.T) {
 	t.Parallel()
 	b := active()
@@ -99,7 +100,7 @@ func TestActiveContent(t *testing.T) {
 	rendersAlike(t, b, result)
 }
 
-// TestNothingToPrepare: a document without anything of this kind has no revision.
+// TestNothingToPrepare checks that there is no revision for a document without content to remove.
 func TestNothingToPrepare(t *testing.T) {
 	t.Parallel()
 	r := revision(t, assemble([]string{
@@ -109,7 +110,7 @@ func TestNothingToPrepare(t *testing.T) {
 	require.Empty(t, r.Changes)
 }
 
-// TestFormImport: widgets and the form leave, other annotations and the page's text stay.
+// TestFormImport checks that the form and its widgets are removed, and that other annotations and the page's text stay.
 func TestFormImport(t *testing.T) {
 	t.Parallel()
 	objects := everyKind()
@@ -137,7 +138,8 @@ func TestFormImport(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestReplacementTexts: the structure element that reads a tag aloud loses that text, others keep theirs.
+// TestReplacementTexts checks that the replacement text of a tag is removed from its structure element, and that other
+// elements keep theirs.
 func TestReplacementTexts(t *testing.T) {
 	t.Parallel()
 	content := "/P<</MCID 0/ActualText(Sign {{a}})>>BDC BT /F1 12 Tf 72 700 Td (Sign {{a}}) Tj ET EMC"
@@ -165,7 +167,7 @@ func TestReplacementTexts(t *testing.T) {
 	require.NotContains(t, string(r.Appended), "{{a}}")
 }
 
-// TestPrepareEnds: a context that is over ends it.
+// TestPrepareEnds checks that Prepare stops when its context is canceled.
 func TestPrepareEnds(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

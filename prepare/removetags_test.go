@@ -17,7 +17,8 @@ import (
 	"countersign/prepare"
 )
 
-// shared has two pages that show one form, with tags in it and in their own content, in two streams.
+// shared returns a file with two pages that show the same form. The form, and the pages' own content in two streams,
+// contain tags.
 func shared() []byte {
 	stream := func(entries, s string) string {
 		return fmt.Sprintf("<<%s/Length %d>>\nstream\n%s\nendstream", entries, len(s), s)
@@ -43,7 +44,7 @@ func without(t *testing.T, b []byte) ([]byte, []prepare.Change) {
 	return append(bytes.Clone(b), r.Appended...), r.Changes
 }
 
-// glyphs returns what all pages show, without what the tags do.
+// glyphs returns the glyphs on all pages except for those of tags.
 func glyphs(t *testing.T, b []byte, tags []prepare.FoundTag) []string {
 	t.Helper()
 	type code struct {
@@ -73,8 +74,8 @@ func glyphs(t *testing.T, b []byte, tags []prepare.FoundTag) []string {
 	return all
 }
 
-// TestRemoveTags: the revision appends to the file, shows no tag, to other programs neither,
-// and everything else where it was; made again, it is the same.
+// TestRemoveTags checks that the revision is appended to the file, is reproducible, and shows no tag, also in other
+// programs, and that everything else keeps its position.
 func TestRemoveTags(t *testing.T) {
 	t.Parallel()
 	original := shared()

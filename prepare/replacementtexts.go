@@ -10,8 +10,8 @@ import (
 	"countersign/pdf"
 )
 
-// replacementTexts plans to take out what else gives the text of a tag: ActualText, Alt and E of structure elements
-// and property lists (14.9), Contents and RC of the annotations that show the tag.
+// replacementTexts plans the removal of other copies of a tag's text: ActualText, Alt and E of structure elements and
+// property lists (14.9), and Contents and RC of the annotations that show the tag.
 func (r *Revision) replacementTexts(ctx context.Context, f *pdf.File) error {
 	cat, _, err := f.Catalog()
 	if err != nil {
@@ -52,7 +52,8 @@ func (r *Revision) replacementTexts(ctx context.Context, f *pdf.File) error {
 	return err
 }
 
-// annotationsOf returns the annotations whose appearances show tags. nested reports that some are direct objects.
+// annotationsOf returns the annotations whose appearances show tags. nested reports whether some of them are direct
+// objects.
 func annotationsOf(tags []FoundTag) (annotations map[pdf.Ref]bool, nested bool) {
 	annotations = make(map[pdf.Ref]bool)
 	for _, t := range tags {
@@ -74,7 +75,7 @@ func annotationsOf(tags []FoundTag) (annotations map[pdf.Ref]bool, nested bool) 
 	return annotations, nested
 }
 
-// anyHoldsTag reports whether one of a dictionary's texts holds one of the tags.
+// anyHoldsTag reports whether any of a dictionary's texts contains a tag.
 func (r *Revision) anyHoldsTag(f *pdf.File, d pdf.Dict, keys []string) (bool, error) {
 	for _, key := range keys {
 		v := d.Get(key)
@@ -98,7 +99,7 @@ func (r *Revision) anyHoldsTag(f *pdf.File, d pdf.Dict, keys []string) (bool, er
 //nolint:gochecknoglobals // a constant pattern
 var markup = regexp.MustCompile(`<[^>]*>`)
 
-// textOf returns a text string, or the text of a stream.
+// textOf returns the text of a text string or a stream.
 func textOf(f *pdf.File, v pdf.Value) (string, error) {
 	if ref, ok := v.Ref(); ok {
 		o, err := f.Object(ref)
@@ -115,7 +116,7 @@ func textOf(f *pdf.File, v pdf.Value) (string, error) {
 	return pdf.DecodeText(b), nil
 }
 
-// holdsTag reports whether a text holds one of the tags, spaces aside.
+// holdsTag reports whether a text contains one of the tags. It ignores spaces.
 func holdsTag(text string, tags []FoundTag) bool {
 	if !tagStart.MatchString(text) {
 		return false

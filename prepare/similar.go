@@ -10,13 +10,13 @@ import (
 	"countersign/pdf/pagetext"
 )
 
-// similar collects text that resembles one that is looked for: as many words,
-// compared by the pairs of letters that they share.
+// similar collects text that resembles a searched text. It compares text with the same number of words by the number of
+// common letter pairs.
 type similar struct {
 	pairs map[[2]rune]int
-	count int // of pairs
+	count int // number of pairs
 	words int
-	work  int // windows that may still be compared
+	work  int // remaining number of comparisons
 	best  []candidate
 }
 
@@ -37,7 +37,7 @@ func newSimilar(text string) similar {
 	return s
 }
 
-// pairs counts the pairs of neighbouring letters and digits, whatever their case.
+// pairs counts the pairs of adjacent letters and digits, ignoring case.
 func pairs(text string) (map[[2]rune]int, int) {
 	counts, n := make(map[[2]rune]int), 0
 	last := rune(0)
@@ -53,7 +53,7 @@ func pairs(text string) (map[[2]rune]int, int) {
 	return counts, n
 }
 
-// look compares the text of a page.
+// look compares the text of a page with the searched text.
 func (s *similar) look(p *pagetext.Page) {
 	for _, q := range p.Passages() {
 		words := strings.Fields(q.Text)

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Tag is a text tag: a field that a document's author describes in its text.
+// Tag is a text tag, which describes a field in the text of a document.
 type Tag struct {
-	Name        string // "" if it has none
+	Name        string // "" if there is none
 	Type        string // one of FieldTypes
-	Role        string // as written, "" if not said
-	Signer      int    // 1 for "r1" or "signer1" and so on, 0 if the role is no such
+	Role        string // as written; "" if not specified
+	Signer      int    // 1 for "r1" or "signer1", and so on; 0 for any other role
 	Required    bool
 	ReadOnly    bool
 	Default     string
@@ -21,17 +21,17 @@ type Tag struct {
 	Format      string
 	Label       string
 	Placeholder string
-	FontSize    float64 // points; 0: what fits
-	Align       string  // left, center or right, "" if not said
-	Min, Max    string  // of a number, "" if not said
-	W, H        float64 // points; 0: the tag's own
+	FontSize    float64 // points; 0 means the largest size that fits
+	Align       string  // left, center or right; "" if not specified
+	Min, Max    string  // limits of a number; "" if not specified
+	W, H        float64 // points; 0 means the size of the tag
 	Condition   *TagCondition
 }
 
-// TagCondition says that a field is shown only if another one has a value.
+// TagCondition specifies that a field is shown only if another field has a given value.
 type TagCondition struct{ Field, Is string }
 
-// FieldTypes returns the types of fields that a tag can name.
+// FieldTypes returns the field types that a tag can specify.
 func FieldTypes() []string {
 	return []string{
 		"signature", "initial", "date", "text", "checkbox", "name", "email", "company", "title", "signed_date", "number", "select", "radio",
@@ -39,7 +39,7 @@ func FieldTypes() []string {
 	}
 }
 
-// fieldType returns the type that a word names, also as other programs call it.
+// fieldType returns the type for a word, including names used by other programs.
 func fieldType(word string) (string, bool) {
 	word = strings.ToLower(word)
 	switch word {
@@ -59,13 +59,13 @@ func fieldType(word string) (string, bool) {
 	return word, slices.Contains(FieldTypes(), word)
 }
 
-// expected returns an error for the problem of a tag. TagError has the tag's text.
+// expected returns an error about a problem with a tag. TagError adds the tag's text.
 func expected(format string, args ...any) error { return fmt.Errorf("expected "+format, args...) }
 
 const (
-	maxTag     = 600 // characters of a tag
+	maxTag     = 600 // maximum length of a tag in characters
 	maxOptions = 100
-	maxSide    = 14_400 // points: the largest page
+	maxSide    = 14_400 // points, the largest page size
 	minFont    = 4      // points
 	maxFont    = 72
 )
@@ -77,7 +77,7 @@ var (
 	signerRole  = regexp.MustCompile(`^(?:r|signer)([1-9][0-9]?)$`)
 )
 
-// parseTag reads a tag of one of the four kinds:
+// parseTag parses a tag in one of four formats:
 //
 //	{{Name;role=Tenant;type=signature;required=true}}
 //	{{signature, r1, required=true}}
@@ -141,8 +141,8 @@ func (t *Tag) setType(word string) error {
 	return nil
 }
 
-// parsePairs reads a tag of which all parts but the first are "key=value". With
-// commas, the first part is the type unless another one says it, and a part without "=" is the role.
+// parsePairs parses a tag whose parts, except for the first, are "key=value". With commas, the first part is the type
+// unless another part specifies it, and a part without "=" is the role.
 func parsePairs(parts []string, commas bool) (Tag, error) {
 	t := Tag{Type: "text", Required: true}
 	seen := make(map[string]bool)
@@ -178,8 +178,8 @@ func parsePairs(parts []string, commas bool) (Tag, error) {
 	return t, t.check()
 }
 
-// first reads the first part: the name, or the type if it is one and no other is said. With commas it must be
-// a type then.
+// first parses the first part. It is the type if it is a valid type and no other part specifies the type, and otherwise
+// the name. With commas, it must be a valid type if no other part specifies one.
 func (t *Tag) first(part string, parts []string, commas bool) error {
 	typed := slices.ContainsFunc(parts[1:], func(p string) bool {
 		key, _, ok := strings.Cut(p, "=")
@@ -276,7 +276,7 @@ func decimal(name, value string) (string, error) {
 	return value, nil
 }
 
-// check compares the parts with each other.
+// check checks that the parts are consistent.
 func (t *Tag) check() error {
 	if (t.Min != "" || t.Max != "") && t.Type != "number" {
 		return expected("minValue and maxValue only of a number, not of a field of the type %s", t.Type)
@@ -287,8 +287,8 @@ func (t *Tag) check() error {
 	return nil
 }
 
-// parseColons reads "*Name_es_:signer1:signature": "*" for required, "!" for
-// read-only. Without "*", signatures and initials are required all the same.
+// parseColons parses "*Name_es_:signer1:signature", where "*" means required and "!" means read-only. Signatures and
+// initials are required even without "*".
 func parseColons(inner string) (Tag, error) {
 	t := Tag{Type: "text"}
 	name, rest, _ := strings.Cut(strings.TrimSpace(inner), "_es_:")
@@ -318,7 +318,7 @@ func parseColons(inner string) (Tag, error) {
 	return t, t.check()
 }
 
-// parseBars reads "sig|req|signer1|Label|id"; label and id may be left out.
+// parseBars parses "sig|req|signer1|Label|id". Label and ID are optional.
 func parseBars(parts []string) (Tag, error) {
 	if len(parts) < 3 || len(parts) > 5 {
 		return Tag{}, expected("[type|req|signer1|Label|id] with 3 to 5 parts, not %d", len(parts))

@@ -10,7 +10,7 @@ import (
 	"countersign/prepare"
 )
 
-// TestParseTag: the four kinds of tags mean what their programs say.
+// TestParseTag checks that tags in the four formats are interpreted as in the programs that define them.
 func TestParseTag(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]prepare.Tag{
@@ -94,8 +94,7 @@ func line(y int, text string) string {
 	return fmt.Sprintf("BT /F1 10 Tf 100 %d Td %s ET ", y, text)
 }
 
-// TestFindTags: tags are found however the text is composed, in reading order and
-// with their box.
+// TestFindTags checks that tags are found with their boxes in reading order, regardless of how the text is composed.
 func TestFindTags(t *testing.T) {
 	t.Parallel()
 	f := document(t,
@@ -121,7 +120,7 @@ func TestFindTags(t *testing.T) {
 	require.Len(t, found[3].Glyphs, len("{{Pet;type=select;options=cat,dog;label=Your pet}}"))
 }
 
-// TestTagSize: the field takes the tag's box unless the tag says otherwise.
+// TestTagSize checks that the field has the tag's box unless the tag specifies a size.
 func TestTagSize(t *testing.T) {
 	t.Parallel()
 	found, err := prepare.FindTags(t.Context(), document(t, line(700, "({{N;width=200}}) Tj")))
@@ -130,7 +129,7 @@ func TestTagSize(t *testing.T) {
 	require.InDelta(t, 11, found[0].Place.H, 5)
 }
 
-// TestBadTags: what cannot be read or taken out is an error that prints it and its page.
+// TestBadTags checks that a tag that cannot be read or removed results in an error with the tag and its page.
 func TestBadTags(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
@@ -148,7 +147,7 @@ func TestBadTags(t *testing.T) {
 	}
 }
 
-// FuzzParseTag: accepted tags are within limits, and parsing fails only with its own errors.
+// FuzzParseTag checks that accepted tags are within limits, and that parsing returns only its own errors.
 func FuzzParseTag(f *testing.F) {
 	for _, s := range []string{
 		"{{Name;role=Tenant;type=signature;required=true}}", "{{signature, r1, required=true}}", "{{*Name_es_:signer1:signature}}",

@@ -22,7 +22,7 @@ func stream(entries, s string) string {
 	return fmt.Sprintf("<<%s/Length %d>>\nstream\n%s\nendstream", entries, len(s), s)
 }
 
-// textOf is what pdftotext reads, page by page, on one line.
+// textOf returns the text found by pdftotext, with one line per page.
 func textOf(t *testing.T, b []byte) []string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "a.pdf")
@@ -36,8 +36,8 @@ func textOf(t *testing.T, b []byte) []string {
 	return pages
 }
 
-// TestTagsInSharedForms: if only some uses of a form show a tag, only these lose it; the form stays unchanged for the
-// others.
+// TestTagsInSharedForms checks that, if only some uses of a form show a tag, the tag is removed only from these uses,
+// and the form stays unchanged for the others.
 func TestTagsInSharedForms(t *testing.T) {
 	t.Parallel()
 	const helvetica, courier = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>", "<</Type/Font/Subtype/Type1/BaseFont/Courier/Encoding/WinAnsiEncoding>>"
@@ -97,7 +97,8 @@ func TestTagsInSharedForms(t *testing.T) {
 	}
 }
 
-// TestNestedFormWithoutResources: a clone cannot be named in a form that has no resources: the tag is refused.
+// TestNestedFormWithoutResources checks that a tag is rejected if its removal requires a clone that cannot be named,
+// because the form that paints it has no resources.
 func TestNestedFormWithoutResources(t *testing.T) {
 	t.Parallel()
 	b := assemble([]string{
@@ -116,7 +117,7 @@ func TestNestedFormWithoutResources(t *testing.T) {
 	require.ErrorIs(t, err, revision1.ErrNoResources)
 }
 
-// annotated returns a page with an annotation, as a direct or an indirect object.
+// annotated returns a page with an annotation as a direct or indirect object.
 func annotated(annotation, appearance string, nested bool) []byte {
 	annots := "7 0 R"
 	if nested {
@@ -133,7 +134,8 @@ func annotated(annotation, appearance string, nested bool) []byte {
 	})
 }
 
-// TestTagsInAnnotations: a tag in an annotation's appearance is a tag at its place, and leaves it and the annotation's text.
+// TestTagsInAnnotations checks that a tag in an annotation's appearance is found at its displayed position, and is
+// removed from the appearance and the annotation's text.
 func TestTagsInAnnotations(t *testing.T) {
 	t.Parallel()
 	const appearance = "BT /F1 10 Tf 2 4 Td (Sign {{a}} now) Tj ET"
@@ -142,7 +144,7 @@ func TestTagsInAnnotations(t *testing.T) {
 		b := annotated(entries, appearance, nested)
 		r := revision(t, b, prepare.Options{Tags: prepare.TagsDetect})
 		require.Len(t, r.Tags, 1)
-		// The appearance is turned by 90 degrees and drawn at twice its size.
+		// The appearance is rotated by 90 degrees and drawn at twice its size.
 		box := r.Tags[0].Place
 		require.InDelta(t, 121, box.X+box.W/2, 6)
 		require.InDelta(t, 37.8, box.H, 0.1, "%+v", box)
@@ -156,8 +158,8 @@ func TestTagsInAnnotations(t *testing.T) {
 	}
 }
 
-// TestAnnotationsWithoutTags: annotations that are not shown, or belong to a form, are not searched for tags; comments
-// stay.
+// TestAnnotationsWithoutTags checks that annotations that are not displayed, or that belong to a form, are not searched
+// for tags, and that comments stay.
 func TestAnnotationsWithoutTags(t *testing.T) {
 	t.Parallel()
 	const appearance = "BT /F1 10 Tf 2 4 Td ({{a}}) Tj ET"
@@ -177,7 +179,8 @@ func TestAnnotationsWithoutTags(t *testing.T) {
 	require.Len(t, revision(t, b, prepare.Options{Tags: prepare.TagsDetect}).Tags, 1)
 }
 
-// TestTagsThatCannotLeave: a tag that programs redraw from another source is rejected with its text and page.
+// TestTagsThatCannotLeave checks that a tag that programs redraw from another source is rejected with its text and
+// page.
 func TestTagsThatCannotLeave(t *testing.T) {
 	t.Parallel()
 	undrawn := annotated("<</Subtype/FreeText/Rect[100 500 140 700]/DA(/F1 9 Tf)/Contents(Sign {{a}})>>", "", false)
@@ -194,8 +197,8 @@ func TestTagsThatCannotLeave(t *testing.T) {
 	require.Equal(t, "Sign {{a}}", r.Fields[0].Value)
 }
 
-// TestTagsInPropertyLists: a property list that contains a tag's text no longer does so for the tag, but still does
-// for other text; layers, which contain no text, stay unchanged.
+// TestTagsInPropertyLists checks that a property list with a tag's text no longer applies to the tag but still applies
+// to other text, and that layers, which contain no text, stay unchanged.
 func TestTagsInPropertyLists(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -239,8 +242,8 @@ func TestTagsInPropertyLists(t *testing.T) {
 	}
 }
 
-// TestInlineReplacementTexts: a structure element, or a property list, within another object loses the text
-// of a tag; its neighbours keep theirs.
+// TestInlineReplacementTexts checks that the text of a tag is removed from a structure element or property list within
+// another object, and that neighboring ones keep theirs.
 func TestInlineReplacementTexts(t *testing.T) {
 	t.Parallel()
 	b := assemble([]string{

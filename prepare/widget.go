@@ -40,7 +40,7 @@ func (r *formReader) widget(ref pdf.Ref, d pdf.Dict, in inherited, place Place) 
 	r.fields = append(r.fields, out)
 }
 
-// common reads what fields of all types have.
+// common reads the attributes common to all field types.
 func (r *formReader) common(out *FormField, d pdf.Dict, in inherited) {
 	out.Label = r.text(in.label)
 	if out.Type != "signature" { // its value is a signature
@@ -67,7 +67,7 @@ func (r *formReader) common(out *FormField, d pdf.Dict, in inherited) {
 	out.Hidden = r.integer(d.Get("F"))&(annotHidden|annotNoView) != 0
 }
 
-// value returns a field's value: of several, the first.
+// value returns the value of a field. If there are several, it returns the first.
 func (r *formReader) value(v pdf.Value) string {
 	if a := r.array(v); len(a) > 0 {
 		v = a[0]
@@ -86,12 +86,12 @@ func (r *formReader) textField(out *FormField, in inherited, flags int) {
 	}
 }
 
-// dateFormat is the call that PDF programs make a date field with.
+// dateFormat matches the function call with which PDF programs format a date field.
 //
 //nolint:gochecknoglobals // a constant pattern
 var dateFormat = regexp.MustCompile(`AFDate_FormatEx\s*\(\s*["']([dmyHhMst:/. ,-]{1,40})["']\s*\)`)
 
-// button sets the state that a checkbox or a radio button turns on: the one of its appearances that is not Off.
+// button sets the state selected by a checkbox or radio button, which is the appearance state other than Off.
 func (r *formReader) button(out *FormField, d pdf.Dict) {
 	normal := r.Dict(r.Dict(d.Get("AP")).Get("N"))
 	if i := slices.IndexFunc(normal, func(e pdf.Entry) bool { return e.Key != "Off" }); i >= 0 {
@@ -99,12 +99,12 @@ func (r *formReader) button(out *FormField, d pdf.Dict) {
 	}
 }
 
-// shownState sets the value of a checkbox or radio button to what programs show: the state that the
-// widget is in (AS), whatever the field's value is, even if that state has no appearance.
+// shownState sets the value of a checkbox or radio button to the state that programs display. This is the widget's
+// appearance state (AS), regardless of the field's value, even if that state has no appearance.
 func (r *formReader) shownState(out *FormField, d pdf.Dict) {
 	state, _ := r.Value(d.Get("AS")).Name()
 	switch {
-	case state == "": // the value decides
+	case state == "": // the field's value applies
 	case state == "Off":
 		if out.Value == out.Option {
 			out.Value = ""
@@ -145,8 +145,8 @@ func (r *formReader) choices(options pdf.Value) (out []FormOption) {
 	return out
 }
 
-// fontSize reads the size in a default appearance: "/Helv 12 Tf 0 g". 0 means that
-// the text fits its box.
+// fontSize returns the font size in a default appearance such as "/Helv 12 Tf 0 g". Zero means that the text is fitted
+// to its box.
 func fontSize(appearance string) float64 {
 	words := strings.Fields(appearance)
 	for i, w := range words {
