@@ -1,11 +1,12 @@
-// Names the circles in which the modules of the pages import each other, types and later imports included. "npm run check" runs it.
+// Reports import cycles between the modules of the pages, including imports of types and dynamic imports. "npm run
+// check" runs it.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import ts from "typescript";
 
 const root = join(import.meta.dirname, "src");
 
-/** The module of the pages that an import means, or null for a package or a style sheet. */
+/** Returns the module of the pages to which an import refers, or null for a package or a style sheet. */
 function resolved(from, name) {
   if (!name.startsWith(".")) return null;
   const path = join(dirname(from), name);
@@ -24,7 +25,8 @@ function follow(file, path) {
   const at = path.indexOf(file);
   if (at >= 0) {
     const circle = path.slice(at).map((f) => relative(root, f));
-    // The same cycle is found from each of its modules: it is reported once, beginning with its first name.
+    // The same cycle is found from each of its modules. It is reported once, beginning with the first name in
+    // alphabetical order.
     const first = circle.indexOf([...circle].sort()[0]);
     circles.add([...circle.slice(first), ...circle.slice(0, first), circle[first]].join(" -> "));
     return;

@@ -1,25 +1,32 @@
-// Names the words that the builder and the console show and that do not come from their texts (locales/*/builder.json, console.json), and the texts that nothing shows. "npm run check" runs it.
+// Reports words that the builder and the console display but that are not among their texts (locales/*/builder.json,
+// console.json), and texts that are never displayed. "npm run check" runs it.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 
-/** Attributes whose value people read or hear; also those of the builder's own components. */
+/** Attributes whose value users read or hear, including those of the builder's own components. */
 const shown = new Set(["title", "alt", "placeholder", "aria-label", "aria-description", "aria-roledescription", "aria-valuetext", "label", "listLabel", "text"]);
-/** A placeholder that is a value as the API takes it, a telephone number, the name of the program, or a part of a column's name. */
+/**
+ * Permitted literals: a placeholder that is a value in API format, a telephone number, the name of the program, or a
+ * part of a column name.
+ */
 const values = new Set(["true", "+44 20 7946 0958", "Countersign", "value."]);
 
 const letters = (text) => /\p{L}/u.test(text);
-/** A sentence, a phrase, or a word that begins like one. */
+/** Matches a sentence, a phrase, or a word that begins like a sentence. */
 const reads = (text) => /\p{L}{2,}[,.:]? \p{L}/u.test(text) || /^\p{Lu}\p{Ll}{2,}[^\p{L}]*$/u.test(text);
-/** Other texts that look like it: headers, names of keys and of dragged data, and an internal error. */
+/** Other texts that match: header names and values, types of dragged data, and an internal error. */
 const technical = new Set(["Authorization", "Bearer ", "Files", "too long to be kept"]);
 
 const textOf = (n) => (ts.isStringLiteral(n) || ts.isNoSubstitutionTemplateLiteral(n) || ts.isTemplateHead(n) || ts.isTemplateMiddle(n) || ts.isTemplateTail(n) || ts.isJsxText(n) ? n.text : null);
 
-/** An element whose child is a status of the API, which it shows in words. */
+/** An element whose child is a status from the API, which the element displays in words. */
 const isBadge = (n) => ts.isJsxElement(n) && n.openingElement.tagName.getText() === "Badge";
 
-/** The attribute or the child of an element that an expression becomes, or that it is compared or selects; null where it is an argument or none of these. */
+/**
+ * Returns the attribute of which the expression becomes the value, "child" if it becomes a child of an element, or
+ * "selector" if it is compared or selects something. Returns null if it is an argument or none of these.
+ */
 function roleOf(node) {
   for (let n = node; n.parent; n = n.parent) {
     const p = n.parent;
@@ -33,7 +40,7 @@ function roleOf(node) {
   return null;
 }
 
-/** The literals of a module that people would read. */
+/** Returns the literals of a module that users would read. */
 function literalsOf(name, source) {
   const file = ts.createSourceFile(name, source, ts.ScriptTarget.Latest, true, name.endsWith("x") ? ts.ScriptKind.TSX : ts.ScriptKind.TS);
   const found = [];
@@ -51,7 +58,7 @@ function literalsOf(name, source) {
   return found;
 }
 
-// What the check has to find, and what not.
+// Examples that the check must report, and examples that it must not report.
 const wrong = ['<p>Hello</p>', '<p>{on ? "yes" : t("no")}</p>', '<p>{`${n} fields`}</p>', '<i title="Close" />', '<i aria-label={on ? `Edit ${name}` : ""} />', 'throw new Error("Not now.")', 'const words = { saved: "Saved" }', 'setTold("not there yet")', '<D other={{ label: "Remove it" }} />'];
 const right = ['<p>{t("hello")}</p>', '<p class="big small">·</p>', '<i title={t(on ? "a" : "b")} />', 'if (state === "Saved") go("change", "x")', '<p>{kind === "signer" && t("kindSigner")}</p>', '<option value="Left">{t("left")}</option>', 'fetch(path, { method: "POST" })', '<Badge>failed</Badge>', '<Badge>{on ? "Active" : w.reason || "Paused"}</Badge>'];
 for (const source of wrong) if (literalsOf("wrong.tsx", source).length !== 1) throw new Error(`the check overlooks ${source}`);

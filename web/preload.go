@@ -8,12 +8,14 @@ import (
 	"sync"
 )
 
-// tokenPath is the path of a signing link. Its token is safe in a header and in another path.
+// tokenPath matches the path of a signing link. The token contains only characters that are safe in a header and in
+// another path.
 var tokenPath = regexp.MustCompile(`^/sign/([A-Za-z0-9_.-]+)$`)
 
-// setPreloads names what the signing page requests first: the context of the signer, and the texts of the page. The
-// browser requests them beside the scripts, which saves a slow phone two round trips. A program that only reads the
-// page, such as the scanner of a mail server, requests neither: a link is opened by a browser.
+// setPreloads adds headers for the resources that the signing page requests first, which are the signer's context and
+// the texts of the page. The browser requests them at the same time as the scripts, which saves two round trips on a
+// slow phone. A program that only reads the page, such as a mail server's scanner, requests neither of them, so only
+// a browser opens the link.
 func setPreloads(h http.Header, r *http.Request) {
 	m := tokenPath.FindStringSubmatch(r.URL.Path)
 	if m == nil {
@@ -26,7 +28,7 @@ func setPreloads(h http.Header, r *http.Request) {
 	}
 }
 
-// languageFiles returns the file with the texts of the pages, by language; English is part of the scripts.
+// languageFiles returns the file with the texts of the pages by language. English is part of the scripts.
 var languageFiles = sync.OnceValue(func() map[string]string {
 	out := map[string]string{"en": ""}
 	b, err := files.ReadFile("dist/manifest.json")
@@ -48,10 +50,10 @@ var languageFiles = sync.OnceValue(func() map[string]string {
 	return out
 })
 
-// preferredLanguage returns the first language of an Accept-Language header that the pages have, as the page's script
-// chooses it from the browser's list, which is in the same order; or English.
+// preferredLanguage returns the first language in an Accept-Language header that the pages support, or English if
+// there is none. The page's script chooses in the same way from the browser's list, which has the same order.
 func preferredLanguage(header string) string {
-	const most = 20 // languages
+	const most = 20 // maximum number of languages
 	for i, part := range strings.Split(header, ",") {
 		tag, _, _ := strings.Cut(part, ";")
 		base, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(tag)), "-")

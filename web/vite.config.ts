@@ -5,7 +5,10 @@ import { defineConfig, type Plugin } from "vite";
 
 const dist = "dist";
 
-/** Lays compressed copies beside every file that shrinks by it, so that the server need not. */
+/**
+ * Writes compressed copies next to every file that compression makes smaller, so that the server does not need to
+ * compress them.
+ */
 function compressed(): Plugin {
   return {
     name: "compressed",
@@ -17,7 +20,8 @@ function compressed(): Plugin {
           const path = join(dist, String(entry));
           if (!/\.(html|js|css|svg)$/.test(path) || !statSync(path).isFile()) continue;
           const content = readFileSync(path);
-          const quality = content.length > 2 ** 20 ? 9 : constants.BROTLI_MAX_QUALITY; // the best takes ten seconds for the API reference
+          // The best quality takes ten seconds for the API reference.
+          const quality = content.length > 2 ** 20 ? 9 : constants.BROTLI_MAX_QUALITY;
           writeFileSync(`${path}.gz`, gzipSync(content, { level: 9 }));
           writeFileSync(`${path}.br`, brotliCompressSync(content, { params: { [constants.BROTLI_PARAM_QUALITY]: quality } }));
         }
@@ -26,13 +30,13 @@ function compressed(): Plugin {
   };
 }
 
-/** What is replaced in Scalar's build, since it cannot be configured. */
+/** The replacements in Scalar's build, for parts that cannot be configured. */
 const scalarChanges = [
-  // The introduction lists the languages of our samples.
+  // The introduction lists the languages of this API's samples.
   ["[`shell/curl`,`ruby/native`,`node/undici`,`php/guzzle`,`python/python3`]", "[`shell/curl`,`js/fetch`,`go/native`,`python/requests`]"],
-  // An operation with handwritten samples shows the sample in the selected language instead of a generated one.
+  // An operation with handwritten samples displays the sample in the selected language instead of a generated one.
   ["if(t){let e=n(t);if(e)return e}return r||", "if(t){let l=t.split(`/`)[0],e=n(`custom/`+(l===`js`?`javascript`:l))??n(t);if(e)return e}return r||"],
-  // It offers no others, and the selected language stays selected where samples are generated.
+  // The operation offers no other samples, and the selected language stays selected where samples are generated.
   ["clientKey:`custom`}})},...t]}return t}", "clientKey:`custom`}})}]}return t}"],
   ["if(t?.startsWith(`custom`))return n(t)??r??", "if(t?.startsWith(`custom`))return n(t)??n({\"custom/javascript\":`js/fetch`,\"custom/go\":`go/native`,\"custom/python\":`python/requests`}[t])??r??"],
 ] as const;
@@ -55,8 +59,8 @@ function changedReference(): Plugin {
 }
 
 /**
- * Names the chunks of what several pages share. Left alone, Rollup makes ten small files of it, and a phone pays for each
- * with a share of a round trip before it shows the first page.
+ * Returns the name of the chunk for a module that several pages share. Otherwise Rollup would create ten small files,
+ * and each of them would delay the first page on a phone by part of a round trip.
  */
 function sharedChunk(id: string): string | undefined {
   if (/node_modules\/preact\/|preload-helper|\/src\/ui\/(base\.css|digits|http|i18n|locales|memo|parts|start|theme)\b|\/locales\/(languages|en\/pages)\.json/.test(id)) return "base";
@@ -72,7 +76,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 1200,
-    manifest: "manifest.json", // names the files of the languages for the server
+    manifest: "manifest.json", // contains the language files for the server
     rollupOptions: {
       output: { manualChunks: sharedChunk },
       input: Object.fromEntries(["sign", "embed", "preview", "build", "download", "unsubscribe", "verify", "console", "home", "missing", "docs"].map((name) => [name, `${name}.html`])),

@@ -1,4 +1,4 @@
-// Package web holds the pages for people, built into the program.
+// Package web serves the web pages, which are embedded in the program.
 package web
 
 import (
@@ -10,40 +10,40 @@ import (
 	"strings"
 )
 
-// The pattern also matches dist.md, so that the program can be built before the pages are.
+// The pattern also matches dist.md, so that the program can be built before the pages.
 //
 //go:embed all:dist*
 var files embed.FS
 
-// The pages may load only what comes with them.
+// The pages may load only their own resources.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; " +
 	"img-src 'self' data: blob:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// The API reference writes its own style sheets into the page, and shows the PDF of a response in a frame.
+// The API reference adds style sheets to the page, and displays a PDF in a response in a frame.
 var docsPolicy = strings.Replace(policy, "style-src 'self'", "frame-src blob:; style-src 'self' 'unsafe-inline'", 1)
 
 const notBuilt = "The pages are not part of this build. Build them with \"npm --prefix web ci && npm --prefix web run build\", then build the program again.\n"
 
-// The console shows the preview of a signing page in a frame.
+// The console displays the preview of a signing page in a frame.
 var (
 	consolePolicy = strings.Replace(policy, "form-action", "frame-src 'self'; form-action", 1)
 	previewPolicy = strings.Replace(policy, "frame-ancestors 'none'", "frame-ancestors 'self'", 1)
 )
 
-// pages maps the first part of a path to its page. What follows in the path is
-// a token, which the page's script reads.
+// pages maps the first element of a path to its page. The rest of the path is a token, which the page's script reads.
 var pages = map[string]string{
 	"": "home.html", "sign": "sign.html", "download": "download.html", "verify": "verify.html", "console": "console.html", "unsubscribe": "unsubscribe.html",
 	"preview": "preview.html",
-	"embed":   "embed.html", // the API replaces who may frame it
+	"embed":   "embed.html", // the API replaces the permitted frame ancestors
 }
 
-// Handler serves the pages and their assets. It forbids framing, except of the preview by the service's own pages.
+// Handler returns a handler that serves the pages and their assets. Framing is forbidden, except for the preview in
+// the service's own pages.
 func Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 		if strings.HasPrefix(r.URL.Path, "/embed/build/") {
-			servePage(w, r, http.StatusOK, "build.html") // the API replaces who may frame it
+			servePage(w, r, http.StatusOK, "build.html") // the API replaces the permitted frame ancestors
 			return
 		}
 		if r.URL.Path == "/docs" {
@@ -86,7 +86,7 @@ func servePage(w http.ResponseWriter, r *http.Request, status int, name string) 
 	if err != nil {
 		h.Set("Content-Type", "text/plain; charset=utf-8")
 		w.WriteHeader(http.StatusNotFound)
-		_, _ = w.Write([]byte(notBuilt)) // the client went away
+		_, _ = w.Write([]byte(notBuilt)) // the client may have disconnected
 		return
 	}
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -99,7 +99,7 @@ func servePage(w http.ResponseWriter, r *http.Request, status int, name string) 
 	}
 }
 
-// accepts reports whether an Accept-Encoding header names a coding, and not as one to avoid.
+// accepts reports whether an Accept-Encoding header lists a coding without excluding it.
 func accepts(header, coding string) bool {
 	for part := range strings.SplitSeq(header, ",") {
 		name, params, _ := strings.Cut(part, ";")
@@ -111,7 +111,7 @@ func accepts(header, coding string) bool {
 	return false
 }
 
-// serveFile serves a file of the build, compressed as well as the client takes it.
+// serveFile serves a file of the build with the best compression that the client accepts.
 func serveFile(w http.ResponseWriter, r *http.Request, urlPath string) {
 	name := path.Join("dist", path.Clean("/"+urlPath))
 	h := w.Header()

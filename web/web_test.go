@@ -10,7 +10,7 @@ import (
 	"countersign/web"
 )
 
-// TestMissingAssets: browsers and proxies do not cache missing assets, including directories.
+// TestMissingAssets checks that browsers and proxies do not cache responses for missing assets and directories.
 func TestMissingAssets(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/assets/", "/assets", "/assets/none.js", "/assets/.."} {
@@ -21,7 +21,7 @@ func TestMissingAssets(t *testing.T) {
 	}
 }
 
-// TestFrames: only the preview of a signing page may be framed, and only by the service's own pages.
+// TestFrames checks that only the preview of a signing page may be framed, and only by the service's own pages.
 func TestFrames(t *testing.T) {
 	t.Parallel()
 	for path, ancestors := range map[string]string{"/preview/x/y": "'self'", "/console": "'none'", "/sign/x": "'none'", "/": "'none'"} {

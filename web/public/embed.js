@@ -2,20 +2,23 @@
  * Countersign.open({ container, url, onReady, onViewed, onConsentAccepted, onSignatureApplied, onCompleted, onDeclined,
  *                    onHandedOver, onDelegated, onError, onResize, autoHeight })
  *
- * Puts the signing of one signer into an element of your page.
- *   container   element, or CSS selector of one, that takes the frame
- *   url         the embedUrl of a session made by your server
- *   on…         called with {event, envelopeId, signerId, …}; onResize also has height, onCompleted and onDelegated returnUrl
- *   autoHeight  lets the frame grow with its content; documents scroll inside, so that what comes next stays in sight
- * Returns { frame, close() }. The messages are for your page alone; what counts is told by webhooks.
+ * Embeds the signing page of one signer in an element of your page.
+ *   container   the element to contain the frame, or a CSS selector for it
+ *   url         the embedUrl of a session created by your server
+ *   on…         called with {event, envelopeId, signerId, …}; onResize also receives height, onCompleted and onDelegated
+ *               receive returnUrl
+ *   autoHeight  lets the frame grow with its content; documents scroll inside the frame, so that the controls below
+ *               them remain visible
+ * Returns { frame, close() }. The messages are intended only for your page. Rely on webhooks for the actual result.
  */
 /*
  * Countersign.build({ url, element, on })
  *
- * Puts the builder of a draft into an element of your page.
- *   url      the embedUrl of a builder session made by your server
- *   element  element, or CSS selector of one, that takes the frame
- *   on       called with {event, envelopeId, …} for each message: ready, changed (fields, complete), saved, sent, closed, error (code), resize (height)
+ * Embeds the builder for a draft in an element of your page.
+ *   url      the embedUrl of a builder session created by your server
+ *   element  the element to contain the frame, or a CSS selector for it
+ *   on       called with {event, envelopeId, …} for each message: ready, changed (fields, complete), saved, sent, closed,
+ *            error (code), resize (height)
  * Returns { frame, close() }.
  */
 (function () {
@@ -52,7 +55,7 @@
       var name = String(data.event || "").replace(/^service\.signer\./, "");
       if (names.indexOf(name) < 0) return;
       if (name === "resize" && options.autoHeight) frame.style.height = data.height + "px";
-      // The documents begin at their top: a frame whose beginning was scrolled away is brought back.
+      // The documents are first displayed from the top. Scroll to the top of the frame if it is out of view.
       if (name === "consentAccepted" && frame.getBoundingClientRect().top < 0) frame.scrollIntoView({ block: "start" });
       var callback = options["on" + name.charAt(0).toUpperCase() + name.slice(1)];
       if (callback) callback(data);

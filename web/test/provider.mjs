@@ -1,5 +1,6 @@
-// An OpenID provider for the browser tests: the certified "oidc-provider" on http of this machine, with pages of its
-// own. Usage: node provider.mjs <port> <redirect address> <client id> <client secret>. It says "ready" when it is.
+// An OpenID provider for the browser tests. It runs the certified "oidc-provider" with its own pages over http on
+// this machine. Usage: node provider.mjs <port> <redirect URL> <client ID> <client secret>. It prints "ready" once it
+// is ready.
 import Provider, { errors } from "oidc-provider";
 
 const [port, redirect, clientID, clientSecret] = process.argv.slice(2);
@@ -20,7 +21,7 @@ const provider = new Provider(`http://localhost:${port}`, {
   cookies: { keys: ["a key of the tests"] },
   interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },
   findAccount: (_, id) => people[id] && { accountId: id, claims: () => ({ sub: id, ...people[id] }) },
-  // Nobody is asked for consent to what the organisation's own console reads.
+  // There is no consent page, because the client is the organization's own console.
   async loadExistingGrant(ctx) {
     const grant = new ctx.oidc.provider.Grant({ clientId: ctx.oidc.client.clientId, accountId: ctx.oidc.session.accountId });
     grant.addOIDCScope("openid profile email");

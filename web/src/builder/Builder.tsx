@@ -25,26 +25,29 @@ import { percent, t, type TextKey } from "./texts";
 export type BuilderEvent = "ready" | "changed" | "saved" | "sent" | "error";
 
 interface Props {
-  /** The draft that is prepared, or the template that is edited. */
+  /** The draft to prepare, or the template to edit. */
   envelopeId?: string;
   templateId?: string;
   bearer: string;
   features: Features;
   onEvent?: (event: BuilderEvent, more?: Record<string, unknown>) => void;
-  /** Called when the person closes the builder, if the page offers that. */
+  /** Called when the user closes the builder, if the page supports this. */
   onClose?: () => void;
-  /** Searches contacts, if the page allows it. */
+  /** Searches contacts, if the page permits this. */
   contacts?: Contacts;
-  /** Returns the address of a recipient's signing page as it will be, where the page may frame it. */
+  /** Returns the URL of the preview of a recipient's signing page, if the page may frame it. */
   signingPage?: (recipient: string) => string;
 }
 
-const letter: Size = { width: 612, height: 792 }; // points, until a page is known
+const letter: Size = { width: 612, height: 792 }; // in points, until the size of a page is known
 const stateTexts: Record<Snapshot["state"], TextKey> = {
   saved: "stateSaved", saving: "stateSaving", unsaved: "stateUnsaved", offline: "stateOffline", conflict: "stateConflict", refused: "stateRefused", ended: "stateEnded", over: "stateOver", sent: "sent",
 };
 
-/** The builder of a draft or a template: documents, recipients and fields. Changes of a draft are saved immediately. */
+/**
+ * The builder of a draft or a template, with documents, recipients and fields. Changes to a draft are saved
+ * immediately.
+ */
 export function Builder({ envelopeId, templateId, bearer, features, onEvent, onClose, contacts, signingPage }: Props) {
   const [shot, setShot] = useState<Snapshot | null>(null);
   const [problem, setProblem] = useState("");
@@ -124,7 +127,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts,
     before.current = state;
   }, [state]);
 
-  // The width that there is decides how large pages are shown.
+  // The available width determines the scale of the pages.
   const fit = areaWidth ? Math.min((areaWidth - 32) / Math.max(...documents.map((d) => sizeOf({ documentId: d.id, page: 1 }).width), 300), 1.4) : 1;
   const scale = fit * zoom;
   useLayoutEffect(() => {
@@ -143,7 +146,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts,
     }
   }, [draft.documents]);
 
-  // Pages in sight are drawn first, then their neighbours.
+  // Visible pages are rendered first, followed by their neighbors.
   const sheets = useRef(new Map<string, { sheet: Sheet; element: HTMLElement }>());
   const looking = useRef(0);
   const small = useRef(new Set<Sheet>());
@@ -203,7 +206,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts,
     const label = labelBeside(texts.current.get(`${documentId}/${page}`) ?? [], type, box);
     add([make(type, documentId, page, box, label ? { label } : {})], t("placed", { type: typeName(type), page, name: recipients.find((r) => r.id === who)?.name ?? "" }));
   };
-  /** Places by keyboard or by a press without a pointer: in the middle of the page in view. */
+  /** Places a field with the keyboard, or after a click without a pointer, in the middle of the visible page. */
   const placeInView = (type: FieldType) => {
     const size = sizeOf(current);
     const box = document.getElementById(pageId(current.documentId, current.page))?.getBoundingClientRect();
@@ -260,7 +263,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts,
     else if (k === "enter" || k === " ") { 
       e.preventDefault();
       e.stopPropagation();
-      if (e.shiftKey) setSeveral(true); // Tab adds to the selection from now on
+      if (e.shiftKey) setSeveral(true); // from now on, Tab adds to the selection
       if (!e.shiftKey || !selected.has(f.key)) select([f.key], e.shiftKey || several);
       if (!e.shiftKey && !several) requestAnimationFrame(() => document.getElementById("pwho")?.focus());
     }
@@ -293,7 +296,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts,
     setTold(t("suggestionsAdded", { n: open.length }));
   };
 
-  // One object for all pages, so that a page is redrawn only when its own content changes.
+  // All pages share one object, so that a page is rendered again only when its own content changes.
   const latest = useRef<PageEvents>(null!);
   latest.current = {
     place: (documentId, page, x, y) => { if (tool) { place(tool, documentId, page, x, y, false); setTool(null); } else setSelected(new Set()); },
@@ -418,7 +421,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts,
   );
 }
 
-/** Shows the field in its size on the page while it is dragged. */
+/** Displays the field in its actual size while it is being dragged. */
 function ghost(e: DragEvent, type: FieldType, scale: number, colour: string): void {
   const { w, h } = kinds[type];
   const shape = Object.assign(document.createElement("div"), { className: `bghost ${colour}`, textContent: typeName(type) });

@@ -8,7 +8,7 @@ import { Thumbnail, type Thumbnails } from "./Thumbnail";
 
 interface Props { editor: Editor; documents: readonly DraftDocument[]; editable: boolean; viewer: Viewer; thumbnails: Thumbnails; current: { documentId: string; page: number }; onShow: (documentId: string, page: number) => void; onTold: (words: string) => void }
 
-/** The files, in reading order, with their pages. */
+/** The documents in reading order, with their pages. */
 export function Documents({ editor, documents, editable, viewer, thumbnails, current, onShow, onTold }: Props) {
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState("");

@@ -3,13 +3,13 @@ import type { Box, Handle } from "./geometry";
 import { describe, typeName, type BuilderField } from "./model";
 import { t } from "./texts";
 
-/** The events of a field, for its page. */
+/** The events of a field, which its page handles. */
 export interface FieldEvents {
   begin: (e: PointerEvent, f: BuilderField, handle: Handle | null) => void;
   step: (e: PointerEvent) => void;
   end: (e: PointerEvent, f: BuilderField) => void;
   cancel: () => void;
-  /** A press without a pointer, as from assistive software. */
+  /** A click without a pointer, such as from assistive technology. */
   press: (f: BuilderField) => void;
   focus: (e: FocusEvent, f: BuilderField) => void;
   key: (e: KeyboardEvent, f: BuilderField) => void;
@@ -17,11 +17,11 @@ export interface FieldEvents {
 
 interface Props {
   f: BuilderField;
-  /** The displayed box, which differs from the field's while it is moved. */
+  /** The displayed box, which differs from the field's own box while the field is being moved. */
   box: Box;
   scale: number;
   on: boolean;
-  /** Whether the field is the only selected one, so that it can be resized. */
+  /** Whether the field is the only selected one and can therefore be resized. */
   alone: boolean;
   who: string | undefined;
   colour: string;
@@ -31,7 +31,7 @@ interface Props {
 
 const target = 24; // CSS pixels: the minimum target size (WCAG 2.5.8)
 
-/** The handles that fit. "out" marks handles farther out, for a small field. */
+/** Returns the handles that fit. A handle with out set is farther away, because the field is small. */
 function handlesFor(w: number, h: number): { handle: Handle; out: boolean }[] {
   const [wide, tall] = [w >= target * 1.6, h >= target * 1.6];
   const at = (...names: Handle[]) => names.map((handle) => ({ handle, out: false }));
@@ -43,7 +43,7 @@ function handlesFor(w: number, h: number): { handle: Handle; out: boolean }[] {
 
 export const place = (b: Box, scale: number) => ({ left: `${b.x * scale}px`, top: `${b.y * scale}px`, width: `${b.w * scale}px`, height: `${b.h * scale}px` });
 
-/** A field on its page. It is redrawn only when its own properties change. */
+/** A field on its page. It is rendered again only when its own properties change. */
 export const FieldBox = memo(function FieldBox({ f, box, scale, on, alone, who, colour, problem, events }: Props) {
   const [w, h] = [box.w * scale, box.h * scale];
   const label = t(f.required ? "requiredFieldAt" : "fieldAt", { field: describe(f), type: typeName(f.type), name: who ?? t("nobody"), page: f.page });

@@ -9,9 +9,9 @@ import { noLines } from "./pagelines";
 import type { Suggestion } from "./suggestions";
 import { t } from "./texts";
 
-/** The events of a page, for the builder. */
+/** The events of a page, which the builder handles. */
 export interface PageEvents {
-  /** A press on the page itself, in points. */
+  /** A click on the page itself, in points. */
   place: (documentId: string, page: number, x: number, y: number) => void;
   select: (keys: string[], add: boolean) => void;
   move: (moved: Map<string, Box>, merge: string) => void;
@@ -26,7 +26,7 @@ interface Props {
   documentId: string;
   page: number;
   pages: number;
-  /** The name of the document, if there are several. */
+  /** The name of the document, if there is more than one. */
   name: string;
   size: Size;
   scale: number;
@@ -36,7 +36,7 @@ interface Props {
   problems: ReadonlyMap<string, string>;
   suggestions: readonly Suggestion[];
   armed: boolean;
-  /** Whether each press toggles a field in the selection. */
+  /** Whether each click toggles a field in the selection. */
   several: boolean;
   viewer: Viewer;
   events: PageEvents;
@@ -47,22 +47,22 @@ interface Drag {
   boxes: Map<string, Box>;
   handle: Handle | null;
   moved: boolean;
-  /** Whether the field was selected before it was pressed. */
+  /** Whether the field was selected before the click. */
   was: boolean;
-  /** Whether the press toggles the field in the selection. */
+  /** Whether the click toggles the field in the selection. */
   add: boolean;
-  /** Whether the gesture only selects, when it ends. */
+  /** Whether the gesture only selects the field, when it ends. */
   tap: boolean;
   targets: Targets;
 }
 
 const still = { dx: 0, dy: 0, guides: noGuides };
 
-const reach = 5; // CSS pixels within which a box snaps
+const reach = 5; // CSS pixels within which a box snaps to a line
 
 export const pageId = (documentId: string, page: number): string => `page-${documentId}-${page}`;
 
-/** A page with its fields, which can be moved and resized here. */
+/** A page with its fields, which can be moved and resized. */
 export const PageView = memo(function PageView({ documentId, page, pages, name, size, scale, fields, recipients, selected, problems, suggestions, armed, several, viewer, events }: Props) {
   const ref = useRef<HTMLDivElement>(null);
   const holder = useRef<HTMLDivElement>(null);
@@ -98,11 +98,11 @@ export const PageView = memo(function PageView({ documentId, page, pages, name, 
   const begin = (e: PointerEvent, f: BuilderField, handle: Handle | null) => {
     if (e.button !== 0 || armed) return;
     e.stopPropagation();
-    // Text typed in the properties belongs to the field that they show, not to the pressed one.
+    // Text entered in the properties belongs to the field that they display, and not to the clicked field.
     if (document.activeElement instanceof HTMLInputElement) document.activeElement.blur();
     const was = selected.has(f.key);
     const add = e.shiftKey || several;
-    // A touch on a field may begin a scroll: it moves the field only if the field is selected already.
+    // A touch on a field may begin a scroll gesture. It moves the field only if the field is already selected.
     const tap = e.pointerType === "touch" && !was && !handle;
     if (!tap) {
       (e.currentTarget as HTMLElement).closest<HTMLElement>(".bfield")!.setPointerCapture(e.pointerId);
@@ -145,7 +145,7 @@ export const PageView = memo(function PageView({ documentId, page, pages, name, 
   const cancel = () => { drag.current = null; last.current = null; setLive(null); setGuides(noGuides); };
   const end = (e: PointerEvent, f: BuilderField) => {
     const d = drag.current;
-    if (!d) return; // the page handles the press
+    if (!d) return; // the page handles the click
     e.stopPropagation();
     if (d.moved && last.current) events.move(last.current, "");
     else if (d.tap) events.select([f.key], d.add);
@@ -162,7 +162,7 @@ export const PageView = memo(function PageView({ documentId, page, pages, name, 
     focus: (...a) => latest.current.focus(...a), press: (f) => latest.current.press(f), key: (...a) => latest.current.key(...a),
   }), []);
 
-  // A frame drawn on the page selects the fields that it touches. A press places a field if a type is chosen.
+  // A rectangle drawn on the page selects the fields that it touches. A click places a field if a type is selected.
   const from = useRef<{ x: number; y: number } | null>(null);
   const pageDown = (e: PointerEvent) => {
     if (e.button !== 0) return;

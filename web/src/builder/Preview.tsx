@@ -8,12 +8,18 @@ import { t } from "./texts";
 interface Props {
   recipients: readonly Recipient[];
   fields: readonly BuilderField[];
-  /** Returns the address of a recipient's signing page, where the page may frame it: in the console, of a draft. */
+  /**
+   * Returns the URL of the preview of a recipient's signing page, if the page may frame it. This is the case in the
+   * console, for a draft.
+   */
   framed?: (recipient: string) => string;
   onClose: () => void;
 }
 
-/** A dialog with what one recipient will see: the signing page itself where it may be framed, or else the recipient's fields. */
+/**
+ * A dialog that shows what one recipient will see. It contains the signing page itself if that can be framed, and
+ * otherwise the recipient's fields.
+ */
 export function Preview({ recipients, fields, framed, onClose }: Props) {
   const [who, setWho] = useState(recipients[0]?.id ?? "");
   const [wide, setWide] = useState(false);
@@ -41,7 +47,10 @@ export function Preview({ recipients, fields, framed, onClose }: Props) {
   );
 }
 
-/** The fields of one recipient in order, with the conditions in effect: entering a value shows and hides other fields. */
+/**
+ * The fields of one recipient in order, with their conditions in effect: entering a value shows and hides other
+ * fields.
+ */
 function Fields({ who, wide, recipients, fields }: Pick<Props, "recipients" | "fields"> & { who: string; wide: boolean }) {
   const [entered, setEntered] = useState<Record<string, string>>({});
   const orderOf = (id: string) => recipients.find((r) => r.id === id)?.routingOrder ?? 0;

@@ -11,7 +11,7 @@ interface Props {
   problem?: string;
   sizeOf: (f: FieldContent) => Size;
   pagesOf: (documentId: string) => number;
-  /** Whether each press toggles a field in the selection. */
+  /** Whether each click toggles a field in the selection. */
   several: boolean;
   onSeveral: (on: boolean) => void;
   onSelectPage: () => void;
@@ -21,7 +21,7 @@ interface Props {
   onDelete: () => void;
 }
 
-/** The properties of the selected fields, to be edited. */
+/** The editable properties of the selected fields. */
 export function Properties(props: Props) {
   const { selected, fields, several } = props;
   return (
@@ -67,14 +67,14 @@ function Several({ selected, recipients, sizeOf, onChange, onDuplicate, onDelete
   );
 }
 
-/** An empty text is no text: the member is left out. */
+/** Returns undefined for an empty text, so that the member is omitted. */
 const orNone = (text: string): string | undefined => text || undefined;
 
 function One({ f, fields, recipients, types, problem, sizeOf, pagesOf, onChange, onCopyToAllPages, onDuplicate, onDelete }: Props & { f: BuilderField }) {
   const set = (change: Partial<FieldContent>, what: string) => onChange([{ ...f, ...change }], `${what}:${f.key}`);
   /**
-   * Applies a complete entry. The box then shows the result: the number limited by the edges of the page, or the old
-   * number if the box was empty.
+   * Applies a complete entry. The input then displays the result, which is the number limited by the edges of the
+   * page, or the previous number if the input was empty.
    */
   const place = (name: "x" | "y" | "w" | "h", box: HTMLInputElement) => {
     const next = box.value === "" ? f : onPage({ ...f, [name]: Number(box.value) }, sizeOf(f));
@@ -137,7 +137,7 @@ function One({ f, fields, recipients, types, problem, sizeOf, pagesOf, onChange,
   );
 }
 
-/** Returns the field with another type, without properties that the other type lacks. */
+/** Returns the field with another type, without the properties that the other type does not have. */
 function retyped(f: BuilderField, type: FieldType): BuilderField {
   const { key, documentId, signerId, page, x, y, w, h, required, name, label, condition } = f;
   const kept: BuilderField = { key, documentId, signerId, page, x, y, w, h, required, type, label, condition, ...freshContent(type) };
@@ -169,7 +169,7 @@ function Rules({ f, set }: { f: BuilderField; set: Set }) {
   );
 }
 
-/** When the field is shown, in words: if all or one of these hold. */
+/** The condition under which the field is displayed, in words. All or any of the comparisons must be true. */
 function ConditionEditor({ f, fields, recipients, set }: { f: BuilderField; fields: readonly BuilderField[]; recipients: readonly Recipient[]; set: Set }) {
   const orderOf = (id: string) => recipients.find((r) => r.id === id)?.routingOrder ?? 0;
   const own = orderOf(f.signerId);

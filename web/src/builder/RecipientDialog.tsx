@@ -19,7 +19,7 @@ interface Props {
   contacts?: Contacts;
 }
 
-/** Creates or edits a recipient; in a template, a role. */
+/** Creates or edits a recipient, or a role in a template. */
 export function RecipientDialog({ editor, recipient, recipients, copies, initial, onMade, onClose, contacts }: Props) {
   const roles = Boolean(editor.texts);
   const [name, setName] = useState(recipient?.name ?? "");
@@ -58,7 +58,8 @@ export function RecipientDialog({ editor, recipient, recipients, copies, initial
     }
   };
   const remove = async () => { await editor.parts.removeRecipient(recipient!.id); };
-  const last = roles && recipient !== null && recipients.length + copies.length === 1; // a template has one at least
+  // A template must have at least one role.
+  const last = roles && recipient !== null && recipients.length + copies.length === 1;
   return (
     <FormDialog title={t(recipient ? (roles ? "editRole" : "editRecipient") : roles ? "addRole" : "addRecipient")} label={t(recipient ? "save" : "add")} work={save} onClose={onClose}
       other={recipient && !last ? { label: t("removeWithFields"), work: remove } : undefined}>

@@ -19,10 +19,10 @@ interface Props {
   contacts?: Contacts;
 }
 
-/** Where a recipient that is dragged would go: into a step, or between two. */
+/** The position where a dragged recipient would be dropped: in a step, or between two steps. */
 interface Target { index: number; between: boolean }
 
-/** The recipients by step: recipients of one step sign at the same time. In a template they are roles. */
+/** The recipients by step. The recipients of one step sign at the same time. In a template they are roles. */
 export function Recipients({ editor, recipients, copies, active, editable, problems, onActive, onTold, contacts }: Props) {
   const [editing, setEditing] = useState<Recipient | "new" | null>(null);
   const [problem, setProblem] = useState("");

@@ -15,7 +15,7 @@ import { Warnings } from "./Warnings";
 interface Props {
   editor: DraftEditor;
   draft: Draft;
-  /** Whether the recipients may change. */
+  /** Whether the recipients can be changed. */
   editable: boolean;
   contacts?: Contacts;
   fields: readonly BuilderField[];
@@ -26,7 +26,10 @@ interface Props {
 const day = 86_400_000;
 const intervals = [0, 24, 72, 168]; // hours between reminders
 
-/** One sheet with everything that the recipients get: who in which order, the message, the deadline, reminders, copies and language. It sends the draft. */
+/**
+ * A dialog that shows everything the recipients will receive: their order, the message, the deadline, reminders,
+ * copies and the language. It sends the draft.
+ */
 export function SendDialog({ editor, draft, editable, contacts, fields, signingPage, onClose }: Props) {
   const recipients = draft.signers;
   const copies = draft.copies ?? [];
@@ -46,7 +49,7 @@ export function SendDialog({ editor, draft, editable, contacts, fields, signingP
     setProblem("");
     if (edits.size > 0) editor.parts.editRecipients(edits).catch((e: unknown) => setProblem(errorText(e)));
   };
-  /** Saves what the sheet changes: the texts, the deadline, the reminders, and the language. */
+  /** Saves the changes made in the dialog: the texts, the deadline, the reminders, and the language. */
   const save = async () => {
     const changes = {
       ...(subject !== (draft.subject ?? "") ? { subject: subject || null } : {}), ...(message !== (draft.message ?? "") ? { message: message || null } : {}),

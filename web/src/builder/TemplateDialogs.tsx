@@ -3,7 +3,7 @@ import type { Editor, TemplateTexts } from "./editor";
 import { FormDialog } from "./parts";
 import { t } from "./texts";
 
-/** Name and texts of a template; they are saved with the rest. */
+/** The name and texts of a template. They are saved together with the other changes. */
 export function TextsDialog({ texts, onTexts, onClose }: { texts: TemplateTexts; onTexts: (t: TemplateTexts) => void; onClose: () => void }) {
   const [form, setForm] = useState(texts);
   const set = (k: keyof TemplateTexts) => (e: { currentTarget: { value: string } }) => setForm({ ...form, [k]: e.currentTarget.value });
@@ -17,7 +17,7 @@ export function TextsDialog({ texts, onTexts, onClose }: { texts: TemplateTexts;
   );
 }
 
-/** Asks for confirmation before unsaved changes are lost. */
+/** Requests confirmation before unsaved changes are lost. */
 export function LeaveDialog({ editor, onLeave, onClose }: { editor: Editor; onLeave: () => void; onClose: () => void }) {
   const save = async () => {
     await editor.save();

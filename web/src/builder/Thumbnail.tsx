@@ -2,12 +2,12 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Sheet, Viewer } from "../pages/viewer";
 import { numeral, t } from "./texts";
 
-/** The small pages that are in view; they are drawn after the large ones. */
+/** The visible thumbnails. They are rendered after the large pages. */
 export interface Thumbnails { put: (sheet: Sheet) => void; drop: (sheet: Sheet) => void }
 
 interface Props { documentId: string; page: number; current: boolean; viewer: Viewer; thumbnails: Thumbnails; onShow: () => void }
 
-/** A small picture of a page that links to it, drawn only while it is visible. */
+/** A thumbnail that links to a page. It is rendered only while it is visible. */
 export function Thumbnail({ documentId, page, current, viewer, thumbnails, onShow }: Props) {
   const holder = useRef<HTMLSpanElement>(null);
   const [size, setSize] = useState<{ width: number; height: number } | null>(null);

@@ -3,7 +3,7 @@ import type { DraftEditor } from "./draft";
 import { typeName, type FoundWarning } from "./model";
 import { t } from "./texts";
 
-/** Shows the service's warnings before the draft is sent, if any. */
+/** Displays the service's warnings, if any, before the draft is sent. */
 export function Warnings({ editor }: { editor: DraftEditor }) {
   const [found, setFound] = useState<FoundWarning[]>([]);
   useEffect(() => {

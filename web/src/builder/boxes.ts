@@ -1,35 +1,36 @@
-/** Empty boxes, boxes to tick and lines to write on, found by the lines that a page draws. */
+/** Finds empty boxes, check boxes and lines to write on from the lines that a page draws. */
 import { overlaps, type Box } from "./geometry";
 import { cleanLabel, typeOf } from "./labels";
 import type { FieldContent } from "./model";
 import { cellsOf, type Line, type PageLines } from "./pagelines";
 import type { PieceOfText } from "./pagetext";
 
-/** A place to fill in. Type "text" represents every type with text. */
+/** A blank to fill in. The type "text" represents every type with text. */
 export interface Blank extends Box { type: "text" | "checkbox"; label: string; content?: Partial<FieldContent> }
 
-const tick = { smallest: 5, largest: 22 }; // points: sides of a box to tick
-const writing = { width: 24, height: 9, highest: 120 }; // points: a box to write in is at least, and at most, so large
-const mostBlanks = 200; // of one page
+const tick = { smallest: 5, largest: 22 }; // in points: length of the sides of a check box
+// The minimum width and height, and the maximum height, of a text box, in points.
+const writing = { width: 24, height: 9, highest: 120 };
+const mostBlanks = 200; // per page
 
 const inset = (b: Box, by: number): Box => ({ x: b.x + by, y: b.y + by, w: b.w - 2 * by, h: b.h - 2 * by });
 const middle = (b: Box): number => b.y + b.h / 2;
 const isTick = (b: Box): boolean => b.w >= tick.smallest && b.w <= tick.largest && b.h >= tick.smallest && b.h <= tick.largest && b.w / b.h > 0.7 && b.w / b.h < 1.43;
 const touches = (a: Box, b: Box): boolean => Math.abs(a.x + a.w - b.x) < 1.5 && Math.abs(a.y - b.y) < 1.5 && Math.abs(a.h - b.h) < 1.5 && Math.abs(a.w - b.w) < 2;
 
-/** Returns the nearest text beside a box on its line, on the given side. */
+/** Returns the nearest text on the same line on the given side of a box. */
 function beside(b: Box, texts: readonly PieceOfText[], side: "left" | "right", reach: number): string {
   const gap = (t: Box) => (side === "right" ? t.x - b.x - b.w : b.x - t.x - t.w);
   return texts.filter((t) => gap(t) > -2 && gap(t) < reach && Math.abs(middle(t) - middle(b)) < Math.max(t.h, b.h) / 2 + 1).sort((p, q) => gap(p) - gap(q))[0]?.text.trim() ?? "";
 }
 
-/** The text above a box, the nearest that begins over it. */
+/** Returns the nearest text above a box that begins over it. */
 const above = (b: Box, texts: readonly PieceOfText[], reach: number): string =>
   texts.filter((t) => t.y + t.h <= b.y + 2 && b.y - t.y - t.h < reach && t.x >= b.x - 4 && t.x < b.x + b.w).sort((p, q) => q.y - p.y)[0]?.text.trim() ?? "";
 
 const labelOf = (b: Box, texts: readonly PieceOfText[]): string => cleanLabel(beside(b, texts, "left", 250) || above(b, texts, 40) || beside(b, texts, "right", 80));
 
-/** A box that is empty, or has one line of small text at its top and room below. */
+/** Returns the blank of a box that is empty, or that has one line of small text at its top and space below. */
 function toWriteIn(cell: Box, texts: readonly PieceOfText[]): Blank | null {
   const inside = texts.filter((t) => overlaps(t, inset(cell, 1)));
   const room = inset(cell, 1.5);
@@ -41,7 +42,9 @@ function toWriteIn(cell: Box, texts: readonly PieceOfText[]): Blank | null {
   return { x: room.x, y: bottom + 1, w: room.w, h: cell.y + cell.h - bottom - 2.5, type: "text", label: cleanLabel(inside.map((t) => t.text).join(" ")) };
 }
 
-/** Returns the blank of a line to write on: the line is free, and a text precedes it or names it from below. */
+/**
+ * Returns the blank of a line to write on, if the line is free and a text precedes it or is below it as its label.
+ */
 function toWriteOn(line: Line, texts: readonly PieceOfText[], images: readonly Box[]): Blank | null {
   const w = line.to - line.from;
   if (w < 50 || w > 420) return null;
@@ -53,12 +56,12 @@ function toWriteOn(line: Line, texts: readonly PieceOfText[], images: readonly B
     ?? texts.filter((t) => t.y - line.at > -2 && t.y - line.at < 8 && t.w <= w * 1.1 && t.x >= line.from - 4 && t.x + t.w <= line.to + w * 0.1).sort((a, b) => a.x - b.x)[0];
   if (!lead) return null;
   const label = cleanLabel(lead.text.trim());
-  const higher = { ...room, y: line.at - 31, h: 30 }; // a signature takes more height if there is room
+  const higher = { ...room, y: line.at - 31, h: 30 }; // a signature is taller if there is space
   const roomy = typeOf(label) === "signature" && higher.y >= 0 && !texts.some((t) => overlaps(t, inset(higher, 1)));
   return { ...(roomy ? higher : room), type: "text", label };
 }
 
-/** Joins adjacent pieces of text on a line. Letters are normalized (NFKC), because typefaces have their own forms. */
+/** Joins adjacent pieces of text on a line. Letters are normalized (NFKC), because some fonts use their own forms. */
 function phrases(texts: readonly PieceOfText[]): PieceOfText[] {
   const out: PieceOfText[] = [];
   for (const t of [...texts].sort((a, b) => a.x - b.x)) {
@@ -74,7 +77,7 @@ function phrases(texts: readonly PieceOfText[]): PieceOfText[] {
   return out;
 }
 
-/** Returns the blanks of a page, found by its lines. */
+/** Returns the blanks that are found from the lines of a page. */
 export function boxesIn(lines: PageLines, pieces: readonly PieceOfText[]): Blank[] {
   const texts = phrases(pieces);
   const cells = cellsOf(lines);
@@ -92,7 +95,7 @@ export function boxesIn(lines: PageLines, pieces: readonly PieceOfText[]): Blank
       for (const c of run) out.push({ ...c, type: "checkbox", label: cleanLabel(beside(c, texts, "right", 60) || beside(c, texts, "left", 60)) });
       continue;
     }
-    // Small boxes side by side take one character each.
+    // Adjacent small boxes are for one character each.
     const last = run.at(-1)!;
     const row: Box = { x: first.x, y: first.y, w: last.x + last.w - first.x, h: first.h };
     out.push({ ...row, type: "text", label: labelOf(row, texts), content: { comb: true, maxLength: run.length } });

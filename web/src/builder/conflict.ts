@@ -1,4 +1,4 @@
-/** The differences between the service's draft and the version last saved by this page. */
+/** The differences between the draft at the service and the version that this page has last saved. */
 import { contentOf, same, type Saved } from "./content";
 import { typeName, type BuilderField, type Draft, type FieldContent } from "./model";
 import { listed, t, type TextKey } from "./texts";
@@ -11,13 +11,13 @@ const members: Record<keyof FieldContent, TextKey> = {
 
 const named = (f: FieldContent): string => t("fieldOnPage", { field: f.label || f.name || typeName(f.type), page: f.page });
 
-/** Returns the names of the differing members of a field. */
+/** Returns the names of the members in which two fields differ. */
 function changed(a: FieldContent, b: FieldContent): string {
   const names = Object.keys({ ...a, ...b }) as (keyof FieldContent)[];
   return listed([...new Set(names.filter((n) => !same(a[n], b[n])).map((n) => t(members[n])))]);
 }
 
-/** Returns another person's additions, changes and removals, as texts. */
+/** Returns descriptions of another user's additions, changes and removals. */
 export function differences(theirs: Draft["fields"], saved: ReadonlyMap<string, Saved>): string[] {
   const known = new Map([...saved.values()].map((s) => [s.id, s.content]));
   const out: string[] = [];
@@ -31,12 +31,12 @@ export function differences(theirs: Draft["fields"], saved: ReadonlyMap<string, 
   return out;
 }
 
-/** A field that was sent without a response. content is null for one that was removed. */
+/** A field that was sent without receiving a response. The content is null if the field was removed. */
 export interface Unanswered { key: string; content: FieldContent | null }
 
 /**
- * Returns the saved fields with the fields that this page saved without receiving the response: their content matches
- * the page or the sent request.
+ * Returns the saved fields, including those that this page has saved without receiving the response. Their content
+ * matches the page or the sent request.
  */
 export function adopt(theirs: Draft["fields"], saved: ReadonlyMap<string, Saved>, fields: readonly BuilderField[], unanswered: readonly Unanswered[]): Map<string, Saved> {
   const out = new Map(saved);

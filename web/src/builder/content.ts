@@ -1,7 +1,7 @@
-/** The saved properties of a field, and the difference between two states. */
+/** The saved properties of a field, and the differences between two states. */
 import { contentMembers, type Draft, type FieldContent } from "./model";
 
-/** A field as the service has it. */
+/** A field as stored by the service. */
 export interface Saved { id: string; content: FieldContent }
 
 export function contentOf(f: FieldContent): FieldContent {
@@ -12,7 +12,7 @@ export function contentOf(f: FieldContent): FieldContent {
 
 export const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** Returns the members of b that differ from a. Members that b lacks are null (RFC 7396). */
+/** Returns the members of b that differ from a. Members that are missing in b are null (RFC 7396). */
 export function mergePatch(a: FieldContent, b: FieldContent): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   for (const name of contentMembers) {
@@ -20,7 +20,7 @@ export function mergePatch(a: FieldContent, b: FieldContent): Record<string, unk
     const [was, is] = [a[name], b[name]];
     if (is === undefined) out[name] = null;
     else if (typeof is === "object" && !Array.isArray(is) && was) {
-      // A removed member of an object has to be named, or it stays.
+      // A removed member of an object must be specified as null. Otherwise it would remain.
       const gone = Object.keys(was).filter((k) => !(k in is)).map((k) => [k, null]);
       out[name] = { ...is, ...Object.fromEntries(gone) };
     } else out[name] = is;
@@ -28,6 +28,9 @@ export function mergePatch(a: FieldContent, b: FieldContent): Record<string, unk
   return out;
 }
 
-/** Returns the part of a draft that is not its fields, as text to compare. The warnings of its documents follow from the fields. */
+/**
+ * Returns the parts of a draft other than its fields, as text for comparisons. The warnings of its documents are
+ * excluded, because they depend on the fields.
+ */
 export const aroundFields = ({ signers, documents, subject, message }: Draft): string =>
   JSON.stringify([signers, documents.map((d) => ({ ...d, warnings: undefined })), subject, message]);

@@ -13,7 +13,7 @@ const saveDelay = 500; // milliseconds after the last change
 
 type PageSize = (document: DraftDocument, page: number) => Promise<{ width: number; height: number }>;
 
-/** Reads a draft and its version. It converts fields whose y is counted from the bottom of the page. */
+/** Reads a draft and its version. It converts fields whose y coordinate starts at the bottom of the page. */
 async function read(path: string, bearer: string, pageSize: PageSize): Promise<{ draft: Draft; etag: string }> {
   let etag = "";
   const draft = await request<Draft>(path, { bearer, onHeaders: (h) => { etag = h.get("ETag") ?? ""; } });
@@ -23,7 +23,10 @@ async function read(path: string, bearer: string, pageSize: PageSize): Promise<{
   return { draft: { ...draft, fields, documents: draft.documents.filter((d) => d.kind === "original") }, etag };
 }
 
-/** Returns what an error means for the synchronization. The draft itself is not found by a request that reads it. */
+/**
+ * Returns the meaning of an error for the synchronization. If isRead is set, "not found" means that the draft itself
+ * does not exist.
+ */
 export function failureOf(e: unknown, isRead = false): Failure {
   if (e instanceof NetworkError) return { is: "unanswered", after: 0 };
   if (!(e instanceof ApiError)) return { is: "other", message: e instanceof Error ? e.message : String(e) };
@@ -31,7 +34,7 @@ export function failureOf(e: unknown, isRead = false): Failure {
   switch (e.status) {
     case 429: return { is: "limited", after: e.retryAfter * 1000 };
     case 412: return { is: "changed" };
-    case 404: return isRead ? { is: "over", message: e.message } : { is: "changed" }; // a field that is gone, or the draft
+    case 404: return isRead ? { is: "over", message: e.message } : { is: "changed" }; // the field or the draft is gone
     case 409: return { is: "over", message: e.message };
     case 401: return { is: typeof e.details.status === "string" ? "notDraft" : "sessionEnded" };
     case 400: case 403: {
@@ -43,16 +46,16 @@ export function failureOf(e: unknown, isRead = false): Failure {
 }
 
 /**
- * The editor of a draft: fields change here immediately and are saved in the background. It performs the requests of the
- * state machine in sync.ts, one after the other.
+ * The editor of a draft. Fields change here immediately and are saved in the background. The editor performs the
+ * requests of the state machine in sync.ts, one after another.
  */
 export class DraftEditor implements Editor {
   readonly parts = new DraftParts(this);
   private sync: Sync;
   private history = new Undo<Entry>();
-  private turning = false; // a step is taken back or done again
+  private turning = false; // a step is being undone or redone
   private timer = 0;
-  private running: Promise<void> | null = null; // the save that is under way or waits for its turn
+  private running: Promise<void> | null = null; // the save that is in progress or waiting
   private queue: Promise<unknown> = Promise.resolve();
   private closed = false;
   private kept = true;
@@ -69,7 +72,7 @@ export class DraftEditor implements Editor {
     this.sync = opened(draft, etag, new Map(history?.keys));
     const work = keptWork(draft.id);
     if (work) this.sync = restore(this.sync, work);
-    // A history of another version would revert another person's changes.
+    // The history of another version would revert another user's changes.
     if (history && this.sync.phase.at !== "conflict" && (this.sync.restored || history.etag === etag)) {
       this.history = new Undo(history.past, history.future);
       this.sync = { ...this.sync, successors: new Map(history.successors) };
@@ -153,17 +156,17 @@ export class DraftEditor implements Editor {
     this.publish();
   }
 
-  /** The id that a recipient or a document has now. */
+  /** Returns the current ID of a recipient or document. */
   current(id: string): string {
     return current(this.sync, id);
   }
 
-  /** Records that a recipient or a document was created again with another id. */
+  /** Records that a recipient or document was created again with another ID. */
   becomes(old: string, made: string): void {
     this.dispatch({ type: "succeeded", old, made });
   }
 
-  /** Puts fields back that went with their recipient or document. */
+  /** Restores fields that were removed together with their recipient or document. */
   putBack(fields: readonly BuilderField[]): void {
     this.dispatch({ type: "returned", fields });
     this.schedule(saveDelay);
@@ -179,14 +182,16 @@ export class DraftEditor implements Editor {
     this.timer = window.setTimeout(() => void this.save(), ms);
   }
 
-  /** Saves all changes, and resolves when everything is saved or saving is not possible. */
+  /** Saves all changes. Resolves when everything is saved or saving is not possible. */
   async save(): Promise<void> {
     clearTimeout(this.timer);
     this.running ??= this.inTurn(() => this.saveAll()).finally(() => { this.running = null; });
     return this.running;
   }
 
-  /** Does one thing after the other at the service: each needs the version that the one before has made. */
+  /**
+   * Performs one request after another, because each request needs the version that results from the previous one.
+   */
   private inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = this.queue.then(work);
     this.queue = done.catch(() => undefined);
@@ -198,7 +203,7 @@ export class DraftEditor implements Editor {
     await this.pump();
   }
 
-  /** Performs the requests of the state machine until there is none. */
+  /** Performs the requests of the state machine until there are none. */
   private async pump(): Promise<void> {
     for (let next = nextRequest(this.sync); next && !this.closed; next = nextRequest(this.sync)) {
       let event: SyncEvent;
@@ -227,7 +232,7 @@ export class DraftEditor implements Editor {
           return { type: "removed", key: r.key, etag: (await this.call(`/fields/${r.id}`, "DELETE")).etag };
         } catch (e) {
           if (!(e instanceof ApiError && e.status === 404)) throw e;
-          return { type: "removed", key: r.key, etag: "" }; // it is gone already
+          return { type: "removed", key: r.key, etag: "" }; // it was already removed
         }
       }
     }
@@ -243,7 +248,10 @@ export class DraftEditor implements Editor {
     return { out, etag };
   }
 
-  /** Resolves a conflict: saves this page's fields over the service's, or takes the service's. */
+  /**
+   * Resolves a conflict by overwriting the service's fields with those of this page, or by accepting the service's
+   * fields.
+   */
   resolve(keep: "mine" | "theirs"): void {
     if (this.sync.phase.at !== "conflict") return;
     this.history.past.push(this.sync.fields);
@@ -253,8 +261,8 @@ export class DraftEditor implements Editor {
   }
 
   /**
-   * Performs an action on the draft that does not concern a field, such as adding a recipient, and applies the result.
-   * Fields are saved first. Those that change while the action runs are saved afterwards.
+   * Performs an action on the draft that does not concern a field, such as adding a recipient, and applies the
+   * result. Fields are saved first. Fields that change while the action is running are saved afterwards.
    */
   act<T>(method: string, path: string, body?: unknown): Promise<T> {
     return this.inTurn(async () => {
@@ -272,7 +280,7 @@ export class DraftEditor implements Editor {
     });
   }
 
-  /** Handles an error of an action after which nothing can be saved: another version, or the end of the session. */
+  /** Handles an action error after which nothing can be saved: a version conflict, or the end of the session. */
   private async acknowledge(e: unknown): Promise<void> {
     if (!(e instanceof ApiError && (e.status === 412 || e.status === 401))) return;
     this.sync = advance(this.sync, { type: "failed", request: null, failure: failureOf(e) });
@@ -286,7 +294,7 @@ export class DraftEditor implements Editor {
     return draft.documents.flatMap((document) => (document.warnings ?? []).map((warning) => ({ document, warning, field: draft.fields.find((f) => f.id === warning.field) })));
   }
 
-  /** Sends the saved draft. It cannot be edited afterwards. */
+  /** Sends the saved draft. The draft cannot be edited afterwards. */
   send(): Promise<void> {
     return this.inTurn(async () => {
       await this.saveAll();
@@ -297,7 +305,7 @@ export class DraftEditor implements Editor {
         await this.call("/send", "POST", {});
         this.dispatch({ type: "sent" });
       } catch (e) {
-        // Without a response the draft may have been sent: its state is read now, or by the next request.
+        // If there was no response, the draft may have been sent. Its status is read now or by the next request.
         const isOpen = failureOf(e).is === "unanswered";
         if (isOpen) {
           this.sync = advance(this.sync, { type: "failed", request: null, failure: { is: "changed" } });
@@ -315,7 +323,7 @@ export class DraftEditor implements Editor {
     this.keeper.forget();
   }
 
-  /** Ends the work on a page that stays open. If everything is saved, nothing is kept. */
+  /** Ends the work while the page stays open. If everything is saved, nothing remains in the browser's storage. */
   close(): void {
     this.closed = true;
     clearTimeout(this.timer);
@@ -324,5 +332,5 @@ export class DraftEditor implements Editor {
   }
 }
 
-/** Moves and sizes are kept to a hundredth of a point. */
+/** Rounds positions and sizes to a hundredth of a point. */
 export const rounded = (f: BuilderField): BuilderField => ({ ...f, x: round(f.x), y: round(f.y), w: round(f.w), h: round(f.h) });

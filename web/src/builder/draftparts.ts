@@ -4,8 +4,8 @@ import type { BuilderField, DraftDocument, Recipient } from "./model";
 type Edits = [id: string, edit: Record<string, unknown>][];
 
 /**
- * The data of a step that can be kept when the page is reloaded; the content of a file cannot. Ids are those at the
- * time of the step.
+ * The data of a step that can be stored during a reload, which excludes the content of files. The IDs are those at
+ * the time of the step.
  */
 export type StepData =
   | { kind: "added"; id: string; body: Record<string, unknown>; edits: Edits; changed: Edits; fields: readonly BuilderField[] }
@@ -13,10 +13,10 @@ export type StepData =
   | { kind: "removed"; list: { id: string; body: Record<string, unknown> }[]; fields: readonly BuilderField[] }
   | { kind: "document"; id: string; was: Record<string, unknown>; is: Record<string, unknown> };
 
-/** Something done to recipients or documents at the service: how it is taken back, and done again. */
+/** A change to recipients or documents at the service, which can be undone and redone. */
 export interface Step { back(): Promise<void>; again(): Promise<void>; readonly data?: StepData }
 
-/** The methods of the draft's editor that the parts use. */
+/** The methods of the draft editor that the parts use. */
 interface Steps extends Pick<Editor, "at" | "bearer" | "isPrepared" | "snapshot"> {
   act<T>(method: string, path: string, body?: unknown): Promise<T>;
   done(step: Step): void;
@@ -28,8 +28,8 @@ interface Steps extends Pick<Editor, "at" | "bearer" | "isPrepared" | "snapshot"
 const members = ["name", "email", "phone", "routingOrder", "authMethod", "role", "kind", "host", "language", "notify", "allowDelegation", "witnessFor"] as const satisfies readonly (keyof RecipientContent)[];
 
 /**
- * Returns the body of the request for a recipient. A witness has the step of the witnessed signer, and a recipient of
- * copies has no authentication.
+ * Returns the request body for a recipient. A witness has the step of the witnessed signer, and a copy recipient has
+ * no authentication.
  */
 function bodyOf(r: RecipientContent): Record<string, unknown> {
   const out: Record<string, unknown> = {};
@@ -39,7 +39,7 @@ function bodyOf(r: RecipientContent): Record<string, unknown> {
   return out;
 }
 
-/** Returns the current values of the members that an edit changes; null for those without a value. */
+/** Returns the current values of the members that an edit changes, or null for those without a value. */
 function before(r: Recipient, edit: RecipientEdit): Record<string, unknown> {
   return Object.fromEntries((Object.keys(edit) as (keyof RecipientEdit)[]).map((name) => [name, r[name] ?? null]));
 }
@@ -47,8 +47,8 @@ function before(r: Recipient, edit: RecipientEdit): Record<string, unknown> {
 const patchOf = (edit: RecipientEdit): Record<string, unknown> => Object.fromEntries(Object.entries(edit).map(([name, value]) => [name, value ?? null]));
 
 /**
- * The recipients and documents of a draft. Each change is saved immediately, and recorded with the change that reverts
- * it.
+ * The recipients and documents of a draft. Each change is saved immediately and recorded together with the change
+ * that reverts it.
  */
 export class DraftParts implements Parts {
   constructor(private readonly editor: Steps) {}
@@ -66,7 +66,7 @@ export class DraftParts implements Parts {
     return (await this.editor.act<{ id: string }>("POST", "/signers", body)).id;
   }
 
-  /** Returns the step for its data, also for data from before a reload. */
+  /** Returns the step for the given data, which may be from before a reload. */
   step(d: StepData): Step {
     switch (d.kind) {
       case "added": return {
@@ -128,8 +128,8 @@ export class DraftParts implements Parts {
   }
 
   /**
-   * Uploads a file to the draft, then sets the document's name. If only the second request fails, the document stays
-   * and can be renamed: another upload would add it twice.
+   * Uploads a file to the draft, and then sets the name of the document. If only the second request fails, the
+   * document remains and can be renamed, because another upload would add it twice.
    */
   private async upload(file: File): Promise<string> {
     const { documentId } = await this.editor.act<{ documentId: string }>("POST", "/document", file);

@@ -1,10 +1,10 @@
-/** The subject of the builder: a draft, or a template. */
+/** The object that the builder edits: a draft or a template. */
 import type { BuilderField, Draft, Recipient } from "./model";
 import { t } from "./texts";
 
 /**
- * The state of saving. ended: the session has expired, and another one can continue; over: the draft cannot be edited
- * anymore; sent: this page sent the envelope.
+ * The state of saving. In the state ended, the session has expired and another one can continue. In the state over,
+ * the draft can no longer be edited. In the state sent, this page has sent the envelope.
  */
 export type SaveState = "saved" | "saving" | "unsaved" | "offline" | "conflict" | "refused" | "ended" | "over" | "sent";
 
@@ -12,13 +12,13 @@ export interface Snapshot {
   draft: Draft;
   fields: readonly BuilderField[];
   state: SaveState;
-  /** The problem of each field, by key. */
+  /** The problem of each field by key. */
   problems: ReadonlyMap<string, string>;
   /** The service's message about something other than a field. */
   told: string;
   canUndo: boolean;
   canRedo: boolean;
-  /** In a conflict: the other person's changes. */
+  /** The other user's changes during a conflict. */
   theirs: string[];
   /** Whether the browser keeps unsaved work when the page is reloaded. */
   kept: boolean;
@@ -26,36 +26,38 @@ export interface Snapshot {
   restored: boolean;
 }
 
-/** A recipient without id, or the members of one that change. */
+/** A recipient without an ID, or the changed members of a recipient. */
 export type RecipientContent = Omit<Recipient, "id">;
 export type RecipientEdit = Partial<RecipientContent>;
 
-/** Recipients and documents. Each method is one step of the history. Rejected calls throw an error with the reason. */
+/**
+ * Recipients and documents. Each method is one step of the history. A rejected call throws an error with the reason.
+ */
 export interface Parts {
   addRecipient(r: RecipientContent, also?: ReadonlyMap<string, RecipientEdit>): Promise<string>;
   editRecipients(edits: ReadonlyMap<string, RecipientEdit>): Promise<void>;
   removeRecipient(id: string): Promise<void>;
   addDocument(file: File): Promise<void>;
   renameDocument(id: string, name: string): Promise<void>;
-  /** Moves a document to another position, counted from 0. */
+  /** Moves a document to another position, which is counted from 0. */
   moveDocument(id: string, to: number): Promise<void>;
   removeDocument(id: string): Promise<void>;
 }
 
-/** Name and texts of a template. */
+/** The name and texts of a template. */
 export interface TemplateTexts { name: string; subject: string; message: string }
 
 export interface Editor {
   readonly parts: Parts;
   readonly bearer: string;
-  /** The address of the edited draft or template. */
+  /** The path of the edited draft or template. */
   readonly at: string;
-  /** Whether something here is not at the service yet. */
+  /** Whether there are changes that the service does not have yet. */
   readonly dirty: boolean;
-  /** The texts of a template; undefined for a draft, whose texts are entered when it is sent. */
+  /** The texts of a template. They are undefined for a draft, whose texts are entered when it is sent. */
   readonly texts?: TemplateTexts;
   setTexts?(texts: TemplateTexts): void;
-  /** Whether people read a file that the service prepared, instead of the uploaded one. */
+  /** Whether recipients see a file that the service has prepared instead of the uploaded file. */
   isPrepared(documentId: string): boolean;
   snapshot(): Snapshot;
   change(next: readonly BuilderField[], merge?: string): void;
@@ -63,16 +65,16 @@ export interface Editor {
   redo(): void;
   save(): Promise<void>;
   resolve(keep: "mine" | "theirs"): void;
-  /** Deletes the work kept by the browser: the person leaves without it. */
+  /** Deletes the work in the browser's storage, because the user leaves without it. */
   forget(): void;
   close(): void;
 }
 
-/** The address of a document's file. */
+/** Returns the path of a document's file. */
 const fileOf = (at: string, prepared: boolean, documentId: string): string =>
   `${at}/document?kind=${prepared ? "prepared" : "original"}&documentId=${documentId}`;
 
-/** Fetches a document's file, so that undo can upload it again after its removal. */
+/** Downloads a document's file, so that undo can upload it again after its removal. */
 export async function fetchFile(editor: Pick<Editor, "at" | "bearer" | "isPrepared">, documentId: string, name: string): Promise<File> {
   const res = await fetch(fileOf(editor.at, editor.isPrepared(documentId), documentId), { headers: { Authorization: `Bearer ${editor.bearer}` } });
   if (!res.ok) throw new Error(t("documentUnread"));

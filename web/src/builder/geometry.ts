@@ -1,23 +1,23 @@
-/** Where fields lie: everything is in points, from the left and top edge of a page. */
+/** The positions of fields. All values are in points from the top left corner of a page. */
 
 export interface Box { x: number; y: number; w: number; h: number }
 export interface Size { width: number; height: number }
 
-/** Lines that a moved box was drawn to: x of vertical ones, y of horizontal ones. */
+/** The lines to which a moved box has snapped: x of vertical lines, and y of horizontal lines. */
 export interface Guides { vertical: number[]; horizontal: number[] }
 
 export const noGuides: Guides = { vertical: [], horizontal: [] };
 
 export const smallest = 8;
 
-/** Returns the box moved onto the page, and cut if it is larger. */
+/** Returns the box moved onto the page, and reduced if it is larger than the page. */
 export function onPage<B extends Box>(box: B, page: Size): B {
   const w = Math.min(Math.max(box.w, smallest), page.width);
   const h = Math.min(Math.max(box.h, smallest), page.height);
   return { ...box, w, h, x: Math.min(Math.max(box.x, 0), page.width - w), y: Math.min(Math.max(box.y, 0), page.height - h) };
 }
 
-/** Returns the box that encloses all boxes. */
+/** Returns the bounding box of all boxes. */
 export function bounds(boxes: readonly Box[]): Box {
   const x = Math.min(...boxes.map((b) => b.x));
   const y = Math.min(...boxes.map((b) => b.y));
@@ -29,8 +29,8 @@ export const overlaps = (a: Box, b: Box): boolean => a.x < b.x + b.w && b.x < a.
 const linesOf = (start: number, length: number): number[] => [start, start + length / 2, start + length];
 
 /**
- * Returns the distance that moves one of a box's lines onto one of the others', the nearest within reach; 0 if none
- * is.
+ * Returns the shortest distance within reach that moves one of a box's lines onto one of the other lines, or 0 if
+ * there is none.
  */
 function pull(lines: readonly number[], others: readonly number[], reach: number): number {
   let best = 0;
@@ -47,10 +47,10 @@ function pull(lines: readonly number[], others: readonly number[], reach: number
   return best;
 }
 
-/** The lines that attract a moved box: lines of other boxes and of the page, x and y. */
+/** The lines to which a moved box snaps: those of other boxes and those of the page, by x and y. */
 export interface Targets { xs: readonly number[]; ys: readonly number[] }
 
-/** The edges and centres of other boxes, the middle of the page, and the lines that the page draws. */
+/** Returns the edges and centers of other boxes, the center of the page, and the lines that the page draws. */
 export function targetsOf(others: readonly Box[], page: Size, lines: { vertical: readonly { at: number }[]; horizontal: readonly { at: number }[] }): Targets {
   const distinct = (all: number[]) => [...new Set(all.map((n) => Math.round(n * 100) / 100))];
   return {
@@ -61,7 +61,7 @@ export function targetsOf(others: readonly Box[], page: Size, lines: { vertical:
 
 const met = (lines: readonly number[], all: readonly number[]): number[] => all.filter((a) => lines.some((l) => Math.abs(l - a) < 0.02));
 
-/** Moves a box to the nearest targets within reach, and names the lines it met. */
+/** Returns the distance to the nearest targets within reach, and the lines on which the box then lies. */
 export function snap(box: Box, { xs, ys }: Targets, reach: number): { dx: number; dy: number; guides: Guides } {
   const dx = pull(linesOf(box.x, box.w), xs, reach);
   const dy = pull(linesOf(box.y, box.h), ys, reach);
@@ -78,7 +78,7 @@ export function snapEdge(box: Box, handle: Handle, { xs, ys }: Targets, reach: n
 
 export type Handle = "n" | "ne" | "e" | "se" | "s" | "sw" | "w" | "nw";
 
-/** The box after one of its handles was moved. */
+/** Returns the box after one of its handles has been moved. */
 export function resize(box: Box, handle: Handle, dx: number, dy: number, page: Size): Box {
   let { x, y, w, h } = box;
   if (handle.includes("e")) w = Math.min(Math.max(w + dx, smallest), page.width - x);
@@ -96,7 +96,7 @@ export function resize(box: Box, handle: Handle, dx: number, dy: number, page: S
 
 export type Alignment = "left" | "centre" | "right" | "top" | "middle" | "bottom";
 
-/** Aligns boxes along one side or middle of their enclosing box. */
+/** Aligns boxes along one side or the center of their bounding box. */
 export function align<B extends Box>(boxes: readonly B[], how: Alignment): B[] {
   const all = bounds(boxes);
   return boxes.map((b) => {
@@ -111,7 +111,7 @@ export function align<B extends Box>(boxes: readonly B[], how: Alignment): B[] {
   });
 }
 
-/** Keeps the outer boxes and makes the gaps between all boxes equal. */
+/** Keeps the outer boxes in place, and makes the gaps between all boxes equal. */
 export function distribute<B extends Box>(boxes: readonly B[], along: "x" | "y"): B[] {
   if (boxes.length < 3) return [...boxes];
   const extent = along === "x" ? "w" : "h";
@@ -127,7 +127,7 @@ export function distribute<B extends Box>(boxes: readonly B[], along: "x" | "y")
   return boxes.map((b) => ({ ...b, [along]: to.get(b)! }));
 }
 
-/** Returns a free place for a new box: the wanted one, or one below the other boxes there. */
+/** Returns a free position for a new box: the wanted one, or one below the other boxes there. */
 export function freePlace(wanted: Box, others: readonly Box[], page: Size): Box {
   let box = onPage(wanted, page);
   for (let tries = 0; tries < 60; tries++) {

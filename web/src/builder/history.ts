@@ -1,11 +1,14 @@
-/** The history of the builder, as the browser keeps it for this tab. */
+/** The history of the builder in the browser's storage for this tab. */
 import { forget, keep, kept } from "./kept";
 
-const longestHistory = 100; // steps back and forward that are kept, each
-const longest = 1_000_000; // characters, so that there is room for the work of other drafts
-const delay = 300; // milliseconds; nothing is written while a field is dragged
+const longestHistory = 100; // maximum number of stored steps in each direction
+const longest = 1_000_000; // characters, so that there is space for the work on other drafts
+const delay = 300; // milliseconds; nothing is written while a field is being dragged
 
-/** Objects that many states share, each written once. Two states of a draft differ in few fields. */
+/**
+ * Objects that many states share. Each object is written only once, because two states of a draft differ in few
+ * fields.
+ */
 export class Shared {
   private readonly numbers = new Map<object, number>();
   readonly objects: object[] = [];
@@ -22,7 +25,7 @@ export class Shared {
   }
 }
 
-/** The objects of a list that was put, in a state that is read again. */
+/** Returns the objects of a list that was written with put. */
 export function objectsAt<T>(objects: readonly unknown[], list: unknown): T[] {
   if (!Array.isArray(list)) throw new TypeError();
   return list.map((n: number) => {
@@ -32,19 +35,20 @@ export function objectsAt<T>(objects: readonly unknown[], list: unknown): T[] {
   });
 }
 
-/** Returns the newest steps of a history that are kept, up to the first that cannot be. */
+/** Returns the newest steps of a history, up to the first step that cannot be stored. */
 export function newest<E>(entries: readonly E[], most: number, canBeKept: (e: E) => boolean): E[] {
   let from = Math.max(0, entries.length - most);
   for (let i = entries.length - 1; i >= from; i--) if (!canBeKept(entries[i]!)) from = i + 1;
   return entries.slice(from);
 }
 
-/** Writes a state to the browser's store some time after it changed, and at once when the page is left. */
+/** Writes a state to the browser's storage shortly after it has changed, and immediately when the page is left. */
 export class Keeper {
   private timer = 0;
 
   /**
-   * write returns the data to keep, with at most steps entries in each direction, or null if there is nothing to keep.
+   * The function write returns the data to store, with at most the given number of steps in each direction, or null
+   * if there is nothing to store.
    */
   constructor(private readonly name: string, private readonly write: (steps: number) => object | null, private readonly done: (taken: boolean) => void = () => undefined) {
     addEventListener("pagehide", this.now);
@@ -54,7 +58,7 @@ export class Keeper {
     this.timer ||= window.setTimeout(this.now, delay);
   }
 
-  /** Keeps fewer steps where all are too much for the browser. */
+  /** Stores fewer steps if all of them are too large for the browser. */
   readonly now = (): void => {
     clearTimeout(this.timer);
     this.timer = 0;
@@ -66,7 +70,7 @@ export class Keeper {
     }
   };
 
-  /** Returns the kept data, read by a function that throws if the form is not valid. */
+  /** Returns the stored data, as read by a function that throws an error if the form is invalid. */
   read<T>(reads: (content: Record<string, unknown>) => T): T | null {
     const content = kept<Record<string, unknown>>(this.name, () => true);
     try {
@@ -83,7 +87,7 @@ export class Keeper {
     forget(this.name);
   }
 
-  /** Stops writing. The kept data stays. */
+  /** Stops writing. The stored data remains. */
   close(): void {
     if (this.timer) this.now();
     removeEventListener("pagehide", this.now);

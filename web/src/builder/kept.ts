@@ -1,4 +1,4 @@
-/** The store of this tab, which survives a reload: unsaved work, and the history for undo and redo. */
+/** The storage of this tab, which survives a reload. It contains unsaved work, and the history for undo and redo. */
 import type { Saved } from "./content";
 import type { FieldContent } from "./model";
 
@@ -7,20 +7,20 @@ export interface Work {
   etag: string;
   /** The service's fields. */
   saved: Saved[];
-  /** The fields of this page with their keys, and with their ids if the service has them. */
+  /** The fields of this page with their keys, and with their IDs if the service has them. */
   fields: { id: string | undefined; key: string; content: FieldContent }[];
-  /** The part of the draft that is not its fields. */
+  /** The parts of the draft other than its fields. */
   around: string;
 }
 
-const longest = 2_000_000; // characters: browsers keep some five millions for a site
-const oldest = 24 * 3600 * 1000; // milliseconds
+const longest = 2_000_000; // characters; browsers store about five million for each site
+const oldest = 24 * 3600 * 1000; // in milliseconds
 
 const nameOf = (draftId: string): string => `countersign.draft.${draftId}`;
 
 /**
- * Keeps content under a name, and reports whether the browser stored it: some do not in a frame of another site. The
- * content includes no token.
+ * Stores content under a name, and reports whether the browser has stored it. Some browsers do not store data for a
+ * frame of another site. The content must not include a token.
  */
 export function keep(name: string, content: object, most = longest): boolean {
   try {
@@ -38,11 +38,11 @@ export function forget(name: string): void {
   try {
     sessionStorage.removeItem(name);
   } catch {
-    // There is no storage, so nothing was kept.
+    // There is no storage, so nothing was stored.
   }
 }
 
-/** Returns the content kept under a name, if it can be read, is at most a day old and is valid. */
+/** Returns the content stored under a name if it can be read, is at most one day old, and is valid. */
 export function kept<T extends object>(name: string, fits: (content: T) => boolean): T | null {
   try {
     const content = JSON.parse(sessionStorage.getItem(name) ?? "null") as (T & { at: number }) | null;
@@ -54,7 +54,7 @@ export function kept<T extends object>(name: string, fits: (content: T) => boole
 
 export const keepWork = (draftId: string, work: Work): boolean => keep(nameOf(draftId), work);
 
-/** Forgets all that is kept of a draft or a template. */
+/** Deletes everything that is stored for a draft or template. */
 export function forgetAll(id: string): void {
   for (const kind of ["draft", "history", "template"]) forget(`countersign.${kind}.${id}`);
 }
@@ -62,8 +62,8 @@ export function forgetAll(id: string): void {
 const owner = "countersign.kept-for";
 
 /**
- * Names the current user of the tab, and deletes another person's work: saving it later would attribute it to this
- * user.
+ * Sets the current user of the tab, and deletes another user's work, because saving it later would attribute it to
+ * this user.
  */
 export function keepFor(person: string): void {
   try {
@@ -73,13 +73,13 @@ export function keepFor(person: string): void {
     }
     sessionStorage.setItem(owner, person);
   } catch {
-    // There is no storage, so nothing is kept.
+    // There is no storage, so nothing is stored.
   }
 }
 
 export const forgetWork = (draftId: string): void => forget(nameOf(draftId));
 
-/** The work that was kept, if there is any that can be read and is not older than a day. */
+/** Returns the stored work if it can be read and is not older than one day. */
 export function keptWork(draftId: string): Work | null {
   return kept<Work>(nameOf(draftId), (work) => typeof work.etag === "string" && Array.isArray(work.saved) && Array.isArray(work.fields)
     && work.fields.every((f) => typeof f.content === "object" && typeof f.key === "string") && work.saved.every((s) => typeof s.id === "string" && typeof s.content === "object"));

@@ -14,5 +14,5 @@ test.each([
   ["checkbox", { x: 72, y: 298, w: 14, h: 14 }, "I have read the rules"],
   ["text", { x: 230, y: 396, w: 160, h: 20 }, "שם"],
   ["text", { x: 300, y: 600, w: 160, h: 20 }, ""],
-  ["text", { x: 400, y: 96, w: 100, h: 20 }, ""], // too far from the text of its line
+  ["text", { x: 400, y: 96, w: 100, h: 20 }, ""], // too far away from the text on its line
 ] as const)("a new %s field at %o is labeled %s", (type, box, label) => expect(labelBeside(texts, type, box)).toBe(label));

@@ -10,7 +10,7 @@ import { loadTexts, t, type TextKey } from "./texts";
 
 interface Session { envelopeId?: string; templateId?: string; allowedOrigin: string; returnUrl: string | null; theme: Theme | null; features: Features }
 
-/** Posts an event to the embedding application only. */
+/** Posts an event to the embedding application and to no other origin. */
 function post(to: Pick<Session, "envelopeId" | "templateId" | "allowedOrigin">, event: BuilderEvent | "closed" | "resize", more: Record<string, unknown> = {}): void {
   if (parent === window) return;
   const name = `service.builder.${event}`;
@@ -40,7 +40,7 @@ function BuilderPage({ speech }: LocalizedProps) {
       setSession(s);
     }, (e: unknown) => {
       const code = e instanceof ApiError ? e.code : "unreachable";
-      // The draft was sent or deleted, or the template archived: nothing can be saved anymore.
+      // The draft was sent or deleted, or the template was archived, so nothing can be saved anymore.
       if (e instanceof ApiError && code === "session_completed") forgetAll(String(e.details.envelopeId ?? e.details.templateId));
       setProblem(ends[code] ?? (e instanceof ApiError && e.status < 500 ? "sessionInvalid" : "tryLater"));
       if (e instanceof ApiError && typeof e.details.allowedOrigin === "string") post(e.details as unknown as Session, "error", { code });

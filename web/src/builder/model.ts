@@ -1,4 +1,4 @@
-/** The data of the builder: a draft in the format of the API. */
+/** The data of the builder, which is a draft in the format of the API. */
 
 import type { Condition } from "../sign/conditions";
 import type { FieldType } from "../sign/model";
@@ -28,11 +28,11 @@ export interface Recipient {
   language?: string;
   notify?: boolean;
   allowDelegation?: boolean;
-  /** The role of whom a witness witnesses. */
+  /** The role of the signer whom a witness witnesses. */
   witnessFor?: string;
 }
 
-/** A warning of the service before a draft is sent. */
+/** A warning from the service before a draft is sent. */
 export interface DocumentWarning { code: string; message: string; page?: number; field?: string }
 
 export interface FoundWarning { document: DraftDocument; warning: DocumentWarning; field?: FieldContent }
@@ -51,8 +51,8 @@ export interface DraftDocument {
 export interface Validation { pattern?: string; min?: string | number; max?: string | number; message?: string }
 
 /**
- * The properties of a field in the API, without its id. Places are points from the left and top edge of the displayed
- * page.
+ * The properties of a field in the API, without its ID. Positions are in points from the top left corner of the
+ * displayed page.
  */
 export interface FieldContent {
   documentId: string;
@@ -87,7 +87,9 @@ export const contentMembers = [
   "maxLength", "multiline", "comb", "format", "options", "group", "option", "validation", "condition",
 ] as const satisfies readonly (keyof FieldContent)[];
 
-/** A field in the builder. Its key is stable; the service assigns a new id each time the field is created again. */
+/**
+ * A field in the builder. Its key is stable, but the service assigns a new ID each time the field is created again.
+ */
 export interface BuilderField extends FieldContent { key: string }
 
 export interface Draft {
@@ -105,12 +107,12 @@ export interface Draft {
   fields: (FieldContent & { id: string; origin: "top-left" | "bottom-left" })[];
 }
 
-/** The features of the session. */
+/** The features that the session permits. */
 export interface Features { recipients: boolean; documents: boolean; send: boolean; fieldTypes: FieldType[] }
 
 interface Kind { name: TextKey; w: number; h: number; content?: Partial<FieldContent> }
 
-/** The types in the order of the palette, with the size of a new field in points. */
+/** The field types in the order of the palette, with the size of a new field in points. */
 export const kinds: Record<FieldType, Kind> = {
   signature: { name: "signature", w: 160, h: 40 },
   initial: { name: "initial", w: 60, h: 30 },
@@ -131,21 +133,24 @@ export const kinds: Record<FieldType, Kind> = {
 
 export const typeName = (type: FieldType): string => t(kinds[type].name);
 
-/** Returns the properties of a new field of a type, except its place. */
+/** Returns the properties of a new field of a type, except its position. */
 export const freshContent = (type: FieldType): Partial<FieldContent> => (type === "select" ? { options: [t("firstChoice"), t("secondChoice")] } : kinds[type].content ?? {});
 
 export const fieldTypes = Object.keys(kinds) as FieldType[];
 
-/** Whether the value of the type is a text that the person writes, so that size, length and the like apply. */
+/**
+ * Reports whether values of the type are texts that the recipient enters, so that properties such as font size and
+ * length apply.
+ */
 export const isWritten = (t: FieldType): boolean => ["text", "name", "email", "company", "title", "number", "date"].includes(t);
 
-/** Returns the color of a recipient, by position. The colors are distinct, and text on them is legible. */
+/** Returns the color of a recipient by position. The colors are distinct, and text on them is legible. */
 export const colourOf = (recipients: readonly Recipient[], id: string): string => {
   const i = recipients.findIndex((r) => r.id === id);
   return `c${i < 0 ? "x" : i % 8}`;
 };
 
-/** A name of the type that no other field has: signature_1, signature_2, ... */
+/** Returns a name for a field of the type that no other field has: signature_1, signature_2, and so on. */
 export function freshName(type: FieldType, fields: readonly FieldContent[]): string {
   const taken = new Set(fields.map((f) => f.name));
   let n = 1;
@@ -153,7 +158,7 @@ export function freshName(type: FieldType, fields: readonly FieldContent[]): str
   return `${type}_${n}`;
 }
 
-/** A group of choices that has not been used yet. */
+/** Returns the name of an unused group of choices. */
 export function freshGroup(fields: readonly FieldContent[]): string {
   const taken = new Set(fields.map((f) => f.group));
   let n = 1;
@@ -161,11 +166,11 @@ export function freshGroup(fields: readonly FieldContent[]): string {
   return `choice_${n}`;
 }
 
-const loaded = Date.now().toString(36); // distinguishes new keys from those kept before a reload
+const loaded = Date.now().toString(36); // distinguishes new keys from those stored before a reload
 let made = 0;
 export const freshKey = (): string => `k${loaded}-${++made}`;
 
 export const round = (n: number): number => Math.round(n * 100) / 100;
 
-/** Returns the name of a field for people. */
+/** Returns a name of a field for display. */
 export const describe = (f: FieldContent): string => f.label || (f.type === "radio" ? `${f.group}: ${f.option}` : f.name) || typeName(f.type);

@@ -13,11 +13,15 @@ let busy = false;
 async function work(): Promise<void> {
   if (busy) return;
   busy = true;
-  for (let job = waiting.pop(); job; job = waiting.pop()) await job.run(); // the page requested last comes first
+  // The most recently requested page comes first.
+  for (let job = waiting.pop(); job; job = waiting.pop()) await job.run();
   busy = false;
 }
 
-/** The text and the lines of a page. It is read once; one page is read at a time, so that pages are drawn between. */
+/**
+ * Returns the text and the lines of a page. Each page is read only once. Only one page is read at a time, so that
+ * pages can be rendered in between.
+ */
 export function pageContent(viewer: Viewer, documentId: string, page: number): Promise<PageContent> {
   let pages = read.get(viewer);
   if (!pages) read.set(viewer, pages = new Map());

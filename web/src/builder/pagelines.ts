@@ -1,20 +1,22 @@
 /**
- * The straight lines that a page draws, as the service answers them. Places are points from the left and top edge of the
- * displayed page.
+ * The straight lines that a page draws, as returned by the service. Positions are in points from the top left corner
+ * of the displayed page.
  */
 import type { Box } from "./geometry";
 
-/** A horizontal line at y from x to x, or a vertical one at x from y to y. */
+/** A horizontal line at y from one x to another, or a vertical line at x from one y to another. */
 export interface Line { at: number; from: number; to: number }
 
 export interface PageLines { horizontal: readonly Line[]; vertical: readonly Line[]; images: readonly Box[] }
 
 export const noLines: PageLines = { horizontal: [], vertical: [], images: [] };
 
-const shortest = 5; // points
-const reach = 1.5; // points between lines that meet
+const shortest = 5; // in points
+const reach = 1.5; // in points, between lines that meet
 
-/** The smallest rectangles that lines enclose. A page with more lines than a form has is not searched. */
+/**
+ * Returns the smallest rectangles that lines enclose. A page with more lines than a form would have is not searched.
+ */
 export function cellsOf({ horizontal, vertical }: PageLines): Box[] {
   if (horizontal.length > 600 || vertical.length > 600) return [];
   const across = [...horizontal].sort((a, b) => a.at - b.at);

@@ -1,17 +1,17 @@
-/** The text of a page as the suggestions read it: pieces of its lines. */
+/** The text of a page in the form in which suggestions use it: as pieces of its lines. */
 import type { PageText } from "../pages/textlayer";
 import type { Box } from "./geometry";
 
-/** A piece of upright text from the height of its capitals to its baseline. */
+/** A piece of upright text, from the top of its capitals to its baseline. */
 export interface PieceOfText extends Box { text: string; rtl?: boolean }
 
 const rightToLeft = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/u;
 
-// The service's boxes have the height of the typeface, from the ascenders to the descenders.
+// The boxes from the service have the height of the font, from the ascenders to the descenders.
 const baseline = 0.79;
 const capitals = 0.83;
 
-/** Joins the words of a line that stand at the distance of a blank. */
+/** Joins the words of a line that are one space apart. */
 export function piecesOf({ words }: PageText): PieceOfText[] {
   const out: (PieceOfText & { line: number })[] = [];
   for (const w of words) {

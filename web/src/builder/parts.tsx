@@ -11,9 +11,9 @@ export function errorText(e: unknown): string {
   return e instanceof Error ? e.message : String(e);
 }
 
-interface FormProps { title: string; label: string; work: () => Promise<unknown>; onClose: () => void; /** Something else that can be done, such as removing. */ other?: { label: string; work: () => Promise<unknown> }; children: ComponentChildren }
+interface FormProps { title: string; label: string; work: () => Promise<unknown>; onClose: () => void; /** Another action, such as removing the object. */ other?: { label: string; work: () => Promise<unknown> }; children: ComponentChildren }
 
-/** A dialog with a form. It closes when the work is done, and shows the error if it fails. */
+/** A dialog with a form. It closes when the work succeeds, and displays the error if it fails. */
 export function FormDialog({ title, label, work, onClose, other, children }: FormProps) {
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);

@@ -1,6 +1,6 @@
 /**
- * The steps of a draft: recipients of one step act at the same time. A witness belongs to the step of the witnessed
- * signer.
+ * The steps of a draft. The recipients of one step act at the same time, and a witness belongs to the step of the
+ * witnessed signer.
  */
 import type { RecipientEdit } from "./editor";
 import type { Recipient } from "./model";
@@ -14,7 +14,7 @@ export function stepsOf(recipients: readonly Recipient[]): Recipient[][] {
   });
 }
 
-/** Returns the edits that establish these steps: a number for each recipient whose step differs. */
+/** Returns the edits that result in the given steps, which set the number of each recipient whose step differs. */
 function numbered(steps: readonly (readonly Recipient[])[]): Map<string, RecipientEdit> {
   const out = new Map<string, RecipientEdit>();
   steps.filter((s) => s.length > 0).forEach((step, i) => {
@@ -24,8 +24,8 @@ function numbered(steps: readonly (readonly Recipient[])[]): Map<string, Recipie
 }
 
 /**
- * Moves a recipient with the witnesses into a step or, if between is set, into a new step before the step of that
- * index.
+ * Moves a recipient with their witnesses into a step. If between is set, they are moved into a new step before the
+ * step with that index.
  */
 export function moveTo(recipients: readonly Recipient[], moved: Recipient, index: number, between: boolean): Map<string, RecipientEdit> {
   const own = (r: Recipient) => r.id === moved.id || (r.witnessFor !== undefined && r.witnessFor === moved.role);
@@ -35,7 +35,9 @@ export function moveTo(recipients: readonly Recipient[], moved: Recipient, index
   return numbered(next);
 }
 
-/** Moves a recipient one step earlier or later: from a shared step into a new one, and from there into the next one. */
+/**
+ * Moves a recipient one step earlier or later: from a shared step into a new step, and from there into the next step.
+ */
 export function moveBy(recipients: readonly Recipient[], moved: Recipient, by: -1 | 1): Map<string, RecipientEdit> {
   const steps = stepsOf(recipients);
   const at = steps.findIndex((s) => s.some((r) => r.id === moved.id));
@@ -45,7 +47,7 @@ export function moveBy(recipients: readonly Recipient[], moved: Recipient, by: -
   return moveTo(recipients, moved, at + by, false);
 }
 
-/** Returns an unused role: signer1, signer2, ... */
+/** Returns an unused role: signer1, signer2, and so on. */
 export function freshRole(recipients: readonly Recipient[]): string {
   const taken = new Set(recipients.map((r) => r.role));
   let n = 1;

@@ -7,7 +7,7 @@ import { fieldTypes, typeName, type FieldContent, type FieldType } from "./model
 import { pageContent } from "./pagecontent";
 import type { PieceOfText } from "./pagetext";
 
-/** A field that the document seems to need. It is created only when a person accepts it. */
+/** A field that the document seems to need. It is created only if the user accepts it. */
 export interface Suggestion extends Box {
   id: string;
   documentId: string;
@@ -16,15 +16,15 @@ export interface Suggestion extends Box {
   label: string;
   name?: string;
   role?: string;
-  /** Further properties of the created field. */
+  /** Additional properties of the created field. */
   content?: Partial<FieldContent>;
-  /** The confidence: of two suggestions in one place, the higher one is offered. */
+  /** The confidence. If two suggestions have the same position, the one with the higher rank is offered. */
   rank: number;
 }
 
 interface Found { source: string; type: string; name?: string; role?: string; page: number; x: number; y: number; w: number; h: number }
 
-/** Returns the fields that the service found in tags and forms of the document. */
+/** Returns the fields that the service has found in the document's text tags and forms. */
 export async function foundByService(at: string, bearer: string, documentId: string): Promise<Suggestion[]> {
   const { data } = await request<{ data: Found[] }>(`${at}/documents/${documentId}/suggestions`, { bearer });
   return data.map((f, i) => {
@@ -35,7 +35,7 @@ export async function foundByService(at: string, bearer: string, documentId: str
 
 const blank = /[_.…]{4,}\s*$/;
 
-/** Lines that are to be filled in, such as "Signature: ________", by the text of a page. */
+/** Returns lines that are to be filled in, such as "Signature: ________", found in the text of a page. */
 export function blanksIn(texts: readonly PieceOfText[], documentId: string, page: number): Suggestion[] {
   const out: Suggestion[] = [];
   texts.forEach((t, i) => {
@@ -45,7 +45,7 @@ export function blanksIn(texts: readonly PieceOfText[], documentId: string, page
     const beside = t.rtl ? sameLine.filter((o) => o.x >= t.x + t.w - 4).sort((a, b) => b.x - a.x) : sameLine.filter((o) => o.x + o.w <= t.x + 4).sort((a, b) => a.x - b.x);
     const label = cleanLabel(t.text.slice(0, m.index).trim() || beside.at(-1)?.text || "");
     const type = typeOf(label);
-    const share = m.index / t.text.length; // of the line: the part before the blank
+    const share = m.index / t.text.length; // part of the line before the blank
     const x = t.rtl ? t.x : t.x + t.w * share;
     const h = type === "signature" ? Math.max(t.h, 28) : Math.max(t.h, 14);
     out.push({ id: `${documentId}-${page}-blank-${i}`, documentId, page, x, y: Math.max(t.y + t.h - h, 0), w: t.w * (1 - share), h, type, label: label || typeName(type), rank: 1 });
@@ -53,7 +53,7 @@ export function blanksIn(texts: readonly PieceOfText[], documentId: string, page
   return out;
 }
 
-/** Finds blanks in the text of a page, and lines and empty boxes that it draws. */
+/** Finds blanks in the text of a page, and lines and empty boxes that the page draws. */
 export async function foundOnPage(viewer: Viewer, documentId: string, page: number): Promise<Suggestion[]> {
   const { texts, lines } = await pageContent(viewer, documentId, page);
   return [...blanksIn(texts, documentId, page), ...boxesIn(lines, texts).map((b, i): Suggestion => {
@@ -62,7 +62,10 @@ export async function foundOnPage(viewer: Viewer, documentId: string, page: numb
   })];
 }
 
-/** Returns the suggestions that no field covers yet, and of several in one place the most reliable. */
+/**
+ * Returns the suggestions that are not covered by a field yet. If several have the same position, only the most
+ * reliable one is returned.
+ */
 export function openOnes(all: readonly Suggestion[], fields: readonly (Box & { documentId: string; page: number })[]): Suggestion[] {
   const taken = new Map<string, Box[]>();
   const on = (b: { documentId: string; page: number }): Box[] => {

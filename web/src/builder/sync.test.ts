@@ -65,7 +65,7 @@ describe("rejected fields", () => {
     s = after(s, changed(local("a", 999), local("b", 20)));
     s = after(s, invalid(nextRequest(s)!));
     expect(saveState(s)).toBe("refused");
-    // The recipient is removed, and the field with it.
+    // The recipient is removed together with the field.
     s = after(s, { type: "acted", etag: "v2" }, { type: "read", draft: draftOf([stored("2", 20, { signerId: "bob" })], { signers: s.draft.signers.slice(1) }), etag: "v2" });
     expect([saveState(s), s.rejected.size]).toEqual(["saved", 0]);
   });
@@ -96,19 +96,19 @@ describe("a lost connection", () => {
   });
 
   test("what was saved without a response is not taken for another person's change", () => {
-    // The edit of a took effect, and a has changed again since.
+    // The edit of a took effect, and a has been changed again since.
     s = after(s, changed(local("a", 11), local("b", 20)));
     s = after(s, unanswered(nextRequest(s)), changed(local("a", 12), local("b", 20)), { type: "resumed" });
     s = after(s, { type: "failed", request: nextRequest(s), failure: { is: "changed" } });
     expect(nextRequest(s)).toEqual({ do: "compare" });
     s = after(s, { type: "compared", draft: draftOf([stored("1", 11), stored("2", 20)]), etag: "v2" });
     expect(nextRequest(s)).toMatchObject({ do: "edit", key: "a", patch: { x: 12 } });
-    // So did the addition of c, and it was removed here since.
+    // The addition of c also took effect, and c has since been removed here.
     s = after(s, { type: "edited", key: "a", content: content(12), etag: "v3" }, changed(local("a", 12), local("b", 20), local("c", 30)));
     s = after(s, unanswered(nextRequest(s)), changed(local("a", 12), local("b", 20)), { type: "resumed" }, { type: "failed", request: null, failure: { is: "changed" } },
       { type: "compared", draft: draftOf([stored("1", 12), stored("2", 20), stored("3", 30)]), etag: "v4" });
     expect(nextRequest(s)).toMatchObject({ do: "remove", id: "3" });
-    // So did its removal, and undo has brought it back since.
+    // The removal of c also took effect, and undo has since restored it.
     s = after(s, unanswered(nextRequest(s)), changed(local("a", 12), local("b", 20), local("c", 30)), { type: "resumed" }, { type: "failed", request: null, failure: { is: "changed" } },
       { type: "compared", draft: draftOf([stored("1", 12), stored("2", 20)]), etag: "v5" });
     expect(nextRequest(s)).toMatchObject({ do: "add", fields: [{ content: { x: 30 } }] });
@@ -178,12 +178,12 @@ describe("kept work", () => {
   });
 });
 
-/** A service with one draft, a network that loses requests and responses, and another person. */
+/** A service with one draft, a network that loses requests and responses, and another user. */
 class Service {
   private version = 1;
   private ids = 2;
   fields: Stored[] = [stored("1", 10), stored("2", 20)];
-  edited = false; // by the other person, since the page read it
+  edited = false; // by the other user since the page has read it
 
   constructor(private readonly random: () => number) {}
 

@@ -1,7 +1,7 @@
 /**
- * The synchronization of a draft, as a pure state machine: the known state of the service's fields, the next
- * request, and how each response changes these. Each request saves a difference between the fields of the service
- * and of the page, so that undo, redo and a lost connection need no additional code.
+ * The synchronization of a draft as a pure state machine. It defines the known state of the service's fields, the
+ * next request, and the effect of each response. Each request saves a difference between the fields of the service
+ * and those of the page, so undo, redo and a lost connection need no additional code.
  */
 import { adopt, differences, type Unanswered } from "./conflict";
 import { aroundFields, contentOf, mergePatch, same, type Saved } from "./content";
@@ -14,26 +14,32 @@ import { t } from "./texts";
 interface Sent { key: string; content: FieldContent }
 
 export type SyncRequest =
-  /** Reads the draft: after an action, to apply its result; or to compare it, because somebody else may have changed it. */
+  /**
+   * Reads the draft, either after an action to apply its result, or to compare it because another user may have
+   * changed it.
+   */
   | { do: "read" | "compare" }
   | { do: "remove"; key: string; id: string }
   | { do: "edit"; key: string; id: string; content: FieldContent; patch: Record<string, unknown> }
   | { do: "add"; fields: readonly Sent[] };
 
-/** Why a request failed. */
+/** The reason why a request failed. */
 export type Failure =
-  /** It is unknown whether the service has performed it. after: milliseconds to wait, as requested by the service. */
+  /**
+   * It is unknown whether the service has performed the request. The service requests a retry delay of after
+   * milliseconds.
+   */
   | { is: "unanswered"; after: number }
-  /** It was not performed, and is repeated later. */
+  /** The request was not performed, and is repeated later. */
   | { is: "limited"; after: number }
   /** The service has another version. */
   | { is: "changed" }
-  /** The input is not valid. */
+  /** The input is invalid. */
   | { is: "invalid"; problem: string; message: string }
   | { is: "sessionEnded" }
-  /** The envelope is not a draft anymore. */
+  /** The envelope is no longer a draft. */
   | { is: "notDraft" }
-  /** The draft does not exist, or cannot be edited. */
+  /** The draft does not exist or cannot be edited. */
   | { is: "over"; message: string }
   | { is: "other"; message: string };
 
@@ -41,11 +47,11 @@ type Phase =
   | { at: "open" }
   /** Requests are repeated after a delay in milliseconds. */
   | { at: "offline"; delay: number }
-  /** An error that retries cannot fix: the next change tries again. */
+  /** An error occurred that retries cannot fix. The next change triggers another attempt. */
   | { at: "halted" }
-  /** Another person has changed the draft, and the user decides. Nothing overwrites either version before that. */
+  /** Another user has changed the draft, and the user must decide. Neither version is overwritten before that. */
   | { at: "conflict"; draft: Draft; etag: string; theirs: readonly string[] }
-  /** The session has ended; another one can continue. */
+  /** The session has ended. Another session can continue. */
   | { at: "ended" }
   | { at: "over" }
   | { at: "sent" };
@@ -53,27 +59,27 @@ type Phase =
 export interface Sync {
   readonly draft: Draft;
   readonly etag: string;
-  /** The part of that version that is not its fields. */
+  /** The parts of that version other than its fields. */
   readonly around: string;
   /** The service's fields by key. */
   readonly saved: ReadonlyMap<string, Saved>;
   readonly fields: readonly BuilderField[];
-  /** The fields that the service rejected, with the content that it rejected. */
+  /** The fields that the service rejected, with the rejected content. */
   readonly rejected: ReadonlyMap<string, { problem: string; content: FieldContent }>;
-  /** What was sent without a response since a response named the version. */
+  /** The content that was sent without receiving a response, since a response last contained the version. */
   readonly unanswered: readonly Unanswered[];
-  /** The new ids of recipients and documents that were removed and made again. */
+  /** The new IDs of recipients and documents that were removed and created again. */
   readonly successors: ReadonlyMap<string, string>;
   readonly phase: Phase;
-  /** The draft has to be read before anything else is requested. */
+  /** The draft must be read before any other request. */
   readonly reading: "read" | "compare" | null;
-  /** Fields to restore once an action's result is read. */
+  /** The fields to restore once the result of an action has been read. */
   readonly returning: readonly BuilderField[];
-  /** New fields are added one by one, because the service rejected them together. */
+  /** New fields are added one by one, because the service has rejected them together. */
   readonly oneByOne: boolean;
   /** The draft may have been sent. */
   readonly sending: boolean;
-  /** The delay before the next repeat. */
+  /** The delay before the next retry. */
   readonly backoff: number;
   /** The service's message about something other than a field. */
   readonly told: string;
@@ -82,29 +88,29 @@ export interface Sync {
 
 export type SyncEvent =
   | { type: "changed"; fields: readonly BuilderField[] }
-  /** Fields return with their recipient or document. */
+  /** Fields are restored together with their recipient or document. */
   | { type: "returned"; fields: readonly BuilderField[] }
-  /** A recipient or a document was made again. */
+  /** A recipient or document was created again. */
   | { type: "succeeded"; old: string; made: string }
-  /** The retry delay is over, or the person requests a retry. */
+  /** The retry delay has passed, or the user has requested a retry. */
   | { type: "resumed" }
   | { type: "removed"; key: string; etag: string }
   | { type: "edited"; key: string; content: FieldContent; etag: string }
   | { type: "added"; made: readonly (Sent & { id: string })[]; etag: string }
   | { type: "read" | "compared"; draft: Draft; etag: string }
-  /** request is null for an action. */
+  /** The request is null for an action. */
   | { type: "failed"; request: SyncRequest | null; failure: Failure }
-  /** An action took effect, and its result has to be read. */
+  /** An action took effect, and its result must be read. */
   | { type: "acted"; etag: string }
   | { type: "resolved"; keep: "mine" | "theirs" }
   | { type: "sending"; may: boolean }
   | { type: "sent" }
   | { type: "told"; message: string };
 
-const shortest = 1000; // milliseconds before the first repeat
+const shortest = 1000; // milliseconds before the first retry
 const longest = 30_000;
 
-/** Returns the service's draft as the state, in which known fields keep their keys. */
+/** Returns the initial state for the service's draft. Known fields keep their keys. */
 export function opened(draft: Draft, etag: string, keys: ReadonlyMap<string, string> = new Map()): Sync {
   const saved = new Map<string, Saved>();
   const fields = draft.fields.map((f) => {
@@ -119,13 +125,13 @@ export function opened(draft: Draft, etag: string, keys: ReadonlyMap<string, str
   };
 }
 
-/** Returns the work to keep, null if everything is saved. */
+/** Returns the work to store, or null if everything is saved. */
 export function workOf(s: Sync): Work | null {
   if (!hasUnsaved(s) || isGone(s)) return null;
   return { etag: s.etag, saved: [...s.saved.values()], fields: s.fields.map((f) => ({ id: s.saved.get(f.key)?.id, key: f.key, content: contentOf(f) })), around: s.around };
 }
 
-/** Applies kept work. If the draft has changed since, both versions are shown. */
+/** Restores stored work. If the draft has changed since, both versions are displayed. */
 export function restore(s: Sync, work: Work): Sync {
   const keys = new Map([...[...s.saved].map(([key, { id }]) => [id, key] as const), ...work.fields.map((f) => [f.id ?? "", f.key] as const)]);
   const back: Sync = {
@@ -135,7 +141,7 @@ export function restore(s: Sync, work: Work): Sync {
   return work.etag === s.etag ? back : compare(back, s.draft, s.etag);
 }
 
-/** Returns the next request, null if there is none or none is possible. */
+/** Returns the next request, or null if there is none or none is possible. */
 export function nextRequest(s: Sync): SyncRequest | null {
   if (s.phase.at !== "open") return null;
   if (s.reading) return { do: s.reading };
@@ -152,33 +158,33 @@ export function nextRequest(s: Sync): SyncRequest | null {
   return fresh.length === 0 ? null : { do: "add", fields: s.oneByOne ? fresh.slice(0, 1) : fresh };
 }
 
-/** Whether something that can be saved is not at the service yet. */
+/** Reports whether the service lacks changes that can be saved. */
 export const hasWork = (s: Sync): boolean => nextRequest({ ...s, phase: { at: "open" }, reading: null }) !== null;
 
-/** Whether a field of the page, rejected ones included, differs from the service's. */
+/** Reports whether a field on the page, including rejected fields, differs from the service's. */
 export const hasUnsaved = (s: Sync): boolean => s.fields.length !== s.saved.size || s.fields.some((f) => !same(contentOf(f), s.saved.get(f.key)?.content));
 
-/** Whether the draft no longer exists. */
+/** Reports whether the draft no longer exists. */
 export const isGone = (s: Sync): boolean => s.phase.at === "over" || s.phase.at === "sent";
 
-/** Whether everything that can be saved is saved, so that an action may follow. */
+/** Reports whether everything that can be saved is saved, so that an action may follow. */
 export const isSettled = (s: Sync): boolean => s.phase.at === "open" && !s.reading && !hasWork(s);
 
-/** The state of saving, as the page shows it. */
+/** Returns the state of saving for display. */
 export function saveState(s: Sync): SaveState {
   if (s.phase.at === "halted") return "refused";
   if (s.phase.at !== "open") return s.phase.at;
   return s.reading || hasWork(s) ? "saving" : s.rejected.size > 0 ? "refused" : "saved";
 }
 
-/** The id that a recipient or a document has now. */
+/** Returns the current ID of a recipient or document. */
 export function current(s: Sync, id: string): string {
   let now = id;
   for (let next = s.successors.get(now); next; next = s.successors.get(now)) now = next;
   return now;
 }
 
-/** Returns the fields whose recipient and document exist, with the current ids of both. */
+/** Returns the fields whose recipient and document exist, with the current IDs of both. */
 export function standing(s: Sync, fields: readonly BuilderField[]): BuilderField[] {
   const signers = new Set(s.draft.signers.map((o) => o.id));
   const documents = new Set(s.draft.documents.map((d) => d.id));
@@ -189,7 +195,7 @@ export function standing(s: Sync, fields: readonly BuilderField[]): BuilderField
 export function advance(s: Sync, e: SyncEvent): Sync {
   const next = step(s, e);
   if (next.fields === s.fields && next.rejected === s.rejected) return next;
-  // A rejection concerns a field with the content that was rejected.
+  // A rejection applies to a field only as long as the field has the rejected content.
   const here = new Map(next.fields.map((f) => [f.key, f]));
   const rejected = [...next.rejected].filter(([key, { content }]) => here.has(key) && same(contentOf(here.get(key)!), content));
   return rejected.length === next.rejected.size ? next : { ...next, rejected: new Map(rejected) };
@@ -219,7 +225,7 @@ function step(s: Sync, e: SyncEvent): Sync {
   }
 }
 
-/** A request with the known version took effect, so that none before without a response did. */
+/** A request with the known version took effect, so no earlier request without a response did. */
 const answered = (s: Sync, etag: string): Sync => ({ ...s, etag: etag || s.etag, unanswered: [], backoff: shortest });
 
 const notDraft = (s: Sync): Sync => ({ ...s, reading: null, phase: { at: s.sending ? "sent" : "over" }, told: s.sending ? "" : t("envelopeSent") });
@@ -232,7 +238,8 @@ function fail(s: Sync, request: SyncRequest | null, f: Failure): Sync {
     case "limited": return later(s, f.after);
     case "changed": return { ...s, reading: "compare" };
     case "invalid": {
-      if (request?.do === "add" && request.fields.length > 1) return { ...s, oneByOne: true }; // so that valid fields are saved
+      // This saves the valid fields.
+      if (request?.do === "add" && request.fields.length > 1) return { ...s, oneByOne: true };
       const sent = request?.do === "add" ? request.fields[0] : request?.do === "edit" ? request : undefined;
       if (!sent) return { ...s, phase: { at: "halted" }, told: f.message };
       return { ...s, rejected: new Map(s.rejected).set(sent.key, { problem: f.problem, content: sent.content }) };
@@ -254,8 +261,8 @@ function sentBy(request: SyncRequest | null): readonly Unanswered[] {
 }
 
 /**
- * Compares the service's draft with the version last saved by the page. What the page saved without getting the
- * response is no difference.
+ * Compares the service's draft with the version that the page has last saved. Content that the page has saved without
+ * receiving the response is not a difference.
  */
 function compare(s: Sync, draft: Draft, etag: string): Sync {
   const saved = adopt(draft.fields, s.saved, s.fields, s.unanswered);
@@ -263,14 +270,14 @@ function compare(s: Sync, draft: Draft, etag: string): Sync {
   if (aroundFields(draft) !== s.around) theirs.push(t("aroundFields"));
   const now: Sync = { ...s, saved, unanswered: [] };
   if (theirs.length > 0) return { ...now, phase: { at: "conflict", draft, etag, theirs } };
-  // The service called this version outdated: a repeat at once would be another round of the same.
+  // The service reported this version as outdated. An immediate retry would have the same result.
   return etag === s.etag ? later(now) : { ...now, etag, backoff: shortest };
 }
 
-/** Applies the result of an action, and to it what the page has not saved yet. */
+/** Applies the result of an action, and then the changes that the page has not saved yet. */
 function merge(s: Sync, draft: Draft, etag: string): Sync {
   const mine = new Map(s.fields.map((f) => [f.key, f]));
-  // A field that changed here and, since the action, at the service.
+  // These fields have changed both here and, since the action, at the service.
   const keys = new Map([...s.saved].map(([key, { id }]) => [id, key]));
   const clashing = draft.fields.filter((f) => {
     const known = s.saved.get(keys.get(f.id) ?? "");
@@ -293,13 +300,15 @@ function merge(s: Sync, draft: Draft, etag: string): Sync {
   return { ...now, fields: [...came, ...standing(now, [...s.fields.filter((f) => !s.saved.has(f.key)), ...s.returning])], returning: [] };
 }
 
-/** Returns the state with the service's draft in the place of the fields. */
+/** Returns the state with the fields of the service's draft. */
 function take(s: Sync, draft: Draft, etag: string): Sync {
   const { saved, fields, around } = opened(draft, etag, new Map([...s.saved].map(([key, { id }]) => [id, key])));
   return { ...s, draft, etag, around, saved, fields, unanswered: [] };
 }
 
-/** Ends a conflict: the page's fields are saved over the service's, or the service's are taken. */
+/**
+ * Resolves a conflict. Either the page's fields are saved over the service's, or the service's fields are accepted.
+ */
 function resolve(s: Sync, draft: Draft, etag: string, keep: "mine" | "theirs"): Sync {
   const now: Sync = { ...take(s, draft, etag), phase: { at: "open" }, told: "", backoff: shortest };
   return keep === "mine" ? { ...now, fields: standing(now, [...s.fields, ...s.returning]), returning: [] } : { ...now, returning: [] };

@@ -10,7 +10,7 @@ interface Role {
   role: string; kind: Recipient["kind"]; routingOrder: number; authMethod: Recipient["authMethod"]; language: string | null; allowDelegation: boolean; notify: boolean; witnessFor: string | null;
 }
 
-/** A template as the API shows it. */
+/** A template as returned by the API. */
 interface Template {
   id: string; tenantId: string | null; name: string; version: number; subject: string | null; message: string | null; roles: Role[];
   fields: (Omit<FieldContent, "documentId" | "signerId"> & { documentId: string | null; role: string })[]; documents: DraftDocument[];
@@ -37,20 +37,21 @@ const numbered = (documents: readonly DraftDocument[]): DraftDocument[] => docum
 const everybody = (c: Content): Recipient[] => [...c.signers, ...c.copies];
 
 /**
- * The editor of a template. Changes stay in the page until they are saved, and each save creates a version of the
- * template. A recipient is a role, whose name is both name and role.
+ * The editor of a template. Changes remain on the page until they are saved, and each save creates a version of the
+ * template. A recipient represents a role, and the name of the role is used as both name and role.
  */
 export class TemplateEditor implements Editor {
   private content: Content;
   private saved: Content;
   private history = new Undo<Content>();
-  private files = new Map<string, File>(); // of documents that were removed
+  private files = new Map<string, File>(); // files of removed documents
   private state: SaveState = "saved";
   private told = "";
   private problems: ReadonlyMap<string, string> = new Map();
   private theirs: string[] = [];
-  private server: { template: Template; etag: string } | null = null; // the service's version in a conflict: nothing overwrites it before the person has decided
-  private running: Promise<void> | null = null; // the save that is under way or waits for its turn
+  // The service's version during a conflict; nothing overwrites it before the user has decided.
+  private server: { template: Template; etag: string } | null = null;
+  private running: Promise<void> | null = null; // the save that is in progress or waiting
   private queue: Promise<unknown> = Promise.resolve();
   private closed = false;
   private kept = true;
@@ -71,7 +72,7 @@ export class TemplateEditor implements Editor {
     if (work) this.restore(work);
   }
 
-  /** Restores unsaved work after a reload. If the template has changed since, both versions are shown. */
+  /** Restores unsaved work after a reload. If the template has changed since, both versions are displayed. */
   private restore({ etag, saved, content, past, future, lost }: KeptTemplate): void {
     const unsaved = !same(content, saved);
     if (etag !== this.etag && !unsaved) return;
@@ -99,7 +100,7 @@ export class TemplateEditor implements Editor {
 
   get dirty(): boolean { return !same(this.content, this.saved); }
 
-  /** Whether nothing can be saved at present. */
+  /** Reports whether nothing can be saved at present. */
   private get stopped(): boolean { return this.state === "conflict" || this.state === "ended" || this.state === "over"; }
 
   isPrepared(documentId: string): boolean {
@@ -155,8 +156,8 @@ export class TemplateEditor implements Editor {
   }
 
   /**
-   * Removes, and names, the documents whose file is neither at the service nor in this page: another person removed
-   * them.
+   * Removes the documents whose file neither the service nor this page has, because another user has removed them,
+   * and reports their names.
    */
   private available(c: Content): Content {
     const ids = new Set([...this.saved.documents.map((d) => d.id), ...this.files.keys()]);
@@ -229,13 +230,15 @@ export class TemplateEditor implements Editor {
     this.put({ ...this.content, documents: numbered(documents), fields: this.content.fields.filter((f) => ids.has(f.documentId)) });
   }
 
-  /** Saves all changes as one version, after adding again the documents that were removed, saved and restored. */
+  /** Saves all changes as one version, after uploading documents again that were removed, saved and restored. */
   async save(): Promise<void> {
     this.running ??= this.inTurn(() => this.saveAll()).finally(() => { this.running = null; });
     return this.running;
   }
 
-  /** Does one thing after the other at the service: each needs the version that the one before has made. */
+  /**
+   * Performs one request after another, because each request needs the version that results from the previous one.
+   */
   private inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = this.queue.then(work);
     this.queue = done.catch(() => undefined);
@@ -251,7 +254,7 @@ export class TemplateEditor implements Editor {
       if (this.dirty) {
         const sent = this.content;
         await this.patch(this.body(sent), sent);
-        // Changes made during the request are still to be saved.
+        // Changes made during the request are not saved yet.
         if (same(sent, this.content)) this.content = this.saved;
       }
       this.state = "saved";
@@ -267,7 +270,9 @@ export class TemplateEditor implements Editor {
     return this.content.documents.filter((d) => !ids.has(d.id));
   }
 
-  /** Returns the members of an edit that differ from the saved ones: a session may lack the permission for others. */
+  /**
+   * Returns the members that differ from the saved version. The session may not be permitted to change the others.
+   */
   private body(c: Content): Record<string, unknown> {
     const names = new Map(everybody(c).map((r) => [r.id, r.role]));
     const [is, was] = [c.texts, this.saved.texts];
@@ -287,7 +292,7 @@ export class TemplateEditor implements Editor {
     };
   }
 
-  /** Creates a version. sent is the content whose roles and fields the version has. */
+  /** Creates a version. The roles and fields of the version are those in sent. */
   private async patch(body: unknown, sent: Content): Promise<void> {
     let etag = "";
     this.template = await request<Template>(this.at, { method: "PATCH", body, bearer: this.bearer, headers: { "If-Match": this.etag }, onHeaders: (h) => { etag = h.get("ETag") ?? ""; } });
@@ -307,7 +312,7 @@ export class TemplateEditor implements Editor {
       this.publish();
       throw e;
     }
-    // The document is added to the current content: fields and texts may have changed during the upload.
+    // The document is added to the current content, because fields and texts may have changed during the upload.
     this.history.record(this.content);
     this.content = unchanged && same(this.content, before) ? this.saved : { ...this.content, documents: numbered([...this.content.documents, made]) };
     this.publish();
@@ -324,7 +329,7 @@ export class TemplateEditor implements Editor {
     return made;
   }
 
-  /** Uploads again a document that was removed, saved and restored. */
+  /** Uploads a document again that was removed, saved and restored. */
   private async giveBack(again: DraftDocument): Promise<void> {
     const made = await this.give(this.files.get(again.id)!, again.name);
     const swap = (c: Content): Content => ({
@@ -341,7 +346,7 @@ export class TemplateEditor implements Editor {
     else if (e instanceof ApiError && (e.status === 412 || e.code === "template_changed")) {
       this.state = "conflict";
       void this.lookAtTheirs();
-    } else if (e instanceof ApiError && e.status === 401) this.state = "ended"; // this page's content is kept for the next session
+    } else if (e instanceof ApiError && e.status === 401) this.state = "ended"; // the content is stored for the next session
     else if (e instanceof ApiError && [404, 409].includes(e.status)) this.state = "over";
     else {
       this.state = "refused";
@@ -349,7 +354,7 @@ export class TemplateEditor implements Editor {
     }
   }
 
-  /** Records which field or role the service rejected. */
+  /** Records which fields or roles the service rejected. */
   private note(e: ApiError): void {
     const out = new Map<string, string>();
     const rest: string[] = [];
@@ -373,7 +378,7 @@ export class TemplateEditor implements Editor {
       this.theirs = [t("versionSaved", { version: template.version }), ...(same(everybody(theirs).map(roleOf), everybody(this.saved).map(roleOf)) ? [] : [t("changedRoles")]),
         ...(same(theirs.documents, this.saved.documents) ? [] : [t("changedDocuments")]), ...(fields(theirs) === fields(this.saved) ? [] : [t("changedFields")]), ...(same(theirs.texts, this.saved.texts) ? [] : [t("changedTexts")])];
     } catch (e) {
-      this.failed(e); // without a connection the next save compares again
+      this.failed(e); // without a connection, the next save compares again
     }
     this.publish();
   }
@@ -396,7 +401,7 @@ export class TemplateEditor implements Editor {
 
   forget(): void { this.keeper.forget(); }
 
-  /** Ends the work on a page that stays open. If everything is saved, nothing is kept. */
+  /** Ends the work while the page stays open. If everything is saved, nothing remains in the browser's storage. */
   close(): void {
     this.closed = true;
     this.keeper.close();

@@ -1,4 +1,4 @@
-/** A template that is edited, as the browser keeps it. */
+/** An edited template in the browser's storage. */
 import type { TemplateTexts } from "./editor";
 import { newest, objectsAt, Shared } from "./history";
 import type { BuilderField, DraftDocument, Recipient } from "./model";
@@ -15,14 +15,14 @@ export interface Content {
 interface State {
   /** The version of the template on which the content is based. */
   etag: string;
-  /** That version. */
+  /** The content of that version. */
   saved: Content;
   content: Content;
   past: Content[];
   future: Content[];
 }
 
-/** lost names the documents that cannot be kept. */
+/** Documents that cannot be stored are listed in lost. */
 export interface KeptTemplate extends State { lost: string[] }
 
 type Numbers = Record<keyof Content, number[]>;
@@ -30,8 +30,8 @@ type Numbers = Record<keyof Content, number[]>;
 const idsOf = (c: Content): Set<string> => new Set(c.documents.map((d) => d.id));
 
 /**
- * Returns the form in which a template's state is kept, with at most steps entries in each direction. It does not
- * contain files that the service does not have.
+ * Returns the stored form of a template's state, with at most the given number of steps in each direction. It does
+ * not contain files that the service does not have.
  */
 export function writeTemplate({ etag, saved, content, past, future }: State, steps: number): object {
   const shared = new Shared();
@@ -41,7 +41,7 @@ export function writeTemplate({ etag, saved, content, past, future }: State, ste
   return { etag, saved: write(saved), content: write(content), past: entries(past), future: entries(future), objects: shared.objects };
 }
 
-/** Returns the state from its kept form. It throws if the form is not valid. */
+/** Returns the state from its stored form. Throws an error if the form is invalid. */
 export function readTemplate(kept: Record<string, unknown>): KeptTemplate {
   const { etag, saved, content, past, future, objects } = kept as unknown as { etag: string; saved: Numbers; content: Numbers; past: Numbers[]; future: Numbers[]; objects: unknown[] };
   const read = (c: Numbers): Content => ({

@@ -1,4 +1,7 @@
-/** The builder's own texts. They are loaded once, before it is shown: all its modules read them here. */
+/**
+ * The texts of the builder. They are loaded once, before the builder is displayed, and all its modules use them from
+ * here.
+ */
 import english from "../../../locales/en/builder.json";
 import { catalogue } from "../ui/texts";
 

@@ -1,16 +1,16 @@
-/** The history of an editor: what undo takes back, and what redo does again. */
+/** The history of an editor, for undo and redo. */
 
 const longest = 500; // entries
 
-/** Entries that were taken back and can be done again. The last entry of each list is the next one. */
+/** Entries that can be undone and redone. The last entry of each list is the next one. */
 export class Undo<Entry> {
   private merge = "";
 
   constructor(readonly past: Entry[] = [], readonly future: Entry[] = []) {}
 
   /**
-   * Records the state before a change. Changes of one kind that follow each other, such as the steps of a move by keys,
-   * are undone in one step: they have the same merge.
+   * Records the state before a change. Consecutive changes of the same kind, such as the steps of a move with the
+   * keyboard, have the same merge value and are undone in one step.
    */
   record(before: Entry, merge = ""): void {
     if (!merge || merge !== this.merge) {
@@ -21,7 +21,7 @@ export class Undo<Entry> {
     this.future.length = 0;
   }
 
-  /** Ends the merging of changes: the next one becomes a separate step. */
+  /** Ends the merging of changes, so that the next change becomes a separate step. */
   split(): void {
     this.merge = "";
   }

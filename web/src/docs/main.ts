@@ -1,5 +1,6 @@
-// The API reference: Scalar's browser build shows the documents of the contract. The build is copied from its package, so none of
-// the package's dependencies is installed (package-lock.json lists it without dependencies). vite.config.ts replaces what cannot be configured.
+// The API reference. Scalar's browser build displays the documents of the contract. The build is copied from its
+// package, so none of the package's dependencies is installed (package-lock.json lists the package without
+// dependencies). vite.config.ts replaces the parts that cannot be configured.
 import bundle from "../../node_modules/@scalar/api-reference/dist/browser/standalone.js?url";
 
 declare global {
@@ -9,7 +10,8 @@ declare global {
 }
 
 /**
- * Samples are in curl, Go, JavaScript and Python: true hides all clients of a language, a list hides the listed ones.
+ * Samples are in curl, Go, JavaScript and Python. The value true hides all clients of a language, and a list hides
+ * the clients in it.
  */
 const hidden = {
   c: true, clojure: true, csharp: true, dart: true, fsharp: true, http: true, java: true, julia: true, kotlin: true, node: true, objc: true, ocaml: true,
@@ -36,8 +38,8 @@ const configuration = {
   defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
   hiddenClients: hidden,
   authentication: { preferredSecurityScheme: "oauth2" },
-  // Some operations are a few pixels wider than a phone. The statuses of a response scroll beside its controls, and a section
-  // that a link leads to, which takes no keys, has no outline.
+  // Some operations are a few pixels wider than a phone. The statuses of a response scroll next to its controls. A
+  // section that is the target of a link accepts no keys and has no outline.
   customCss: "#app { overflow-x: clip; } .section:focus { outline: none; } .response-card .scalar-card-header-tabs > :first-child { overflow-x: auto; scrollbar-width: none; } .response-card .scalar-card-header-tabs > :last-child { flex-shrink: 0; margin-left: 12px; } :root { --scalar-font: system-ui, -apple-system, 'Segoe UI', 'Noto Sans', sans-serif; --scalar-font-code: ui-monospace, 'SF Mono', Menlo, 'Noto Sans Mono', monospace; }",
 };
 

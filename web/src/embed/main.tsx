@@ -17,10 +17,10 @@ interface Session {
   theme: Theme | null;
 }
 
-/** The session that messages name, and the origin that receives them. */
+/** The session that messages identify, and the origin that receives them. */
 type Bound = Pick<Session, "envelopeId" | "signerId" | "allowedOrigin">;
 
-/** Posts an event to the embedding application only. */
+/** Posts an event to the embedding application and to no other origin. */
 function post(to: Bound, event: HostEvent | "resize", more: Record<string, unknown> = {}): void {
   if (parent === window) return;
   const name = `service.signer.${event}`;
@@ -38,7 +38,7 @@ function Embedded(spoken: LocalizedProps) {
     try {
       const s = await request<Session>(`/v1/embedded/sessions/${encodeURIComponent(tokenFromPath())}`);
       setBound(s);
-      // A browser that names its ancestors must name the allowed one.
+      // If the browser lists the ancestor origins, the first one must be the allowed origin.
       const above = location.ancestorOrigins;
       if (above && above.length > 0 && above[0] !== s.allowedOrigin) {
         post(s, "error", { code: "origin_forbidden" });
@@ -49,7 +49,7 @@ function Embedded(spoken: LocalizedProps) {
       setSession(s);
     } catch (e) {
       setEnd(!(e instanceof ApiError) ? "offline" : ends[e.code] ?? (e.status >= 500 ? "offline" : "embedInvalid"));
-      // The error of an ended session names the origin to which it was bound.
+      // The error for an ended session contains the origin to which the session was bound.
       if (e instanceof ApiError && typeof e.details.allowedOrigin === "string") {
         const was = e.details as unknown as Bound;
         setBound(was);
@@ -63,8 +63,8 @@ function Embedded(spoken: LocalizedProps) {
     let last = 0;
     const app = document.getElementById("app")!;
     const tell = () => {
-      // Documents scroll within the frame: in a frame of their full height, the bar and its button would be far below
-      // the screen.
+      // Documents scroll within the frame. In a frame of their full height, the toolbar and its button would be far
+      // below the screen.
       const reading = app.querySelector(".reading") !== null;
       const content = Math.ceil(app.getBoundingClientRect().height);
       const height = reading ? Math.min(content, Math.max(560, screen.availHeight - 120)) : content;

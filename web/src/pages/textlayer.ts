@@ -1,40 +1,44 @@
-/** The text over the picture of a page: invisible, for selecting, for searching in the page and for screen readers. */
+/** The invisible text above the image of a page, for selecting, for searching in the page, and for screen readers. */
 
-/** A word with the upright box around it, in points from the left and top edge of the displayed page. */
+/** A word with its upright bounding box, in points from the top left corner of the displayed page. */
 export interface Word {
   text: string;
   x: number;
   y: number;
   w: number;
   h: number;
-  /** The direction of writing in degrees clockwise. */
+  /** The writing direction in degrees clockwise. */
   angle?: number;
   line: number;
 }
 
-/** The text of a page as the service answers it; the words are in logical order. */
+/** The text of a page as returned by the service. The words are in logical order. */
 export interface PageText { page: number; width: number; height: number; words: readonly Word[]; truncated?: boolean }
 
-/** A word within its line: where it begins along the direction of writing, how long it is, and where it is across. */
+/**
+ * A word within its line: its start along the writing direction, its length, and its position across the writing
+ * direction.
+ */
 export interface Placed { text: string; from: number; length: number; top: number; size: number }
 
-/** Words of one line in one direction. */
+/** The words of one line in one direction. */
 export interface Line { words: readonly Placed[]; angle: number; rtl: boolean; vertical: boolean }
 
 const rightToLeft = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/u;
-// Letters that are joined have no space between them: browsers ignore one that is set.
+// Joined letters have no space between them, because browsers ignore letter spacing in these scripts.
 const joined = /[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}\p{Script=Devanagari}\p{Script=Bengali}]/u;
 const stacked = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]/u;
 
-/** Columns of characters below each other have boxes that are taller than wide. */
+/** Columns of stacked characters have boxes that are taller than wide. */
 const isVertical = (w: Word): boolean => !w.angle && stacked.test(w.text) && [...w.text].length > 1 && w.h > 1.5 * w.w;
 
-/** Places a word along a direction: x grows along it, y across. */
+/** Places a word along a direction. The x axis is along the direction, and the y axis is across it. */
 function placed(word: Word, angle: number): Placed {
   const radians = (angle * Math.PI) / 180;
   const [c, s] = [Math.cos(radians), Math.sin(radians)];
   const [cx, cy] = [word.x + word.w / 2, word.y + word.h / 2];
-  // The upright box of a turned one of length l and height t is l·|c| + t·|s| wide and l·|s| + t·|c| high.
+  // The upright bounding box of a rotated box of length l and height t has the width l·|c| + t·|s| and the height
+  // l·|s| + t·|c|.
   const [ac, as] = [Math.abs(c), Math.abs(s)];
   const turned = ac * ac - as * as;
   let [length, size] = [(word.w * ac - word.h * as) / turned, (word.h * ac - word.w * as) / turned];
@@ -47,12 +51,12 @@ function placed(word: Word, angle: number): Placed {
   return { text: word.text, from: along - length / 2, length, top: across - size / 2, size };
 }
 
-/** Joins the words of a page to lines, in logical order. */
+/** Joins the words of a page into lines, in logical order. */
 export function linesOf(text: PageText): Line[] {
   const out: { words: Placed[]; angle: number; rtl: boolean; vertical: boolean; line: number }[] = [];
   for (const word of text.words) {
     const vertical = isVertical(word);
-    // Characters that stand below each other are written along the vertical, whatever their own direction is.
+    // Stacked characters are written vertically, whatever their own direction is.
     const angle = vertical ? 90 : word.angle ?? 0;
     const last = out.at(-1);
     const at = placed(word, angle);
@@ -66,7 +70,10 @@ export function linesOf(text: PageText): Line[] {
   return out;
 }
 
-/** Units of the layer per point. The layer is scaled down, so that no browser enlarges small type to its least size. */
+/**
+ * Units of the layer per point. The layer is scaled down, so that no browser enlarges small text to its minimum font
+ * size.
+ */
 export const unit = 10;
 
 const pen = document.createElement("canvas").getContext("2d")!;
@@ -74,7 +81,7 @@ pen.font = "100px sans-serif";
 pen.fontKerning = "none";
 const widths = new Map<string, number>();
 
-/** Returns the width of a text in a typeface of size 1. */
+/** Returns the width of a text at font size 1. */
 function naturalWidth(text: string): number {
   let w = widths.get(text);
   if (w === undefined) {
@@ -85,7 +92,7 @@ function naturalWidth(text: string): number {
   return w;
 }
 
-/** Returns the text of a page as elements. */
+/** Returns the text of a page as an element. */
 export function layText(text: PageText): HTMLElement {
   const layer = document.createElement("div");
   layer.className = "textLayer";
@@ -135,13 +142,13 @@ function layLine({ words, angle, rtl, vertical }: Line): HTMLElement {
     const next = words[i + 1];
     if (!next) return;
     const gap = (rtl ? word.from - next.from - next.length : next.from - word.from - word.length) / size;
-    // Where the order of words is not their order on the page, a gap says nothing.
+    // If the order of words differs from their order on the page, the gap is meaningless.
     const blank = document.createElement("span");
     blank.textContent = " ";
     blank.style.letterSpacing = spacing(" ", gap > -0.3 && gap < 60 ? Math.max(gap, 0.02) : 0.25, 1);
     element.append(blank);
   });
-  element.append(document.createElement("br")); // a line of its own where it is copied
+  element.append(document.createElement("br")); // a separate line when copied
   return element;
 }
 

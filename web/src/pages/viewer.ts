@@ -5,30 +5,33 @@ import { layText, type PageText } from "./textlayer";
 export interface Sheet {
   documentId: string;
   page: number;
-  /** Contains the picture and the text; its width in CSS pixels decides the level. */
+  /** Contains the image and the text. Its width in CSS pixels determines the level. */
   holder: HTMLElement;
-  /** Width of the page in points. */
+  /** The width of the page in points. */
   width: number;
   /** The alternative text of a page without text, such as a scan. */
   alt?: string;
   onDrawn: () => void;
-  /** The picture was removed to save memory; it is shown again when the page comes near. */
+  /** The image was removed to save memory. It is displayed again when the page comes close to the visible area. */
   onErased?: () => void;
   onFailed: () => void;
 }
 
-/** A level k has 72·k dots per inch. The service makes no others. */
+/** Level k has 72·k dots per inch. The service renders no other levels. */
 export type Level = 1 | 2 | 4;
 
-/** Returns the level for a number of device pixels per point: the browser scales down, or up by what nobody sees. */
+/**
+ * Returns the level for a number of device pixels per point. The browser scales the image down, or up by an
+ * imperceptible amount.
+ */
 export const levelFor = (density: number): Level => (density <= 1.1 ? 1 : density <= 2.2 ? 2 : 4);
 
 const maxShown = 12; // pages
 const atOnce = 3; // requests
-const settle = 120; // milliseconds without another scroll before pages are requested that were passed
-const maxWaits = 5; // for a service that is busy
+const settle = 120; // milliseconds without scrolling before skipped pages are requested
+const maxWaits = 5; // for a busy service
 
-/** The server's answer to a request for a page, if it is not the page. */
+/** A response to a request for a page other than the page itself. */
 class PageError extends Error {
   constructor(readonly status: number, readonly retryAfter: number) { super(`HTTP ${status}`); }
 }
@@ -37,15 +40,15 @@ interface Shown { level: Level; wanted: Level; abort: AbortController | null; te
 
 interface Connection { saveData?: boolean; effectiveType?: string }
 
-/** Whether the browser knows that its network is slow, or that data costs. */
+/** Reports whether the browser knows that its network is slow or that data is expensive. */
 export const isSlowNetwork = (): boolean => {
   const c = (navigator as Navigator & { connection?: Connection }).connection;
   return c?.saveData === true || (c?.effectiveType !== undefined && c.effectiveType !== "4g");
 };
 
 /**
- * Shows pages as the pictures that the service makes of them, with their text. It requests only pages near the screen,
- * visible ones first, and keeps few.
+ * Displays pages as images that the service renders, together with their text. It requests only pages close to the
+ * visible area, visible ones first, and keeps few of them.
  */
 export class Viewer {
   private shown = new Map<Sheet, Shown>();
@@ -55,32 +58,32 @@ export class Viewer {
   private keepsAll = false;
   private timer = 0;
   private prepared = new Map<string, Promise<Blob>>();
-  private spares: { go: () => void }[] = []; // small images that wait
+  private spares: { go: () => void }[] = []; // small images that are waiting
   private sparing = false;
   private texts = new Map<string, Promise<PageText>>();
 
   constructor(
-    /** Returns the path of a page's picture. Its text is below it. */
+    /** Returns the path of a page's image. The path of its text is below it. */
     private readonly pathOf: (documentId: string, page: number) => string,
     private readonly headers: () => Record<string, string>,
     /** Whether text can be selected and read aloud. */
     private readonly withText = true,
-    /** More parameters of the requests for pictures. */
+    /** Additional parameters of the requests for images. */
     private readonly parameters = "",
   ) {}
 
-  /** Requests a page before it is shown at a number of CSS pixels per point. */
+  /** Requests a page before it is displayed at the given number of CSS pixels per point. */
   prepare(documentId: string, page: number, scale: number): void {
     const level = isSlowNetwork() ? 1 : levelFor(scale * deviceDensity());
     const key = `${documentId}/${page}/${level}`;
     if (this.prepared.has(key)) return;
     const picture = this.fetchPicture(documentId, page, level);
     this.prepared.set(key, picture);
-    picture.catch(() => this.prepared.delete(key)); // requested again when it is shown
+    picture.catch(() => this.prepared.delete(key)); // requested again when it is displayed
     if (this.withText) picture.then(() => this.text(documentId, page)).catch(() => undefined);
   }
 
-  /** Returns the words of a page, with their places. */
+  /** Returns the words of a page with their positions. */
   text(documentId: string, page: number): Promise<PageText> {
     const key = `${documentId}/${page}`;
     let found = this.texts.get(key);
@@ -92,24 +95,24 @@ export class Viewer {
     return found;
   }
 
-  /** Returns the lines and images of a page as the service answers them. */
+  /** Returns the lines and images of a page as returned by the service. */
   async lines<T>(documentId: string, page: number): Promise<T> {
     return (await this.patient(() => this.fetch(`${this.pathOf(documentId, page)}/lines`))).json() as Promise<T>;
   }
 
-  /** Returns the size of the displayed page, in points. */
+  /** Returns the size of the displayed page in points. */
   async pageSize(documentId: string, page: number): Promise<{ width: number; height: number }> {
     const { width, height } = await this.text(documentId, page);
     return { width, height };
   }
 
-  /** Names the pages that should be shown, the most urgent first. */
+  /** Sets the pages that should be displayed, the most urgent first. */
   want(sheets: Sheet[]): void {
     this.wanted = sheets;
     let passed = false;
     for (const [sheet, s] of this.shown) {
       if (!s.abort || this.keepsAll || sheets.includes(sheet)) continue;
-      passed = true; // requested, but no longer near
+      passed = true; // requested, but no longer close to the visible area
       this.erase(sheet);
     }
     this.thin();
@@ -118,12 +121,12 @@ export class Viewer {
     else this.work();
   }
 
-  /** Requests other levels of pages whose size on the screen has changed. */
+  /** Requests other levels for pages whose size on the screen has changed. */
   refresh(): void {
     this.work();
   }
 
-  /** Shows all of the sheets while something is done with them. */
+  /** Displays all sheets while act is running. */
   async withAll(sheets: readonly Sheet[], act: () => void): Promise<void> {
     this.keepsAll = true;
     try {
@@ -139,8 +142,8 @@ export class Viewer {
   }
 
   /**
-   * Returns the picture of a page for a small image of it, once nothing more urgent is under way. It has the level in
-   * which the page is read, so that the browser has it when the reader comes there.
+   * Returns the image of a page for its thumbnail as soon as nothing more urgent is in progress. The image has the
+   * level in which the page is read, so the browser already has it when the user reaches the page.
    */
   async spare(sheet: Pick<Sheet, "documentId" | "page">, scale: number, signal: AbortSignal): Promise<HTMLImageElement> {
     await new Promise<void>((go, stop) => {
@@ -178,7 +181,10 @@ export class Viewer {
     spare.go();
   }
 
-  /** Returns the most urgent page that lacks its level. On a slow network a page is first shown in the lowest one. */
+  /**
+   * Returns the most urgent page that lacks its level. On a slow network, a page is first displayed in the lowest
+   * level.
+   */
   private next(): [Sheet, Level] | undefined {
     let sharper: [Sheet, Level] | undefined;
     for (const sheet of this.wanted) {
@@ -199,7 +205,7 @@ export class Viewer {
     before?.abort?.abort();
     const abort = new AbortController();
     const s: Shown = { level: before?.level ?? (0 as Level), wanted: level, abort, text: before?.text ?? false };
-    this.shown.delete(sheet); // newest last
+    this.shown.delete(sheet); // the newest page is last
     this.shown.set(sheet, s);
     try {
       const key = `${sheet.documentId}/${sheet.page}/${level}`;
@@ -256,7 +262,7 @@ export class Viewer {
     }
   }
 
-  /** Removes the pages shown longest ago that are not wanted. */
+  /** Removes the least recently displayed pages that are not wanted. */
   private thin(): void {
     if (this.keepsAll) return;
     for (const sheet of [...this.shown.keys()]) {
@@ -281,13 +287,13 @@ export class Viewer {
   }
 }
 
-/** Device pixels per CSS pixel, pinch zoom included. */
+/** Returns the device pixels per CSS pixel, including pinch zoom. */
 const deviceDensity = (): number => (window.devicePixelRatio || 1) * Math.min(window.visualViewport?.scale ?? 1, 4);
 
 /** Returns the device pixels per point of the displayed page. */
 const density = (sheet: Sheet): number => (sheet.holder.clientWidth / sheet.width) * deviceDensity();
 
-/** Returns an image that can be shown at once. */
+/** Returns an image that can be displayed immediately. */
 async function decoded(blob: Blob): Promise<HTMLImageElement> {
   const picture = new Image();
   picture.alt = "";

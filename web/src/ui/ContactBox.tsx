@@ -5,7 +5,9 @@ export interface Contact { name: string; email: string; phone: string | null }
 /** Returns the contacts that match a part of a name or address. */
 export type Contacts = (search: string) => Promise<Contact[]>;
 
-/** A text box for a name that suggests contacts: arrow keys and Enter, or a press, choose one. */
+/**
+ * A text input for a name that suggests contacts, which can be selected with arrow keys and Enter or with a click.
+ */
 export function ContactBox({ value, contacts, onInput, onTake, label, listLabel, id = "rname", first = true }: { value: string; contacts: Contacts; onInput: (s: string) => void; onTake: (c: Contact) => void; label: string; /** What the contacts that are found are called. */ listLabel: string; id?: string; first?: boolean }) {
   const [found, setFound] = useState<readonly Contact[]>([]);
   const [at, setAt] = useState(-1);

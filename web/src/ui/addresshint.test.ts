@@ -4,11 +4,11 @@ import { addressHint } from "./addresshint";
 
 describe("a hint at a typing error in an address", () => {
   test.each([
-    ["ada@exmaple.com", "ada@example.com"], // two neighbors exchanged
+    ["ada@exmaple.com", "ada@example.com"], // two adjacent letters exchanged
     ["ada@gmial.com", "ada@gmail.com"],
     ["ada@gmai.com", "ada@gmail.com"], // one letter missing
-    ["ada@gmaill.com", "ada@gmail.com"], // one too many
-    ["ada@gmail.con", "ada@gmail.com"], // a wrong one
+    ["ada@gmaill.com", "ada@gmail.com"], // one extra letter
+    ["ada@gmail.con", "ada@gmail.com"], // one wrong letter
     ["ada@gmail.co", "ada@gmail.com"],
     ["ada@hotmial.co.uk", "ada@hotmail.co.uk"],
     [" Ada.Lovelace+x@GMIAL.com ", "Ada.Lovelace+x@gmail.com"],

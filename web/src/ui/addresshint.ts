@@ -1,4 +1,4 @@
-/** The domains of providers of email that many people use. A recipient's own organization is not among them. */
+/** The domains of common email providers. A recipient's own organization is not among them. */
 const commonDomains = [
   "gmail.com", "googlemail.com", "outlook.com", "hotmail.com", "live.com", "yahoo.com", "ymail.com", "icloud.com", "proton.me", "protonmail.com",
   "t-online.de", "freenet.de", "posteo.de", "mailbox.org", "hotmail.co.uk", "yahoo.co.uk", "btinternet.com", "hotmail.fr", "yahoo.fr", "orange.fr",
@@ -6,10 +6,13 @@ const commonDomains = [
   "verizon.net", "yahoo.co.jp", "uol.com.br", "terra.com.br", "example.com",
 ];
 
-/** Existing domains that are one edit from a common one, and therefore not typing errors. */
+/** Existing domains that differ by one edit from a common domain and are therefore not typing errors. */
 const otherDomains = new Set(["mail.com", "email.com", "ymail.co", "line.com", "love.com", "life.com", "five.com", "hive.com", "live.de", "live.fr", "live.it", "live.nl", "live.ca", "yahoo.ca", "hotmail.de", "hotmail.es"]);
 
-/** Reports whether one insertion, deletion, replacement or exchange of two neighbors turns a into b, which differ. */
+/**
+ * Reports whether one insertion, deletion, replacement or exchange of adjacent letters turns a into b. The two must
+ * differ.
+ */
 function oneEdit(a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > 1) return false;
   let start = 0;
@@ -23,13 +26,13 @@ function oneEdit(a: string, b: string): boolean {
   );
 }
 
-/** Domains shorter than this are too close to each other for a hint. */
+/** Shorter domains are too similar to each other for a hint. */
 const shortestHint = 8;
 
 /**
- * Returns the probably intended address if the domain of an email address is one typing error from a common domain or a
- * domain in known, such as the domains of earlier recipients. Returns null otherwise. It is a hint: the address may be
- * correct.
+ * Returns the probably intended address if the domain of an email address differs by one typing error from a common
+ * domain, or from a domain in known, such as the domains of earlier recipients. Returns null otherwise. It is only a
+ * hint, because the address may be correct.
  */
 export function addressHint(address: string, known: readonly string[] = []): string | null {
   const trimmed = address.trim();

@@ -1,10 +1,10 @@
-/** An error response of the service. */
+/** An error response from the service. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
     readonly code: string,
     message: string,
-    /** Seconds after which a retry makes sense; 0 if the response named none. */
+    /** The number of seconds after which to retry, or 0 if the response specified none. */
     readonly retryAfter: number,
     readonly errors: Record<string, string[]>,
     readonly details: Record<string, unknown>,
@@ -16,18 +16,18 @@ export class ApiError extends Error {
 /** The service could not be reached. */
 export class NetworkError extends Error {}
 
-/** A new Idempotency-Key. */
+/** Returns a new Idempotency-Key. */
 export const newKey = (): string => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
 
 export interface RequestOptions {
   method?: string;
   body?: unknown;
   bearer?: string;
-  /** The Idempotency-Key, which makes a retry the same request. */
+  /** The Idempotency-Key, which identifies retries of the same request. */
   key?: string;
-  /** Proves that this client confirmed a one-time code, where the cookie does not. */
+  /** Proves that this client has confirmed a one-time code, for clients without the cookie. */
   session?: string | null;
-  /** Lets the request outlive the page. */
+  /** Allows the request to continue after the page is closed. */
   keepalive?: boolean;
   headers?: Record<string, string>;
   /** Receives the headers of the response. */

@@ -2,12 +2,12 @@ import { english, languages, loadPages, type Key, type Language, type Text, type
 
 export { languages, type Language } from "./locales";
 
-/** The languages written from right to left. */
+/** The languages that are written from right to left. */
 export const rightToLeft = new Set<string>(["ar", "he"]);
 
 const remembered = "countersign:language";
 
-/** Returns the language chosen before, or else the first supported language of the browser, or else English. */
+/** Returns the previously chosen language, the first supported language of the browser, or English, in this order. */
 export function preferredLanguage(): Language {
   const wanted = [stored(), ...navigator.languages];
   for (const tag of wanted) {
@@ -17,29 +17,29 @@ export function preferredLanguage(): Language {
   return "en";
 }
 
-/** Returns the supported language for a BCP 47 tag, null if there is none. */
+/** Returns the supported language for a BCP 47 tag, or null if there is none. */
 export function languageOf(tag: string | null | undefined): Language | null {
   const base = tag?.toLowerCase().split("-")[0] ?? "";
   return base in languages ? base as Language : null;
 }
 
-/** The language that the reader chose on these pages before. */
+/** Returns the language that the user has chosen on these pages before. */
 export const chosenLanguage = (): Language | null => languageOf(stored());
 
 function stored(): string | null {
   try {
     return localStorage.getItem(remembered);
   } catch {
-    return null; // storage is closed to framed pages in some browsers
+    return null; // in some browsers, framed pages cannot access storage
   }
 }
 
-/** Remembers the reader's choice for all pages. */
+/** Stores the user's choice for all pages. */
 export function rememberLanguage(language: Language): void {
   try {
     localStorage.setItem(remembered, language);
   } catch {
-    // as above
+    // Storage is not accessible.
   }
 }
 
@@ -47,12 +47,12 @@ export type Translate = (key: Key, values?: Record<string, string | number>) => 
 
 export interface Localization {
   language: Language;
-  /** BCP 47 tag for dates and numbers: the browser's own region where the language is the same. */
+  /** The BCP 47 tag for dates and numbers. It includes the browser's region if the language is the same. */
   locale: string;
   t: Translate;
 }
 
-/** Loads a language, applies it to the document, and remembers it if the person chose it. */
+/** Loads a language, applies it to the document, and remembers it if the user has chosen it. */
 export async function loadLanguage(language: Language, chosen = false): Promise<Localization> {
   let words: Words;
   try {
@@ -71,7 +71,9 @@ export function setDocumentLanguage(language: Language): void {
   document.documentElement.dir = rightToLeft.has(language) ? "rtl" : "ltr";
 }
 
-/** Returns a function that fills in a language's texts. Inserted values stay unchanged, braces included. */
+/**
+ * Returns a function that fills in a language's texts. Inserted values are not changed, even if they contain braces.
+ */
 export function translator<K extends string>(words: Record<K, Text>, language: string): (key: K, values?: Record<string, string | number>) => string {
   const rules = new Intl.PluralRules(language);
   const numbers = new Intl.NumberFormat(language);
@@ -85,12 +87,12 @@ export function translator<K extends string>(words: Record<K, Text>, language: s
   };
 }
 
-/** Formats a time with the name of its zone. */
+/** Formats a time with the name of its time zone. */
 export function formatMoment(time: string, locale: string): string {
   return new Date(time).toLocaleString(locale, { year: "numeric", month: "long", day: "numeric", hour: "numeric", minute: "2-digit", timeZoneName: "short" });
 }
 
-/** Writes a size in bytes. */
+/** Formats a size in bytes. */
 export function formatBytes(bytes: number, locale: string): string {
   const big = bytes >= 1e6;
   return new Intl.NumberFormat(locale, { style: "unit", unit: big ? "megabyte" : "kilobyte", maximumFractionDigits: big ? 1 : 0 }).format(bytes / (big ? 1e6 : 1e3));

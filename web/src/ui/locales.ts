@@ -7,16 +7,17 @@ export type Key = keyof typeof pages;
 /** All texts of the pages in one language. English is the reference. */
 export type Words = Record<Key, Text>;
 
-/** The languages, each in its own words. */
+/** The names of the languages, each in its own language. */
 export const languages = names;
 export type Language = keyof typeof names;
 
 export const english: Words = pages;
 
-// One file for each language, loaded on demand. A test of package locales checks that each has every text.
+// There is one file for each language, which is loaded on demand. A test of package locales checks that each file
+// contains every text.
 const files = import.meta.glob(["../../../locales/*/pages.json", "!../../../locales/en/*"], { import: "default" }) as Record<string, () => Promise<Words>>;
 
-/** Loads the texts of the pages. Fails where the file cannot be loaded. */
+/** Loads the texts of the pages. Throws an error if the file cannot be loaded. */
 export async function loadPages(language: Language): Promise<Words> {
   return await files[`../../../locales/${language}/pages.json`]?.() ?? english;
 }

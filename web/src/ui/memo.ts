@@ -6,8 +6,9 @@ function alike(a: object, b: object): boolean {
 }
 
 /**
- * Redraws a component only when its properties have changed, by default when one of them is not identical. The version
- * in preact/compat, once loaded, turns onChange of every input into onInput.
+ * Renders a component again only when its properties have changed, which by default means that one of them is not
+ * identical. The memo function of preact/compat is not used, because loading it turns onChange into onInput for every
+ * input.
  */
 export function memo<P extends object>(draw: FunctionComponent<P>, same: (a: Readonly<P>, b: Readonly<P>) => boolean = alike): ComponentClass<P> {
   return class Memo extends Component<P> {

@@ -4,19 +4,21 @@ import { languages, type Language } from "./i18n";
 
 const doubleClick = 500; // milliseconds
 
-/** A modal dialog: the browser keeps the focus inside and closes it with Escape. */
+/** A modal dialog. The browser keeps the focus inside it and closes it with Escape. */
 export function Dialog({ label, onClose, children }: { label: string; onClose: () => void; children: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null);
-  // Runs in the turn of the request: the next key press must reach the dialog, not the page behind it.
+  // This runs in the same task as the request, because the next key press must reach the dialog and not the page
+  // behind it.
   useLayoutEffect(() => {
     const dialog = ref.current!;
     const before = document.activeElement as HTMLElement | null;
     if (!dialog.open) dialog.showModal();
-    // A dialog begins at its top, wherever its first button is: the first input, or else the heading, gets the focus.
+    // A dialog is scrolled to its top, wherever its first button is. The first input receives the focus, or the
+    // heading if there is no input.
     (dialog.querySelector<HTMLElement>("[data-first]") ?? dialog.querySelector<HTMLElement>("h2[tabindex]"))?.focus({ preventScroll: true });
     dialog.scrollTop = 0;
-    // The second tap of a double tap was meant for the button that opened the dialog, not for the button that now lies
-    // there.
+    // The second tap of a double tap was intended for the button that opened the dialog, and not for the button that
+    // is now at that position.
     dialog.style.pointerEvents = "none";
     const timer = setTimeout(() => { dialog.style.pointerEvents = ""; }, doubleClick);
     return () => {
@@ -32,7 +34,7 @@ export function Dialog({ label, onClose, children }: { label: string; onClose: (
   );
 }
 
-/** A heading that gets the focus when its step begins, so that screen readers continue there. */
+/** A heading that receives the focus when its step begins, so that screen readers continue there. */
 export function Title({ children, level = 1 }: { children: ComponentChildren; level?: 1 | 2 }) {
   const ref = useRef<HTMLHeadingElement>(null);
   useLayoutEffect(() => ref.current?.focus({ preventScroll: true }), []);

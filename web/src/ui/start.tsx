@@ -5,7 +5,7 @@ import { preferredLanguage, loadLanguage, type Language, type Localization } fro
 
 export interface LocalizedProps {
   speech: Localization;
-  /** If chosen is false, the language was not the reader's choice. */
+  /** If chosen is false, the language was not the user's choice. */
   choose: (l: Language, chosen?: boolean) => void;
 }
 
@@ -14,18 +14,18 @@ function Root({ first, Page }: { first: Localization; Page: ComponentType<Locali
   return <Page speech={speech} choose={(l, chosen = true) => void loadLanguage(l, chosen).then(setSpeech)} />;
 }
 
-/** Whether a typeface that is not needed may be loaded; true for browsers that do not report the connection. */
+/** Reports whether an optional font may be loaded. It returns true for browsers that do not report the connection. */
 function isFast(): boolean {
   const { connection } = navigator as Navigator & { connection?: { saveData?: boolean; effectiveType?: string } };
   return !connection || (!connection.saveData && (connection.effectiveType ?? "4g") === "4g");
 }
 
-/** Shows a page in the language of its reader. */
+/** Displays a page in the user's language. */
 export async function start(Page: ComponentType<LocalizedProps>): Promise<void> {
   document.documentElement.classList.toggle("fast", isFast());
   const first = await loadLanguage(preferredLanguage());
   render(<Root first={first} Page={Page} />, document.getElementById("app")!);
 }
 
-/** Returns the token: the part of the path after the page's name. */
+/** Returns the token, which is the part of the path after the page's name. */
 export const tokenFromPath = (): string => location.pathname.split("/")[2] ?? "";

@@ -1,27 +1,30 @@
 import { rightToLeft, translator, type Language } from "./i18n";
 import type { Text } from "./locales";
 
-/** The texts of a part of the pages, one file for each language, and the formats that go with them. */
+/** The texts of one part of the pages, with one file for each language, and the related formatting functions. */
 export interface Catalogue<K extends string> {
-  /** Loads the texts of a language and returns the language, or English if they cannot be loaded. */
+  /** Loads the texts of a language. Returns that language, or English if the texts cannot be loaded. */
   load: (wanted: Language) => Promise<Language>;
-  /** Returns the language that was loaded last. */
+  /** Returns the most recently loaded language. */
   language: () => Language;
-  /** Returns the BCP 47 tag for dates and numbers: the browser's own region where the language is the same. */
+  /** Returns the BCP 47 tag for dates and numbers. It includes the browser's region if the language is the same. */
   locale: () => string;
-  /** Returns a text in the language that was loaded. */
+  /** Returns a text in the loaded language. */
   t: (key: K, values?: Record<string, string | number>) => string;
-  /** Writes several things, one after the other. */
+  /** Joins several texts to a list. */
   listed: (parts: readonly string[]) => string;
   numeral: (n: number) => string;
   percent: (share: number) => string;
 }
 
-/** Returns a catalogue. files loads a language's file by its path, and English is built in. A text that a language lacks is shown in English. */
+/**
+ * Returns a catalog. The parameter files contains functions that load a language's file, by path. English is built
+ * in, and a text that is missing in a language is displayed in English.
+ */
 export function catalogue<K extends string>(english: Record<K, Text>, files: Record<string, () => Promise<unknown>>): Catalogue<K> {
   let language: Language = "en";
   let translate = translator<K>(english, language);
-  /** Inserted values keep their own direction, such as a Latin name in an Arabic sentence. */
+  /** Inserted values, such as a Latin name in an Arabic sentence, keep their own direction. */
   const isolated = (value: string | number): string | number => (typeof value === "string" && rightToLeft.has(language) ? `\u2068${value}\u2069` : value);
   return {
     async load(wanted) {
@@ -31,7 +34,7 @@ export function catalogue<K extends string>(english: Record<K, Text>, files: Rec
         const file = Object.entries(files).find(([path]) => path.includes(`/${wanted}/`))?.[1];
         if (file) [all, language] = [{ ...english, ...await file() as Partial<Record<K, Text>> }, wanted];
       } catch {
-        // English it is
+        // English is used instead.
       }
       translate = translator(all, language);
       return language;

@@ -1,7 +1,7 @@
-/** The look of the application around an embedded page. */
+/** The theme of an embedded page, as specified by the embedding application. */
 export interface Theme { primaryColor: string | null; borderRadius: string | null }
 
-/** Sets the page's color and corners from the embedding application's theme. */
+/** Sets the page's color. */
 export function paint(primaryColor: string | null | undefined): void {
   const root = document.documentElement;
   const colour = /^#([0-9a-f]{6}|[0-9a-f]{3})$/i.exec(primaryColor ?? "")?.[1];
@@ -10,20 +10,21 @@ export function paint(primaryColor: string | null | undefined): void {
   const light = luminance(full);
   root.style.setProperty("--accent-fill", `#${full}`);
   root.style.setProperty("--on-accent-fill", light > 0.179 ? "#10181d" : "#ffffff");
-  // As the color of text it must contrast with every background of the page: it is mixed until it does.
+  // As a text color, it must have sufficient contrast with every background of the page, so it is mixed with black or
+  // white.
   root.style.setProperty("--accent-text-light", `color-mix(in srgb, #${full} ${light < 0.15 ? 100 : 40}%, black)`);
   root.style.setProperty("--accent-text-dark", `color-mix(in srgb, #${full} ${light > 0.35 ? 100 : 35}%, white)`);
   root.classList.add("themed");
 }
 
-/** Applies the embedding application's color and corners to the page. */
+/** Applies the embedding application's color and corner radius to the page. */
 export function paintTheme(theme: Theme | null): void {
   paint(theme?.primaryColor);
   const radius = /^(\d{1,2}(?:\.\d+)?)(px|rem|em)?$/.exec(theme?.borderRadius ?? "");
   if (radius) document.documentElement.style.setProperty("--radius", `${radius[1]}${radius[2] ?? "px"}`);
 }
 
-/** Relative luminance (WCAG 2.2) of a colour of six hexadecimal digits. */
+/** Returns the relative luminance (WCAG 2.2) of a color of six hexadecimal digits. */
 function luminance(hex: string): number {
   const [r, g, b] = [0, 2, 4].map((i) => {
     const c = parseInt(hex.slice(i, i + 2), 16) / 255;

@@ -3,7 +3,10 @@ import { ApiError, request } from "../ui/http";
 import { LanguageChoice, StatusIcon, Title } from "../ui/parts";
 import { start, tokenFromPath, type LocalizedProps } from "../ui/start";
 
-/** Unsubscribes the person who received the link. Only the button does: mail programs open links on their own. */
+/**
+ * Unsubscribes the recipient of the link. A click on the button is required, because email programs open links
+ * automatically.
+ */
 function Unsubscribe({ speech, choose }: LocalizedProps) {
   const { t } = speech;
   const [state, setState] = useState<"asking" | "busy" | "done" | "invalid" | "failed">("asking");

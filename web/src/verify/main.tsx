@@ -9,7 +9,7 @@ import { Events, Facts, Signers } from "./record";
 import { bySeverity, type Finding, type Report, type Status, type Verdict } from "./report";
 import { checks, findingTexts, loadTexts, type VerifyKey, type VerifyTranslate } from "./words";
 
-/** The displayed verdict, with a separate one for broken files that another program has rewritten. */
+/** Returns the verdict to display. Broken files that were rewritten by another program have a separate verdict. */
 const shown = (r: Report): Verdict | "rewritten" => r.findings.some((f) => f.code === "signature.rewritten") ? "rewritten" : r.verdict;
 
 const verdicts: Record<Verdict | "rewritten", { icon: IconName; tone: "" | "good" | "bad"; text: VerifyKey; advice: VerifyKey }> = {
@@ -26,7 +26,7 @@ const marks: Record<Status, { icon: IconName; word: VerifyKey }> = {
   untrusted: { icon: "question", word: "unknown" }, absent: { icon: "minus", word: "absent" },
 };
 
-const tooLarge = 30e6; // bytes; the service would reject it after the upload
+const tooLarge = 30e6; // in bytes; the service would reject it after the upload
 
 type State = { step: "choose"; problem?: string } | { step: "busy"; name: string } | { step: "told"; name: string; file: Blob; report: Report };
 
@@ -84,7 +84,7 @@ function Verify({ speech, choose }: LocalizedProps) {
 
 interface ToldProps { name: string; file: Blob; report: Report; t: Translate; say: VerifyTranslate; when: (s: string) => string; onExtract: (part: Blob, name: string) => void }
 
-/** The verdict with its meaning and advice, then the verified record and the findings. */
+/** The verdict with its meaning and advice, followed by the verified record and the findings. */
 function Told({ name, file, report: r, t, say, when, onExtract }: ToldProps) {
   const said = shown(r);
   const verdict = verdicts[said];
@@ -126,7 +126,7 @@ function Findings({ findings, say, when }: { findings: Finding[]; say: VerifyTra
     const key = findingTexts[f.code];
     if (!key) return "";
     const values = Object.fromEntries(Object.entries(f.values ?? {}).map(([k, v]) => [k, k === "time" ? when(v) : k === "name" ? commonName(v) : /^\d{1,15}$/.test(v) ? Number(v) : v]));
-    return say(key, "bytes" in values ? { n: values.bytes, ...values } : values); // n decides the plural form
+    return say(key, "bytes" in values ? { n: values.bytes, ...values } : values); // n determines the plural form
   };
   return (
     <section class="card">
@@ -150,7 +150,7 @@ function Findings({ findings, say, when }: { findings: Finding[]; say: VerifyTra
   );
 }
 
-/** Whom a certificate names, without the rest of the distinguished name (RFC 4514). */
+/** Returns the common name of a certificate's subject (RFC 4514). */
 const commonName = (name: string): string => /(?:^|,)CN=((?:\\.|[^,\\])+)/.exec(name)?.[1]?.replaceAll(/\\(.)/g, "$1") ?? name;
 
 function problemOf(e: unknown, t: Translate, say: VerifyTranslate): string {

@@ -5,7 +5,10 @@ import type { VerifyTranslate } from "./words";
 
 interface Props { file: Blob; pages: readonly ShownPage[]; total: number; t: Translate; say: VerifyTranslate }
 
-/** Returns one picture of each page: the one that is best for a column, 2 dots per point. */
+/**
+ * Returns one image of each page. It is the one whose level is closest to 2 dots per point, which is best for a
+ * column.
+ */
 export function picturesToShow(pages: readonly ShownPage[]): ShownPage[] {
   const best = new Map<number, ShownPage>();
   for (const p of pages) {
@@ -15,7 +18,7 @@ export function picturesToShow(pages: readonly ShownPage[]): ShownPage[] {
   return [...best.values()].sort((a, b) => a.page - b.page);
 }
 
-/** The pages that signers were shown, which the service draws again and compares with the record. */
+/** The pages that were displayed to signers. The service renders them again and compares them with the record. */
 export function ShownPages({ file, pages, total, t, say }: Props) {
   return (
     <section class="card">

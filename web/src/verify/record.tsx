@@ -3,7 +3,7 @@ import { hasText, type VerifyKey, type VerifyTranslate } from "./words";
 
 interface Shown { record: SealRecord; say: VerifyTranslate; when: (s: string) => string }
 
-/** Returns the key of the text for a finding, a value or an event, if there is one. */
+/** Returns the key of the text for a finding, a value or an event, or null if there is none. */
 const known = (key: string): VerifyKey | null => (hasText(key) ? key : null);
 
 /** The facts about the document from its verified record. */
@@ -25,16 +25,19 @@ export function Facts({ record: r, say, when, file, stampedAt }: Shown & { file:
   );
 }
 
-/** How the service identified the signer. */
+/** Returns how the service verified the signer's identity. */
 function identified(s: RecordSigner, say: VerifyTranslate): string {
   if (!s.verifiedAt) return s.host ? say("hostedBy", s.host) : say("byLink");
   return say(s.authMethod === "sms_otp" ? "bySMS" : "byMail");
 }
 
-/** Returns what the recipient did instead of signing. */
+/** Returns the kind of a recipient who does not sign, or null for a signer. */
 const answer = (s: RecordSigner | undefined): "approver" | "viewer" | null => (s?.kind === "approver" || s?.kind === "viewer" ? s.kind : null);
 
-/** Returns the key of the text for an event of a recipient who does not sign, if it differs from a signer's. */
+/**
+ * Returns the key of the text for an event of a recipient who does not sign, if the text differs from that for a
+ * signer.
+ */
 function answered(event: string, s: RecordSigner | undefined): VerifyKey | null {
   const kind = answer(s);
   return kind && event === "consent.given" ? "consentedAnswer" : event === "signer.signed" ? kind : null;
@@ -82,8 +85,8 @@ function entered(v: RecordValue, say: VerifyTranslate): string {
 }
 
 /**
- * Returns the actors' names by event number: after an event that replaces a signer, the signer's events belong to the
- * new person.
+ * Returns the names of the actors by event number. After an event that replaces a signer, the signer's events belong
+ * to the new person.
  */
 function actorNames(r: SealRecord): Map<number, string> {
   const persons = new Map(r.signers.map((s) => [s.id, [...(s.previous ?? []).map((p) => p.name), s.name]]));
@@ -98,7 +101,7 @@ function actorNames(r: SealRecord): Map<number, string> {
   return names;
 }
 
-/** The audit trail, in words. */
+/** The audit trail in words. */
 export function Events({ record: r, say, when }: Shown) {
   const names = actorNames(r);
   const signers = new Map(r.signers.map((s) => [`signer:${s.id}`, s]));

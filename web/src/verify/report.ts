@@ -1,4 +1,4 @@
-/** The service's response to a file: see VerifyReport in the contract. */
+/** The service's response for a file. See VerifyReport in the contract. */
 export type Status = "passed" | "failed" | "untrusted" | "absent";
 export type Verdict = "valid" | "altered" | "broken" | "untrusted" | "not_sealed";
 
@@ -9,22 +9,22 @@ export interface RecordSigner { id: string; name: string; email: string; authMet
   /** Whether the service showed the signer pages of this document as pictures. */
   pagesShown: boolean;
   /**
-   * The kind of a recipient who does not give an ordinary signature; for in_person, the host who received the link and
-   * handed the device over; and the id of the signer whose signature was witnessed.
+   * kind is the kind of a recipient who is not an ordinary signer. For in_person, host is the person who received the
+   * link and handed the device over. witnessFor is the ID of the signer whose signature was witnessed.
    */
   kind?: "approver" | "viewer" | "in_person"; host?: { name: string; email: string }; witnessFor?: string;
 }
 
-/** The earlier signer, who was replaced. */
+/** An earlier signer who was replaced. */
 export interface PreviousSigner { name: string; email: string; until: string; reason?: string }
 
 export interface RecordValue { fieldId: string; signerId: string; kind: string; page: number; text?: string; checked?: boolean; imageSha256?: string }
 export interface RecordEvent { seq: number; event: string; actor: string; timestamp: string; ip?: string; detail?: Record<string, unknown> }
 
-/** A picture of a page that signers were shown. */
+/** An image of a page that was displayed to signers. */
 export interface ShownPage { page: number; level: number; sha256: string }
 
-/** The sealed record, as the service read and verified it. */
+/** The seal record, as read and verified by the service. */
 export interface SealRecord {
   confirmed: boolean; sealedBy: string; sender?: string; envelopeId: string; subject?: string; sealedAt: string;
   document: RecordDocument; documents: RecordDocument[]; signers: RecordSigner[]; values: RecordValue[]; events: RecordEvent[];
@@ -42,5 +42,5 @@ export interface Report {
 
 const order: Record<Status, number> = { failed: 0, untrusted: 1, passed: 2, absent: 3 };
 
-/** Returns the findings with failures first, otherwise in the order of the checks. */
+/** Returns the findings with failures first, and otherwise in the order of the checks. */
 export const bySeverity = (findings: Finding[]): Finding[] => [...findings].sort((a, b) => order[a.status] - order[b.status]);

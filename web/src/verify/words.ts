@@ -6,7 +6,7 @@ export type VerifyTranslate = (key: VerifyKey, values?: Record<string, string | 
 
 const files = import.meta.glob(["../../../locales/*/verification.json", "!../../../locales/en/*"], { import: "default" }) as Record<string, () => Promise<typeof english>>;
 
-/** Whether the page has a text under this key. */
+/** Reports whether the page has a text with this key. */
 export const hasText = (key: string): key is VerifyKey => key in english;
 
 /** Returns the page's texts in a language, or in English if they cannot be loaded. */
@@ -20,9 +20,7 @@ export async function loadTexts(language: Language): Promise<VerifyTranslate> {
   return translator<VerifyKey>(all, language);
 }
 
-/**
- * The check and the sentence for each finding's code. A code that is not listed is described by its check and outcome.
- */
+/** The text for the code of each finding. A code that is not listed is described by its check and result. */
 export const findingTexts: Record<string, VerifyKey> = {
   "structure.readable": "readable", "structure.not_pdf": "notPDF", "structure.damaged": "damaged",
   "signature.none": "noSeal", "signature.remains": "sealRemains", "signature.does_not_fit": "sealRemains", "signature.rewritten": "rewrittenText", "signature.rewritten_unknown": "sealRemains", "signature.several": "sealSeveral",
