@@ -5,33 +5,33 @@ import type { PasskeyAnswer } from "./passkeys";
 import type { Returned } from "./provider";
 import { t, type TextKey } from "./texts";
 
-/** The roles in order: each has the permissions of those before it. */
+/** The roles in ascending order. Each role includes the permissions of those before it. */
 export const roles = ["viewer", "support", "sender", "admin"] as const;
 export type Role = (typeof roles)[number];
 
 export interface Identity {
   user: { id: string; email: string; name: string; role: Role } | null;
   app: { id: string; name: string; plan: string; tenants: string[] };
-  /** A second factor is required and missing. */
+  /** Reports whether a second factor is required but missing. */
   mustEnrol: boolean;
-  /** How the user signed in: with the password, or at an OpenID provider. null for an application's token. */
+  /** The sign-in method: by password, or at an OpenID provider. null for an application's token. */
   signIn: SignIn | null;
 }
 export type SignIn = "password" | "provider";
-/** The ways to sign in other than the password. */
+/** The available sign-in methods other than the password. */
 export interface SignInOptions { provider: { name: string } | null; passkeys: boolean }
 
-export interface Signer { id: string; name: string; email: string; phone?: string | null; /** false if the service sends no email. */ notify?: boolean; routingOrder: number; status: string; authMethod: string; signedAt: string | null; previous?: PreviousSigner[];
+export interface Signer { id: string; name: string; email: string; phone?: string | null; /** false if the service sends them no email. */ notify?: boolean; routingOrder: number; status: string; authMethod: string; signedAt: string | null; previous?: PreviousSigner[];
   /**
-   * The kind of a recipient who does not sign on their own device. For in_person, host is the person who receives the
-   * link and hands the device over.
+   * The kind of a recipient who is not an ordinary signer. For in_person, host is the person who receives the link
+   * and hands over the device.
    */
   kind?: "approver" | "viewer" | "in_person"; host?: { name: string; email: string };
   role?: string; /** The role whose signature is witnessed. */ witnessFor?: string;
 }
-/** A recipient of copies, who need not act. */
+/** A recipient of copies, who does not have to act. */
 export interface CopyRecipient { id: string; name: string; email: string; routingOrder: number; status: "pending" | "sent"; previous?: PreviousSigner[] }
-/** A signer before the replacement. */
+/** A person who was replaced as signer. */
 export interface PreviousSigner { name: string; email: string; until: string; reason: string | null }
 export interface Document { id: string; kind: "original" | "sealed"; name: string; document_order: number; size: number; pageCount: number; sha256: string; purgeStatus: string }
 export interface Field { id: string; name?: string; label?: string }
@@ -47,11 +47,11 @@ export interface Attempt { number: number; at: string; status: number | null; la
 export interface Envelope {
   id: string; tenantId: string; status: string; subject: string | null; createdBy: string; createdAt: string; expiresAt: string | null; completedAt: string | null;
   labels?: string[]; externalId?: string; message?: string; reminderHours?: number;
-  /** The console user who created or sent it; null: an application did. */
+  /** The console user who created or sent the envelope, or null if an application did so. */
   ownerId: string | null;
-  /** The names of the owner and of the users whom the events name. */
+  /** The names of the owner and of the users named in the events. */
   users: { id: string; name: string }[];
-  /** The newest event, in lists; null for an archived envelope. */
+  /** The newest event. It is included only in lists, and is null for an archived envelope. */
   lastActivity?: Activity | null;
   sealingProblem?: { code: string; message: string; since: string };
   signers: Signer[]; copies?: CopyRecipient[]; documents: Document[]; fields: Field[]; auditLog: Event[]; mails?: Mail[]; deliveries?: Delivery[]; undelivered?: string[];
@@ -64,9 +64,9 @@ export interface Webhook {
 /** A page of a list. nextCursor is null on the last page. */
 export interface Paged<T> { data: T[]; nextCursor: string | null }
 
-/** Calls the console's part of the API for the signed-in user. The token lives as long as the tab. */
+/** Calls the console API for the signed-in user. The token is stored until the tab is closed. */
 export class Client {
-  /** onGone receives whether the session expired. */
+  /** onGone is called when the session ends, and receives whether the session has expired. */
   constructor(private readonly onGone: (ended: boolean) => void) {}
 
   get token(): string | null {
@@ -79,7 +79,7 @@ export class Client {
     return answer;
   }
 
-  /** Completes a sign-in with the provider's response. It ends an open session. */
+  /** Completes a sign-in with the provider's response, and ends the previous session. */
   async complete(returned: Returned): Promise<Identity> {
     const before = this.token;
     const answer = await request<Identity & { access_token: string }>("/v1/console/provider/complete", { body: returned });
@@ -88,7 +88,7 @@ export class Client {
     return answer;
   }
 
-  /** Ends the session, at the service too. */
+  /** Ends the session, also at the service. */
   logout(): void {
     void request("/v1/console/logout", { method: "POST", bearer: this.token ?? "", keepalive: true }).catch(() => undefined);
     this.forget(false);
@@ -100,8 +100,8 @@ export class Client {
   }
 
   /**
-   * Calls the console's part of the API or, if the path begins with a slash, an operation that applications call as
-   * well.
+   * Calls the console API. If the path begins with a slash, it calls an operation that is also available to
+   * applications.
    */
   async call<T>(path: string, options: RequestOptions = {}): Promise<T> {
     try {
@@ -124,16 +124,16 @@ export class Client {
     return res;
   }
 
-  /** Returns the bytes of a file. */
+  /** Returns the content of a file. */
   async bytes(path: string): Promise<Uint8Array<ArrayBuffer>> {
     return new Uint8Array(await (await this.file(path)).arrayBuffer());
   }
 
-  /** Fetches a file and hands it to the browser, since a link cannot carry the token. */
+  /** Fetches a file and saves it as a download, because a link cannot contain the token. */
   async download(path: string, name: string, accept = "*/*"): Promise<void> {
     const res = await this.file(path, accept);
     const url = URL.createObjectURL(await res.blob());
-    // RFC 6266: the name in full is the extended one.
+    // The extended parameter contains the full name (RFC 6266).
     const given = /filename\*=UTF-8''([^;]+)/.exec(res.headers.get("Content-Disposition") ?? "")?.[1];
     const link = Object.assign(document.createElement("a"), { href: url, download: given ? decodeURIComponent(given) : name });
     link.click();
@@ -141,15 +141,15 @@ export class Client {
   }
 }
 
-/** Finds the application's contacts by a part of a name. */
+/** Returns a function that searches the application's contacts by part of a name. */
 export const contactsOf = (client: Client) => (search: string): Promise<{ name: string; email: string; phone: string | null }[]> => client.call(`contacts?${query({ search })}`);
 
-/** Whether the service reports that the key was used for another request. */
+/** Reports whether the service has rejected the key because it was used for another request. */
 const usedKey = (e: ApiError): boolean => e.code === "idempotency_key_reused" || e.code === "idempotency_interrupted";
 
 /**
- * Performs an action with an Idempotency-Key. The key stays until the action has succeeded, so that an action without
- * response is repeated with the same key and nothing is done twice.
+ * Performs an action with an Idempotency-Key. The same key is used until the action succeeds, so that an action whose
+ * response was lost can be repeated without being performed twice.
  */
 export function useKey(): <T>(work: (key: string) => Promise<T>) => Promise<T> {
   const key = useRef(newKey());
@@ -159,33 +159,34 @@ export function useKey(): <T>(work: (key: string) => Promise<T>) => Promise<T> {
       key.current = newKey();
       return done;
     } catch (e) {
-      // Other refusals leave the key free, also for another body. After this one the person decides.
+      // After any other rejection the same key can be used again, even with another body. After this one, the user
+      // decides whether to repeat the action.
       if (e instanceof ApiError && usedKey(e)) key.current = newKey();
       throw e;
     }
   };
 }
 
-/** The texts of common errors. The service describes the others, in English. */
+/** The texts for common errors. For other errors, the service's English message is displayed. */
 const errorKeys: Partial<Record<string, TextKey>> = {
   invalid_credentials: "wrongCredentials", invalid_passkey: "wrongPasskey", unavailable: "unavailable", sign_in_expired: "signInExpired", sign_in_refused: "signInRefused", provider_unreachable: "providerUnreachable",
 };
 
-/** Returns the message for an error. */
+/** Returns the message to display for an error. */
 export function errorText(e: unknown): string {
   if (e instanceof NetworkError) return t("unreachable");
   if (e instanceof ApiError && usedKey(e)) return t("maybeDone");
   const key = e instanceof ApiError && errorKeys[e.code];
   if (key) return t(key);
-  // The message names only the first invalid field.
+  // The service's message names only the first invalid field.
   if (e instanceof ApiError) return Object.entries(e.errors).map(([k, v]) => `${k} ${v.join(", ")}`).join("; ") || e.message;
   return e instanceof Error ? e.message : String(e);
 }
 
-/** Marks the background requests of a page, which do not keep an idle session alive. */
+/** Marks the background requests of a page, which do not prevent an idle session from expiring. */
 export const background = (): RequestOptions => ({ headers: { "Countersign-Background": "1" } });
 
-/** The events that endpoints subscribe to. */
+/** The events to which endpoints can subscribe. */
 export const webhookEvents = [
   "envelope.created", "envelope.sent", "envelope.completed", "envelope.declined", "envelope.voided", "envelope.expired",
   "signer.viewed", "signer.signed", "signer.declined", "signer.otp_failed",
@@ -193,7 +194,7 @@ export const webhookEvents = [
   "document.timestamped", "document.purged", "bulk.completed",
 ];
 
-export interface Loaded<T> { data: T | null; problem: string; reload: () => void; /** data is of another path: this one is being loaded. */ stale: boolean }
+export interface Loaded<T> { data: T | null; problem: string; reload: () => void; /** The data belongs to another path; the data for the current path is being loaded. */ stale: boolean }
 
 /** Loads data, and reloads it when its path changes and at the given interval in milliseconds. */
 export function useLoad<T>(client: Client, path: string | null, every = 0): Loaded<T> {
@@ -217,7 +218,7 @@ export function useLoad<T>(client: Client, path: string | null, every = 0): Load
   return { data, problem, reload: () => setTurn((n) => n + 1), stale: from !== path };
 }
 
-/** Loads a whole list. */
+/** Loads a complete list. */
 export function useList<T>(client: Client, path: string, every = 0): Loaded<T[]> {
   const { data, ...rest } = useLoad<{ data: T[] }>(client, path, every);
   return { ...rest, data: data && data.data };

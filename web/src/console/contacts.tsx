@@ -20,7 +20,8 @@ export function Contacts({ client, who }: { client: Client; who: Identity }) {
   const add = async () => {
     try {
       await client.call("contacts", { body: { name: form.name, email: form.email, ...(form.phone ? { phone: form.phone } : {}) } });
-      setForm((now) => (now === form ? { name: "", email: "", phone: "" } : now)); // text typed during the request stays
+      // Text entered during the request remains.
+      setForm((now) => (now === form ? { name: "", email: "", phone: "" } : now));
       setRefused("");
       reload();
     } catch (x) {

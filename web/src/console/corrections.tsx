@@ -9,7 +9,7 @@ interface DialogProps { client: Client; envelope: string; onDone: (words: string
 
 const methods: Record<string, TextKey> = { none: "checkNone", email_otp: "proofEmail", sms_otp: "proofSms" };
 
-/** Corrects the email address of a signer, who stays the same person. */
+/** Corrects the email address of a signer. The signer remains the same person. */
 export function CorrectEmailDialog({ client, envelope, signer, onDone, onClose }: DialogProps & { signer: Signer }) {
   const [email, setEmail] = useState(signer.email);
   const work = async (key: string) => {
@@ -26,7 +26,7 @@ export function CorrectEmailDialog({ client, envelope, signer, onDone, onClose }
   );
 }
 
-/** Files an envelope under labels. */
+/** Sets the labels of an envelope. */
 export function LabelsDialog({ client, envelope, labels, onDone, onClose }: DialogProps & { labels: string[] }) {
   const [text, setText] = useState(labels.join("\n"));
   const work = async () => {
@@ -42,7 +42,7 @@ export function LabelsDialog({ client, envelope, labels, onDone, onClose }: Dial
   );
 }
 
-/** Reassigns a signer's place to another person, or replaces a recipient of copies. */
+/** Replaces a signer or a recipient of copies with another person. */
 export function ReplaceDialog({ client, envelope, signer, onDone, onClose }: DialogProps & { signer: Signer | CopyRecipient }) {
   const copy = !("authMethod" in signer);
   const [form, setForm] = useState({ name: "", email: "", phone: "", authMethod: copy ? "" : signer.authMethod, reason: "" });
@@ -72,12 +72,12 @@ export function ReplaceDialog({ client, envelope, signer, onDone, onClose }: Dia
   );
 }
 
-/** A moment as a datetime-local field has it: in this browser's time zone, without seconds. */
+/** Formats a time for a datetime-local field: in the browser's time zone, without seconds. */
 function localTime(at: Date): string {
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
-/** Moves or removes the time until which an envelope can be signed. */
+/** Changes or removes the signing deadline of an envelope. */
 export function DeadlineDialog({ client, envelope, expiresAt, onDone, onClose }: DialogProps & { expiresAt: string | null }) {
   const [at, setAt] = useState(expiresAt ? localTime(new Date(expiresAt)) : "");
   const [none, setNone] = useState(false);

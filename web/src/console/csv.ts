@@ -1,6 +1,6 @@
 /**
- * Returns the rows of a table (RFC 4180): quotes, commas and line ends inside them, with or without a byte order mark.
- * The service reports the problems of a table.
+ * Parses a table (RFC 4180) and returns its rows. Quoted cells can contain quotes, commas and line breaks, and the
+ * text can begin with a byte order mark. Problems in the table are reported by the service, not here.
  */
 export function rowsOf(text: string): string[][] {
   const rows: string[][] = [];
@@ -25,7 +25,10 @@ export function rowsOf(text: string): string[][] {
   return rows;
 }
 
-/** Returns a cell, quoted if necessary. A leading apostrophe keeps a spreadsheet from interpreting it as a formula. */
+/**
+ * Returns a cell, quoted if necessary. A leading apostrophe prevents a spreadsheet from interpreting the cell as a
+ * formula.
+ */
 export const cellOf = (text: string): string => {
   const safe = /^[=@\t\r]|^[+-](?!\d+$)/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

@@ -5,11 +5,11 @@ import { numeral, t } from "./texts";
 
 interface Holder { put: (sheet: Sheet) => void; drop: (sheet: Sheet) => void }
 
-/** The pictures of the documents with the values so far, and small ones that lead to each page. */
+/** The pages of the documents with the values entered so far, and thumbnails that lead to each page. */
 export function DocumentPages({ client, envelope, documents }: { client: Client; envelope: Envelope; documents: readonly Document[] }) {
   const [current, setCurrent] = useState({ documentId: documents[0]?.id ?? "", page: 1 });
   const area = useRef<HTMLDivElement>(null);
-  // After each signature, pages have more values.
+  // Each signature adds values to the pages.
   const signed = envelope.signers.filter((s) => s.signedAt).length;
   const sealed = documents[0]?.kind === "sealed";
   const { viewer, large, small } = useMemo(() => {
@@ -56,7 +56,7 @@ export function DocumentPages({ client, envelope, documents }: { client: Client;
   );
 }
 
-/** The picture of a page, requested while it is near the screen. */
+/** A page image. It is requested while it is near the visible area. */
 function PagePicture({ viewer, holder, documentId, page, label }: { viewer: Viewer; holder: Holder; documentId: string; page: number; label?: string }) {
   const ref = useRef<HTMLSpanElement>(null);
   const [size, setSize] = useState({ width: 612, height: 792, known: false });

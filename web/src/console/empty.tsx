@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { Icon, type IconName } from "../ui/parts";
 
-/** The content of an empty list: what the list is for, and what to do next. */
+/** The content shown for an empty list: its purpose, and the next step. */
 export function Empty({ icon, title, children, action }: { icon: IconName; title: string; children: ComponentChildren; action?: ComponentChildren }) {
   return (
     <section class="card empty">

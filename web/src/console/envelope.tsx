@@ -16,7 +16,9 @@ interface Run { step: string; awaiting: string[]; nextReminder: string | null; w
 
 interface AttachedFile { id: string; name: string; by: string; size: number }
 
-/** The files that signers signed with, while they are kept, under the names of their fields. */
+/**
+ * Returns the files attached by signers, under the names of their fields, or nothing once the documents are purged.
+ */
 function attachedFiles(e: Envelope): AttachedFile[] {
   if (e.documents.every((d) => d.purgeStatus === "purged")) return [];
   return e.auditLog.filter((x) => x.event === "attachment.added").map(({ detail }) => {
@@ -41,7 +43,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
   const open = e.status === "sent" || e.status === "in_progress";
   const support = hasRole(who, "support");
   const sender = hasRole(who, "sender");
-  // Once all have signed, only the sealing remains.
+  // After the last signature, only the sealing remains.
   const correctable = open && support && e.signers.some((s) => !s.signedAt);
   const kept = e.documents.filter((d) => d.purgeStatus !== "purged").sort((a, b) => a.document_order - b.document_order);
   const sealed = kept.filter((d) => d.kind === "sealed");
@@ -148,7 +150,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
 
 const kib = (size: number): string => t("kib", { n: Math.ceil(size / 1024) });
 
-/** The stored IDs, workflow, emails, deliveries and audit trail. */
+/** The IDs, workflow, emails, deliveries and audit trail. */
 function Technical({ client, e, run }: { client: Client; e: Envelope; run: Run | null }) {
   const workflow = ["envelope", e.id].join("/");
   return (

@@ -13,13 +13,13 @@ import { sentenceOf } from "./timeline";
 import { useWorkspaces } from "./workspace";
 
 const statuses = ["draft", "sent", "in_progress", "completed", "declined", "voided", "expired"];
-export const live = 4000; // milliseconds between reloads of what may have changed
-const pause = 200; // milliseconds of typing after which a search begins
+export const live = 4000; // interval between reloads of data that may have changed, in milliseconds
+const pause = 200; // delay after typing before a search begins, in milliseconds
 const filterNames = ["search", "status", "from", "to", "refused", "label", "inbox"];
 
 /**
- * Returns midnight in the local time zone, after days after the day in a date field; undefined if the field holds no
- * date.
+ * Returns midnight in the local time zone, the given number of days after the date in a date field, or undefined if
+ * the field contains no date.
  */
 function midnight(day: string, after: number): string | undefined {
   const [, y, m, d] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(day) ?? [];
@@ -49,7 +49,7 @@ export function Envelopes({ client, who }: { client: Client; who: Identity }) {
     for (const e of some) if (on) next.set(e.id, e); else next.delete(e.id);
     return next;
   });
-  // Actions apply to the current state of the selected envelopes.
+  // Actions use the current state of the selected envelopes.
   const selected = [...chosen.values()].map((e) => rows.find((r) => r.id === e.id) ?? e);
   return (
     <>
@@ -88,7 +88,7 @@ export function Envelopes({ client, who }: { client: Client; who: Identity }) {
   );
 }
 
-/** A search that begins when the person pauses. */
+/** A search box. The search begins when the user stops typing. */
 function SearchBox({ value, onSearch }: { value: string; onSearch: (text: string) => void }) {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
@@ -132,7 +132,7 @@ function Rows({ rows, app, chosen, onChoose }: { rows: readonly Envelope[]; app:
 
 const shownPeople = 3;
 
-/** The recipients, each with a dot that shows the state. */
+/** The recipients, each with a dot that indicates the state. */
 function People({ e }: { e: Envelope }) {
   return (
     <ul class="dots">
@@ -160,10 +160,10 @@ export function Deadline({ e }: { e: Pick<Envelope, "status" | "expiresAt"> }) {
   return <time class={due ? "due" : ""} dateTime={e.expiresAt} title={formatTime(e.expiresAt)}>{due ? formatRelative(e.expiresAt) : formatDate(e.expiresAt)}</time>;
 }
 
-/** The parts of the inbox of work. */
+/** The sections of the inbox. */
 const parts = { action_needed: "inboxAction", waiting: "inboxWaiting", drafts: "inboxDrafts", completed: "inboxCompleted" } as const;
 
-/** Chooses a part of the inbox, and shows how many envelopes each has. */
+/** Selects a section of the inbox, and displays the number of envelopes in each. */
 function InboxBar({ client, tenant, part, onChoose }: { client: Client; tenant: string; part: string; onChoose: (part: string) => void }) {
   const { data } = useLoad<{ counts: Record<keyof typeof parts, number> }>(client, `home?${query({ tenantId: tenant })}`, 15_000);
   return (
@@ -178,5 +178,7 @@ function InboxBar({ client, tenant, part, onChoose }: { client: Client; tenant: 
   );
 }
 
-/** Whether a search looks like a piece of an address that cannot be found by it. */
+/**
+ * Reports whether a search text looks like part of an email address. The search does not find addresses by a part.
+ */
 const partOfAddress = (search: string): boolean => /^[^\s@]+@?[^\s@]*$/.test(search.trim()) && search.trim().length > 1;

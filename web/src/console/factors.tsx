@@ -2,22 +2,22 @@ import { useList, useLoad, type Client, type Loaded } from "./api";
 import { passkeysKnown, provePasskey, type PasskeyAnswer } from "./passkeys";
 import { t } from "./texts";
 
-/** The authenticator app of the account, and the recovery codes. */
+/** The authenticator app and the recovery codes of the account. */
 export interface Factor { active: boolean; required: boolean; recoveryCodes: number }
 export interface Passkey { id: string; name: string; createdAt: string; usedAt: string | null }
 
-/** The second factors of an account; any of them is sufficient. */
+/** The second factors of an account. Any one of them is sufficient. */
 export interface SecondFactors {
-  /** Recovery codes exist. */
+  /** Whether the account has a second factor, and therefore recovery codes. */
   needed: boolean;
   app: boolean;
-  /** null: the account has none, or this browser does not support passkeys. */
+  /** Requests a passkey; null if the account has none, or if this browser does not support passkeys. */
   passkey: (() => Promise<PasskeyAnswer>) | null;
 }
 
 export const noSecondFactor: SecondFactors = { needed: false, app: false, passkey: null };
 
-/** The second factors of the signed-in user. */
+/** Returns the second factors of the signed-in user. */
 export function useSecondFactors(client: Client): { totp: Loaded<Factor>; passkeys: Loaded<Passkey[]>; factors: SecondFactors } {
   const totp = useLoad<Factor>(client, "totp");
   const passkeys = useList<Passkey>(client, "passkeys");
@@ -26,8 +26,8 @@ export function useSecondFactors(client: Client): { totp: Loaded<Factor>; passke
   return { totp, passkeys, factors: { needed: app || some, app, passkey: some && passkeysKnown() ? () => provePasskey((path, o) => client.call(path, o)) : null } };
 }
 
-/** A code of the second factor. */
-export function Code({ id = "code", label = t("appCode"), value, onInput, focus = false, recovery = true }: { id?: string; label?: string; value: string; onInput: (s: string) => void; focus?: boolean; /** A recovery code will do, and the hint says so. */ recovery?: boolean }) {
+/** The input of a second-factor code. */
+export function Code({ id = "code", label = t("appCode"), value, onInput, focus = false, recovery = true }: { id?: string; label?: string; value: string; onInput: (s: string) => void; focus?: boolean; /** Reports whether a recovery code is also accepted. */ recovery?: boolean }) {
   return (
     <div>
       <label for={id}>{label}</label>
@@ -39,11 +39,12 @@ export function Code({ id = "code", label = t("appCode"), value, onInput, focus 
 }
 
 /**
- * Returns whether the form is complete except for the code, which a passkey replaces. The browser shows missing values.
+ * Reports whether the form is complete, ignoring the code, which a passkey replaces. The browser indicates missing
+ * values.
  */
 const entered = (form: HTMLFormElement | null) => [...(form?.elements ?? [])].every((x) => !(x instanceof HTMLInputElement) || x.classList.contains("code") || x.reportValidity());
 
-/** The input of a second factor within a form: a button for a passkey, or a code. */
+/** The input of a second factor in a form: a button for a passkey, or a code. */
 export function SecondFactorInput({ id, app, onPasskey, code, onCode, focus }: { id?: string; app: boolean; onPasskey: (() => void) | null; code: string; onCode: (s: string) => void; focus?: boolean }) {
   return (
     <>

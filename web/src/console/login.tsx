@@ -10,15 +10,16 @@ import { signInAtProvider } from "./provider";
 import { usePageTitle } from "./route";
 import { t } from "./texts";
 
-/** Why a sign-in at the provider failed. */
-export interface SignInProblem { text: string; /** It was the account, so that another one is to be chosen. */ account: boolean }
+/** The reason why a sign-in at the provider failed. */
+export interface SignInProblem { text: string; /** The account caused the problem, so the user must choose another one. */ account: boolean }
 
 export function Login({ client, ended, told, onIn, foot }: { client: Client; ended: boolean; told: SignInProblem; onIn: (w: Identity) => void; foot: ComponentChildren }) {
   usePageTitle("");
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
   const [code, setCode] = useState("");
-  const [second, setSecond] = useState<{ app: boolean; passkey: boolean } | null>(null); // null: no second factor needed
+  // The available second factors, or null if none is needed.
+  const [second, setSecond] = useState<{ app: boolean; passkey: boolean } | null>(null);
   const [problem, setProblem] = useState(told.text);
   const [options, setOptions] = useState<SignInOptions>({ provider: null, passkeys: false });
   const { provider } = options;

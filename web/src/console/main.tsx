@@ -30,15 +30,15 @@ import { Users } from "./users";
 import { Webhooks } from "./webhooks";
 import { WorkspaceChoice, WorkspaceProvider } from "./workspace";
 
-const look = 60_000; // milliseconds between looks whether the session still holds
+const look = 60_000; // interval between checks of the session, in milliseconds
 
 const sections: Record<string, TextKey> = { envelopes: "envelopes", templates: "templates", bulk: "bulkSends", webhooks: "webhooks", contacts: "contacts", usage: "usage", settings: "settings" };
-const help: Record<string, TextKey> = { problems: "problems" }; // for those who may support
+const help: Record<string, TextKey> = { problems: "problems" }; // for users with the support role
 const administration: Record<string, TextKey> = { users: "users", application: "application" };
 
 const noProblem: SignInProblem = { text: "", account: false };
 
-// Before anything reads the address.
+// This must run before any other code reads the address.
 const returned = takeReturned();
 
 /** Loads a language, and applies it to the document. */
@@ -47,7 +47,7 @@ async function speak(wanted: Language): Promise<void> {
 }
 
 function Console() {
-  const [, setSpoken] = useState(language()); // all texts are read anew when it changes
+  const [, setSpoken] = useState(language()); // a change renders all texts again
   const choose = (wanted: Language) => {
     rememberLanguage(wanted);
     void speak(wanted).then(() => setSpoken(language()));
@@ -81,7 +81,7 @@ function Console() {
     return () => clearInterval(timer);
   }, [who]);
   const sectionsRef = useRef<HTMLElement>(null);
-  // On a phone the sections are one line, which is scrolled to the current one.
+  // On a phone the sections are in one row, which is scrolled to the current section.
   useEffect(() => { sectionsRef.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }); }, [section, who]);
   if (!asked) return null;
   if (!who) return <Login client={client} ended={ended} told={told} onIn={(w) => { setTold(noProblem); enter(w); }} foot={switcher} />;
@@ -124,7 +124,9 @@ function Console() {
 
 type BuilderModules = [typeof import("../builder/Builder"), typeof import("../builder/model"), typeof import("../builder/texts")];
 
-/** The builder in the console, of a draft or a template, in the console's language. Its script is fetched when it is needed. */
+/**
+ * The builder for a draft or a template in the console, in the console's language. Its script is loaded on demand.
+ */
 function Workshop({ client, who, section, id }: { client: Client; who: Identity; section: "build" | "edit"; id: string }) {
   const [modules, setModules] = useState<BuilderModules | null>(null);
   const [problem, setProblem] = useState(false);
@@ -138,7 +140,7 @@ function Workshop({ client, who, section, id }: { client: Client; who: Identity;
   }, []);
   const contacts = useMemo(() => contactsOf(client), [client]);
   const back = () => { location.hash = section === "edit" ? `#/templates/${id}` : `#/envelopes/${id}`; };
-  /** Records the recipients as contacts. A sender signing first continues to the signing page. */
+  /** Saves the recipients as contacts. If the sender signs first, the signing page follows. */
   const sent = async () => {
     try {
       const e = await client.call<Envelope>(`envelopes/${id}`);
@@ -151,7 +153,7 @@ function Workshop({ client, who, section, id }: { client: Client; who: Identity;
         return;
       }
     } catch {
-      // It was sent in any case: the envelope's page shows it.
+      // The envelope has been sent regardless of this error, and its page shows its state.
     }
     back();
   };

@@ -13,20 +13,22 @@ import { numeral, rich, t } from "./texts";
 interface Fault { row: number; column: string; message: string }
 interface Checked { total: number; faults: Fault[]; faultCount: number }
 
-const shown = 10; // rows of the preview
+const shown = 10; // number of rows in the preview
 const saveAs = (text: string, name: string) => {
   const url = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
   Object.assign(document.createElement("a"), { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 };
 
-/** The columns that a table for a template can have. */
+/** Returns the columns that a table for a template can have. */
 function columnsOf(t: Template): string[] {
   const people = t.roles.flatMap((r) => [`${r.role}.name`, `${r.role}.email`, ...(r.authMethod === "sms_otp" && r.kind !== "copy" ? [`${r.role}.phone`] : [])]);
   return ["externalId", ...people, ...t.variables.map((v) => `variable.${v}`)];
 }
 
-/** Starts a bulk send: a template, a table, its problems, and the sending. */
+/**
+ * Creates a bulk send: the user selects a template and a table, fixes the reported problems, and sends the envelopes.
+ */
 export function NewBulkSend({ client, who }: { client: Client; who: Identity }) {
   usePageTitle(t("newBulkSend"));
   const { get, set } = useFilters();
@@ -34,7 +36,7 @@ export function NewBulkSend({ client, who }: { client: Client; who: Identity }) 
   const [tenantId, setTenant] = useWorkspace();
   const templates = useLoad<Paged<TemplateSummary>>(client, `/v1/templates?${query({ tenantId: who.app.tenants[0], pageSize: 100 })}`);
   const { data: loaded, problem } = useLoad<Template>(client, id ? `/v1/templates/${id}` : null);
-  const template = loaded?.id === id ? loaded : null; // the previous template stays loaded until this one arrives
+  const template = loaded?.id === id ? loaded : null; // the previous template stays loaded until this one is received
   const [file, setFile] = useState<File | null>(null);
   const [rows, setRows] = useState<string[][]>([]);
   const [checked, setChecked] = useState<Checked | null>(null);
@@ -96,7 +98,7 @@ export function NewBulkSend({ client, who }: { client: Client; who: Identity }) 
               <h2>{t("bulkStep2")}</h2>
               <p class="quiet small">{rich("tableText", { columns: <span class="mono" dir="ltr">{columnsOf(template).join(", ")}</span>, value: <span class="mono" dir="ltr">value.</span> }, 10_000)}</p>
               <p><button type="button" class="plain small" onClick={() => saveAs(`${columnsOf(template).map(cellOf).join(",")}\r\n`, `${template.name}.csv`)}>{t("downloadEmptyCSV")}</button></p>
-              <div><label for="btable">{t("table")}</label><input id="btable" type="file" accept=".csv,text/csv" onClick={(e) => { e.currentTarget.value = ""; setFile(null); /* so that the mended file can be chosen again */ }} onChange={(e) => setFile(e.currentTarget.files?.[0] ?? null)} /></div>
+              <div><label for="btable">{t("table")}</label><input id="btable" type="file" accept=".csv,text/csv" onClick={(e) => { e.currentTarget.value = ""; setFile(null); /* so that the corrected file can be selected again */ }} onChange={(e) => setFile(e.currentTarget.files?.[0] ?? null)} /></div>
               {busy && !checked && <p class="quiet" role="status">{t("checkingRows")}</p>}
               <ErrorNotice text={refused} />
             </section>

@@ -15,20 +15,20 @@ const kinds = [
 
 const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
 
-/** The emails that a user gets about the envelopes that they sent. */
+/** The settings for emails to the user about envelopes that they have sent. */
 export function Notifications({ client }: { client: Client }) {
   const { data, problem, reload } = useLoad<Settings>(client, "me/notifications");
   const [changed, setChanged] = useState<Partial<Settings>>({});
   const set = (change: Partial<Settings>) => setChanged({ ...changed, ...change });
   const save = async () => {
     await client.call("me/notifications", { method: "PUT", body: changed });
-    // Changes made during the request are still to be saved.
+    // Changes made during the request have not been saved yet.
     setChanged((now) => Object.fromEntries(Object.entries(now).filter(([key, value]) => value !== changed[key as keyof Settings])));
     reload();
   };
   const own = data && { ...data, ...changed };
   const choose = (frequency: Frequency) => {
-    // The first summary should come in the morning of the user, not of Greenwich.
+    // The first summary should arrive in the morning of the user's time zone, not of UTC.
     const zone = frequency === "daily" && data?.frequency !== "daily" && own?.timeZone === "UTC" ? { timeZone: ownZone() } : {};
     set({ frequency, ...zone });
   };

@@ -13,8 +13,8 @@ import { t } from "./texts";
 interface Secret { secret: string; uri: string; qr: string }
 interface Session { id: string; current: boolean; ip: string; userAgent: string; createdAt: string; seenAt: string }
 
-/** The authenticator app: whether there is one, setting one up, and the recovery codes. */
-function AuthenticatorApp({ client, email, factor, factors, keys, onChange }: { client: Client; email: string; factor: Factor; factors: SecondFactors; /** How many passkeys there are. */ keys: number; onChange: () => void }) {
+/** The authenticator app, if any, its setup, and the recovery codes. */
+function AuthenticatorApp({ client, email, factor, factors, keys, onChange }: { client: Client; email: string; factor: Factor; factors: SecondFactors; /** The number of passkeys. */ keys: number; onChange: () => void }) {
   const [asking, setAsking] = useState<"enrol" | "renew" | "remove" | null>(null);
   const [secret, setSecret] = useState<Secret | null>(null);
   const [codes, setCodes] = useState<string[] | null>(null);
@@ -67,7 +67,7 @@ function AuthenticatorApp({ client, email, factor, factors, keys, onChange }: { 
   );
 }
 
-/** New recovery codes, which are shown once. */
+/** The new recovery codes, which are displayed only once. */
 function NewCodes({ codes, onKept }: { codes: string[]; onKept: () => void }) {
   return (
     <>
@@ -79,8 +79,8 @@ function NewCodes({ codes, onKept }: { codes: string[]; onKept: () => void }) {
   );
 }
 
-/** The passkeys of the account: a list, a new one, and removing one. */
-function Passkeys({ client, email, passkeys, factors, last, more, onChange }: { client: Client; email: string; passkeys: Passkey[]; factors: SecondFactors; /** A second factor is required, and one passkey is the only one. */ last: boolean; /** Others can be made here. */ more: boolean; onChange: () => void }) {
+/** The passkeys of the account. Passkeys can be added and removed. */
+function Passkeys({ client, email, passkeys, factors, last, more, onChange }: { client: Client; email: string; passkeys: Passkey[]; factors: SecondFactors; /** A second factor is required, and one passkey is the only one. */ last: boolean; /** A second factor is required, and a single passkey is the only one. */ more: boolean; onChange: () => void }) {
   const [asking, setAsking] = useState<Passkey | "new" | null>(null);
   const [name, setName] = useState("");
   const [codes, setCodes] = useState<string[]>([]);
@@ -116,7 +116,7 @@ function Passkeys({ client, email, passkeys, factors, last, more, onChange }: { 
   );
 }
 
-/** The only page before a required second factor is set up. */
+/** The only page that is available until a required second factor is set up. */
 export function MustEnrol({ client, email, onDone }: { client: Client; email: string; onDone: () => void }) {
   const options = useLoad<SignInOptions>(client, "sign-in");
   const passkeys = (options.data?.passkeys ?? false) && passkeysKnown();
@@ -164,7 +164,7 @@ function Password({ client, email, factors, onChange }: { client: Client; email:
   );
 }
 
-/** Connects an account with a password to the provider for signing in. */
+/** Connects an account that has a password to the provider for signing in. */
 function Connect({ client, email, factors, name }: { client: Client; email: string; factors: SecondFactors; name: string }) {
   const [asking, setAsking] = useState(false);
   const work = async (p: Proof) => goToProvider((await client.call<{ url: string }>("provider/connect", { body: p })).url);

@@ -8,7 +8,7 @@ const tones: Record<string, string> = {
   completed: "good", delivered: "good", signed: "good", active: "good", declined: "bad", voided: "bad", expired: "bad", failed: "bad", failing: "bad", gone: "bad", email_refused: "bad",
 };
 
-/** The text for each status, role and kind that the API names. */
+/** The texts for the statuses, roles and kinds of the API. */
 const named: Partial<Record<string, TextKey>> = {
   draft: "statusDraft", sent: "statusSent", in_progress: "statusInProgress", sealing: "statusSealing", completed: "statusCompleted", declined: "statusDeclined", voided: "statusVoided", expired: "statusExpired",
   pending: "statusPending", delivered: "statusDelivered", signed: "statusSigned", active: "statusActive", paused: "statusPaused", failed: "statusFailed", failing: "statusFailing", gone: "statusGone",
@@ -17,7 +17,10 @@ const named: Partial<Record<string, TextKey>> = {
   viewer: "roleViewer", support: "roleSupport", sender: "roleSender", admin: "roleAdmin",
 };
 
-/** The text for each kind of recipient and each identity check. A viewer among recipients is not the role of a user. */
+/**
+ * The texts for the kinds of recipients and the identity checks. A viewer who is a recipient is unrelated to the user
+ * role of the same name.
+ */
 const kinds: Partial<Record<string, TextKey>> = {
   signer: "kindSigner", approver: "kindApprover", viewer: "kindViewer", in_person: "kindInPerson", copy: "kindCopy", witness: "kindWitness", email_otp: "checkEmail", sms_otp: "checkSMS", none: "checkNone",
 };
@@ -32,7 +35,7 @@ const mailKinds: Partial<Record<string, TextKey>> = {
 /** Returns the text for a kind of email of the API. */
 export const mailKind = (kind: string): string => { const key = mailKinds[kind]; return key ? t(key) : kind.replaceAll("_", " "); };
 
-/** Returns the text for a status, role or kind of the API; unknown values are returned unchanged. */
+/** Returns the text for a status, role or kind of the API. Underscores in an unknown value are replaced by spaces. */
 export const nameOf = (value: string): string => { const key = named[value]; return key ? t(key) : value.replaceAll("_", " "); };
 
 export const Badge = ({ children }: { children: string }) => <span class={`badge ${tones[children] ?? ""}`}>{nameOf(children)}</span>;
@@ -43,7 +46,9 @@ const ResultText = ({ told }: { told: ActionResult | null }) => <span class={`sm
 
 const RowResult = createContext<((told: ActionResult | null) => void) | null>(null);
 
-/** A row of buttons. The result of an action is shown below the row, in space that is reserved for it: no button moves. */
+/**
+ * A row of buttons. The result of an action is displayed below the row in reserved space, so that no button moves.
+ */
 export function ActionRow({ children }: { children: ComponentChildren }) {
   const [told, setTold] = useState<ActionResult | null>(null);
   return (
@@ -55,7 +60,8 @@ export function ActionRow({ children }: { children: ComponentChildren }) {
 }
 
 /**
- * Returns whether work is running, and a function that runs work unless some is running: a second press does nothing.
+ * Returns whether an operation is in progress, and a function that starts one. The function does nothing while
+ * another is in progress, so a second click has no effect.
  */
 export function useBusy(): [boolean, (work: () => Promise<unknown>) => Promise<void>] {
   const [busy, setBusy] = useState(false);
@@ -74,8 +80,8 @@ export function useBusy(): [boolean, (work: () => Promise<unknown>) => Promise<v
 type KeyedWork = (key: string) => Promise<unknown>;
 
 /**
- * A button that performs an action at the service and shows the result: the text that work returns, or else done. name
- * distinguishes several buttons with one label. work receives the Idempotency-Key of the action.
+ * A button that performs an action at the service and displays the result: the text returned by work, or else done.
+ * name distinguishes several buttons with the same label. work receives the Idempotency-Key of the action.
  */
 export function ActionButton({ label, name, done, work, tone = "plain", disabled }: { label: string; name?: string; done?: string; work: KeyedWork; tone?: string; disabled?: boolean }) {
   const [busy, run] = useBusy();
@@ -102,10 +108,10 @@ export function ActionButton({ label, name, done, work, tone = "plain", disabled
 }
 
 /**
- * A dialog with a form. It closes when the work is done, and shows the error if it fails. work receives the
+ * A dialog with a form. It closes when the work has succeeded, and displays the error otherwise. work receives the
  * Idempotency-Key of the action.
  */
-export function FormDialog({ title, label, tone = "", work, other, onClose, children }: { title: string; label: string; tone?: string; work: KeyedWork; /** What else can be done with what was entered. */ other?: { label: string; work: KeyedWork }; onClose: () => void; children: ComponentChildren }) {
+export function FormDialog({ title, label, tone = "", work, other, onClose, children }: { title: string; label: string; tone?: string; work: KeyedWork; /** An alternative action on the entered values. */ other?: { label: string; work: KeyedWork }; onClose: () => void; children: ComponentChildren }) {
   const [problem, setProblem] = useState("");
   const [busy, run] = useBusy();
   const once = useKey();
@@ -125,7 +131,7 @@ export function FormDialog({ title, label, tone = "", work, other, onClose, chil
   );
 }
 
-/** A secret that is shown this once. */
+/** A secret that is displayed only once. */
 export function SecretNotice({ label, secret, onKept }: { label: string; secret: string; onKept: () => void }) {
   return (
     <div class="notice stack" role="status">
@@ -136,12 +142,12 @@ export function SecretNotice({ label, secret, onKept }: { label: string; secret:
   );
 }
 
-/** Random enough to sign with: 256 bits. */
+/** Creates a signing secret with 256 random bits. */
 export function makeSecret(): string {
   return `whsec_${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))))}`;
 }
 
-/** Asks for confirmation of an action that cannot be undone, with a reason if one is wanted. */
+/** Requests confirmation of an action that cannot be undone, and optionally a reason. */
 export function Confirm({ title, text, label, reason, work, onClose }: { title: string; text: string; label: string; reason?: string; work: (reason: string, key: string) => Promise<unknown>; onClose: () => void }) {
   const [why, setWhy] = useState("");
   return (
@@ -165,15 +171,15 @@ export function Table({ label, head, children }: { label: string; head: string[]
   );
 }
 
-/** The cursor of the page before each page that was left for the next one; "" is the first page. */
+/** The cursor of the preceding page, for each page that was reached by paging forward. "" is the first page. */
 const previous = new Map<string, string>();
 
 /**
- * Buttons to the pages beside the one that starts at cursor; nothing if the list has a single page. The page before is
- * not known after a reload or from a link: then the first button leads to the first page.
+ * Buttons to the previous and next pages, or nothing if the list has only one page. After a reload, or if the page
+ * was opened from a link, the previous page is unknown, and the first button leads to the first page instead.
  */
 export function Pager({ cursor, next, stale, onPage, labels = [t("newer"), t("older")] }: {
-  cursor: string; next: string | null; /** next is not yet of the page at cursor. */ stale: boolean; onPage: (cursor: string) => void; labels?: [string, string];
+  cursor: string; next: string | null; /** next does not belong to the page at cursor yet. */ stale: boolean; onPage: (cursor: string) => void; labels?: [string, string];
 }) {
   if (!cursor && !next) return null;
   const before = previous.get(cursor);

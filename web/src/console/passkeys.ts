@@ -1,17 +1,17 @@
 import { request, type RequestOptions } from "../ui/http";
 import { t } from "./texts";
 
-/** The options of a WebAuthn ceremony, with the id that its response must name. */
+/** The options for a WebAuthn ceremony, with the ceremony's ID, which the response must contain. */
 interface Options<T> { ceremony: string; publicKey: T }
-/** Shows that a passkey of the account is here. */
+/** Proves possession of a passkey of the account. */
 export interface PasskeyAnswer { ceremony: string; credential: PublicKeyCredentialJSON }
 
-/** Whether this browser supports passkeys. */
+/** Reports whether this browser supports passkeys. */
 export const passkeysKnown = (): boolean => typeof PublicKeyCredential !== "undefined" && "parseRequestOptionsFromJSON" in PublicKeyCredential;
 
 class PasskeyError extends Error {}
 
-/** The browser's error does not say why. */
+/** Runs a ceremony, and replaces the browser's errors, which do not state the reason. */
 async function ask<T>(work: () => Promise<T | null>, otherwise: string): Promise<T> {
   try {
     const made = await work();
@@ -27,10 +27,10 @@ async function ask<T>(work: () => Promise<T | null>, otherwise: string): Promise
 type Call = <T>(path: string, options: RequestOptions) => Promise<T>;
 type Challenge = Options<PublicKeyCredentialRequestOptionsJSON>;
 
-/** Requests a passkey for the sign-in, after the password. */
+/** Requests a passkey for the sign-in, after the password was entered. */
 export const signInByPasskey = async (email: string, password: string): Promise<PasskeyAnswer> => answer(await request<Challenge>("/v1/console/passkeys/challenge", { body: { email, password } }));
 
-/** Requests a passkey of the signed-in user before a change of the account. */
+/** Requests a passkey of the signed-in user before a change to the account. */
 export const provePasskey = async (call: Call): Promise<PasskeyAnswer> => answer(await call<Challenge>("passkeys/proof", { method: "POST" }));
 
 async function answer(o: Challenge): Promise<PasskeyAnswer> {

@@ -19,7 +19,7 @@ const problemWords: Record<EnvelopeProblem["problem"], TextKey> = {
 };
 const workflowWords: Record<EnvelopeProblem["workflow"], TextKey> = { running: "workflowRunning", missing: "workflowMissing", unknown: "workflowUnknown" };
 
-/** Lists stuck envelopes for support; each row links to its envelope. */
+/** Lists problems for support: stuck envelopes, and emails and deliveries that have failed or are being retried. */
 export function Problems({ client }: { client: Client }) {
   usePageTitle(t("problems"));
   const { data, problem, reload } = useLoad<AllProblems>(client, "problems", live);
@@ -102,9 +102,10 @@ function DeliveryTable({ client, rows, reload }: { client: Client; rows: Deliver
   );
 }
 
-const shown = 160; // characters of an endpoint's answer in the list; the delivery's page has all that was kept
+// The number of characters of an endpoint's response in the list. The delivery's page shows everything that is stored.
+const shown = 160;
 
-/** Returns what the endpoint answered last, in one line. */
+/** Returns the last response of the endpoint, in one line. */
 function answerWords(a: Attempt | null): string {
   if (!a) return t("notAttempted");
   const body = a.body.replaceAll(/\s+/g, " ").trim();

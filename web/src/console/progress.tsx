@@ -5,22 +5,22 @@ import { ActionButton, ActionRow } from "./parts";
 import { formatRelative, t, type TextKey } from "./texts";
 import { sortable } from "./timeline";
 
-/** The permitted actions for a recipient; absent actions are not permitted. */
+/** The permitted actions for a recipient. Absent actions are not permitted. */
 export interface PersonActions { remind?: Act; link?: Act; resend?: Act; correct?: () => void; replace?: () => void; copies?: Act }
 type Act = (key: string) => Promise<void>;
 
-/** Returns the last email to an awaited recipient, if a server permanently rejected it and no later one was sent. */
+/** Returns the last email to an awaited recipient if a server has permanently rejected it, or undefined otherwise. */
 function refused(mails: readonly Mail[], s: Signer): Mail | undefined {
   const since = sortable(s.previous?.at(-1)?.until ?? "");
   const last = mails.filter((m) => m.signerId === s.id && sortable(m.createdAt) > since && (m.sentAt || m.failedAt)).at(-1);
   return last?.failedAt ? last : undefined;
 }
 
-/** Returns when a recipient first opened the link. */
+/** Returns the time at which a recipient first opened the link, or null. */
 const openedAt = (e: Envelope, s: Signer): string | null => e.auditLog.find((x) => x.event === "signer.viewed" && x.actor === `signer:${s.id}` && sortable(x.timestamp) > sortable(s.previous?.at(-1)?.until ?? ""))?.timestamp ?? null;
 const invitedAt = (e: Envelope, s: Signer): string | null => [...e.auditLog].reverse().find((x) => x.event === "invitation.sent" && x.detail?.signerId === s.id)?.timestamp ?? null;
 
-/** The steps of an envelope: recipients, status and times, with the actions for each recipient. */
+/** The steps of an envelope: the recipients with their status, times and available actions. */
 export function Progress({ e, actionsOf, copyActions, children }: { e: Envelope; actionsOf: (s: Signer) => PersonActions; copyActions: (c: CopyRecipient) => PersonActions; children?: ComponentChildren }) {
   const mails = e.mails ?? [];
   const undelivered = e.signers.filter((s) => refused(mails, s)).map((s) => s.id);
@@ -55,7 +55,7 @@ export function Progress({ e, actionsOf, copyActions, children }: { e: Envelope;
 const proofs: Record<string, TextKey> = { email_otp: "proofEmail", sms_otp: "proofSms" };
 const partKeys: Record<string, TextKey> = { approver: "partApprover", viewer: "partViewer" };
 
-/** Returns the part of a recipient who does not give an ordinary signature. */
+/** Returns a description of the role of a recipient who does not provide an ordinary signature. */
 function partOf(s: Signer): string {
   if (s.witnessFor) return t("witnessFor", { role: s.witnessFor });
   if (s.kind === "in_person") return t("inPerson", { name: s.host?.name ?? "", email: s.host?.email ?? "" });

@@ -12,13 +12,13 @@ import { t } from "./texts";
 /** Proof of the user's identity: the password, and a second factor if the account has one. */
 export interface Proof { password: string; code?: string; passkey?: PasskeyAnswer }
 
-/** Names the account of a password form for password managers. */
+/** Identifies the account of a password form to password managers. */
 export const Owner = ({ email }: { email: string }) => <input hidden readOnly autocomplete="username" value={email} />;
 
-/** Whether the person signs in at an OpenID provider, and proves their identity there. */
+/** Reports whether the user signs in at an OpenID provider, and proves their identity there. */
 export const AtProvider = createContext(false);
 
-/** Requests proof of identity before a change of the account. */
+/** Requests proof of identity before a change to the account. */
 export function Prove({ email, title, text, label, factors, children, work, onClose }: { email: string; title: string; text: string; label: string; factors: SecondFactors; children?: ComponentChildren; work: (p: Proof) => Promise<unknown>; onClose: () => void }) {
   const [password, setPassword] = useState("");
   const [code, setCode] = useState("");

@@ -1,7 +1,7 @@
 import { request } from "../ui/http";
 import { t } from "./texts";
 
-/** The response of an OpenID provider, in the address of this page. */
+/** The response of an OpenID provider, which is received in the address of this page. */
 export interface Returned { code: string; state: string; iss?: string }
 
 const backKey = "countersign:console:back";
@@ -12,21 +12,24 @@ export function goToProvider(address: string): void {
   location.assign(address);
 }
 
-/** The time to wait for the provider's page, in milliseconds, before it can be opened again. */
+/** The time before the provider's page can be opened again, in milliseconds. */
 const leaving = 10_000;
 
 /**
- * Begins a sign-in at the provider, which authenticates the person again or with another account. The promise resolves
- * after 10 seconds, or when Back shows the page again: a second sign-in begun before would invalidate the first.
+ * Begins a sign-in at the provider. Options require the user to authenticate again or to choose another account. The
+ * promise resolves after 10 seconds, or when the user returns to the page with the Back button, because starting a
+ * second sign-in earlier would invalidate the first.
  */
 export async function signInAtProvider(asked: { again?: boolean; otherAccount?: boolean }): Promise<void> {
   goToProvider((await request<{ url: string }>("/v1/console/provider/begin", { body: asked })).url);
-  await new Promise((done) => { setTimeout(done, leaving); addEventListener("pageshow", done, { once: true }); }); // shown again: by Back
+  // The pageshow event means that the user has returned with the Back button.
+  await new Promise((done) => { setTimeout(done, leaving); addEventListener("pageshow", done, { once: true }); });
 }
 
 /**
- * Removes the provider's response from the address, so that it enters no history and is sent to nobody else. The
- * console page to return to comes from this tab's own storage: the address names none. error is the provider's error code.
+ * Removes the provider's response from the address, so that it is not added to the history or sent to anyone else.
+ * The console page to return to is read from this tab's own storage, because the address does not contain it. error
+ * is the provider's error code.
  */
 export function takeReturned(): Returned | { error: string } | null {
   if (location.pathname !== "/console/signed-in") return null;
@@ -39,7 +42,7 @@ export function takeReturned(): Returned | { error: string } | null {
   return { error: /^[a-z_]{1,40}$/.test(error ?? "") ? error! : "" };
 }
 
-/** Returns the text for the provider's error code, "" for an unknown one. */
+/** Returns the text for the provider's error code. It is a general text if there is no code. */
 export function providerProblem(code: string): string {
   if (code === "access_denied") return t("providerDenied");
   return code ? t("providerFailedWith", { code }) : t("providerFailed");

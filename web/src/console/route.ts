@@ -26,12 +26,13 @@ export function useRoute(): Route {
 
 const lists = new Map<string, string>();
 
-/** The last location of a section's list. */
+/** Returns the last location of a section's list. */
 export const listHref = (section: string): string => lists.get(section) ?? `#/${section}`;
 
 /**
- * The filters of a list. They are part of the address, so that Back, a reload and a link to a colleague find the
- * same list again. Changing one does not add a step to the history, and begins with the first page again.
+ * Returns the filters of a list. They are part of the address, so that the Back button, a reload, or a link sent to a
+ * colleague shows the same list. Changing a filter does not add an entry to the history, and returns to the first
+ * page.
  */
 export function useFilters(): { get: (name: string) => string; set: (changes: Record<string, string>) => void } {
   const [query, setQuery] = useState(() => parse(location.hash).query);
@@ -57,7 +58,7 @@ export function useFilters(): { get: (name: string) => string; set: (changes: Re
   };
 }
 
-/** Names the page in the browser's tabs and history. */
+/** Sets the name of the page in the browser's tabs and history. */
 export function usePageTitle(name: string): void {
   const title = name ? t("pageTitle", { page: name }) : t("consoleTitle");
   useEffect(() => { document.title = title; }, [title]);

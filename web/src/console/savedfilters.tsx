@@ -19,7 +19,10 @@ function read(who: Identity): Saved[] {
   }
 }
 
-/** The filters that the reader saved in this browser: a press applies them. Those in use can be saved. */
+/**
+ * The filters that the user has saved in this browser. A click applies a saved filter, and the filters in use can be
+ * saved.
+ */
 export function SavedFilters({ who, names, get, set }: { who: Identity; names: readonly string[]; get: (name: string) => string; set: (changes: Record<string, string>) => void }) {
   const [saved, setSaved] = useState(() => read(who));
   const [naming, setNaming] = useState(false);

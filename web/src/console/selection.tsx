@@ -15,7 +15,10 @@ const isOpen = (e: Envelope): boolean => e.status === "sent" || e.status === "in
 const awaited = (e: Envelope) => e.signers.filter((s) => ["sent", "viewed"].includes(s.status) && !s.signedAt && s.notify !== false);
 const sealedFiles = (e: Envelope) => e.documents.filter((d) => d.kind === "sealed" && d.purgeStatus !== "purged");
 
-/** An action on several envelopes: the envelopes it applies to, and why not to the others. */
+/**
+ * The actions on several envelopes. fits selects the envelopes to which an action applies, and otherwise is the
+ * reason why it does not apply to the others.
+ */
 const kinds: Record<Kind, { label: TextKey; title: TextKey; text: TextKey; fits: (e: Envelope) => boolean; otherwise: TextKey; tone: string }> = {
   remind: { label: "remind", title: "remindTitle", text: "remindText", fits: (e) => isOpen(e) && awaited(e).length > 0, otherwise: "nobodyToRemind", tone: "" },
   extend: { label: "extend", title: "extendTitle", text: "extendText", fits: isOpen, otherwise: "notOpen", tone: "" },
@@ -32,7 +35,7 @@ export function SelectionBar({ client, who, selected, onClear, onChanged }: { cl
     const lines = selected.map((e) => [
       e.subject ?? "", nameOf(e.status), e.signers.map((s) => `${s.name} <${s.email}>: ${t(stateOf(e, s).text)}`).join("; "), e.lastActivity ? sentenceOf(e, who.app.name, e.lastActivity) : "", ownerOf(e, who.app.name), e.expiresAt ?? "", e.createdAt,
     ]);
-    // Spreadsheets need the byte order mark to read UTF-8.
+    // Spreadsheet programs need the byte order mark to read UTF-8.
     save(new Blob(["\uFEFF", [head.map((h) => t(h)), ...lines].map((l) => `${l.map(cellOf).join(",")}\r\n`).join("")], { type: "text/csv" }), "envelopes.csv");
   };
   return (
@@ -47,7 +50,7 @@ export function SelectionBar({ client, who, selected, onClear, onChanged }: { cl
   );
 }
 
-/** Hands a file to the browser. */
+/** Saves a file as a download. */
 function save(blob: Blob, name: string): void {
   const url = URL.createObjectURL(blob);
   Object.assign(document.createElement("a"), { href: url, download: name }).click();
@@ -56,10 +59,13 @@ function save(blob: Blob, name: string): void {
 
 interface Outcome { state: "done" | "failed" | "running"; text: string }
 
-/** Acts on one envelope after the other, and shows what happened to each. What was done is not done again. */
+/**
+ * Performs an action on one envelope at a time, and displays the result for each. An action that has succeeded is not
+ * repeated.
+ */
 function Run({ client, kind, envelopes, onChanged, onClose }: { client: Client; kind: Kind; envelopes: readonly Envelope[]; onChanged: () => void; onClose: () => void }) {
   const { title, text, label, fits, otherwise, tone } = kinds[kind];
-  const [all] = useState(envelopes); // as they were chosen: the list goes on beneath
+  const [all] = useState(envelopes); // the envelopes as selected; the list below continues to be updated
   const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map());
   const [running, setRunning] = useState(false);
   const [reason, setReason] = useState("");
@@ -67,7 +73,10 @@ function Run({ client, kind, envelopes, onChanged, onClose }: { client: Client; 
   const keys = useRef(new Map<string, string>());
   const files = useRef<ArchivedFile[]>([]);
   const closed = useRef(false);
-  /** The Idempotency-Key of one action on one thing: a repeat after a lost response is the same request. */
+  /**
+   * Returns the Idempotency-Key for an action on an object. Repeating the action after a lost response sends the same
+   * request.
+   */
   const keyOf = (what: string): string => {
     const key = keys.current.get(what) ?? newKey();
     keys.current.set(what, key);
@@ -85,7 +94,7 @@ function Run({ client, kind, envelopes, onChanged, onClose }: { client: Client; 
           await client.call(`/v1/envelopes/${e.id}/signers/${s.id}/remind`, { method: "POST", key: keyOf(s.id) });
           reminded.current.add(s.id);
         } catch (x) {
-          if (x instanceof ApiError) keys.current.delete(s.id); // without a response, the repeat is the same request
+          if (x instanceof ApiError) keys.current.delete(s.id); // without a response, a repeat must be the same request
           problems.push(t("colon", { name: s.name, text: errorText(x) }));
         }
       }

@@ -21,11 +21,12 @@ export function SettingsPage({ client, who }: { client: Client; who: Identity })
   const { get, set: setFilter } = useFilters();
   const tenantId = get("tenant");
   const { data: loaded, problem, reload } = useLoad<{ tenantId: string; own: Settings; effective: Settings }>(client, `settings?${query({ tenantId })}`);
-  const data = loaded?.tenantId === tenantId ? loaded : null; // another tenant's settings stay loaded until these arrive
+  // The previous tenant's settings stay loaded until the new ones are received.
+  const data = loaded?.tenantId === tenantId ? loaded : null;
   const [changed, setChanged] = useState<Partial<Settings>>({});
   const save = async () => {
     await client.call(`settings?${query({ tenantId })}`, { method: "PUT", body: changed });
-    // Changes made during the request are still to be saved.
+    // Changes made during the request have not been saved yet.
     setChanged((now) => Object.fromEntries(Object.entries(now).filter(([key, value]) => value !== changed[key as keyof Settings])));
     reload();
   };

@@ -1,7 +1,7 @@
 import type { Envelope, Signer } from "./api";
 import { t, type TextKey } from "./texts";
 
-/** Returns the name of the user who owns an envelope, or the app's. */
+/** Returns the name of the user who owns an envelope, or the app's name if there is none. */
 export const ownerOf = (e: Pick<Envelope, "ownerId" | "users">, app: string): string => (e.ownerId ? e.users.find((u) => u.id === e.ownerId)?.name ?? t("aUser") : app);
 
 /** Returns the state of a recipient in an envelope, and its text. */

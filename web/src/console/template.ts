@@ -1,4 +1,4 @@
-/** Templates as the API shows them. */
+/** A template as returned in lists of the API. */
 export interface TemplateSummary { id: string; tenantId: string | null; externalId: string | null; name: string; version: number; createdBy: string; createdAt: string; updatedAt: string; archivedAt: string | null }
 export interface TemplateRole { role: string; kind: string; routingOrder: number; authMethod: string; witnessFor: string | null }
 export interface Template extends TemplateSummary {

@@ -1,19 +1,22 @@
 import { useEffect, useState } from "preact/hooks";
 import { t } from "./texts";
 
-const pause = 20_000; // milliseconds between looks, while it is down
+const pause = 20_000; // interval between checks while Temporal is down, in milliseconds
 
-/** Whether Temporal is down, which emails and sealing wait for. It looks once, and again while Temporal is down. */
+/** Reports whether Temporal is down, which delays emails and sealing. */
 async function temporalIsDown(): Promise<boolean> {
   try {
     const parts = await (await fetch("/readyz")).json() as { temporal?: string };
     return parts.temporal === "down";
   } catch {
-    return false; // the service does not respond, which the page shows elsewhere
+    return false; // the service is not responding, which the page reports elsewhere
   }
 }
 
-/** A line below the console's header, while Temporal is down. */
+/**
+ * A line below the console's header while Temporal is down. The state is checked once, and again at intervals while
+ * Temporal is down.
+ */
 export function TemporalNotice() {
   const [down, setDown] = useState(false);
   useEffect(() => {

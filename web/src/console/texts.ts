@@ -1,4 +1,7 @@
-/** The console's own texts. They are loaded before it is shown: all its modules read them here, when they render. */
+/**
+ * The texts of the console. They are loaded before the console is displayed, and all its modules read them when they
+ * render.
+ */
 import type { ComponentChildren } from "preact";
 import english from "../../../locales/en/console.json";
 import { catalogue } from "../ui/texts";
@@ -7,20 +10,20 @@ export type TextKey = keyof typeof english;
 
 export const { load: loadTexts, language, locale, t, listed, numeral, percent } = catalogue<TextKey>(english, import.meta.glob(["../../../locales/*/console.json", "!../../../locales/en/*"], { import: "default" }));
 
-/** Returns a text with elements, such as a link, in its places. n selects the plural form. */
+/** Returns a text with elements, such as links, in place of its placeholders. n selects the plural form. */
 export function rich(key: TextKey, values: Record<string, ComponentChildren>, n?: number): ComponentChildren[] {
   return t(key, n === undefined ? {} : { n }).split(/\{(\w+)\}/).map((part, i) => (i % 2 ? values[part] : part));
 }
 
-/** Writes a date with the time, "–" for none. */
+/** Formats a date and time, or returns "–" for null. */
 export const formatTime = (s: string | null): string => (s ? new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeStyle: "medium" }).format(new Date(s)) : "–");
 
-/** Writes a date without a time. */
+/** Formats a date without a time. */
 export const formatDate = (s: string): string => new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeZone: s.length > 10 ? undefined : "UTC" }).format(new Date(s));
 
 const units: [Intl.RelativeTimeFormatUnit, number][] = [["year", 31_536_000], ["month", 2_592_000], ["week", 604_800], ["day", 86_400], ["hour", 3600], ["minute", 60]];
 
-/** Writes how long ago a time was, or how far ahead it is: "2 hours ago", "in 3 days", "now". */
+/** Formats a time relative to now: "2 hours ago", "in 3 days", "now". */
 export function formatRelative(s: string, now = Date.now()): string {
   const seconds = (Date.parse(s) - now) / 1000;
   const [unit, length] = units.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", Infinity];

@@ -4,13 +4,13 @@ import { t, type TextKey } from "./texts";
 
 export interface Line { at: string; kind: "event" | "mail" | "webhook"; title: string; note: string; bad?: boolean; href?: string; folded?: Line[] }
 
-/** A time in a form that sorts as text: Go leaves zeros at the end of fractions out. */
+/** Returns a time in a form that can be sorted as text. Go omits trailing zeros of fractions. */
 export const sortable = (at: string): string => {
   const [, whole = at, fraction = ""] = /^([^.Z]*)(?:\.(\d+))?Z$/.exec(at) ?? [];
   return `${whole}.${fraction.padEnd(9, "0")}`;
 };
 
-/** The sentence for each event. {who} acted, {to} is the recipient whom it concerns. */
+/** The sentence for each event. {who} is the person who acted, and {to} is the recipient concerned. */
 const sentences: Record<string, TextKey> = {
   "envelope.created": "evCreated", "document.added": "evDocumentAdded", "document.prepared": "evDocumentPrepared", "signer.added": "evSignerAdded", "field.added": "evFieldAdded",
   "draft.prepared": "evDraftPrepared", "envelope.sent": "evSent", "invitation.sent": "evInvited", "invitation.failed": "evNotInvited", "reminder.requested": "evReminderRequested", "reminder.sent": "evReminded",
@@ -21,17 +21,17 @@ const sentences: Record<string, TextKey> = {
   "envelope.completed": "evCompleted", "document.timestamped": "evTimestamped", "document.downloaded": "evDownloaded", "document.purged": "evPurged", "envelope.deleted": "evDeleted",
 };
 
-/** Events before an envelope is sent. */
+/** The events before an envelope is sent. */
 const setUp = new Set(["envelope.created", "document.added", "document.prepared", "signer.added", "field.added", "draft.prepared"]);
 
 const badEvents = new Set(["invitation.failed", "signer.otp_failed", "signer.declined", "envelope.declined", "sealing.failed"]);
 
-/** Returns the name of the signer at a time, before later replacements. */
+/** Returns the name of the signer at the given time, before later replacements. */
 export const nameAt = (s: Pick<Signer, "name" | "previous">, at: string): string => s.previous?.find((p) => sortable(at) <= sortable(p.until))?.name ?? s.name;
 
 type Named = Pick<Envelope, "signers" | "copies" | "users">;
 
-/** Returns the name of a recipient at a time; "" for none. */
+/** Returns the name of a recipient at the given time, or "" if there is no such recipient. */
 function recipientName(e: Named, id: unknown, at: string): string {
   const found = [...e.signers, ...(e.copies ?? [])].find((p) => p.id === id);
   return found ? nameAt(found, at) : "";
@@ -49,7 +49,7 @@ export function actorName(e: Named, app: string, actor: string, at: string): str
   return recipientName(e, id, at) || t("aRecipient");
 }
 
-/** Returns an event as a sentence: "Bob Hill opened it". app is the name of the application. */
+/** Returns an event as a sentence, such as "Bob Hill opened it". app is the name of the application. */
 export function sentenceOf(e: Named, app: string, x: Activity): string {
   const at = x.timestamp;
   const values: Record<string, string | number> = {
@@ -57,7 +57,7 @@ export function sentenceOf(e: Named, app: string, x: Activity): string {
   };
   if (x.event === "signer.replaced" || x.event === "signer.delegated") {
     const s = e.signers.find((s) => s.id === x.detail?.signerId);
-    const before = Number(x.detail?.person) - 2; // the chain counts persons from 1, and the event names the new one
+    const before = Number(x.detail?.person) - 2; // the chain counts persons from 1, and the event names the new person
     const [old, made] = [s?.previous?.[before], s?.previous?.[before + 1] ?? s];
     values.before = old?.name ?? "";
     values.to = made?.name ?? "";
@@ -75,12 +75,12 @@ const mailLine = (e: Named, m: Mail): Line => ({
   title: t(m.sentAt ? "mailSent" : m.failedAt ? "mailRefused" : "mailWaiting", { kind: nameOf(m.kind), to: recipientName(e, m.signerId, m.createdAt) || t("aRecipient") }), note: m.error ?? "",
 });
 
-/** Events that say of an email what its own line would. */
+/** The events that contain the same information as the line of the email itself. */
 const mailEvents = new Set(["invitation.sent", "invitation.failed", "reminder.sent", "copy.announced", "copy.sent"]);
 
 /**
- * Returns what happened, the newest first, and the emails that no event reports. Events of the same time keep the audit
- * trail's order.
+ * Returns the events and the emails that no event reports, newest first. Events with the same time keep the order of
+ * the audit trail.
  */
 export function timeline(e: Envelope, app: string): Line[] {
   const event = (x: Event): Line => ({ at: x.timestamp, kind: "event", title: sentenceOf(e, app, x), bad: badEvents.has(x.event), note: String(x.detail?.reason ?? "") });
@@ -91,16 +91,19 @@ export function timeline(e: Envelope, app: string): Line[] {
   return rows.map((r) => r.line);
 }
 
-/** Returns the emails, the newest first. */
+/** Returns the emails, newest first. */
 export const mailLines = (e: Envelope): Line[] => (e.mails ?? []).map((m) => mailLine(e, m)).sort((a, b) => sortable(b.at).localeCompare(sortable(a.at)));
 
-/** Returns the webhook deliveries, the newest first. */
+/** Returns the webhook deliveries, newest first. */
 export const deliveryLines = (e: Envelope): Line[] => (e.deliveries ?? []).map((d: Delivery): Line => ({
   at: d.deliveredAt ?? d.failedAt ?? d.createdAt, kind: "webhook", bad: d.status === "failed", title: t("webhookLine", { event: d.event, status: nameOf(d.status) }),
   note: [d.webhookUrl ?? t("deletedEndpoint"), t("attemptCount", { n: d.attempts })].join(" · "), href: `#/deliveries/${d.id}`,
 })).sort((a, b) => sortable(b.at).localeCompare(sortable(a.at)));
 
-/** Combines consecutive page views of one person and, of an envelope that was sent, the steps that set it up. */
+/**
+ * Combines consecutive page views by the same person. For an envelope that was sent, it also combines the steps that
+ * prepared it.
+ */
 function fold(log: Event[], line: (x: Event) => Line, who: (x: Event) => string, sent: boolean): { line: Line; seq: number }[] {
   const rows: { line: Line; seq: number }[] = [];
   const sorted = [...log].sort((a, b) => a.seq - b.seq);

@@ -9,7 +9,9 @@ import { t } from "./texts";
 interface Person { name: string; email: string; phone: string; hostName: string; hostEmail: string }
 const nobody: Person = { name: "", email: "", phone: "", hostName: "", hostEmail: "" };
 
-/** Creates an envelope from a template with a person for each role, and sends it or opens the builder. */
+/**
+ * Creates an envelope from a template, with a person for each role. Then it sends the envelope or opens the builder.
+ */
 export function UseTemplate({ client, template, onClose }: { client: Client; template: Template; onClose: () => void }) {
   const [people, setPeople] = useState<Record<string, Person>>({});
   const [variables, setVariables] = useState<Record<string, string>>({});

@@ -101,7 +101,8 @@ function EndpointForm({ title, label, url: first = "https://", events: chosen = 
   const [url, setURL] = useState(first);
   const [events, setEvents] = useState(chosen);
   const [own, setOwn] = useState(true);
-  const [secret] = useState(makeSecret); // of this dialog: a repeated request is the same one
+  // The secret remains the same while the dialog is open, so that a repeated request is identical.
+  const [secret] = useState(makeSecret);
   const all = [...webhookEvents, ...events.filter((e) => !webhookEvents.includes(e))];
   return (
     <FormDialog title={title} label={label} onClose={onClose} work={(key) => work(url, all.filter((e) => events.includes(e)), own ? secret : null, key)}>
@@ -116,7 +117,9 @@ function EndpointForm({ title, label, url: first = "https://", events: chosen = 
 
 function Rotate({ client, w, onClose, onSecret }: { client: Client; w: Webhook; onClose: () => void; onSecret: (s: string) => void }) {
   const [hours, setHours] = useState("24");
-  const [secret] = useState(makeSecret); // of this dialog: a second one would end the receiver's own at once
+  // The secret remains the same while the dialog is open, because a second one would invalidate the receiver's current
+  // one at once.
+  const [secret] = useState(makeSecret);
   const work = async (key: string) => {
     await client.call(`webhooks/${w.id}/secret`, { body: { secret, overlapHours: Number(hours) }, key });
     onSecret(secret);

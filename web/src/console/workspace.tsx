@@ -5,11 +5,11 @@ import { t } from "./texts";
 
 /** The workspaces, which the API calls tenants. */
 export interface Workspaces {
-  /** The workspaces that have envelopes or that the client may act for, and the chosen one. */
+  /** The workspaces that contain envelopes, or for which the client may act. */
   list: readonly string[];
-  /** The workspace whose envelopes are shown; "" for all. */
+  /** The workspace whose envelopes are displayed, or "" for all workspaces. */
   chosen: string;
-  /** The workspace for new envelopes unless the person chooses another. */
+  /** The default workspace for new envelopes. */
   own: string;
   choose: (workspace: string) => void;
 }
@@ -20,7 +20,7 @@ export const useWorkspaces = (): Workspaces => useContext(Context);
 
 const kept = (who: Identity): string => `countersign:workspace:${who.app.id}:${who.user?.id ?? ""}`;
 
-/** Returns the workspaces that were chosen last in this browser: the one shown and the one in which something is created. */
+/** Returns the workspaces that were last selected in this browser: the displayed one, and the one for new objects. */
 function remembered(who: Identity): { chosen: string; own: string } {
   const { tenants } = who.app;
   const may = (workspace: string) => (tenants.length === 0 || tenants.includes(workspace) ? workspace : "");
@@ -28,7 +28,7 @@ function remembered(who: Identity): { chosen: string; own: string } {
   return { chosen: chosen || (tenants[0] ?? ""), own: own || chosen };
 }
 
-/** Provides the workspaces to the console: the choice is remembered. */
+/** Provides the workspaces to the console, and stores the selection. */
 export function WorkspaceProvider({ client, who, children }: { client: Client; who: Identity; children: ComponentChildren }) {
   const { tenants } = who.app;
   const [found, setFound] = useState<readonly string[]>(tenants);
@@ -52,7 +52,7 @@ export function WorkspaceProvider({ client, who, children }: { client: Client; w
   return <Context.Provider value={value}>{children}</Context.Provider>;
 }
 
-/** Shows the workspace in the header; a choice if there are several. */
+/** Displays the workspace in the header, as a selection list if there are several. */
 export function WorkspaceChoice({ who }: { who: Identity }) {
   const { list, chosen, own, choose } = useWorkspaces();
   if (list.length < 2) return <span class="workspace small"><span class="sr">{t("workspace")}: </span><bdi>{own}</bdi></span>;
@@ -64,15 +64,15 @@ export function WorkspaceChoice({ who }: { who: Identity }) {
   );
 }
 
-/** The workspace in which something is created: given if there is one, else the one in the header. */
+/** Returns the workspace for a new object, which is the given one if any, or else the one in the header. */
 export function useWorkspace(given?: string): [string, (workspace: string) => void] {
   const { own } = useWorkspaces();
   const [other, setOther] = useState<string | null>(null);
   return [given ?? other ?? own, setOther];
 }
 
-/** Selects the workspace. It is hidden if there is only one, or if one is selected in the header. */
-export function WorkspaceField({ value, onChange, all = false }: { value: string; onChange: (workspace: string) => void; /** Whether it may be for all workspaces: an empty value. */ all?: boolean }) {
+/** Selects the workspace. It is hidden if there is only one workspace, or if one is selected in the header. */
+export function WorkspaceField({ value, onChange, all = false }: { value: string; onChange: (workspace: string) => void; /** Allows an empty value, which stands for all workspaces. */ all?: boolean }) {
   const { list, chosen } = useWorkspaces();
   if (list.length < 2 || (chosen && !all)) return null;
   return (

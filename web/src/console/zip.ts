@@ -1,6 +1,6 @@
 import { t } from "./texts";
 
-/** A file of an archive. */
+/** A file in an archive. */
 export interface ArchivedFile { name: string; data: Uint8Array<ArrayBuffer> }
 
 const crcTable = Uint32Array.from({ length: 256 }, (_, n) => {
@@ -15,10 +15,10 @@ function crc32(data: Uint8Array): number {
   return (c ^ 0xffffffff) >>> 0;
 }
 
-/** The largest archive without ZIP64. */
+/** The maximum size of an archive without ZIP64. */
 const largest = 0xffffffff;
 
-/** Returns a header of the ZIP format: its fields of two (s) or four (l) bytes, in little-endian order. */
+/** Returns a ZIP header with fields of two (s) or four (l) bytes, in little-endian order. */
 function header(layout: string, ...values: number[]): Uint8Array<ArrayBuffer> {
   const bytes = new DataView(new ArrayBuffer([...layout].reduce((n, c) => n + (c === "s" ? 2 : 4), 0)));
   let at = 0;
@@ -31,9 +31,11 @@ function header(layout: string, ...values: number[]): Uint8Array<ArrayBuffer> {
 }
 
 const utf8Names = 0x0800;
-const earliest = 0x21; // January 1, 1980 in the format's dates
+const earliest = 0x21; // January 1, 1980 in the format's date encoding
 
-/** Returns a ZIP archive of files that are compressed already, such as PDFs. Files of one name are numbered. */
+/**
+ * Returns a ZIP archive of files that are already compressed, such as PDFs. Files with the same name are numbered.
+ */
 export function zipOf(files: readonly ArchivedFile[]): Blob {
   if (files.reduce((n, f) => n + f.data.length + 1024, 0) > largest) throw new Error(t("archiveTooLarge"));
   const parts: Uint8Array<ArrayBuffer>[] = [];
