@@ -87,8 +87,8 @@ type Mail struct {
 	Error      string // safe to display; contains no address
 }
 
-// RequestedMailID returns the id of the record of an email that an outbox row requests. The record is written with the
-// row, so that the email is sent even if Temporal loses its workflow.
+// RequestedMailID returns the ID of the record of the email that an outbox row requests. The record is written together
+// with the row, so that the email is sent even if Temporal loses its workflow.
 func RequestedMailID(request uuid.UUID) string { return "requested-" + request.String() }
 
 // SigningKey is a key that the service uses to sign tokens or manifests.
@@ -108,7 +108,7 @@ type SealCertificate struct {
 	CreatedAt time.Time
 }
 
-// KeyRevocation records the time since which a manifest key or sealing certificate is no longer trusted.
+// KeyRevocation records the time from which a manifest key or sealing certificate is no longer trusted.
 type KeyRevocation struct {
 	Seq        int64  `gorm:"->;primaryKey;autoIncrement:false"` // assigned by the database
 	KeyID      string // ID of a SigningKey or SealCertificate

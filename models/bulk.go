@@ -138,7 +138,7 @@ type BulkRow struct {
 	Row        int `gorm:"column:position"` // from 1, in the order of the request
 	ExternalID *string
 	Status     BulkRowStatus
-	// Data is the content of the row's envelope as JSON. It is empty after the row was sent or canceled.
+	// Data is the content of the row's envelope as JSON. It is empty once the row has been sent or canceled.
 	Data string
 	// EnvelopeID is the envelope sent for the row, or nil.
 	EnvelopeID *uuid.UUID

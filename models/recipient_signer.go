@@ -16,8 +16,8 @@ import (
 // SignerStatus is the status of a signer.
 type SignerStatus string
 
-// The statuses of a signer. A signer is pending until the routing group opens, sent after a link was issued, and viewed
-// after the link was opened.
+// The statuses of a signer. A signer is pending until the routing group opens, sent once a link has been issued, and
+// viewed once the link has been opened.
 const (
 	SignerPending  SignerStatus = "pending"
 	SignerSent     SignerStatus = "sent"

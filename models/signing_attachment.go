@@ -16,7 +16,7 @@ const (
 	// MaxEnvelopeAttachments is the maximum total size, in bytes, of the attachments of all signers, because a sealed
 	// document contains all of them.
 	MaxEnvelopeAttachments = 60 << 20
-	// UnusedAttachmentAge is the time after which an attachment that was not used in a signature is removed.
+	// UnusedAttachmentAge is the age at which an attachment that was not used in a signature is removed.
 	UnusedAttachmentAge = 24 * time.Hour
 )
 

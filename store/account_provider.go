@@ -22,7 +22,7 @@ type ProviderIdentity struct {
 	Role            models.Role
 }
 
-// key returns the hash of the issuer and subject that is stored.
+// key returns the stored form of the identity, which is a hash of its issuer and subject.
 func (i ProviderIdentity) key() []byte { return hashOf(i.Issuer + "\x00" + i.Subject) }
 
 // Errors for sign-ins at the provider.

@@ -241,7 +241,7 @@ func (s *UserRepository) UserOfApp(ctx context.Context, app, id uuid.UUID) (*mod
 }
 
 // SetPassword changes a console user's password and ends all sessions except keep. A user who signed in at the provider
-// must sign in with the password from then on.
+// must sign in with the password from now on.
 func (s *UserRepository) SetPassword(ctx context.Context, u *models.ConsoleUser, password string, keep uuid.UUID) error {
 	p := models.Problems{}
 	err := s.validatePassword(p, "newPassword", password, u.Name, u.Email)

@@ -19,7 +19,7 @@ import (
 	"countersign/test/kit"
 )
 
-// refusalOf returns the code of a refusal, followed by the paths of the invalid values.
+// refusalOf returns the code of a rejection, followed by the paths of the invalid values.
 func refusalOf(t *testing.T, err error) string {
 	t.Helper()
 	var refused *models.Error

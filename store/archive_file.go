@@ -34,8 +34,8 @@ func (s *ArchiveRepository) register() {
 //
 // The file consists of archiveMagic and the content, which is JSON compressed with gzip and encrypted with AES-256-GCM
 // (random nonce). Each archive has its own key, and the encryption is bound to the envelope and the archive. The
-// archive's row contains the key, encrypted with the master key. After the key was deleted from the row, no copy of the
-// file can be read.
+// archive's row contains the key, encrypted with the master key. Once the key has been deleted from the row, no copy of
+// the file can be read.
 
 const (
 	archiveMagic  = "CSarch1\n"
@@ -54,7 +54,7 @@ type Archive struct {
 	EnvelopeID uuid.UUID
 	SHA256     string `gorm:"column:sha256"` // hash of the file
 	Size       int64  // size of the file in bytes
-	Key        []byte // encrypted key of the file; nil after the archive was released
+	Key        []byte // encrypted key of the file; nil once the archive has been released
 	// Events is the number of archived events. LastEventAt is the time of the last one.
 	Events      int64
 	LastEventAt time.Time

@@ -222,8 +222,8 @@ func TestArchivedEnvelopes_ReadUnchanged(t *testing.T) {
 	})
 }
 
-// TestValues_OfEnvelopeRestoredAfterLoad checks that an envelope without values is read without error if it was
-// restored after it was loaded.
+// TestValues_OfEnvelopeRestoredAfterLoad checks that an envelope without values is read without error if it is restored
+// after it is loaded.
 func TestValues_OfEnvelopeRestoredAfterLoad(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

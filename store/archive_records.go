@@ -96,7 +96,7 @@ const (
 	// archiveCommitLimit is the maximum time between storing an archive's file and recording it. It is far shorter than
 	// the time after which a sweep deletes an unrecorded file.
 	archiveCommitLimit = time.Hour
-	// ReleasedArchivesKept is the time for which an archive's file is retained after its rows were restored, because it
-	// is needed for earlier backups of the database.
+	// ReleasedArchivesKept is the time for which an archive's file is retained after its rows have been restored,
+	// because it is needed for earlier backups of the database.
 	ReleasedArchivesKept = 90 * 24 * time.Hour
 )

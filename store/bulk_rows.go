@@ -32,7 +32,7 @@ type BulkWork struct {
 }
 
 // BulkWork starts a queued bulk send, and returns its next n pending rows. It returns no rows unless the bulk send is
-// running. It counts Backlog up to bound.
+// running. It counts the backlog up to bound.
 func (s *BulkRepository) BulkWork(ctx context.Context, app, id uuid.UUID, n, bound int) (*BulkWork, error) {
 	w, err := inTransaction(ctx, s.engine, func(t *transaction) (*BulkWork, error) {
 		t.exec("UPDATE bulk_sends SET status = $3 WHERE id = $1 AND app_id = $2 AND status = $4", id, app, models.BulkRunning, models.BulkQueued)
@@ -70,7 +70,7 @@ func (s *BulkRepository) BulkWork(ctx context.Context, app, id uuid.UUID, n, bou
 	return w, wrap(err, "rows of bulk send %s", id)
 }
 
-// settleRow is a condition which ensures that a row is settled only once, and only while the bulk send is running.
+// settleRow is a condition that ensures that a row is settled only once, and only while the bulk send is running.
 const settleRow = ` WHERE id = $1 AND status = 'pending' AND EXISTS (SELECT 1 FROM bulk_sends AS b WHERE b.id = bulk_send_id AND b.status = 'running')`
 
 // SendBulkRow stores the sent envelope of a row and the row's new state in a single transaction, so that repeated calls

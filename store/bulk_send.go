@@ -253,8 +253,8 @@ func (s *BulkRepository) FinishBulkSend(ctx context.Context, app, id uuid.UUID) 
 	return finished, wrap(err, "finish bulk send %s", id)
 }
 
-// ignoreRefusal returns nil for a refusal, because another process has already performed or prevented the step. It
-// returns other errors unchanged.
+// ignoreRefusal returns nil for a rejected transition, because another process has already performed or prevented the
+// step. It returns other errors unchanged.
 func ignoreRefusal(err error) error {
 	if models.IsRefusal(err) {
 		return nil

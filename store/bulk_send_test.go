@@ -76,7 +76,7 @@ func (f *fixture) usage() (used, reserved int) {
 	return used, reserved
 }
 
-// onPlan creates an app with the given plan, and uses it from then on.
+// onPlan makes a new app with the given plan the app of the fixture.
 func (f *fixture) onPlan(p models.Plan) {
 	f.t.Helper()
 	app, _, err := f.CreateApp(f.t.Context(), "On a plan", p, nil)
@@ -305,8 +305,8 @@ func TestBulkSends_ReserveEnvelopes(t *testing.T) {
 	})
 }
 
-// TestBulkRows_AreEncrypted checks that the data of a row is encrypted while the row is pending, and is removed after
-// the row was sent or canceled.
+// TestBulkRows_AreEncrypted checks that the data of a row is encrypted while the row is pending, and is removed when
+// the row is sent or canceled.
 func TestBulkRows_AreEncrypted(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {

@@ -19,8 +19,8 @@ func (f *fixture) embeds(seen *models.Signer) func(*models.Envelope) error {
 	return func(e *models.Envelope) error { return e.LinkUntil(f.act(), seen, f.clock.Now().Add(time.Hour)) }
 }
 
-// TestEmbeddedSession_IsNotTheSuccessors checks that a session that was validated for a signer who is replaced before
-// it is stored cannot be used by the successor.
+// TestEmbeddedSession_IsNotTheSuccessors checks that a session is rejected if its signer was replaced after the signer
+// was loaded, so that the successor cannot use it.
 func TestEmbeddedSession_IsNotTheSuccessors(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -27,7 +27,7 @@ type engine struct {
 	replica      *replica // nil if there is no replica
 	primary      *engine  // the engine that writes, if this engine reads from the replica; otherwise nil
 	postgres     bool
-	writers      *limit.Limit // limits SQLite to its writers; nil if the database queues writers
+	writers      *limit.Limit // lets writers on SQLite take turns; nil on PostgreSQL
 	vault        *vault.Vault
 	index        *vault.Index // index of addresses
 	registry     *registry

@@ -103,7 +103,7 @@ func (s *IdempotencyRepository) ClaimKey(ctx context.Context, r IdempotentReques
 			id = old.ID
 			answer, err = s.decryptResponse(old)
 			return err
-		case now.Sub(old.CreatedAt).Abs() < inFlightTimeout: // Abs prevents blocking requests after the clock was set back
+		case now.Sub(old.CreatedAt).Abs() < inFlightTimeout: // Abs, because the clock may have been set back
 			return errInFlight
 		case old.Committed:
 			return errInterrupted

@@ -15,8 +15,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestOutbox_SchedulesKeysFairly checks that each claim contains rows of all three keys after the outbox was filled
-// with many rows for one endpoint, some for another one, and an envelope of another app.
+// TestOutbox_SchedulesKeysFairly checks that each claim contains rows of all three keys if the outbox contains many
+// rows for one endpoint, some for another one, and an envelope of another app.
 func TestOutbox_SchedulesKeysFairly(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

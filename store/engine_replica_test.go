@@ -85,7 +85,7 @@ func TestLists_FromReplica(t *testing.T) {
 		_, total, err := reader.Envelopes(ctx, store.EnvelopeFilter{App: app, Page: 1, Size: 1})
 		require.NoError(t, err)
 		require.EqualValues(t, made, total)
-		clock.Add(time.Minute) // makes a replica that lagged behind be tried again
+		clock.Add(time.Minute) // ends the pause of a replica that lagged behind
 	}
 	require.Positive(t, readThere(), "the replica was read")
 
@@ -117,7 +117,7 @@ func TestLists_FromReplica(t *testing.T) {
 	sees()
 	sees()
 	require.NoError(t, standby.Restart(ctx))
-	clock.Add(time.Minute) // makes the replica be checked again
+	clock.Add(time.Minute) // ends the pause of the replica
 	require.Eventually(t, func() bool { return keepsUp() == nil }, time.Minute, 50*time.Millisecond)
 	var all sync.WaitGroup // concurrent writers and readers
 	for range 4 {

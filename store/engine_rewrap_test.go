@@ -20,8 +20,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestRewrap checks that, after the master key was replaced, secrets encrypted with the former key are re-encrypted
-// with the new one, and that the former key is no longer needed.
+// TestRewrap checks that, when the master key is replaced, secrets encrypted with the former key are re-encrypted with
+// the new one, and that the former key is no longer needed.
 func TestRewrap(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -190,7 +190,7 @@ func TestFormerMasterKeys_StillDecrypt(t *testing.T) {
 	}
 }
 
-// TestRewrap_SignIns checks that second factors and sessions remain valid after the master key was replaced.
+// TestRewrap_SignIns checks that second factors and sessions remain valid when the master key is replaced.
 func TestRewrap_SignIns(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {

@@ -11,9 +11,9 @@ import (
 	"countersign/internal/limit"
 )
 
-// SQLite permits one writer at a time and has no queue. Writers retry after pauses, and the lock is acquired by the
-// first one that retries after its release. Writers in the same process therefore have a concurrency limit of one. On
-// PostgreSQL, they have no such limit.
+// SQLite permits one writer at a time and has no queue. A waiting writer retries after a pause, and the first one to
+// retry after the lock is released acquires it. The writers in this process therefore wait in a queue. PostgreSQL needs
+// no such queue.
 
 // writeQueueLimit is the maximum time to wait for the lock. It corresponds to busy_timeout, which applies to other
 // processes.

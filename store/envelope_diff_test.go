@@ -246,8 +246,8 @@ func TestChange_InPlaceIsSaved(t *testing.T) {
 	assert.Greater(t, visited, 150)
 }
 
-// TestChange_WritesOnlyChangedColumns checks that unchanged columns are not written. It detects this because each
-// encryption of a value is different.
+// TestChange_WritesOnlyChangedColumns checks that unchanged columns are not written. The test can detect a write
+// because each encryption of a value is different.
 func TestChange_WritesOnlyChangedColumns(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {

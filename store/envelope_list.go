@@ -245,7 +245,7 @@ func (f EnvelopeFilter) order() string {
 	return "id DESC"
 }
 
-// inTimeOrder makes a query with a time limit use the index of that time. Otherwise, PostgreSQL would expect many
+// inTimeOrder makes a query with a time limit use the index on that time. Otherwise, PostgreSQL would expect many
 // evenly distributed matches and scan the table from its beginning, where millions of earlier rows may contain none.
 func (f EnvelopeFilter) inTimeOrder(q *gorm.DB) *gorm.DB {
 	switch {

@@ -160,7 +160,7 @@ func (l *loaded) queueParts(b *batch, ids ...uuid.UUID) {
 	selectRows(b, &l.documents, documentRows, "envelope_id "+in+" ORDER BY kind, document_order", args...)
 }
 
-// assemble builds the envelopes from their parts after the batch was sent. If no envelope was found, it returns
+// assemble builds the envelopes from their parts after the batch has been sent. If no envelope was found, it returns
 // models.ErrNotFound.
 func (l *loaded) assemble(s *engine) error {
 	if len(l.envelopes) == 0 {

@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestEventWithoutDetail_KeepsItsHash checks that an event without detail has the same hash after it was loaded.
+// TestEventWithoutDetail_KeepsItsHash checks that an event without detail has the same hash after it is loaded.
 func TestEventWithoutDetail_KeepsItsHash(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -120,7 +120,7 @@ type MailProblem struct {
 const mailProblemDays = 30
 
 // MailProblems returns rejected emails that are being retried or have permanently failed, newest first. An email no
-// longer counts as a problem after a later email was sent to the same recipient.
+// longer counts as a problem once a later email has been sent to the same recipient.
 func (s *MailRepository) MailProblems(ctx context.Context, of OwnProblems) ([]MailProblem, error) {
 	db := s.db.WithContext(ctx)
 	mails, err := find[models.Mail](db.Where("error <> '' AND sent_at IS NULL AND created_at >= ?", s.now().AddDate(0, 0, -mailProblemDays)).

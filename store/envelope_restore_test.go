@@ -198,7 +198,7 @@ func TestPurge_ReachesTheArchive(t *testing.T) {
 		released, err = s.ReleasedArchives(ctx, 9)
 		require.NoError(t, err)
 		require.Len(t, released, 1)
-		for range 2 { // like a removal that was interrupted between the file and its record
+		for range 2 { // the first call can be interrupted between deleting the file and its record
 			require.NoError(t, s.RemoveReleasedArchive(ctx, released[0]))
 		}
 		require.Len(t, f.kept(), 1)

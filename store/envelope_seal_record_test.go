@@ -12,7 +12,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSealRecord checks that the record of a document is returned after it was sealed, and only for its own envelope.
+// TestSealRecord checks that the record of a document is returned after sealing, and only for its own envelope.
 func TestSealRecord(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *store.Store) {

@@ -97,7 +97,8 @@ func (s *EnvelopeListRepository) textCondition(text string, few bool) (condition
 //
 // PostgreSQL estimates that an address outside its statistics occurs in one of 200 rows, whatever the size of the
 // table. Among millions of rows it would then scan the table for matches, and might find none. If few matches are
-// expected, the condition is therefore repeated, because the index is cheaper for 1/200 of 1/200 of the rows.
+// expected, the condition is therefore repeated. PostgreSQL then estimates 1/200 of 1/200 of the rows, for which it
+// prefers the index.
 func (s *EnvelopeListRepository) addressCondition(app uuid.UUID, text string, few bool) (condition string, args []any) {
 	hashes := s.addressHashes(app, strings.TrimPrefix(strings.TrimSpace(text), "@"))
 	switch {

@@ -108,7 +108,7 @@ func TestUnfinished(t *testing.T) {
 	})
 }
 
-// TestUnfinishedCopies checks that the copy of each recipient is tracked separately, even after a copy was requested
+// TestUnfinishedCopies checks that the copy for each recipient is tracked separately, even if a copy is requested
 // again.
 func TestUnfinishedCopies(t *testing.T) {
 	t.Parallel()
@@ -179,7 +179,7 @@ func TestUnfinishedRequestsForCopies(t *testing.T) {
 }
 
 // TestUnfinished_RequestedEmails checks that a requested reminder or copy is listed as soon as its outbox row is gone,
-// even before an attempt to send it, and is no longer listed after the email was dropped.
+// even before an attempt to send it, and is no longer listed once the email has been dropped.
 func TestUnfinished_RequestedEmails(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -22,8 +22,8 @@ func TestRepositories_DocumentedDetails(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
-		// The recorded events of a new envelope are cleared after they were stored, and workers are woken if there is
-		// work.
+		// The recorded events of a new envelope are cleared once they have been stored, and workers are woken if there
+		// is work.
 		f.awake()
 		e := f.sent(1, nil)
 		assert.True(t, f.awake())
@@ -102,7 +102,7 @@ func TestRepositories_DocumentedDetails(t *testing.T) {
 }
 
 // TestConcurrentCreation_HasOneWinner checks that of several concurrent processes only one creates a unique row, and
-// that the others either get the same row or an error.
+// that the others receive either the same row or an error.
 func TestConcurrentCreation_HasOneWinner(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -31,7 +31,7 @@ type Key struct {
 	ID      string
 	Private *ecdsa.PrivateKey
 	Retired bool // whether it is used only for verification
-	// Revoked is the revocation, which specifies the time since which the key is not trusted. It is nil for a key that
+	// Revoked is the revocation, which specifies the time from which the key is not trusted. It is nil for a key that
 	// is not revoked.
 	Revoked *models.KeyRevocation
 }
@@ -106,7 +106,7 @@ func (s *KeyRepository) newKey(purpose models.KeyPurpose) (*models.SigningKey, e
 	}, nil
 }
 
-// RotateKey creates a new key, which is used for signing from then on. Earlier keys still verify. Running processes
+// RotateKey creates a new key, which replaces the current one for signing. Earlier keys still verify. Running processes
 // start to use the new key (see credential.Tokens.Follow).
 func (s *KeyRepository) RotateKey(ctx context.Context, purpose models.KeyPurpose) (string, error) {
 	if _, err := s.Keys(ctx, purpose); err != nil { // ensures that there is a key to replace

@@ -27,7 +27,7 @@ type SealCertificate struct {
 func SealCertificateID(c *x509.Certificate) string { return fmt.Sprintf("%x", sha256.Sum256(c.Raw)) }
 
 // RecordSealCertificate records the certificate that is used for sealing from now on, so that its seals are trusted
-// wherever they are verified, even after it was replaced.
+// wherever they are verified, even after the certificate has been replaced.
 func (s *KeyRepository) RecordSealCertificate(ctx context.Context, c *x509.Certificate) error {
 	row := models.SealCertificate{ID: SealCertificateID(c), DER: c.Raw, CreatedAt: s.now()}
 	return wrap(s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error, "record the seal's certificate")
@@ -107,8 +107,8 @@ func revocations(db *gorm.DB) (map[string]*models.KeyRevocation, error) {
 	return out, wrap(err, "load revocations")
 }
 
-// RevokeKey records that a key that signs records, or a sealing certificate, is not trusted since the given time. If
-// the key currently signs records, it is replaced with a new one in the same transaction. A revocation cannot be
+// RevokeKey records that a key that signs records, or a sealing certificate, must not be trusted from the given time
+// on. If the key currently signs records, it is replaced with a new one in the same transaction. A revocation cannot be
 // undone, and a further revocation must have an earlier time.
 func (s *KeyRepository) RevokeKey(ctx context.Context, id string, at time.Time, reason string) error {
 	at, now := at.UTC().Truncate(time.Microsecond), s.now()

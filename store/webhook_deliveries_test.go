@@ -235,7 +235,7 @@ func TestDisableEndpoint_FailsItsDeliveriesOnce(t *testing.T) {
 		require.NoError(t, s.DeleteWebhook(ctx, f.app.ID, other.hook.ID))
 		require.ErrorIs(t, s.DeleteWebhook(ctx, f.app.ID, other.hook.ID), models.ErrNotFound)
 		assert.Len(t, must(s.Webhooks(ctx, f.app.ID)), 1)
-		// An attempt that ends after its endpoint was deleted is still recorded.
+		// An attempt that ends after its endpoint has been deleted is still recorded.
 		assert.Empty(t, other.attempt(others, 500, models.DeliveryOutcome{}))
 	})
 }

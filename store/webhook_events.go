@@ -231,7 +231,7 @@ func (s *WebhookRepository) insertionOrder() string {
 	return "rowid"
 }
 
-// historyStart returns the time since which events can be read.
+// historyStart returns the beginning of the history period. Earlier events cannot be read.
 func (s *WebhookRepository) historyStart() time.Time { return s.now().Add(-s.cfg.History).UTC() }
 
 // eventsKeptLonger is the additional time for which events are retained after the history period.

@@ -235,7 +235,7 @@ func (d *Dispatcher) envelopeOptions(row models.OutboxRow, start EnvelopeStart) 
 }
 
 // options returns the options of a workflow that normally runs once. After the workflow has completed, it is started
-// again only if the row requests a restart. After it has failed or was terminated, it can always be started again. The
+// again only if the row requests a restart. After it has failed or been terminated, it can always be started again. The
 // row's fairness key ensures that no workflow waits for the backlog of another app or endpoint in the task queues. The
 // workflow's activities inherit the key.
 func options(row models.OutboxRow, id, summary string) client.StartWorkflowOptions {

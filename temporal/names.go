@@ -12,9 +12,9 @@ import (
 	"countersign/models"
 )
 
-// Task queues. Some kinds of work have their own queue: sealing, because it is limited by the processor; webhooks,
-// because a slow endpoint must not delay other work; bulk sends, because only a few of their batches run concurrently;
-// and email, because a hanging mail server must not delay other work.
+// Task queues. Sealing has its own queue because it is limited by the processor. Webhooks and email have their own
+// queues because a slow endpoint or a hanging mail server must not delay other work. Bulk sends have their own queue
+// because only a few of their batches run concurrently.
 const (
 	QueueMain     = "countersign"
 	QueueSeal     = "countersign-seal"
@@ -65,8 +65,8 @@ const (
 var (
 	AttrAppID    = sdktemporal.NewSearchAttributeKeyKeyword("AppId")
 	AttrTenantID = sdktemporal.NewSearchAttributeKeyKeyword("TenantId")
-	// AttrEnvelopeID is the envelope that a workflow belongs to, such as a delivery or a renewed link. An envelope's
-	// own workflow does not have it, because its ID contains the envelope ID.
+	// AttrEnvelopeID contains the ID of the envelope that a delivery or another workflow belongs to. An envelope's own
+	// workflow does not have it, because the workflow ID already contains the envelope ID.
 	AttrEnvelopeID = sdktemporal.NewSearchAttributeKeyKeyword("EnvelopeId")
 	// AttrEnvelopeStatus is the status returned by ShownStatus, or sealing_failed.
 	AttrEnvelopeStatus = sdktemporal.NewSearchAttributeKeyKeyword("EnvelopeStatus")

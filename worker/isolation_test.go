@@ -21,9 +21,9 @@ import (
 	"countersign/worker"
 )
 
-// TestSlowEndpoint_DelaysNoOther checks deliveries on a real Temporal server if a hanging endpoint has more deliveries
-// than there are activity slots. A delivery to another endpoint must still arrive, and every delivery must succeed at
-// its first attempt.
+// TestSlowEndpoint_DelaysNoOther checks on a real Temporal server that a delivery to another endpoint arrives while a
+// hanging endpoint has more deliveries than there are activity slots, and that every delivery succeeds at its first
+// attempt.
 func TestSlowEndpoint_DelaysNoOther(t *testing.T) {
 	t.Parallel()
 	const slots, deliveries, places = 25, 60, 20

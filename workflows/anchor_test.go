@@ -14,8 +14,8 @@ import (
 	"countersign/workflows"
 )
 
-// TestAnchor_WaitsForTheAuthority checks that anchoring succeeds after the time-stamp authority was unavailable for two
-// days.
+// TestAnchor_WaitsForTheAuthority checks that anchoring succeeds after the time-stamp authority has been unavailable
+// for two days.
 func TestAnchor_WaitsForTheAuthority(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite

@@ -21,8 +21,8 @@ type backgroundTasks struct {
 	running int
 
 	expiring, renewing, reminding bool
-	behind                        int // the number of consecutive responses in which the database reported that a time was still in the future
-	reads                         int // the number of times that the schedule was reloaded from the database
+	behind                        int // number of consecutive responses that a time is still in the future
+	reads                         int // number of times that the schedule was reloaded
 }
 
 // startBackground runs a task while the workflow waits for the signers. It calls done with the task's error, unless the
@@ -106,7 +106,7 @@ func (w *envelope) afterInterval(ctx workflow.Context) *time.Time {
 	return new(workflow.Now(ctx).Add(w.plan.ReminderEvery))
 }
 
-// reschedule reloads the deadline and the reminder and renewal times after the deadline or the reminders were changed.
+// reschedule reloads the deadline and the reminder and renewal times after the deadline or the reminders have changed.
 func (w *envelope) reschedule(ctx workflow.Context) error {
 	if !w.reload {
 		return nil

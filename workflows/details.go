@@ -11,8 +11,8 @@ import (
 	"countersign/temporal"
 )
 
-// describe sets the details of the workflow in the Temporal UI, which tell operators in plain words what it is waiting
-// for.
+// describe sets the workflow's details in the Temporal UI, which describe its current wait in plain language for
+// operators.
 func (w *envelope) describe(ctx workflow.Context) {
 	var text string
 	switch {

@@ -438,7 +438,7 @@ func TestRestart_RestoresSealingProblem(t *testing.T) {
 	assert.Equal(t, []string{"closing"}, env.calls)
 }
 
-// TestSeal_SucceedsAfterTheProblemIsFixed checks that sealing succeeds after the problem was fixed.
+// TestSeal_SucceedsAfterTheProblemIsFixed checks that sealing succeeds once the problem has been fixed.
 func TestSeal_SucceedsAfterTheProblemIsFixed(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)

@@ -108,8 +108,8 @@ type scenario struct {
 
 	sealFails  int32
 	sealDelay  time.Duration // between attempts; zero for the delay of the retry policy
-	notInvited bool          // whether the first attempt fails
-	notCopied  bool          // whether the first attempt fails
+	notInvited bool          // whether the first attempt to invite fails
+	notCopied  bool          // whether the first attempt to send copies fails
 	mailFails  int32         // number of attempts at which the mail server does not accept copies yet
 	delivers   bool
 	stampFails int32

@@ -16,8 +16,8 @@ import (
 	"countersign/workflows"
 )
 
-// TestTimestamp_WaitsForTheAuthority checks that the time-stamps are added after the authority was unavailable for two
-// days.
+// TestTimestamp_WaitsForTheAuthority checks that the time-stamps are added after the authority has been unavailable for
+// two days.
 func TestTimestamp_WaitsForTheAuthority(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite

@@ -61,7 +61,7 @@ func OpenRecorded(ctx context.Context, s Store, r Record) (*File, error) {
 	return f, nil
 }
 
-// Limits for the files that a Reader keeps open after they were read, because a page requests a file in many parts.
+// Limits for the files that a Reader keeps open between reads, because a page requests a file in many parts.
 const (
 	maxOpenFiles = 8
 	openFileTTL  = 30 * time.Second

@@ -88,7 +88,7 @@ func TestRecordedFiles(t *testing.T) {
 }
 
 // TestReader_ComparesOnce checks that a file is compared with its record once before its parts are read, and again
-// after it was changed.
+// after it has changed.
 func TestReader_ComparesOnce(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
