@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Content describes a page's content for a writer that draws above it.
+// Content describes the content of a page for a caller that draws on top of it.
 type Content struct {
 	// Dark reports for each box whether dark ink might be illegible on the painted content.
 	Dark []bool
@@ -172,7 +172,7 @@ const darkThreshold = 0.55
 func (r *contentReader) paint(g *graphics, in func(x, y float64) bool) {
 	isDark := math.IsNaN(g.light) || g.light < darkThreshold
 	if !isDark && !g.exact {
-		return // it may not cover the content below
+		return // might not cover the content below
 	}
 	for i := range r.points {
 		p := &r.points[i]

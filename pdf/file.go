@@ -52,7 +52,7 @@ type File struct {
 	newest   []uint16  // by object number, 1 + the index of the newest section that lists it; created on demand
 	start    int64     // offset in the last startxref
 	trailer  Dict
-	objstms  []*objectStream // most recently used first
+	objstms  []*objectStream // cached object streams, most recently used first
 	nesting  int             // nesting depth of object streams being read
 	decoded  int64           // decoded bytes so far
 	parsed   int64           // parsed bytes so far
@@ -74,7 +74,7 @@ func (f *File) Trailer() Dict { return f.trailer }
 // StartXRef returns the position of the newest cross-reference section.
 func (f *File) StartXRef() int64 { return f.start }
 
-// UsesXRefStream reports whether the newest cross-reference section is a stream. An increment must be of the same kind
+// UsesXRefStream reports whether the newest cross-reference section is a stream. An increment must use the same type
 // (7.5.8.4).
 func (f *File) UsesXRefStream() bool { return f.sections[0].isStream }
 
@@ -104,7 +104,7 @@ func (f *File) Object(ref Ref) (Object, error) {
 	case entryFree:
 		return Object{Ref: ref}, nil
 	case entryCompressed:
-		if ref.Gen != 0 { // 7.5.7
+		if ref.Gen != 0 { // objects in object streams have generation 0 (7.5.7)
 			return Object{Ref: ref}, nil
 		}
 		v, err := f.compressed(ref.Num, e)
@@ -126,7 +126,7 @@ func (f *File) objectAhead(ref Ref) (Object, error) {
 			return Object{}, err
 		}
 		if o, err := parseIndirect(b, e.offset); err == nil && o.Ref == ref {
-			o.Value = bytes.Clone(o.Value) // b is the window's
+			o.Value = bytes.Clone(o.Value) // b belongs to the block reader
 			return o, f.spend(len(b))
 		}
 	}
@@ -205,7 +205,7 @@ func (f *File) objectAt(ref Ref, offset int64) (Object, error) {
 		case err == nil && o.Ref != ref:
 			return Object{}, damaged("object %d is not where the cross-reference table says, at byte %d", ref.Num, offset)
 		case err == nil:
-			o.Value = bytes.Clone(o.Value)                     // b is the window's
+			o.Value = bytes.Clone(o.Value)                     // b belongs to the block reader
 			return o, f.spend(SkipSpace(b, int(o.End-offset))) // count white space too, because it takes time to skip
 		case !errors.Is(err, errEnd):
 			return Object{}, damaged("object %d, at byte %d: %w", ref.Num, offset, err)

@@ -217,7 +217,7 @@ func (w *Increment) Finish(root Ref, info *Ref, id []byte) error {
 	}
 	var self Ref
 	if w.stream {
-		self = w.Reserve() // the stream lists itself
+		self = w.Reserve() // the stream contains an entry for itself
 	}
 	t.Set("Size", Value(strconv.Itoa(w.next)))
 	at := w.Offset()

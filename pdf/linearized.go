@@ -80,7 +80,7 @@ func (f *File) firstDict() (Dict, error) {
 		case err == nil:
 			v = bytes.Clone(v)
 			d, err := v.Dict()
-			if err != nil || d.Get("Linearized") == nil { // such as the document information
+			if err != nil || d.Get("Linearized") == nil { // for example the document information dictionary
 				return d, err
 			}
 			if key, err := v.RepeatedKey(); err != nil || key != "" {

@@ -61,7 +61,7 @@ func tokens(ctx context.Context, b []byte, operand func(Value), operator func(st
 			}
 			operand(b[i:next])
 			i = next
-		case IsDelimiter(c): // stray
+		case IsDelimiter(c): // unexpected delimiter
 			broken()
 			i++
 		default:
@@ -97,7 +97,7 @@ func endOfImage(b []byte, i int) int {
 	return len(b)
 }
 
-// stream is a content stream being interpreted.
+// stream is the state of interpreting one content stream.
 type stream struct {
 	reader    *contentReader
 	resources *resources

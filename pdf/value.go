@@ -43,7 +43,7 @@ func (r Ref) Append(b []byte) []byte {
 
 // Entry is one key of a dictionary with its value.
 type Entry struct {
-	Key   string // decoded, without the slash
+	Key   string // decoded name without the slash
 	Value Value
 }
 

@@ -95,7 +95,7 @@ type Anchor struct {
 // maxAnchorText is the maximum length of an anchor's text, in characters.
 const maxAnchorText = 200
 
-// Validate returns an error that describes the problem of an anchor, or nil.
+// Validate returns an error that describes a problem with the anchor, or nil if it is valid.
 func (a Anchor) Validate() error {
 	switch {
 	case strings.TrimSpace(a.Text) == "":

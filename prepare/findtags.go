@@ -29,7 +29,7 @@ type FoundTag struct {
 // TagError reports that a tag cannot be read or removed.
 type TagError struct {
 	Text string
-	Page int // from 1
+	Page int // starting at 1
 	Err  error
 }
 

@@ -19,7 +19,7 @@ import (
 // formFile is a file with the result of ReadForm.
 type formFile struct {
 	name, path string
-	fields     map[pdf.Ref]prepare.FormField // by widget
+	fields     map[pdf.Ref]prepare.FormField // fields by widget
 }
 
 // formFiles returns forms created by other programs, both unchanged and rewritten by further programs, and forms with

@@ -13,7 +13,7 @@ const maxName = 64
 // gets the suffix "_2", "_3" and so on. The part that specifies the role ("_es_:signer1", ";role=Tenant") is removed.
 func FieldNames(fields []FormField) []string {
 	names, byRaw, taken := make([]string, len(fields)), make(map[string]string), make(map[string]bool)
-	next := make(map[string]int) // suffix, by name without it
+	next := make(map[string]int) // next suffix, by name without suffix
 	for i, f := range fields {
 		if name, ok := byRaw[f.Name]; ok {
 			names[i] = name

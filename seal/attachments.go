@@ -16,12 +16,12 @@ import (
 	"countersign/seal/refusal"
 )
 
-// AttachedFile is a file that a signer attached to a field of the document. It is embedded in the sealed file.
+// AttachedFile is a file attached by a signer to a field of the document. It is embedded in the sealed file.
 type AttachedFile struct {
 	ID, FieldID, SignerID string
 	Name, MimeType        string
-	SHA256                string // lower-case hex; checked when it is embedded
-	Size                  int64  // bytes
+	SHA256                string // lower-case hex; checked when the file is embedded
+	Size                  int64  // in bytes
 	Content               io.ReaderAt
 }
 

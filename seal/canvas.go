@@ -23,7 +23,7 @@ var (
 type typesetter struct {
 	lib   *text.Library
 	fonts *text.Embedder
-	font  pdf.Ref // the Font entry of every resource dictionary
+	font  pdf.Ref // Font entry of every resource dictionary
 	w     *pdf.Increment
 	inks  map[string]placedImage // embedded images by the hash of their PNG
 	ahead *prefetched
@@ -119,8 +119,8 @@ type face struct {
 	col   colour
 }
 
-// line draws a line of text with its baseline at y. Characters without a glyph in any font are written as their code
-// points.
+// line draws a line of text with its baseline at y. A character for which no font has a glyph is replaced by its code
+// point.
 func (c *canvas) line(f face, x, y float64, s string) { c.show(f, x, y, c.set(f, s)) }
 
 // lineRight draws a line of text that ends at x.

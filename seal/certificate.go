@@ -21,7 +21,7 @@ const (
 	signerLeading = 12.0
 )
 
-// Typography of the certificate.
+// Text styles of the certificate.
 var (
 	faceTitle   = face{text.Bold, 21, ink}
 	faceSubject = face{text.Sans, 11.5, grey}

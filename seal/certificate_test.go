@@ -103,7 +103,7 @@ func TestCertificateInEveryLanguage(t *testing.T) {
 					assert.Regexp(t, `^([0-9a-f]{0,4}:)*([0-9a-f]{0,4})$`, w)
 				}
 			}
-			if !say.RightToLeft { // in a mirrored line, pdftotext returns the words in another order
+			if !say.RightToLeft { // pdftotext returns the words of a mirrored line in a different order
 				assert.Contains(t, strings.Join(all, ""), "2001:db8:85a3:1234:5678:8a2e:370:7334")
 			}
 			last := pages[len(pages)-1]

@@ -64,7 +64,7 @@ type sealTail struct {
 	signature int64 // offset of the signature in bytes
 }
 
-// newCopier returns a copier of the job's original. mentions, if not nil, receives the copied bytes.
+// newCopier returns a copier for the job's original. mentions, if not nil, receives the copied bytes.
 func newCopier(out *os.File, job *Job, mentions *pdf.ReferenceScan) *copier {
 	return &copier{
 		out: out, in: job.Original, size: job.Size, pieces: make(chan chunk, job.Size/verify.CopyBuffer+1), endings: make(chan sealTail, 1),

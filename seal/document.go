@@ -68,7 +68,7 @@ func (a *assembly) writeCertificate(parent, field, sig pdf.Ref) error {
 				{Key: "V", Value: sig.Value()},
 				{Key: "Rect", Value: c.rectangle(c.sigBox)},
 				{Key: "P", Value: ref.Value()},
-				{Key: "F", Value: pdf.Value("132")}, // print, locked
+				{Key: "F", Value: pdf.Value("132")}, // the flags Print and Locked
 				{Key: "AP", Value: slices.Concat(pdf.Value("<</N "), form.Value(), pdf.Value(">>"))},
 			})
 		}
@@ -223,7 +223,7 @@ func (a *assembly) mergeForm(catalog *pdf.Dict, field pdf.Ref) error {
 	}
 	// Fields is an indirect object, so that later increments can rewrite it without rewriting the form.
 	form.Set("Fields", a.w.Add(pdf.JoinArray(append(fields, field.Value()))).Value())
-	form.Set("SigFlags", pdf.Value("3")) // signatures exist; append only
+	form.Set("SigFlags", pdf.Value("3")) // the flags SignaturesExist and AppendOnly
 	if ref, ok := catalog.Get("AcroForm").Ref(); ok {
 		if v, err := a.file.Resolve(ref.Value()); err != nil || !v.IsNull() { // missing objects were defined as null
 			a.w.PutDict(ref, form)

@@ -56,7 +56,7 @@ func (p *painter) fieldLook(d pdf.Dict, rect pdf.Box) (pdf.Value, error) {
 	w, h := rect.X1-rect.X0, rect.Y1-rect.Y0
 	look := &pdf.Lookup{File: p.file}
 	if d.Get("AP") != nil || math.IsInf(w, 0) || w <= 2 || h <= 2 {
-		return nil, nil // invisible in its state
+		return nil, nil // invisible in its current state
 	}
 	c := p.t.canvas(w, h)
 	drawn := look.Dict(d.Get("MK"))

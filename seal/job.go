@@ -33,7 +33,7 @@ const (
 
 // Job is one document to seal, with its signing record.
 type Job struct {
-	Original       io.ReaderAt // the uploaded PDF, or the prepared one
+	Original       io.ReaderAt // the uploaded PDF or the prepared file
 	Size           int64       // in bytes
 	OriginalSHA256 string      // hash of the uploaded PDF, lower-case hex; checked while copying
 	Prepared       *Prepared   // nil if recipients read the uploaded file unchanged
@@ -41,8 +41,8 @@ type Job struct {
 	Envelope       Envelope
 	Document       Document       // the document in Original
 	Documents      []Document     // all documents of the envelope, in order
-	Values         []Value        // of this document
-	Attachments    []AttachedFile // of this document
+	Values         []Value        // only those of this document
+	Attachments    []AttachedFile // only those of this document
 	Signers        []Signer
 	// Appearance records how this document was displayed to its signers. It is nil if unknown. Seal sets its file hash
 	// and size.
@@ -78,7 +78,7 @@ func (j *Job) sha256() string {
 // Envelope is the envelope that contains the document.
 type Envelope struct {
 	ID, TenantID, Subject string
-	Sender                string // sender's name, as in emails
+	Sender                string // name of the sender, as in emails
 	CreatedAt, SentAt     time.Time
 	OriginalHash          string // hash over all originals, lower-case hex
 }
@@ -90,11 +90,11 @@ type Document = manifest.File
 type Value struct {
 	FieldID, SignerID string
 	Kind              Kind
-	Page              int     // from 1
+	Page              int     // starting at 1
 	X, Y, W, H        float64 // points from the top left corner of the displayed page
-	Text              string  // of a field that holds text
-	Checked           bool    // of a checkbox or a radio field
-	PNG               []byte  // of a signature, initial or stamp
+	Text              string  // value of a text field
+	Checked           bool    // value of a checkbox or radio field
+	PNG               []byte  // picture of a signature, initial or stamp
 	// Name is the field name chosen by the sender. Group and Option identify the option of a radio field. They are
 	// empty if unknown.
 	Name, Group, Option string
@@ -116,7 +116,7 @@ type Signer struct {
 	Shown *Shown
 	// Previous lists the earlier signers whom this signer replaced, oldest first.
 	Previous []PreviousSigner
-	// Part is the signer's role; empty for an ordinary signer.
+	// Part is the signer's role. It is empty for an ordinary signer.
 	Part
 }
 

@@ -33,7 +33,7 @@ type Reading struct {
 type FootLine struct {
 	Service      string
 	EnvelopeID   string
-	UploadSHA256 string // of the uploaded PDF, lower-case hex
+	UploadSHA256 string // hash of the uploaded PDF, lower-case hex
 	Language     string // BCP 47 tag of the certificate's language
 }
 

@@ -39,7 +39,7 @@ type Config struct {
 	TSAOptional bool
 	// LongTerm adds validation data and a document time-stamp (B-LTA) during sealing.
 	LongTerm    bool
-	HTTPClient  *http.Client // for the time-stamp authority, OCSP and CRLs
+	HTTPClient  *http.Client // client for the time-stamp authority, OCSP and CRLs
 	ServiceName string       // printed name; empty means the constant ServiceName
 	Now         func() time.Time
 	Rand        io.Reader
@@ -126,7 +126,7 @@ func (s *Sealer) Trial() error {
 	return err
 }
 
-// NotAfter returns the end of the sealing certificate's validity, for warnings and metrics.
+// NotAfter returns the end of the sealing certificate's validity period, for warnings and metrics.
 func (s *Sealer) NotAfter() time.Time { return s.signer.Certificate().NotAfter }
 
 // Result describes the sealed file.

@@ -25,7 +25,7 @@ type tagger struct {
 // newTagger returns a tagger for the original. It returns nil if the original is not tagged or its structure tree is
 // invalid, because PDF readers ignore an invalid tree as well.
 func newTagger(f *pdf.File, w *pdf.Increment, catalog pdf.Dict) *tagger {
-	ref, _ := catalog.Get("StructTreeRoot").Ref() // otherwise object 0, which does not exist
+	ref, _ := catalog.Get("StructTreeRoot").Ref() // if this is not a reference, it is object 0, which does not exist
 	root, err := f.Dict(ref.Value())
 	if err != nil {
 		return nil

@@ -54,12 +54,12 @@ func numbers(t *testing.T, f *pdf.File, node pdf.Value) (keys []int64) {
 // existing content is lost.
 func TestStructureTreesOfEveryShape(t *testing.T) {
 	t.Parallel()
-	const element = "<</Type/StructElem/S/Document/P 1000 0 R/K 1002 0 R>>" // object 1001, with 1002 below
+	const element = "<</Type/StructElem/S/Document/P 1000 0 R/K 1002 0 R>>" // object 1001, with child 1002
 	for name, c := range map[string]struct {
 		root   string
 		tree   string // object 1003
 		before []int64
-		top    int // children of the root
+		top    int // number of children of the root
 	}{
 		"numbers":                 {"/K 1001 0 R/ParentTree 1003 0 R/ParentTreeNextKey 8", "<</Nums[0[1002 0 R]7[1002 0 R]]>>", []int64{0, 7}, 1},
 		"numbers, no next key":    {"/K[1001 0 R]/ParentTree 1003 0 R", "<</Nums[0[1002 0 R]7[1002 0 R]]>>", []int64{0, 7}, 1},
@@ -116,7 +116,7 @@ func TestStructureTreesOfEveryShape(t *testing.T) {
 			top := children(catalog.Get("StructTreeRoot"))
 			require.Len(t, top, c.top)
 			parent, last := catalog.Get("StructTreeRoot"), top[len(top)-1]
-			if c.top == 1 && c.root != "" && c.root != "/K[]" { // below the document element
+			if c.top == 1 && c.root != "" && c.root != "/K[]" { // child of the document element
 				parent = top[0]
 				kids := children(parent)
 				require.Len(t, kids, 2)

@@ -204,7 +204,7 @@ func (p *Page) Find(text string, o FindOptions) []Match {
 		return nil
 	}
 	var found []Match
-	seen := make(map[int]bool) // first glyphs
+	seen := make(map[int]bool) // first glyphs of matches found so far
 	for _, way := range []int{paragraphs, unhyphenated, rows} {
 		for _, q := range p.passages(way, o.IgnoreCase) {
 			for from := 0; ; {

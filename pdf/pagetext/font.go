@@ -20,11 +20,11 @@ type face struct {
 	named     predefined // predefined encoding otherwise
 	cid       map[int]float64
 	cidRanges []widthRange
-	cidWidth  float64    // DW
+	cidWidth  float64    // default width (DW)
 	down      [2]float64 // DW2, position and advance
 	table     *table     // encoding of a simple font
 	widths    [256]float64
-	matrix    pdf.Matrix // glyph space to text space
+	matrix    pdf.Matrix // from glyph space to text space
 	ascent    float64
 	descent   float64
 	simple    [256]*codeInfo       // cache of codes of a simple font

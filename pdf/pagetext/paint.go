@@ -63,7 +63,7 @@ func (w *walk) paintForm(ref pdf.Ref, use Use, g state, inherited *resources, le
 	if w.left -= len(b); w.left < 0 {
 		return fmt.Errorf("%w: too much content", ErrLimit)
 	}
-	g.ctm = matrix(w.r.f, d.Get("Matrix"), identity).Times(g.ctm) // 8.10.2
+	g.ctm = matrix(w.r.f, d.Get("Matrix"), identity).Times(g.ctm) // see 8.10.2
 	w.active[ref] = true
 	defer delete(w.active, ref)
 	own := inherited
@@ -139,7 +139,7 @@ func (w *walk) annotations(p *pdf.Page, g state) error {
 	return nil
 }
 
-const maxUndrawn = 4096 // bytes
+const maxUndrawn = 4096 // maximum size in bytes
 
 // undrawn records the text of an annotation without an appearance.
 func (w *walk) undrawn(d pdf.Dict) {

@@ -42,7 +42,7 @@ func (s *interpreter) advance(by float64) {
 	s.tm[5] += x*s.tm[1] + y*s.tm[3]
 }
 
-// run is a shown string. Its glyphs are created on demand.
+// run is a string shown by a text operator. Its glyphs are created on demand.
 type run struct {
 	font             *face
 	codes            []byte
@@ -163,7 +163,7 @@ func (p *Page) glyphs(r *run) {
 
 // angle returns a direction in degrees, clockwise because y points down.
 func angle(dx, dy float64) int {
-	if dy == 0 && dx > 0 { // most text
+	if dy == 0 && dx > 0 { // fast path for most text
 		return 0
 	}
 	return (int(math.Round(math.Atan2(dy, dx)*180/math.Pi)) + 360) % 360

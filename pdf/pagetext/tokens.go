@@ -33,7 +33,7 @@ func (s *scanner) next() (string, bool) {
 			if len(s.operands) < maxOperands {
 				s.operands = append(s.operands, operand{pdf.Value(s.b[start:end:end]), start})
 			}
-		case pdf.IsDelimiter(c): // stray
+		case pdf.IsDelimiter(c): // unexpected delimiter
 		default:
 			word := s.b[start:end]
 			if string(word) == "true" || string(word) == "false" || string(word) == "null" {

@@ -81,8 +81,8 @@ var catalogEntries = []catalogEntry{
 //nolint:gochecknoglobals // a constant table
 var harmlessNames = []string{"NextPage", "PrevPage", "FirstPage", "LastPage", "Print"}
 
-// webSchemes lists the URI schemes of links that are not removed. A viewer shows the target of such a link, and opens it in another
-// program only when the user clicks it.
+// webSchemes lists the URI schemes of links that are not removed. A viewer shows the target of such a link, and opens
+// it in another program only when the user clicks it.
 //
 //nolint:gochecknoglobals // a constant table
 var webSchemes = []string{"http", "https", "mailto", "tel"}

@@ -78,7 +78,7 @@ const (
 	XFARemoved        = "xfa_removed"
 	FileLinkRemoved   = "file_link_removed"    // link to another file, or an attached one
 	LinkRemoved       = "link_removed"         // link other than to a web, email or telephone address
-	NamedRemoved      = "named_action_removed" // a menu command of the viewer
+	NamedRemoved      = "named_action_removed" // viewer menu command
 	MediaRemoved      = "media_removed"        // sound, video, 3D and rich media
 	ProgramRemoved    = "program_removed"      // attached program
 	RightsRemoved     = "usage_rights_removed"
@@ -158,7 +158,7 @@ type writer struct {
 	changed map[pdf.Ref]pdf.Value
 	streams map[pdf.Ref][]byte // by reference of the stream
 	pageOf  map[pdf.Ref]int    // page numbers of pages, annotations and their actions
-	counts  map[Change]int     // without Count and Detail
+	counts  map[Change]int     // keys have no Count or Detail
 	details map[Change][]string
 	clones  map[int]pdf.Ref
 	done    int // number of completed cuts of pages

@@ -48,7 +48,8 @@ func (l Limits) Reading(ctx context.Context) (_ context.Context, release func())
 	return budget.WithProcessorTime(ctx, l.Timeout, wallClockFactor*l.Timeout)
 }
 
-// DefaultLimits returns 25 MiB, 5,000 pages, 300,000 objects, 20 s, 512 MiB.
+// DefaultLimits returns the default limits, which are 25 MiB, 5,000 pages, 300,000 objects, 20 seconds and 512 MiB of
+// memory.
 func DefaultLimits() Limits {
 	return Limits{MaxBytes: 25 << 20, MaxPages: 5000, MaxObjects: 300_000, Timeout: 20 * time.Second, MaxMemory: 512 << 20}
 }
@@ -56,7 +57,7 @@ func DefaultLimits() Limits {
 // Info describes an admitted PDF.
 type Info struct {
 	Pages []PageSize `json:"pages"`
-	// Warnings lists features that programs may render differently, by code.
+	// Warnings lists features that programs may render differently, sorted by code.
 	Warnings []Warning `json:"warnings,omitempty"`
 	// Facts speeds up sealing the PDF. It is nil for attachments.
 	Facts *seal.Facts `json:"-"`

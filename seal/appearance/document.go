@@ -72,7 +72,7 @@ func (e *Engine) Open(ctx context.Context, file io.ReaderAt, size int64) (_ *Doc
 	return d, d.fault(nil)
 }
 
-// Close ends the instance.
+// Close closes the instance.
 func (d *Document) Close() error {
 	if d.module == nil {
 		d.memory.Free()

@@ -11,7 +11,7 @@ import (
 type MissingGlyph struct {
 	Page      int  `json:"page"`
 	Character rune `json:"character"` // 0 if the document does not identify the character
-	// Font is the name of the font.
+	// Font is the base name of the font.
 	Font string `json:"font"`
 }
 

@@ -1,7 +1,7 @@
 package appearance
 
-// Profile identifies everything that determines the appearance of a page. Profiles never change: a change requires a
-// new number.
+// Profile identifies everything that determines the appearance of a page. A profile never changes; any change requires
+// a new number.
 type Profile struct {
 	Number int
 	// Module is the SHA-256 hash of PDFium's WebAssembly module, in hexadecimal.
@@ -12,7 +12,7 @@ type Profile struct {
 	Fonts string
 	// Memory is the memory limit of an instance, in bytes. Rendering a page that requires more memory fails.
 	Memory uint64
-	// Flags are the flags of FPDF_RenderPageBitmap and FPDF_FFLDraw.
+	// Flags contains the flags for FPDF_RenderPageBitmap and FPDF_FFLDraw.
 	Flags int
 }
 

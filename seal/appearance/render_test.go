@@ -74,7 +74,7 @@ func TestRender_PinnedPages_KeepTheirHashes(t *testing.T) {
 
 func TestRender_Ground_IsOpaqueWhite(t *testing.T) {
 	t.Parallel()
-	// Half-transparent red on an empty page.
+	// Semitransparent red on an empty page.
 	p := render(t, pdf("/G gs 1 0 0 rg 0 0 100 100 re f", "/MediaBox[0 0 200 100]/Resources<</ExtGState<</G<</ca .5>>>>>>/Group<</S/Transparency/CS/DeviceRGB>>"), 1)
 	assert.Equal(t, [4]byte{255, 255, 255, 255}, pixel(p, 150, 50))
 	assert.Equal(t, [4]byte{255, 128, 128, 255}, pixel(p, 50, 50))

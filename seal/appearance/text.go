@@ -123,7 +123,7 @@ func (r *textReader) display(page uint64) {
 type character struct {
 	code           rune
 	x0, y0, x1, y1 float64 // axis-aligned box on the displayed page
-	angle          float64 // degrees clockwise
+	angle          float64 // writing direction in degrees, clockwise
 	divides        bool    // whether it is a hyphen that divides a word at the end of a line
 }
 

@@ -27,7 +27,7 @@ type message struct {
 
 	signer     *x509.Certificate
 	hash       crypto.Hash
-	attributes []attribute // signed
+	attributes []attribute // signed attributes
 	signature  []byte
 	token      []byte // signature time-stamp in DER; nil if there is none
 }

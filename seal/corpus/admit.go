@@ -54,7 +54,7 @@ func newRenderer(ctx context.Context) (*appearance.Renderer, error) {
 	return appearance.NewRenderer(self, renderArgument, dir), e.Close(ctx)
 }
 
-// renderedPages is the maximum number of pages of a file that admitAll renders.
+// renderedPages is the maximum number of pages that admitAll renders per file.
 const renderedPages = 30
 
 // renderAll renders the first pages of an admitted file. It stops at the first error and returns the number of rendered

@@ -17,12 +17,12 @@ type Text struct {
 	SealLine string // service, envelope ID, hash of the original
 
 	Title       string
-	PageHead    string // envelope id
+	PageHead    string // envelope ID
 	PageFoot    string // hash of the original
 	Status      string
 	Completed   string
 	Document    string // also used for a document without a name
-	DocumentOf  string // number, of how many
+	DocumentOf  string // number, total
 	Pages       locales.Plural
 	Envelope    string
 	Sent        string
@@ -30,7 +30,7 @@ type Text struct {
 	OriginalSum string
 	ChainHead   string
 	VerifyThis  string
-	SealedBy    string // who
+	SealedBy    string // sealer
 	SealedOn    string // time
 
 	Signers        locales.Plural
@@ -45,7 +45,7 @@ type Text struct {
 	Signed         string
 	IPAddress      string
 	Device         string
-	SignerOf       string // number, of how many
+	SignerOf       string // number, total
 	Part           string
 	PartKinds      map[string]string // by kind
 	HostedBy       string            // name, address

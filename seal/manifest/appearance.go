@@ -32,16 +32,16 @@ type FinishedPage struct {
 	DocumentID string `json:"documentId"`
 	Page       int    `json:"page"`
 	Level      int    `json:"level"`
-	SHA256     string `json:"sha256"` // of the pixels
+	SHA256     string `json:"sha256"` // hash of the pixels
 }
 
 // Profile identifies everything that determines how package appearance renders a page.
 type Profile struct {
 	Number  int    `json:"number"`
-	Module  string `json:"module"` // SHA-256 of PDFium's WebAssembly module
+	Module  string `json:"module"` // SHA-256 hash of PDFium's WebAssembly module
 	PDFium  string `json:"pdfium"`
 	Runtime string `json:"runtime"`
-	Fonts   string `json:"fonts"` // SHA-256 of the list of fonts
+	Fonts   string `json:"fonts"` // SHA-256 hash of the list of fonts
 	Memory  uint64 `json:"memory"`
 	Flags   int    `json:"flags"`
 }
@@ -50,7 +50,7 @@ type Profile struct {
 type PagePicture struct {
 	Page   int    `json:"page"`
 	Level  int    `json:"level"`
-	SHA256 string `json:"sha256"` // of the pixels
+	SHA256 string `json:"sha256"` // hash of the pixels
 }
 
 // PageText is the hash of the text of a page.

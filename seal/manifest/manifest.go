@@ -71,7 +71,7 @@ type Placement struct {
 type Envelope struct {
 	ID           string     `json:"id"`
 	TenantID     string     `json:"tenantId"`
-	Sender       string     `json:"sender,omitempty"` // the party on whose behalf it was sent
+	Sender       string     `json:"sender,omitempty"` // party on whose behalf the envelope was sent
 	Subject      string     `json:"subject,omitempty"`
 	CreatedAt    *time.Time `json:"createdAt,omitempty"`
 	SentAt       *time.Time `json:"sentAt,omitempty"`
@@ -82,8 +82,8 @@ type Envelope struct {
 type File struct {
 	ID        string `json:"id"`
 	Name      string `json:"name,omitempty"`
-	Order     int    `json:"order"`  // from 1
-	SHA256    string `json:"sha256"` // of the original, lower-case hex
+	Order     int    `json:"order"`  // starting at 1
+	SHA256    string `json:"sha256"` // hash of the original, lower-case hex
 	PageCount int    `json:"pageCount"`
 	// PreparedSHA256 is the hash of the prepared file, if there is one.
 	PreparedSHA256 string `json:"preparedSha256,omitempty"`
@@ -103,7 +103,7 @@ type Signer struct {
 	IP             string     `json:"ip,omitempty"`
 	// Shown records which values of other signers the signer was shown. It is omitted if unknown.
 	Shown *Shown `json:"shown,omitempty"`
-	// Part is the signer's role; empty for an ordinary signer.
+	// Part is the signer's role. It is empty for an ordinary signer.
 	Part
 	// Previous lists the earlier signers whom this signer replaced, oldest first.
 	Previous []PreviousSigner `json:"previous,omitempty"`
@@ -183,13 +183,13 @@ type jwk struct {
 
 const p256Bytes = 32
 
-// Sign returns seal.json: the manifest as a JWS signed with ES256.
+// Sign returns seal.json, which is the manifest as a JWS signed with ES256.
 func Sign(m Manifest, key crypto.Signer, kid string, rand io.Reader) ([]byte, error) {
 	pub, ok := key.Public().(*ecdsa.PublicKey)
 	if !ok || pub.Curve != elliptic.P256() {
 		return nil, errors.New("seal: the manifest key must be a P-256 key")
 	}
-	point, err := pub.Bytes() // 4, X, Y
+	point, err := pub.Bytes() // 0x04, X, Y
 	if err != nil {
 		return nil, err
 	}

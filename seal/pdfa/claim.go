@@ -24,7 +24,7 @@ type Claim struct {
 	Level string
 
 	dict pdf.Dict // dictionary of the metadata stream
-	rest []byte   // the metadata without the claim
+	rest []byte   // metadata without the claim
 }
 
 // Find returns the claim in the document's metadata (ISO 32000-2, 14.3.2), or nil if there is none. Metadata that
@@ -98,7 +98,7 @@ func without(xmp []byte) (rest []byte, level string, err error) {
 	var (
 		stated  = map[string]string{}
 		copied  int64 // offset in xmp up to which content was copied to rest or omitted
-		open    int   // elements
+		open    int   // number of open elements
 		claimed int   // number of open elements at the start of a property; 0 outside a property
 		name    string
 	)
@@ -155,7 +155,7 @@ func trimTag(tag []byte, attrs []xml.Attr, stated map[string]string) []byte {
 		switch {
 		case isClaim(a.Name.Space):
 			stated[a.Name.Local] = a.Value
-		case a.Name.Space == "xmlns" && isClaim(a.Value): // the prefix is no longer used
+		case a.Name.Space == "xmlns" && isClaim(a.Value): // declaration of a prefix that is no longer used
 		default:
 			out = append(out, tag[begin:at]...)
 		}

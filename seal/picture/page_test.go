@@ -86,7 +86,7 @@ func TestPage_OfEachKindOfPicture_ShowsIt(t *testing.T) {
 	for name, tt := range map[string]struct {
 		file          []byte
 		width, height float64
-		red           image.Point // in hundredths of the page
+		red           image.Point // position in hundredths of the page size
 	}{
 		"PNG":                      {plain, 842, 421, image.Pt(25, 25)},
 		"PNG, transparent":         {pngOf(t, partly), 842, 421, image.Pt(25, 25)},

@@ -17,7 +17,7 @@ import (
 const (
 	maxPhotoSide   = 16_384
 	maxPhotoPixels = 50_000_000
-	keptPhoto      = 8_000_000 // pixels; larger ones are scaled down
+	keptPhoto      = 8_000_000 // maximum number of pixels; larger photos are scaled down
 	photoQuality   = 88
 )
 
@@ -41,7 +41,8 @@ func Photo(b []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// decodePicture decodes a JPEG or PNG within limits. The error is a *refusal.Error that refers to the picture as what.
+// decodePicture decodes a JPEG or PNG within limits. The error is a *refusal.Error, whose message uses what as the name
+// of the picture.
 func decodePicture(b []byte, what, formats string, maxSide, maxPixels int) (img image.Image, format string, err error) {
 	invalid := refusal.New(refusal.PictureInvalid, fmt.Sprintf("The %s cannot be read: it is not a complete %s.", what, formats))
 	cfg, format, err := image.DecodeConfig(bytes.NewReader(b))
@@ -153,7 +154,7 @@ func tiffOrientation(b []byte) int {
 
 // Limits for a logo.
 const (
-	maxLogoPixels = 8 << 20 // of the uploaded picture
+	maxLogoPixels = 8 << 20 // maximum size of the uploaded picture
 	logoWidth     = 720     // stored width, twice the displayed width for high-resolution screens
 	logoHeight    = 180
 )

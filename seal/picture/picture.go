@@ -1,4 +1,4 @@
-// Package picture decodes uploaded pictures within limits: signatures, photographs and logos.
+// Package picture decodes uploaded pictures, such as signatures, photographs and logos, within limits.
 package picture
 
 import (
@@ -21,7 +21,7 @@ import (
 const (
 	maxPNGBytes  = 2 << 20
 	maxPNGSide   = 8192
-	maxPNGPixels = 8 << 20 // before scaling down
+	maxPNGPixels = 8 << 20 // maximum before scaling down
 	keptPixels   = 1 << 20 // maximum after Check, 300 dpi at 11 by 1 inches
 )
 
@@ -199,7 +199,7 @@ func (p *Checker) Check(b []byte) (Picture, error) {
 	if c, ok := p.checked[key]; ok {
 		return c.Picture, c.err
 	}
-	// The claimed size counts even if the picture is rejected.
+	// The declared size counts even if the picture is rejected.
 	if cfg, err := png.DecodeConfig(bytes.NewReader(b)); err == nil && cfg.Width <= maxPNGSide && cfg.Height <= maxPNGSide {
 		if p.pixels += cfg.Width * cfg.Height; p.pixels > maxAllPixels {
 			return Picture{}, refusal.New(refusal.PNGTooLarge, "The pictures have too many pixels in total. Use smaller pictures, or the same picture in several fields.")

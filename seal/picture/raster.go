@@ -16,7 +16,7 @@ type Raster struct {
 	Dark          Darkness
 }
 
-// RasterOf decodes a PNG within limits.
+// RasterOf decodes a PNG within limits and returns its raster.
 func RasterOf(b []byte) (Raster, error) {
 	img, err := decodePNG(b, maxPNGPixels)
 	if err != nil {

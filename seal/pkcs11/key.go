@@ -17,7 +17,7 @@ import (
 type Config struct {
 	Module    string // path of the manufacturer's library
 	Token     string // label of the token, or
-	Serial    string // its serial number
+	Serial    string // serial number of the token
 	PIN       string // user PIN, or
 	PINSource string // path of a file that contains the PIN
 	Key       string // label (CKA_LABEL) of the key pair

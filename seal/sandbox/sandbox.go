@@ -153,7 +153,7 @@ func (v *Pool) expire(p *validator) {
 	}
 }
 
-// validator is one process.
+// validator is a sandboxed process.
 type validator struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser

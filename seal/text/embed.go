@@ -32,7 +32,7 @@ type subset struct {
 	name   string // name in the resources: F1, F2, …
 	gids   []uint16
 	texts  []string
-	widths []float64 // thousandths of an em
+	widths []float64 // in thousandths of an em
 	index  map[glyphKey]int
 
 	program, packed []byte // the subset as a font file, uncompressed and compressed

@@ -182,7 +182,7 @@ type paragraphKey struct {
 
 // Short lines are cached, because most of a certificate's text is the same in every document.
 const (
-	maxCachedParagraphs = 48 // bytes
+	maxCachedParagraphs = 48 // in bytes
 	maxCachedLines      = 512
 )
 

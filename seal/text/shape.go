@@ -22,7 +22,7 @@ import (
 // Style selects the preferred font.
 type Style int
 
-// The styles.
+// Values of Style.
 const (
 	Sans Style = iota
 	Bold

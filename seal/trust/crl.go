@@ -75,8 +75,7 @@ func answerOfCRL(list *x509.RevocationList, c, issuer *x509.Certificate, may *ch
 	return a, nil
 }
 
-// checkScope returns an error unless the list is complete for the certificate
-// (RFC 5280, section 6.3.3).
+// checkScope returns an error unless the list is complete for the certificate (RFC 5280, section 6.3.3).
 func checkScope(list *x509.RevocationList, c *x509.Certificate) error {
 	for _, x := range list.Extensions {
 		switch {

@@ -54,7 +54,7 @@ type Stamp struct {
 
 // Values of Finding.Code.
 const (
-	CodePinned       = "pinned"             // the sealer's certificate or key is known here
+	CodePinned       = "pinned"             // the sealer's certificate or key is pinned here
 	CodeIssued       = "trusted"            // an authority that is trusted here issued the sealer's certificate
 	CodeUnknown      = "untrusted"          // neither applies; also used for time-stamps
 	CodeUsage        = "wrong_usage"        // the certificate is for another purpose
@@ -74,10 +74,10 @@ const (
 	CodeOlder     = "older"             // the statement is older than the seal
 	CodeNotProven = "not_proven"        // no proof that the seal is older than the statement
 
-	CodeKnown      = "published"   // record key
-	CodeCovered    = "covered"     // by a seal that is trusted
-	CodeNotCovered = "not_covered" // by a seal that is trusted
-	CodeNotKnown   = "unknown"     // record key
+	CodeKnown      = "published"   // the record key is known
+	CodeCovered    = "covered"     // a trusted seal covers the record key
+	CodeNotCovered = "not_covered" // no trusted seal covers the record key
+	CodeNotKnown   = "unknown"     // the record key is not known
 	CodeOtherKey   = "other"       // a different key than the known one with that ID
 )
 

@@ -66,7 +66,7 @@ func TestUsage(t *testing.T) {
 // TestWhoMaySeal checks that only the configured sealer is trusted.
 func TestWhoMaySeal(t *testing.T) {
 	t.Parallel()
-	root, other := issue(t, nil, authority("Root")), issue(t, nil, authority("Root")) // a namesake
+	root, other := issue(t, nil, authority("Root")), issue(t, nil, authority("Root")) // different authorities with the same name
 	between := issue(t, root, authority("Between"))
 	leaf := issue(t, between, sealing("Acme Ltd"))
 	again := issueFor(t, other, sealing("Acme Ltd"), leaf.key)

@@ -128,7 +128,7 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-// TestRevokedStamper checks the rules of RFC 3161, section 4.
+// TestRevokedStamper checks the rules for revoked time-stamp authorities in RFC 3161, section 4.
 func TestRevokedStamper(t *testing.T) {
 	t.Parallel()
 	const keyCompromise, superseded = 1, 4

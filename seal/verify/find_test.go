@@ -135,8 +135,8 @@ func TestResemblesSeal(t *testing.T) {
 // modifies it.
 type dictionaryText struct {
 	number, record, stamp, name, room string
-	contents                          int // digits
-	after                             int // bytes that follow
+	contents                          int // number of digits
+	after                             int // number of bytes that follow
 	from, to                          int64
 	change                            func(at, contents, contentsEnd, rest int64) [3]int64
 }

@@ -52,7 +52,7 @@ type digests struct {
 	covered  [][]byte  // digests of the bytes covered by each signature
 	whole    hash.Hash // hash of the complete file
 	marks    Marks
-	begun    map[int64]hash.Hash // hashes of the bytes before each hole, by its start
+	begun    map[int64]hash.Hash // hashes of the bytes before each gap, by the gap's start
 }
 
 // hashFile reads the file only once, regardless of the number of signatures. The ranges covered by signatures have

@@ -139,7 +139,7 @@ type RecordSigner struct {
 	IP             string     `json:"ip,omitempty"`
 	// Previous lists the earlier signers whom this signer replaced, oldest first.
 	Previous []manifest.PreviousSigner `json:"previous,omitempty"`
-	// Part is the signer's role; empty for an ordinary signer.
+	// Part is the signer's role. It is empty for an ordinary signer.
 	manifest.Part
 
 	// PagesShown reports whether this service showed pages of this document to the signer as pictures. If it is false,

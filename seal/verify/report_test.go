@@ -141,7 +141,7 @@ func TestWriteText(t *testing.T) {
 
 var errFull = errors.New("no room")
 
-// failsAfter is a writer that fails after n writes.
+// failsAfter is a writer that fails after n successful writes.
 type failsAfter struct{ n int }
 
 func (f *failsAfter) Write(b []byte) (int, error) {
