@@ -137,7 +137,7 @@ func (f *File) objectAhead(ref Ref) (Object, error) {
 func (f *File) Resolve(v Value) (Value, error) { return f.follow(v, true) }
 
 // ResolvePlain is like Resolve, but fails for a stream. Programs differ in whether they accept a stream as a
-// dictionary, and if it were rewritten, all programs would accept it.
+// dictionary. Rewriting it would turn it into a dictionary for all of them.
 func (f *File) ResolvePlain(v Value) (Value, error) { return f.follow(v, false) }
 
 func (f *File) follow(v Value, streams bool) (Value, error) {
@@ -158,10 +158,10 @@ func (f *File) follow(v Value, streams bool) (Value, error) {
 	return nil, damaged("references in a circle")
 }
 
-// Dict returns the dictionary v, resolving v if it is a reference.
+// Dict resolves v and returns it as a dictionary.
 func (f *File) Dict(v Value) (Dict, error) { return resolveAs(f, v, Value.Dict, "a dictionary") }
 
-// Array returns the elements of the array v, resolving v if it is a reference.
+// Array resolves v and returns the elements of the array.
 func (f *File) Array(v Value) ([]Value, error) { return resolveAs(f, v, Value.Array, "an array") }
 
 func resolveAs[T any](f *File, v Value, as func(Value) (T, error), what string) (T, error) {
@@ -177,7 +177,7 @@ func resolveAs[T any](f *File, v Value, as func(Value) (T, error), what string) 
 	return t, nil
 }
 
-// Int returns the integer v, resolving v if it is a reference.
+// Int resolves v and returns it as an integer.
 func (f *File) Int(v Value) (int64, error) {
 	v, err := f.Resolve(v)
 	if err != nil {

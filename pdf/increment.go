@@ -72,7 +72,7 @@ func (w *Increment) DefineUndefined(m Mentioned) error {
 	return nil
 }
 
-// lastNewObject is the highest first number for new objects, which leaves enough numbers for additions.
+// lastNewObject is the maximum number of the first new object. It leaves enough numbers for further objects.
 const lastNewObject = maxObjectNum - 1_000_000
 
 // NewDocument starts a new document.

@@ -7,7 +7,7 @@ type Lookup struct {
 	Err  error
 }
 
-// Value returns v, resolving v if it is a reference.
+// Value resolves v.
 func (l *Lookup) Value(v Value) Value {
 	if l.Err != nil {
 		return nil
@@ -16,7 +16,7 @@ func (l *Lookup) Value(v Value) Value {
 	return v
 }
 
-// Dict returns the dictionary v, resolving v if it is a reference. It returns nil for any other value.
+// Dict resolves v and returns it as a dictionary, or nil if it is not a dictionary.
 func (l *Lookup) Dict(v Value) (d Dict) {
 	if v = l.Value(v); v.IsDict() {
 		d, l.Err = v.Dict()
@@ -24,8 +24,7 @@ func (l *Lookup) Dict(v Value) (d Dict) {
 	return d
 }
 
-// Array returns the elements of the array v, resolving v if it is a reference. It returns nil for null. Any other value
-// is an error.
+// Array resolves v and returns the elements of the array, or nil for null. Any other value is an error.
 func (l *Lookup) Array(v Value) (a []Value) {
 	if v = l.Value(v); !v.IsNull() {
 		a, l.Err = v.Array()

@@ -150,7 +150,7 @@ func ArrayIn(f *File, v Value) ([]Value, error) {
 	return v.Array()
 }
 
-// OptionalDict returns the dictionary v, resolving v if it is a reference. It returns nil for any other value.
+// OptionalDict resolves v and returns it as a dictionary, or nil if it is not a dictionary.
 func OptionalDict(f *File, v Value) (Dict, error) {
 	v, err := f.ResolvePlain(v)
 	if err != nil || !v.IsDict() {

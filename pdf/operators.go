@@ -32,7 +32,7 @@ const afterTokens = " endobj "
 // tokens splits a content stream (7.8.2) into operands and operators. It stops when operator returns false. It writes
 // into the capacity after b. It calls broken where programs may continue differently: an object open at the end
 // includes everything after it, and tokens continues inside an array or dictionary that cannot be parsed. It examines
-// each byte only a few times. It returns only errors of the context.
+// each byte only a few times. It returns only the context's error.
 func tokens(ctx context.Context, b []byte, operand func(Value), operator func(string) bool, inlineImage, broken func()) error {
 	end := len(b)
 	b = append(b, afterTokens...)

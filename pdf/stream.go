@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"io"
 
-	tifflzw "golang.org/x/image/tiff/lzw" // with the early change that PDF has by default
+	tifflzw "golang.org/x/image/tiff/lzw" // uses EarlyChange, the default in PDF
 )
 
 // StreamLength returns the length of a stream's bytes in the file.

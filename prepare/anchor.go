@@ -31,7 +31,7 @@ const (
 	All   Which = -2
 )
 
-// maxWhich is the maximum number of an occurrence.
+// maxWhich is the highest number of an occurrence that can be selected.
 const maxWhich = 10_000
 
 // UnmarshalJSON accepts "first", "last", "all" or a number starting at 1.

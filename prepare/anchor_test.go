@@ -135,7 +135,7 @@ func TestAt(t *testing.T) {
 	require.InDelta(t, 100-120, hebrew[0].X, 0.01, "text from right to left goes on on its left")
 }
 
-// TestMiss checks that the error for a missing text lists similar texts.
+// TestMiss checks the errors for missing text, including the similar texts that they list.
 func TestMiss(t *testing.T) {
 	t.Parallel()
 	scan := "q 600 0 0 800 0 0 cm /I Do Q"

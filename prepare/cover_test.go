@@ -45,7 +45,7 @@ func TestCovered(t *testing.T) {
 }
 
 // TestCoveredIsBounded checks that only the first twenty pages with places are read and none after the last of these,
-// and that a canceled context stops it.
+// and that a canceled context stops the search.
 func TestCoveredIsBounded(t *testing.T) {
 	t.Parallel()
 	var pages []string

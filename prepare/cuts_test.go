@@ -10,8 +10,8 @@ import (
 	"countersign/prepare/revision1"
 )
 
-// TestCutsOfUses checks that a form from whose uses different parts are removed stays unchanged and is cloned for each,
-// even if a further use has no tag, and that uses from which the same parts are removed share a clone.
+// TestCutsOfUses checks that a form stays unchanged and is cloned if different parts are removed from its uses, even if
+// a further use has no tag, and that uses from which the same parts are removed share a clone.
 func TestCutsOfUses(t *testing.T) {
 	t.Parallel()
 	form := pdf.Ref{Num: 6}

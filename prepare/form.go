@@ -135,7 +135,7 @@ type inherited struct {
 	label, actions             pdf.Value
 }
 
-// array returns the elements of the array v, resolving v if it is a reference. It returns nil for any other value.
+// array resolves v and returns the elements of the array, or nil if it is not an array.
 func (r *formReader) array(v pdf.Value) []pdf.Value {
 	if v = r.Value(v); !v.IsArray() {
 		return nil

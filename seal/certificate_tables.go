@@ -177,7 +177,7 @@ func (c *certificate) rewritten() string {
 // Limits for the list of an original's signatures.
 const (
 	maxUploadSignatures = 16
-	maxUploadSigner     = 80 // characters
+	maxUploadSigner     = 80 // in characters
 )
 
 // uploadSignatures returns a list of digital signatures with the signers and times that they claim.

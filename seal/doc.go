@@ -4,5 +4,5 @@
 // 7.5.6). It contains the values drawn in place, a line on each page, the audit certificate, the signed manifest as an
 // attachment, and a PAdES signature (ETSI EN 319 142-1) over the entire file.
 //
-// Within Countersign, it imports only its own subpackages and package pdf.
+// Within Countersign, the package imports only its own subpackages and package pdf.
 package seal

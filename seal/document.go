@@ -198,7 +198,7 @@ func (a *assembly) attach(catalog *pdf.Dict, all []attachment) error {
 	return nil
 }
 
-// dict returns a copy of the dictionary v, resolving v if it is a reference.
+// dict resolves v and returns a copy of the dictionary.
 func (a *assembly) dict(v pdf.Value) (pdf.Dict, error) {
 	v, err := pdf.ResolveIn(a.file, v)
 	if err != nil || v.IsNull() {

@@ -159,7 +159,7 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	if err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
-	defer func() { d.w.Free() }() // no goroutine reads it any more
+	defer func() { d.w.Free() }() // no goroutine reads it anymore
 	if err := s.prepareStamp(ctx, d.assembly); err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}

@@ -149,8 +149,8 @@ func (c *cmap) bfRange(from, to, target operand) {
 	}
 }
 
-// find returns the range that contains a code. If ranges overlap, it prefers the one with the highest start, and the
-// last one defined.
+// find returns the range that contains a code. If ranges overlap, it prefers the one with the highest start, and among
+// those the last one defined.
 func find(ranges []cmapRange, n uint32) *cmapRange {
 	i, _ := slices.BinarySearchFunc(ranges, n, func(r cmapRange, n uint32) int {
 		if r.lo <= n {

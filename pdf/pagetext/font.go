@@ -68,7 +68,7 @@ func stream(f *pdf.File, v pdf.Value) (pdf.Object, bool) {
 	return o, err == nil && o.IsStream()
 }
 
-// dict returns the dictionary v, resolving v if it is a reference. It returns nil for any other value.
+// dict resolves v and returns it as a dictionary, or nil if it is not a dictionary.
 func dict(f *pdf.File, v pdf.Value) pdf.Dict {
 	v, err := f.Resolve(v)
 	if err != nil || !v.IsDict() {

@@ -74,7 +74,7 @@ func (w *walk) paintForm(ref pdf.Ref, use Use, g state, inherited *resources, le
 	return w.run(b, len(w.page.Uses)-1, own, g, level)
 }
 
-// value returns v, resolving v if it is a reference. It returns null if the object cannot be read.
+// value resolves v. It returns null if the object cannot be read.
 func (w *walk) value(v pdf.Value) pdf.Value {
 	v, err := w.r.f.Resolve(v)
 	if err != nil {

@@ -31,7 +31,7 @@ type Reader struct {
 	runs   []run            // capacity for the runs of a page
 }
 
-// NewReader returns a reader of a file.
+// NewReader returns a Reader for a file.
 func NewReader(f *pdf.File) *Reader {
 	return &Reader{f: f, fonts: make(map[pdf.Ref]*face), hidden: hiddenGroups(f)}
 }
@@ -59,7 +59,7 @@ func hiddenGroups(f *pdf.File) map[pdf.Ref]bool {
 	return hidden
 }
 
-// references returns the references in the array v, resolving v if it is a reference.
+// references resolves v and returns the references in the array.
 func references(f *pdf.File, v pdf.Value) (refs []pdf.Ref) {
 	for _, e := range array(f, v) {
 		if ref, ok := e.Ref(); ok {

@@ -251,7 +251,7 @@ func (c *cleaner) dict(v pdf.Value, d pdf.Dict, depth int) (pdf.Value, error) {
 	return out.Value(), nil
 }
 
-// leaving returns the keys to remove from a dictionary, with their complete values.
+// leaving returns the keys to remove completely from a dictionary.
 func (c *cleaner) leaving(d pdf.Dict) ([]string, error) {
 	var leaving []string
 	keys, kind, err := c.n.leavingKeys(d)

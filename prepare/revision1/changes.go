@@ -59,8 +59,7 @@ func (w *writer) target(of pdf.Dict) string {
 	return w.address(v)
 }
 
-// address returns the text or file specification (7.11.3) v, without password and query. It resolves v if it is a
-// reference.
+// address resolves v, which is a text or a file specification (7.11.3), and returns it without password and query.
 func (w *writer) address(v pdf.Value) string {
 	for range 3 { // the value of a Launch action can be nested
 		d, err := w.finder.dict(v)
@@ -135,8 +134,7 @@ func (w *writer) events(of pdf.Dict) []string {
 	return names
 }
 
-// eventKeys returns the distinct event keys in v, resolving v if it is a reference. It caches the result for each
-// object.
+// eventKeys resolves v and returns the distinct event keys in it. It caches the result for each object.
 func (w *writer) eventKeys(v pdf.Value) []string {
 	ref, isRef := v.Ref()
 	if known, ok := w.keys[ref]; ok && isRef {

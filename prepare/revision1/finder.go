@@ -324,7 +324,7 @@ func isProgramName(name string) bool {
 	return len(end) < len(name) && slices.Contains(programTypes, end)
 }
 
-// is returns the result of a check on v, resolving v if it is a reference. It caches the result for each object.
+// is resolves v and returns the result of a check on it. It caches the result for each object.
 func (n *Finder) is(v pdf.Value, what string, ask func(pdf.Value) (bool, error)) (bool, error) {
 	ref, isRef := v.Ref()
 	if !isRef {
@@ -348,7 +348,7 @@ func (n *Finder) is(v pdf.Value, what string, ask func(pdf.Value) (bool, error))
 	return yes, err
 }
 
-// name returns the name v, resolving v if it is a reference. It returns "" for any other value.
+// name resolves v and returns it as a name, or "" if it is not a name.
 func (n *Finder) name(v pdf.Value) (string, error) {
 	ref, isRef := v.Ref()
 	if !isRef {
@@ -372,7 +372,7 @@ func (n *Finder) name(v pdf.Value) (string, error) {
 	return name, err
 }
 
-// dict returns the dictionary v, resolving v if it is a reference. It returns nil for any other value.
+// dict resolves v and returns it as a dictionary, or nil if it is not a dictionary.
 func (n *Finder) dict(v pdf.Value) (pdf.Dict, error) {
 	v, err := n.f.Resolve(v)
 	if err != nil || !v.IsDict() {

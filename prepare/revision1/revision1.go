@@ -289,7 +289,7 @@ func (w *writer) note(ref pdf.Ref, page int) {
 	}
 }
 
-// dict returns the dictionary v, resolving v if it is a reference. It returns nil for any other value.
+// dict resolves v and returns it as a dictionary, or nil if it is not a dictionary.
 func (w *writer) dict(v pdf.Value) (pdf.Dict, error) {
 	v, err := w.resolve(v)
 	if err != nil || !v.IsDict() {
@@ -298,7 +298,7 @@ func (w *writer) dict(v pdf.Value) (pdf.Dict, error) {
 	return v.Dict()
 }
 
-// resolve returns v in its rewritten form, resolving v if it is a reference.
+// resolve resolves v and returns it in its rewritten form.
 func (w *writer) resolve(v pdf.Value) (pdf.Value, error) {
 	if ref, ok := v.Ref(); ok && w.changed[ref] != nil {
 		return w.changed[ref], nil

@@ -26,9 +26,9 @@ type activeCase struct {
 	changes bool
 }
 
-// TestActiveContent generates each type of action at each position where an action can occur, and each other kind of
-// active content. It checks that qpdf finds no active content in the file after remove, that refuse rejects exactly the
-// files that remove changes, and that harmless content stays unchanged.
+// TestActiveContent checks each type of action at each position where an action can occur, and each other kind of
+// active content. After remove, qpdf must find no active content in the file. refuse must reject exactly the files that
+// remove changes. Harmless content must stay unchanged.
 func TestActiveContent(t *testing.T) {
 	t.Parallel()
 	cases, scanned := map[string]activeCase{}, otherActiveContent()

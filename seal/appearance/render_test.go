@@ -34,8 +34,8 @@ func pixel(p *appearance.Picture, x, y int) [4]byte {
 	return [4]byte(p.Image.Pix[y*p.Image.Stride+4*x:])
 }
 
-// pinned returns test files with the expected hashes for profile 1. They are the same on every machine. Any change to
-// them requires a new profile.
+// pinned returns test files with the expected hashes for profile 1. The hashes are the same on every machine, and any
+// change to them requires a new profile.
 func pinned(t testing.TB) map[string]struct {
 	file   []byte
 	levels [3]string

@@ -105,7 +105,7 @@ func TestTheChainOfASignature(t *testing.T) {
 	changed.Signature = append([]byte{changed.Signature[0] ^ 1}, changed.Signature[1:]...)
 	require.Equal(t, []*x509.Certificate{middle.cert}, (&cms.Signed{Certificate: middle.cert, Certificates: []*x509.Certificate{&changed}}).Chain())
 	require.Equal(t, []*x509.Certificate{&changed}, (&cms.Signed{Certificate: &changed}).Chain())
-	// Two authorities that certified each other: the chain must end.
+	// The chain must end even if two authorities certified each other.
 	other := root.below(t, "Other", nil)
 	crossed := other.below(t, "Middle", middle.key)
 	back := middle.below(t, "Other", other.key)

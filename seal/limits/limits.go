@@ -19,9 +19,9 @@ const (
 	Trail = payload - Texts - Appearances
 )
 
-// Limits for the record's data about the pages shown to signers. The data uses at most Hashes × 110, Ranges × 20 and
-// Finished × 220 bytes, or MinRanges × 20 bytes for each signer if that is more than for Ranges, plus the IDs of
-// documents and signers.
+// Limits for the record's data about the pages shown to signers. The data has at most Hashes × 110 + Ranges × 20 +
+// Finished × 220 bytes, plus the IDs of documents and signers. With many signers, the second term is MinRanges × 20
+// bytes for each signer.
 const (
 	Finished  = 1_000  // finished pages of all signers
 	Hashes    = 20_000 // hashes of pages and texts; enough for 4,000 pages at all levels
@@ -71,7 +71,7 @@ func Embedded(text []byte) int {
 	return n
 }
 
-// Cut returns the longest prefix of a text whose JSON encoding has at most most bytes.
+// Cut returns the longest prefix of a text that fits into most bytes of JSON.
 func Cut(s string, most int) string {
 	for i, r := range s {
 		if most -= runeJSON(r); most < 0 {

@@ -85,7 +85,8 @@ func (v *Pool) Close() {
 	v.idle = nil
 }
 
-// Run examines one file and decodes the response into answer. The response is a line of at most most bytes.
+// Run examines one file and decodes the response into answer. The response is one line, whose size is limited to most
+// bytes.
 func (v *Pool) Run(ctx context.Context, b Bounds, task byte, r io.ReaderAt, size int64, answer any, most int) error {
 	p, err := v.take(ctx, b)
 	if err != nil {
@@ -165,7 +166,7 @@ type validator struct {
 
 // Bounds contains the limits for a process and one file.
 type Bounds struct {
-	Memory int64         // bytes
+	Memory int64         // in bytes
 	CPU    time.Duration // on all processors
 }
 

@@ -190,7 +190,7 @@ func (s *subset) write(w *pdf.Increment, f *fonts.Font) (pdf.Ref, error) {
 		return pdf.Ref{}, s.err
 	}
 	sum := sha256.Sum256(s.program)
-	tag := make([]byte, 6) // six letters that identify a subset (9.9.2)
+	tag := make([]byte, 6) // six letters that distinguish subsets (9.9.2)
 	for i := range tag {
 		tag[i] = 'A' + sum[i]%26
 	}

@@ -76,7 +76,7 @@ var (
 
 // Limits for an OCSP response. Real responses have a few thousand bytes and cover one certificate.
 const (
-	MaxOCSP                  = 64 << 10 // bytes
+	MaxOCSP                  = 64 << 10 // in bytes
 	maxResponses             = 64
 	maxResponderCertificates = 8
 )

@@ -97,8 +97,8 @@ type Report struct {
 type Additions struct {
 	From  int64 `json:"from"`  // offset of the first byte, which is also the size of the valid file before it
 	Bytes int64 `json:"bytes"` // number of bytes
-	// Kind is the apparent kind of the additions: annotations, form, signature, pages or saved, all by another program,
-	// or unknown.
+	// Kind is the apparent kind of the additions. It is annotations, form, signature, pages or saved for additions by
+	// another program, and otherwise unknown.
 	Kind string `json:"kind"`
 }
 
