@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Holds the client libraries against the contract: the generated Go code is that of the contract of today, nothing that
-# published clients use has changed, both libraries build, their tests pass, and the package can be published. With --generate it writes the code.
+# Checks the client libraries against the contract: the generated Go code corresponds to the current contract, the
+# contract contains no change that would break published clients, both libraries build, their tests pass, and the
+# package can be published. With --generate, it writes the generated code instead.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools=${TOOLS:-$PWD/bin/tools}

@@ -12,14 +12,14 @@ import (
 type (
 	// BulkSend reports the progress of a bulk send.
 	BulkSend = api.BulkSend
-	// BulkSendRequest describes envelopes of one template, one for each row.
+	// BulkSendRequest describes the envelopes to create from one template, with one row for each.
 	BulkSendRequest = api.BulkSendRequest
-	// BulkRow reports the outcome of a row.
+	// BulkRow reports the result for one row.
 	BulkRow = api.BulkRow
 )
 
-// SendBulk sends an envelope for each row. It validates all rows before it returns; the envelopes are sent afterwards.
-// Use WaitUntilBulkSent to wait for them.
+// SendBulk sends one envelope for each row. It returns once all rows have been validated, and the envelopes are sent
+// afterwards. Use WaitUntilBulkSent to wait for them.
 func (c *Client) SendBulk(ctx context.Context, b BulkSendRequest) (*api.BulkSendAccepted, error) {
 	b.DryRun = nil
 	res, err := c.API.CreateBulkSendWithResponse(ctx, nil, b)
@@ -29,15 +29,15 @@ func (c *Client) SendBulk(ctx context.Context, b BulkSendRequest) (*api.BulkSend
 	return answered(res.JSON202, res)
 }
 
-// CheckBulk validates rows as SendBulk does, and sends nothing. The Details of the *Error describe their problems:
-// {"total", "faultCount", "faults"}.
+// CheckBulk validates rows in the same way as SendBulk, but sends nothing. The Details of the *Error describe the
+// problems found: {"total", "faultCount", "faults"}.
 func (c *Client) CheckBulk(ctx context.Context, b BulkSendRequest) (*api.BulkSendCheck, error) {
 	b.DryRun = Ptr(true)
 	return Answer(c.API.CreateBulkSendWithResponse(ctx, nil, b))
 }
 
-// WaitUntilBulkSent waits until no row is pending, or until the bulk send is canceled. The context limits the time.
-// Counts reports how many rows failed.
+// WaitUntilBulkSent waits until no row is pending or the bulk send is canceled. ctx limits the waiting time. Counts
+// reports the number of failed rows.
 func (c *Client) WaitUntilBulkSent(ctx context.Context, id uuid.UUID) (*BulkSend, error) {
 	for wait := firstPoll; ; wait = min(wait*3/2, maxPoll) {
 		b, err := Answer(c.API.GetBulkSendWithResponse(ctx, id))
@@ -55,9 +55,9 @@ func (c *Client) WaitUntilBulkSent(ctx context.Context, id uuid.UUID) (*BulkSend
 	}
 }
 
-// BulkRows lists the rows of a bulk send in their order, of one status or, with
-// "", all. After an error it ends. A row that changes its status while a list of
-// one status is read may be missed.
+// BulkRows iterates over the rows of a bulk send, in order. It returns rows with the given status, or all rows if
+// status is "". It stops after an error. If rows with a certain status are requested, a row whose status changes
+// during the iteration may be missed.
 func (c *Client) BulkRows(ctx context.Context, id uuid.UUID, status api.BulkRowStatus) iter.Seq2[*BulkRow, error] {
 	return func(yield func(*BulkRow, error) bool) {
 		params := &api.ListBulkSendRowsParams{PageSize: Ptr(100), Status: Optional(status)}

@@ -1,6 +1,7 @@
-// Package countersign is a client of the Countersign API: it gets and renews the access token, retries requests that
-// failed in transit with the same idempotency key, and returns every error response as an *Error. The calls themselves
-// are generated from the API's contract (Client.API); the methods of Client are those that most applications need.
+// Package countersign is a client for the Countersign API. It obtains and renews the access token, retries requests
+// that failed in transit with the same idempotency key, and returns every error response as an *Error. The calls
+// themselves are generated from the API's contract (Client.API). The methods of Client are those that most
+// applications need.
 package countersign
 
 import (
@@ -17,32 +18,33 @@ import (
 
 // Client calls the API for one application. It is safe for concurrent use.
 type Client struct {
-	// API has every call of the contract, with this client's token, retries and errors.
+	// API contains every call of the contract, with the token, retries and error handling of this client.
 	API *api.ClientWithResponses
 
 	transport *transport
 }
 
-// Version of this module, which requests carry in the User-Agent header.
+// Version is the version of this module. Requests include it in the User-Agent header.
 const Version = "0.1.0"
 
-// Option changes how a client works.
+// Option changes the behavior of a client.
 type Option func(*transport)
 
-// WithHTTPClient makes the client send requests through c instead of the default HTTP client.
+// WithHTTPClient specifies the HTTP client that is used to send requests instead of the default one.
 func WithHTTPClient(c *http.Client) Option {
 	return func(t *transport) { t.http = c }
 }
 
-// WithRetries sets the maximum number of retries of a request that was lost, exceeded the rate limit, or reached a server that
-// was not ready. The default is 4. With 0, POSTs have an Idempotency-Key only if the call names one.
+// WithRetries sets the maximum number of retries of a request that was lost, exceeded the rate limit, or reached a
+// server that was not ready. The default is 4. If it is 0, a POST request has an Idempotency-Key only if the call
+// specifies one.
 func WithRetries(n int) Option { return func(t *transport) { t.retries = max(n, 0) } }
 
-// WithUserAgent sets the User-Agent, which the audit trail records.
+// WithUserAgent sets the User-Agent header, which is recorded in the audit trail.
 func WithUserAgent(name string) Option { return func(t *transport) { t.userAgent = name } }
 
-// New returns a client for the application with clientID and clientSecret. address is the address of the service, such
-// as https://sign.example.com. Nothing is sent before the first call.
+// New returns a client for the application with the given clientID and clientSecret. address is the address of the
+// service, such as https://sign.example.com. No request is sent before the first call.
 func New(address, clientID, clientSecret string, options ...Option) (*Client, error) {
 	base, err := parseAddress(address)
 	if err != nil {
@@ -59,7 +61,8 @@ func New(address, clientID, clientSecret string, options ...Option) (*Client, er
 		o(t)
 	}
 	own := *t.http
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // a redirect would carry the secret elsewhere
+	// A redirect could send the secret to another server.
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	t.http = &own
 	calls, err := api.NewClientWithResponses(base, api.WithHTTPClient(t))
 	if err != nil {
@@ -71,9 +74,9 @@ func New(address, clientID, clientSecret string, options ...Option) (*Client, er
 // Address returns the address of the service, without a trailing slash.
 func (c *Client) Address() string { return c.transport.base }
 
-// Do sends a custom request to the service, with the client's token, retries and errors, and with an Idempotency-Key
-// if it is a POST. Use it for requests without a method, such as a form with a file. The caller closes the response
-// body.
+// Do sends a custom request to the service, with the client's token, retries and error handling, and with an
+// Idempotency-Key if it is a POST request. Use it for requests that no method supports, such as a form with a file.
+// The caller must close the response body.
 func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	base, err := url.Parse(c.transport.base)
 	if err != nil {
@@ -102,7 +105,7 @@ func newHTTPTransport() http.RoundTripper {
 		return http.DefaultTransport
 	}
 	t = t.Clone()
-	t.ResponseHeaderTimeout = 2 * time.Minute // sealing and large uploads take their time
+	t.ResponseHeaderTimeout = 2 * time.Minute // sealing and large uploads can take some time
 	return t
 }
 
@@ -117,13 +120,13 @@ type Response[T any] interface {
 	GetJSON200() *T
 }
 
-// createdResponse is Response with the status 201.
+// createdResponse is the response type of a call of Client.API that returns a T with status 201.
 type createdResponse[T any] interface {
 	response
 	GetJSON201() *T
 }
 
-// Answer returns the result of a call of Client.API, or an *Error if the response is not its JSON:
+// Answer returns the result of a call of Client.API, or an *Error if the response does not contain the expected JSON:
 //
 //	app, err := countersign.Answer(c.API.GetAppWithResponse(ctx))
 func Answer[T any](res Response[T], err error) (*T, error) {

@@ -31,7 +31,7 @@ func standardSignature(secret, id, stamp string, body []byte) string {
 	return base64.StdEncoding.EncodeToString(mac(standardKey(secret), id, ".", stamp, ".", string(body)))
 }
 
-// fakeService answers as scripted, after the token.
+// fakeService returns a token, followed by the given responses.
 type fakeService struct {
 	*httptest.Server
 
@@ -39,7 +39,7 @@ type fakeService struct {
 	tokens  int
 	expires int
 	calls   []call
-	answers []answer // one after the other; the last one for ever
+	answers []answer // returned in sequence; the last one is repeated indefinitely
 }
 
 type call struct {
@@ -51,7 +51,7 @@ type answer struct {
 	status int
 	header map[string]string
 	body   string
-	lose   bool // the request is worked on, and its answer lost
+	lose   bool // the request is processed, but the response is lost
 }
 
 func newFakeService(t *testing.T, answers ...answer) *fakeService {
@@ -84,7 +84,7 @@ func (f *fakeService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, a.body)
 }
 
-// seen are the calls so far.
+// seen returns the calls received so far.
 func (f *fakeService) seen() []call {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -122,7 +122,8 @@ func TestRetry_KeepsTheIdempotencyKey(t *testing.T) {
 	require.Equal(t, 1, f.tokens)
 }
 
-// TestPatch_LostResponse_IsNotRetried: one that may have been done is the caller's to look at.
+// TestPatch_LostResponse_IsNotRetried checks that a PATCH request whose response was lost is not retried. The request
+// may have succeeded, so the caller must check the result.
 func TestPatch_LostResponse_IsNotRetried(t *testing.T) {
 	t.Parallel()
 	subject := "New"
@@ -272,7 +273,8 @@ func TestToken_SlowResponse_EndsWithTheContext(t *testing.T) {
 	require.NoError(t, <-first)
 }
 
-// TestContext_Ended_IsReported: also where it comes while the client waits for a repeat.
+// TestContext_Ended_IsReported checks that the end of the context is reported, even if it occurs while the client
+// waits for a retry.
 func TestContext_Ended_IsReported(t *testing.T) {
 	t.Parallel()
 	refused := answer{status: 503, body: problemJSON("unavailable"), header: map[string]string{"Retry-After": "60"}}
@@ -297,8 +299,8 @@ func TestContext_Ended_IsReported(t *testing.T) {
 	require.Equal(t, "unavailable", ErrorCode(err))
 }
 
-// TestRejectedToken_IsDroppedWithinTheContext: a call ends with its context, even while another request holds the
-// token.
+// TestRejectedToken_IsDroppedWithinTheContext checks that a call ends with its context, even while another request
+// holds the lock of the token.
 func TestRejectedToken_IsDroppedWithinTheContext(t *testing.T) {
 	t.Parallel()
 	var tr *transport
@@ -307,7 +309,7 @@ func TestRejectedToken_IsDroppedWithinTheContext(t *testing.T) {
 			_, _ = io.WriteString(w, `{"access_token":"t","expires_in":3600}`)
 			return
 		}
-		tr.lock <- struct{}{} // as another request does that gets a token
+		tr.lock <- struct{}{} // simulates another request that is obtaining a token
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = io.WriteString(w, problemJSON("invalid_token"))
 	}))
@@ -452,7 +454,7 @@ func TestRedirect_GetsNoSecret(t *testing.T) {
 	require.Empty(t, reached)
 }
 
-// fakeList lists envelopes as the service does: by page, or behind a cursor, those that are sent.
+// fakeList lists the sent envelopes in the same way as the service: by page, or after a cursor.
 type fakeList struct {
 	mu   sync.Mutex
 	sent []int
@@ -508,9 +510,9 @@ func TestEnvelopes_ReadsAllPages(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, fmt.Sprintf("0199d7a0-0000-7000-8000-%012d", n), e.ID.String(), "each once")
 		switch ended := n; {
-		case n < 120: // as a caller does who voids what the list names
+		case n < 120: // simulates a caller that voids each listed envelope
 			list.change(func(rows []int) []int { return slices.DeleteFunc(rows, func(row int) bool { return row == ended }) })
-		case n == 130: // newer ones
+		case n == 130: // newer envelopes
 			list.change(func(rows []int) []int { return append([]int{-2, -1}, rows...) })
 		}
 		n++

@@ -18,19 +18,19 @@ type (
 	Envelope = api.Envelope
 	// EnvelopeRequest describes an envelope to create.
 	EnvelopeRequest = api.EnvelopeRequest
-	// SignerRequest describes one of its signers.
+	// SignerRequest describes a signer of an envelope to create.
 	SignerRequest = api.SignerRequest
-	// FieldRequest describes one of its fields.
+	// FieldRequest describes a field to create.
 	FieldRequest = api.FieldRequest
-	// Signer is one of an envelope's recipients.
+	// Signer is a signer of an envelope.
 	Signer = api.Signer
-	// Field is one of its fields.
+	// Field is a field of an envelope.
 	Field = api.Field
 	// Document describes an uploaded document.
 	Document = api.UploadedDocument
 )
 
-// Kinds of documents: as uploaded, as read before signing, and as signed by everyone.
+// The kinds of document files: as uploaded, as displayed before signing, and as signed by everyone.
 const (
 	Original = api.DownloadDocumentParamsKindOriginal
 	Prepared = api.DownloadDocumentParamsKindPrepared
@@ -40,7 +40,7 @@ const (
 // Ptr returns a pointer to a value, for optional members of requests.
 func Ptr[T any](v T) *T { return &v }
 
-// Optional is Ptr, and nil for the zero value.
+// Optional is like Ptr, but returns nil for the zero value.
 func Optional[T comparable](v T) *T {
 	var zero T
 	if v == zero {
@@ -49,8 +49,9 @@ func Optional[T comparable](v T) *T {
 	return &v
 }
 
-// NewField returns a field for a signer, given by index, id or address. x, y, w and h are the left and top edge, width
-// and height on a page, in points from the top left, regardless of the tenant's own origin.
+// NewField returns a field for a signer, who is specified by index, ID or email address. x and y are the left and top
+// edges of the field on the page, and w and h are its width and height. They are in points from the top left corner,
+// regardless of the tenant's own origin.
 func NewField(kind api.FieldType, signer string, page int, x, y, w, h float64) FieldRequest {
 	return FieldRequest{Type: kind, SignerID: &signer, Page: &page, X: &x, Y: &y, W: &w, H: &h, Origin: Ptr(api.FieldRequestOriginTopLeft)}
 }
@@ -65,8 +66,8 @@ func (c *Client) AddSigner(ctx context.Context, id uuid.UUID, s SignerRequest) (
 	return created(c.API.CreateSignerWithResponse(ctx, id, nil, s))
 }
 
-// AddFields adds fields to a draft, all or none. A field placed by texts of the document (Anchor) may become several
-// fields or none, so the number of returned fields can differ.
+// AddFields adds fields to a draft. It adds either all of them or none. A field that is placed by text in the
+// document (Anchor) can result in several fields or none, so the number of returned fields may differ.
 func (c *Client) AddFields(ctx context.Context, id uuid.UUID, fields ...FieldRequest) ([]Field, error) {
 	var body api.FieldOrListRequest
 	if err := body.FromFieldOrListRequest1(fields); err != nil {
@@ -83,22 +84,22 @@ func (c *Client) AddFields(ctx context.Context, id uuid.UUID, fields ...FieldReq
 	return list, nil
 }
 
-// Upload adds a PDF to a draft. Content that cannot be read twice, such as a pipe, is sent once, without retries;
-// files and bytes are retried.
+// Upload adds a PDF to a draft. Content that cannot be read twice, such as a pipe, is sent only once, without
+// retries. Requests with files and bytes are retried.
 func (c *Client) Upload(ctx context.Context, id uuid.UUID, pdf io.Reader) (*Document, error) {
 	return c.UploadWith(ctx, id, pdf, UploadOptions{})
 }
 
-// UploadOptions select how a document is prepared before people read it.
+// UploadOptions specifies how a document is prepared before it is displayed.
 type UploadOptions = api.UploadDocumentParams
 
-// Values of UploadOptions: text tags, and the fields of a PDF form, become fields.
+// The values of UploadOptions that convert text tags, and the fields of a PDF form, into fields.
 const (
 	DetectTags = api.UploadDocumentParamsTagsDetect
 	ImportForm = api.UploadDocumentParamsFormImport
 )
 
-// UploadWith is Upload of a document that is prepared with options.
+// UploadWith is like Upload, but prepares the document with the given options.
 func (c *Client) UploadWith(ctx context.Context, id uuid.UUID, pdf io.Reader, o UploadOptions) (*Document, error) {
 	body, prepare, err := uploadBody(pdf)
 	if err != nil {
@@ -107,7 +108,7 @@ func (c *Client) UploadWith(ctx context.Context, id uuid.UUID, pdf io.Reader, o 
 	return Answer(c.API.UploadDocumentWithBodyWithResponse(ctx, id, &o, "application/octet-stream", body, prepare))
 }
 
-// uploadBody returns the body of an upload, and an editor that sets its length and how it is read again.
+// uploadBody returns the body of an upload, and a request editor that sets its length and allows it to be read again.
 func uploadBody(r io.Reader) (io.Reader, api.RequestEditorFn, error) {
 	source, ok := r.(interface {
 		io.ReaderAt
@@ -117,7 +118,7 @@ func uploadBody(r io.Reader) (io.Reader, api.RequestEditorFn, error) {
 		return io.NopCloser(r), func(context.Context, *http.Request) error { return nil }, nil
 	}
 	start, err := source.Seek(0, io.SeekCurrent)
-	if err != nil { // a pipe that calls itself a file
+	if err != nil { // a pipe that implements io.Seeker
 		return io.NopCloser(r), func(context.Context, *http.Request) error { return nil }, nil //nolint:nilerr // it can be read all the same
 	}
 	end, err := source.Seek(0, io.SeekEnd)
@@ -132,33 +133,34 @@ func uploadBody(r io.Reader) (io.Reader, api.RequestEditorFn, error) {
 	}, nil
 }
 
-// Send invites the first signers of a draft. Only its response contains the links of the signers who may sign now.
+// Send invites the first signers of a draft. Only this response contains the links of the signers who may sign now.
 func (c *Client) Send(ctx context.Context, id uuid.UUID, message string) (*Envelope, error) {
 	return Answer(c.API.SendEnvelopeWithResponse(ctx, id, nil, api.SendRequest{Message: Optional(message)}))
 }
 
-// Envelope reads an envelope with its audit trail.
+// Envelope returns an envelope with its audit trail.
 func (c *Client) Envelope(ctx context.Context, id uuid.UUID) (*Envelope, error) {
 	return Answer(c.API.GetEnvelopeWithResponse(ctx, id))
 }
 
-// Void ends an envelope and invalidates its links. It cannot be undone.
+// Void ends an envelope and invalidates its links. This cannot be undone.
 func (c *Client) Void(ctx context.Context, id uuid.UUID, reason string) (*Envelope, error) {
 	return Answer(c.API.VoidEnvelopeWithResponse(ctx, id, nil, api.ReasonRequest{Reason: Optional(reason)}))
 }
 
-// Remind emails a signer a reminder with the current link, at most once an hour.
+// Remind emails a signer a reminder with the current link. It can be called once per hour.
 func (c *Client) Remind(ctx context.Context, id, signer uuid.UUID) error {
 	_, err := c.API.RemindSignerWithResponse(ctx, id, signer, nil)
 	return err
 }
 
-// Download returns the content of an envelope's first document, as uploaded, prepared or sealed. The caller closes it.
+// Download returns the content of the first document of an envelope, as uploaded, prepared or sealed. The caller must
+// close it.
 func (c *Client) Download(ctx context.Context, id uuid.UUID, kind api.DownloadDocumentParamsKind) (io.ReadCloser, error) {
 	return c.DownloadWith(ctx, id, DownloadOptions{Kind: &kind})
 }
 
-// DownloadOptions name a document of an envelope.
+// DownloadOptions specifies a document of an envelope.
 type DownloadOptions = api.DownloadDocumentParams
 
 // DownloadWith is like Download, but can download any document of the envelope.
@@ -166,8 +168,7 @@ func (c *Client) DownloadWith(ctx context.Context, id uuid.UUID, o DownloadOptio
 	return opened(c.API.DownloadDocument(ctx, id, &o))
 }
 
-// DownloadAll opens a ZIP file with all sealed documents of an envelope. The caller
-// closes it.
+// DownloadAll returns a ZIP file with all sealed documents of an envelope. The caller must close it.
 func (c *Client) DownloadAll(ctx context.Context, id uuid.UUID) (io.ReadCloser, error) {
 	return opened(c.API.DownloadSealedDocuments(ctx, id))
 }
@@ -179,15 +180,15 @@ func opened(res *http.Response, err error) (io.ReadCloser, error) {
 	return res.Body, nil
 }
 
-// ListOptions select the listed envelopes.
+// ListOptions selects the envelopes to list.
 type ListOptions struct {
 	TenantID string
-	Status   api.EnvelopeStatus // "": all
+	Status   api.EnvelopeStatus // "" lists envelopes of every status
 }
 
-// Envelopes lists the envelopes of a tenant, newest first. It requests pages as needed, and ends after an error.
-// Envelopes that are created, sent or ended during the iteration, by the caller as well, cause no omissions or
-// repetitions.
+// Envelopes iterates over the envelopes of a tenant, newest first. It requests pages as needed, and stops after an
+// error. Envelopes that are created, sent or ended during the iteration, even by the caller, cause no omissions or
+// duplicates.
 func (c *Client) Envelopes(ctx context.Context, o ListOptions) iter.Seq2[*Envelope, error] {
 	return func(yield func(*Envelope, error) bool) {
 		params := &api.ListEnvelopesParams{TenantID: o.TenantID, PageSize: Ptr(100), Status: Optional(o.Status)}
@@ -212,7 +213,7 @@ func (c *Client) Envelopes(ctx context.Context, o ListOptions) iter.Seq2[*Envelo
 // EndedError reports that an envelope was declined, voided or expired.
 type EndedError struct{ Envelope *Envelope }
 
-// Error names the envelope and how it ended.
+// Error returns a message with the ID and final status of the envelope.
 func (e *EndedError) Error() string {
 	return fmt.Sprintf("envelope %s is %s", e.Envelope.ID, e.Envelope.Status)
 }
@@ -222,8 +223,8 @@ const (
 	maxPoll   = 15 * time.Second
 )
 
-// WaitUntilCompleted waits until all have signed and the documents are sealed. It returns an *EndedError if the
-// envelope is declined, voided or expires. The context limits the time.
+// WaitUntilCompleted waits until all signers have signed and the documents are sealed. It returns an *EndedError if
+// the envelope is declined, voided or expires. ctx limits the waiting time.
 func (c *Client) WaitUntilCompleted(ctx context.Context, id uuid.UUID) (*Envelope, error) {
 	for wait := firstPoll; ; wait = min(wait*3/2, maxPoll) {
 		e, err := c.Envelope(ctx, id)

@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// Error is a refusal by the service.
+// Error is an error response of the service.
 type Error struct {
-	Status     int                 // of the HTTP response
+	Status     int                 // the HTTP status
 	Code       string              // stable, such as "validation_error"; "unexpected_response" if the response is not from Countersign
-	Message    string              // for people, in English
-	Fields     map[string][]string // problems of each field, by JSON path
+	Message    string              // for display, in English
+	Fields     map[string][]string // the problems with each member, by JSON path
 	Details    map[string]any
-	RetryAfter time.Duration // 0: the service named no time
-	RequestID  string        // under which the service's log has the rest
+	RetryAfter time.Duration // 0 if the service specified no time
+	RequestID  string        // identifies the request in the service's log
 }
 
-// Error returns the problems, one field after the other. The message often names the first field already, which is then
-// not repeated.
+// Error returns the message, followed by the problems with each member. If the message already begins with a member's
+// problems, they are not repeated.
 func (e *Error) Error() string {
 	text := strings.TrimSuffix(e.Message, ".")
 	for _, name := range slices.Sorted(maps.Keys(e.Fields)) {
@@ -37,14 +37,13 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (%d %s)", text, e.Status, e.Code)
 }
 
-// IsNotFound reports whether err means that the object does not exist or is not accessible with this credential.
+// IsNotFound reports whether err means that the object does not exist or is not accessible with these credentials.
 func IsNotFound(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Status == http.StatusNotFound
 }
 
-// ErrorCode is the stable code of a refusal, such as "envelope_not_draft"; "" of any
-// other error.
+// ErrorCode returns the stable code of an error response, such as "envelope_not_draft", or "" for any other error.
 func ErrorCode(err error) string {
 	var e *Error
 	if errors.As(err, &e) {
@@ -55,7 +54,7 @@ func ErrorCode(err error) string {
 
 const maxErrorBody = 1 << 20
 
-// refusal returns the error of a response with status 300 or above, and closes it.
+// refusal returns the error for a response with status 300 or above, and closes the response.
 func refusal(res *http.Response, now time.Time) *Error {
 	defer func() { _ = res.Body.Close() }() // read only
 	e := &Error{Status: res.StatusCode, RetryAfter: retryAfter(res.Header, now), RequestID: res.Header.Get("X-Request-Id")}
@@ -79,7 +78,7 @@ func refusal(res *http.Response, now time.Time) *Error {
 	return e
 }
 
-// retryAfter reads Retry-After, in seconds or as a time.
+// retryAfter parses the Retry-After header, which is in seconds or a time.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	v := h.Get("Retry-After")
 	if secs, err := strconv.Atoi(v); err == nil {

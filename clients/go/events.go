@@ -17,10 +17,10 @@ import (
 	"countersign/clients/go/api"
 )
 
-// EventOptions select the events to read.
+// EventOptions selects the events to read.
 type EventOptions struct {
-	After uuid.UUID // those after this event; uuid.Nil: see Events and Follow
-	Since time.Time // for Events without After: omits earlier events
+	After uuid.UUID // returns the events after this event; for uuid.Nil, see ReadEvents and Follow
+	Since time.Time // for ReadEvents without After: earlier events are omitted
 	Name  api.WebhookEventName
 }
 
@@ -28,11 +28,11 @@ type EventOptions struct {
 type EventRecord struct {
 	*Event
 
-	Raw json.RawMessage // the body that webhooks are sent
+	Raw json.RawMessage // the body as sent to webhooks
 }
 
-// ReadEvents reads the existing events, oldest first. Without After it begins at the oldest event that the service
-// keeps. To miss none and get none twice, remember the ID of the last event and pass it the next time.
+// ReadEvents reads the existing events, oldest first. Without After, it begins with the oldest event stored by the
+// service. To read every event exactly once, store the ID of the last event and pass it as After in the next call.
 func (c *Client) ReadEvents(ctx context.Context, o EventOptions) iter.Seq2[EventRecord, error] {
 	return func(yield func(EventRecord, error) bool) {
 		params := &api.ListEventsParams{Limit: Ptr(500), Cursor: Optional(o.After), Event: Optional(o.Name)}
@@ -75,16 +75,17 @@ func (c *Client) eventPage(ctx context.Context, params *api.ListEventsParams) ([
 	return events, page, nil
 }
 
-// streamSilence is the maximum silence of a stream: the service sends something every 15 seconds.
+// streamSilence is the maximum interval without data in a stream. The service sends data at least every 15 seconds.
 const streamSilence = 45 * time.Second
 
-// Follow receives events as they happen; without After, from now on. It reconnects after a break and continues after
-// the last event, so that none is missed or repeated. It ends with ctx, and with an *Error of the service, such as
-// cursor_expired if the interruption was too long.
+// Follow receives events as they occur. Without After, it begins with the next event. After an interruption it
+// reconnects and continues after the last event, so that no event is missed or repeated. It ends with ctx, or with an
+// *Error of the service, such as cursor_expired if the interruption was too long.
 func (c *Client) Follow(ctx context.Context, o EventOptions) iter.Seq2[EventRecord, error] {
 	return func(yield func(EventRecord, error) bool) {
 		if o.After == uuid.Nil {
-			future := &api.ListEventsParams{Since: Ptr(c.transport.now().Add(24 * time.Hour))} // selects none, and returns the cursor
+			// This selects no events, but returns the cursor.
+			future := &api.ListEventsParams{Since: Ptr(c.transport.now().Add(24 * time.Hour))}
 			_, page, err := c.eventPage(ctx, future)
 			for err == nil && page.HasMore {
 				_, page, err = c.eventPage(ctx, future)
@@ -130,9 +131,10 @@ func (c *Client) Follow(ctx context.Context, o EventOptions) iter.Seq2[EventReco
 	}
 }
 
-// followOnce reads the missed events, if no event is known yet, and then one stream to its end. It updates o.After.
+// followOnce reads the missed events, if no event is known yet, and then reads one stream to its end. It updates
+// o.After.
 func (c *Client) followOnce(ctx context.Context, o *EventOptions, take func(EventRecord) error) error {
-	if o.After == uuid.Nil { // there was no event at the beginning: all existing events are new
+	if o.After == uuid.Nil { // there were no events at the beginning, so all existing events are new
 		for e, err := range c.ReadEvents(ctx, *o) {
 			if err != nil {
 				return err
@@ -174,11 +176,11 @@ func (c *Client) followOnce(ctx context.Context, o *EventOptions, take func(Even
 	})
 }
 
-// maxStreamLine limits a line of a stream, in bytes.
+// maxStreamLine is the maximum length of a line in a stream, in bytes.
 const maxStreamLine = 4 << 20
 
-// readStream reads server-sent events. take receives the last id and the data of each block; data is empty for a
-// comment and for an id without data.
+// readStream reads server-sent events. take receives the last ID and the data of each block. The data is empty for a
+// comment, or for an ID without data.
 func readStream(r io.Reader, take func(id string, data []byte) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxStreamLine)
@@ -188,7 +190,7 @@ func readStream(r io.Reader, take func(id string, data []byte) error) error {
 		name, value, _ := bytes.Cut(lines.Bytes(), []byte(":"))
 		value = bytes.TrimPrefix(value, []byte(" "))
 		switch {
-		case len(lines.Bytes()) == 0: // the end of a block: only now is it whole
+		case len(lines.Bytes()) == 0: // a block is complete only once it has ended
 			if err := take(id, data); err != nil {
 				return err
 			}

@@ -11,7 +11,7 @@ import (
 	countersign "countersign/clients/go"
 )
 
-// Download a document. Sealed, in place of Original, is the file that all have signed.
+// Downloads a document. Use Sealed instead of Original for the file that everyone has signed.
 func ExampleClient_Download() {
 	ctx, c := context.Background(), connect()
 	e, err := c.Create(ctx, lease("acme"))

@@ -12,7 +12,7 @@ import (
 	countersign "countersign/clients/go"
 )
 
-// An error of the API has a stable code, and the members that are wrong.
+// An API error has a stable code, and lists the invalid members.
 func ExampleError() {
 	request := lease("acme")
 	request.Signers[0].Email = "nobody"
@@ -24,7 +24,7 @@ func ExampleError() {
 	// Output: 400 validation_error [signers[0].email]
 }
 
-// An envelope that does not exist, or belongs to another application.
+// The envelope does not exist, or belongs to another application.
 func ExampleIsNotFound() {
 	_, err := connect().Envelope(context.Background(), uuid.New())
 	fmt.Println(countersign.IsNotFound(err))

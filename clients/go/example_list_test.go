@@ -8,7 +8,7 @@ import (
 	countersign "countersign/clients/go"
 )
 
-// Read all envelopes of a tenant, page by page.
+// Lists all envelopes of a tenant. Pages are requested as needed.
 func ExampleClient_Envelopes() {
 	ctx, c := context.Background(), connect()
 	for range 2 {

@@ -13,8 +13,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// TestMain lets the examples talk to the service that COUNTERSIGN_URL, COUNTERSIGN_CLIENT_ID and COUNTERSIGN_CLIENT_SECRET
-// name, as TestGoExamples in test/clients does, or else to a small stand-in.
+// TestMain runs the examples against the service specified by COUNTERSIGN_URL, COUNTERSIGN_CLIENT_ID and
+// COUNTERSIGN_CLIENT_SECRET, as TestGoExamples in test/clients does. Without these variables, it uses a small fake
+// service.
 func TestMain(m *testing.M) {
 	if os.Getenv("COUNTERSIGN_URL") == "" {
 		s := httptest.NewServer(&standIn{envelopes: make(map[string]map[string]any), files: make(map[string][]byte)})
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// standIn keeps envelopes as the service does, as far as the examples need it.
+// standIn is a fake service that stores envelopes like the real one, to the extent required by the examples.
 type standIn struct {
 	mu        sync.Mutex
 	envelopes map[string]map[string]any

@@ -9,7 +9,7 @@ import (
 	countersign "countersign/clients/go"
 )
 
-// connect returns a client for the application of the environment.
+// connect returns a client for the application specified by the environment variables.
 func connect() *countersign.Client {
 	c, err := countersign.New(os.Getenv("COUNTERSIGN_URL"), os.Getenv("COUNTERSIGN_CLIENT_ID"), os.Getenv("COUNTERSIGN_CLIENT_SECRET"))
 	if err != nil {
@@ -18,7 +18,7 @@ func connect() *countersign.Client {
 	return c
 }
 
-// lease is an envelope for one signer, who signs on the first page.
+// lease returns a request for an envelope with one signer, who signs on the first page.
 func lease(tenant string) countersign.EnvelopeRequest {
 	return countersign.EnvelopeRequest{
 		TenantID: tenant,
@@ -28,7 +28,7 @@ func lease(tenant string) countersign.EnvelopeRequest {
 	}
 }
 
-// Create a draft, upload its PDF, and send it.
+// Creates a draft, uploads its PDF, and sends it.
 func Example() {
 	ctx, c := context.Background(), connect()
 	e, err := c.Create(ctx, lease("acme"))

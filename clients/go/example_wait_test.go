@@ -9,7 +9,7 @@ import (
 	countersign "countersign/clients/go"
 )
 
-// Wait until all have signed. An envelope that ends otherwise ends the wait.
+// Waits until all signers have signed. The wait also ends if the envelope ends in another way.
 func ExampleClient_WaitUntilCompleted() {
 	ctx, c := context.Background(), connect()
 	e, err := c.Create(ctx, lease("acme"))

@@ -15,14 +15,14 @@ import (
 	countersign "countersign/clients/go"
 )
 
-// Receive events. The handler answers 401 to what the secret has not signed.
+// Receives events. The handler responds with 401 to requests that were not signed with the secret.
 func ExampleWebhookHandler() {
 	handler := countersign.WebhookHandler(func(_ context.Context, e *countersign.Event) error {
 		fmt.Println(e.Event)
 		return nil
 	}, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 
-	// What the service sends.
+	// This is the request that the service sends.
 	body := `{"event":"envelope.completed","id":"0197a1c2-0000-7000-8000-000000000001","createdAt":"2026-11-20T09:00:00Z","data":{}}`
 	now := strconv.FormatInt(time.Now().Unix(), 10)
 	key, _ := base64.StdEncoding.DecodeString("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")

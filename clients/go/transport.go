@@ -21,7 +21,7 @@ const (
 	renewBefore  = time.Minute
 	firstBackoff = 250 * time.Millisecond
 	maxBackoff   = 8 * time.Second
-	// maxRetryAfter is the longest accepted delay. Windows of the rate limit last a minute.
+	// maxRetryAfter is the maximum accepted delay. The rate limit applies to periods of one minute.
 	maxRetryAfter = 90 * time.Second
 )
 
@@ -33,21 +33,22 @@ type transport struct {
 	http                         *http.Client
 	now                          func() time.Time
 
-	lock    chan struct{} // holds a value while a call reads or renews the token
+	lock    chan struct{} // contains a value while a call reads or renews the token
 	token   string
 	renewAt time.Time
 }
 
-// Do sends a request with a token, and retries it if that may help. It returns a response of 300 or above as an
-// *Error.
+// Do sends a request with a token, and retries it if that may help. It returns a response with status 300 or above as
+// an *Error.
 func (t *transport) Do(req *http.Request) (*http.Response, error) {
 	if t.userAgent != "" {
 		req.Header.Set("User-Agent", t.userAgent)
 	}
-	if t.retries > 0 && req.Method == http.MethodPost && req.Header.Get(keyHeader) == "" { // without retries the key has no use
+	// Without retries the key has no purpose.
+	if t.retries > 0 && req.Method == http.MethodPost && req.Header.Get(keyHeader) == "" {
 		req.Header.Set(keyHeader, rand.Text())
 	}
-	renewed, lost := false, false // lost: the service may have handled an attempt without a usable response
+	renewed, lost := false, false // lost: the service may have processed an attempt without a usable response
 	for attempt := 0; ; attempt++ {
 		token, err := t.accessToken(req.Context())
 		if err != nil {
@@ -62,7 +63,8 @@ func (t *transport) Do(req *http.Request) (*http.Response, error) {
 			refused := refusal(res, t.now())
 			err = refused
 			if lost && refused.Status == http.StatusNotFound && req.Method == http.MethodDelete {
-				return &http.Response{Status: "204 No Content", StatusCode: http.StatusNoContent, Header: res.Header, Body: http.NoBody, Request: req}, nil // the lost attempt deleted it
+				// The lost attempt deleted the object.
+				return &http.Response{Status: "204 No Content", StatusCode: http.StatusNoContent, Header: res.Header, Body: http.NoBody, Request: req}, nil
 			}
 			if refused.Status == http.StatusUnauthorized && !renewed {
 				renewed = true
@@ -103,9 +105,10 @@ func rewind(req *http.Request) bool {
 	return true
 }
 
-// repeatable reports whether a request that failed with err may be sent again. POSTs carry a key, and GET, PUT and
-// DELETE are idempotent. A PATCH is not: it could create a second version of a template, or be rejected because of the
-// change that the lost attempt made. It is repeated only if the first attempt had no effect.
+// repeatable reports whether a request that failed with err may be sent again. POST requests contain an idempotency
+// key, and GET, PUT and DELETE are idempotent. PATCH is not: a repeated request could create a second version of a
+// template, or be rejected because of the change made by the lost attempt. It is repeated only if the first attempt
+// had no effect.
 func repeatable(method string, err error) bool {
 	if method != http.MethodPatch {
 		return true
@@ -127,12 +130,12 @@ func (t *transport) backoff(ctx context.Context, attempt int, err error) (time.D
 	wait = wait/2 + mathrand.N(wait/2+1) //nolint:gosec // spreads clients, and is no secret
 	var refused *Error
 	if !errors.As(err, &refused) {
-		return wait, true // no response arrived
+		return wait, true // no response was received
 	}
 	switch refused.Status {
 	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 	case http.StatusConflict:
-		if refused.Code != "idempotency_in_flight" { // the attempt that was lost is still at work
+		if refused.Code != "idempotency_in_flight" { // the lost attempt is still in progress
 			return 0, false
 		}
 	default:
@@ -153,7 +156,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// accessToken returns a token that is valid for some time, and requests one if necessary.
+// accessToken returns a token that remains valid for some time, and requests a new one if necessary.
 func (t *transport) accessToken(ctx context.Context) (string, error) {
 	if err := t.takeLock(ctx); err != nil {
 		return "", err
@@ -210,7 +213,7 @@ func (t *transport) requestToken(ctx context.Context, form string) (string, time
 	return answer.AccessToken, time.Duration(answer.ExpiresIn) * time.Second, nil
 }
 
-// dropToken forgets a token that was not accepted, unless it was replaced already.
+// dropToken discards a token that was rejected, unless it has already been replaced.
 func (t *transport) dropToken(ctx context.Context, token string) error {
 	if err := t.takeLock(ctx); err != nil {
 		return err
@@ -222,7 +225,7 @@ func (t *transport) dropToken(ctx context.Context, token string) error {
 	return nil
 }
 
-// takeLock waits until no other request renews the token.
+// takeLock waits until no other request is reading or renewing the token.
 func (t *transport) takeLock(ctx context.Context) error {
 	select {
 	case t.lock <- struct{}{}:

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestUserAgent_HasTheVersion: both clients have one version, and the Go client sends it.
+// TestUserAgent_HasTheVersion checks that both clients have the same version, and that the Go client sends it.
 func TestUserAgent_HasTheVersion(t *testing.T) {
 	t.Parallel()
 	agents := make(chan string, 1)

@@ -19,19 +19,19 @@ import (
 	"countersign/clients/go/api"
 )
 
-// Event is the body of a webhook. For the console's test event ("ping") only Event, ID and CreatedAt are set; for
-// bulk.completed also Data.BulkSendID and Data.Counts.
+// Event is the body of a webhook. For the console's test event ("ping"), only Event, ID and CreatedAt are set. For
+// bulk.completed, Data.BulkSendID and Data.Counts are set as well.
 type Event = api.Notice
 
-// Tolerance is how old a delivery may be, and how far ahead its clock.
+// Tolerance is the maximum age of a delivery, and the maximum by which the sender's clock may be ahead.
 const Tolerance = 5 * time.Minute
 
 // ErrSignature reports that a delivery is not from the service, or is too old.
 var ErrSignature = errors.New("countersign: the delivery carries no valid signature")
 
 // Verify verifies a delivery by its Standard Webhooks headers and parses it. body is the unchanged body of the
-// request. One of secrets must have signed it: while a secret is being replaced, pass both. Deliveries may repeat;
-// Event.ID identifies the event.
+// request. The delivery must be signed with one of secrets. Pass both secrets while one is being replaced. A delivery
+// can be repeated; Event.ID identifies the event.
 func Verify(body []byte, header http.Header, secrets ...string) (*Event, error) {
 	return verifyAt(time.Now(), body, header, secrets...) //nolint:forbidigo // the receiver's own clock
 }
@@ -69,8 +69,8 @@ func verifyAt(now time.Time, body []byte, header http.Header, secrets ...string)
 	return e, nil
 }
 
-// VerifySignature verifies the header X-Service-Signature, which covers only the body: it does not prove the age of
-// the delivery. Prefer Verify.
+// VerifySignature verifies the X-Service-Signature header. This header covers only the body, so it does not prove the
+// age of the delivery. Prefer Verify.
 func VerifySignature(body []byte, signature string, secrets ...string) bool {
 	given, err := hex.DecodeString(strings.TrimPrefix(signature, "sha256="))
 	if err != nil || !strings.HasPrefix(signature, "sha256=") {
@@ -81,7 +81,8 @@ func VerifySignature(body []byte, signature string, secrets ...string) bool {
 	})
 }
 
-// standardKey returns the decoded base64 of whsec_<base64>; any other secret is the key itself.
+// standardKey returns the decoded key of a secret with the form whsec_<base64>. Any other secret is used as the key
+// itself.
 func standardKey(secret string) []byte {
 	if encoded, ok := strings.CutPrefix(secret, "whsec_"); ok {
 		if key, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(key) > 0 {
@@ -94,16 +95,17 @@ func standardKey(secret string) []byte {
 func mac(key []byte, parts ...string) []byte {
 	h := hmac.New(sha256.New, key)
 	for _, p := range parts {
-		_, _ = io.WriteString(h, p) // a hash never fails
+		_, _ = io.WriteString(h, p) // writing to a hash never fails
 	}
 	return h.Sum(nil)
 }
 
-// maxDelivery limits the body of a delivery, in bytes.
+// maxDelivery is the maximum size of the body of a delivery, in bytes.
 const maxDelivery = 4 << 20
 
-// WebhookHandler receives deliveries. It responds with 401 if none of secrets has signed the delivery, 204 when fn
-// returned nil, and 500 otherwise, after which the service delivers again. fn must return within ten seconds.
+// WebhookHandler returns a handler that receives deliveries. It responds with 401 if the delivery was not signed with
+// any of secrets, with 204 if fn returns nil, and with 500 otherwise, in which case the service repeats the delivery.
+// fn must return within ten seconds.
 func WebhookHandler(fn func(context.Context, *Event) error, secrets ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// knownAnswer is a row of the table that all clients and the service share.
+// knownAnswer is a row of the table of test vectors that all clients and the service share.
 type knownAnswer struct {
 	Name, Secret, ID, Body              string
 	Timestamp                           int64
@@ -42,7 +42,8 @@ func TestVerify_KnownSignatures(t *testing.T) {
 		t.Run(k.Name, func(t *testing.T) {
 			t.Parallel()
 			at := time.Unix(k.Timestamp, 0)
-			// The signature is looked at before the body is read: an empty one is signed well and no event.
+			// The signature is verified before the body is parsed. An empty body can have a valid signature, although
+			// it is not an event.
 			signed := func(at time.Time, body string, h http.Header, secrets ...string) bool {
 				_, err := verifyAt(at, []byte(body), h, secrets...)
 				return !errors.Is(err, ErrSignature)

@@ -18,14 +18,14 @@ type PathsWith<M extends Method> = { [P in keyof paths]: paths[P][M] extends { r
 type Operation<M extends Method, P extends keyof paths> = paths[P][M];
 type Json<T> = T extends { content: { "application/json": infer J } } ? J : never;
 type Answered<O> = O extends { responses: infer R } ? Json<R[keyof R & (200 | 201 | 202)]> : never;
-/** The result of a call; undefined for a response without body (204). */
+/** The result of a call, or undefined for a response without a body (204). */
 type Success<O> = [Answered<O>] extends [never] ? undefined : Answered<O>;
 type JsonBody<O> = O extends { requestBody?: infer B } ? Json<NonNullable<B>> : never;
 type Parameters<O, In extends "path" | "query"> = O extends { parameters: infer P } ? (P extends { [K in In]?: infer V } ? NonNullable<V> : never) : never;
 
 export interface CallOptions {
   signal?: AbortSignal;
-  /** Generated for every POST unless given, or unless retries is 0. */
+  /** Generated for every POST request unless it is specified, or unless retries is 0. */
   idempotencyKey?: string;
 }
 
@@ -35,26 +35,26 @@ export type CallInit<M extends Method, P extends keyof paths> = CallOptions & {
   body?: JsonBody<Operation<M, P>>;
 };
 
-/** How a document is prepared before people read it. */
+/** Specifies how a document is prepared before it is displayed. */
 export type UploadOptions = CallOptions & Schemas["DocumentOptions"];
 
 export interface EventOptions extends CallOptions {
-  /** The events after the event with this id. */
+  /** Returns the events after the event with this ID. */
   after?: string;
-  /** For readEvents without after: omits earlier events. */
+  /** For readEvents without after: earlier events are omitted. */
   since?: Date;
   event?: Schemas["WebhookEventName"];
 }
 
 export interface DownloadOptions extends CallOptions {
-  /** By default the first document. */
+  /** The default is the first document. */
   documentId?: string;
 }
 
 export interface RequestOptions extends CallOptions {
   query?: Record<string, string | number | boolean | null | undefined>;
   headers?: Record<string, string>;
-  /** A stream is sent once and not repeated when it is lost. */
+  /** A stream is sent only once, and is not sent again if the request is lost. */
   body?: Body;
 }
 
@@ -69,7 +69,7 @@ export class Countersign {
     this.transport = new Transport(options);
   }
 
-  /** Calls any operation of the contract that accepts and returns JSON, with the contract's types. */
+  /** Calls any operation of the contract that accepts and returns JSON, with the types of the contract. */
   async call<M extends Method, P extends PathsWith<M>>(method: M, path: P, init: CallInit<M, P> = {}): Promise<Success<Operation<M, P>>> {
     const headers: Record<string, string> = { Accept: "application/json" };
     if (init.body !== undefined) headers["Content-Type"] = "application/json";
@@ -79,8 +79,8 @@ export class Countersign {
   }
 
   /**
-   * Sends a custom request, with the client's token, retries and errors. Use it for operations that do not accept and
-   * return JSON, such as a form with a file. The path begins with a slash and is escaped already.
+   * Sends a custom request, with the client's token, retries and error handling. Use it for operations that do not
+   * accept and return JSON, such as a form with a file. The path must begin with a slash and already be escaped.
    */
   request(method: Uppercase<Method>, path: string, init: RequestOptions = {}): Promise<Response> {
     if (!path.startsWith("/")) throw new TypeError(`${path} is not a path of the service: it begins with a slash`);
@@ -93,7 +93,8 @@ export class Countersign {
     const values = (init.path ?? {}) as Record<string, unknown>;
     const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
       if (values[name] === undefined || values[name] === "") throw new TypeError(`${name} of ${template} is missing`);
-      if (values[name] === "." || values[name] === "..") throw new TypeError(`${name} of ${template} cannot be ${values[name]}`); // would name another path
+      // These values would refer to another path.
+      if (values[name] === "." || values[name] === "..") throw new TypeError(`${name} of ${template} cannot be ${values[name]}`);
       return encodeURIComponent(String(values[name]));
     });
     if (init.idempotencyKey) headers["Idempotency-Key"] = init.idempotencyKey;
@@ -105,7 +106,10 @@ export class Countersign {
     return this.call("post", "/v1/envelopes", { ...options, body: envelope });
   }
 
-  /** Adds a PDF to a draft. A stream is sent once and not repeated when it is lost; bytes and blobs are. */
+  /**
+   * Adds a PDF to a draft. A stream is sent only once, and is not sent again if the request is lost. Bytes and blobs
+   * are sent again.
+   */
   async upload(id: string, pdf: Uint8Array | ArrayBuffer | Blob | ReadableStream<Uint8Array>, options: UploadOptions = {}): Promise<Document> {
     const { tags, form, formRole, activeContent, repair, password, ...call } = options;
     const query = Object.fromEntries(Object.entries({ tags, form, formRole, activeContent, repair }).filter(([, value]) => value != null));
@@ -115,35 +119,35 @@ export class Countersign {
     return json<Document>(res, call.signal);
   }
 
-  /** Invites the first signers of a draft. Only its response contains the links of the signers who may sign now. */
+  /** Invites the first signers of a draft. Only this response contains the links of the signers who may sign now. */
   sendEnvelope(id: string, message?: string, options?: CallOptions): Promise<Envelope> {
     return this.call("post", "/v1/envelopes/{id}/send", { ...options, path: { id }, body: message === undefined ? {} : { message } });
   }
 
-  /** Reads an envelope with its audit trail. */
+  /** Returns an envelope with its audit trail. */
   envelope(id: string, options?: CallOptions): Promise<Envelope> {
     return this.call("get", "/v1/envelopes/{id}", { ...options, path: { id } });
   }
 
-  /** Ends an envelope and invalidates its links. It cannot be undone. */
+  /** Ends an envelope and invalidates its links. This cannot be undone. */
   voidEnvelope(id: string, reason?: string, options?: CallOptions): Promise<Envelope> {
     return this.call("post", "/v1/envelopes/{id}/void", { ...options, path: { id }, body: reason === undefined ? {} : { reason } });
   }
 
-  /** Returns a document of an envelope, as uploaded, as read before signing, or sealed. */
+  /** Returns the content of a document of an envelope, as uploaded, as displayed before signing, or sealed. */
   async download(id: string, kind: "original" | "prepared" | "sealed" = "sealed", options: DownloadOptions = {}): Promise<ReadableStream<Uint8Array>> {
     const { documentId, ...call } = options;
     return opened(await this.send("get", "/v1/envelopes/{id}/document", { ...call, path: { id }, query: { kind, documentId } }, { Accept: "application/pdf" }));
   }
 
-  /** A ZIP file with all sealed documents of an envelope. */
+  /** Returns a ZIP file with all sealed documents of an envelope. */
   async downloadAll(id: string, options: CallOptions = {}): Promise<ReadableStream<Uint8Array>> {
     return opened(await this.send("get", "/v1/envelopes/{id}/documents.zip", { ...options, path: { id } }, { Accept: "application/zip" }));
   }
 
   /**
-   * Lists the envelopes of a tenant, newest first. Pages are requested as needed. Envelopes that are created, sent or
-   * ended during the iteration, by the caller as well, cause no omissions or repetitions.
+   * Iterates over the envelopes of a tenant, newest first. Pages are requested as needed. Envelopes that are created,
+   * sent or ended during the iteration, even by the caller, cause no omissions or duplicates.
    */
   async *envelopes(tenantId: string, status?: EnvelopeStatus, options?: CallOptions): AsyncGenerator<Envelope, void, undefined> {
     for (let cursor: string | null = null; ; ) {
@@ -155,15 +159,15 @@ export class Countersign {
   }
 
   /**
-   * Reads the existing events, oldest first. Without after it begins at the oldest event that the service keeps. To
-   * miss none and get none twice, remember the id of the last event and pass it the next time.
+   * Reads the existing events, oldest first. Without after, it begins with the oldest event stored by the service. To
+   * read every event exactly once, store the ID of the last event and pass it as after in the next call.
    */
   async *readEvents(options: EventOptions = {}): AsyncGenerator<WebhookEvent, void, undefined> {
     let { after } = options;
     for (;;) {
       const query = { limit: 500, ...(after ? { cursor: after } : options.since ? { since: options.since.toISOString() } : {}), ...(options.event ? { event: options.event } : {}) };
       const page = await this.call("get", "/v1/events", { ...options, query });
-      // All but bulk.completed are of this shape; that one has its own data.
+      // All events except bulk.completed have this form. That event has its own data.
       yield* page.data as WebhookEvent[];
       if (page.nextCursor) after = page.nextCursor;
       if (!page.hasMore) return;
@@ -171,14 +175,14 @@ export class Countersign {
   }
 
   /**
-   * Receives events as they happen; without after, from now on. It reconnects after a break and continues after the
-   * last event, so that none is missed or repeated. It ends with its signal, and throws errors of the service, such as
-   * cursor_expired if the interruption was too long.
+   * Receives events as they occur. Without after, it begins with the next event. After an interruption it reconnects
+   * and continues after the last event, so that no event is missed or repeated. It ends with its signal, and throws
+   * errors of the service, such as cursor_expired if the interruption was too long.
    */
   async *follow(options: EventOptions = {}): AsyncGenerator<WebhookEvent, void, undefined> {
     let { after } = options;
     if (!after) {
-      for (let page; !page || page.hasMore; ) { // selects none, and returns the cursor
+      for (let page; !page || page.hasMore; ) { // selects no events, but returns the cursor
         page = await this.call("get", "/v1/events", { ...options, query: { since: new Date(Date.now() + 86_400_000).toISOString() } });
         after = page.nextCursor ?? undefined;
       }
@@ -186,7 +190,7 @@ export class Countersign {
     const { since: _, ...rest } = options;
     for (let attempt = 0; ; attempt++) {
       try {
-        if (!after) { // there was no event at the beginning: all existing events are new
+        if (!after) { // there were no events at the beginning, so all existing events are new
           for await (const e of this.readEvents(rest)) {
             after = e.id;
             attempt = 0;
@@ -213,7 +217,10 @@ export class Countersign {
     }
   }
 
-  /** Waits until all have signed and the documents are sealed; throws an EndedError if the envelope is declined, voided or expires. */
+  /**
+   * Waits until all signers have signed and the documents are sealed. Throws an EndedError if the envelope is
+   * declined, voided or expires.
+   */
   async waitUntilCompleted(id: string, options?: CallOptions): Promise<Envelope> {
     for (let wait = firstPoll; ; wait = Math.min(wait * 1.5, maxPoll)) {
       const e = await this.envelope(id, options);
@@ -223,20 +230,23 @@ export class Countersign {
     }
   }
 
-  /** Sends an envelope for each row. It validates all rows before it returns; the envelopes are sent afterwards. */
+  /**
+   * Sends one envelope for each row. It returns once all rows have been validated, and the envelopes are sent
+   * afterwards.
+   */
   sendBulk(request: Omit<BulkSendRequest, "dryRun">, options?: CallOptions): Promise<Schemas["BulkSendAccepted"]> {
     return this.call("post", "/v1/bulk-sends", { ...options, body: request }) as Promise<Schemas["BulkSendAccepted"]>;
   }
 
   /**
-   * Validates rows as sendBulk does, and sends nothing. The details of the CountersignError describe the problems:
-   * total, faultCount, faults.
+   * Validates rows in the same way as sendBulk, but sends nothing. The details of the CountersignError describe the
+   * problems found: total, faultCount, faults.
    */
   checkBulk(request: Omit<BulkSendRequest, "dryRun">, options?: CallOptions): Promise<Schemas["BulkSendCheck"]> {
     return this.call("post", "/v1/bulk-sends", { ...options, body: { ...request, dryRun: true } }) as Promise<Schemas["BulkSendCheck"]>;
   }
 
-  /** Waits until no row is pending, or until the bulk send is canceled. counts reports how many rows failed. */
+  /** Waits until no row is pending or the bulk send is canceled. counts reports the number of failed rows. */
   async waitUntilBulkSent(id: string, options?: CallOptions): Promise<BulkSend> {
     for (let wait = firstPoll; ; wait = Math.min(wait * 1.5, maxPoll)) {
       const b = await this.call("get", "/v1/bulk-sends/{id}", { ...options, path: { id } });
@@ -245,7 +255,10 @@ export class Countersign {
     }
   }
 
-  /** The rows of a bulk send in their order. A row that changes its status while a list of one status is read may be missed. */
+  /**
+   * Iterates over the rows of a bulk send, in order. If rows with a certain status are requested, a row whose status
+   * changes during the iteration may be missed.
+   */
   async *bulkRows(id: string, status?: BulkRow["status"], options?: CallOptions): AsyncGenerator<BulkRow, void, undefined> {
     let cursor: string | null = null;
     do {
@@ -256,7 +269,7 @@ export class Countersign {
   }
 }
 
-/** Returns the body of a response. An incomplete body counts as no response. */
+/** Returns the body of a response. An incomplete body is treated as a missing response. */
 async function json<T>(res: Response, signal?: AbortSignal): Promise<T> {
   let text: string;
   try {

@@ -1,31 +1,34 @@
-/** A refusal by the service. */
+/** An error response of the service. */
 export class CountersignError extends Error {
   override readonly name = "CountersignError";
 
   constructor(
     message: string,
-    /** Of the HTTP response. */
+    /** The HTTP status. */
     readonly status: number,
-    /** Stable, such as "validation_error"; "unexpected_response" if the response is not from Countersign. */
+    /**
+     * The stable code, such as "validation_error". It is "unexpected_response" if the response is not from
+     * Countersign.
+     */
     readonly code: string,
-    /** The problems of each field, by its JSON path. */
+    /** The problems with each member, by JSON path. */
     readonly fields: Readonly<Record<string, readonly string[]>> = {},
     readonly details: Readonly<Record<string, unknown>> | null = null,
-    /** Milliseconds; 0: the service named no time. */
+    /** The delay in milliseconds, or 0 if the service specified no time. */
     readonly retryAfter = 0,
-    /** Under which the service's log has the rest. */
+    /** Identifies the request in the service's log. */
     readonly requestId: string | null = null,
   ) {
     super(message);
   }
 }
 
-/** The service did not respond; cause has the reason. */
+/** The service did not respond. cause contains the reason. */
 export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
 }
 
-/** An envelope ended in another way than was waited for. */
+/** An envelope was declined, voided or expired instead of being completed. */
 export class EndedError extends Error {
   override readonly name = "EndedError";
 
@@ -34,7 +37,7 @@ export class EndedError extends Error {
   }
 }
 
-/** Returns the error of a response with status 300 or above. */
+/** Returns the error for a response with status 300 or above. */
 export async function refusal(res: Response, host: string): Promise<CountersignError> {
   const wait = retryAfter(res.headers.get("Retry-After"));
   const request = res.headers.get("X-Request-Id");
@@ -42,12 +45,12 @@ export async function refusal(res: Response, host: string): Promise<CountersignE
     const p = (await res.json()) as { error?: string; message?: string; details?: Record<string, unknown>; errors?: Record<string, string[]> };
     if (typeof p.error === "string") {
       const said = p.message ?? "";
-      // The message often names the first field already.
+      // The message often already contains the first member's problem.
       const fields = Object.entries(p.errors ?? {}).map(([name, wrong]) => `${name}: ${wrong.join(", ")}`).sort().filter((wrong) => !said.startsWith(wrong));
       return new CountersignError([said.replace(/\.$/, ""), ...fields].join("; "), res.status, p.error, p.errors, p.details ?? null, wait, request);
     }
   } catch {
-    // not JSON: reported below
+    // The response is not JSON, which is reported below.
   }
   return new CountersignError(
     `${host} answered ${res.status} ${res.headers.get("Content-Type") ?? ""}, which is not how Countersign answers: is the address right?`,

@@ -1,9 +1,9 @@
-/** The maximum silence of a stream: the service sends something every 15 seconds. */
+/** The maximum interval without data in a stream. The service sends data at least every 15 seconds. */
 const silence = 45_000;
 
 /**
- * The blocks of server-sent events: the last id, and the data, which is empty for a comment and for an id without
- * data.
+ * Yields the blocks of server-sent events: the last ID and the data. The data is empty for a comment, or for an ID
+ * without data.
  */
 export async function* blocks(body: ReadableStream<Uint8Array>): AsyncGenerator<{ id: string; data: string }, void, undefined> {
   const reader = body.getReader();
@@ -20,7 +20,7 @@ export async function* blocks(body: ReadableStream<Uint8Array>): AsyncGenerator<
         const at = text.indexOf(":");
         const name = at < 0 ? text : text.slice(0, at);
         const value = at < 0 ? "" : text.slice(at + 1).replace(/^ /, "");
-        if (text === "") { // the end of a block: only now is it whole
+        if (text === "") { // a block is complete only once it has ended
           yield { id, data: data.join("\n") };
           data = [];
         } else if (name === "id") id = value;
@@ -28,7 +28,7 @@ export async function* blocks(body: ReadableStream<Uint8Array>): AsyncGenerator<
       }
     }
   } finally {
-    await reader.cancel().catch(() => {}); // it may be broken already
+    await reader.cancel().catch(() => {}); // the stream may already be broken
   }
 }
 

@@ -1,18 +1,18 @@
 import { ConnectionError, CountersignError, refusal } from "./errors.js";
 
 export interface Options {
-  /** Of the service, such as https://sign.example.com. */
+  /** The address of the service, such as https://sign.example.com. */
   address: string;
   clientId?: string;
   clientSecret?: string;
   /**
-   * Instead of client id and secret: an access token, or a function that returns one. The token has all permissions of
-   * the application, and does not belong in a browser.
+   * An access token, or a function that returns one, instead of clientId and clientSecret. The token has all
+   * permissions of the application, and must not be used in a browser.
    */
   token?: string | (() => Promise<string>);
   /**
-   * How often a request is repeated that was lost, was one too many for the rate limit or met a server that was not ready: 4 unless set. With 0, POSTs
-   * have an Idempotency-Key only if the call names one.
+   * The maximum number of retries of a request that was lost, exceeded the rate limit, or reached a server that was
+   * not ready. The default is 4. If it is 0, a POST request has an Idempotency-Key only if the call specifies one.
    */
   retries?: number;
   fetch?: typeof fetch;
@@ -32,7 +32,7 @@ export interface Request {
 const renewBefore = 60_000;
 const firstBackoff = 250;
 const maxBackoff = 8_000;
-const maxRetryAfter = 90_000; // the rate limit's windows have a minute
+const maxRetryAfter = 90_000; // the rate limit applies to periods of one minute
 
 /** Sends requests with a token, and retries them if that may help. */
 export class Transport {
@@ -64,8 +64,8 @@ export class Transport {
     for (const [name, value] of Object.entries(request.query ?? {})) if (value !== undefined && value !== null) url.searchParams.set(name, String(value));
     const headers = new Headers(request.headers);
     if (this.retries > 0 && request.method === "POST" && !headers.has("Idempotency-Key")) headers.set("Idempotency-Key", crypto.randomUUID());
-    const streams = request.body instanceof ReadableStream; // it is read once, and so sent once
-    let renewed = false, lost = false; // lost: the service may have handled an attempt without a usable response
+    const streams = request.body instanceof ReadableStream; // a stream can be read, and therefore sent, only once
+    let renewed = false, lost = false; // lost: the service may have processed an attempt without a usable response
     for (let attempt = 0; ; attempt++) {
       headers.set("Authorization", `Bearer ${await this.accessToken(request.signal)}`);
       let failure: unknown;
@@ -81,7 +81,8 @@ export class Transport {
         failure = err;
       }
       if (failure instanceof CountersignError) {
-        if (lost && failure.status === 404 && request.method === "DELETE") return new Response(null, { status: 204 }); // the lost attempt deleted it
+        // The lost attempt deleted the object.
+        if (lost && failure.status === 404 && request.method === "DELETE") return new Response(null, { status: 204 });
         if (failure.status === 401 && !renewed) {
           renewed = true;
           this.token = null;
@@ -95,19 +96,19 @@ export class Transport {
     }
   }
 
-  /** Returns the error for a request that failed: fetch's own errors say little. */
+  /** Returns the error to throw for a failed request. The errors of fetch itself contain little information. */
   private told(failure: unknown, signal?: AbortSignal): unknown {
     if (failure instanceof CountersignError || signal?.aborted) return failure;
     const { message, cause } = failure as Error;
     return new ConnectionError(`${this.host} does not answer: ${cause instanceof Error && cause.message ? cause.message : message}`, { cause: failure });
   }
 
-  /** How long to wait before a request is sent again; null: it is not. */
+  /** Returns the delay before a request is sent again, or null if it is not. */
   private backoff(attempt: number, failure: unknown, signal?: AbortSignal): number | null {
     if (attempt >= this.retries || signal?.aborted) return null;
     let wait = Math.min(firstBackoff * 2 ** attempt, maxBackoff);
     wait = wait / 2 + (Math.random() * wait) / 2;
-    if (!(failure instanceof CountersignError)) return wait; // no response arrived
+    if (!(failure instanceof CountersignError)) return wait; // no response was received
     if (failure.status === 409 ? failure.code !== "idempotency_in_flight" : ![429, 500, 502, 503, 504].includes(failure.status)) return null;
     wait = Math.max(wait, failure.retryAfter);
     return wait <= maxRetryAfter ? wait : null;
@@ -122,7 +123,7 @@ export class Transport {
       if (token && Date.now() < token.renewAt) return token.value;
       if (this.token === known) this.token = null;
     }
-    this.token ??= this.requestToken(); // shared by all requests that wait for it
+    this.token ??= this.requestToken(); // shared by all requests that are waiting for it
     const pending = this.token;
     pending.catch(() => {
       if (this.token === pending) this.token = null;
@@ -154,9 +155,9 @@ export class Transport {
 }
 
 /**
- * Whether a request that failed may be sent again. POSTs carry a key, and GET, PUT and DELETE are idempotent. A PATCH
- * is not: it could create a second version of a template, or be rejected because of the change that the lost attempt
- * made. It is repeated only if the first attempt had no effect.
+ * Reports whether a failed request may be sent again. POST requests contain an idempotency key, and GET, PUT and
+ * DELETE are idempotent. PATCH is not: a repeated request could create a second version of a template, or be rejected
+ * because of the change made by the lost attempt. It is repeated only if the first attempt had no effect.
  */
 function repeatable(method: string, failure: unknown): boolean {
   if (method !== "PATCH") return true;
@@ -165,7 +166,7 @@ function repeatable(method: string, failure: unknown): boolean {
   return cause instanceof Error && "code" in cause && (cause.code === "ECONNREFUSED" || cause.code === "ENOTFOUND");
 }
 
-/** Returns the result of a promise, unless the signal aborts first. */
+/** Returns the result of a promise, unless the signal is aborted first. */
 function unlessAborted<T>(promise: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (!signal) return promise;
   return new Promise((resolve, reject) => {

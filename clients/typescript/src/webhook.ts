@@ -1,14 +1,14 @@
 import type { components } from "./schema.js";
 
-/** The body of a webhook. For the console's test event ("ping") only event, id and createdAt are set. */
+/** The body of a webhook. For the console's test event ("ping"), only event, id and createdAt are set. */
 export type WebhookEvent = components["schemas"]["Notice"];
 
-/** The delivery is not from the service, or too old. */
+/** The delivery is not from the service, or is too old. */
 export class SignatureError extends Error {
   override readonly name = "SignatureError";
 }
 
-/** How old a delivery may be, and how far ahead its clock, in seconds. */
+/** The maximum age of a delivery, and the maximum by which the sender's clock may be ahead, in seconds. */
 export const tolerance = 300;
 
 type HeadersLike = Headers | Record<string, string | string[] | undefined>;
@@ -16,9 +16,9 @@ type HeadersLike = Headers | Record<string, string | string[] | undefined>;
 const encoder = new TextEncoder();
 
 /**
- * Verifies a delivery by its Standard Webhooks headers and parses it. body is the unchanged body of the request. One
- * of secrets must have signed it: while a secret is being replaced, pass both. Deliveries may repeat; the event's id
- * identifies it.
+ * Verifies a delivery by its Standard Webhooks headers and parses it. body is the unchanged body of the request. The
+ * delivery must be signed with one of secrets. Pass both secrets while one is being replaced. A delivery can be
+ * repeated; the event's id identifies the event.
  */
 export async function verify(body: string | Uint8Array, headers: HeadersLike, secrets: string | readonly string[], now = Date.now()): Promise<WebhookEvent> {
   const id = header(headers, "webhook-id"), stamp = header(headers, "webhook-timestamp"), signatures = header(headers, "webhook-signature");
@@ -36,7 +36,8 @@ export async function verify(body: string | Uint8Array, headers: HeadersLike, se
 }
 
 /**
- * Verifies X-Service-Signature, which covers only the body: it does not prove the age of the delivery. Prefer verify.
+ * Verifies the X-Service-Signature header. This header covers only the body, so it does not prove the age of the
+ * delivery. Prefer verify.
  */
 export async function verifySignature(body: string | Uint8Array, signature: string, secrets: string | readonly string[]): Promise<boolean> {
   const match = /^sha256=([0-9a-f]{64})$/i.exec(signature);
@@ -49,8 +50,8 @@ export async function verifySignature(body: string | Uint8Array, signature: stri
 }
 
 /**
- * Returns a handler for fetch-style servers. It responds with 401 if none of secrets has signed the delivery, 204 when
- * fn is done, and 500 when fn threw, after which the service delivers again.
+ * Returns a handler for fetch-style servers. It responds with 401 if the delivery was not signed with any of secrets,
+ * with 204 when fn succeeds, and with 500 if fn throws, in which case the service repeats the delivery.
  */
 export function fetchHandler(secrets: string | readonly string[], fn: (event: WebhookEvent) => Promise<void> | void): (request: Request) => Promise<Response> {
   return async (request) => {
@@ -70,11 +71,14 @@ export function fetchHandler(secrets: string | readonly string[], fn: (event: We
   };
 }
 
-/** The used part of a request and response of Express or node:http. */
+/** The members used of a request and response of Express or node:http. */
 interface NodeRequest extends AsyncIterable<Uint8Array> {
   method?: string | undefined;
   headers: Record<string, string | string[] | undefined>;
-  /** Set by a body parser: it must be express.raw() for all types, for the signature covers the bytes. */
+  /**
+   * Set by a body parser. The parser must be express.raw() for all content types, because the signature covers the
+   * raw bytes.
+   */
   body?: unknown;
 }
 interface NodeResponse {
@@ -82,7 +86,7 @@ interface NodeResponse {
   end(text?: string): unknown;
 }
 
-/** Returns a handler for Express and node:http, with the responses of fetchHandler. */
+/** Returns a handler for Express and node:http that sends the same responses as fetchHandler. */
 export function expressHandler(secrets: string | readonly string[], fn: (event: WebhookEvent) => Promise<void> | void): (req: NodeRequest, res: NodeResponse) => Promise<void> {
   return async (req, res) => {
     const done = (status: number, text?: string) => {
@@ -106,7 +110,7 @@ export function expressHandler(secrets: string | readonly string[], fn: (event: 
   };
 }
 
-const maxDelivery = 4 << 20; // far more than a delivery has
+const maxDelivery = 4 << 20; // far more than the size of any delivery
 
 async function limited(stream: AsyncIterable<Uint8Array> | null): Promise<Uint8Array> {
   let all: Uint8Array = new Uint8Array();
@@ -127,7 +131,7 @@ function header(headers: HeadersLike, name: string): string | null {
   return null;
 }
 
-/** Returns the decoded base64 of whsec_<base64>; any other secret is the key itself. */
+/** Returns the decoded key of a secret with the form whsec_<base64>. Any other secret is used as the key itself. */
 function standardKey(secret: string): Uint8Array {
   const key = secret.startsWith("whsec_") ? fromBase64(secret.slice(6)) : null;
   return key && key.length > 0 ? key : encoder.encode(secret);
@@ -145,7 +149,7 @@ function concat(a: Uint8Array, b: Uint8Array): Uint8Array {
   return out;
 }
 
-/** In constant time: subtle.verify compares. */
+/** subtle.verify compares in constant time. */
 async function matches(key: Uint8Array, signed: Uint8Array, given: Uint8Array): Promise<boolean> {
   const k = await crypto.subtle.importKey("raw", key as BufferSource, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
   return crypto.subtle.verify("HMAC", k, given as BufferSource, signed as BufferSource);

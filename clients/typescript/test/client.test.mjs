@@ -5,7 +5,10 @@ import { ConnectionError, Countersign, CountersignError, EndedError } from "../d
 const problem = (code) => ({ error: code, message: "No.", details: null, errors: { "signers[0].email": ["is not an address"] } });
 const envelope = (status) => ({ id: "0199d7a0-0000-7000-8000-000000000001", status });
 
-/** A service that answers as scripted, after the token; the last answer stays. "lost" is an answer that does not arrive. */
+/**
+ * Returns a fake service that returns a token, followed by the given responses. The last one is repeated. "lost"
+ * stands for a response that is not received.
+ */
 function service(...answers) {
   const calls = [];
   let tokens = 0;
@@ -87,7 +90,7 @@ test("retries are bounded, and end with the signal", async () => {
   const once = service([503, problem("unavailable")]);
   await assert.rejects(once.client({ retries: 0 }).create({ tenantId: "acme", signers: [] }));
   await assert.rejects(once.client({ retries: 0 }).create({ tenantId: "acme", signers: [] }, { idempotencyKey: "mine" }));
-  assert.deepEqual(once.calls.map((call) => call.key), [null, "mine"]); // a call that is not repeated needs no key
+  assert.deepEqual(once.calls.map((call) => call.key), [null, "mine"]); // a call that is not retried needs no key
   await assert.rejects(s.client({ retries: 1000 }).envelope("e1", { signal: AbortSignal.timeout(100) }));
 });
 
@@ -145,7 +148,7 @@ test("a stream body is sent once", async () => {
 
 test("lists read all pages, each envelope once, even if the list changes", async () => {
   let sent = Array.from({ length: 250 }, (_, i) => i);
-  const fetch = async (url) => { // lists as the service does: by page, or behind a cursor
+  const fetch = async (url) => { // lists in the same way as the service: by page, or after a cursor
     const { searchParams: q, pathname } = new URL(url);
     if (pathname === "/oauth/token") return Response.json({ access_token: "t", expires_in: 3600 });
     const size = Number(q.get("pageSize")), cursor = q.get("cursor");
@@ -157,8 +160,8 @@ test("lists read all pages, each envelope once, even if the list changes", async
   const c = new Countersign({ address: "https://sign.example.com", clientId: "id", clientSecret: "secret", fetch });
   const ids = [];
   for await (const e of c.envelopes("acme", "sent")) {
-    if (ids.length < 120) sent = sent.filter((n) => String(n) !== e.id); // as a caller does who voids what the list names
-    if (ids.length === 130) sent = [-2, -1, ...sent]; // newer ones
+    if (ids.length < 120) sent = sent.filter((n) => String(n) !== e.id); // simulates a caller that voids each listed envelope
+    if (ids.length === 130) sent = [-2, -1, ...sent]; // newer envelopes
     ids.push(e.id);
   }
   assert.deepEqual(ids, Array.from({ length: 250 }, (_, i) => String(i)));

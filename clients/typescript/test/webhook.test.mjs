@@ -8,7 +8,8 @@ import { expressHandler, fetchHandler, SignatureError, tolerance, verify, verify
 const rows = JSON.parse(readFileSync(new URL("../../testdata/signatures.json", import.meta.url), "utf8"));
 const headersOf = (k) => ({ "webhook-id": k.id, "webhook-timestamp": String(k.timestamp), "webhook-signature": k.standardSignature });
 
-// The signature is looked at before the body is read: an empty one is signed well and no event.
+// The signature is verified before the body is parsed. An empty body can have a valid signature, although it is not
+// an event.
 async function signed(k, secrets, { body = k.body, headers = headersOf(k), at = k.timestamp * 1000 } = {}) {
   try {
     await verify(body, headers, secrets, at);

@@ -16,13 +16,16 @@ interface Props {
   onClose: () => void;
 }
 
-/** The dialog for a signature or initials, created once: typed, drawn, from a picture, or the saved one. */
+/**
+ * The dialog for adopting a signature or initials, which can be typed, drawn, uploaded as an image, or taken from an
+ * earlier signing.
+ */
 export function Adopt({ kind, signerName, saved, t, onAdopt, onClose }: Props) {
   const initials = kind === "initial";
   const stamp = kind === "stamp";
   const offered: Way[] = stamp ? ["upload", "draw"] : saved && !initials ? ["saved", "type", "draw", "upload"] : ["type", "draw", "upload"];
   const [way, setWay] = useState<Way>(offered[0]!);
-  // A tab keeps its drawing, text or file while another tab is shown.
+  // A tab keeps its drawing, text or file while another tab is displayed.
   const [opened, setOpened] = useState<readonly Way[]>([offered[0]!]);
   const [marks, setMarks] = useState<Partial<Record<Way, AdoptedSignature | null>>>({});
   const mark = marks[way];
@@ -67,7 +70,7 @@ export function Adopt({ kind, signerName, saved, t, onAdopt, onClose }: Props) {
   );
 }
 
-/** Whether entering text opens no keyboard over the page. */
+/** Reports whether focusing a text input does not open an on-screen keyboard over the page. */
 const byKeyboard = () => !matchMedia("(pointer: coarse)").matches;
 
 type OnMark = (m: AdoptedSignature | null) => void;
@@ -78,7 +81,7 @@ function Type({ name, label, t, onMark }: { name: string; label: string; t: Tran
   const faces = typefacesFor(text);
   const face = faces.find((f) => f.label === style) ?? faces[0]!;
   const drawable = hasLetters(text, face);
-  // Runs before the next press, so that a mark that does not match the displayed text cannot be adopted.
+  // This runs before the next click, so that a mark that does not match the displayed text cannot be adopted.
   useLayoutEffect(() => {
     let stale = false;
     onMark(null);
@@ -116,10 +119,10 @@ function Draw({ t, onMark }: { t: Translate; onMark: OnMark }) {
       if (gone) return;
       const p = new Pad(c, { penColor: inkColour, minWidth: 0.9, maxWidth: 2.8 });
       pad.current = p;
-      // The strokes are kept, and made to fit, when the screen is turned.
+      // If the screen is rotated, the strokes are preserved and scaled to fit.
       let [width, height] = [0, 0];
       const fit = () => {
-        if (!c.clientWidth || (c.clientWidth === width && c.clientHeight === height)) return; // hidden, or unchanged
+        if (!c.clientWidth || (c.clientWidth === width && c.clientHeight === height)) return; // hidden or unchanged
         const share = width ? Math.min(c.clientWidth / width, c.clientHeight / height) : 1;
         const shift = width ? { x: (c.clientWidth - width * share) / 2, y: (c.clientHeight - height * share) / 2 } : { x: 0, y: 0 };
         const strokes = p.toData().map((stroke) => ({

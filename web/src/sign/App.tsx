@@ -36,23 +36,26 @@ export interface Host {
   emit: (event: HostEvent, context: Context | null, more?: Record<string, unknown>) => void;
   /** The return address after signing. */
   returnUrl?: string;
-  /** In a frame, an ended link is an ended session. */
+  /** The page is in a frame, where an ended session is reported instead of an ended link. */
   framed?: boolean;
-  /** The embedding application has chosen the color. */
+  /** The embedding application has specified the color. */
   themed?: boolean;
-  /** Answers for the service when the sender looks at the page of a draft: nothing is stored, here or there. */
+  /**
+   * Replaces the service when the sender previews the page for a draft. Nothing is stored, either here or at the
+   * service.
+   */
   preview?: Client;
 }
 
 interface Props extends LocalizedProps {
-  /** The signer token. Its requests go to paths below /v1/signing/. */
+  /** The signer token. It is used in requests to paths below /v1/signing/. */
   token: string;
-  /** The storage key of a framed page, which may have no cookies. */
+  /** The storage key of a framed page, which may be unable to use cookies. */
   session?: string;
   host: Host;
 }
 
-/** Whether the device has a network. */
+/** Reports whether the device has a network connection. */
 function useOnline(): boolean {
   const [online, setOnline] = useState(navigator.onLine);
   useEffect(() => {
@@ -67,7 +70,7 @@ function useOnline(): boolean {
   return online;
 }
 
-/** The signing of one signer, from the link to the receipt. */
+/** The signing session of one signer, from opening the link to the receipt. */
 export function Sign({ token, session, host, speech, choose }: Props) {
   const { t } = speech;
   const client = useMemo(() => host.preview ?? new Client(token, session ? `countersign:session:${session}` : null), [token]);
@@ -97,7 +100,8 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   const logo = branding?.logo ? client.logo : null;
 
   /**
-   * Shows the page for an error that ends the signing. Returns true if the signer has answered, and shows the receipt.
+   * Displays the page for an error that ends the signing. If the signer has already signed or declined, it displays
+   * the receipt instead, and returns true.
    */
   const showEnd = async (e: unknown): Promise<boolean> => {
     const over = e instanceof ApiError && [401, 409, 410].includes(e.status);
@@ -127,20 +131,23 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   useLayoutEffect(() => { void load(); }, [load]);
   useEffect(() => () => { viewer.close(); client.close(); }, [client]);
 
-  // The first page loads while the signer reads the disclosure.
+  // The first page is loaded while the signer reads the disclosure.
   const readable = context !== null && (isIdentified(context) || context.readBeforeCode);
   useEffect(() => {
     const first = readable && context.documents[0];
     if (first) viewer.prepare(first.documentId, 1, fittingScale(context, document.documentElement.clientWidth));
   }, [readable]);
 
-  // A draft is kept only while the signing is open.
+  // A draft is stored only while the envelope can be signed.
   const open = context !== null && !state.over;
-  // Saved in the same turn in which it is shown, so that every visible entry is kept. Before the code is verified
-  // nothing was entered, and the draft on the device cannot be read: it stays unchanged.
+  // The draft is saved when it is displayed, so that every visible entry is stored. Before the code is verified,
+  // nothing has been entered, and the draft on the device cannot be decrypted, so it is not changed.
   useLayoutEffect(() => { if (open && isIdentified(context) && !host.preview) saveDraft(context, draft); }, [draft]);
 
-  /** Runs work. An error that ends the signing shows its page; the caller handles all others. */
+  /**
+   * Performs an operation. For an error that ends the signing, it displays the page for that error. The caller
+   * handles all other errors.
+   */
   const guarded = async <T,>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
@@ -148,7 +155,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       host.emit("error", context, { code: e instanceof ApiError ? e.code : "unreachable" });
       const found = endStateOf(e, host.framed);
       if (e instanceof ApiError && e.code === "otp_required") {
-        // The verification has expired; the entries stay.
+        // The verification has expired. The entries are preserved.
         dispatch({ type: "confirmationExpired" });
       } else if (e instanceof ApiError && found && (e.status === 401 || e.status === 410 || found === "used") && e.code !== "consent_required") {
         dispatch({ type: "closed" });
@@ -158,7 +165,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     }
   };
 
-  // Loads the disclosure in the language of the page, until the signer has agreed.
+  // Until the signer has agreed, this loads the disclosure in the language of the page.
   useEffect(() => {
     if (!open || context.consentGiven || context.consent.language === speech.language) return;
     let stale = false;
@@ -196,7 +203,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     saveReceipt(token, r);
     dispatch({ type: "answered", receipt: r });
     scrollTo(0, 0);
-    // Shows the awaited signers and the contact once the service returns them.
+    // Adds the remaining signers and the contact to the receipt once the service returns them.
     void findOutcome(client).then((o) => { const told = o && receiptOf(o, r); if (told) dispatch({ type: "answered", receipt: told }); });
     host.emit(r.outcome === "signed" ? "completed" : "declined", context, returning);
   };
@@ -215,7 +222,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       finishWith(newReceipt(context, "declined", new Date().toISOString()));
     } catch (e) {
       if (!(e instanceof ApiError && e.code === "already_signed_or_declined")) throw e;
-      // The response to an earlier attempt was lost, or another tab has answered.
+      // The response to an earlier attempt was lost, or the signer has signed or declined in another tab.
       const outcome = await findOutcome(client);
       const known = outcome && receiptOf(outcome, null);
       if (!known) throw e;
@@ -294,11 +301,11 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     const replaces = Boolean(draft.values[f.id]);
     dispatch({ type: "adopted", field: f, mark });
     host.emit("signatureApplied", context, { fieldId: f.id });
-    // After the dialog has returned the focus.
+    // This runs after the dialog has returned the focus.
     if (!replaces) setTimeout(() => control.advance?.(f));
   };
   const submission = () => {
-    // Hidden fields and fields that the service fills in are not submitted.
+    // Hidden fields, and fields that the sender or the service fills in, are not submitted.
     const fields = (visible ?? context).fields.filter((f) => !isFixed(f)).map((f) => {
       const value = values[f.id] ?? "";
       if (f.type === "attachment") return { fieldId: f.id, attachmentId: value || null };
@@ -315,7 +322,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       const done = await client.ask<{ envelopeStatus: string; signedAt: string; receiptToken?: string }>("/sign", { body, key: draft.signKey });
       finishWith(newReceipt(context, "signed", done.signedAt, done.receiptToken));
     } catch (e) {
-      if (!(e instanceof ApiError)) throw e; // a request without response is retried unchanged
+      if (!(e instanceof ApiError)) throw e; // without a response, the same request is retried
       dispatch({ type: "refused", refused: refusalsIn(e, body.fields.map((f) => f.fieldId), shownValues), signKey: newKey() });
       if (e.code === "values_changed") othersEntered(e.details as unknown as Pick<Context, "filled" | "shown">);
       if (e.code !== "already_signed") throw e;
@@ -333,8 +340,8 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       dispatch({ type: "fileAttached", file: given });
       setValue(f, given.attachmentId);
       if (before) await client.detach(before.attachmentId).catch(() => undefined); // an unused file is deleted after a day
-      // Moves to the next field, unless the signer has moved on already. When the waiting input closed, the focus went
-      // to the page.
+      // Move to the next field, unless the signer has already moved elsewhere. When the file input was disabled
+      // during the upload, the focus moved to the page.
       const at = document.activeElement;
       if (document.getElementById(`entry-${f.id}`) && (at === document.body || at?.id === `entry-${f.id}`)) document.getElementById("next")?.focus({ preventScroll: true });
     })),

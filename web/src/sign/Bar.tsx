@@ -19,7 +19,7 @@ interface Props {
   refused: Refusals;
   files: FileActions;
   unread: number;
-  /** The visible page is too small to count as read. */
+  /** The visible page is displayed too small to count as read. */
   small: boolean;
   onValue: (f: Field, value: string, day?: string) => void;
   onNext: () => void;
@@ -31,7 +31,8 @@ interface Props {
 }
 
 /**
- * The bar below the pages: the number of open fields, the button to the next one, and the input of the active field.
+ * The bar below the pages. It contains the number of remaining fields, the button to the next field, and the input of
+ * the active field.
  */
 export function Bar({ zoom, context, speech, names, active, values, days, missing, problems, refused, files, unread, small, onValue, onNext, onAdvance, onGo, onPicture, onChange, onLeave }: Props) {
   const { t } = speech;
@@ -39,7 +40,7 @@ export function Bar({ zoom, context, speech, names, active, values, days, missin
   const total = required + context.documents.reduce((n, d) => n + d.pageCount, 0);
   const left = missing.length + unread;
   const filled = active ? values[active.id] ?? "" : "";
-  // A field that needs a single decision is filled and left with the same button.
+  // For a field that needs a single decision, the same button fills the field and moves on.
   const decide = active && active.required && !filled && (isPicture(active.type) || isChoice(active.type)) && !isFixed(active) ? active : null;
   const label = decide ? t(decide.type === "signature" ? "signHere" : decide.type === "initial" ? "initialHere" : decide.type === "stamp" ? "stamp" : decide.type === "radio" ? "choose" : "tick")
     : missing.length > 0 ? t(missing.length === required && !active ? "start" : "next") : unread > 0 ? t("readOn") : t(textFor(context.kind, "review"));
@@ -101,10 +102,10 @@ function Entry({ f, name, speech, value, day, problem, said, onValue, onDone }: 
   const ref = useRef<HTMLInputElement & HTMLTextAreaElement & HTMLSelectElement>(null);
   const [left, setLeft] = useState(problem !== "");
   const [typed, setTyped] = useState(() => (f.type === "number" ? typedNumber(value, locale) : value));
-  const wrong = left || said ? problem : ""; // the service's message appears while the signer types
-  // In the turn of the tap that led here: some phones open the keyboard only then.
+  const wrong = left || said ? problem : ""; // a message from the service is displayed while the signer is typing
+  // This must run in the same turn as the tap, because some phones open the keyboard only then.
   useLayoutEffect(() => ref.current?.focus({ preventScroll: true }), []);
-  // Runs before the next key press: Enter accepts the displayed day.
+  // This runs before the next key press, so that Enter accepts the displayed day.
   useLayoutEffect(() => {
     if (f.type === "date" && !value) onValue(f, writeDay(f, today(), locale), today());
   }, []);

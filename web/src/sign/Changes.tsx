@@ -4,10 +4,13 @@ import type { Doc } from "./model";
 
 type Kinds = Record<string, string>;
 
-// The certificate names the same changes.
+// The certificate uses the same texts for the changes.
 const files = import.meta.glob("../../../locales/*/certificate.json", { import: "preparedKinds" }) as Record<string, () => Promise<Kinds>>;
 
-/** Names what the service removed from a file when the sender uploaded it; nothing if it is unchanged. */
+/**
+ * Lists the content that the service removed from a file when the sender uploaded it, or nothing if the file is
+ * unchanged.
+ */
 export function Changes({ doc, speech }: { doc: Doc; speech: Localization }) {
   const { t, language, locale } = speech;
   const [kinds, setKinds] = useState<Kinds | null>(null);
@@ -20,7 +23,8 @@ export function Changes({ doc, speech }: { doc: Doc; speech: Localization }) {
   if (!kinds) return null;
   const named = [...new Set(changes.map((c) => {
     const kind = kinds[c.kind] ?? c.kind;
-    return c.kind === "signatures_removed" && c.detail ? `${kind} (\u2068${c.detail}\u2069)` : kind; // who signed
+    // The detail contains the signers' names.
+    return c.kind === "signatures_removed" && c.detail ? `${kind} (\u2068${c.detail}\u2069)` : kind;
   }))];
   return <p class="changes quiet small">{t("removedFromFile", { list: new Intl.ListFormat(locale, { type: "conjunction" }).format(named) })}</p>;
 }

@@ -16,16 +16,16 @@ interface Props {
   context: Context;
   client: Client;
   speech: Localization;
-  /** Runs work, and ends the signing if the response says that it is over. */
+  /** Performs an operation, and ends the signing if the response reports that it has ended. */
   guarded: <T>(work: () => Promise<T>) => Promise<T>;
-  /** The identity check that comes first: only the invited signer can name somebody else. */
+  /** The identity check that precedes delegation, because only the invited signer can name another person. */
   first: ComponentChildren;
-  /** The person of that name was invited; the link has ended. */
+  /** The named person has been invited, and the link can no longer be used. */
   onDone: (name: string) => void;
   onClose: () => void;
 }
 
-/** The dialog in which the signer names another person, and delegates to that person. */
+/** The dialog in which the signer names another person to sign instead. */
 export function Delegate({ context, client, speech, guarded, first, onDone, onClose }: Props) {
   const { t } = speech;
   const [entered, setEntered] = useState<Record<Member, string>>({ name: "", email: "", phone: "", reason: "" });
@@ -58,7 +58,7 @@ export function Delegate({ context, client, speech, guarded, first, onDone, onCl
     if (show(found)) return;
     setBusy(true);
     try {
-      // A request without response is retried unchanged: the first one may have ended the link.
+      // Without a response, the same request is retried, because the first one may have ended the link.
       await guarded(() => client.ask("/delegate", { body: { name, email, reason: entered.reason.trim() || null, ...(byPhone ? { phone } : {}) }, key: key.current }));
       onDone(name);
     } catch (x) {
@@ -112,7 +112,7 @@ export function Delegate({ context, client, speech, guarded, first, onDone, onCl
   );
 }
 
-/** The page after delegating: another person was invited, and the link has ended. */
+/** The page displayed after delegation. Another person has been invited, and the link can no longer be used. */
 export function Delegated({ name, speech }: { name: string; speech: Localization }) {
   const { t } = speech;
   return (

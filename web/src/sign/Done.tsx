@@ -6,7 +6,7 @@ import { watchCopies, type Copies as CopiesAnswer, type Receipt } from "./receip
 import { textFor } from "./roles";
 import { Contact } from "./Steps";
 
-/** The receipt after signing, and the last word after declining. */
+/** The receipt after signing, or the final page after declining. */
 export function Done({ receipt, speech }: { receipt: Receipt; speech: Localization }) {
   const { t, locale } = speech;
   const signed = receipt.outcome === "signed";
@@ -32,7 +32,7 @@ export function Done({ receipt, speech }: { receipt: Receipt; speech: Localizati
 
 const closed: Record<string, EndState> = { declined: "otherDeclined", voided: "voided", expired: "expired" };
 
-/** Shows the sealed copies, or the reason for waiting. */
+/** Displays the sealed copies, or the reason why they are not available yet. */
 function Copies({ receipt, speech }: { receipt: Receipt; speech: Localization }) {
   const { token, maskedEmail, awaitingNames = [] } = receipt;
   const { t, locale } = speech;

@@ -5,7 +5,7 @@ import { StatusIcon, Title, type IconName } from "../ui/parts";
 import type { Outcome } from "./receipt";
 import { Contact } from "./Steps";
 
-/** The reasons why a link has ended or is not valid yet. */
+/** The reasons why a link has ended or cannot be used yet. */
 export type EndState = "invalid" | "expired" | "used" | "voided" | "otherDeclined" | "completed" | "notYet" | "busy" | "offline" | "embedInvalid" | "embedExpired" | "preview";
 
 const ends: Record<EndState, { icon: IconName; tone: "" | "good" | "bad"; title: Key; text: Key }> = {
@@ -23,7 +23,7 @@ const ends: Record<EndState, { icon: IconName; tone: "" | "good" | "bad"; title:
   preview: { icon: "check", tone: "", title: "previewTitle", text: "previewText" },
 };
 
-/** Returns the end state that an error means, or null if the page can continue. */
+/** Returns the end state that corresponds to an error, or null if the page can continue. */
 export function endStateOf(e: unknown, framed = false): EndState | null {
   const end = endOfLink(e);
   return (framed && end && ({ invalid: "embedInvalid", expired: "embedExpired" } as Partial<Record<EndState, EndState>>)[end]) || end;
@@ -36,7 +36,7 @@ function endOfLink(e: unknown): EndState | null {
     case "signing_link_used": case "already_signed_or_declined": case "already_declined": return "used";
     case "signing_link_expired": return "expired";
     case "signing_link_closed": {
-      // The state is in the details, or else the last word of the message.
+      // The state is contained in the details. Otherwise it is the last word of the message.
       const state = String(e.details.status ?? /(\w+)\.?$/.exec(e.message)?.[1] ?? "");
       return ({ voided: "voided", declined: "otherDeclined", expired: "expired", completed: "completed" } as Record<string, EndState>)[state] ?? "invalid";
     }
@@ -50,7 +50,7 @@ function endOfLink(e: unknown): EndState | null {
   return e.status === 401 || e.status === 404 ? "invalid" : e.status >= 500 ? "offline" : null;
 }
 
-/** The page for an envelope that was closed after this signer had signed. */
+/** The notice that the envelope was closed after this signer had signed. */
 export function Closed({ end, speech }: { end: EndState; speech: Localization }) {
   return <p class="notice bad" role="status"><strong>{speech.t(ends[end].title)}</strong> {speech.t(ends[end].text)}</p>;
 }

@@ -3,23 +3,26 @@ import { ApiError } from "../ui/http";
 import { formatBytes, type Localization, type Translate } from "../ui/i18n";
 import type { Attached, Field } from "./model";
 
-/** The upload state of a field's file: whether it is in progress, and why it failed. */
+/** The upload state of a field's file: whether an upload is in progress, or why it failed. */
 export interface FileState { busy: boolean; problem: string }
 
 const idle: FileState = { busy: false, problem: "" };
 
-/** The actions on files of attachment fields. Errors appear in the state of the field. */
+/** The actions on files of attachment fields. Errors are reported in the state of the field. */
 export interface FileActions {
   of: (f: Field) => Attached | undefined;
   state: (f: Field) => FileState;
   attach: (f: Field, file: File) => Promise<void>;
   detach: (f: Field) => Promise<void>;
   open: (a: Attached) => void;
-  /** The signer leaves the input of a field and keeps its file: the error of a rejected replacement has been read. */
+  /**
+   * Called when the signer leaves the input of a field. If the field still has a file, the error from a rejected
+   * replacement is cleared.
+   */
   left: (f: Field) => void;
 }
 
-const largest = 10 * 2 ** 20; // bytes
+const largest = 10 * 2 ** 20; // in bytes
 
 function problemWith(e: unknown, t: Translate): string {
   if (!(e instanceof ApiError)) return t("unreachable");
@@ -31,8 +34,8 @@ function problemWith(e: unknown, t: Translate): string {
 }
 
 /**
- * The states of uploads and removals, separately for each field: the signer may continue with another field while one
- * runs.
+ * Manages the states of uploads and removals for each field separately, so that the signer can continue with another
+ * field while one is in progress.
  */
 export function useFileStates(t: Translate) {
   const [states, setStates] = useState<Readonly<Record<string, FileState>>>({});
@@ -50,7 +53,7 @@ export function useFileStates(t: Translate) {
       try {
         await work();
       } catch (e) {
-        // The page has requested the code again.
+        // The page has already requested a new code.
         if (!(e instanceof ApiError && e.code === "otp_required")) problem = problemWith(e, t);
       }
       busy.current.delete(f.id);
@@ -59,7 +62,7 @@ export function useFileStates(t: Translate) {
   };
 }
 
-/** The input of a file: choose, show and remove it. */
+/** The input of an attachment field, with which a file can be selected, opened and removed. */
 export function FileEntry({ f, name, speech, files }: { f: Field; name: string; speech: Localization; files: FileActions }) {
   const { t, locale } = speech;
   const { busy, problem } = files.state(f);
@@ -88,7 +91,7 @@ export function FileEntry({ f, name, speech, files }: { f: Field; name: string; 
 
 export const isTooLarge = (file: File): boolean => file.size > largest;
 
-/** The uploads of these fields that are in progress or have failed. */
+/** The notices about uploads for these fields that are in progress or have failed. */
 export function FileNotices({ fields, names, files, t, onGo }: { fields: readonly Field[]; names: Map<string, string>; files: FileActions; t: Translate; onGo: (f: Field) => void }) {
   const told = fields.filter((f) => f.type === "attachment" && (files.state(f).busy || files.state(f).problem));
   return (

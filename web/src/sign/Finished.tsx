@@ -3,14 +3,17 @@ import { levelFor, type Level } from "../pages/viewer";
 import type { Translate } from "../ui/i18n";
 import { pageSize, type Context, type Doc } from "./model";
 
-/** Fetches the picture of a page as it will be sealed with the entries of this page. */
+/** Fetches the image of a page as it will be sealed with the current entries. */
 export type FetchFinished = (documentId: string, page: number, level: Level, signal: AbortSignal) => Promise<Blob>;
 
 interface Props { context: Context; fetchPage: FetchFinished; t: Translate }
 
-/** The pages with fields of the signer, as the service will seal them. Each is requested when it comes into sight. */
+/**
+ * The pages with fields of the signer, as the service will seal them. Each page is requested when it becomes visible.
+ */
 export function Finished({ context, fetchPage, t }: Props) {
-  const queue = useRef<Promise<unknown>>(Promise.resolve()); // one after the other: each is sealed on trial
+  // Pages are fetched one at a time, because the service creates a trial seal for each.
+  const queue = useRef<Promise<unknown>>(Promise.resolve());
   const inTurn = useRef<FetchFinished>((...of) => {
     const done = queue.current.then(() => { of[3].throwIfAborted(); return fetchPage(...of); });
     queue.current = done.catch(() => undefined);

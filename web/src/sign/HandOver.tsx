@@ -4,7 +4,7 @@ import type { Context } from "./model";
 
 const isolated = (name: string): string => `\u2068${name}\u2069`;
 
-/** Whether the device is to be handed over before anything else. */
+/** Reports whether the device must first be handed over to the signer. */
 export const isHosted = (c: Context): boolean => c.kind === "in_person" && c.host !== undefined;
 
 /** The page between the host, who opened the link, and the signer, who continues from here. */
@@ -21,7 +21,7 @@ export function HandOver({ context, speech, onGo }: { context: Context; speech: 
   );
 }
 
-/** Names the signer whose signature a witness confirms. */
+/** Names the signer whose signature the witness confirms. */
 export function Witnessing({ context, speech }: { context: Context; speech: Localization }) {
   const of = context.witnessFor;
   return of ? <p class="notice">{speech.t("witnessing", { name: isolated(of.name ?? of.role) })}</p> : null;

@@ -9,18 +9,18 @@ import type { CodeState, Context } from "./model";
 interface Props {
   context: Context;
   speech: Localization;
-  /** Why the code is requested now, if that is not obvious. */
+  /** The reason why the code is requested now, if it is not obvious. */
   why?: string;
   request: () => Promise<CodeState | null>;
   verify: (code: string) => Promise<void>;
 }
 
-const pause = 30_000; // milliseconds before another code may be requested, if the service does not say
+const pause = 30_000; // in milliseconds, before another code can be requested, unless the service specifies the time
 
 const secondsUntil = (time: string | null | undefined): number => (time ? Math.max(0, Math.ceil((Date.parse(time) - Date.now()) / 1000)) : 0);
 const counts = (c: CodeState | null): boolean => secondsUntil(c?.liveUntil) > 0 && c?.triesLeft !== 0;
 
-/** Requests the one-time code. A code sent before a reload still counts. */
+/** Requests the one-time code. A code that was sent before a reload remains valid. */
 export function Identify({ context, speech, why, request, verify }: Props) {
   const { t, locale } = speech;
   const sms = context.authMethod === "sms_otp";
@@ -68,7 +68,7 @@ export function Identify({ context, speech, why, request, verify }: Props) {
     setCode("");
     setWait(now ? secondsUntil(now.requestableAt) : pause / 1000);
     setNotice({ bad: false, text: t("codeSent", { address }) });
-    input.current?.focus(); // "Send another" rests for a while
+    input.current?.focus(); // "Send another" is disabled for a while
   });
   const check = (value: string) => attempt(() => verify(value));
   return (

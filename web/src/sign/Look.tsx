@@ -7,18 +7,18 @@ export interface Branding {
   primaryColor: string | null;
   footer: string | null;
   supportUrl: string | null;
-  /** SHA-256 of the logo. */
+  /** The SHA-256 hash of the logo. */
   logo: string | null;
 }
 
-/** The sender's logo or, without one or if it cannot be loaded, the first letter of the name. */
+/** The sender's logo, or the first letter of the name if there is no logo or it cannot be loaded. */
 export function SenderLogo({ name, logo }: { name: string; logo?: string | null }) {
   const [failed, setFailed] = useState(false);
   if (logo && !failed) return <img class="senderlogo" src={logo} alt="" onError={() => setFailed(true)} />;
   return <span class="sendermark" aria-hidden="true">{[...name.trim()][0]?.toLocaleUpperCase() ?? ""}</span>;
 }
 
-/** The sender's footer of each page. */
+/** The sender's footer, displayed on each page. */
 export function SenderFoot({ branding, t }: { branding: Branding | null; t: Translate }) {
   if (!branding?.footer && !branding?.supportUrl) return null;
   return (

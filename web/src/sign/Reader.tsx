@@ -14,12 +14,12 @@ import { PageSheet, type SheetEvents } from "./Sheet";
 import { Thumbs, useThumbs } from "./Thumbs";
 import { ReadingTracker } from "./tracking";
 
-/** A target for scrolling: a field, an entry of another signer, or a page ("documentId/page"). */
+/** A scroll target: a field, an entry of another signer, or a page ("documentId/page"). */
 export type Target = Field | FilledField | string;
 
 export interface ReaderControl {
   go?: (target: Target) => void;
-  /** Moves to the next field after this one. */
+  /** Moves to the field after this one. */
   advance?: (f: Field) => void;
   finish?: () => Promise<void>;
 }
@@ -38,21 +38,21 @@ interface Props {
   sendLook: (look: PageView, leaving: boolean) => Promise<void>;
   onRead: (key: string) => void;
   onValue: (f: Field, value: string, day?: string) => void;
-  /** A signature or initials field was chosen; true if it was signed at once. */
+  /** Called when a signature or initials field is selected. Returns true if the field was filled at once. */
   onPicture: (f: Field) => boolean;
-  /** The signer wants to change the signature or initials. */
+  /** Called when the signer wants to change the signature or initials. */
   onChange: (f: Field) => void;
   onReview: () => void;
   /** The service's messages about values. */
   refused: Refusals;
   files: FileActions;
-  /** Set by the reader. */
+  /** The functions are set by the reader. */
   control: ReaderControl;
   /** The content below the last page. */
   children: ComponentChildren;
 }
 
-/** The documents, page by page, with their fields and the bar to navigate them. */
+/** The documents, page by page, with their fields and the bar for moving between them. */
 export function Reader({ context, viewer, names, values, days, read, speech, picture, download, sendLook, onRead, onValue, onPicture, onChange, onReview, refused, files, control, children }: Props) {
   const { t } = speech;
   const [active, setActive] = useState<string | null>(null);
@@ -72,7 +72,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
   tracking.onSmall = setSmall;
   tracking.onSight = setSight;
   useEffect(() => tracking.known(read), [read]);
-  // The keyboard begins at the button to the next field, not before all fields of the pages.
+  // Keyboard navigation starts at the button to the next field, not before all the fields on the pages.
   useLayoutEffect(() => document.getElementById("next")?.focus({ preventScroll: true }), []);
   useEffect(() => {
     tracking.open();
@@ -92,7 +92,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
 
   const k = effectiveScale(zoom, fitScale);
   const kept = useRef<{ element: Element; share: number } | null>(null);
-  /** Remembers the place at the middle of the screen, so that it stays there after the pages change their size. */
+  /** Records the position at the middle of the screen, which is restored after the pages change their size. */
   const keep = () => {
     const element = document.elementsFromPoint(innerWidth / 2, innerHeight / 2).find((e) => e.classList.contains("sheet"));
     if (!element) return;
@@ -146,7 +146,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
     const show = () => document.getElementById(`f-${f.id}`)?.scrollIntoView({ block: "center", inline: "center", behavior: larger ? "instant" : behavior });
     setGoal({ show });
   };
-  /** stay keeps the focus on the button to the next target. */
+  /** If stay is true, the focus remains on the button to the next target. */
   const go = (target: Target, stay = false) => {
     if (typeof target === "string") {
       setActive(null);
@@ -169,7 +169,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
     } else {
       setActive(target.id);
       bring(target, gentle());
-      // A text is entered in the bar, whose input gets the focus when it opens.
+      // Text is entered in the bar, whose input receives the focus when it opens.
       (isWriting(target) ? document.getElementById(`entry-${target.id}`) : document.getElementById(`f-${target.id}`))?.focus({ preventScroll: true });
     }
   };
@@ -190,7 +190,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
     if (isFixed(f)) return;
     if (f.type === "checkbox") onValue(f, values[f.id] ? "" : "true");
     if (f.type === "radio") onValue(f, "true");
-    // When the field is pressed again, its input is open already.
+    // If the field is clicked again, its input is already open.
     if (active === f.id && isWriting(f)) document.getElementById(`entry-${f.id}`)?.focus({ preventScroll: true });
     setActive(f.id);
     if (isWriting(f)) bring(f, gentle());
@@ -203,7 +203,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
   const again = () => { if (activeField) bring(activeField, "auto"); };
   const latest = useRef({ press, advance, again, openFile: files.open });
   latest.current = { press, advance, again, openFile: files.open };
-  // When the screen turns or the keyboard opens, the field that is being filled stays in view and readable.
+  // If the screen is rotated or the keyboard opens, the field being filled remains visible and legible.
   useEffect(() => {
     if (!active) return;
     let timer = 0;
@@ -287,13 +287,13 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
   );
 }
 
-/** Returns the scale at which the widest page fits a width, in CSS pixels per point. */
+/** Returns the scale at which the widest page fits the given width, in CSS pixels per point. */
 export function fittingScale({ documents }: Context, width: number): number {
   const widest = Math.max(...documents.flatMap((d) => d.pages.map((p) => p.width)));
   return Math.min((width - (width > 640 ? 48 : 16)) / (widest > 0 ? widest : 612), 1.5);
 }
 
-/** Pages are printed as pictures, which the browser holds all at once. */
+/** Pages are printed as images, and the browser keeps all of them in memory at the same time. */
 const mostPrinted = 100;
 
 const noFields: Field[] = [];

@@ -13,7 +13,7 @@ interface Props {
   context: Context;
   names: Map<string, string>;
   values: Values;
-  /** The fields that still need an entry, and the problems of entries. */
+  /** The fields that still need an entry, and the problems with existing entries. */
   toDo: Field[];
   problems: ReadonlyMap<string, string>;
   read: ReadonlySet<string>;
@@ -22,13 +22,13 @@ interface Props {
   files: FileActions;
   speech: Localization;
   sign: () => Promise<void>;
-  /** Absent in a preview, where there is nothing to seal. */
+  /** Absent in a preview, in which nothing is sealed. */
   fetchFinished?: FetchFinished;
   onGo: (target: Target) => void;
   onClose: () => void;
 }
 
-/** Shows missing entries, or the entries to sign, and signs them. */
+/** Displays the missing entries, or the entries to be signed, and signs them. */
 export function Review({ context, names, values, toDo: missing, problems, read, news, files, speech, sign, fetchFinished, onGo, onClose }: Props) {
   const { t } = speech;
   const [busy, setBusy] = useState(false);
@@ -45,7 +45,7 @@ export function Review({ context, names, values, toDo: missing, problems, read, 
       await sign();
     } catch (e) {
       setBusy(false);
-      if (e instanceof ApiError && e.code === "values_changed") return; // the list of new values shows it
+      if (e instanceof ApiError && e.code === "values_changed") return; // it is shown by the list of new values
       const fields = e instanceof ApiError ? Object.values(e.errors).flat() : [];
       setProblem(fields.length ? [t("notAccepted"), ...fields] : [errorText(e, t, context.senderName)]);
     }
@@ -81,7 +81,7 @@ export function Review({ context, names, values, toDo: missing, problems, read, 
   );
 }
 
-/** The values added by other signers since the last visit, with a button to each and one that skips all. */
+/** The values added by other signers since the last visit, with a button that leads to the first of them. */
 export function AddedValues({ news, kind, t, onGo }: { news: readonly FilledField[]; kind?: RecipientKind; t: Translate; onGo: (f: FilledField) => void }) {
   const who = [...new Set(news.map((f) => `\u2068${f.signerName}\u2069`))].join(", ");
   return (
@@ -92,10 +92,10 @@ export function AddedValues({ news, kind, t, onGo }: { news: readonly FilledFiel
   );
 }
 
-/** A document's fields in few lines: the same signature on many pages is one line. */
+/** The fields of a document, in as few lines as possible. The same signature on many pages takes up one line. */
 function Entries({ doc, context, names, values, speech, onGo }: { doc: Doc; speech: Localization } & Pick<Props, "context" | "names" | "values" | "onGo">) {
   const { t, locale } = speech;
-  // Of a group of choices, the chosen one.
+  // For a group of radio options, only the selected option is included.
   const fields = context.fields.filter((f) => f.documentId === doc.documentId && (f.type !== "radio" || values[f.id]));
   const lists = new Intl.ListFormat(locale, { type: "unit", style: "short" });
   const rows: { key: string; fields: Field[] }[] = [];
@@ -125,7 +125,7 @@ function Entries({ doc, context, names, values, speech, onGo }: { doc: Doc; spee
   );
 }
 
-/** "1–3", "5": the pages of fields, neighbours together. */
+/** Returns the pages of fields as text, with ranges for consecutive pages: "1–3", "5". */
 function pageRanges(fields: Field[]): string[] {
   const pages = [...new Set(fields.map((f) => f.page))].sort((a, b) => a - b);
   const out: [number, number][] = [];

@@ -7,14 +7,14 @@ import { isChoice, isFixed, isPicture, pageSize, type Attached, type Doc, type F
 import { hitMargins, type HitMargin } from "./hitmargins";
 
 export interface SheetEvents {
-  /** The page is on the screen (or, with null, gone from it). */
+  /** Called when the page has been mounted, or with null when it has been removed. */
   place: (key: string, sheet: Sheet, element: HTMLElement | null) => void;
   drawn: (key: string) => void;
-  /** The page is drawn no longer, or could not be. */
+  /** Called when the page is no longer rendered, or could not be rendered. */
   erased: (key: string) => void;
   retry: () => void;
   press: (f: Field) => void;
-  /** The field is complete: moves to the next one. */
+  /** Called when the field is complete. Moves to the next field. */
   advance: (f: Field) => void;
   picture: (sha256: string) => Promise<string>;
   openFile: (a: Attached) => void;
@@ -35,7 +35,7 @@ interface Props {
   events: SheetEvents;
 }
 
-/** A page with its fields and the entries of others, at the places where they will be sealed. */
+/** A page with its fields and the entries of others, at the positions at which they will be sealed. */
 export const PageSheet = memo(function PageSheet({ doc, page, pageKey, fields, filled, later, names, values, active, sender, t, events }: Props) {
   const ref = useRef<HTMLDivElement>(null);
   const holder = useRef<HTMLDivElement>(null);
@@ -65,7 +65,7 @@ export const PageSheet = memo(function PageSheet({ doc, page, pageKey, fields, f
 }, (a, b) => a.active === b.active && a.t === b.t && a.fields === b.fields && a.filled === b.filled && a.later === b.later && a.names === b.names && a.events === b.events
   && a.fields.every((f) => a.values[f.id] === b.values[f.id]));
 
-/** Where something lies on its page, in points. */
+/** Returns the position of a field on its page, in points, as CSS variables. */
 const placed = (f: Pick<Field, "x" | "y" | "w" | "h">) => ({ "--x": String(f.x), "--y": String(f.y), "--w": String(f.w), "--h": String(f.h) });
 
 interface BoxProps { f: Field; room: HitMargin; name: string; value: string; active: boolean; t: Translate; events: SheetEvents }
@@ -74,9 +74,10 @@ function FieldBox({ f, room, name, value, active, t, events }: BoxProps) {
   const filled = value.trim() !== "";
   const check = isChoice(f.type);
   const fixed = isFixed(f);
-  // The value is part of the name: on the page it may be too small to read.
+  // The value is part of the accessible name, because it may be too small to read on the page.
   const shown = check ? "" : filled ? (isPicture(f.type) ? t("filled") : value) : t("empty");
-  // Handles this event, not keydown: the following events would reach the field that then has the focus.
+  // This handles keypress rather than keydown, because the events that follow keydown would be sent to the field that
+  // then has the focus.
   const enter = (e: KeyboardEvent) => {
     if (e.key !== "Enter" || !(check || fixed || (filled && isPicture(f.type)))) return;
     e.preventDefault();
@@ -101,7 +102,7 @@ function FieldValue({ f, value, t }: { f: Field; value: string; t: Translate }) 
   return <Written f={f} value={value} />;
 }
 
-/** A tick or a text, as the seal draws it. */
+/** A check mark or a text, rendered as in the sealed file. */
 function Written({ f, value }: { f: Pick<Field, "type" | "w" | "h"> & Partial<Field>; value: string }) {
   if (f.type === "radio") return <svg viewBox="0 0 100 100" aria-hidden="true"><circle cx="50" cy="50" r="30" fill="currentColor" /></svg>;
   if (f.comb && f.maxLength) {
@@ -119,13 +120,13 @@ function Written({ f, value }: { f: Pick<Field, "type" | "w" | "h"> & Partial<Fi
   return <span class={`written ${f.align ?? ""}`} dir="auto" style={{ "--size": String(size) }}>{lines.join("\n")}</span>;
 }
 
-/** The box of a field of a later signer, which may cover content of the page. */
+/** The box of a later signer's field, which may cover page content. */
 function LaterBox({ f, t }: { f: LaterField; t: Translate }) {
   const what = t("laterOf", { type: t(f.type), name: `\u2068${f.signerName}\u2069` });
   return <div id={`l-${f.fieldId}`} class={`later ${f.w < 48 || f.h < 14 ? "slim" : ""}`} dir="ltr" style={placed(f)} role="img" aria-label={what} title={what}><span class="whose" dir="auto" aria-hidden="true">{what}</span></div>;
 }
 
-/** The entry of another signer, with the signer's name. */
+/** The entry of another signer, with that signer's name. */
 function FilledBox({ f, t, events }: { f: FilledField; t: Translate; events: SheetEvents }) {
   const [picture, setPicture] = useState("");
   const [failed, setFailed] = useState(false);

@@ -8,7 +8,7 @@ import { Changes } from "./Changes";
 import type { Context } from "./model";
 import { textFor, type RecipientKind } from "./roles";
 
-/** Returns the message for an error, in words for the signer. */
+/** Returns the message to display for an error, in terms that a signer understands. */
 export function errorText(e: unknown, t: Translate, sender: string): string {
   if (e instanceof NetworkError) return t(navigator.onLine ? "unreachable" : "offline");
   if (!(e instanceof ApiError)) return t("wentWrong", { message: e instanceof Error ? e.message : String(e) });
@@ -61,7 +61,7 @@ export function StepIndicator({ context, now, t }: { context: Context; now: Step
   );
 }
 
-/** Shows the disclosure and records the consent. The displayed text is the recorded text. */
+/** Displays the disclosure and records the consent. The displayed text is also the recorded text. */
 export function Consent({ context, speech, agree }: { context: Context; speech: Localization; agree: () => Promise<void> }) {
   const { t } = speech;
   const [busy, setBusy] = useState(false);
@@ -96,8 +96,8 @@ interface DeclineProps {
   onReason: (r: string) => void;
   decline: () => Promise<void>;
   /**
-   * The identity check that comes first: declining ends the envelope for everyone, so only the invited signer may do
-   * it.
+   * The identity check that precedes declining. Declining ends the envelope for everyone, so only the invited signer
+   * may do it.
    */
   first: ComponentChildren;
   onClose: () => void;

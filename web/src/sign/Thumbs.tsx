@@ -5,10 +5,10 @@ import { memo } from "../ui/memo";
 import { Icon } from "../ui/parts";
 import { pageKey, pageSize, type Doc } from "./model";
 
-/** The least width of a window with small pages beside the documents. */
+/** The minimum width of a window with thumbnails next to the documents. */
 const wide = matchMedia("(min-width: 75rem)");
 
-/** Whether small pages are shown. */
+/** Reports whether thumbnails are displayed. */
 export function useThumbs(): boolean {
   const [shown, setShown] = useState(wide.matches);
   useEffect(() => {
@@ -23,15 +23,15 @@ interface Props {
   documents: readonly Doc[];
   viewer: Viewer;
   read: ReadonlySet<string>;
-  /** The page in sight. */
+  /** The page that is currently in view. */
   current: string | null;
-  /** CSS pixels per point of the pages beside. */
+  /** The scale of the main pages, in CSS pixels per point. */
   scale: number;
   t: Translate;
   onGo: (key: string) => void;
 }
 
-/** The pages of all documents as small pictures, each of which leads to its page. */
+/** Thumbnails of all pages of all documents. Each leads to its page. */
 export function Thumbs({ documents, viewer, read, current, scale, t, onGo }: Props) {
   const rail = useRef<HTMLElement>(null);
   const go = useRef(onGo);
@@ -64,7 +64,7 @@ const Thumb = memo(function Thumb({ doc, page, viewer, isRead, isCurrent, scale,
   const ref = useRef<HTMLCanvasElement>(null);
   const { width, height } = pageSize(doc, page);
   const key = pageKey(doc.documentId, page);
-  // The picture is requested once the small page is in sight, and kept small.
+  // The image is requested when the thumbnail becomes visible, and stored at the size of the thumbnail.
   useEffect(() => {
     const canvas = ref.current!;
     let stop: AbortController | null = null;

@@ -2,25 +2,25 @@ import { request, type RequestOptions } from "../ui/http";
 import type { Attached } from "./model";
 
 /**
- * The calls of one signing link. Who confirmed a one-time code is known by a cookie; where browsers keep cookies from a
- * framed page, by a token that is sent along.
+ * The calls for one signing link. A signer who has entered a one-time code is recognized by a cookie. If the browser
+ * blocks cookies for a framed page, a token in the requests is used instead.
  */
 export class Client {
   readonly base: string;
   private session: string | null = null;
   private pictures = new Map<string, Promise<string>>();
 
-  /** keep names the place where the session's token survives a reload; null: in memory only. */
+  /** keep is the storage key under which the session token survives a reload, or null to keep it only in memory. */
   constructor(token: string, private readonly keep: string | null) {
     this.base = `/v1/signing/${encodeURIComponent(token)}`;
     try {
       this.session = keep && sessionStorage.getItem(keep);
     } catch {
-      // storage is closed to framed pages in some browsers
+      // In some browsers, framed pages cannot access storage.
     }
   }
 
-  /** Where the sender's logo is. */
+  /** The address of the sender's logo. */
   get logo(): string {
     return `${this.base}/logo`;
   }
@@ -35,11 +35,11 @@ export class Client {
     try {
       if (this.keep) sessionStorage.setItem(this.keep, session);
     } catch {
-      // as above
+      // Storage is not accessible.
     }
   }
 
-  /** Sends a file for a field. */
+  /** Uploads a file for a field. */
   attach(fieldId: string, file: File): Promise<Attached> {
     const body = new FormData();
     body.append("fieldId", fieldId);
@@ -59,7 +59,7 @@ export class Client {
     return this.download(this.documentPath(documentId), /\.pdf$/i.test(name) ? name : `${name}.pdf`);
   }
 
-  /** Fetches a file, which needs the session, and saves it on the device. */
+  /** Fetches a file, which requires the session, and saves it on the device. */
   private async download(path: string, name: string): Promise<void> {
     const res = await fetch(path, { headers: this.headers(), credentials: "same-origin" });
     if (!res.ok) throw new Error(`HTTP ${res.status}`);
@@ -75,12 +75,12 @@ export class Client {
     return `${this.base}/documents/${documentId}`;
   }
 
-  /** Returns the path of a page's picture. */
+  /** Returns the path of a page image. */
   pagePath(documentId: string, page: number): string {
     return `${this.base}/documents/${documentId}/pages/${page}`;
   }
 
-  /** Fetches the picture of a page as it will be sealed if the signer signs with a submission. */
+  /** Fetches the image of a page as it will be sealed if the signer signs with the given submission. */
   async finishedPage(documentId: string, page: number, level: number, submission: object, signal: AbortSignal): Promise<Blob> {
     const res = await fetch(`${this.pagePath(documentId, page)}/finished?level=${level}`, {
       method: "POST", body: JSON.stringify(submission), headers: { ...this.headers(), "Content-Type": "application/json" }, credentials: "same-origin", signal,
@@ -93,7 +93,7 @@ export class Client {
     return this.session ? { "X-Signer-Session": this.session } : {};
   }
 
-  /** Returns the picture of another signer's signature, as a URL for an image element. */
+  /** Returns the image of another signer's signature, as a URL for an image element. */
   picture(sha256: string): Promise<string> {
     let found = this.pictures.get(sha256);
     if (!found) {

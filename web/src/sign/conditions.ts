@@ -1,13 +1,16 @@
-/** Which fields are shown. The service has the same function, and both run models/testdata/conditions.json. */
+/**
+ * Determines which fields are visible. The service has the same function, and the tests of both use
+ * models/testdata/conditions.json.
+ */
 
 export interface Clause { field: string; is?: string; isNot?: string; filled?: boolean }
 export interface Condition { all?: Clause[]; any?: Clause[] }
 export interface ConditionField { id: string; name?: string; type: string; group?: string; option?: string; condition?: Condition | null }
 
 /**
- * Returns the ids of the visible fields of one signer. entered maps field ids to their content: text, "true" for a
- * checked box or option, anything but "" for a picture or file. earlier maps field names to the values of earlier
- * signers. A hidden field counts as empty.
+ * Returns the IDs of the visible fields of one signer. entered maps field IDs to their content: text, "true" for a
+ * checked box or option, and any nonempty string for an image or file. earlier maps field names to the values of
+ * earlier signers. A hidden field counts as empty.
  */
 export function visibleFields(fields: readonly ConditionField[], entered: Readonly<Record<string, string>>, earlier: Readonly<Record<string, string>>): Set<string> {
   const byName = new Map<string, ConditionField[]>();
@@ -19,7 +22,7 @@ export function visibleFields(fields: readonly ConditionField[], entered: Readon
   const visible = (f: ConditionField): boolean => {
     const answer = known.get(f.id);
     if (answer !== undefined) return answer;
-    known.set(f.id, false); // a field of a cycle, which no draft has, sees itself hidden
+    known.set(f.id, false); // this ends the recursion for a cycle, which no valid draft contains
     const shown = holds(f.condition);
     known.set(f.id, shown);
     return shown;

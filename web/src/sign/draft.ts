@@ -2,15 +2,16 @@ import { newKey } from "../ui/http";
 import { isPicture, type Context, type Values } from "./model";
 
 /**
- * The entries of a signer before signing. The tab keeps them over a reload. After the tab is closed, the device keeps
- * them for a day, encrypted with a key that only the verified signer gets from the service.
+ * The entries of a signer before signing. They are stored in the tab, where they survive a reload. After the tab is
+ * closed, the device retains them for one day. They are encrypted with a key that the service returns only to the
+ * verified signer.
  */
 export interface Draft {
   values: Values;
   /** The day of each date field, as YYYY-MM-DD. */
   days: Record<string, string>;
   read: string[];
-  /** The fields of others whose entries were on the pages that count as read. */
+  /** The fields of other signers whose entries were displayed on the pages that count as read. */
   seen: string[];
   signature: AdoptedSignature | null;
   initials: AdoptedSignature | null;
@@ -19,11 +20,11 @@ export interface Draft {
   signKey: string;
 }
 
-/** An adopted signature: a PNG as data URL, and the typeface if it was typed. */
+/** An adopted signature: a PNG image as a data URL, and the typeface if the signature was typed. */
 export interface AdoptedSignature { picture: string; fontLabel: string | null }
 
 const prefix = "countersign:draft:";
-const lifetime = 24 * 3600 * 1000; // milliseconds
+const lifetime = 24 * 3600 * 1000; // in milliseconds
 const name = (c: Pick<Context, "envelopeId" | "signerId">) => `${prefix}${c.envelopeId}:${c.signerId}`;
 
 export function emptyDraft(): Draft {
@@ -32,7 +33,7 @@ export function emptyDraft(): Draft {
 
 interface Packed { at: number; draft: Draft; pictures: string[] }
 
-/** A picture used in many fields is stored once. */
+/** An image that is used in several fields is stored only once. */
 function pack(c: Context, draft: Draft): Packed {
   const pictures: string[] = [];
   const put = (picture: string) => {
@@ -56,7 +57,7 @@ function unpack(c: Context, kept: Packed | null): Draft | null {
   return { ...emptyDraft(), ...kept.draft, values };
 }
 
-/** Returns the stored draft, or null without one. */
+/** Returns the stored draft, or null if there is none. */
 export async function loadDraft(c: Context): Promise<Draft | null> {
   return fromTab(c) ?? (await fromDevice(c));
 }
@@ -78,7 +79,7 @@ async function fromDevice(c: Context): Promise<Draft | null> {
     const plain = await crypto.subtle.decrypt({ name: "AES-GCM", iv: bytes(kept.iv), additionalData: label(c) }, key, bytes(kept.data));
     return unpack(c, JSON.parse(new TextDecoder().decode(plain)) as Packed);
   } catch {
-    return null; // another key, or another format: the signer starts over
+    return null; // the key or the format differs, so the signer starts over
   }
 }
 
@@ -87,7 +88,7 @@ export function saveDraft(c: Context, d: Draft): void {
   try {
     sessionStorage.setItem(name(c), packed);
   } catch {
-    // Storage is full or closed to this page: signing works without it.
+    // Storage is full or not accessible to this page. Signing works without it.
   }
   last = { c, packed };
   writing ??= writeDown().finally(() => { writing = null; });
@@ -96,7 +97,7 @@ export function saveDraft(c: Context, d: Draft): void {
 let last: { c: Context; packed: string } | null = null;
 let writing: Promise<void> | null = null;
 
-/** Encrypts the newest draft. Entries made during a round are written in the next one. */
+/** Encrypts and stores the newest draft. Entries made during one iteration are stored in the next. */
 async function writeDown(): Promise<void> {
   for (let now = last; now; now = last) {
     try {
@@ -107,7 +108,7 @@ async function writeDown(): Promise<void> {
       if (last === null) return; // cleared in the meantime
       localStorage.setItem(name(now.c), JSON.stringify({ at: Date.now(), iv: text(iv), data: text(new Uint8Array(data)) } satisfies Encrypted));
     } catch {
-      // as above
+      // Storage is not accessible.
     }
     if (last === now) last = null;
   }
@@ -119,13 +120,13 @@ export function clearDraft(c: Context): void {
     sessionStorage.removeItem(name(c));
     localStorage.removeItem(name(c));
   } catch {
-    // as above
+    // Storage is not accessible.
   }
 }
 
 interface Encrypted { at: number; iv: string; data: string }
 
-/** Removes drafts that are older than a day, whosever they are. */
+/** Removes all drafts that are older than one day, including those of other signers. */
 function sweep(): void {
   for (let i = localStorage.length - 1; i >= 0; i--) {
     const key = localStorage.key(i)!;
@@ -134,7 +135,7 @@ function sweep(): void {
     try {
       at = (JSON.parse(localStorage.getItem(key)!) as Encrypted).at;
     } catch {
-      // not in the format of this page
+      // The entry is not in the format of this page.
     }
     if (!(Date.now() - at < lifetime)) localStorage.removeItem(key);
   }
@@ -142,7 +143,9 @@ function sweep(): void {
 
 const label = (c: Context) => new TextEncoder().encode(name(c));
 
-/** Null where the signer is not confirmed, or the page is not served securely. */
+/**
+ * Returns the draft key, or null if the signer is not verified or the page is not loaded over a secure connection.
+ */
 async function keyOf(c: Context): Promise<CryptoKey | null> {
   if (!c.draftKey || !crypto.subtle) return null;
   return crypto.subtle.importKey("raw", bytes(c.draftKey.replaceAll("-", "+").replaceAll("_", "/")), "AES-GCM", false, ["encrypt", "decrypt"]);

@@ -4,14 +4,14 @@ import type { Client } from "./client";
 import type { Refusals } from "./formats";
 import { isFixed, isWritten, type Field, type Values } from "./model";
 
-/** The pause in typing, in milliseconds, before the service checks the texts. */
+/** The pause in typing after which the service checks the texts, in milliseconds. */
 const pause = 500;
-/** The number of texts checked in one request, whose body is limited. */
+/** The number of texts checked in one request, because the size of the body is limited. */
 const mostChecks = 5;
 
 /**
- * Checks with the service, while the signer types, which texts would be illegibly small when sealed, and rejects
- * these.
+ * While the signer types, this checks with the service which texts would be illegibly small when sealed, and rejects
+ * these texts.
  */
 export function useFitCheck(client: Client, fields: readonly Field[] | null, values: Values, t: Translate, refuse: (misfits: Refusals) => void): void {
   const checked = useRef(new Map<string, string>());
@@ -26,7 +26,7 @@ export function useFitCheck(client: Client, fields: readonly Field[] | null, val
         if (stale) return;
         for (const f of asked) checked.current.set(f.fieldId, f.textValue);
         if (misfits.length > 0) refuse(Object.fromEntries(misfits.map((m) => [m.fieldId, { value: values[m.fieldId]!, message: t("tooLongForField", { n: m.length }) }])));
-      }, () => undefined); // signing reports it again
+      }, () => undefined); // signing reports the problem again
     }, pause);
     return () => {
       stale = true;

@@ -1,13 +1,15 @@
 import type { ApiError } from "../ui/http";
-/** The formats of dates and numbers, and the page's own checks of values. The service checks everything again. */
+/**
+ * The formats of dates and numbers, and the page's own validation of values. The service validates everything again.
+ */
 
 import { latinDigits } from "../ui/digits";
 import type { Translate } from "../ui/i18n";
 import { isWritten, missingFields, writeDate, type Context, type Field, type Values } from "./model";
 
 /**
- * Writes a day in the format of a field: by its pattern, as ISO 8601 if it has bounds, or else in the usual form of
- * the language.
+ * Formats a day for a field: with the field's pattern if there is one, as ISO 8601 if the field has limits, or
+ * otherwise in the usual form of the language.
  */
 export function writeDay(f: Field, iso: string, locale: string): string {
   if (!f.format) return f.validation?.min || f.validation?.max ? iso : writeDate(iso, locale);
@@ -16,8 +18,8 @@ export function writeDay(f: Field, iso: string, locale: string): string {
 }
 
 /**
- * Returns the conventions for numbers in the language: its separators, and the number of digits between two group
- * signs.
+ * Returns the number conventions of the language: its separators, and the number of digits between two group
+ * separators.
  */
 function numeralsOf(locale: string): { decimal: string; group: string; between: number } {
   const parts = new Intl.NumberFormat(locale).formatToParts(-123456789.6);
@@ -29,32 +31,33 @@ function numeralsOf(locale: string): { decimal: string; group: string; between: 
 }
 
 /**
- * Parses a number typed in the conventions of the language, in digits of any script, and writes it in the sealed form:
- * 1234.5. Group signs and spaces are dropped only where they group digits. Text that is not a number is returned
- * unchanged and then rejected: a number is never mistaken for another one.
+ * Parses a number typed in the conventions of the language, with digits of any script, and returns it in the sealed
+ * form: 1234.5. Group separators and spaces are removed only if they actually group digits. Text that is not a number
+ * is returned unchanged, and then rejected, so that a number is never mistaken for a different one.
  */
 export function readNumber(typed: string, locale: string): string {
   const { decimal, group, between } = numeralsOf(locale);
-  // The separators of Arabic digits mean the language's own, whichever digits are used. Fullwidth separators are
-  // variants in another width.
+  // The separators of Arabic digits stand for the separators of the language, regardless of the digits used.
+  // Fullwidth separators are variants of the normal ones.
   const text = latinDigits(typed.trim()).replaceAll("\u066b", decimal).replaceAll("\u066c", group).replaceAll(/[\uff0b-\uff0e]/g, (c) => c.normalize("NFKC"))
     .replaceAll(/[\u200e\u200f\u061c]/g, "").replaceAll("\u2212", "-").replaceAll(/\s/g, " ").replaceAll("'", "\u2019");
   const at = text.indexOf(decimal);
   const [whole, rest] = at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + decimal.length)];
   const [, sign, size] = /^([+-]?) ?(.*)$/.exec(whole)!;
   const signs = `[ ${group.replace(/\s/, " ").replace("'", "\u2019")}]`;
-  // 1,234,567; in India 12,34,567. A leading zero is never grouped: 0.500 is a half everywhere.
+  // Groups are formed as in 1,234,567, or in India as in 12,34,567. A number with a leading zero is never grouped:
+  // 0.500 is one half in every language.
   const grouped = [3, between].some((n) => new RegExp(`^[1-9]\\d{0,${n - 1}}(?=(${signs}))(?:\\1\\d{${n}})*\\1\\d{3}$`).test(size!));
   if ((!grouped && !/^\d*$/.test(size!)) || !/^\d*$/.test(rest)) return text;
   return `${sign}${size!.replaceAll(/\D/g, "")}${at < 0 ? "" : `.${rest}`}`;
 }
 
-/** Writes a parsed number in the conventions of the language, keeping each digit. */
+/** Formats a parsed number in the conventions of the language, and preserves every digit. */
 export function typedNumber(value: string, locale: string): string {
   return /^[+-]?\d+(\.\d+)?$/.test(value) ? value.replace(".", numeralsOf(locale).decimal) : value;
 }
 
-/** Returns the problem of a value, in the person's language; "" if the page finds none. */
+/** Returns the problem with a value, in the signer's language, or "" if the page finds none. */
 export function problemOf(f: Field, value: string, t: Translate, locale: string, day?: string): string {
   const text = value.trim();
   if (!text || !isWritten(f.type)) return "";
@@ -79,10 +82,10 @@ export function problemOf(f: Field, value: string, t: Translate, locale: string,
   return "";
 }
 
-/** The service's messages about values; each applies until the value changes. */
+/** The service's messages about values. Each message applies until the value changes. */
 export type Refusals = Readonly<Record<string, { value: string; message: string }>>;
 
-/** Returns the problems of values, by field. */
+/** Returns the problems with values, by field. */
 export function problemsOf(fields: readonly Field[], values: Readonly<Record<string, string>>, days: Readonly<Record<string, string>>, refused: Refusals, t: Translate, locale: string): Map<string, string> {
   const out = new Map<string, string>();
   for (const f of fields) {
@@ -94,13 +97,16 @@ export function problemsOf(fields: readonly Field[], values: Readonly<Record<str
   return out;
 }
 
-/** The fields that need the signer: without the value that is required, or with one that is not right; in order. */
+/**
+ * Returns the fields that require the signer's attention because a required value is missing or a value is invalid,
+ * in order.
+ */
 export function fieldsToDo(context: Context, values: Values, problems: ReadonlyMap<string, string>): Field[] {
   const missing = new Set(missingFields(context, values));
   return context.fields.filter((f) => missing.has(f) || problems.has(f.id));
 }
 
-/** Returns the service's messages about single values, by field. */
+/** Returns the service's messages about individual values, by field. */
 export function refusalsIn(e: ApiError, sent: string[], values: Readonly<Record<string, string>>): Refusals {
   const out: Record<string, { value: string; message: string }> = {};
   const put = (id: string | undefined, message: string) => { if (id) out[id] = { value: values[id] ?? "", message }; };

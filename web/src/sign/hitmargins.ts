@@ -1,13 +1,13 @@
 import type { Field } from "./model";
 
-/** How far, in points, the area of a field that can be hit may reach beyond its box. */
+/** The distances by which the clickable area of a field can extend beyond its box, in points. */
 export interface HitMargin { left: number; right: number; above: number; below: number }
 
-const maxMargin = 20; // points: enough for the smallest box at the smallest scale that can be read
+const maxMargin = 20; // in points; sufficient for the smallest box at the smallest legible scale
 
 /**
- * Shares the space between fields, so that small ones can be hit with a finger and no two areas overlap: each gets up to
- * half of the gap to its neighbour.
+ * Divides the space between fields, so that small fields can be tapped with a finger and no two clickable areas
+ * overlap. Each field receives up to half of the gap to its neighbor.
  */
 export function hitMargins(fields: readonly Field[]): HitMargin[] {
   const out = fields.map(() => ({ left: maxMargin, right: maxMargin, above: maxMargin, below: maxMargin }));

@@ -1,29 +1,32 @@
-/** Creates the pictures of signatures. Every picture is a transparent PNG, cropped to its ink. */
+/** Creates images of signatures. Every image is a transparent PNG that is cropped to its ink. */
 
 export const inkColour = "#14283f";
 
 export interface Typeface { label: string; family: string; covers: RegExp }
 
-/** The typefaces for typed signatures; the record contains the label. */
+/** The typefaces for typed signatures. The label is recorded. */
 const typefaces: readonly Typeface[] = [
   { label: "Dancing Script", family: '"Dancing Script", cursive', covers: /^[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]*$/u },
   { label: "Caveat", family: '"Caveat", cursive', covers: /^(?!.*[\u1ea0-\u1ef1])[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Common}\p{Script=Inherited}]*$/u },
   { label: "Great Vibes", family: '"Great Vibes", cursive', covers: /^[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]*$/u },
 ];
 
-/** For all other scripts: handwritten or serif fonts of the system. */
+/** The typeface for all other scripts. It uses handwritten or serif fonts of the system. */
 const systemTypeface: Typeface = {
   label: "Serif", covers: /^/,
   family: '"Klee One", "Hiragino Mincho ProN", "Yu Mincho", "Noto Serif CJK JP", "Noto Naskh Arabic", "Geeza Pro", "Noto Serif Devanagari", "Kohinoor Devanagari", serif',
 };
 
-/** The typefaces that have all letters of a text. */
+/** Returns the typefaces that contain all letters of a text. */
 export function typefacesFor(text: string): readonly Typeface[] {
   const found = typefaces.filter((f) => f.covers.test(text.normalize("NFC")));
   return found.length ? found : [systemTypeface];
 }
 
-/** Whether the browser can draw every letter of a text, which it else shows as the same empty box. */
+/**
+ * Reports whether the browser can draw every letter of a text. It draws each letter that it cannot draw as the same
+ * empty box.
+ */
 export function hasLetters(text: string, face: Typeface): boolean {
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = 48;
@@ -38,9 +41,9 @@ export function hasLetters(text: string, face: Typeface): boolean {
   return [...new Set(text.normalize("NFC"))].every((letter) => /[\s\p{M}\p{Cf}]/u.test(letter) || picture(letter) !== box);
 }
 
-const letterHeight = 160; // pixels of letter height: 300 dpi in a field of half an inch
+const letterHeight = 160; // height of letters in pixels: 300 dpi in a field with a height of half an inch
 
-/** Draws text in a typeface, a long name in two lines. The result is null for blank text. */
+/** Draws text in a typeface. A long name is split into two lines. The result is null for blank text. */
 export async function drawTypedText(text: string, face: Typeface): Promise<string | null> {
   const words = text.trim().normalize("NFC");
   if (!words) return null;
@@ -60,7 +63,7 @@ export async function drawTypedText(text: string, face: Typeface): Promise<strin
   return cropToInk(canvas);
 }
 
-/** Parts a text at the space nearest to its middle. */
+/** Splits a text at the space nearest to its middle. */
 function splitInTwo(words: string): string[] {
   const spaces = [...words.matchAll(/\s+/g)].map((m) => m.index);
   if (spaces.length === 0) return [words];
@@ -68,10 +71,12 @@ function splitInTwo(words: string): string[] {
   return [words.slice(0, middle), words.slice(middle).trim()];
 }
 
-/** Cuts a canvas to its ink and returns it as PNG, at most 1200 pixels wide; null if it is empty. */
+/**
+ * Crops a canvas to its ink and returns it as a PNG image, at most 1200 pixels wide, or null if the canvas is empty.
+ */
 export function cropToInk(canvas: HTMLCanvasElement): string | null {
   const { width, height } = canvas;
-  // A canvas that is drawn on is slow to read: its copy is read.
+  // Reading a canvas that is being drawn on is slow, so a copy is read.
   const copy = document.createElement("canvas");
   [copy.width, copy.height] = [width, height];
   const reader = copy.getContext("2d", { willReadFrequently: true })!;
@@ -101,7 +106,7 @@ export function cropToInk(canvas: HTMLCanvasElement): string | null {
   return out.toDataURL("image/png");
 }
 
-/** Reads a picture file. With clean, light pixels become transparent and the others ink. */
+/** Reads an image file. If clean is true, light pixels become transparent, and dark ones become ink. */
 export async function drawUploadedImage(file: Blob, clean: boolean): Promise<string | null> {
   const bitmap = await createImageBitmap(file);
   const scale = Math.min(1, 1600 / bitmap.width, 1600 / bitmap.height);
@@ -119,12 +124,12 @@ export async function drawUploadedImage(file: Blob, clean: boolean): Promise<str
   return cropToInk(canvas);
 }
 
-/** Makes paper transparent: pixels much lighter than the darkest ink fade out. */
+/** Makes the paper transparent. The lighter a pixel is, the more it fades out. */
 function removePaper(p: Uint8ClampedArray): void {
   const light = (i: number) => p[i]! * 0.299 + p[i + 1]! * 0.587 + p[i + 2]! * 0.114;
   const histogram = new Array<number>(256).fill(0);
   for (let i = 0; i < p.length; i += 4) histogram[Math.round(light(i))]!++;
-  // The paper is the most frequent lightness; ink is well below it.
+  // The lightness of the paper is the most frequent lightness. Ink is considerably darker.
   const paper = histogram.reduce((best, n, i) => (n > histogram[best]! ? i : best), 255);
   const [full, none] = [paper * 0.45, paper * 0.8];
   for (let i = 0; i < p.length; i += 4) {
@@ -134,8 +139,7 @@ function removePaper(p: Uint8ClampedArray): void {
 }
 
 /**
- * Returns the first letters of the parts of a name. Letters that would join, and might turn two initials into a word,
- * are separated.
+ * Returns the initials of a name. Letters that would join, and might turn two initials into a word, are separated.
  */
 export function initialsOf(name: string): string {
   const letters = name.split(/[\s-]+/).map((part) => /^\P{M}\p{M}*/u.exec(part)?.[0] ?? "").filter(Boolean).slice(0, 4);

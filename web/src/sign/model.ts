@@ -12,9 +12,9 @@ export interface Field {
   id: string;
   documentId: string;
   type: FieldType;
-  /** From 1. */
+  /** The page number, starting from 1. */
   page: number;
-  /** Points from the left and top edge of the displayed page. */
+  /** The position in points from the left and top edges of the displayed page. */
   x: number;
   y: number;
   w: number;
@@ -22,7 +22,7 @@ export interface Field {
   required: boolean;
   /** The sender's name for the field. */
   label?: string | null;
-  /** The name in conditions and values; fields with one name share one value. */
+  /** The name used in conditions and values. Fields with the same name share one value. */
   name?: string;
   placeholder?: string;
   defaultValue?: string;
@@ -30,15 +30,15 @@ export interface Field {
   fontSize?: number;
   align?: "left" | "center" | "right";
   maxLength?: number;
-  /** One character in each cell, of which there are maxLength. */
+  /** The value is displayed with one character in each of maxLength cells. */
   comb?: boolean;
   multiline?: boolean;
-  /** The pattern of a date, or the digits after the point of a number. */
+  /** The pattern of a date, or the number of decimal places of a number. */
   format?: string;
   options?: string[];
   validation?: { min?: string; max?: string; message?: string };
   condition?: Condition | null;
-  /** For a radio option: the group in which one is chosen, and the text of this one. */
+  /** For a radio option: the group, in which one option is selected, and the text of this option. */
   group?: string;
   option?: string;
 }
@@ -52,22 +52,22 @@ export interface FilledField extends Pick<Field, "documentId" | "type" | "page" 
   signerId: string;
   signerName: string;
   value: string | null;
-  /** SHA-256 of a picture, which identifies it for loading. */
+  /** The SHA-256 hash of an image, which identifies the image for loading. */
   picture: string | null;
   option?: string;
   attachment?: Attached;
 }
 
-/** A field that another signer fills in later. */
+/** A field that another signer will fill in later. */
 export interface LaterField extends Pick<Field, "documentId" | "type" | "page" | "x" | "y" | "w" | "h"> { fieldId: string; signerName: string }
 
-/** The state of the one-time code, and when another one can be requested. */
+/** The state of the one-time code, and the time at which another code can be requested. */
 export interface CodeState {
-  /** When the code expires; null: there is no valid code. */
+  /** The time at which the code expires, or null if there is no valid code. */
   liveUntil: string | null;
   triesLeft: number | null;
   requestableAt: string | null;
-  /** Only a new link helps. */
+  /** No further code can be entered. A new link is required. */
   locked: boolean;
 }
 
@@ -78,9 +78,9 @@ export interface Doc {
   order: number;
   size: number;
   sha256: string;
-  /** Runs of pages of one size, in points of the displayed page. */
+  /** Runs of pages of the same size, in points of the displayed page. */
   pages: PageRun[];
-  /** The differences between the file to sign and the upload. */
+  /** The differences between the file to be signed and the uploaded file. */
   changes?: FileChange[];
 }
 
@@ -108,68 +108,68 @@ export interface Context {
   consent: { version: string; language: string; text: string };
   savedSignatureB64: string | null;
   savedSignatureFontLabel: string | null;
-  /** The entries of all earlier signers; empty until the signer is verified. */
+  /** The entries of all earlier signers. It is empty until the signer is verified. */
   filled: FilledField[];
-  /** The fields of later signers; absent before the signer is verified. */
+  /** The fields of later signers. It is absent until the signer is verified. */
   later?: LaterField[];
-  /** Digest of filled. The signature contains it, so that the record proves which entries were shown. */
+  /** The digest of filled. The signature contains it, so that the record proves which entries were displayed. */
   shown: string | null;
-  /** Encrypts the draft on this device; null until the signer is confirmed. */
+  /** The key that encrypts the draft on this device, or null until the signer is verified. */
   draftKey: string | null;
   code: CodeState | null;
   /** The address for questions. */
   contact?: string | null;
-  /** False: the documents are closed until the signer is confirmed. */
+  /** If this is false, the documents cannot be accessed until the signer is verified. */
   readBeforeCode: boolean;
-  /** Values of earlier signers by name, as far as conditions refer to them. */
+  /** The values of earlier signers by name, as far as conditions refer to them. */
   conditionValues: Record<string, string>;
-  /** Absent: an ordinary signer. */
+  /** Absent for an ordinary signer. */
   kind?: RecipientKind;
-  /** The language that the sender chose for the recipient (BCP 47). */
+  /** The language that the sender selected for the recipient (BCP 47). */
   language?: string;
   host?: Host;
   /** The signer may delegate to another person. */
   mayDelegate?: boolean;
   witnessFor?: Witnessed;
-  /** The branding of the sender's pages; absent: the default. */
+  /** The branding of the sender's pages. If it is absent, the default applies. */
   branding?: Branding;
-  /** Files that wait to be signed with. */
+  /** Uploaded files that have not been signed yet. */
   attachments: Attached[];
 }
 
 /**
- * A picture is a data URL; the text of a checkbox or a radio option is "true" or ""; the text of an attachment is its
- * id.
+ * The value of each field. An image is a data URL. A checkbox or radio option has the value "true" or "". The value
+ * of an attachment is its ID.
  */
 export type Values = Readonly<Record<string, string>>;
 
 export const isPicture = (type: FieldType): boolean => type === "signature" || type === "initial" || type === "stamp";
 
-/** Whether the field is a mark that is set or not. */
+/** Reports whether the field is a mark that is either set or not. */
 export const isChoice = (type: FieldType): boolean => type === "checkbox" || type === "radio";
 
-/** Whether the signer writes or chooses a text. */
+/** Reports whether the signer enters or selects text. */
 export const isWritten = (type: FieldType): boolean => !isPicture(type) && !isChoice(type) && type !== "attachment" && type !== "signed_date";
 
-/** Whether the sender or the service sets the value. */
+/** Reports whether the value is set by the sender or the service. */
 export const isFixed = (f: Field): boolean => f.readOnly === true || f.type === "signed_date";
 
 /**
- * Returns the values with which conditions are evaluated when the signer signs: the service fills in the date of
- * signing first.
+ * Returns the values used to evaluate conditions. They include the signing date, because the service fills it in
+ * before it evaluates the conditions.
  */
 export function withSigningDate(fields: readonly { id: string; type: FieldType }[], values: Values): Values {
   return { ...values, ...Object.fromEntries(fields.filter((f) => f.type === "signed_date").map((f) => [f.id, today()])) };
 }
 
-/** Returns the context with the fields whose conditions are met. */
+/** Returns the context with only those fields whose conditions are met. */
 export function shownContext(c: Context, values: Values): Context {
   if (!c.fields.some((f) => f.condition)) return c;
   const shown = visibleFields(c.fields, withSigningDate(c.fields, values), c.conditionValues);
   return { ...c, fields: c.fields.filter((f) => shown.has(f.id)) };
 }
 
-/** Returns the values with the sender's or the service's content in fields that the signer has not changed. */
+/** Returns the values, with content from the sender or the service in fields that the signer has not changed. */
 export function withPrefilled(c: Context, values: Values): Values {
   const out: Record<string, string> = { ...values };
   for (const f of c.fields) {
@@ -178,7 +178,10 @@ export function withPrefilled(c: Context, values: Values): Values {
   return out;
 }
 
-/** Returns the fields that change together with one: fields of the same name, and the other options of its group. */
+/**
+ * Returns the values that change together with a field: those of fields with the same name, and those of the other
+ * options in its group.
+ */
 export function changedWith(c: Context, f: Field, value: string): Record<string, string> {
   const out: Record<string, string> = { [f.id]: value };
   for (const other of c.fields) {
@@ -189,20 +192,20 @@ export function changedWith(c: Context, f: Field, value: string): Record<string,
   return out;
 }
 
-/** A page among all documents. */
+/** Returns a key that identifies a page among all documents. */
 export const pageKey = (documentId: string, page: number): string => `${documentId}/${page}`;
 
-/** Whether the signer is identified, as far as the sender requires it. */
+/** Reports whether the signer is verified, if the sender requires verification. */
 export const isIdentified = (c: Context): boolean => !c.requiresOtpVerification || c.otpVerified;
 
-/** Puts documents in their order and fields in reading order. */
+/** Sorts the documents by their order, and the fields in reading order. */
 export function sortFields(answer: Context): Context {
-  // An older service does not have these members.
+  // An older version of the service does not return these members.
   const raw: Context = { ...answer, filled: answer.filled ?? [], shown: answer.shown ?? null, draftKey: answer.draftKey ?? null, code: answer.code ?? null, readBeforeCode: answer.readBeforeCode ?? true, conditionValues: answer.conditionValues ?? {}, attachments: answer.attachments ?? [] };
   const documents = [...raw.documents].sort((a, b) => a.order - b.order);
   const rank = new Map(documents.map((d, i) => [d.documentId, i]));
   const place = (f: Field) => rank.get(f.documentId) ?? 0;
-  // Fields that share a line, even if not to the point, are read across.
+  // Fields on the same line, even if they are not exactly aligned, are read from left to right.
   const fields = [...raw.fields].sort((a, b) =>
     place(a) - place(b) || a.page - b.page || (Math.abs(a.y - b.y) > Math.min(a.h, b.h) / 2 ? a.y - b.y : a.x - b.x));
   return { ...raw, documents, fields };
@@ -219,8 +222,8 @@ export function pageSize(doc: Doc, page: number): { width: number; height: numbe
 }
 
 /**
- * Returns a name for each field: its label or else its type, numbered if a page has several, and its page, and the
- * document if there are several.
+ * Returns a name for each field. It consists of the label, if any, the type (numbered if there are several on the
+ * page), the page, and the document if there are several documents.
  */
 export function fieldNames(context: Context, t: Translate): Map<string, string> {
   const names = new Map<string, string>();
@@ -235,7 +238,10 @@ export function fieldNames(context: Context, t: Translate): Map<string, string> 
   return names;
 }
 
-/** The fields that still need a value; of a group of choices without one, the first. */
+/**
+ * Returns the fields that still need a value. For a group of radio options without a selection, it returns the first
+ * option.
+ */
 export function missingFields(context: Context, values: Values): Field[] {
   const chosen = new Set(context.fields.filter((f) => f.type === "radio" && values[f.id]).map((f) => f.group));
   return context.fields.filter((f) => {
@@ -257,15 +263,15 @@ export function unreadPages(context: Context, read: ReadonlySet<string>): { doc:
   return out;
 }
 
-/** Returns the first of the fields in among after the named one, or the first in among if none follows. */
+/** Returns the first field in among that follows the named field, or the first field in among if none follows. */
 export function nextField(all: readonly Field[], among: readonly Field[], after: string | null): Field | undefined {
   const at = all.findIndex((f) => f.id === after);
   return among.find((f) => all.indexOf(f) > at) ?? among[0];
 }
 
 /**
- * Writes a day in the usual form of the language, in one of the formats that the service knows. It is sealed as
- * written.
+ * Formats a day in the usual form of the language, in one of the formats that the service supports. It is sealed in
+ * this form.
  */
 export function writeDate(iso: string, locale: string): string {
   const [y, m, d] = iso.split("-").map(Number) as [number, number, number];
@@ -282,7 +288,7 @@ export function writeDate(iso: string, locale: string): string {
   return locale.toLowerCase() === "en-us" ? `${month} ${d}, ${y}` : `${d} ${month} ${y}`;
 }
 
-/** Today where the signer is, as YYYY-MM-DD. */
+/** Returns the current day in the signer's time zone, as YYYY-MM-DD. */
 export function today(now = new Date()): string {
   return [now.getFullYear(), String(now.getMonth() + 1).padStart(2, "0"), String(now.getDate()).padStart(2, "0")].join("-");
 }

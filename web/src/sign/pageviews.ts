@@ -4,12 +4,12 @@ import { ApiError, NetworkError } from "../ui/http";
 export interface PageView { documentId: string; page: number; dwellMs: number }
 
 /**
- * How long a drawn page must be visible to count as viewed and be reported, in milliseconds. Shorter views come from
- * scrolling past.
+ * The minimum time for which a rendered page must be visible to count as viewed and be reported, in milliseconds.
+ * Shorter views result from scrolling past the page.
  */
 export const minPageView = 350;
 
-/** Measures how long pages are viewed, and reports each view. */
+/** Measures the duration of page views, and reports each view. */
 export class PageViewReporter {
   private since = new Map<string, number>();
   private queue: PageView[] = [];
@@ -21,7 +21,7 @@ export class PageViewReporter {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** Sets the pages ("documentId/page") that are visible now. */
+  /** Sets the pages ("documentId/page") that are currently visible. */
   see(keys: ReadonlySet<string>): void {
     for (const [key, start] of this.since) {
       if (!keys.has(key)) {
@@ -51,12 +51,12 @@ export class PageViewReporter {
           await new Promise((done) => setTimeout(done, Math.max(3, e instanceof ApiError ? e.retryAfter : 0) * 1000));
           if (this.closed) return;
         }
-        // Retrying cannot fix other errors.
+        // Other errors cannot be fixed by retrying.
       }
     }
   }
 
-  /** Reports the remaining views, and waits at most limit milliseconds. */
+  /** Reports the remaining views, and waits for at most limit milliseconds. */
   async finish(limit: number): Promise<void> {
     this.see(new Set());
     await Promise.race([this.sending ?? Promise.resolve(), new Promise((done) => setTimeout(done, limit))]);
@@ -67,7 +67,7 @@ export class PageViewReporter {
     this.queue = [];
   }
 
-  /** Sends the open views without waiting, because the page is being left. */
+  /** Sends the current views without waiting, because the user is leaving the page. */
   leave(): void {
     const open = [...this.since];
     this.since.clear();

@@ -3,8 +3,9 @@ import { Client } from "./client";
 import type { Attached, CodeState, Context } from "./model";
 
 /**
- * The calls of a signing page that its sender looks at before sending. The context is that of the recipient, computed from the draft.
- * There is no link: the steps of the signer are answered here, and the service has no operation that would take them.
+ * The calls of a signing page that the sender previews before sending. The context is that of the recipient and is
+ * computed from the draft. There is no link: the signer's steps are handled here, and the service has no operation
+ * that would accept them.
  */
 export class PreviewClient extends Client {
   private verified = false;
@@ -32,7 +33,7 @@ export class PreviewClient extends Client {
       case "/page-view": return undefined as T;
       case "/fit": return { misfits: [] } as T;
     }
-    // Signing, declining, delegating.
+    // Signing, declining and delegating are rejected.
     throw new ApiError(410, "preview", "", 0, {}, {});
   }
 
@@ -45,7 +46,7 @@ export class PreviewClient extends Client {
       }
       return { ...c, otpVerified: c.requiresOtpVerification && this.verified, consentGiven: this.consented };
     } catch (e) {
-      // The sender's session has ended, not a link.
+      // The sender's session has ended, rather than a link.
       if (e instanceof ApiError && e.status === 401) throw new ApiError(401, "session_expired", e.message, 0, {}, {});
       throw e;
     }

@@ -4,7 +4,7 @@ import type { Branding } from "./Look";
 import type { Context } from "./model";
 import type { RecipientKind } from "./roles";
 
-/** The outcome of a signing, for the signer. */
+/** The outcome of a signing, as displayed to the signer. */
 export interface Receipt {
   outcome: "signed" | "declined";
   kind?: RecipientKind;
@@ -17,10 +17,10 @@ export interface Receipt {
   signerName?: string;
   maskedEmail: string;
   documents: { name: string; sha256?: string }[];
-  /** The number of remaining signers, and their names as far as this client may know them. */
+  /** The number of remaining signers, and their names as far as this client is permitted to receive them. */
   awaiting?: number;
   awaitingNames?: string[];
-  /** Reads the outcome of the envelope, for a day. */
+  /** A token that provides access to the outcome of the envelope for one day. */
   token?: string | null;
 }
 
@@ -53,7 +53,7 @@ export async function findOutcome(client: Client): Promise<Outcome | null> {
 
 export function receiptOf(o: Outcome, kept: Receipt | null): Receipt | null {
   if (o.outcome !== "signed" && o.outcome !== "declined") return null;
-  // The receipt in this tab has the hashes of the signed files.
+  // The receipt stored in this tab contains the hashes of the signed files.
   const same = kept?.envelopeId === o.envelopeId && kept.outcome === o.outcome ? kept : null;
   return {
     outcome: o.outcome, at: o.at ?? same?.at ?? null, envelopeId: o.envelopeId, subject: o.subject, senderName: o.senderName, contact: o.contact,
@@ -69,14 +69,14 @@ export function newReceipt(context: Context, outcome: Receipt["outcome"], at: st
   };
 }
 
-/** The receipt is stored in the tab under the end of the token, which gives no access. */
+/** The receipt is stored in the tab under a key with the end of the token, which does not grant access. */
 const receiptKey = (token: string) => `countersign:receipt:${token.slice(-12)}`;
 
 export function saveReceipt(token: string, r: Receipt): void {
   try {
     sessionStorage.setItem(receiptKey(token), JSON.stringify(r));
   } catch {
-    // The page has no access to storage: the service has the outcome as well.
+    // The page cannot access storage. The outcome is also available from the service.
   }
 }
 
@@ -94,10 +94,12 @@ export interface Copies {
   documents: { name: string; size: number; sha256: string; downloadUrl: string }[];
 }
 
-const first = 1000; // milliseconds between the first two looks; each later pause is half as long again
+const first = 1000; // milliseconds between the first two requests; each later pause is 50% longer
 const longest = 60_000;
 
-/** Polls for the sealed copies until they exist or cannot exist. Returns a function that stops it. */
+/**
+ * Polls for the sealed copies until they exist or can no longer be created. Returns a function that stops polling.
+ */
 export function watchCopies(token: string, onNews: (c: Copies) => void, onOver: () => void): () => void {
   let [timer, pause, asking, done] = [0, first, false, false];
   const look = async () => {
@@ -115,7 +117,7 @@ export function watchCopies(token: string, onNews: (c: Copies) => void, onOver: 
         if (e instanceof ApiError) {
           wait = e.retryAfter * 1000;
           done ||= e.status === 401 || e.status === 410;
-          if (done) onOver(); // the mail remains
+          if (done) onOver(); // the copies remain available through the email
         }
       }
       asking = false;

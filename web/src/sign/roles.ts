@@ -1,15 +1,15 @@
 import type { Key } from "../ui/locales";
 
-/** The kinds of recipients who do not sign themselves on their own device. */
+/** The kinds of recipients who are not ordinary signers. */
 export type RecipientKind = "approver" | "viewer" | "in_person";
 
-/** The person who receives the link of an in-person signer. */
+/** The person who receives the link for an in-person signer. */
 export interface Host { name: string }
 
-/** The signature that a witness confirms; the name is null until the witness is verified. */
+/** The signature that a witness confirms. The name is null until the witness is verified. */
 export interface Witnessed { signerId: string; role: string; name: string | null; signedAt: string | null }
 
-/** The texts for an approver or viewer in place of those for a signer. */
+/** The texts for an approver or viewer that replace those for a signer. */
 const instead: Partial<Record<RecipientKind, Partial<Record<Key, Key>>>> = {
   approver: {
     asksYou: "asksApprove", sign: "approve", review: "stepApprove", stepSign: "stepApprove", stepFill: "stepRead", agreeBySigning: "agreeByApproving",

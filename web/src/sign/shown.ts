@@ -2,17 +2,19 @@ import { ApiError } from "../ui/http";
 import type { Client } from "./client";
 
 const signs = ["pointerdown", "pointermove", "keydown", "scroll"];
-const pause = 4000; // milliseconds between two requests, so that an envelope that was voided is shown within five seconds
-const idlePause = 20_000; // after a while without a sign of the person
+// The time between two requests in milliseconds. A voided envelope is reported within five seconds.
+const pause = 4000;
+const idlePause = 20_000; // used after a period without user activity
 const idleAfter = 120_000;
 
 /**
- * Calls onChange when entries of others have changed the displayed values, and onOver when the signing has ended, while
- * the page is visible. When the person returns to the page, it asks at once.
+ * Calls onChange when entries of others have changed the displayed values, and onOver when the signing has ended. It
+ * polls only while the page is visible, and sends a request at once when the user returns to the page.
  */
 export function watchShown(client: Client, known: () => string | null, onChange: () => Promise<void>, onOver: () => void): () => void {
   let [timer, done, asking] = [0, false, false];
-  let [seen, asked] = [performance.now(), performance.now()]; // the last sign of the person, and the last request
+  // The times of the last user activity and of the last request.
+  let [seen, asked] = [performance.now(), performance.now()];
   const look = async () => {
     if (done || asking) return;
     clearTimeout(timer);
@@ -25,7 +27,7 @@ export function watchShown(client: Client, known: () => string | null, onChange:
       } catch (e) {
         if (e instanceof ApiError) {
           wait = Math.max(wait, e.retryAfter * 1000);
-          if (e.status === 404) done = true; // a service without this endpoint
+          if (e.status === 404) done = true; // the service does not have this endpoint
           if ((e.status === 401 && e.code !== "otp_required") || e.status === 410) {
             done = true;
             onOver();

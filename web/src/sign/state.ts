@@ -1,4 +1,4 @@
-/** The state of a signing, and how it changes. */
+/** The state of a signing session, and its transitions. */
 import { emptyDraft, type AdoptedSignature, type Draft } from "./draft";
 import type { EndState } from "./EndPage";
 import type { Refusals } from "./formats";
@@ -7,10 +7,10 @@ import type { Branding } from "./Look";
 import { changedWith, isIdentified, pageKey, shownContext, withPrefilled, type Attached, type Context, type Field, type FilledField, type Values } from "./model";
 import type { Outcome, Receipt } from "./receipt";
 
-/** The dialog over a screen. Adopting and reviewing are over the documents only. */
+/** The dialog over a screen. The dialogs for adopting and reviewing appear only over the documents. */
 export type Dialog = { name: "adopt"; field: Field } | { name: "review" } | { name: "decline" } | { name: "delegate" };
 
-/** Why the signing has ended, for this page. */
+/** The reason why the signing has ended on this page. */
 type Over = { why: "end"; end: EndState; outcome: Outcome | null } | { why: "answered"; receipt: Receipt } | { why: "delegated"; to: string };
 
 export interface State {
@@ -21,7 +21,7 @@ export interface State {
   draft: Draft;
   /** The owner of the draft. Before the code is verified, nobody has entered anything. */
   draftOf: string;
-  /** Entries of others that this signer has not seen. */
+  /** Entries of others that this signer has not seen yet. */
   news: readonly FilledField[];
   files: readonly Attached[];
   refused: Refusals;
@@ -58,7 +58,7 @@ export type Action =
   | { type: "othersEntered"; filled: readonly FilledField[]; shown: string | null }
   | { type: "newsSeen" }
   | { type: "fileAttached"; file: Attached }
-  /** The attempt to sign is over: the next one needs a new key. */
+  /** The attempt to sign has failed. The next one needs a new key. */
   | { type: "refused"; refused: Refusals; signKey: string }
   | { type: "misfit"; misfits: Refusals };
 
@@ -74,12 +74,13 @@ const withContext = (s: State, change: Partial<Context>): State => (s.context ? 
 const withDraft = (s: State, change: Partial<Draft>): State => ({ ...s, draft: { ...s.draft, ...change } });
 
 function load(s: State, context: Context, found: Draft | null): State {
-  // This page's draft is newer than the stored one, and some browsers store nothing for a framed page.
+  // The draft in memory is newer than the stored one, and some browsers store nothing for a framed page.
   const kept = s.draftOf === context.signerId ? s.draft : found;
   const { draft, fresh } = take(kept ?? emptyDraft(), context.filled);
   return {
     ...s, context, draft, over: null, files: context.attachments, draftOf: isIdentified(context) ? context.signerId : s.draftOf,
-    // A returning signer sees which values were added since. For a new signer all values are new.
+    // A returning signer is shown which values have been added since the last visit. For a new signer all values are
+    // new, so none are marked.
     news: kept && kept.read.length > 0 ? fresh : [],
   };
 }
@@ -94,7 +95,7 @@ function enter(s: State, { field, value, day }: Action & { type: "entered" }): S
 function adopt(s: State, field: Field, mark: AdoptedSignature): State {
   if (!s.context) return s;
   const before = adopted(s.draft, field);
-  // A changed signature is changed wherever the old one was applied.
+  // A changed signature replaces the previous one in every field to which it was applied.
   const values: Record<string, string> = { ...s.draft.values, ...changedWith(s.context, field, mark.picture) };
   for (const other of s.context.fields) {
     if (other.type === field.type && before && s.draft.values[other.id] === before.picture) values[other.id] = mark.picture;
@@ -102,7 +103,7 @@ function adopt(s: State, field: Field, mark: AdoptedSignature): State {
   return { ...withDraft(s, { values, ...(field.type === "signature" ? { signature: mark } : field.type === "initial" ? { initials: mark } : {}) }), dialog: null };
 }
 
-/** Returns the signature or the initials that the signer has adopted; there is none for a stamp. */
+/** Returns the signature or initials that the signer has adopted. A stamp is never adopted. */
 export const adopted = (draft: Draft, field: Field): AdoptedSignature | null =>
   field.type === "signature" ? draft.signature : field.type === "initial" ? draft.initials : null;
 
@@ -136,7 +137,7 @@ export function reduce(s: State, a: Action): State {
   }
 }
 
-/** What is on the screen. */
+/** The content of the screen. */
 export type Screen =
   | { at: "loading" }
   | { at: "end"; end: EndState; outcome: Outcome | null }
@@ -158,12 +159,15 @@ export function screenOf({ context, over, handed }: State): Screen {
   if (!context) return { at: "loading" };
   const identified = isIdentified(context);
   if (identified && context.consentGiven) return { at: "reading", context };
-  // The host opens the link; whatever follows is the signer's own.
+  // The host only opens the link. All further steps are performed by the signer.
   if (isHosted(context) && !handed && !context.otpVerified) return { at: "handOver", context };
   return { at: identified ? "consent" : "identify", context };
 }
 
-/** The current values: with prefilled content in fields that the signer has not changed, and without removed files. */
+/**
+ * Returns the current values, with prefilled content in fields that the signer has not changed, and without removed
+ * files.
+ */
 export function valuesOf({ context, draft, files }: Pick<State, "context" | "draft" | "files">): Values {
   if (!context) return draft.values;
   const all: Record<string, string> = { ...withPrefilled(context, draft.values) };
@@ -171,7 +175,7 @@ export function valuesOf({ context, draft, files }: Pick<State, "context" | "dra
   return all;
 }
 
-/** The values as people read them: files by their names. */
+/** Returns the values in readable form, with file names instead of IDs. */
 export function readableValues(values: Values, files: readonly Attached[]): Values {
   const names: Record<string, string> = {};
   for (const a of files) if (values[a.fieldId] === a.attachmentId) names[a.fieldId] = a.name;

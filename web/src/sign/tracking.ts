@@ -2,24 +2,24 @@ import type { PageViewReporter } from "./pageviews";
 import type { Sheet, Viewer } from "../pages/viewer";
 
 /**
- * When a page counts as read: it was drawn and shown at 60 % of its printed size or larger, for a second and a half in
- * all, and each tenth of its height for a third of a second.
+ * The minimum scale at which a page can count as read: 60% of its printed size. At this scale or larger, the rendered
+ * page must be visible for 1.5 seconds in total, and each tenth of its height for 0.3 seconds.
  */
 export const legibleScale = 0.6;
-const pageTime = 1500; // milliseconds
-const tenthTime = 300; // milliseconds
-const tick = 100; // milliseconds
-const margin = 0.02; // of the height: a hair's breadth is not missed
+const pageTime = 1500; // in milliseconds
+const tenthTime = 300; // in milliseconds
+const tick = 100; // in milliseconds
+const margin = 0.02; // tolerance at the edges of a tenth, as a share of the height
 
-/** How long parts of a page were visible to the reader. */
+/** How long the parts of a page were visible. */
 interface ViewedTime { total: number; tenths: number[] }
 
-/** Tracks which pages are near, visible, and read. */
+/** Tracks which pages are near the visible area, visible, and read. */
 export class ReadingTracker {
   onRead: (key: string) => void = () => {};
-  /** Receives the first page in sight. */
+  /** Receives the first page that is in view. */
   onSight: (key: string) => void = () => {};
-  /** Receives whether a visible page is too small to be read. */
+  /** Receives whether a visible page is displayed too small to be read. */
   onSmall: (small: boolean) => void = () => {};
   private sheets = new Map<string, { sheet: Sheet; element: HTMLElement }>();
   private keys = new WeakMap<Element, string>();
@@ -50,7 +50,7 @@ export class ReadingTracker {
         const key = this.keys.get(e.target)!;
         toggle(this.visible, key, e.isIntersecting);
         const tall = e.rootBounds?.height ?? innerHeight;
-        // Half of the page, or half of the screen, is before the reader's eyes.
+        // Half of the page is visible, or the page fills half of the screen.
         toggle(this.inSight, key, e.intersectionRatio >= 0.5 || e.intersectionRect.height >= tall / 2);
       }
       this.look();
@@ -97,7 +97,7 @@ export class ReadingTracker {
     this.see();
   };
 
-  /** Updates drawing and dwell times to match the visible pages. */
+  /** Updates the rendering and viewing times to match the visible pages. */
   look = (): void => {
     const urgent = [...this.inSight, ...[...this.near].filter((k) => !this.inSight.has(k))];
     if (urgent[0] && this.inSight.has(urgent[0])) this.onSight(urgent[0]);
@@ -109,10 +109,10 @@ export class ReadingTracker {
     if (document.visibilityState === "visible") this.dwell.see(new Set([...this.inSight].filter((k) => this.ready.has(k))));
   }
 
-  /** Adds the time since the last count to everything that is legible now. */
+  /** Adds the time since the last call to everything that is currently legible. */
   private count = (): void => {
     const now = performance.now();
-    // A suspended page was not visible.
+    // A page is not visible while it is suspended.
     const passed = Math.min(now - this.last, 5 * tick);
     this.last = now;
     if (document.visibilityState !== "visible") return;
@@ -144,7 +144,10 @@ export class ReadingTracker {
     this.onSmall(small);
   };
 
-  /** Sets the pages that count as read. Pages that no longer do, because something was added, can be read again. */
+  /**
+   * Sets the pages that count as read. A page that no longer counts as read, because something was added, can be read
+   * again.
+   */
   known(read: ReadonlySet<string>): void {
     for (const key of this.read) {
       if (!read.has(key)) this.sights.delete(key);
@@ -152,10 +155,10 @@ export class ReadingTracker {
     this.read = new Set(read);
   }
 
-  /** Shows all pages while something is done with them. */
+  /** Performs an action while all pages are displayed. */
   withAll = (act: () => void): Promise<void> => this.viewer.withAll([...this.sheets.values()].map(({ sheet }) => sheet), act);
 
-  /** Where a page was not yet looked at, as a share of its height from the top. */
+  /** Returns the position at which the unread part of a page begins, as a share of its height from the top. */
   gap(key: string): number {
     const first = this.sights.get(key)?.tenths.findIndex((t) => t < tenthTime) ?? 0;
     return Math.max(0, first) / 10;
