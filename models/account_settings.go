@@ -84,7 +84,7 @@ func (s *Settings) Check(p Problems) {
 		if c, err := contrast.Parse(*s.PrimaryColor); err != nil {
 			p.Add("primaryColor", "must be a color of the form #rrggbb")
 		} else if ratio := contrast.Ratio(c, contrast.White); ratio < contrast.Minimum {
-			// The ratio is rounded down: 4.49 is insufficient, and must not be displayed as 4.5.
+			// The ratio is rounded down, because 4.49 is insufficient and must not be displayed as 4.5.
 			p.Add("primaryColor", "has a contrast of %.2f:1 with white; text needs %.1f:1", float64(int(ratio*100))/100, contrast.Minimum)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"countersign/temporal"
 )
 
-// describe sets the workflow's details in the Temporal UI, which describe its current wait in plain language for
-// operators.
+// describe sets the workflow's details in the Temporal UI. They explain to operators, in plain language, what the
+// workflow is waiting for.
 func (w *envelope) describe(ctx workflow.Context) {
 	var text string
 	switch {

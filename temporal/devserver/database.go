@@ -69,7 +69,7 @@ func (d *database) close() error {
 }
 
 // fileConfig returns a configuration that uses WAL with one fsync per checkpoint. A crash of the process loses nothing,
-// and a power failure loses at most the last moments.
+// and a power failure loses at most the last few moments.
 func fileConfig(file string, pragmas map[string]string) *config.SQL {
 	attributes := map[string]string{"mode": "rwc", "journal_mode": "wal", "synchronous": "1"}
 	maps.Copy(attributes, pragmas)

@@ -152,8 +152,7 @@ require (
 	modernc.org/sqlite v1.60.0 // indirect
 )
 
-// Parts that reach for clouds, which this server never calls and whose compilation was two fifths of
-// its own (ADR 72).
+// Stand-ins for cloud clients, which this server never calls and which take long to compile (ADR 28).
 replace (
 	cloud.google.com/go/storage => ./without/storage
 	github.com/aws/aws-sdk-go-v2/service/s3 => ./without/s3

@@ -1,5 +1,5 @@
-// Package s3 replaces the client of S3, with which the bundled Temporal could archive histories: archival is disabled.
-// Every request fails.
+// Package s3 replaces the S3 client, which Temporal needs only for archiving histories. Archival is disabled, and every
+// request fails.
 package s3
 
 import (
@@ -13,7 +13,7 @@ import (
 
 var errNone = errors.New("this server does not archive to S3")
 
-// Options are the options that the server sets.
+// Options contains the options that the server sets.
 type Options struct {
 	BaseEndpoint *string
 	UsePathStyle bool
@@ -45,7 +45,7 @@ type (
 	}
 )
 
-// Client fails at everything.
+// Client is a client whose requests all fail.
 type Client struct{}
 
 // NewFromConfig returns a Client.

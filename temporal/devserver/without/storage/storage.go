@@ -1,5 +1,5 @@
-// Package storage replaces the client of Google Cloud Storage, with which the bundled Temporal could archive histories:
-// archival is disabled. No client can be created.
+// Package storage replaces the Google Cloud Storage client, which Temporal needs only for archiving histories. Archival
+// is disabled, and no client can be created.
 package storage
 
 import (
@@ -9,10 +9,11 @@ import (
 	"google.golang.org/api/option"
 )
 
-// ScopeFullControl is the scope for creating a client.
+// ScopeFullControl is the OAuth scope with which the server would create a client.
 const ScopeFullControl = "https://www.googleapis.com/auth/devstorage.full_control"
 
-// The error of every request, and the errors for a missing bucket or object.
+// ErrBucketNotExist and ErrObjectNotExist are the errors for a missing bucket or object. errNone is the error of every
+// request.
 var (
 	ErrBucketNotExist = errors.New("storage: bucket doesn't exist")
 	ErrObjectNotExist = errors.New("storage: object doesn't exist")
@@ -20,7 +21,7 @@ var (
 	errNone = errors.New("this server does not archive to Google Cloud Storage")
 )
 
-// Of a bucket and its objects.
+// Types of the client, and of a bucket and its objects.
 type (
 	Client         struct{}
 	BucketHandle   struct{}
@@ -33,10 +34,10 @@ type (
 	Query          struct{ Prefix string }
 )
 
-// NewClient fails.
+// NewClient always returns an error.
 func NewClient(context.Context, ...option.ClientOption) (*Client, error) { return nil, errNone }
 
-// Bucket is of a client that cannot be made, as is all below.
+// Bucket and the methods below are never called, because there is no client.
 func (*Client) Bucket(string) *BucketHandle { return &BucketHandle{} }
 
 func (*BucketHandle) Object(string) *ObjectHandle                     { return &ObjectHandle{} }

@@ -1,7 +1,7 @@
-// Package iterator replaces the package for the end of a listing in Google's clients.
+// Package iterator replaces the iterator package of Google's API clients.
 package iterator
 
 import "errors"
 
-// Done marks the end of an iteration.
+// Done is the error that marks the end of an iteration.
 var Done = errors.New("no more items in iterator")

@@ -1,14 +1,14 @@
-// Package option replaces the options of Google's clients, none of which is created.
+// Package option replaces the options of Google's API clients. No such client is created.
 package option
 
 import "golang.org/x/oauth2"
 
-// ClientOption is an option.
+// ClientOption is an option of a client.
 type ClientOption interface{ option() }
 
 type none struct{}
 
 func (none) option() {}
 
-// WithTokenSource ignores a source of tokens.
+// WithTokenSource returns an option without effect.
 func WithTokenSource(oauth2.TokenSource) ClientOption { return none{} }

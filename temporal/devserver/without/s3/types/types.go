@@ -1,7 +1,7 @@
-// Package types defines the contents of S3's listings and the errors of its requests.
+// Package types defines the entries of S3 listings and the errors of S3 requests.
 package types
 
-// Of a listing.
+// The entries of a listing.
 type (
 	CommonPrefix struct{ Prefix *string }
 	Object       struct{ Key *string }

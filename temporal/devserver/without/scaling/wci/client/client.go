@@ -1,5 +1,5 @@
-// Package client replaces the part of Temporal that starts workers at cloud providers. The service runs its own
-// workers: lookups find nothing, and requests that need a provider are rejected.
+// Package client replaces the component of Temporal that starts workers at cloud providers. Countersign runs its own
+// workers, so lookups find nothing, and requests that need a provider are rejected.
 package client
 
 import (
@@ -12,7 +12,7 @@ import (
 	"go.uber.org/fx"
 )
 
-// Client is the interface that the server uses.
+// Client is the interface that the server requires.
 type Client interface {
 	DescribeWorkerControllerInstance(context.Context, *namespace.Namespace, *deploymentpb.WorkerDeploymentVersion) (
 		*iface.QueryDescribeWorkerControllerInstanceResponse, []byte, error)

@@ -1,7 +1,7 @@
-// Package workercomponent replaces the workers that start workers with an empty module.
+// Package workercomponent replaces the server component that starts workers at cloud providers with an empty module.
 package workercomponent
 
 import "go.uber.org/fx"
 
-// Module provides nothing.
+// Module is empty.
 var Module = fx.Options()
