@@ -13,7 +13,7 @@ import (
 	"countersign/store"
 )
 
-// anchorStamp is the content of an anchor's token, and reports whether it is trusted.
+// anchorStamp contains the content of an anchor's token and the result of its verification.
 type anchorStamp struct {
 	err     error // the reason that the token is invalid
 	stamp   trust.Stamp

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTextOfPages: the text layer over a picture matches its words, also on rotated pages, and can be selected, copied
-// and found in the page at every zoom.
+// TestTextOfPages checks that the text layer over a page image matches the words of the page, also on rotated pages.
+// The text can be selected, copied, and found in the page at every zoom level.
 func TestTextOfPages(t *testing.T) {
 	t.Parallel()
 	leaves := []leaf{
@@ -20,7 +20,7 @@ func TestTextOfPages(t *testing.T) {
 	b.visit(e.Signers[0].SigningURL)
 	b.button("I agree")
 	b.until(`document.querySelectorAll(".textLayer span").length > 10`)
-	// The middle of each word, by the text that the service has, compared with the word's element.
+	// Compare the center of each word, according to the service's text, with the center of the word's element.
 	const offset = `(async (page) => {
 		const layer = document.querySelectorAll(".sheet")[page - 1].querySelector(".textLayer");
 		if (!layer) return 1e3;

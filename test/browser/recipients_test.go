@@ -10,7 +10,7 @@ import (
 	"countersign/locales"
 )
 
-// handset is the look of a narrow screen.
+// handset is the window of a phone, which is narrow and supports touch.
 var handset = look{width: 390, height: 844, touch: true}
 
 // TestPagesOfEveryRecipient checks that approvers can only approve, viewers can only read, a host first hands the

@@ -26,7 +26,8 @@ var (
 	seed   = flag.Uint64("seed", 0, "seed of all choices; 0 draws one, which is printed")
 )
 
-// long reports whether this run has more than one round. A row of the fault matrix then takes its full time.
+// long reports whether this run has more than one round. Each row of the fault matrix then runs for its full
+// duration.
 func long() bool { return *rounds > 1 }
 
 // built is the path of the tested program, and failpointKeys is the directory with its sealing key.

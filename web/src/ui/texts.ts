@@ -11,7 +11,7 @@ export interface Catalogue<K extends string> {
   locale: () => string;
   /** Returns a text in the loaded language. */
   t: (key: K, values?: Record<string, string | number>) => string;
-  /** Joins several texts to a list. */
+  /** Joins several texts into a list. */
   listed: (parts: readonly string[]) => string;
   numeral: (n: number) => string;
   percent: (share: number) => string;
