@@ -138,8 +138,8 @@ func TestAccessTokensStayWithServers(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]string{
 		"docs/learn/security.md":              "access tokens to the app's server alone",
-		"clients/typescript/README.md":        "neither belongs into a browser",
-		"clients/typescript/src/transport.ts": "does not belong in a browser",
+		"clients/typescript/README.md":        "neither belongs in a browser",
+		"clients/typescript/src/transport.ts": "must not be used in a browser",
 	} {
 		text, err := os.ReadFile(filepath.Join("..", file))
 		require.NoError(t, err)
