@@ -4,8 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -58,8 +58,11 @@ func (d *Document) Text(number int) (*Text, error) {
 	err := d.characters(number, func(r *textReader) {
 		w := wordBuilder{text: t}
 		t.Width, t.Height, t.Truncated = round(r.width), round(r.height), r.truncated
-		for i := range r.count {
-			w.add(r.at(i))
+		for line := range r.lines() {
+			w.broken = true
+			for _, c := range r.logical(line) {
+				w.add(c)
+			}
 		}
 		w.end()
 	})
@@ -123,6 +126,8 @@ func (r *textReader) display(page uint64) {
 type character struct {
 	code           rune
 	x0, y0, x1, y1 float64 // axis-aligned box on the displayed page
+	size           float64 // of the font in points, once logical has set it
+	index          uint64  // in PDFium's text
 	angle          float64 // writing direction in degrees, clockwise
 	divides        bool    // whether it is a hyphen that divides a word at the end of a line
 }
@@ -141,6 +146,7 @@ func (r *textReader) code(index uint64) (code rune, divides bool) {
 
 func (r *textReader) at(i int) (c character) {
 	index := uint64(i) //nolint:gosec // not negative
+	c.index = index
 	c.code, c.divides = r.code(index)
 	if unicode.IsSpace(c.code) {
 		return c
@@ -155,12 +161,39 @@ func (r *textReader) at(i int) (c character) {
 		a, b := r.float(0), r.float(1)
 		dx := float64(r.matrix[0]*a) + float64(r.matrix[2]*b)
 		dy := float64(r.matrix[1]*a) + float64(r.matrix[3]*b)
+		c.size = math.Hypot(dx, dy)
 		c.angle = math.Round(math.Atan2(dy, dx)*1800/math.Pi) / 10
 		if c.angle = math.Mod(c.angle+360, 360); c.angle == 360 {
 			c.angle = 0
 		}
 	}
 	return c
+}
+
+// lines returns the characters of a page, line by line as PDFium divides it.
+func (r *textReader) lines() iter.Seq[[]character] {
+	return func(yield func([]character) bool) {
+		var line []character
+		for i := range r.count {
+			c := r.at(i)
+			switch n := len(line); {
+			case c.code == '\n' || c.code == '\r':
+			case n > 0 && utf16.IsSurrogate(line[n-1].code) && utf16.IsSurrogate(c.code):
+				line[n-1].code = utf16.DecodeRune(line[n-1].code, c.code)
+			default:
+				line = append(line, c)
+			}
+			if ends := c.divides || c.code == '\n' || c.code == '\r'; ends && len(line) > 0 {
+				if !yield(line) {
+					return
+				}
+				line = line[:0]
+			}
+		}
+		if len(line) > 0 {
+			yield(line)
+		}
+	}
 }
 
 func (r *textReader) float(i uint32) float64 {
@@ -181,11 +214,11 @@ type wordBuilder struct {
 	word []character
 	box  character
 	last character
-	high rune // the first half of a surrogate pair
-	line int  // number of completed lines
+	line int // number of completed lines
 	// broken reports whether PDFium reported the end of a line. For rotated text and vertical writing, PDFium reports
 	// one after each character.
 	broken bool
+	turned bool // the word has characters of several such lines
 }
 
 // Relations of a character to the previous one.
@@ -205,6 +238,7 @@ func (w *wordBuilder) resume(c character) {
 	if how != joins {
 		w.end()
 	}
+	w.turned = how == joins && c.angle != 0
 	if n := len(w.text.Words); n > 0 && how == apart {
 		w.line = w.text.Words[n-1].Line
 	}
@@ -250,21 +284,10 @@ func isStacked(r rune) bool {
 }
 
 func (w *wordBuilder) add(c character) {
-	switch {
-	case c.code == '\n' || c.code == '\r':
-		w.broken = true
-		return
-	case unicode.IsSpace(c.code) || c.code == 0:
+	if unicode.IsSpace(c.code) || c.code == 0 {
 		w.end()
 		return
-	case utf16.IsSurrogate(c.code):
-		if w.high == 0 {
-			w.high = c.code
-			return
-		}
-		c.code = utf16.DecodeRune(w.high, c.code)
 	}
-	w.high = 0
 	if w.broken {
 		w.resume(c)
 	}
@@ -279,7 +302,6 @@ func (w *wordBuilder) add(c character) {
 		b.x0, b.y0, b.x1, b.y1 = min(b.x0, c.x0), min(b.y0, c.y0), max(b.x1, c.x1), max(b.y1, c.y1)
 	}
 	w.word = append(w.word, c)
-	w.broken = c.divides
 }
 
 func (w *wordBuilder) end() {
@@ -287,8 +309,12 @@ func (w *wordBuilder) end() {
 		return
 	}
 	b := w.box
+	if w.turned && hasRightToLeft(w.word) { // PDFium returned each character as a line
+		w.word = logicalOrder(w.word)
+	}
+	w.turned = false
 	var text strings.Builder
-	for _, c := range logical(w.word) {
+	for _, c := range w.word {
 		text.WriteRune(c.code)
 	}
 	w.text.Words = append(w.text.Words, Word{
@@ -296,50 +322,6 @@ func (w *wordBuilder) end() {
 		Angle: b.angle, Line: w.line + 1,
 	})
 	w.word = w.word[:0]
-}
-
-// logical returns the characters of a word in logical order. PDFium returns some right-to-left words, or their
-// punctuation, in visual order.
-func logical(word []character) []character {
-	rightToLeft, leftToRight := 0, 0
-	for _, c := range word {
-		if isRightToLeft(c.code) {
-			rightToLeft++
-		} else if unicode.IsLetter(c.code) {
-			leftToRight++
-		}
-	}
-	if rightToLeft <= leftToRight {
-		return word
-	}
-	sin, cos := math.Sincos(word[0].angle * math.Pi / 180)
-	along := func(c character) float64 { return float64((c.x0+c.x1)*cos) + float64((c.y0+c.y1)*sin) }
-	// Keep a mark with its base letter. The characters of a ligature have the same position.
-	clusters, before := [][]character{{word[0]}}, word[0]
-	for _, c := range word[1:] {
-		if unicode.Is(unicode.Mn, c.code) || along(c) == along(before) {
-			clusters[len(clusters)-1] = append(clusters[len(clusters)-1], c)
-		} else {
-			clusters = append(clusters, []character{c})
-		}
-		before = c
-	}
-	slices.SortStableFunc(clusters, func(a, b []character) int { return sign(along(b[0]) - along(a[0])) })
-	out := slices.Concat(clusters...)
-	// Digits of a number remain in left-to-right order.
-	for from := 0; from < len(out); {
-		to := from + 1
-		for to < len(out) && unicode.IsDigit(out[to-1].code) && unicode.IsDigit(out[to].code) {
-			to++
-		}
-		slices.Reverse(out[from:to])
-		from = to
-	}
-	return out
-}
-
-func isRightToLeft(r rune) bool {
-	return unicode.In(r, unicode.Arabic, unicode.Hebrew, unicode.Syriac, unicode.Thaana, unicode.Nko)
 }
 
 // round rounds to hundredths of a point.

@@ -70,11 +70,22 @@ const hebrew = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/ToUnicode 6 0 R>>"
 func TestText_RightToLeft_IsLogical(t *testing.T) {
 	t.Parallel()
 	toUnicode := stream("", "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName/X def 1 begincodespacerange <00> <FF> endcodespacerange "+
-		"3 beginbfchar <61> <05D0> <62> <05D1> <63> <05D2> endbfchar endcmap end end")
+		"8 beginbfchar <20> <0020> <28> <0028> <29> <0029> <61> <05D0> <62> <05D1> <63> <05D2> <78> <0078> <79> <0079> endbfchar endcmap end end")
 	// The page shows gimel, bet and alef from left to right. The file contains them in that order or in logical order.
 	for _, content := range []string{"100 700 Td (cba) Tj", "1 0 0 1 122 700 Tm (a) Tj 1 0 0 1 111 700 Tm (b) Tj 1 0 0 1 101 700 Tm (c) Tj"} {
 		got := words(t, pdf("BT /F1 20 Tf "+content+" ET", letter+fontList(1), hebrew, toUnicode))
 		require.Equal(t, []string{"אבג"}, texts(got))
+	}
+	// Brackets open on the left of the page and close on its right, in every line.
+	for content, want := range map[string][]string{
+		`x \(cba\) y`:             {"x", "(אבג)", "y"},
+		`x x x \(cba bc\) y y`:    {"x", "x", "x", "(גב", "אבג)", "y", "y"},
+		`\(cba\)`:                 {"(אבג)"},
+		`cba \(x\) abc`:           {"גבא", "(x)", "אבג"},
+		`abcabc \(cba\) abcabcab`: {"באגבאגבא", "(אבג)", "גבאגבא"},
+	} {
+		got := words(t, pdf("BT /F1 20 Tf 100 700 Td ("+content+") Tj ET", letter+fontList(1), hebrew, toUnicode))
+		assert.Equal(t, want, texts(got), content)
 	}
 }
 

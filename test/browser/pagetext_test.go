@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,4 +44,23 @@ func TestTextOfPages(t *testing.T) {
 	require.Equal(t, "Upright\nThe quick brown fox jumps over the lazy dog.\nRent: 940 a month", eval[string](b, `(() => { getSelection().selectAllChildren(document.querySelector(".textLayer")); const s = getSelection().toString().trim(); getSelection().removeAllRanges(); return s; })()`))
 	require.True(t, eval[bool](b, `find("fox jumps over the lazy")`))
 	require.True(t, eval[bool](b, `find("displayed sideways")`))
+}
+
+// TestTextOfBothDirections: lines with words of both directions are copied as they were written, brackets included, and
+// each word lies on its picture.
+func TestTextOfBothDirections(t *testing.T) {
+	t.Parallel()
+	lines := []string{"The tenant (المستأجر) pays 940 EUR [שכירות] a month.", "يدفع المستأجر (السيد أحمد) إيجارا قدره 940 يورو.", "השוכר (דוד) משלם 940 אירו."}
+	html := `<style>p { font: 14pt "Noto Sans", "Noto Sans Arabic", "Noto Sans Hebrew" }</style>`
+	for _, l := range lines {
+		html += `<p dir="auto">` + l + `</p>`
+	}
+	e := svc.create(t, "Both directions", []object{{"name": "Ada", "email": "directions@example.com", "authMethod": "none"}}, leaseFields()[:1], printed(t, html))
+	b := open(t, desktop)
+	b.visit(e.Signers[0].SigningURL)
+	b.button("I agree")
+	b.until(`document.querySelector(".textLayer") !== null`)
+	copied := eval[string](b, `(() => { getSelection().selectAllChildren(document.querySelector(".textLayer")); return getSelection().toString().trim(); })()`)
+	require.Equal(t, lines, strings.Split(copied, "\n"))
+	require.Equal(t, "ltr rtl rtl", eval[string](b, `[...document.querySelectorAll(".textLayer > div")].map((l) => l.dir).join(" ")`))
 }

@@ -20,6 +20,8 @@ describe("lines of a page", () => {
 
   test("know their direction", () => {
     expect(lines(word("שלום", 100, 10, 30, 12, 1))[0]).toMatchObject({ rtl: true, angle: 0 });
+    expect(lines(word("tenant", 10, 10, 30, 12, 1), word("(שלום)", 44, 10, 30, 12, 1), word("pays", 80, 10, 20, 12, 1))[0]).toMatchObject({ rtl: false });
+    expect(lines(word("שלום", 100, 10, 30, 12, 1), word("(Ltd)", 60, 10, 30, 12, 1), word("שלום", 20, 10, 30, 12, 1))[0]).toMatchObject({ rtl: true });
     expect(lines(word("契約書", 100, 10, 16, 48, 1))[0]).toMatchObject({ vertical: true, angle: 90 });
     expect(lines(word("契約書", 100, 10, 48, 16, 1))[0]).toMatchObject({ vertical: false, angle: 0 });
     expect(lines(word("up", 10, 10, 9, 12, 1), word("down", 10, 30, 12, 40, 1, 90))).toHaveLength(2);

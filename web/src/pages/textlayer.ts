@@ -62,7 +62,7 @@ export function linesOf(text: PageText): Line[] {
     const at = placed(word, angle);
     if (last && last.line === word.line && last.angle === angle && last.vertical === vertical) {
       last.words.push(at);
-      last.rtl ||= rightToLeft.test(word.text);
+      last.rtl = at.from < last.words[0]!.from;
     } else {
       out.push({ words: [at], angle, rtl: rightToLeft.test(word.text), vertical, line: word.line });
     }
