@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -33,6 +34,7 @@ type pageFiles struct {
 	renderer      PageRenderer
 	readingCopies *limit.Limit       // limits concurrent reading copies
 	making        singleflight.Group // keyed by the file's storage key
+	ahead         sync.Mutex         // held while a page is rendered before it is requested
 }
 
 // pageStore contains the store methods that pageFiles uses.
@@ -124,6 +126,27 @@ func (s *pageFiles) sendLines(c *gin.Context, r pageRequest) error {
 	c.Header("Cache-Control", "private, max-age=31536000, immutable")
 	c.JSON(http.StatusOK, lines)
 	return nil
+}
+
+// renderFirstPage renders the first page of an envelope in the background, as the signing page requests it once its
+// scripts have run. It handles one envelope at a time and ignores any other. It reports no errors: the request does.
+func (s *pageFiles) renderFirstPage(ctx context.Context, e *models.Envelope) {
+	originals := e.Originals()
+	if len(originals) == 0 || !s.ahead.TryLock() {
+		return
+	}
+	go func() {
+		defer s.ahead.Unlock()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageLimit)
+		defer cancel()
+		for _, level := range []int{2, 1, models.TextLevel} { // a slow network requests level 1 first, but later
+			r := pageRequest{e, originals[0].Presented(), cmp.Or(e.AppearanceProfile, models.AppearanceProfile), 1, level}
+			if p, err := s.store.PageFile(ctx, r.document.BlobKey, r.profile, r.page, level); p != nil || err != nil {
+				continue
+			}
+			_, _ = s.makePage(ctx, r)
+		}
+	}()
 }
 
 // pageFile returns the record of a stored page and its content, which must match the record. It renders the page if it

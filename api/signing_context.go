@@ -112,7 +112,7 @@ func (s *signingHandler) signingContext(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	confirmed := signer.Confirmed(act)
+	confirmed, opened := signer.Confirmed(act), signer.Status != models.SignerViewed
 	if c.Request.Method != http.MethodHead && (signer.Status != models.SignerViewed || confirmed && signer.Shown != now.Digest) {
 		e, err = s.store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
 			signer, err = e.Open(act, l.Link)
@@ -124,6 +124,9 @@ func (s *signingHandler) signingContext(c *gin.Context, l signerLink) error {
 		if err != nil {
 			return err
 		}
+	}
+	if opened && c.GetHeader("Sec-Fetch-Site") == "same-origin" { // by the signing page, which shows pictures
+		s.pages.renderFirstPage(c.Request.Context(), e)
 	}
 	chosen, err := s.senderSettings(c, l.App, e)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -160,6 +161,37 @@ func TestPage_RenderedWhileItsFileIsRemoved_IsNotKept(t *testing.T) {
 			require.Zero(t, n)
 		})
 	}
+}
+
+// TestSigningContext_OfTheSigningPage_RendersTheFirstPage checks that the first page is rendered when the signing page
+// opens, before it requests the page, and that a client without pictures causes no rendering.
+func TestSigningContext_OfTheSigningPage_RendersTheFirstPage(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c, nobody := s.client(t), &client{t: t, s: s}
+	page := &client{t: t, s: s, head: http.Header{"Sec-Fetch-Site": {"same-origin"}}}
+	rendered := func(e *answer) (levels []int) {
+		stored, err := s.store.Envelope(t.Context(), s.app.ID, id(e))
+		require.NoError(t, err)
+		for _, level := range []int{models.TextLevel, 1, 2, 4} {
+			p, err := s.store.PageFile(t.Context(), stored.Documents[0].BlobKey, models.AppearanceProfile, 1, level)
+			require.NoError(t, err)
+			if p != nil {
+				levels = append(levels, level)
+			}
+		}
+		return levels
+	}
+	unseen, _ := c.sent(twoSigners())
+	nobody.get(s.link(t, unseen, 0)).want(200)
+	e, _ := c.sent(twoSigners())
+	page.get(s.link(t, e, 0)).want(200)
+	require.Eventually(t, func() bool { return len(rendered(e)) == 3 }, 30*time.Second, 10*time.Millisecond)
+	require.Equal(t, []int{models.TextLevel, 1, 2}, rendered(e))
+	require.Empty(t, rendered(unseen))
+	stored, err := s.store.Envelope(t.Context(), s.app.ID, id(e))
+	require.NoError(t, err)
+	require.Empty(t, stored.Signers[0].DeliveredLevels(stored.Documents[0].ID), "nothing was delivered")
 }
 
 // TestPages_NeedTheCode_WhereDocumentsDo checks that reading pages requires a code if reading documents does.

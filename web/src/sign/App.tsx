@@ -86,6 +86,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   const visible = useMemo(() => visibleOf(context, values), [context, values]);
   const shownValues = useMemo(() => readableValues(values, files), [values, files]);
   const ready = useRef(false);
+  const prepared = useRef(false);
   const language = useRef(speech.language);
   language.current = speech.language;
   const control = useRef<ReaderControl>({}).current;
@@ -113,10 +114,19 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     return known !== null;
   };
 
+  /** Requests the first page, which loads while the page is laid out and the signer reads the disclosure. */
+  const prepareFirst = (c: Context) => {
+    const first = c.documents[0];
+    if (!first || prepared.current || !(isIdentified(c) || c.readBeforeCode)) return;
+    prepared.current = true;
+    viewer.prepare(first.documentId, 1, fittingScale(c, document.documentElement.clientWidth));
+  };
+
   const load = useCallback(async () => {
     dispatch({ type: "retried" });
     try {
       const c = await fetchContext();
+      prepareFirst(c);
       look(c.branding);
       const wished = (host.preview ? ready.current : chosenLanguage()) ? null : languageOf(c.language);
       if (wished && wished !== language.current) choose(wished, false);
@@ -130,13 +140,6 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   }, [client]);
   useLayoutEffect(() => { void load(); }, [load]);
   useEffect(() => () => { viewer.close(); client.close(); }, [client]);
-
-  // The first page is loaded while the signer reads the disclosure.
-  const readable = context !== null && (isIdentified(context) || context.readBeforeCode);
-  useEffect(() => {
-    const first = readable && context.documents[0];
-    if (first) viewer.prepare(first.documentId, 1, fittingScale(context, document.documentElement.clientWidth));
-  }, [readable]);
 
   // A draft is stored only while the envelope can be signed.
   const open = context !== null && !state.over;
