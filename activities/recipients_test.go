@@ -9,8 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 	sdktemporal "go.temporal.io/sdk/temporal"
 
+	"countersign/locales"
 	"countersign/models"
 	"countersign/notify"
+	"countersign/notify/templates"
+	"countersign/seal/lang"
 	"countersign/seal/refusal"
 	"countersign/temporal"
 )
@@ -150,4 +153,24 @@ func TestSealingFailed_TemporaryErrors(t *testing.T) {
 		require.ErrorContains(env.t, err, "change envelope", "both are told")
 		require.False(env.t, errors.As(err, &failed) && failed.Type() == string(models.SealingRefused))
 	})
+}
+
+// TestEveryKindOfSigner_IsNamed checks that the certificate has a word for every kind in every language, and that the
+// invitation of every kind names its request.
+func TestEveryKindOfSigner_IsNamed(t *testing.T) {
+	t.Parallel()
+	for _, kind := range models.RecipientKinds() {
+		if kind == models.RecipientCopy {
+			continue // not a signer
+		}
+		shown, ordinary := string((&models.Signer{Kind: kind}).ShownKind()), kind == models.RecipientSigner
+		for _, tag := range locales.Tags() {
+			assert.Equal(t, ordinary, lang.ForTag(tag).PartKinds[shown] == "", "%s, %s", kind, tag)
+		}
+		signature, err := templates.Invitation{SenderName: "Acme"}.Render()
+		require.NoError(t, err)
+		got, err := templates.Invitation{SenderName: "Acme", Ask: templates.Ask(shown)}.Render()
+		require.NoError(t, err)
+		assert.Equal(t, ordinary, got.Subject == signature.Subject, kind)
+	}
 }

@@ -269,8 +269,8 @@ func (s *envelopeHandler) signerInput(o *object) models.SignerInput {
 // authMethod reads the authentication method of a signer.
 func (s *envelopeHandler) authMethod(o *object, otherwise models.AuthMethod) models.AuthMethod {
 	m := models.AuthMethod(models.Deref(o.optStr("authMethod"), string(otherwise)))
-	if m == models.AuthSMSOTP && s.sms == nil {
-		o.bad("authMethod", "sms_otp is not available: this service sends no text messages")
+	if reason := s.authUnavailable(m); reason != "" {
+		o.bad("authMethod", "%s", reason)
 	}
 	return m
 }

@@ -49,6 +49,14 @@ type shared struct {
 	newID       func() uuid.UUID
 }
 
+// authUnavailable returns the reason why signers cannot authenticate with a method; "" if they can.
+func (s *shared) authUnavailable(m models.AuthMethod) string {
+	if m.ByPhone() && s.sms == nil {
+		return string(m) + " is unavailable, because this service sends no text messages"
+	}
+	return ""
+}
+
 // requestStore contains the store methods that every request uses.
 type requestStore interface {
 	App(ctx context.Context, id uuid.UUID) (*models.App, error)

@@ -34,7 +34,7 @@ func (s *templateHandler) createFromTemplate(c *gin.Context, app caller, o *obje
 			act := s.actionContext(c, app.actor())
 			e, err := t.NewEnvelope(act, use, documents)
 			if err == nil {
-				err = s.checkSMS(e)
+				err = s.checkAuth(e)
 			}
 			if err == nil && send {
 				err = e.Send(act, nil)
@@ -60,11 +60,11 @@ func templateVersion(o *object, problem string) int {
 	return models.Deref(n, 0)
 }
 
-// checkSMS returns an error if a signer uses text message codes but the service no longer sends text messages.
-func (s *templateHandler) checkSMS(e *models.Envelope) error {
+// checkAuth rejects an envelope with a signer whose authentication method the service no longer has.
+func (s *templateHandler) checkAuth(e *models.Envelope) error {
 	for _, signer := range e.Signers {
-		if signer.AuthMethod == models.AuthSMSOTP && s.sms == nil {
-			return models.InvalidField("signers", "has %s with sms_otp, which is unavailable because this service sends no text messages", signer.Role)
+		if reason := s.authUnavailable(signer.AuthMethod); reason != "" {
+			return models.InvalidField("signers", "includes %s, whose authMethod %s", signer.Role, reason)
 		}
 	}
 	return nil

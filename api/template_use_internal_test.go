@@ -28,14 +28,14 @@ func TestPlainTexts_AreTextsNumbersAndTruthValues(t *testing.T) {
 	}
 }
 
-func TestCheckSMS_WithoutASender_IsRejected(t *testing.T) {
+func TestCheckAuth_WithoutASender_IsRejected(t *testing.T) {
 	t.Parallel()
 	s := &templateHandler{}
 	s.shared = &shared{}
 	e := &models.Envelope{Signers: []*models.Signer{{Role: "a", AuthMethod: models.AuthEmailOTP}}}
-	require.NoError(t, s.checkSMS(e))
+	require.NoError(t, s.checkAuth(e))
 	e.Signers = append(e.Signers, &models.Signer{Role: "tenant", AuthMethod: models.AuthSMSOTP})
-	err := s.checkSMS(e)
+	err := s.checkAuth(e)
 	require.Equal(t, "validation_error", codeOf(t, err))
-	require.ErrorContains(t, err, "has tenant with sms_otp")
+	require.ErrorContains(t, err, "includes tenant, whose authMethod sms_otp is unavailable")
 }

@@ -24,11 +24,9 @@ const (
 	RecipientInPerson RecipientKind = "in_person"
 )
 
-// RecipientKindNames lists the kinds in error messages.
-var RecipientKindNames = alternatives([]RecipientKind{RecipientSigner, RecipientApprover, RecipientViewer, RecipientCopy, RecipientInPerson})
-
 // recipientRules contains the rules for a kind of recipient.
 type recipientRules struct {
+	kind          RecipientKind
 	counts        bool // the envelope is completed only after the recipient has acted
 	signs         bool // the recipient needs fields, and can have witnesses
 	takesFields   bool // fields can be assigned to the recipient
@@ -39,18 +37,32 @@ type recipientRules struct {
 	witnesses     bool // the recipient can be a witness
 }
 
-var kindRules = map[RecipientKind]recipientRules{
-	RecipientSigner:   {counts: true, signs: true, takesFields: true, mailsCodes: true, keepsDrawings: true, witnesses: true},
-	RecipientApprover: {counts: true, takesFields: true, mailsCodes: true, keepsDrawings: true},
-	RecipientViewer:   {counts: true, readsAll: true, mailsCodes: true},
-	RecipientCopy:     {mailsCodes: true},
-	RecipientInPerson: {counts: true, signs: true, takesFields: true, hosted: true},
+// recipientKinds lists the kinds, in the order in which messages name them.
+var recipientKinds = []recipientRules{
+	{kind: RecipientSigner, counts: true, signs: true, takesFields: true, mailsCodes: true, keepsDrawings: true, witnesses: true},
+	{kind: RecipientApprover, counts: true, takesFields: true, mailsCodes: true, keepsDrawings: true},
+	{kind: RecipientViewer, counts: true, readsAll: true, mailsCodes: true},
+	{kind: RecipientCopy, mailsCodes: true},
+	{kind: RecipientInPerson, counts: true, signs: true, takesFields: true, hosted: true},
 }
+
+// RecipientKinds returns all kinds.
+func RecipientKinds() []RecipientKind {
+	return mapSlice(recipientKinds, func(r recipientRules) RecipientKind { return r.kind })
+}
+
+// RecipientKindNames lists the kinds in error messages.
+var RecipientKindNames = alternatives(RecipientKinds())
 
 // rules returns the rules for a kind, where "" means a signer. It returns false if the kind does not exist.
 func (k RecipientKind) rules() (recipientRules, bool) {
-	r, ok := kindRules[cmp.Or(k, RecipientSigner)]
-	return r, ok
+	k = cmp.Or(k, RecipientSigner)
+	for _, r := range recipientKinds {
+		if r.kind == k {
+			return r, true
+		}
+	}
+	return recipientRules{}, false
 }
 
 // takesFields reports whether fields can be assigned to recipients of this kind.
