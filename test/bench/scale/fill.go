@@ -28,14 +28,17 @@ func uuidOf(digit string) string {
 
 // inserts creates the rows of $2 envelopes of an app. The statuses are realistic, and most envelopes are completed.
 // IDs and times increase as in production, and the rows of each table are inserted in the order of their IDs.
+// About 1.3 % of the envelopes need action, because they were recently declined, expire within days, or have a rejected
+// email.
 var inserts = []struct{ table, sql string }{
-	{"envelopes", `INSERT INTO envelopes (id, app_id, tenant_id, status, subject, external_id, created_by, first_document_id, created_at, sent_at, completed_at, updated_at, hash_original, audit_seq, audit_head, version)
+	{"envelopes", `INSERT INTO envelopes (id, app_id, tenant_id, status, subject, external_id, created_by, first_document_id, created_at, sent_at, completed_at, updated_at, expires_at, hash_original, audit_seq, audit_head, version)
 	SELECT ` + uuidOf("a") + `, $1::uuid, 'acme',
 		CASE WHEN g % 100 < 80 THEN 'completed' WHEN g % 100 < 88 THEN 'declined' WHEN g % 100 < 92 THEN 'in_progress' WHEN g % 100 < 96 THEN 'draft' ELSE 'sent' END,
-		'Contract ' || g, 'order-' || g, 'bench', ` + uuidOf("d") + `, t, t, t, t, NULL, 3, repeat('0', 64), 5
+		'Contract ' || g, 'order-' || g, 'bench', ` + uuidOf("d") + `, t, t, t,
+		CASE WHEN g % 100 BETWEEN 80 AND 87 AND g % 24 = 0 THEN now() ELSE t END, CASE WHEN g % 100 BETWEEN 88 AND 91 OR g % 100 > 95 THEN now() + make_interval(days => g::int % 30 + 1) END, NULL, 3, repeat('0', 64), 5
 	FROM generate_series(1, $2::bigint) AS g CROSS JOIN LATERAL (SELECT ` + madeAt + ` AS t) AS at`},
 	{"signers", `INSERT INTO signers (id, envelope_id, position, name, email, mailbox, routing_order, status, auth_method, signed_at, ip, user_agent)
-	SELECT ` + uuidOf("5") + `, ` + uuidOf("a") + `, 0, 'Ada Byron', '', 0, 1, 'signed', 'none', ` + madeAt + `, '192.0.2.1', repeat('u', 90)
+	SELECT ` + uuidOf("5") + `, ` + uuidOf("a") + `, 0, 'Ada Byron', '', 0, 1, CASE WHEN g % 100 BETWEEN 88 AND 91 OR g % 100 > 95 THEN 'sent' ELSE 'signed' END, 'none', ` + madeAt + `, '192.0.2.1', repeat('u', 90)
 	FROM generate_series(1, $2::bigint) AS g WHERE $1::text <> ''`},
 	{"documents", `INSERT INTO documents (id, envelope_id, kind, name, mime_type, sha256, size, page_count, pages, document_order, blob_key, purge_status, created_at)
 	SELECT ` + uuidOf("d") + `, ` + uuidOf("a") + `, 'original', 'contract.pdf', 'application/pdf', repeat('0', 64), 1000, 1, '[]', 1, 'k', 'active', now()
@@ -46,6 +49,9 @@ var inserts = []struct{ table, sql string }{
 	{"fields", `INSERT INTO fields (id, envelope_id, document_id, signer_id, position, type, page, x, y, w, h, required, origin, name)
 	SELECT ` + uuidOf("f") + `, ` + uuidOf("a") + `, ` + uuidOf("d") + `, ` + uuidOf("5") + `, 0, 'signature', 1, 1, 1, 9, 9, true, 'top-left', 'signature_1'
 	FROM generate_series(1, $2::bigint, ` + fmt.Sprint(wholeOf) + `) AS g WHERE $1::text <> ''`},
+	{"mails", `INSERT INTO mails (id, envelope_id, signer_id, kind, attempts, created_at, sent_at, failed_at, error)
+	SELECT 'm' || g, ` + uuidOf("a") + `, ` + uuidOf("5") + `, 'invitation', 1, t, CASE WHEN g % 500 <> 91 THEN t END, CASE WHEN g % 500 = 91 THEN t END, CASE WHEN g % 500 = 91 THEN '550 5.1.1' ELSE '' END
+	FROM generate_series(1, $2::bigint, ` + fmt.Sprint(wholeOf) + `) AS g CROSS JOIN LATERAL (SELECT ` + madeAt + ` AS t) AS at WHERE $1::text <> ''`},
 	{"audit_events", `INSERT INTO audit_events (id, envelope_id, seq, name, timestamp, actor, prev_hash, hash)
 	SELECT md5('e' || s || g)::uuid, ` + uuidOf("a") + `, s, 'envelope.created', ` + madeAt + `, 'system', repeat('0', 64), repeat('0', 64)
 	FROM generate_series(1, $2::bigint, ` + fmt.Sprint(wholeOf) + `) AS g CROSS JOIN generate_series(1, 3) AS s WHERE $1::text <> ''`},
