@@ -103,11 +103,23 @@ func signerColumns(v *models.Signer) []column {
 }
 
 func documentColumns(d *models.Document) []column {
-	return []column{
+	return append([]column{
 		{"id", &d.ID},
 		{"envelope_id", &d.EnvelopeID},
 		{"kind", &d.Kind},
 		{"original_id", &d.OriginalID},
+		{"retention_until", &d.RetentionUntil},
+		{"purge_status", &d.PurgeStatus},
+		{"timestamped_until", &d.TimestampedUntil},
+		{"timestamp_pending", &d.TimestampPending},
+		{"notes", inJSON{value: &d.Notes}},
+		{"shared", &d.Shared},
+	}, pdfColumns(d)...)
+}
+
+// pdfColumns returns the columns that documents of envelopes and of templates have.
+func pdfColumns(d *models.Document) []column {
+	return []column{
 		{"name", &d.Name},
 		{"mime_type", &d.MimeType},
 		{"sha256", &d.SHA256},
@@ -117,10 +129,6 @@ func documentColumns(d *models.Document) []column {
 		{"document_order", &d.Order},
 		{"blob_key", &d.BlobKey},
 		{"encrypted", &d.Encrypted},
-		{"retention_until", &d.RetentionUntil},
-		{"purge_status", &d.PurgeStatus},
-		{"timestamped_until", &d.TimestampedUntil},
-		{"timestamp_pending", &d.TimestampPending},
 		{"seal_facts", &d.SealFacts},
 		{"prepared_sha256", &d.PreparedSHA256},
 		{"prepared_size", &d.PreparedSize},
@@ -128,8 +136,6 @@ func documentColumns(d *models.Document) []column {
 		{"prepared_encrypted", &d.PreparedEncrypted},
 		{"prepared_changes", inJSON{value: &d.PreparedChanges}},
 		{"preparation", &d.Preparation},
-		{"notes", inJSON{value: &d.Notes}},
-		{"shared", &d.Shared},
 		{"created_at", &d.CreatedAt},
 	}
 }

@@ -61,31 +61,14 @@ func templateVersionColumns(v *models.TemplateVersion) []column {
 }
 
 func templateDocumentColumns(d *models.TemplateDocument) []column {
-	return []column{
+	return append([]column{
 		{"id", &d.RowID},
 		{"version_id", &d.VersionID},
 		{"template_id", &d.TemplateID},
 		{"document_id", &d.ID},
-		{"name", &d.Name},
-		{"mime_type", &d.MimeType},
-		{"sha256", &d.SHA256},
-		{"size", &d.Size},
-		{"page_count", &d.PageCount},
-		{"pages", inJSON{value: &d.Pages}},
-		{"document_order", &d.Order},
 		{"warnings", inJSON{value: &d.Warnings}},
-		{"blob_key", &d.BlobKey},
-		{"encrypted", &d.Encrypted},
-		{"seal_facts", &d.SealFacts},
-		{"prepared_sha256", &d.PreparedSHA256},
-		{"prepared_size", &d.PreparedSize},
-		{"prepared_key", &d.PreparedKey},
-		{"prepared_encrypted", &d.PreparedEncrypted},
-		{"prepared_changes", inJSON{value: &d.PreparedChanges}},
-		{"preparation", &d.Preparation},
-		{"created_at", &d.CreatedAt},
 		{"released", &d.Released},
-	}
+	}, pdfColumns(&d.Document)...)
 }
 
 // templateLock specifies how a transaction locks a template.

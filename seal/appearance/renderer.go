@@ -82,41 +82,32 @@ func (r *Renderer) onPage(ctx context.Context, task byte, file io.ReaderAt, size
 	return r.run(ctx, r.bounds, task, newRequest(file, page, level), size+requestSize, answer, maxAnswer)
 }
 
-// Page renders a page by its number, starting at 1. It returns ErrNoPage if the page does not exist, and a
-// refusal.Error if it cannot be rendered within the limits.
-func (r *Renderer) Page(ctx context.Context, file io.ReaderAt, size int64, page int, level Level) (*Encoded, error) {
-	var a pictureAnswer
-	if err := r.onPage(ctx, taskPicture, file, size, page, level, &a); err != nil {
+// pageResult runs a task that reads a page, and returns its result.
+func pageResult[T any](ctx context.Context, r *Renderer, task byte, file io.ReaderAt, size int64, page int, level Level) (*T, error) {
+	var a pageAnswer[T]
+	if err := r.onPage(ctx, task, file, size, page, level, &a); err != nil {
 		return nil, err
 	}
 	if a.NoPage {
 		return nil, ErrNoPage
 	}
-	return a.Picture, a.Err()
+	return a.Result, a.Err()
+}
+
+// Page renders a page by its number, starting at 1. It returns ErrNoPage if the page does not exist, and a
+// refusal.Error if it cannot be rendered within the limits.
+func (r *Renderer) Page(ctx context.Context, file io.ReaderAt, size int64, page int, level Level) (*Encoded, error) {
+	return pageResult[Encoded](ctx, r, taskPicture, file, size, page, level)
 }
 
 // Text returns the text of a page by its number, starting at 1. It returns the same errors as Page.
 func (r *Renderer) Text(ctx context.Context, file io.ReaderAt, size int64, page int) (*Text, error) {
-	var a textAnswer
-	if err := r.onPage(ctx, taskText, file, size, page, 1, &a); err != nil {
-		return nil, err
-	}
-	if a.NoPage {
-		return nil, ErrNoPage
-	}
-	return a.Text, a.Err()
+	return pageResult[Text](ctx, r, taskText, file, size, page, 1)
 }
 
 // Lines returns the lines and images of a page by its number, starting at 1. It returns the same errors as Page.
 func (r *Renderer) Lines(ctx context.Context, file io.ReaderAt, size int64, page int) (*Lines, error) {
-	var a linesAnswer
-	if err := r.onPage(ctx, taskLines, file, size, page, 1, &a); err != nil {
-		return nil, err
-	}
-	if a.NoPage {
-		return nil, ErrNoPage
-	}
-	return a.Lines, a.Err()
+	return pageResult[Lines](ctx, r, taskLines, file, size, page, 1)
 }
 
 // Inspect returns the sizes of a document's pages as interpreted by PDFium. If text is true, it also returns the first

@@ -52,23 +52,11 @@ func (r *request) ReadAt(b []byte, off int64) (n int, err error) {
 
 // Results of tasks.
 type (
-	pictureAnswer struct {
+	pageAnswer[T any] struct {
 		sandbox.Answer
 
-		NoPage  bool     `json:"noPage,omitempty"`
-		Picture *Encoded `json:"picture,omitempty"`
-	}
-	textAnswer struct {
-		sandbox.Answer
-
-		NoPage bool  `json:"noPage,omitempty"`
-		Text   *Text `json:"text,omitempty"`
-	}
-	linesAnswer struct {
-		sandbox.Answer
-
-		NoPage bool   `json:"noPage,omitempty"`
-		Lines  *Lines `json:"lines,omitempty"`
+		NoPage bool `json:"noPage,omitempty"`
+		Result *T   `json:"result,omitempty"`
 	}
 	inspectAnswer struct {
 		sandbox.Answer
@@ -105,39 +93,9 @@ type Encoded struct {
 // Tasks returns the tasks of a rendering process that uses an engine.
 func Tasks(e *Engine) map[byte]sandbox.Task {
 	return map[byte]sandbox.Task{
-		taskPicture: func(ctx context.Context, file io.ReaderAt, size int64, _ sandbox.Bounds) any {
-			var a pictureAnswer
-			err := e.serve(ctx, file, size, func(d *Document, page int, level Level) (err error) {
-				a.Picture, err = d.Encoded(page, level)
-				return err
-			})
-			if a.NoPage = errors.Is(err, ErrNoPage); !a.NoPage {
-				a.Set(answered(err))
-			}
-			return a
-		},
-		taskText: func(ctx context.Context, file io.ReaderAt, size int64, _ sandbox.Bounds) any {
-			var a textAnswer
-			err := e.serve(ctx, file, size, func(d *Document, page int, _ Level) (err error) {
-				a.Text, err = d.Text(page)
-				return err
-			})
-			if a.NoPage = errors.Is(err, ErrNoPage); !a.NoPage {
-				a.Set(answered(err))
-			}
-			return a
-		},
-		taskLines: func(ctx context.Context, file io.ReaderAt, size int64, _ sandbox.Bounds) any {
-			var a linesAnswer
-			err := e.serve(ctx, file, size, func(d *Document, page int, _ Level) (err error) {
-				a.Lines, err = d.Lines(page)
-				return err
-			})
-			if a.NoPage = errors.Is(err, ErrNoPage); !a.NoPage {
-				a.Set(answered(err))
-			}
-			return a
-		},
+		taskPicture: pageTask(e, (*Document).Encoded),
+		taskText:    pageTask(e, func(d *Document, page int, _ Level) (*Text, error) { return d.Text(page) }),
+		taskLines:   pageTask(e, func(d *Document, page int, _ Level) (*Lines, error) { return d.Lines(page) }),
 		taskInspect: func(ctx context.Context, file io.ReaderAt, size int64, _ sandbox.Bounds) any {
 			var a inspectAnswer
 			a.Set(answered(e.serve(ctx, file, size, func(d *Document, page int, text Level) (err error) {
@@ -166,6 +124,21 @@ func Tasks(e *Engine) map[byte]sandbox.Task {
 			a.Set(answered(err))
 			return a
 		},
+	}
+}
+
+// pageTask returns the task that reads a page.
+func pageTask[T any](e *Engine, read func(d *Document, page int, level Level) (*T, error)) sandbox.Task {
+	return func(ctx context.Context, file io.ReaderAt, size int64, _ sandbox.Bounds) any {
+		var a pageAnswer[T]
+		err := e.serve(ctx, file, size, func(d *Document, page int, level Level) (err error) {
+			a.Result, err = read(d, page, level)
+			return err
+		})
+		if a.NoPage = errors.Is(err, ErrNoPage); !a.NoPage {
+			a.Set(answered(err))
+		}
+		return a
 	}
 }
 

@@ -83,19 +83,11 @@ func run(ctx context.Context, w io.Writer, rounds int, others bool, only string)
 }
 
 func measure(ctx context.Context, w io.Writer, dir string, d document, s *sealer, p *peers, rounds int) error {
-	name := filepath.Join(dir, "in.pdf")
-	if err := prepare(name, d); err != nil {
-		return err
-	}
-	in, err := os.Open(name) //nolint:gosec // written by prepare
+	in, job, admitted, err := prepared(ctx, filepath.Join(dir, "in.pdf"), d)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	job, admitted, err := uploaded(ctx, in)
-	if err != nil {
-		return err
-	}
 	size := job.Size
 	// Alternate between the measurements, so that machine load affects all of them equally.
 	var figures []figure
@@ -123,7 +115,7 @@ func measure(ctx context.Context, w io.Writer, dir string, d document, s *sealer
 		}
 	}
 	base := figures[0].median()
-	peak, err := childPeak(ctx, name, job, 1)
+	peak, err := childPeak(ctx, in.Name(), job, 1)
 	if err != nil {
 		return err
 	}
@@ -142,7 +134,7 @@ func measure(ctx context.Context, w io.Writer, dir string, d document, s *sealer
 		return err
 	}
 	for _, peer := range p.list {
-		took, err := p.median(ctx, peer, name, min(rounds, 3))
+		took, err := p.median(ctx, peer, in.Name(), min(rounds, 3))
 		if err != nil {
 			fmt.Fprintf(w, "  %-24s %v\n", peer.name, err)
 			continue
@@ -172,7 +164,19 @@ func (f *figure) take(dir string) error {
 func (f *figure) median() time.Duration { return median(f.took) }
 func (f *figure) best() time.Duration   { return slices.Min(f.took) }
 
-func prepare(name string, d document) error { return os.WriteFile(name, d.build(), 0o600) }
+// prepared writes a document, opens it and admits it, see uploaded.
+func prepared(ctx context.Context, name string, d document) (in *os.File, job seal.Job, took time.Duration, err error) {
+	if err := os.WriteFile(name, d.build(), 0o600); err != nil {
+		return nil, job, 0, err
+	}
+	if in, err = os.Open(name); err != nil { //nolint:gosec // written above
+		return nil, job, 0, err
+	}
+	if job, took, err = uploaded(ctx, in); err != nil {
+		_ = in.Close()
+	}
+	return in, job, took, err
+}
 
 // uploaded admits a file as the service admits an upload. It returns the job for the result and the duration of the
 // examination.
@@ -201,22 +205,14 @@ func hashOf(in *os.File) (hash string, size int64, err error) {
 // parallel seals 100 files concurrently and reports time and peak memory.
 func parallel(ctx context.Context, w io.Writer, dir string) error {
 	d := documents()[1]
-	name := filepath.Join(dir, "many.pdf")
-	if err := prepare(name, d); err != nil {
-		return err
-	}
-	in, err := os.Open(name) //nolint:gosec // written by prepare
+	in, job, _, err := prepared(ctx, filepath.Join(dir, "many.pdf"), d)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	job, _, err := uploaded(ctx, in)
-	if err != nil {
-		return err
-	}
 	const n = 100
 	start := time.Now()
-	peak, err := childPeak(ctx, name, job, n)
+	peak, err := childPeak(ctx, in.Name(), job, n)
 	if err != nil {
 		return err
 	}

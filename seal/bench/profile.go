@@ -27,19 +27,11 @@ func profile(ctx context.Context, w io.Writer, kind, file string, during time.Du
 		if !strings.HasPrefix(d.name, kind) {
 			continue
 		}
-		name := filepath.Join(dir, "in.pdf")
-		if err := prepare(name, d); err != nil {
-			return err
-		}
-		in, err := os.Open(name) //nolint:gosec // written by prepare
+		in, job, _, err := prepared(ctx, filepath.Join(dir, "in.pdf"), d)
 		if err != nil {
 			return err
 		}
 		defer func() { _ = in.Close() }()
-		job, _, err := uploaded(ctx, in)
-		if err != nil {
-			return err
-		}
 		to, err := os.Create(file) //nolint:gosec // named on the command line
 		if err != nil {
 			return err
