@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -11,7 +10,6 @@ import (
 	"encoding/json"
 	"log/slog"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +19,7 @@ import (
 
 	"countersign/api"
 	"countersign/models"
+	"countersign/test/kit"
 )
 
 // authenticator simulates a passkey used by a browser at an origin (WebAuthn Level 3 §6, §7).
@@ -224,8 +223,8 @@ func TestPasskeys_EachChangeNeedsAResponse(t *testing.T) {
 // the key and intends to use it for this service.
 func TestPasskeys_RejectedResponses(t *testing.T) {
 	t.Parallel()
-	log := &bytes.Buffer{}
-	s := onSQLite(t, func(cfg *api.Config) { cfg.Log = slog.New(slog.NewTextHandler(lockedWriter{&sync.Mutex{}, log}, nil)) })
+	log := &kit.Buffer{}
+	s := onSQLite(t, func(cfg *api.Config) { cfg.Log = slog.New(slog.NewTextHandler(log, nil)) })
 	ada, bob := s.person(t, models.RoleViewer), s.person(t, models.RoleViewer)
 	adas, bobs := newAuthenticator(t), newAuthenticator(t)
 	ada.registers(adas, "Ada's", object{"password": password}).want(201)

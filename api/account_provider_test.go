@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -171,16 +170,16 @@ func (p *fakeProvider) authorize(address string) object {
 }
 
 // withProvider starts a service that supports sign-in at a provider.
-func withProvider(t *testing.T, db string, also ...func(*api.Config)) (*service, *fakeProvider, *bytes.Buffer) {
+func withProvider(t *testing.T, db string, also ...func(*api.Config)) (*service, *fakeProvider, *kit.Buffer) {
 	t.Helper()
 	var p *fakeProvider
-	log := &bytes.Buffer{}
+	log := &kit.Buffer{}
 	s := start(t, db, func(cfg *api.Config) {
 		p = newFakeProvider(t, cfg.Now)
 		cfg.Provider = &api.ProviderConfig{Name: "Staff login", Client: openid.New(openid.Config{
 			Issuer: p.URL, ClientID: providerClient, ClientSecret: providerSecret, RedirectURL: cfg.BaseURL + "/console/signed-in", RoleClaim: "roles", Now: cfg.Now,
 		})}
-		cfg.Log = slog.New(slog.NewTextHandler(lockedWriter{&sync.Mutex{}, log}, nil))
+		cfg.Log = slog.New(slog.NewTextHandler(log, nil))
 		for _, set := range also {
 			set(cfg)
 		}

@@ -305,16 +305,3 @@ func (c *client) post(path string, body any) *answer {
 }
 
 func (c *client) del(path string) *answer { c.t.Helper(); return c.call(http.MethodDelete, path, nil) }
-
-// lockedWriter is a writer that supports concurrent use.
-type lockedWriter struct {
-	mu *sync.Mutex
-	w  io.Writer
-}
-
-// Write implements io.Writer.
-func (l lockedWriter) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(b)
-}

@@ -1,12 +1,9 @@
 package api_test
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/uuid"
@@ -19,35 +16,8 @@ import (
 	"countersign/internal/tracing"
 	"countersign/models"
 	"countersign/temporal"
+	"countersign/test/kit"
 )
-
-// logLines collects log lines.
-type logLines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logLines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-// with returns the number of lines that contain all of the given texts.
-func (l *logLines) with(texts ...string) (n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-lines:
-	for line := range strings.Lines(l.text.String()) {
-		for _, text := range texts {
-			if !strings.Contains(line, text) {
-				continue lines
-			}
-		}
-		n++
-	}
-	return n
-}
 
 // panickingWorkflows simulates a Temporal client that panics.
 type panickingWorkflows struct{ fakeWorkflows }
@@ -61,7 +31,7 @@ func (panickingWorkflows) Progress(context.Context, uuid.UUID) (temporal.Progres
 // internal error, and that session operations are logged.
 func TestRequests_AreTracedAndLogged(t *testing.T) {
 	t.Parallel()
-	lines := &logLines{}
+	lines := &kit.Buffer{}
 	spans := tracetest.NewInMemoryExporter()
 	s := onSQLite(t, func(cfg *api.Config) {
 		cfg.Tracer = sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)).Tracer(tracing.Name)
@@ -87,18 +57,18 @@ func TestRequests_AreTracedAndLogged(t *testing.T) {
 	refused := c.get("/v1/envelopes/"+e.str("id")+"/progress").refused(500, "internal_error")
 	require.NotContains(t, string(refused.raw), "4711")
 	require.Equal(t, codes.Error, last().Status.Code)
-	require.Equal(t, 1, lines.with("a secret: 4711", "level=ERROR", "request="+refused.header.Get("X-Request-Id")))
+	require.Equal(t, 1, lines.CountLines("a secret: 4711", "level=ERROR", "request="+refused.header.Get("X-Request-Id")))
 	c.get("/v1/envelopes/"+uuid.NewString()).refused(404, "not_found")
 	require.Equal(t, codes.Unset, last().Status.Code, "a refusal is no fault of the service")
 
 	admin, other := s.person(t, models.RoleAdmin), s.person(t, models.RoleViewer)
 	other.post("/v1/console/sessions/end", object{"password": password}).want(204)
-	require.Equal(t, 1, lines.with("console sessions ended", "user="))
+	require.Equal(t, 1, lines.CountLines("console sessions ended", "user="))
 	id := other.me().body["user"].(object)["id"].(string)
 	admin.del("/v1/console/users/" + id + "/sessions").want(204)
-	require.Equal(t, 2, lines.with("console sessions ended"))
-	require.Equal(t, 2, lines.with("console sessions ended", "user="+id))
-	require.Zero(t, lines.with("@example.com"))
+	require.Equal(t, 2, lines.CountLines("console sessions ended"))
+	require.Equal(t, 2, lines.CountLines("console sessions ended", "user="+id))
+	require.Zero(t, lines.CountLines("@example.com"))
 }
 
 // TestUnknownPaths checks that an unknown path in the API returns a problem, and that every other path serves the

@@ -1,14 +1,12 @@
 package api_test
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
 	"net"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,24 +15,20 @@ import (
 
 	"countersign/api"
 	"countersign/models"
+	"countersign/test/kit"
 )
 
 // TestFailures_AreLogged checks that failures are logged as errors, but rejected requests are not.
 func TestFailures_AreLogged(t *testing.T) {
 	t.Parallel()
-	var mu sync.Mutex
-	var log bytes.Buffer
-	s := onSQLite(t, func(cfg *api.Config) { cfg.Log = slog.New(slog.NewTextHandler(lockedWriter{&mu, &log}, nil)) })
+	var log kit.Buffer
+	s := onSQLite(t, func(cfg *api.Config) { cfg.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	c := s.client(t)
 	c.post("/v1/embedded/builder-sessions", object{}).refused(400, "validation_error")
-	mu.Lock()
 	require.NotContains(t, log.String(), "level=ERROR")
-	mu.Unlock()
 	require.NoError(t, s.store.Close())
 	c.get("/v1/webhooks").want(500)
-	mu.Lock()
 	require.Contains(t, log.String(), "level=ERROR")
-	mu.Unlock()
 }
 
 // TestDatabaseFailure_HasNoDetails checks that an internal failure results in a 500 problem without details.

@@ -50,60 +50,54 @@ func TestContacts(t *testing.T) {
 // database, and that existing contacts can still be changed at the limit.
 func TestContacts_AreLimited(t *testing.T) {
 	t.Parallel()
-	for _, kind := range kit.Databases {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			url, clock := kit.DatabaseURL(t, kind), kit.NewClock()
-			s := openStore(t, url, masterKeys(t, 1), clock)
-			_, err := s.Migrate(t.Context())
-			require.NoError(t, err)
-			app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanPro, nil)
-			require.NoError(t, err)
-			db, v := openRaw(t, kind, url), masterKeys(t, 1)
-			fill := func(from, to int, name func(id, n string) string) {
-				var rows []string
-				for n := from; n <= to; n++ {
-					id := fmt.Sprintf("00000000-0000-7000-8000-0000000%d", n)
-					rows = append(rows, fmt.Sprintf("('%s', '%s', '%s', '', 'key %d', '2026-01-02 03:04:05+00:00')", id, app.ID, name(id, strconv.Itoa(n)), n))
-				}
-				for page := range slices.Chunk(rows, 1000) {
-					_, err := db.ExecContext(t.Context(), "INSERT INTO contacts (id, app_id, name, email, email_key, created_at) VALUES "+strings.Join(page, ","))
-					require.NoError(t, err)
-				}
+	onBothDatabases(t, func(t *testing.T, d database) {
+		s := d.open(t, 1)
+		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanPro, nil)
+		require.NoError(t, err)
+		db, v := openRaw(t, d.kind, d.url), kit.VaultOf(t, 1)
+		fill := func(from, to int, name func(id, n string) string) {
+			var rows []string
+			for n := from; n <= to; n++ {
+				id := fmt.Sprintf("00000000-0000-7000-8000-0000000%d", n)
+				rows = append(rows, fmt.Sprintf("('%s', '%s', '%s', '', 'key %d', '2026-01-02 03:04:05+00:00')", id, app.ID, name(id, strconv.Itoa(n)), n))
 			}
-			known, err := s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "Contact 10000", Email: "10000@example.com"}, false)
-			require.NoError(t, err)
-			other, _, err := s.CreateApp(t.Context(), "Other", models.PlanPro, nil)
-			require.NoError(t, err)
-			// This is more than two pages.
-			fill(10_001, 12_499, func(id, n string) string { return v.EncryptText("Contact "+n, "contacts.name "+id) })
-			list, total, err := s.Contacts(t.Context(), app.ID, "CONTACT", 1, 1000)
-			require.NoError(t, err)
-			require.Len(t, list, 1000)
-			require.Equal(t, 2500, total, "what the page leaves out is counted")
-			last, _, err := s.Contacts(t.Context(), app.ID, "CONTACT", 3, 1000)
-			require.NoError(t, err)
-			require.Len(t, last, 500)
-			require.Equal(t, "Contact 12499", last[499].Name)
-			none, _, err := s.Contacts(t.Context(), app.ID, "CONTACT", 4, 1000)
-			require.NoError(t, err)
-			require.Empty(t, none)
-			require.Equal(t, "Contact 10000", list[0].Name)
-			require.Equal(t, "Contact 10999", list[999].Name)
+			for page := range slices.Chunk(rows, 1000) {
+				_, err := db.ExecContext(t.Context(), "INSERT INTO contacts (id, app_id, name, email, email_key, created_at) VALUES "+strings.Join(page, ","))
+				require.NoError(t, err)
+			}
+		}
+		known, err := s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "Contact 10000", Email: "10000@example.com"}, false)
+		require.NoError(t, err)
+		other, _, err := s.CreateApp(t.Context(), "Other", models.PlanPro, nil)
+		require.NoError(t, err)
+		// This is more than two pages.
+		fill(10_001, 12_499, func(id, n string) string { return v.EncryptText("Contact "+n, "contacts.name "+id) })
+		list, total, err := s.Contacts(t.Context(), app.ID, "CONTACT", 1, 1000)
+		require.NoError(t, err)
+		require.Len(t, list, 1000)
+		require.Equal(t, 2500, total, "what the page leaves out is counted")
+		last, _, err := s.Contacts(t.Context(), app.ID, "CONTACT", 3, 1000)
+		require.NoError(t, err)
+		require.Len(t, last, 500)
+		require.Equal(t, "Contact 12499", last[499].Name)
+		none, _, err := s.Contacts(t.Context(), app.ID, "CONTACT", 4, 1000)
+		require.NoError(t, err)
+		require.Empty(t, none)
+		require.Equal(t, "Contact 10000", list[0].Name)
+		require.Equal(t, "Contact 10999", list[999].Name)
 
-			fill(12_500, 9_999+store.MaxContacts, func(string, string) string { return "" })
-			_, err = s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "One more", Email: "new@example.com"}, false)
-			require.ErrorContains(t, err, "too_many_contacts")
-			_, err = s.SaveContact(t.Context(), models.Contact{AppID: other.ID, Name: "Another app's", Email: "new@example.com"}, false)
-			require.NoError(t, err)
-			_, err = s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "Changed", Email: "10000@EXAMPLE.com"}, false)
-			require.NoError(t, err)
-			require.Equal(t, known.ID, list[0].ID)
-			require.NoError(t, s.DeleteContact(t.Context(), app.ID, list[0].ID))
-			_, err = s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "One more", Email: "new@example.com"}, false)
-			require.NoError(t, err)
-		})
-	}
+		fill(12_500, 9_999+store.MaxContacts, func(string, string) string { return "" })
+		_, err = s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "One more", Email: "new@example.com"}, false)
+		require.ErrorContains(t, err, "too_many_contacts")
+		_, err = s.SaveContact(t.Context(), models.Contact{AppID: other.ID, Name: "Another app's", Email: "new@example.com"}, false)
+		require.NoError(t, err)
+		_, err = s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "Changed", Email: "10000@EXAMPLE.com"}, false)
+		require.NoError(t, err)
+		require.Equal(t, known.ID, list[0].ID)
+		require.NoError(t, s.DeleteContact(t.Context(), app.ID, list[0].ID))
+		_, err = s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "One more", Email: "new@example.com"}, false)
+		require.NoError(t, err)
+	})
 }
 
 // TestContacts_BelongToTheirApp checks that contacts are loaded as they were saved, including the phone number, and

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"encoding/base64"
 	"errors"
 	"io"
 	"os"
@@ -18,7 +17,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/store"
 	"countersign/store/blob"
@@ -324,55 +322,42 @@ func TestDamagedArchive_IsReported(t *testing.T) {
 // files do not change.
 func TestArchives_SurviveMasterKeyReplacement(t *testing.T) {
 	t.Parallel()
-	for _, kind := range kit.Databases {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			url, clock, ctx := kit.DatabaseURL(t, kind), kit.NewClock(), t.Context()
-			var files blob.Store
-			open := func(keys ...byte) *store.Store {
-				t.Helper()
-				all := make([]string, 0, len(keys))
-				for _, k := range keys {
-					all = append(all, base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{k}, 32)))
-				}
-				v, err := vault.New(strings.Join(all, ","))
-				require.NoError(t, err)
-				s, err := store.Open(ctx, store.Config{URL: url, BaseURL: "https://sign.example.com", Vault: v, Now: clock.Now, NewID: newID})
-				require.NoError(t, err)
-				t.Cleanup(func() { require.NoError(t, s.Close()) })
-				s.UseArchives(files)
-				return s
-			}
-			first := open(1)
-			_, err := first.Migrate(ctx)
+	onBothDatabases(t, func(t *testing.T, d database) {
+		ctx := t.Context()
+		var files blob.Store
+		open := func(keys ...byte) *store.Store {
+			t.Helper()
+			s := d.open(t, keys...)
+			s.UseArchives(files)
+			return s
+		}
+		first := open(1)
+		f := newArchiveFixture(t, first, d.clock)
+		files = f.files
+		f.archiveAll()
+		before := f.everythingRead()
+		names := f.kept()
+		read := func(name string) []byte {
+			file, err := files.Open(ctx, name)
 			require.NoError(t, err)
-			f := newArchiveFixture(t, first, clock)
-			files = f.files
-			f.archiveAll()
-			before := f.everythingRead()
-			names := f.kept()
-			read := func(name string) []byte {
-				file, err := files.Open(ctx, name)
-				require.NoError(t, err)
-				defer func() { require.NoError(t, file.Close()) }()
-				b, err := io.ReadAll(file)
-				require.NoError(t, err)
-				return b
-			}
-			file := read(names[0])
-			n, err := open(2, 1).Rewrap(ctx)
+			defer func() { require.NoError(t, file.Close()) }()
+			b, err := io.ReadAll(file)
 			require.NoError(t, err)
-			assert.GreaterOrEqual(t, n.Secrets, len(f.ended))
-			f.Store = open(2)
-			assert.Equal(t, before, f.everythingRead())
-			assert.Equal(t, file, read(names[0]))
-			n, err = f.Rewrap(ctx)
-			require.NoError(t, err)
-			assert.Zero(t, n)
-			require.NoError(t, f.Restore(ctx, f.completed.ID))
-			assert.Equal(t, before, f.everythingRead())
-		})
-	}
+			return b
+		}
+		file := read(names[0])
+		n, err := open(2, 1).Rewrap(ctx)
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, n.Secrets, len(f.ended))
+		f.Store = open(2)
+		assert.Equal(t, before, f.everythingRead())
+		assert.Equal(t, file, read(names[0]))
+		n, err = f.Rewrap(ctx)
+		require.NoError(t, err)
+		assert.Zero(t, n)
+		require.NoError(t, f.Restore(ctx, f.completed.ID))
+		assert.Equal(t, before, f.everythingRead())
+	})
 }
 
 // TestArchives_AreBounded checks that an archive with 64 MB of JSON can be written and read, and that an additional

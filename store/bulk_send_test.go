@@ -309,43 +309,37 @@ func TestBulkSends_ReserveEnvelopes(t *testing.T) {
 // the row is sent or canceled.
 func TestBulkRows_AreEncrypted(t *testing.T) {
 	t.Parallel()
-	for _, kind := range kit.Databases {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			url, clock := kit.DatabaseURL(t, kind), kit.NewClock()
-			s := openStore(t, url, masterKeys(t, 1), clock)
-			_, err := s.Migrate(t.Context())
+	onBothDatabases(t, func(t *testing.T, d database) {
+		s := d.open(t, 1)
+		f, ctx := newFixture(t, s, d.clock), t.Context()
+		b, err := f.bulk(3, 0)
+		require.NoError(t, err)
+		stored := func() (out []string) {
+			rows, err := openRaw(t, d.kind, d.url).QueryContext(ctx, "SELECT data FROM bulk_send_rows ORDER BY position")
 			require.NoError(t, err)
-			f, ctx := newFixture(t, s, clock), t.Context()
-			b, err := f.bulk(3, 0)
-			require.NoError(t, err)
-			stored := func() (out []string) {
-				rows, err := openRaw(t, kind, url).QueryContext(ctx, "SELECT data FROM bulk_send_rows ORDER BY position")
-				require.NoError(t, err)
-				defer func() { require.NoError(t, rows.Close()) }()
-				for rows.Next() {
-					var data string
-					require.NoError(t, rows.Scan(&data))
-					out = append(out, data)
-				}
-				require.NoError(t, rows.Err())
-				return out
+			defer func() { require.NoError(t, rows.Close()) }()
+			for rows.Next() {
+				var data string
+				require.NoError(t, rows.Scan(&data))
+				out = append(out, data)
 			}
-			for _, data := range stored() {
-				assert.NotEmpty(t, data)
-				assert.NotContains(t, data, "row ")
-			}
-			rows := f.work(b, 3).Rows
-			require.NoError(t, s.SendBulkRow(ctx, rows[0], f.envelope(nil)))
-			require.NoError(t, s.FailBulkRow(ctx, f.app.ID, rows[1], models.Refuse(models.KindInvalid, "x", "y")))
-			failed := stored()
-			assert.Empty(t, failed[0])
-			assert.NotEmpty(t, failed[1], "it can be tried again")
-			_, err = s.ChangeBulkSend(ctx, f.app.ID, b.ID, models.BulkCancel, nil)
-			require.NoError(t, err)
-			assert.Equal(t, []string{"", "", ""}, stored(), "what is cancelled is not tried again")
-		})
-	}
+			require.NoError(t, rows.Err())
+			return out
+		}
+		for _, data := range stored() {
+			assert.NotEmpty(t, data)
+			assert.NotContains(t, data, "row ")
+		}
+		rows := f.work(b, 3).Rows
+		require.NoError(t, s.SendBulkRow(ctx, rows[0], f.envelope(nil)))
+		require.NoError(t, s.FailBulkRow(ctx, f.app.ID, rows[1], models.Refuse(models.KindInvalid, "x", "y")))
+		failed := stored()
+		assert.Empty(t, failed[0])
+		assert.NotEmpty(t, failed[1], "it can be tried again")
+		_, err = s.ChangeBulkSend(ctx, f.app.ID, b.ID, models.BulkCancel, nil)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"", "", ""}, stored(), "what is cancelled is not tried again")
+	})
 }
 
 // TestBulkWork_CountsSettledAndPendingRows checks that BulkWork counts the rows settled within a minute, and those

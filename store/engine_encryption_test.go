@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -15,7 +14,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/store"
 	"countersign/test/kit"
@@ -43,23 +41,27 @@ type scenario struct {
 	delivery uuid.UUID
 }
 
-func masterKeys(t *testing.T, keys ...byte) *vault.Vault {
-	t.Helper()
-	all := make([]string, 0, len(keys))
-	for _, k := range keys {
-		all = append(all, base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{k}, 32)))
-	}
-	v, err := vault.New(strings.Join(all, ","))
-	require.NoError(t, err)
-	return v
+// database is a migrated database without rows, which can be opened with different master keys.
+type database struct {
+	kind, url string
+	clock     *kit.Clock
 }
 
-func openStore(t *testing.T, url string, v *vault.Vault, clock *kit.Clock) *store.Store {
+// onBothDatabases runs a test on both databases.
+func onBothDatabases(t *testing.T, test func(t *testing.T, d database)) {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Config{URL: url, BaseURL: "https://sign.example.com", PasswordCost: kit.PasswordCost, Vault: v, Now: clock.Now, NewID: newID})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	return s
+	for _, kind := range kit.Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			test(t, database{kind, kit.MigratedURL(t, kind), kit.NewClock()})
+		})
+	}
+}
+
+// open opens the database with master keys, the first of which encrypts.
+func (d database) open(t *testing.T, keys ...byte) *store.Store {
+	t.Helper()
+	return kit.OpenStore(t, d.url, kit.VaultOf(t, keys...), d.clock.Now)
 }
 
 func openRaw(t *testing.T, kind, url string) *sql.DB {
@@ -294,50 +296,38 @@ func assertNoPlaintext(t *testing.T, dump string) {
 // text.
 func TestDatabase_ContainsNoPlainAddress(t *testing.T) {
 	t.Parallel()
-	for _, kind := range kit.Databases {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			url, clock := kit.DatabaseURL(t, kind), kit.NewClock()
-			s := openStore(t, url, masterKeys(t, 1), clock)
-			_, err := s.Migrate(t.Context())
-			require.NoError(t, err)
-			sc := newScenario(t, s, clock)
-			sc.check(s)
-			text := dumpTables(t, kind, url)
-			assert.Contains(t, text, "ada again", "it is all there")
-			assertNoPlaintext(t, text)
-		})
-	}
+	onBothDatabases(t, func(t *testing.T, d database) {
+		s := d.open(t, 1)
+		sc := newScenario(t, s, d.clock)
+		sc.check(s)
+		text := dumpTables(t, d.kind, d.url)
+		assert.Contains(t, text, "ada again", "it is all there")
+		assertNoPlaintext(t, text)
+	})
 }
 
 // TestEncryptedValues_AreBoundToTheirRows checks that an encrypted value cannot be moved to another row, and that it is
 // not re-encrypted when other columns of its row change.
 func TestEncryptedValues_AreBoundToTheirRows(t *testing.T) {
 	t.Parallel()
-	for _, kind := range kit.Databases {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			url, clock := kit.DatabaseURL(t, kind), kit.NewClock()
-			s := openStore(t, url, masterKeys(t, 1), clock)
-			_, err := s.Migrate(t.Context())
-			require.NoError(t, err)
-			f := newFixture(t, s, clock)
-			e := f.sent(2, nil)
-			db := openRaw(t, kind, url)
-			seals := func() (out []string) {
-				eachRow(t.Context(), t, db, "SELECT email FROM signers ORDER BY position", func(row []any) { out = append(out, fmt.Sprint(row[0])) })
-				return out
-			}
-			before := seals()
-			require.NoError(t, f.sign(e, 0))
-			assert.Equal(t, before, seals())
-			got, _ := f.check(e.ID)
-			assert.Equal(t, models.SignerSigned, got.Signers[0].Status)
+	onBothDatabases(t, func(t *testing.T, d database) {
+		s := d.open(t, 1)
+		f := newFixture(t, s, d.clock)
+		e := f.sent(2, nil)
+		db := openRaw(t, d.kind, d.url)
+		seals := func() (out []string) {
+			eachRow(t.Context(), t, db, "SELECT email FROM signers ORDER BY position", func(row []any) { out = append(out, fmt.Sprint(row[0])) })
+			return out
+		}
+		before := seals()
+		require.NoError(t, f.sign(e, 0))
+		assert.Equal(t, before, seals())
+		got, _ := f.check(e.ID)
+		assert.Equal(t, models.SignerSigned, got.Signers[0].Status)
 
-			_, err = db.ExecContext(t.Context(), "UPDATE signers SET email = (SELECT s.email FROM signers AS s WHERE s.position <> signers.position)")
-			require.NoError(t, err)
-			_, err = s.Envelope(t.Context(), f.app.ID, e.ID)
-			require.ErrorContains(t, err, "vault: open signers.email")
-		})
-	}
+		_, err := db.ExecContext(t.Context(), "UPDATE signers SET email = (SELECT s.email FROM signers AS s WHERE s.position <> signers.position)")
+		require.NoError(t, err)
+		_, err = s.Envelope(t.Context(), f.app.ID, e.ID)
+		require.ErrorContains(t, err, "vault: open signers.email")
+	})
 }

@@ -250,39 +250,33 @@ func TestChange_InPlaceIsSaved(t *testing.T) {
 // because each encryption of a value is different.
 func TestChange_WritesOnlyChangedColumns(t *testing.T) {
 	t.Parallel()
-	for _, kind := range kit.Databases {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			url, clock := kit.DatabaseURL(t, kind), kit.NewClock()
-			s := openStore(t, url, masterKeys(t, 1), clock)
-			_, err := s.Migrate(t.Context())
-			require.NoError(t, err)
-			f := newFixture(t, s, clock)
-			e, db := f.prepared(), openRaw(t, kind, url)
-			stored := func() (emails, phones []string) {
-				eachRow(t.Context(), t, db, "SELECT email, phone FROM signers ORDER BY position", func(row []any) {
-					emails, phones = append(emails, fmt.Sprint(row[0])), append(phones, fmt.Sprint(row[1]))
-				})
-				return emails, phones
-			}
-			dial := func(phone string) {
-				t.Helper()
-				require.NoError(t, change(t.Context(), f, e.ID, func(e *models.Envelope) error {
-					was := e.Signers[0]
-					_, err := e.EditSigner(f.act(), was.ID, models.SignerInput{Name: was.Name, Email: was.Email, Phone: &phone, RoutingOrder: 1, AuthMethod: models.AuthNone})
-					return err
-				}))
-			}
-			dial("+4915100000001")
-			emails, phones := stored()
-			dial("+4915100000002")
-			sameEmails, newPhones := stored()
-			assert.Equal(t, emails, sameEmails)
-			assert.NotEqual(t, phones[0], newPhones[0])
-			assert.Equal(t, phones[1], newPhones[1])
-			got, _ := f.check(e.ID)
-			assert.Equal(t, "+4915100000002", *got.Signers[0].Phone)
-			assert.Equal(t, "ada@first.example", got.Signers[0].Email)
-		})
-	}
+	onBothDatabases(t, func(t *testing.T, d database) {
+		s := d.open(t, 1)
+		f := newFixture(t, s, d.clock)
+		e, db := f.prepared(), openRaw(t, d.kind, d.url)
+		stored := func() (emails, phones []string) {
+			eachRow(t.Context(), t, db, "SELECT email, phone FROM signers ORDER BY position", func(row []any) {
+				emails, phones = append(emails, fmt.Sprint(row[0])), append(phones, fmt.Sprint(row[1]))
+			})
+			return emails, phones
+		}
+		dial := func(phone string) {
+			t.Helper()
+			require.NoError(t, change(t.Context(), f, e.ID, func(e *models.Envelope) error {
+				was := e.Signers[0]
+				_, err := e.EditSigner(f.act(), was.ID, models.SignerInput{Name: was.Name, Email: was.Email, Phone: &phone, RoutingOrder: 1, AuthMethod: models.AuthNone})
+				return err
+			}))
+		}
+		dial("+4915100000001")
+		emails, phones := stored()
+		dial("+4915100000002")
+		sameEmails, newPhones := stored()
+		assert.Equal(t, emails, sameEmails)
+		assert.NotEqual(t, phones[0], newPhones[0])
+		assert.Equal(t, phones[1], newPhones[1])
+		got, _ := f.check(e.ID)
+		assert.Equal(t, "+4915100000002", *got.Signers[0].Phone)
+		assert.Equal(t, "ada@first.example", got.Signers[0].Email)
+	})
 }

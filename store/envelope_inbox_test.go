@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -82,13 +81,10 @@ func TestInbox_EnvelopesAreInOnePart(t *testing.T) {
 func TestInbox_IsReadByItsIndexes(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		clock := kit.NewClock()
-		s := kit.Store(t, "postgres", clock.Now)
+	kit.OnPostgres(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e := f.sent(1, nil)
-		others := strings.Join(slices.DeleteFunc(columns(t, s, "envelopes"), func(c string) bool { return slices.Contains([]string{"id", "updated_at", "status"}, c) }), ", ")
+		others := otherColumns(t, s, "envelopes", "id", "updated_at", "status")
 		execute(t, s,
 			fmt.Sprintf(`INSERT INTO envelopes (id, updated_at, status, %[1]s)
 				SELECT gen_random_uuid(), updated_at - make_interval(mins => 30 * g), CASE WHEN mod(g, 4) = 0 THEN 'declined' WHEN mod(g, 4000) = 1 THEN 'in_progress' ELSE 'completed' END, %[1]s

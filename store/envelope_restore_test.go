@@ -63,10 +63,7 @@ func TestChange_RestoresArchivedEnvelope(t *testing.T) {
 // archive during the search.
 func TestChainLinks_DuringArchivingAndRestoring(t *testing.T) {
 	t.Parallel()
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		clock := kit.NewClock()
-		s := kit.Store(t, "postgres", clock.Now)
+	kit.OnPostgres(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newArchiveFixture(t, s, clock), t.Context()
 		e, _ := f.check(f.completed.ID)
 		execute(t, s, fmt.Sprintf("CREATE TABLE restored AS SELECT * FROM audit_events WHERE envelope_id = '%s'", e.ID))

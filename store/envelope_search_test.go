@@ -90,15 +90,15 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// columns returns the names of a table's columns.
-func columns(t *testing.T, s *store.Store, table string) []string {
+// otherColumns lists the columns of a table except for some, for a statement that copies rows.
+func otherColumns(t *testing.T, s *store.Store, table string, except ...string) string {
 	t.Helper()
 	rows, err := pool(t, s).QueryContext(t.Context(), "SELECT * FROM "+table+" LIMIT 0")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, rows.Close()) }()
 	names, err := rows.Columns()
 	require.NoError(t, errors.Join(err, rows.Err()))
-	return names
+	return strings.Join(slices.DeleteFunc(names, func(c string) bool { return slices.Contains(except, c) }), ", ")
 }
 
 // execute executes statements in order.
@@ -127,7 +127,7 @@ func TestSearch_AmongMany(t *testing.T) {
 		ids := []uuid.UUID{e.ID}
 		_, err := pool(t, s).ExecContext(ctx, "UPDATE envelope_search SET text = text || ' 1234567'")
 		require.NoError(t, err)
-		others := strings.Join(slices.DeleteFunc(columns(t, s, "envelopes"), func(c string) bool { return c == "id" }), ", ")
+		others := otherColumns(t, s, "envelopes", "id")
 		for _, n := range []int{199, 200, 203} {
 			tx, err := pool(t, s).BeginTx(ctx, nil)
 			require.NoError(t, err)
@@ -236,10 +236,7 @@ func TestSearch_FindsEveryPart(t *testing.T) {
 func TestSearchStatistics_ExpectRareMatches(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		clock := kit.NewClock()
-		s := kit.Store(t, "postgres", clock.Now)
+	kit.OnPostgres(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e := f.prepared()
 		execute(t, s,
@@ -282,13 +279,10 @@ func TestSearchStatistics_ExpectRareMatches(t *testing.T) {
 func TestTimeFilters_ReadTheirIndex(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		clock := kit.NewClock()
-		s := kit.Store(t, "postgres", clock.Now)
+	kit.OnPostgres(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e := f.prepared()
-		others := strings.Join(slices.DeleteFunc(columns(t, s, "envelopes"), func(c string) bool { return slices.Contains([]string{"id", "created_at", "updated_at"}, c) }), ", ")
+		others := otherColumns(t, s, "envelopes", "id", "created_at", "updated_at")
 		execute(t, s,
 			fmt.Sprintf(`INSERT INTO envelopes (id, created_at, updated_at, %[1]s)
 				SELECT (lpad(to_hex(1700000000000 + g * 3000), 12, '0') || '7a00800000000000000a')::uuid, created_at + make_interval(secs => g), updated_at + make_interval(secs => g), %[1]s
@@ -322,13 +316,10 @@ func TestTimeFilters_ReadTheirIndex(t *testing.T) {
 func TestExternalIDs_ReadTheirIndex(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		clock := kit.NewClock()
-		s := kit.Store(t, "postgres", clock.Now)
+	kit.OnPostgres(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e := f.prepared()
-		others := strings.Join(slices.DeleteFunc(columns(t, s, "envelopes"), func(c string) bool { return slices.Contains([]string{"id", "external_id", "status"}, c) }), ", ")
+		others := otherColumns(t, s, "envelopes", "id", "external_id", "status")
 		execute(t, s,
 			fmt.Sprintf(`INSERT INTO envelopes (id, external_id, status, %[1]s)
 				SELECT gen_random_uuid(), CASE WHEN mod(g, 2) = 0 THEN 'order ' || g END, CASE mod(g, 3) WHEN 0 THEN 'voided' WHEN 1 THEN 'in_progress' ELSE 'draft' END, %[1]s FROM envelopes, generate_series(1, %[2]d) AS g WHERE id = '%[3]s'`, others, n, e.ID),

@@ -82,40 +82,35 @@ func TestValues_BelongToTheirEnvelope(t *testing.T) {
 // under the former key.
 func TestSavedSignature_ReplacesFormer(t *testing.T) {
 	t.Parallel()
-	for _, kind := range kit.Databases {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			ctx, url, clock := t.Context(), kit.DatabaseURL(t, kind), kit.NewClock()
-			former := openStore(t, url, masterKeys(t, 1), clock)
-			_, err := former.Migrate(ctx)
-			require.NoError(t, err)
-			sc := newScenario(t, former, clock)
-			db := openRaw(t, kind, url)
-			// This simulates a signature from long ago.
-			_, err = db.ExecContext(ctx, "UPDATE saved_signatures SET updated_at = '2020-01-02 03:04:05+00:00'")
-			require.NoError(t, err)
-			both := openStore(t, url, masterKeys(t, 2, 1), clock)
-			newer := newFixture(t, both, clock)
-			newer.app = sc.app
-			e := newer.sent(1, nil)
-			_, err = both.Change(ctx, sc.app.ID, e.ID, func(e *models.Envelope) error {
-				e.Adopted = &models.SavedSignature{
-					AppID: sc.app.ID, TenantID: sc.envelope.TenantID, AuthMethod: sc.envelope.Signers[0].AuthMethod, Email: "ada.l@kitchen.example",
-					Image: []byte("newer"), UpdatedAt: clock.Now(),
-				}
-				return e.Void(newer.act(), nil)
-			})
-			require.NoError(t, err)
-			for range 2 {
-				saved, err := both.SavedSignature(ctx, sc.envelope, &models.Signer{AuthMethod: sc.envelope.Signers[0].AuthMethod, Email: "Ada.L@kitchen.example"})
-				require.NoError(t, err)
-				assert.Equal(t, "newer", string(saved.Image))
-				_, err = both.Rewrap(ctx)
-				require.NoError(t, err)
+	onBothDatabases(t, func(t *testing.T, d database) {
+		ctx := t.Context()
+		former := d.open(t, 1)
+		sc := newScenario(t, former, d.clock)
+		db := openRaw(t, d.kind, d.url)
+		// This simulates a signature from long ago.
+		_, err := db.ExecContext(ctx, "UPDATE saved_signatures SET updated_at = '2020-01-02 03:04:05+00:00'")
+		require.NoError(t, err)
+		both := d.open(t, 2, 1)
+		newer := newFixture(t, both, d.clock)
+		newer.app = sc.app
+		e := newer.sent(1, nil)
+		_, err = both.Change(ctx, sc.app.ID, e.ID, func(e *models.Envelope) error {
+			e.Adopted = &models.SavedSignature{
+				AppID: sc.app.ID, TenantID: sc.envelope.TenantID, AuthMethod: sc.envelope.Signers[0].AuthMethod, Email: "ada.l@kitchen.example",
+				Image: []byte("newer"), UpdatedAt: d.clock.Now(),
 			}
-			n := 0
-			eachRow(ctx, t, db, "SELECT email_key FROM saved_signatures", func([]any) { n++ })
-			assert.Equal(t, 1, n)
+			return e.Void(newer.act(), nil)
 		})
-	}
+		require.NoError(t, err)
+		for range 2 {
+			saved, err := both.SavedSignature(ctx, sc.envelope, &models.Signer{AuthMethod: sc.envelope.Signers[0].AuthMethod, Email: "Ada.L@kitchen.example"})
+			require.NoError(t, err)
+			assert.Equal(t, "newer", string(saved.Image))
+			_, err = both.Rewrap(ctx)
+			require.NoError(t, err)
+		}
+		n := 0
+		eachRow(ctx, t, db, "SELECT email_key FROM saved_signatures", func([]any) { n++ })
+		assert.Equal(t, 1, n)
+	})
 }

@@ -310,10 +310,7 @@ func waitsForALock(t *testing.T, s *store.Store) {
 // waits for an endpoint whose pending deliveries another process is failing.
 func TestRecoveringEndpoint_IsDisabled(t *testing.T) {
 	t.Parallel()
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		clock := kit.NewClock()
-		s := kit.Store(t, "postgres", clock.Now)
+	kit.OnPostgres(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		p, ctx := newEndpoint(newFixture(t, s, clock)), t.Context()
 		failed, succeeds := p.ping(), p.ping()
 		p.attempt(failed, 500, models.DeliveryOutcome{})

@@ -3,7 +3,6 @@ package store_test
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -148,9 +147,7 @@ func (f *fixture) manyEvents(s *store.Store, like *models.Envelope, n int, oldes
 	require.NoError(f.t, err)
 	where := fmt.Sprintf("app_id = '%s'", f.app.ID)
 	require.NoError(f.t, db.QueryRowContext(f.t.Context(), "SELECT last_position FROM event_feeds WHERE "+where).Scan(&last))
-	others := strings.Join(slices.DeleteFunc(columns(f.t, s, "webhook_events"), func(c string) bool {
-		return slices.Contains([]string{"id", "seq", "position", "created_at"}, c)
-	}), ", ")
+	others := otherColumns(f.t, s, "webhook_events", "id", "seq", "position", "created_at")
 	id, at := "gen_random_uuid()", fmt.Sprintf("'%s'::timestamptz + make_interval(secs => g)", oldest.Format(time.RFC3339Nano))
 	if !s.HasPartitions() { // SQLite
 		id, at = "lower(hex(randomblob(4)) || '-0000-4000-8000-' || hex(randomblob(6)))", fmt.Sprintf("strftime('%%Y-%%m-%%d %%H:%%M:%%S', '%s', '+' || g || ' seconds') || '+00:00'", oldest.UTC().Format("2006-01-02 15:04:05"))
@@ -196,10 +193,7 @@ func TestEvents_FindFewAmongMany(t *testing.T) {
 func TestEventsSince_SearchesByHalves(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		clock := kit.NewClock()
-		s := kit.Store(t, "postgres", clock.Now)
+	kit.OnPostgres(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e := must(f.draft(models.Envelope{}))
 		oldest := clock.Now()
@@ -222,19 +216,13 @@ func TestEventsSince_SearchesByHalves(t *testing.T) {
 func TestDeliveriesOfTenants_ReadTheirIndex(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		clock := kit.NewClock()
-		s := kit.Store(t, "postgres", clock.Now)
+	kit.OnPostgres(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
 		newEndpoint(f).ping()
-		others := func(table string, own ...string) string {
-			return strings.Join(slices.DeleteFunc(columns(t, s, table), func(c string) bool { return slices.Contains(own, c) }), ", ")
-		}
 		const number = "(lpad(to_hex(g), 12, '0') || '7a00800000000000000a')::uuid"
 		execute(t, s,
-			fmt.Sprintf("INSERT INTO webhook_events (id, tenant_id, %[1]s) SELECT %[3]s, 'tenant ' || mod(g, 2), %[1]s FROM webhook_events, generate_series(1, %[2]d) AS g", others("webhook_events", "id", "tenant_id", "seq", "position"), n, number),
-			fmt.Sprintf("INSERT INTO webhook_deliveries (id, event_id, %[1]s) SELECT %[3]s, %[3]s, %[1]s FROM webhook_deliveries, generate_series(1, %[2]d) AS g", others("webhook_deliveries", "id", "event_id"), n, number),
+			fmt.Sprintf("INSERT INTO webhook_events (id, tenant_id, %[1]s) SELECT %[3]s, 'tenant ' || mod(g, 2), %[1]s FROM webhook_events, generate_series(1, %[2]d) AS g", otherColumns(t, s, "webhook_events", "id", "tenant_id", "seq", "position"), n, number),
+			fmt.Sprintf("INSERT INTO webhook_deliveries (id, event_id, %[1]s) SELECT %[3]s, %[3]s, %[1]s FROM webhook_deliveries, generate_series(1, %[2]d) AS g", otherColumns(t, s, "webhook_deliveries", "id", "event_id"), n, number),
 			"ANALYZE webhook_events", "ANALYZE webhook_deliveries",
 		)
 		plan, err := s.PlanOfDeliveries(t.Context(), store.DeliveryFilter{App: f.app.ID, Tenants: []string{"tenant 1"}, Size: 20})
@@ -249,13 +237,10 @@ func TestDeliveriesOfTenants_ReadTheirIndex(t *testing.T) {
 // TestDeliveriesOfEvent_ReadTheirIndex checks that a page of the deliveries of one event is not read by a full scan.
 func TestDeliveriesOfEvent_ReadTheirIndex(t *testing.T) {
 	t.Parallel()
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		clock := kit.NewClock()
-		s := kit.Store(t, "postgres", clock.Now)
+	kit.OnPostgres(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
 		newEndpoint(f).ping()
-		others := strings.Join(slices.DeleteFunc(columns(t, s, "webhook_deliveries"), func(c string) bool { return c == "id" || c == "event" }), ", ")
+		others := otherColumns(t, s, "webhook_deliveries", "id", "event")
 		execute(t, s,
 			fmt.Sprintf("INSERT INTO webhook_deliveries (id, event, %[1]s) SELECT gen_random_uuid(), CASE WHEN mod(g, 2000) = 0 THEN 'bulk.completed' ELSE 'envelope.sent' END, %[1]s FROM webhook_deliveries, generate_series(1, 20000) AS g", others),
 			"ANALYZE webhook_deliveries",

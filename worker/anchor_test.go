@@ -20,46 +20,32 @@ import (
 	"countersign/store/blob"
 	"countersign/temporal"
 	"countersign/test/kit"
-	"countersign/worker"
 )
 
 // TestAnchorSchedule_RunsOnce checks on a real Temporal server that the schedule runs immediately and only once, even
 // if several workers create it, and that its workflow completes once the authority responds.
 func TestAnchorSchedule_RunsOnce(t *testing.T) {
 	t.Parallel()
-	const patience, often = time.Minute, 50 * time.Millisecond
 	clock := kit.NewClock()
 	s := kit.Store(t, "sqlite", clock.Now)
 	blobs, err := blob.OpenDir(t.TempDir())
 	require.NoError(t, err)
-	c, err := client.DialContext(t.Context(), kit.Temporal(t))
-	require.NoError(t, err)
-	t.Cleanup(c.Close)
+	c := dial(t)
 	tsa := kit.NewTSA(t)
 	tsa.Down.Store(true)
-	ws := worker.New(c, &activities.Activities{
+	startWorkers(t, c, &activities.Activities{
 		Store: s, Blobs: blobs, Now: clock.Now, NewID: uuid.New, Anchors: audit.Anchorer{
 			Store: s, Blobs: blobs, Now: clock.Now,
 			Authority: &cms.Authority{URL: tsa.URL, Client: &http.Client{Timeout: patience}, Rand: rand.Reader},
 		},
-	}, worker.Deployment{}, nil)
-	require.NoError(t, ws.Start())
-	t.Cleanup(ws.Stop)
+	})
 
 	require.NoError(t, temporal.DeleteAnchorSchedule(t.Context(), c), "there is none")
 	for range 3 {
 		require.NoError(t, temporal.EnsureAnchorSchedule(t.Context(), c))
 	}
 	schedule := c.ScheduleClient().GetHandle(t.Context(), temporal.ScheduleAnchor)
-	run := ""
-	require.Eventually(t, func() bool {
-		d, err := schedule.Describe(t.Context())
-		if err != nil || len(d.Info.RecentActions) == 0 {
-			return false
-		}
-		run = d.Info.RecentActions[0].StartWorkflowResult.WorkflowID
-		return true
-	}, patience, often, "it is begun at once")
+	run := firstRun(t, schedule)
 	assert.Contains(t, run, temporal.ScheduleAnchor)
 	require.Eventually(t, func() bool {
 		d, err := c.DescribeWorkflowExecution(t.Context(), run, "")
@@ -109,9 +95,7 @@ func TestAnchorSchedule_RunsOnce(t *testing.T) {
 // is not updated again, and remains paused.
 func TestSchedules_FollowTheProgram(t *testing.T) {
 	t.Parallel()
-	c, err := client.DialContext(t.Context(), kit.Temporal(t))
-	require.NoError(t, err)
-	t.Cleanup(c.Close)
+	c := dial(t)
 	schedule, err := c.ScheduleClient().Create(t.Context(), client.ScheduleOptions{
 		ID: temporal.ScheduleAnchor, Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: 48 * time.Hour}}},
 		Action:  &client.ScheduleWorkflowAction{ID: temporal.ScheduleAnchor, Workflow: "Former", TaskQueue: "former", StaticSummary: "Before"},

@@ -8,21 +8,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/client"
 
 	"countersign/activities"
 	"countersign/store"
 	"countersign/store/blob"
 	"countersign/temporal"
 	"countersign/test/kit"
-	"countersign/worker"
 )
 
 // TestCleanupSchedule_RunsEveryTenMinutes checks on a real Temporal server that the cleanup runs immediately, even if
 // several workers create the schedule, and then every ten minutes without overlapping runs.
 func TestCleanupSchedule_RunsEveryTenMinutes(t *testing.T) {
 	t.Parallel()
-	const patience, often = time.Minute, 50 * time.Millisecond
 	clock := kit.NewClock()
 	s := kit.Store(t, "sqlite", clock.Now)
 	blobs, err := blob.OpenDir(t.TempDir())
@@ -30,27 +27,15 @@ func TestCleanupSchedule_RunsEveryTenMinutes(t *testing.T) {
 	_, _, err = s.ClaimKey(t.Context(), store.IdempotentRequest{Scope: "s", Method: "POST", Path: "/", Key: "k", Fingerprint: []byte("f")}, time.Hour)
 	require.NoError(t, err)
 	clock.Add(2 * time.Hour)
-	c, err := client.DialContext(t.Context(), kit.Temporal(t))
-	require.NoError(t, err)
-	t.Cleanup(c.Close)
-	ws := worker.New(c, &activities.Activities{Store: s, Blobs: blobs, Now: clock.Now, NewID: uuid.New}, worker.Deployment{}, nil)
-	require.NoError(t, ws.Start())
-	t.Cleanup(ws.Stop)
+	c := dial(t)
+	startWorkers(t, c, &activities.Activities{Store: s, Blobs: blobs, Now: clock.Now, NewID: uuid.New})
 
 	for range 3 {
 		require.NoError(t, temporal.EnsureCleanupSchedule(t.Context(), c))
 	}
 	schedule := c.ScheduleClient().GetHandle(t.Context(), temporal.ScheduleCleanup)
 	t.Cleanup(func() { _ = schedule.Delete(t.Context()) }) // other tests may use the namespace
-	run := ""
-	require.Eventually(t, func() bool {
-		d, err := schedule.Describe(t.Context())
-		if err != nil || len(d.Info.RecentActions) == 0 {
-			return false
-		}
-		run = d.Info.RecentActions[0].StartWorkflowResult.WorkflowID
-		return true
-	}, patience, often, "it is begun at once")
+	run := firstRun(t, schedule)
 	require.NoError(t, c.GetWorkflow(t.Context(), run, "").Get(t.Context(), nil))
 	db, err := s.DB()
 	require.NoError(t, err)

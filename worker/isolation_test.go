@@ -29,9 +29,7 @@ func TestSlowEndpoint_DelaysNoOther(t *testing.T) {
 	const slots, deliveries, places = 25, 60, 20
 	clock := kit.NewClock()
 	s := kit.Store(t, "sqlite", clock.Now)
-	c, err := client.DialContext(t.Context(), kit.Temporal(t))
-	require.NoError(t, err)
-	t.Cleanup(c.Close)
+	c := dial(t)
 	acts := &activities.Activities{
 		Store: s, Webhooks: webhook.NewClient(webhook.ClientConfig{AllowPrivate: true, Timeout: time.Hour}), Now: clock.Now, NewID: uuid.New,
 	}
@@ -87,7 +85,6 @@ func TestSlowEndpoint_DelaysNoOther(t *testing.T) {
 	for range deliveries {
 		send(hangs)
 	}
-	const patience, often = time.Minute, 20 * time.Millisecond
 	require.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return now >= places }, patience, often, "its own places are taken")
 	send(works)
 	require.Eventually(t, func() bool { return delivered(works) == 1 }, patience, often, "it waits for nobody")

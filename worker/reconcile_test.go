@@ -21,14 +21,12 @@ import (
 	"countersign/temporal"
 	"countersign/test/kit"
 	"countersign/webhook"
-	"countersign/worker"
 )
 
 // TestReconcileSchedule_RestartsLostWorkflows checks on a real Temporal server that deliveries whose workflow is
 // unknown or was terminated are completed without manual intervention, and that the next run finds nothing missing.
 func TestReconcileSchedule_RestartsLostWorkflows(t *testing.T) {
 	t.Parallel()
-	const patience, often = time.Minute, 50 * time.Millisecond
 	clock := kit.NewClock()
 	s := kit.Store(t, "sqlite", clock.Now)
 	blobs, err := blob.OpenDir(t.TempDir())
@@ -61,16 +59,14 @@ func TestReconcileSchedule_RestartsLostWorkflows(t *testing.T) {
 	}
 
 	var restarted atomic.Int64
-	ws := worker.New(c, &activities.Activities{
+	startWorkers(t, c, &activities.Activities{
 		Store: s, Blobs: blobs, Now: clock.Now, NewID: uuid.New, Webhooks: webhook.NewClient(webhook.ClientConfig{AllowPrivate: true, Timeout: patience}),
 		Reconciler: &reconcile.Reconciler{Store: s, Client: c},
 		Restarted: func(kind string, n int) {
 			assert.Equal(t, string(store.WorkDeliveries), kind)
 			restarted.Add(int64(n))
 		},
-	}, worker.Deployment{}, nil)
-	require.NoError(t, ws.Start())
-	t.Cleanup(ws.Stop)
+	})
 	dispatcher := &temporal.Dispatcher{Outbox: s, Client: c, Namespace: endpoint.Namespace, Delays: make([]time.Duration, 5), Log: slog.New(slog.DiscardHandler)}
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); dispatcher.Run(t.Context()) }()

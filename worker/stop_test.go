@@ -15,7 +15,6 @@ import (
 	"countersign/activities"
 	"countersign/store"
 	"countersign/temporal"
-	"countersign/test/kit"
 	"countersign/worker"
 )
 
@@ -41,10 +40,7 @@ func (q *quickActivity) Run(context.Context) (*store.Anchor, error) {
 // Temporal, and that another worker then runs them.
 func TestStop_HandsBackRunningActivities(t *testing.T) {
 	t.Parallel()
-	const patience = time.Minute
-	c, err := client.DialContext(t.Context(), kit.Temporal(t))
-	require.NoError(t, err)
-	t.Cleanup(c.Close)
+	c := dial(t)
 	start := func(a activities.Anchorer) worker.Workers {
 		ws := worker.New(c, &activities.Activities{Anchors: a, Now: time.Now, NewID: uuid.New}, worker.Deployment{}, nil)
 		require.NoError(t, ws.Start())

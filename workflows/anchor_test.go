@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/testsuite"
 
 	"countersign/activities"
 	"countersign/workflows"
@@ -18,9 +17,7 @@ import (
 // for two days.
 func TestAnchor_WaitsForTheAuthority(t *testing.T) {
 	t.Parallel()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(quiet(t))
-	env := newEnvironment(&suite)
+	env := newEnvironment(quiet(t))
 	start := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 	env.SetStartTime(start)
 	env.SetWorkflowRunTimeout(30 * 24 * time.Hour)

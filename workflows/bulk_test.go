@@ -56,9 +56,7 @@ func (f *fakeBulk) sent() int {
 
 func (f *fakeBulk) start(t *testing.T) *testsuite.TestWorkflowEnvironment {
 	t.Helper()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(quiet(t))
-	env := newEnvironment(&suite)
+	env := newEnvironment(quiet(t))
 	env.RegisterActivity(acts)
 	env.OnActivity(acts.SendBulkRows, mock.Anything, mock.Anything).Return(func(context.Context, temporal.BulkInput) (activities.BulkStep, error) {
 		step, err := f.send()

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/testsuite"
 
 	"countersign/activities"
 	"countersign/workflows"
@@ -20,9 +19,7 @@ import (
 func TestCleanup_RunsUntilNothingRemains(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ rounds, want int }{{1, 1}, {3, 3}, {1 << 30, 200}} {
-		var suite testsuite.WorkflowTestSuite
-		suite.SetLogger(quiet(t))
-		env := newEnvironment(&suite)
+		env := newEnvironment(quiet(t))
 		env.SetWorkflowRunTimeout(24 * time.Hour)
 		a := &activities.Activities{}
 		env.RegisterActivity(a)

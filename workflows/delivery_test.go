@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	sdktemporal "go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/testsuite"
 
 	"countersign/activities"
 	"countersign/temporal"
@@ -26,9 +25,7 @@ func deliver(t *testing.T, schedule string, takes int) (waits []time.Duration, a
 	t.Helper()
 	s, err := webhook.ParseSchedule(schedule)
 	require.NoError(t, err)
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(quiet(t))
-	env := newEnvironment(&suite)
+	env := newEnvironment(quiet(t))
 	env.RegisterActivity(acts)
 	last := env.Now()
 	env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(func(ctx context.Context, in activities.DeliverInput) (activities.DeliverResult, error) {
@@ -83,9 +80,7 @@ func TestDelivery_SucceedsEventually(t *testing.T) {
 // current one.
 func TestDelivery_NoAttemptWasMade_CountsNone(t *testing.T) {
 	t.Parallel()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(quiet(t))
-	env := newEnvironment(&suite)
+	env := newEnvironment(quiet(t))
 	env.RegisterActivity(acts)
 	calls, made := 0, 0
 	var attempts []int32 // the numbers shown in the Temporal UI

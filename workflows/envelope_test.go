@@ -104,10 +104,8 @@ type fakeEnv struct {
 // newFakeEnv returns a test environment whose plan has one signer for each routing group in groups.
 func newFakeEnv(t *testing.T, groups ...int) *fakeEnv {
 	t.Helper()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(strict(t))
 	env := &fakeEnv{
-		env: newEnvironment(&suite), times: map[string]time.Duration{},
+		env: newEnvironment(strict(t)), times: map[string]time.Duration{},
 		in: temporal.EnvelopeInput{AppID: uuid.New(), EnvelopeID: uuid.New()},
 	}
 	env.begin = env.env.Now()

@@ -3,6 +3,7 @@ package workflows_test
 import (
 	"time"
 
+	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 	sdkworker "go.temporal.io/sdk/worker"
 )
@@ -12,7 +13,9 @@ import (
 const patience = 30 * time.Second
 
 // newEnvironment returns a test environment with timeouts for busy machines.
-func newEnvironment(suite *testsuite.WorkflowTestSuite) *testsuite.TestWorkflowEnvironment {
+func newEnvironment(logger log.Logger) *testsuite.TestWorkflowEnvironment {
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(logger)
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetWorkerOptions(sdkworker.Options{DeadlockDetectionTimeout: patience})
 	env.SetTestTimeout(patience)

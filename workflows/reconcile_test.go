@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/testsuite"
 
 	"countersign/activities"
 	"countersign/operate/reconcile"
@@ -24,9 +23,7 @@ func TestReconcile_ContinuesWhereTheLastRunEnded(t *testing.T) {
 	last := reconcile.Position{Work: store.WorkDeliveries, After: uuid.New()}
 	next := reconcile.Position{Work: store.WorkBulkSends}
 	for _, from := range []reconcile.Position{{}, last} {
-		var suite testsuite.WorkflowTestSuite
-		suite.SetLogger(quiet(t))
-		env := newEnvironment(&suite)
+		env := newEnvironment(quiet(t))
 		env.SetWorkflowRunTimeout(24 * time.Hour)
 		a := &activities.Activities{}
 		env.RegisterActivity(a)

@@ -81,9 +81,7 @@ func TestRestart_BetweenReminders(t *testing.T) {
 
 			// live runs the workflow for the given time, and then ends it.
 			live := func(start temporal.EnvelopeStart, length time.Duration, end func(*testsuite.TestWorkflowEnvironment)) error {
-				var suite testsuite.WorkflowTestSuite
-				suite.SetLogger(quiet(t))
-				env := newEnvironment(&suite)
+				env := newEnvironment(quiet(t))
 				env.SetStartTime(clock.Now())
 				begin := clock.Now()
 				env.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) {

@@ -59,9 +59,7 @@ func TestStuck_IsShownWhileFailing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var suite testsuite.WorkflowTestSuite
-			suite.SetLogger(quiet(t))
-			env := newEnvironment(&suite)
+			env := newEnvironment(quiet(t))
 			env.RegisterActivity(acts)
 			plan := temporal.Plan{Status: models.StatusSealing, Signers: models.Routing{{ID: uuid.New(), Group: 1, Signed: true}}}
 			env.OnActivity(acts.LoadPlan, mock.Anything, mock.Anything).Return(plan, nil)
@@ -86,9 +84,7 @@ func TestStuck_IsShownWhileFailing(t *testing.T) {
 // TestStuck_UntilSealed checks that an envelope that cannot be sealed is shown as stuck until it is sealed.
 func TestStuck_UntilSealed(t *testing.T) {
 	t.Parallel()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(quiet(t))
-	env := newEnvironment(&suite)
+	env := newEnvironment(quiet(t))
 	env.RegisterActivity(acts)
 	plan := temporal.Plan{Status: models.StatusSealing, Signers: models.Routing{{ID: uuid.New(), Group: 1, Signed: true}}}
 	env.OnActivity(acts.LoadPlan, mock.Anything, mock.Anything).Return(plan, nil)
@@ -141,9 +137,7 @@ func TestStuck_UntilTheLastInvitation(t *testing.T) {
 // TestRejection_IsNotRetried checks that a permanent error fails immediately and is not shown as stuck.
 func TestRejection_IsNotRetried(t *testing.T) {
 	t.Parallel()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(quiet(t))
-	env := newEnvironment(&suite)
+	env := newEnvironment(quiet(t))
 	env.RegisterActivity(acts)
 	tries := 0
 	env.OnActivity(acts.Invite, mock.Anything, mock.Anything).Return(func(context.Context, activities.InviteInput) error {
@@ -207,9 +201,7 @@ func TestDetails_OfEveryWorkflow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var suite testsuite.WorkflowTestSuite
-			suite.SetLogger(quiet(t))
-			env := newEnvironment(&suite)
+			env := newEnvironment(quiet(t))
 			env.RegisterActivity(acts)
 			env.OnActivity(acts.Invite, mock.Anything, mock.Anything).Return(down).Maybe()
 			for _, a := range []any{acts.RemindDeletion, acts.Timestamp} {
@@ -235,9 +227,7 @@ func TestDetails_OfFailedDelivery(t *testing.T) {
 		"the endpoint answered 503 Service Unavailable": "Given up: the endpoint answered 503 Service Unavailable",
 		"": "Given up: the last attempt was cut off",
 	} {
-		var suite testsuite.WorkflowTestSuite
-		suite.SetLogger(quiet(t))
-		env := newEnvironment(&suite)
+		env := newEnvironment(quiet(t))
 		env.RegisterActivity(acts)
 		env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(func(context.Context, activities.DeliverInput) (activities.DeliverResult, error) {
 			if message == "" {
@@ -259,9 +249,7 @@ func TestDetails_OfFailedDelivery(t *testing.T) {
 func TestDetails_OfDelivery(t *testing.T) {
 	t.Parallel()
 	for delivered, want := range map[bool]string{true: "Delivered.", false: "Nothing was left to do"} {
-		var suite testsuite.WorkflowTestSuite
-		suite.SetLogger(quiet(t))
-		env := newEnvironment(&suite)
+		env := newEnvironment(quiet(t))
 		env.RegisterActivity(acts)
 		env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(activities.DeliverResult{Delivered: delivered}, nil)
 		env.ExecuteWorkflow(workflows.Delivery, temporal.DeliveryInput{DeliveryID: uuid.New(), Delays: make([]time.Duration, 5)})

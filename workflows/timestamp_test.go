@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/testsuite"
 
 	"countersign/activities"
 	"countersign/temporal"
@@ -20,9 +19,7 @@ import (
 // two days.
 func TestTimestamp_WaitsForTheAuthority(t *testing.T) {
 	t.Parallel()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(quiet(t))
-	env := newEnvironment(&suite)
+	env := newEnvironment(quiet(t))
 	start := time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC)
 	env.SetStartTime(start)
 	env.SetWorkflowRunTimeout(30 * 24 * time.Hour)

@@ -32,10 +32,19 @@ type row struct {
 	Page        string    `json:"page"`
 }
 
-func (s *server) listEnvelopes(ctx context.Context, _ *mcp.CallToolRequest, in listInput) (any, error) {
-	size := cmp.Or(in.Limit, 20)
+// pageSize returns the page size for a limit of a request; 0 is the default.
+func pageSize(limit int) (int, error) {
+	size := cmp.Or(limit, 20)
 	if size < 1 || size > 50 {
-		return nil, errors.New("limit must be from 1 to 50")
+		return 0, errors.New("limit must be from 1 to 50")
+	}
+	return size, nil
+}
+
+func (s *server) listEnvelopes(ctx context.Context, _ *mcp.CallToolRequest, in listInput) (any, error) {
+	size, err := pageSize(in.Limit)
+	if err != nil {
+		return nil, err
 	}
 	found, err := countersign.Answer(s.Client.API.SearchEnvelopesWithResponse(ctx, &api.SearchEnvelopesParams{
 		TenantID: &s.Tenant, Cursor: countersign.Optional(in.Cursor), PageSize: &size, Search: countersign.Optional(in.Search),

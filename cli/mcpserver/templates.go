@@ -1,9 +1,7 @@
 package mcpserver
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -36,9 +34,9 @@ func (s *server) templatePage(id uuid.UUID) string {
 }
 
 func (s *server) listTemplates(ctx context.Context, _ *mcp.CallToolRequest, in templatesInput) (any, error) {
-	size := cmp.Or(in.Limit, 20)
-	if size < 1 || size > 50 {
-		return nil, errors.New("limit must be from 1 to 50")
+	size, err := pageSize(in.Limit)
+	if err != nil {
+		return nil, err
 	}
 	found, err := countersign.Answer(s.Client.API.ListTemplatesWithResponse(ctx, &api.ListTemplatesParams{
 		TenantID: &s.Tenant, Q: countersign.Optional(in.Search), Cursor: countersign.Optional(in.Cursor), PageSize: &size,

@@ -1,15 +1,12 @@
 package rewrap_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -23,30 +20,6 @@ import (
 	"countersign/store/blob"
 	"countersign/test/kit"
 )
-
-// masterKeys returns a vault with master keys of 32 identical bytes each. The first key encrypts, and all of them
-// decrypt.
-func masterKeys(t *testing.T, fill ...byte) *vault.Vault {
-	t.Helper()
-	var keys []string
-	for _, b := range fill {
-		keys = append(keys, base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{b}, 32)))
-	}
-	v, err := vault.New(strings.Join(keys, ","))
-	require.NoError(t, err)
-	return v
-}
-
-func openStore(t *testing.T, url string, clock *kit.Clock, v *vault.Vault) *store.Store {
-	t.Helper()
-	s, err := store.Open(t.Context(), store.Config{
-		URL: url, BaseURL: "https://sign.example.com", PasswordCost: kit.PasswordCost, Vault: v, Now: clock.Now,
-		NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
-	})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	return s
-}
 
 func keepFile(t *testing.T, b blob.Store, key string) {
 	t.Helper()
@@ -99,7 +72,7 @@ func TestRun(t *testing.T) {
 			files, err := blob.OpenDir(t.TempDir())
 			require.NoError(t, err)
 
-			former := openStore(t, url, clock, masterKeys(t, 1))
+			former := kit.OpenStore(t, url, kit.VaultOf(t, 1), clock.Now)
 			_, err = former.Migrate(ctx)
 			require.NoError(t, err)
 			app, _, err := former.CreateApp(ctx, "Acme", models.PlanEnterprise, nil)
@@ -109,7 +82,7 @@ func TestRun(t *testing.T) {
 			_, encryptedKey := draft(t, former, clock, app.ID, true)
 			plain, plainKey := draft(t, former, clock, app.ID, false)
 			const anchor, other = "anchors/00000001-ab.txt", "check/1.part"
-			formerFiles := blob.NewEncrypted(files, masterKeys(t, 1), true)
+			formerFiles := blob.NewEncrypted(files, kit.VaultOf(t, 1), true)
 			for _, key := range []string{encryptedKey, anchor, other} {
 				keepFile(t, formerFiles, key)
 			}
@@ -127,8 +100,8 @@ func TestRun(t *testing.T) {
 				keepFile(t, map[bool]blob.Store{true: formerFiles, false: files}[p.Encrypted], p.Key())
 			}
 
-			both := masterKeys(t, 2, 1)
-			r := rewrap.Rewrapper{Store: openStore(t, url, clock, both), Blobs: blob.NewEncrypted(files, both, true)}
+			both := kit.VaultOf(t, 2, 1)
+			r := rewrap.Rewrapper{Store: kit.OpenStore(t, url, both, clock.Now), Blobs: blob.NewEncrypted(files, both, true)}
 			n, err := r.Run(ctx)
 			require.NoError(t, err)
 			assert.Positive(t, n.Secrets, "the client secret")
@@ -138,7 +111,7 @@ func TestRun(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, rewrap.Result{AllFiles: 6}, n, "nothing is left to do")
 
-			newFiles, newStore := blob.NewEncrypted(files, masterKeys(t, 2), true), openStore(t, url, clock, masterKeys(t, 2))
+			newFiles, newStore := blob.NewEncrypted(files, kit.VaultOf(t, 2), true), kit.OpenStore(t, url, kit.VaultOf(t, 2), clock.Now)
 			content, err := readFile(t, files, anchor)
 			require.NoError(t, err)
 			assert.Equal(t, "content of "+anchor, content, "nobody needs a key to read it")
@@ -167,7 +140,7 @@ func TestRun(t *testing.T) {
 
 			// If a file cannot be decrypted, the run ends with an error that contains the file's key, and no other
 			// master key is tried.
-			_, err = rewrap.Rewrapper{Store: newStore, Blobs: blob.NewEncrypted(files, masterKeys(t, 3), true)}.Run(ctx)
+			_, err = rewrap.Rewrapper{Store: newStore, Blobs: blob.NewEncrypted(files, kit.VaultOf(t, 3), true)}.Run(ctx)
 			require.ErrorIs(t, err, vault.ErrUnknownKey)
 			require.ErrorContains(t, err, "change the key of ")
 		})
@@ -204,8 +177,8 @@ func TestFilesAreRemovedMeanwhile(t *testing.T) {
 	ctx, clock := t.Context(), kit.NewClock()
 	files, err := blob.OpenDir(t.TempDir())
 	require.NoError(t, err)
-	keys := masterKeys(t, 1)
-	s := openStore(t, kit.DatabaseURL(t, "sqlite"), clock, keys)
+	keys := kit.VaultOf(t, 1)
+	s := kit.OpenStore(t, kit.DatabaseURL(t, "sqlite"), keys, clock.Now)
 	_, err = s.Migrate(ctx)
 	require.NoError(t, err)
 	app, _, err := s.CreateApp(ctx, "Acme", models.PlanEnterprise, nil)

@@ -13,18 +13,8 @@ import (
 
 	"countersign/internal/vault"
 	"countersign/store/blob"
+	"countersign/test/kit"
 )
-
-func masterKeys(t *testing.T, keys ...byte) *vault.Vault {
-	t.Helper()
-	var all []string
-	for _, k := range keys {
-		all = append(all, base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{k}, 32)))
-	}
-	v, err := vault.New(strings.Join(all, ","))
-	require.NoError(t, err)
-	return v
-}
 
 // onDisk returns a store in a directory, and a function that returns the stored bytes of a file.
 func onDisk(t *testing.T) (blob.Store, func(key string) []byte) {
@@ -42,7 +32,7 @@ func onDisk(t *testing.T) (blob.Store, func(key string) []byte) {
 func TestEncryptedFiles_ReadBack(t *testing.T) {
 	t.Parallel()
 	plain, raw := onDisk(t)
-	s := blob.NewEncrypted(plain, masterKeys(t, 1), true)
+	s := blob.NewEncrypted(plain, kit.VaultOf(t, 1), true)
 	require.NoError(t, s.Check(t.Context()))
 	for name, text := range map[string]string{
 		"empty": "", "short": "%PDF-1.7 Contract", "a segment": strings.Repeat("x", 64<<10), "long": strings.Repeat("Contract ", 100_000),
@@ -71,7 +61,7 @@ func TestEncryptedFiles_ReadBack(t *testing.T) {
 func TestChangedFiles_AreRejected(t *testing.T) {
 	t.Parallel()
 	plain, raw := onDisk(t)
-	s := blob.NewEncrypted(plain, masterKeys(t, 1), true)
+	s := blob.NewEncrypted(plain, kit.VaultOf(t, 1), true)
 	keep(t, s, "a", strings.Repeat("text ", 40_000))
 	whole := raw("a")
 	refused := func(key string, b []byte) {
@@ -91,7 +81,7 @@ func TestChangedFiles_AreRejected(t *testing.T) {
 	refused("a", append(bytes.Clone(whole), 'x'))
 	refused("b", whole)
 	keep(t, plain, "a", string(whole))
-	_, err := blob.NewEncrypted(plain, masterKeys(t, 2), true).Open(t.Context(), "a")
+	_, err := blob.NewEncrypted(plain, kit.VaultOf(t, 2), true).Open(t.Context(), "a")
 	require.ErrorIs(t, err, vault.ErrUnknownKey)
 }
 
@@ -100,7 +90,7 @@ func TestEncrypted_ReadsEarlierPlainFiles(t *testing.T) {
 	plain, raw := onDisk(t)
 	keep(t, plain, "old", "%PDF-1.7 old")
 	keep(t, plain, "tiny", "%")
-	on, off := blob.NewEncrypted(plain, masterKeys(t, 1), true), blob.NewEncrypted(plain, masterKeys(t, 1), false)
+	on, off := blob.NewEncrypted(plain, kit.VaultOf(t, 1), true), blob.NewEncrypted(plain, kit.VaultOf(t, 1), false)
 	for _, s := range []blob.Store{on, off} {
 		assert.Equal(t, "%PDF-1.7 old", read(t, s, "old"))
 		assert.Equal(t, "%", read(t, s, "tiny"))
@@ -116,11 +106,11 @@ func TestEncrypted_ReadsEarlierPlainFiles(t *testing.T) {
 func TestRewrap(t *testing.T) {
 	t.Parallel()
 	plain, raw := onDisk(t)
-	before := blob.NewEncrypted(plain, masterKeys(t, 1), true)
+	before := blob.NewEncrypted(plain, kit.VaultOf(t, 1), true)
 	keep(t, before, "f", strings.Repeat("text ", 40_000))
 	keep(t, plain, "old", "%PDF-1.7 old")
 	body := raw("f")
-	both := blob.NewEncrypted(plain, masterKeys(t, 2, 1), true)
+	both := blob.NewEncrypted(plain, kit.VaultOf(t, 2, 1), true)
 	for _, key := range []string{"f", "old"} {
 		done, _, err := both.Rewrap(t.Context(), key)
 		require.NoError(t, err)
@@ -129,7 +119,7 @@ func TestRewrap(t *testing.T) {
 		require.NoError(t, err)
 		assert.False(t, done, "once is enough")
 	}
-	after := blob.NewEncrypted(plain, masterKeys(t, 2), true)
+	after := blob.NewEncrypted(plain, kit.VaultOf(t, 2), true)
 	assert.Equal(t, strings.Repeat("text ", 40_000), read(t, after, "f"))
 	assert.Equal(t, "%PDF-1.7 old", read(t, after, "old"))
 	assert.NotContains(t, string(raw("old")), "%PDF")
@@ -146,7 +136,7 @@ func TestAnchors_AreNotEncrypted(t *testing.T) {
 	encrypted, err := base64.StdEncoding.DecodeString("Q1NmaWxlMQoAQEXJsH0/h83Qqyvv+b4vttOU+U/cyGGjbbrPdHzhMO3A2QmEPQPrLWOrvk0BtAZsetZVxiP63mtVqI6LypmywAgo0ysXSLoya8w8nJ6oLoETln9dcE8Kw9GIpDBQF4uXaTBITLcfOlkUT7LDEKCPes1kF8Wbk/TU3crUUQND5R+0v/J1FdDNyEwkoKZiDw==") // written by a program that encrypted anchors, with the first master key
 	require.NoError(t, err)
 	plain, raw := onDisk(t)
-	former, now := blob.NewEncrypted(plain, masterKeys(t, 1), true), blob.NewEncrypted(plain, masterKeys(t, 2, 1), true)
+	former, now := blob.NewEncrypted(plain, kit.VaultOf(t, 1), true), blob.NewEncrypted(plain, kit.VaultOf(t, 2, 1), true)
 	keep(t, former, key, list)
 	assert.Equal(t, list, string(raw(key)))
 	for _, s := range []*blob.Encrypted{former, now} {

@@ -178,6 +178,13 @@ func TestReceiptIsFoundAgain(t *testing.T) {
 	require.NotContains(t, other.text(), "Bob")
 }
 
+// endConfirmation makes the service require a code again.
+func (b *tab) endConfirmation() {
+	b.t.Helper()
+	call(b, network.ClearBrowserCookies, cdp.Empty{})
+	eval[bool](b, `(() => { const before = fetch; window.fetch = (input, init) => { delete init?.headers?.["X-Signer-Session"]; return before(input, init); }; return true; })()`)
+}
+
 // TestConfirmationEnds checks that, if the verification expires during signing, the entries remain and the code is
 // requested again.
 func TestConfirmationEnds(t *testing.T) {
@@ -190,8 +197,7 @@ func TestConfirmationEnds(t *testing.T) {
 	b.button("Start")
 	b.write(entry, "Not lost")
 	b.read()
-	call(b, network.ClearBrowserCookies, cdp.Empty{})
-	eval[bool](b, `(() => { const before = fetch; window.fetch = (input, init) => { delete init?.headers?.["X-Signer-Session"]; return before(input, init); }; return true; })()`)
+	b.endConfirmation()
 	b.button("Review and sign")
 	b.button("Sign")
 	b.see("Your verification has expired. Your entries are saved")
@@ -241,8 +247,7 @@ func TestConfirmationEndsWithoutStorage(t *testing.T) {
 	b.button("Start")
 	b.write(entry, "Not lost")
 	b.read()
-	call(b, network.ClearBrowserCookies, cdp.Empty{})
-	eval[bool](b, `(() => { const before = fetch; window.fetch = (input, init) => { delete init?.headers?.["X-Signer-Session"]; return before(input, init); }; return true; })()`)
+	b.endConfirmation()
 	b.click(field("passport"))
 	b.choose(`.entry input[type=file]`, "passport.png", paper(true))
 	b.see("Your verification has expired. Your entries are saved")

@@ -1,8 +1,8 @@
 package clients_test
 
 import (
-	"bytes"
 	"context"
+	"countersign/test/kit"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -95,31 +94,11 @@ func TestCookbook(t *testing.T) {
 	}
 }
 
-// output collects the output of a program while it is running.
-type output struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.Write(p)
-}
-
-// String returns the output so far.
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.String()
-}
-
 // runRecipe runs an example until it ends. An example that does not end by itself is stopped once it has printed the
 // expected output.
 func runRecipe(t *testing.T, cmd *exec.Cmd, want *regexp.Regexp, state fixture) string {
 	t.Helper()
-	var out, said output
+	var out, said kit.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, cmd.Start())

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"countersign/test/kit"
 )
 
 // copyProgram copies a program, so that it runs in a directory other than bin/.
@@ -46,7 +48,7 @@ exec bin/countersign dev --listen 127.0.0.1:0 --temporal-build $!`
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", shell, temporal)
 	cmd.Dir = root
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	var said output
+	var said kit.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
@@ -102,7 +104,7 @@ func TestDev_TemporalBuildFails_IsReported(t *testing.T) {
 		exec bin/countersign dev --listen 127.0.0.1:0 --temporal-build $!`)
 	cmd.Dir = root
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	var said output
+	var said kit.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {

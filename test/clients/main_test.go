@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	countersign "countersign/clients/go"
+	"countersign/test/kit"
 )
 
 // service is a running Countersign service.
@@ -45,7 +46,7 @@ var shared struct {
 
 	service
 	stop func()
-	log  *output
+	log  *kit.Buffer
 }
 
 func TestMain(m *testing.M) {
@@ -114,11 +115,11 @@ func (s *service) run(t *testing.T, dir, address string, env ...string) (kill fu
 }
 
 // launch starts the built program with SQLite and all parts in one process, and waits until it is ready.
-func (s *service) launch(t *testing.T, address string, env ...string) (*exec.Cmd, *output) {
+func (s *service) launch(t *testing.T, address string, env ...string) (*exec.Cmd, *kit.Buffer) {
 	t.Helper()
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program(t), "dev", "--listen", address, "--data-dir", s.dir)
 	cmd.Env = append(os.Environ(), env...)
-	log := &output{}
+	log := &kit.Buffer{}
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	require.NoError(t, cmd.Start())

@@ -16,6 +16,7 @@ import (
 
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
+	"countersign/test/kit"
 )
 
 // examples returns the code blocks on a page that are in the given language.
@@ -47,7 +48,7 @@ func newNewcomer(t *testing.T) *newcomer {
 
 // shell returns a command that runs a script in a new directory, and that directory. Only the standard environment
 // variables are set. The script ends if a command fails or a variable is not set.
-func (n *newcomer) shell(t *testing.T, script string) (cmd *exec.Cmd, out *output, dir string) {
+func (n *newcomer) shell(t *testing.T, script string) (cmd *exec.Cmd, out *kit.Buffer, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	require.NoError(t, os.Symlink(filepath.Join(n.root, "data"), filepath.Join(dir, "data")))
@@ -57,7 +58,7 @@ func (n *newcomer) shell(t *testing.T, script string) (cmd *exec.Cmd, out *outpu
 	require.NoError(t, err)
 	require.NoError(t, os.Symlink(docs, filepath.Join(dir, "docs")))
 	cmd = exec.CommandContext(contextFor(t), "sh", "-euc", script)
-	cmd.Dir, out = dir, &output{}
+	cmd.Dir, out = dir, &kit.Buffer{}
 	cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
 	cmd.Stdout, cmd.Stderr = out, out
 	return cmd, out, dir

@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -55,29 +54,12 @@ func binary(t *testing.T) string {
 // process is a running command of the program. It is stopped when the test ends.
 type process struct {
 	cmd *exec.Cmd
-	out *buffer
-}
-
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
+	out *kit.Buffer
 }
 
 func command(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.CommandContext(context.WithoutCancel(t.Context()), binary(t), args...), out: &buffer{}}
+	p := &process{cmd: exec.CommandContext(context.WithoutCancel(t.Context()), binary(t), args...), out: &kit.Buffer{}}
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -37,9 +37,7 @@ func TestOlderBuildTakesOver(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
 		w := newScenario(t, setting{})
-		w.api()
-		w.login()
-		w.subscribe("/all")
+		w.start(1, 0)
 		c := w.temporalClient()
 		newer := sdkworker.New(c, temporal.QueueMain, sdkworker.Options{})
 		newer.RegisterWorkflowWithOptions(func(ctx workflow.Context, in temporal.EnvelopeStart) error {
@@ -95,10 +93,7 @@ func TestWrongMasterKey(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
 		w := newScenario(t, setting{})
-		w.api()
-		w.worker()
-		w.login()
-		w.subscribe("/all")
+		w.start(1, 1)
 		w.subscribe("/damaged")
 		require.NoError(t, w.sendAndComplete(2))
 		eventually(t, func() bool { return w.status(w.envelopes[0]) == models.StatusCompleted }, "it is sealed")

@@ -167,6 +167,13 @@ func (w *scenario) subscribe(path string, events ...models.EventName) {
 	require.NoError(w.t, w.client.post("/v1/webhooks", object{"url": w.hooks.url + path, "events": events, "secret": "secret of the faults"}, http.StatusCreated, nil))
 }
 
+// tokenOf returns the token of the signing link in a response.
+func tokenOf(a answer) (string, error) {
+	var view struct{ SigningURL string }
+	err := json.Unmarshal(a.body, &view)
+	return view.SigningURL[strings.LastIndex(view.SigningURL, "/")+1:], err
+}
+
 // envelope is an envelope in the state that its client knows from responses only.
 type envelope struct {
 	w       *scenario

@@ -19,10 +19,7 @@ func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
 		w := newScenario(t, setting{})
-		w.api()
-		w.worker()
-		w.login()
-		w.subscribe("/all")
+		w.start(1, 1)
 		late, _, err := w.sendDue(1, 30*time.Minute)
 		require.NoError(t, err)
 		require.NoError(t, late.consent(0))

@@ -269,9 +269,7 @@ func (e *envelope) correct(in correction, link *string) (corrected, error) {
 	a, err := e.act(acknowledged, path, body)
 	out := corrected{code: a.status}
 	if err == nil && in.what == "link" && a.status == http.StatusOK {
-		var view struct{ SigningURL string }
-		err = json.Unmarshal(a.body, &view)
-		*link = view.SigningURL[strings.LastIndex(view.SigningURL, "/")+1:]
+		*link, err = tokenOf(a)
 		out.link = identity(*link)
 	}
 	return out, err
@@ -336,11 +334,7 @@ func TestExtendExpire(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
 		w := newScenario(t, setting{})
-		w.api()
-		w.api()
-		w.worker()
-		w.login()
-		w.subscribe("/all")
+		w.start(2, 1)
 		const envelopes = 8
 		var wg sync.WaitGroup
 		for range envelopes {

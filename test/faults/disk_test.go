@@ -73,10 +73,7 @@ func TestDiskFull(t *testing.T) {
 		disk := newSmallDisk(t, 4)
 		w := newScenario(t, setting{files: filepath.Join(disk.dir, "files")})
 		disk.w = w
-		w.api()
-		w.worker()
-		w.login()
-		w.subscribe("/all")
+		w.start(1, 1)
 		seen := watch(t, filepath.Join(disk.dir, "files", "envelopes"))
 		require.NoError(t, w.sendAndComplete(1))
 		e, err := w.send(2)

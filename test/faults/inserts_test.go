@@ -20,9 +20,7 @@ func TestFailedInsert(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
 		w := newScenario(t, setting{})
-		w.api()
-		w.login()
-		w.subscribe("/all")
+		w.start(1, 0)
 		w.exec(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'injected'; END $$`)
 		refuse := func(table, when string) (restore func()) {
 			w.exec(fmt.Sprintf(`CREATE TRIGGER refuse BEFORE INSERT ON %s FOR EACH ROW %s EXECUTE FUNCTION refuse()`, table, when))

@@ -204,9 +204,7 @@ func (e *envelope) askPart(in partCall, link *string, document string) (partSeen
 	a, err := e.act(acknowledged, path, body)
 	out := partSeen{code: a.status}
 	if err == nil && in.what == "link" && a.status == http.StatusOK {
-		var view struct{ SigningURL string }
-		err = json.Unmarshal(a.body, &view)
-		*link = view.SigningURL[strings.LastIndex(view.SigningURL, "/")+1:]
+		*link, err = tokenOf(a)
 		out.link = identity(*link)
 	}
 	return out, err

@@ -44,10 +44,7 @@ func TestWorkflowsAreLost(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
 		w := newScenario(t, setting{})
-		w.api()
-		w.worker()
-		w.login()
-		w.subscribe("/all")
+		w.start(1, 1)
 		open, err := w.send(2)
 		require.NoError(t, err)
 		due, _, err := w.sendDue(1, 20*time.Second)
@@ -56,7 +53,7 @@ func TestWorkflowsAreLost(t *testing.T) {
 		sealing, err := w.send(2)
 		require.NoError(t, err)
 		eventually(t, func() bool {
-			return w.count("SELECT count(*) FROM mails WHERE kind = 'invitation' AND sent_at IS NOT NULL") == 5
+			return w.invitations() == 5
 		}, "all are invited")
 		w.set("blob.keep", "full")
 		require.NoError(t, sealing.complete())
@@ -99,10 +96,7 @@ func TestTemporalIsOfAnotherVersion(t *testing.T) {
 	row(t, func(t *testing.T, _ *rand.Rand) {
 		server := startTemporal(t)
 		w := newScenario(t, setting{temporal: server.running.Address, namespace: "default"})
-		w.api()
-		w.worker()
-		w.login()
-		w.subscribe("/all")
+		w.start(1, 1)
 		e, err := w.send(2)
 		require.NoError(t, err)
 		eventually(t, func() bool {

@@ -70,7 +70,7 @@ func (w *scenario) received(u *models.ConsoleUser) map[string]int {
 func (w *scenario) invited() {
 	w.t.Helper()
 	eventually(w.t, func() bool {
-		return w.count("SELECT count(*) FROM mails WHERE kind = 'invitation' AND sent_at IS NOT NULL") == w.count("SELECT count(*) FROM signers")
+		return w.invitations() == w.count("SELECT count(*) FROM signers")
 	}, "not everyone is invited")
 }
 
@@ -175,7 +175,9 @@ func TestRequestedEmailsAreLost(t *testing.T) {
 		completed, err := w.send(1)
 		require.NoError(t, err)
 		completed.mustSign(0)
-		eventually(t, func() bool { return w.count("SELECT count(*) FROM mails WHERE kind = 'completed' AND sent_at IS NOT NULL") == 1 }, "the copies are not sent")
+		eventually(t, func() bool {
+			return w.count("SELECT count(*) FROM mails WHERE kind = 'completed' AND sent_at IS NOT NULL") == 1
+		}, "the copies are not sent")
 		w.invited()
 		c := w.temporalClient()
 		digest.mustSign(0)

@@ -63,10 +63,7 @@ func TestSignDeclineVoidExpire(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
 		w := newScenario(t, setting{})
-		w.api()
-		w.api()
-		w.login()
-		w.subscribe("/all")
+		w.start(2, 0)
 
 		deadlines := make([]time.Time, 8)
 		for i := range deadlines {
@@ -144,12 +141,7 @@ func TestLastTwoSigners(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
 		w := newScenario(t, setting{})
-		w.api()
-		w.api()
-		w.worker()
-		w.worker()
-		w.login()
-		w.subscribe("/all")
+		w.start(2, 2)
 		for range 6 {
 			e, err := w.send(3)
 			require.NoError(t, err)

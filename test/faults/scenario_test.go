@@ -195,6 +195,19 @@ func (w *scenario) worker() *process {
 	return p
 }
 
+// start starts APIs and workers, logs the client in, and subscribes it to all events.
+func (w *scenario) start(apis, workers int) {
+	w.t.Helper()
+	for range apis {
+		w.api()
+	}
+	for range workers {
+		w.worker()
+	}
+	w.login()
+	w.subscribe("/all")
+}
+
 // start starts or restarts the process.
 func (p *process) start() {
 	p.w.t.Helper()
@@ -265,6 +278,12 @@ func (w *scenario) count(query string, args ...any) (n int) {
 	w.t.Helper()
 	require.NoError(w.t, w.db.QueryRow(w.t.Context(), query, args...).Scan(&n), query)
 	return n
+}
+
+// invitations counts the sent invitations.
+func (w *scenario) invitations() int {
+	w.t.Helper()
+	return w.count("SELECT count(*) FROM mails WHERE kind = 'invitation' AND sent_at IS NOT NULL")
 }
 
 func listen(t *testing.T) net.Listener {

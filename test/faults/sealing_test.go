@@ -18,9 +18,7 @@ func TestKillWhileSealing(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
 		w := newScenario(t, setting{})
-		w.api()
-		w.login()
-		w.subscribe("/all")
+		w.start(1, 0)
 		for _, i := range rnd.Perm(len(sealSteps)) {
 			worker := w.worker()
 			// Sealing is interrupted only once per envelope; "countersign files sweep" would remove the leftovers of
@@ -69,7 +67,7 @@ func TestKillWhileMailing(t *testing.T) {
 		w.cutOff = len(e.signers) // both invitations may have been in transit
 		w.worker()
 		eventually(t, func() bool {
-			return w.count("SELECT count(*) FROM mails WHERE kind = 'invitation' AND sent_at IS NOT NULL") == len(e.signers)
+			return w.invitations() == len(e.signers)
 		}, "not everyone is invited")
 		require.NoError(t, e.complete())
 		w.check()
@@ -82,9 +80,7 @@ func TestKillWhileDelivering(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
 		w := newScenario(t, setting{})
-		w.api()
-		w.login()
-		w.subscribe("/all")
+		w.start(1, 0)
 		worker := w.worker()
 		w.set("deliver.posted", "kill")
 		e, err := w.send(1)

@@ -74,10 +74,7 @@ func TestPostgresStops(t *testing.T) {
 	row(t, func(t *testing.T, rnd *rand.Rand) {
 		server := startPostgres(t)
 		w := newScenario(t, setting{postgres: server.URL})
-		w.api()
-		w.worker()
-		w.login()
-		w.subscribe("/all")
+		w.start(1, 1)
 		stop := w.load(3)
 		eventually(t, func() bool { return w.acknowledgedSignatures() > 0 }, "nobody signs before PostgreSQL stops")
 		for range map[bool]int{true: 3, false: 1}[long()] {
@@ -137,9 +134,7 @@ func TestTemporalStops(t *testing.T) {
 	row(t, func(t *testing.T, rnd *rand.Rand) {
 		server := startTemporal(t)
 		w := newScenario(t, setting{temporal: server.running.Address, namespace: "default"})
-		w.api()
-		w.login()
-		w.subscribe("/all")
+		w.start(1, 0)
 		before, err := w.send(2)
 		require.NoError(t, err)
 		late, expired, err := w.sendDue(1, 20*time.Second)
@@ -185,10 +180,7 @@ func TestMailServerStops(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
 		w := newScenario(t, setting{})
-		w.api()
-		w.worker()
-		w.login()
-		w.subscribe("/all")
+		w.start(1, 1)
 		w.smtp.stop()
 		_, err := w.send(2)
 		require.NoError(t, err)
@@ -197,7 +189,7 @@ func TestMailServerStops(t *testing.T) {
 		assert.Empty(t, w.mails())
 		w.smtp.start()
 		eventually(t, func() bool {
-			return w.count("SELECT count(*) FROM mails WHERE kind = 'invitation' AND sent_at IS NOT NULL") >= 2
+			return w.invitations() >= 2
 		}, "the invitations go out")
 		w.check("/all")
 		for id, all := range w.mails() {
@@ -209,7 +201,7 @@ func TestMailServerStops(t *testing.T) {
 		_, err = w.send(2)
 		require.NoError(t, err)
 		eventually(t, func() bool {
-			return w.count("SELECT count(*) FROM mails WHERE kind = 'invitation' AND sent_at IS NOT NULL") >= 4
+			return w.invitations() >= 4
 		}, "the invitations go out")
 		w.check("/all")
 	})

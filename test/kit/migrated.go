@@ -188,7 +188,7 @@ func migrationsDigest() (string, error) {
 }
 
 func migrate(ctx context.Context, address string) error {
-	v, err := vault.New(zeroKey)
+	v, err := vault.New(masterKey(0))
 	if err != nil {
 		return err
 	}

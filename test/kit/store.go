@@ -1,8 +1,10 @@
 package kit
 
 import (
+	"bytes"
 	"encoding/base64"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -52,12 +54,25 @@ func DatabaseURL(t testing.TB, kind string) string {
 	return "sqlite://" + filepath.Join(t.TempDir(), "test.db")
 }
 
-var zeroKey = base64.StdEncoding.EncodeToString(make([]byte, 32))
+// masterKey returns a master key of 32 equal bytes.
+func masterKey(fill byte) string {
+	return base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{fill}, 32))
+}
 
 // Vault returns a vault with a fixed master key.
 func Vault(t testing.TB) *vault.Vault {
 	t.Helper()
-	v, err := vault.New(zeroKey)
+	return VaultOf(t, 0)
+}
+
+// VaultOf returns a vault with master keys of 32 equal bytes each. The first one encrypts, and all decrypt.
+func VaultOf(t testing.TB, keys ...byte) *vault.Vault {
+	t.Helper()
+	all := make([]string, 0, len(keys))
+	for _, k := range keys {
+		all = append(all, masterKey(k))
+	}
+	v, err := vault.New(strings.Join(all, ","))
 	require.NoError(t, err)
 	return v
 }
@@ -65,8 +80,14 @@ func Vault(t testing.TB) *vault.Vault {
 // Store opens a store on an empty migrated database of the given kind.
 func Store(t testing.TB, kind string, now func() time.Time) *store.Store {
 	t.Helper()
+	return OpenStore(t, MigratedURL(t, kind), Vault(t), now)
+}
+
+// OpenStore opens a store on a database until the test ends.
+func OpenStore(t testing.TB, url string, v *vault.Vault, now func() time.Time) *store.Store {
+	t.Helper()
 	s, err := store.Open(t.Context(), store.Config{
-		URL: MigratedURL(t, kind), BaseURL: "https://sign.example.com", PasswordCost: PasswordCost, Vault: Vault(t), Now: now,
+		URL: url, BaseURL: "https://sign.example.com", PasswordCost: PasswordCost, Vault: v, Now: now,
 		NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
 	})
 	require.NoError(t, err)
@@ -78,10 +99,21 @@ func Store(t testing.TB, kind string, now func() time.Time) *store.Store {
 func OnBoth(t *testing.T, test func(t *testing.T, s *store.Store, clock *Clock)) {
 	t.Helper()
 	for _, kind := range Databases {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			clock := NewClock()
-			test(t, Store(t, kind, clock.Now), clock)
-		})
+		on(t, kind, test)
 	}
+}
+
+// OnPostgres runs a test on PostgreSQL only.
+func OnPostgres(t *testing.T, test func(t *testing.T, s *store.Store, clock *Clock)) {
+	t.Helper()
+	on(t, "postgres", test)
+}
+
+func on(t *testing.T, kind string, test func(t *testing.T, s *store.Store, clock *Clock)) {
+	t.Helper()
+	t.Run(kind, func(t *testing.T) {
+		t.Parallel()
+		clock := NewClock()
+		test(t, Store(t, kind, clock.Now), clock)
+	})
 }
