@@ -181,7 +181,8 @@ func (v Value) IsDict() bool { return len(v) >= 2 && v[0] == '<' && v[1] == '<' 
 // IsArray reports whether v is an array.
 func (v Value) IsArray() bool { return len(v) >= 1 && v[0] == '[' }
 
-// Dict returns the entries of a dictionary. If keys are repeated, the last one counts.
+// Dict returns the entries of a dictionary. Of a repeated key, the last value counts if the key is among the first 64,
+// and otherwise the first value. Uploads with a repeated key are rejected (see RepeatedKey).
 func (v Value) Dict() (Dict, error) { return v.DictInto(make(Dict, 0, 12)) }
 
 // DictInto is like Dict, but appends to d, which must be empty, to reuse its memory.

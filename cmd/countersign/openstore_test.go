@@ -58,7 +58,7 @@ func TestCommands_RefuseAnotherMasterKey(t *testing.T) {
 		"key rotate":    keyRotate{Purpose: "tokens"}.Run,
 		"reconcile":     reconcileCommand{}.Run,
 	} {
-		require.ErrorContains(t, run(t.Context()), "MASTER_KEY is not the key that this database was written with", name)
+		require.ErrorContains(t, run(t.Context()), "MASTER_KEY is not the master key of this database", name)
 	}
 	s, err := store.Open(t.Context(), store.Config{URL: url, Vault: kit.Vault(t), Now: now, NewID: newID})
 	require.NoError(t, err)
