@@ -6,7 +6,7 @@ import { cellsOf, type Line, type PageLines } from "./pagelines";
 import type { PieceOfText } from "./pagetext";
 
 /** A blank to fill in. The type "text" represents every type with text. */
-export interface Blank extends Box { type: "text" | "checkbox"; label: string; content?: Partial<FieldContent> }
+interface Blank extends Box { type: "text" | "checkbox"; label: string; content?: Partial<FieldContent> }
 
 const tick = { smallest: 5, largest: 22 }; // in points: length of the sides of a check box
 // The minimum width and height, and the maximum height, of a text box, in points.

@@ -27,7 +27,7 @@ async function read(path: string, bearer: string, pageSize: PageSize): Promise<{
  * Returns the meaning of an error for the synchronization. If isRead is set, "not found" means that the draft itself
  * does not exist.
  */
-export function failureOf(e: unknown, isRead = false): Failure {
+function failureOf(e: unknown, isRead = false): Failure {
   if (e instanceof NetworkError) return { is: "unanswered", after: 0 };
   if (!(e instanceof ApiError)) return { is: "other", message: e instanceof Error ? e.message : String(e) };
   if (e.status >= 500) return { is: "unanswered", after: e.retryAfter * 1000 };

@@ -6,7 +6,7 @@ import type { BuilderField } from "./model";
 /** An entry of the history: the fields before a change, or a step that changed recipients or documents. */
 export type Entry = readonly BuilderField[] | Step;
 
-export interface DraftHistory {
+interface DraftHistory {
   /** The draft version to which the history belongs. */
   etag: string;
   /** The keys with which its entries identify the service's fields. */

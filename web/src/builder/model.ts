@@ -33,7 +33,7 @@ export interface Recipient {
 }
 
 /** A warning from the service before a draft is sent. */
-export interface DocumentWarning { code: string; message: string; page?: number; field?: string }
+interface DocumentWarning { code: string; message: string; page?: number; field?: string }
 
 export interface FoundWarning { document: DraftDocument; warning: DocumentWarning; field?: FieldContent }
 
@@ -48,7 +48,7 @@ export interface DraftDocument {
   prepared?: { changes: { kind: string; page: number; count: number; detail: string | null }[] } | null;
 }
 
-export interface Validation { pattern?: string; min?: string | number; max?: string | number; message?: string }
+interface Validation { pattern?: string; min?: string | number; max?: string | number; message?: string }
 
 /**
  * The properties of a field in the API, without its ID. Positions are in points from the top left corner of the

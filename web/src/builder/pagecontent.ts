@@ -2,7 +2,7 @@ import type { Viewer } from "../pages/viewer";
 import type { PageLines } from "./pagelines";
 import { piecesOf, type PieceOfText } from "./pagetext";
 
-export interface PageContent { texts: readonly PieceOfText[]; lines: PageLines }
+interface PageContent { texts: readonly PieceOfText[]; lines: PageLines }
 
 interface Job { run: () => Promise<void> }
 

@@ -36,7 +36,7 @@ export async function foundByService(at: string, bearer: string, documentId: str
 const blank = /[_.…]{4,}\s*$/;
 
 /** Returns lines that are to be filled in, such as "Signature: ________", found in the text of a page. */
-export function blanksIn(texts: readonly PieceOfText[], documentId: string, page: number): Suggestion[] {
+function blanksIn(texts: readonly PieceOfText[], documentId: string, page: number): Suggestion[] {
   const out: Suggestion[] = [];
   texts.forEach((t, i) => {
     const m = blank.exec(t.text);

@@ -17,7 +17,7 @@ export interface Identity {
   /** The sign-in method: by password, or at an OpenID provider. null for an application's token. */
   signIn: SignIn | null;
 }
-export type SignIn = "password" | "provider";
+type SignIn = "password" | "provider";
 /** The available sign-in methods other than the password. */
 export interface SignInOptions { provider: { name: string } | null; passkeys: boolean }
 

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { t } from "./texts";
 
 /** The location within the console: "#/section/id?filters". */
-export interface Route { section: string; id: string; query: URLSearchParams }
+interface Route { section: string; id: string; query: URLSearchParams }
 
 export function parse(hash: string): Route {
   const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?", 2);

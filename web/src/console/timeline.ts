@@ -27,7 +27,7 @@ const setUp = new Set(["envelope.created", "document.added", "document.prepared"
 const badEvents = new Set(["invitation.failed", "signer.otp_failed", "signer.declined", "envelope.declined", "sealing.failed"]);
 
 /** Returns the name of the signer at the given time, before later replacements. */
-export const nameAt = (s: Pick<Signer, "name" | "previous">, at: string): string => s.previous?.find((p) => sortable(at) <= sortable(p.until))?.name ?? s.name;
+const nameAt = (s: Pick<Signer, "name" | "previous">, at: string): string => s.previous?.find((p) => sortable(at) <= sortable(p.until))?.name ?? s.name;
 
 type Named = Pick<Envelope, "signers" | "copies" | "users">;
 
@@ -38,7 +38,7 @@ function recipientName(e: Named, id: unknown, at: string): string {
 }
 
 /** Returns the actor's name. */
-export function actorName(e: Named, app: string, actor: string, at: string): string {
+function actorName(e: Named, app: string, actor: string, at: string): string {
   const [kind, id] = actor.split(":");
   switch (kind) {
     case "user": return e.users.find((u) => u.id === id)?.name ?? t("aUser");

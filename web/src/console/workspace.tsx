@@ -4,7 +4,7 @@ import { type Client, type Identity } from "./api";
 import { t } from "./texts";
 
 /** The workspaces, which the API calls tenants. */
-export interface Workspaces {
+interface Workspaces {
   /** The workspaces that contain envelopes, or for which the client may act. */
   list: readonly string[];
   /** The workspace whose envelopes are displayed, or "" for all workspaces. */

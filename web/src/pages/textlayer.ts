@@ -19,7 +19,7 @@ export interface PageText { page: number; width: number; height: number; words: 
  * A word within its line: its start along the writing direction, its length, and its position across the writing
  * direction.
  */
-export interface Placed { text: string; from: number; length: number; top: number; size: number }
+interface Placed { text: string; from: number; length: number; top: number; size: number }
 
 /** The words of one line in one direction. */
 export interface Line { words: readonly Placed[]; angle: number; rtl: boolean; vertical: boolean }

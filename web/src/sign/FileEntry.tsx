@@ -4,7 +4,7 @@ import { formatBytes, type Localization, type Translate } from "../ui/i18n";
 import type { Attached, Field } from "./model";
 
 /** The upload state of a field's file: whether an upload is in progress, or why it failed. */
-export interface FileState { busy: boolean; problem: string }
+interface FileState { busy: boolean; problem: string }
 
 const idle: FileState = { busy: false, problem: "" };
 

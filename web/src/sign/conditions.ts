@@ -5,7 +5,7 @@
 
 export interface Clause { field: string; is?: string; isNot?: string; filled?: boolean }
 export interface Condition { all?: Clause[]; any?: Clause[] }
-export interface ConditionField { id: string; name?: string; type: string; group?: string; option?: string; condition?: Condition | null }
+interface ConditionField { id: string; name?: string; type: string; group?: string; option?: string; condition?: Condition | null }
 
 /**
  * Returns the IDs of the visible fields of one signer. entered maps field IDs to their content: text, "true" for a

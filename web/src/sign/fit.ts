@@ -1,7 +1,7 @@
 const measuring = document.createElement("canvas").getContext("2d")!;
 
 /** The minimum text size of sealed entries, in points. */
-export const minTextSize = 5;
+const minTextSize = 5;
 const lineHeight = 1.2;
 
 /**

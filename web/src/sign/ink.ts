@@ -2,7 +2,7 @@
 
 export const inkColour = "#14283f";
 
-export interface Typeface { label: string; family: string; covers: RegExp }
+interface Typeface { label: string; family: string; covers: RegExp }
 
 /** The typefaces for typed signatures. The label is recorded. */
 const typefaces: readonly Typeface[] = [

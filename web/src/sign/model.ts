@@ -85,7 +85,7 @@ export interface Doc {
 }
 
 /** Content that the service removed from an uploaded file. */
-export interface FileChange { kind: string; page: number | null; count: number; detail: string | null }
+interface FileChange { kind: string; page: number | null; count: number; detail: string | null }
 
 interface PageRun { from: number; width: number; height: number }
 

@@ -7,7 +7,7 @@ export interface PageView { documentId: string; page: number; dwellMs: number }
  * The minimum time for which a rendered page must be visible to count as viewed and be reported, in milliseconds.
  * Shorter views result from scrolling past the page.
  */
-export const minPageView = 350;
+const minPageView = 350;
 
 /** Measures the duration of page views, and reports each view. */
 export class PageViewReporter {

@@ -138,7 +138,7 @@ export function reduce(s: State, a: Action): State {
 }
 
 /** The content of the screen. */
-export type Screen =
+type Screen =
   | { at: "loading" }
   | { at: "end"; end: EndState; outcome: Outcome | null }
   | { at: "answered"; receipt: Receipt }

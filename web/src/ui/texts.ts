@@ -2,7 +2,7 @@ import { rightToLeft, translator, type Language } from "./i18n";
 import type { Text } from "./locales";
 
 /** The texts of one part of the pages, with one file for each language, and the related formatting functions. */
-export interface Catalogue<K extends string> {
+interface Catalogue<K extends string> {
   /** Loads the texts of a language. Returns that language, or English if the texts cannot be loaded. */
   load: (wanted: Language) => Promise<Language>;
   /** Returns the most recently loaded language. */

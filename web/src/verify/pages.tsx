@@ -9,7 +9,7 @@ interface Props { file: Blob; pages: readonly ShownPage[]; total: number; t: Tra
  * Returns one image of each page. It is the one whose level is closest to 2 dots per point, which is best for a
  * column.
  */
-export function picturesToShow(pages: readonly ShownPage[]): ShownPage[] {
+function picturesToShow(pages: readonly ShownPage[]): ShownPage[] {
   const best = new Map<number, ShownPage>();
   for (const p of pages) {
     const b = best.get(p.page);

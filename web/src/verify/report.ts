@@ -4,7 +4,7 @@ export type Verdict = "valid" | "altered" | "broken" | "untrusted" | "not_sealed
 
 export interface Finding { check: string; code: string; status: Status; detail: string; values?: Record<string, string> }
 
-export interface RecordDocument { id: string; name?: string; order: number; of: number; pageCount: number; sha256: string }
+interface RecordDocument { id: string; name?: string; order: number; of: number; pageCount: number; sha256: string }
 export interface RecordSigner { id: string; name: string; email: string; authMethod: string; verifiedAt?: string; consentAt?: string; signedAt?: string; ip?: string; previous?: PreviousSigner[];
   /** Whether the service showed the signer pages of this document as pictures. */
   pagesShown: boolean;
@@ -19,7 +19,7 @@ export interface RecordSigner { id: string; name: string; email: string; authMet
 export interface PreviousSigner { name: string; email: string; until: string; reason?: string }
 
 export interface RecordValue { fieldId: string; signerId: string; kind: string; page: number; text?: string; checked?: boolean; imageSha256?: string }
-export interface RecordEvent { seq: number; event: string; actor: string; timestamp: string; ip?: string; detail?: Record<string, unknown> }
+interface RecordEvent { seq: number; event: string; actor: string; timestamp: string; ip?: string; detail?: Record<string, unknown> }
 
 /** An image of a page that was displayed to signers. */
 export interface ShownPage { page: number; level: number; sha256: string }
@@ -33,7 +33,7 @@ export interface SealRecord {
   appearance?: { pages: ShownPage[] };
 }
 
-export interface OtherSignature { by?: string; wholeFile: boolean }
+interface OtherSignature { by?: string; wholeFile: boolean }
 
 export interface Report {
   verdict: Verdict; findings: Finding[]; sealedBy?: string; stampedAt?: string; record?: SealRecord;
