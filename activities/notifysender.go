@@ -152,7 +152,7 @@ func (a *Activities) toSender(user *models.ConsoleUser, chosen *models.Notificat
 	}
 	return templates.To{
 		Language: cmp.Or(models.Deref(chosen.Language, ""), v.language), Look: v.look, RecipientName: user.Name, SenderName: v.sender, Zone: chosen.Location(),
-		SettingsURL: a.BaseURL + "/console#/account", UnsubscribeURL: a.BaseURL + "/unsubscribe/" + token,
+		SettingsURL: a.BaseURL + "/console#/account/notifications", UnsubscribeURL: a.BaseURL + "/unsubscribe/" + token,
 	}, nil
 }
 

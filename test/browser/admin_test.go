@@ -285,7 +285,7 @@ func TestConsoleTimeline(t *testing.T) {
 	titles := eval[string](b, `[...document.querySelectorAll(".timeline > li > div > strong")].map((x) => x.textContent).join("|")`)
 	require.Equal(t, "Ada Lovelace agreed to sign electronically|Ada Lovelace viewed 15 pages|Email to Ada Lovelace refused: invitation|Ada Lovelace opened it|Ada Lovelace sent it|Set up (3 steps)", titles)
 	require.Equal(t, 0, eval[int](b, `[...document.querySelectorAll("details li")].filter((x) => x.checkVisibility()).length`))
-	b.click(`document.querySelector("details summary")`)
+	b.click(`document.querySelector(".timeline details summary")`)
 	b.until(`[...document.querySelectorAll("details li")].filter((x) => x.checkVisibility()).length === 30`)
 	b.checked("console-timeline")
 	b.waitUntilStill()

@@ -26,7 +26,23 @@ func consoleUser(b *tab, name, role string) {
 	b.fill("#email", name+"@staff.example")
 	b.fill("#password", "a long password")
 	b.keysOn(`document.querySelector("#password")`, "\r")
-	b.until(`document.querySelector(".masthead nav") !== null`) // in any language
+	b.signedIn()
+}
+
+// signedIn waits until the console shows its sections.
+func (b *tab) signedIn() { b.t.Helper(); b.until(`document.querySelector(".masthead nav") !== null`) }
+
+// account returns the name and the role of the user, from the menu of the account.
+func (b *tab) account() []string {
+	b.t.Helper()
+	return eval[[]string](b, `[document.querySelector(".account > summary").textContent, document.querySelector(".account .menu p").textContent.split(" · ").at(-1)]`)
+}
+
+// signsOut signs out in the menu of the account.
+func (b *tab) signsOut() {
+	b.t.Helper()
+	b.click(`document.querySelector(".account > summary")`)
+	b.button("Sign out")
 }
 
 // TestConsoleAttachedFiles checks that a user who can read an envelope can see and download the attachments of its
@@ -128,7 +144,7 @@ func TestConsoleEnvelopes(t *testing.T) {
 	require.Equal(t, "voided", svc.envelope(t, e.ID).Status)
 	b.checked("console-voided")
 	eval[bool](b, `(sessionStorage.setItem("countersign:console", "over"), true)`)
-	b.see("Your session has ended. Sign in again.") // at the next poll
+	b.see("Your session has ended. Sign in again to continue.") // at the next poll
 	b.checked("console-session-ended")
 	b.waitUntilStill()
 }
@@ -269,7 +285,7 @@ func TestConsoleAccount(t *testing.T) {
 	require.Equal(t, "de", kept.Own.Language)
 	require.Equal(t, "desk@quayside.example", kept.Own.ReplyTo)
 	require.Equal(t, "legal@quayside.example", kept.Own.NotifyEmail)
-	b.button("Sign out")
+	b.signsOut()
 	b.see("Countersign console")
 	require.NotContains(t, b.text(), "Your session has ended")
 	b.waitUntilStill()

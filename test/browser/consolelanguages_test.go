@@ -117,6 +117,6 @@ func TestConsoleLanguageIsChosen(t *testing.T) {
 	b.see("Workshop lease")
 	b.choice(".languages", "en")
 	b.until(`document.documentElement.dir === "ltr"`)
-	b.see("Sign out")
+	b.see("Envelopes")
 	b.waitUntilStill()
 }

@@ -91,8 +91,10 @@ func TestNotificationsOfASender(t *testing.T) {
 	b.see("This link is incomplete or has expired.")
 	b.checked("unsubscribe-invalid")
 
-	b.visit(svc.base + "/console#/account")
+	b.visit(svc.base + "/console#/account/notifications")
 	b.until(option("No emails") + `?.checked`)
+	b.focused(`document.querySelector("#notifications")`)
+	require.True(t, eval[bool](b, inWindow(`document.querySelector("#notifications")`)), "the section is in view")
 	require.False(t, eval[bool](b, `Boolean(`+option("everyone has signed")+`)`), "what is not sent has no kinds")
 	b.checked("notifications-never")
 	b.signing().goTo(option("No emails"))

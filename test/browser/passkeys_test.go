@@ -35,7 +35,7 @@ func TestConsolePasskeys(t *testing.T) {
 	b := open(t, desktop)
 	device := b.authenticator()
 	enter(b)
-	b.see("Sign out")
+	b.signedIn()
 	b.visit(s.base + "/console#/account")
 	b.see("Sign in with your password and your fingerprint")
 	b.button("Add a passkey")
@@ -60,7 +60,7 @@ func TestConsolePasskeys(t *testing.T) {
 	b.see("This device already has a passkey for this account.")
 	b.button("Cancel")
 
-	b.button("Sign out")
+	b.signsOut()
 	enter(b)
 	b.see("Recovery code")
 	require.NotContains(t, b.text(), "authenticator app")
@@ -71,7 +71,7 @@ func TestConsolePasskeys(t *testing.T) {
 	b.see("No passkey was used.")
 	call(b, webauthn.SetUserVerified, webauthn.SetUserVerifiedParams{AuthenticatorID: device, IsUserVerified: true})
 	b.button("Use a passkey")
-	b.see("Sign out")
+	b.signedIn()
 
 	// Use the passkey to authorize a change to the account, and to remove the passkey.
 	b.visit(s.base + "/console#/account")
@@ -99,8 +99,8 @@ func TestConsolePasskeys(t *testing.T) {
 	b.click(`document.querySelector("dialog button")`)
 	b.until(`document.querySelector("dialog") === null`)
 	b.until(`!document.body.innerText.includes("My laptop")`)
-	b.button("Sign out")
+	b.signsOut()
 	enter(b)
-	b.see("Sign out")
+	b.signedIn()
 	b.waitUntilStill()
 }

@@ -33,8 +33,8 @@ interface Props {
   onEvent?: (event: BuilderEvent, more?: Record<string, unknown>) => void;
   /** Called when the user closes the builder, if the page supports this. */
   onClose?: () => void;
-  /** Searches contacts, if the page permits this. */
-  contacts?: Contacts;
+  /** Finds people to send envelopes of a tenant to, if the page permits this. */
+  contacts?: (search: string, tenantId: string) => ReturnType<Contacts>;
   /** Returns the URL of the preview of a recipient's signing page, if the page may frame it. */
   signingPage?: (recipient: string) => string;
 }
@@ -84,7 +84,7 @@ export function Builder({ envelopeId, templateId, bearer, features, onEvent, onC
 type Tool = FieldType | null;
 type Tab = "place" | "fields" | "edit";
 
-function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts, signingPage }: { shot: Snapshot; editor: Editor; viewer: Viewer } & Pick<Props, "features" | "onEvent" | "onClose" | "contacts" | "signingPage">) {
+function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts: suggest, signingPage }: { shot: Snapshot; editor: Editor; viewer: Viewer } & Pick<Props, "features" | "onEvent" | "onClose" | "contacts" | "signingPage">) {
   const { draft, fields, problems, state } = shot;
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [restored, setRestored] = useState(shot.restored);
@@ -107,6 +107,8 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts,
   const who = recipients.some((r) => r.id === active) ? active : recipients[0]?.id ?? "";
   const types = fieldTypes.filter((type) => features.fieldTypes.includes(type));
   const isTemplate = Boolean(editor.texts);
+  const { tenantId } = draft;
+  const contacts = useMemo<Contacts | undefined>(() => suggest && ((search) => suggest(search, tenantId)), [suggest, tenantId]);
 
   const sizeOf = useCallback((f: Pick<FieldContent, "documentId" | "page">): Size => sizes.get(`${f.documentId}/${f.page}`) ?? sizes.get(`${f.documentId}/1`) ?? letter, [sizes]);
   const pagesOf = (documentId: string) => documents.find((d) => d.id === documentId)?.pageCount ?? 1;
@@ -412,7 +414,12 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts,
       )}
       {state === "ended" && <p class="bconflict notice bad" role="alert">{t(shot.kept ? "endedKept" : "sessionExpired")}</p>}
       {shot.told && state !== "ended" && state !== "over" && state !== "conflict" && <p class="bconflict notice bad" role="alert" dir="auto">{shot.told}</p>}
-      {state === "over" && <p class="bconflict notice bad" role="alert" dir="auto">{shot.told || t("stateOver")}</p>}
+      {state === "over" && (
+        <div class="bconflict notice bad" role="alert">
+          <p dir="auto">{shot.told || t("stateOver")}</p>
+          {onClose && <button type="button" class="plain small" onClick={onClose}>{t("goOn")}</button>}
+        </div>
+      )}
       {dialog === "preview" && <Preview recipients={recipients} fields={fields} framed={signingPage} onClose={() => setDialog("")} />}
       {dialog === "texts" && editor.texts && <TextsDialog texts={editor.texts} onTexts={(texts) => editor.setTexts?.(texts)} onClose={() => setDialog("")} />}
       {dialog === "leave" && onClose && <LeaveDialog editor={editor} onLeave={() => { editor.forget(); onClose(); }} onClose={() => setDialog("")} />}

@@ -76,8 +76,8 @@ export function Recipients({ editor, recipients, copies, active, editable, probl
                     <span class="bmini">
                       {!r.witnessFor && (
                         <>
-                          <button type="button" aria-label={t("moveEarlier", { name: r.name })} title={t("earlier")} disabled={moveBy(recipients, r, -1).size === 0} onClick={() => void order(r, moveBy(recipients, r, -1))}>↑</button>
-                          <button type="button" aria-label={t("moveLater", { name: r.name })} title={t("later")} disabled={moveBy(recipients, r, 1).size === 0} onClick={() => void order(r, moveBy(recipients, r, 1))}>↓</button>
+                          <button type="button" aria-label={t("moveEarlier", { name: r.name })} title={t("earlier")} aria-disabled={moveBy(recipients, r, -1).size === 0} onClick={() => void order(r, moveBy(recipients, r, -1))}>↑</button>
+                          <button type="button" aria-label={t("moveLater", { name: r.name })} title={t("later")} aria-disabled={moveBy(recipients, r, 1).size === 0} onClick={() => void order(r, moveBy(recipients, r, 1))}>↓</button>
                         </>
                       )}
                       <button type="button" aria-label={t("editName", { name: r.name })} title={t("edit")} onClick={() => setEditing(r)}>⋯</button>

@@ -59,8 +59,16 @@ export function SendDialog({ editor, draft, editable, contacts, fields, signingP
     if (language !== spoken) await editor.parts.editRecipients(new Map(everybody.map((r) => [r.id, { language: language || undefined }])));
   };
   const send = async () => {
-    await save();
-    await editor.send();
+    if (draft.documents.length === 0) throw new Error(t("documentMissing"));
+    if (recipients.length === 0) throw new Error(t("recipientsMissing"));
+    if (fields.length === 0 && recipients.some((r) => ["signer", "in_person"].includes(r.kind ?? "signer"))) throw new Error(t("fieldsMissing"));
+    try {
+      await save();
+      await editor.send();
+    } catch (e) {
+      // Somebody else sent, deleted or changed the draft: the page beneath says so.
+      if (!["over", "conflict"].includes(editor.snapshot().state)) throw e;
+    }
   };
   const row = (r: Recipient, step: number | null) => (
     <li key={r.id} class={step === null ? "" : colourOf(recipients, r.id)}>
@@ -70,8 +78,8 @@ export function SendDialog({ editor, draft, editable, contacts, fields, signingP
       {editable && (
         <span class="bmini">
           {step !== null && !r.witnessFor && recipients.length > 1 && (
-            <><button type="button" aria-label={t("moveEarlier", { name: r.name })} title={t("earlier")} disabled={moveBy(recipients, r, -1).size === 0} onClick={() => edit(moveBy(recipients, r, -1))}>↑</button>
-              <button type="button" aria-label={t("moveLater", { name: r.name })} title={t("later")} disabled={moveBy(recipients, r, 1).size === 0} onClick={() => edit(moveBy(recipients, r, 1))}>↓</button></>
+            <><button type="button" aria-label={t("moveEarlier", { name: r.name })} title={t("earlier")} aria-disabled={moveBy(recipients, r, -1).size === 0} onClick={() => edit(moveBy(recipients, r, -1))}>↑</button>
+              <button type="button" aria-label={t("moveLater", { name: r.name })} title={t("later")} aria-disabled={moveBy(recipients, r, 1).size === 0} onClick={() => edit(moveBy(recipients, r, 1))}>↓</button></>
           )}
           <button type="button" aria-label={t("editName", { name: r.name })} title={t("edit")} onClick={() => setEditing(r)}>⋯</button>
         </span>

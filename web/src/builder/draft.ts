@@ -300,6 +300,7 @@ export class DraftEditor implements Editor {
       await this.saveAll();
       if (this.sync.rejected.size > 0 && this.sync.phase.at === "open") throw new Error(t("fixFirst"));
       if (!isSettled(this.sync)) throw new Error(t("notYetSaved"));
+      const mayBefore = this.sync.sending; // an earlier request was not answered
       this.dispatch({ type: "sending", may: true });
       try {
         await this.call("/send", "POST", {});
@@ -310,10 +311,12 @@ export class DraftEditor implements Editor {
         if (isOpen) {
           this.sync = advance(this.sync, { type: "failed", request: null, failure: { is: "changed" } });
           await this.pump();
-        } else await this.acknowledge(e);
+        } else {
+          this.sync = advance(this.sync, { type: "sending", may: mayBefore }); // it was rejected: if the draft is sent, somebody else did it
+          await this.acknowledge(e);
+        }
         if (isGone(this.sync)) return;
-        this.dispatch({ type: "sending", may: isOpen });
-        throw e;
+        throw isOpen ? new Error(t("sendUnanswered")) : e;
       }
     });
   }

@@ -66,8 +66,21 @@ export interface Paged<T> { data: T[]; nextCursor: string | null }
 
 /** Calls the console API for the signed-in user. The token is stored until the tab is closed. */
 export class Client {
+  private readonly renewed = new Set<() => void>();
+
   /** onGone is called when the session ends, and receives whether the session has expired. */
   constructor(private readonly onGone: (ended: boolean) => void) {}
+
+  /** Calls a function after each sign-in, and returns a function that ends this. */
+  onRenewed(call: () => void): () => void {
+    this.renewed.add(call);
+    return () => { this.renewed.delete(call); };
+  }
+
+  private keep(token: string): void {
+    sessionStorage.setItem(consoleTokenKey, token);
+    for (const call of this.renewed) call();
+  }
 
   get token(): string | null {
     return consoleToken();
@@ -75,7 +88,7 @@ export class Client {
 
   async login(email: string, password: string, second: { code?: string; passkey?: PasskeyAnswer } = {}): Promise<Identity> {
     const answer = await request<Identity & { access_token: string }>("/v1/console/login", { body: { email, password, ...second } });
-    sessionStorage.setItem(consoleTokenKey, answer.access_token);
+    this.keep(answer.access_token);
     return answer;
   }
 
@@ -83,7 +96,7 @@ export class Client {
   async complete(returned: Returned): Promise<Identity> {
     const before = this.token;
     const answer = await request<Identity & { access_token: string }>("/v1/console/provider/complete", { body: returned });
-    sessionStorage.setItem(consoleTokenKey, answer.access_token);
+    this.keep(answer.access_token);
     if (before) void request("/v1/console/logout", { method: "POST", bearer: before, keepalive: true }).catch(() => undefined);
     return answer;
   }
@@ -92,6 +105,11 @@ export class Client {
   logout(): void {
     void request("/v1/console/logout", { method: "POST", bearer: this.token ?? "", keepalive: true }).catch(() => undefined);
     this.forget(false);
+  }
+
+  /** Reports that the service no longer accepts the session. */
+  sessionEnded(): void {
+    this.forget(true);
   }
 
   private forget(ended: boolean): void {
@@ -104,10 +122,12 @@ export class Client {
    * applications.
    */
   async call<T>(path: string, options: RequestOptions = {}): Promise<T> {
+    const bearer = this.token;
+    if (!bearer) throw new ApiError(401, "unauthorized", t("notDoneEnded"), 0, {}, {}); // until the user has signed in again
     try {
-      return await request<T>(path.startsWith("/") ? path : `/v1/console/${path}`, { ...options, bearer: this.token ?? "" });
+      return await request<T>(path.startsWith("/") ? path : `/v1/console/${path}`, { ...options, bearer });
     } catch (e) {
-      if (e instanceof ApiError && e.status === 401) this.forget(true);
+      if (e instanceof ApiError && e.status === 401 && bearer === this.token) this.forget(true);
       throw e;
     }
   }
@@ -120,7 +140,8 @@ export class Client {
     } catch {
       throw new NetworkError();
     }
-    if (!res.ok) throw new Error(t("fileNotFetched", { status: String(res.status) }));
+    if (res.status === 401) this.forget(true);
+    if (!res.ok) throw new Error(res.status === 401 ? t("notDoneEnded") : t("fileNotFetched", { status: String(res.status) }));
     return res;
   }
 
@@ -141,8 +162,10 @@ export class Client {
   }
 }
 
-/** Returns a function that searches the application's contacts by part of a name. */
-export const contactsOf = (client: Client) => (search: string): Promise<{ name: string; email: string; phone: string | null }[]> => client.call(`contacts?${query({ search })}`);
+interface Suggestion { name: string; email: string; phone: string | null }
+
+/** Returns a function that searches recent recipients and contacts by part of a name or address, for envelopes of a workspace. */
+export const recipientsOf = (client: Client) => async (search: string, tenantId: string): Promise<Suggestion[]> => (await client.call<{ data: Suggestion[] }>(`recipients?${query({ search, tenantId })}`)).data;
 
 /** Reports whether the service has rejected the key because it was used for another request. */
 const usedKey = (e: ApiError): boolean => e.code === "idempotency_key_reused" || e.code === "idempotency_interrupted";
@@ -169,6 +192,9 @@ export function useKey(): <T>(work: (key: string) => Promise<T>) => Promise<T> {
 
 /** The texts for common errors. For other errors, the service's English message is displayed. */
 const errorKeys: Partial<Record<string, TextKey>> = {
+  unauthorized: "notDoneEnded", token_expired: "notDoneEnded",
+  envelope_terminal: "closedMeanwhile", envelope_sealing: "sealingMeanwhile", signer_not_awaited: "answeredMeanwhile", already_signed: "answeredMeanwhile", envelope_deadline_passed: "deadlineOver",
+  plan_limit_reached: "planLimit", rate_limited: "tooFast", reminder_rate_limited: "remindedLately", resend_rate_limited: "invitedOften",
   invalid_credentials: "wrongCredentials", invalid_passkey: "wrongPasskey", unavailable: "unavailable", sign_in_expired: "signInExpired", sign_in_refused: "signInRefused", provider_unreachable: "providerUnreachable",
 };
 
@@ -206,12 +232,14 @@ export function useLoad<T>(client: Client, path: string | null, every = 0): Load
     let stale = false;
     const load = (options: RequestOptions) => client.call<T>(path, options).then(
       (d) => { if (!stale) { setLoaded({ data: d, from: path }); setProblem(""); } },
-      (e: unknown) => { if (!stale) setProblem(errorText(e)); },
+      (e: unknown) => { if (!stale && !(e instanceof ApiError && e.status === 401)) setProblem(errorText(e)); },
     );
-    void load({});
-    const timer = every ? setInterval(() => { if (document.visibilityState === "visible") void load(background()); }, every) : 0;
+    if (client.token) void load({});
+    const end = client.onRenewed(() => void load({}));
+    const timer = every ? setInterval(() => { if (client.token && document.visibilityState === "visible") void load(background()); }, every) : 0;
     return () => {
       stale = true;
+      end();
       clearInterval(timer);
     };
   }, [path, every, turn]);

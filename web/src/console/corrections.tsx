@@ -1,9 +1,33 @@
 import { useState } from "preact/hooks";
 import { ApiError } from "../ui/http";
-import { type Client, type CopyRecipient, type Signer } from "./api";
+import { type Client, type CopyRecipient, type Envelope, type Signer } from "./api";
 import { FormDialog } from "./parts";
 import { AddressHint } from "../ui/AddressHint";
 import { t, type TextKey } from "./texts";
+
+/**
+ * Replaces the person of a recipient, unless another user has changed the recipient since it was displayed. A replacement
+ * that already took effect, because the response was lost or the other user entered the same person, is not repeated.
+ */
+async function replacePerson(client: Client, envelope: string, shown: Signer | CopyRecipient, body: { name: string; email: string } & Record<string, unknown>, key: string): Promise<Signer> {
+  for (let attempt = 1; ; attempt++) {
+    let version = "";
+    const e = await client.call<Envelope>(`/v1/envelopes/${envelope}`, { onHeaders: (h) => { version = h.get("ETag") ?? ""; } });
+    const now = [...e.signers, ...(e.copies ?? [])].find((r) => r.id === shown.id);
+    const is = (r: { name: string; email: string }) => now?.name === r.name.trim() && now.email.toLowerCase() === r.email.trim().toLowerCase();
+    if (now && !is(shown)) {
+      if (is(body)) return now as Signer;
+      throw new Error(t("recipientChanged", { name: now.name, email: now.email }));
+    }
+    try {
+      return await client.call<Signer>(`/v1/envelopes/${envelope}/signers/${shown.id}/replace`, { body, key, headers: { "If-Match": version } });
+    } catch (x) {
+      if (!(x instanceof ApiError && x.status === 412) || attempt === mostAttempts) throw x; // such as a signer who opened it meanwhile
+    }
+  }
+}
+
+const mostAttempts = 5;
 
 interface DialogProps { client: Client; envelope: string; onDone: (words: string) => void; onClose: () => void }
 
@@ -14,7 +38,7 @@ export function CorrectEmailDialog({ client, envelope, signer, onDone, onClose }
   const [email, setEmail] = useState(signer.email);
   const work = async (key: string) => {
     if (email.trim() === signer.email) throw new Error(t("enterCorrectAddress"));
-    const made = await client.call<Signer>(`/v1/envelopes/${envelope}/signers/${signer.id}/replace`, { body: { name: signer.name, email, phone: signer.phone ?? null }, key });
+    const made = await replacePerson(client, envelope, signer, { name: signer.name, email, phone: signer.phone ?? null }, key);
     onDone(t(made.status === "pending" ? "emailUpdated" : "emailUpdatedInvited", { name: signer.name }));
   };
   return (
@@ -50,7 +74,7 @@ export function ReplaceDialog({ client, envelope, signer, onDone, onClose }: Dia
   const work = async (key: string) => {
     const reason = form.reason || null;
     const body = copy ? { name: form.name, email: form.email, reason } : { ...form, phone: form.phone || null, reason };
-    const made = await client.call<Signer>(`/v1/envelopes/${envelope}/signers/${signer.id}/replace`, { body, key });
+    const made = await replacePerson(client, envelope, signer, body, key);
     if (copy) onDone(t(made.status === "pending" ? "copyReplaced" : "copyReplacedTold", { name: made.name, before: signer.name }));
     else if (made.name === signer.name) onDone(t(made.status === "pending" ? "emailUpdated" : "emailUpdatedInvited", { name: signer.name }));
     else onDone(t(made.status === "pending" ? "signsInstead" : "signsInsteadInvited", { name: made.name, before: signer.name }));

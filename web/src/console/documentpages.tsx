@@ -25,13 +25,15 @@ export function DocumentPages({ client, envelope, documents }: { client: Client;
   const follow = () => {
     const box = area.current!.getBoundingClientRect();
     const middle = box.top + box.height / 3;
-    const at = [...area.current!.querySelectorAll<HTMLElement>(".dpage")].find((p) => p.getBoundingClientRect().bottom > middle);
+    const sheets = [...area.current!.querySelectorAll<HTMLElement>(".dpage")];
+    const atEnd = area.current!.scrollTop > 0 && area.current!.scrollTop + area.current!.clientHeight >= area.current!.scrollHeight - 2;
+    const at = atEnd ? sheets.at(-1) : sheets.find((p) => p.getBoundingClientRect().bottom > middle);
     const [documentId, page] = [at?.dataset.document, Number(at?.dataset.page)];
     if (documentId && (documentId !== current.documentId || page !== current.page)) setCurrent({ documentId, page });
   };
   const show = (documentId: string, page: number) => {
     const target = document.getElementById(idOf(documentId, page));
-    if (target && area.current) area.current.scrollTo({ top: target.offsetTop - area.current.offsetTop - 8, behavior: "smooth" });
+    if (target && area.current) area.current.scrollTo({ top: target.offsetTop - 8, behavior: "smooth" });
   };
   return (
     <section class="card docview" aria-label={t("documents")}>

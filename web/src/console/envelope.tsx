@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
+import { ApiError } from "../ui/http";
 import { hasRole, query, useLoad, formatTime, type Client, type Envelope, type CopyRecipient, type Document, type Signer, type Identity } from "./api";
 import { Deadline, live } from "./envelopes";
 import { ownerOf } from "./state";
@@ -50,18 +51,29 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
   const originals = kept.filter((d) => d.kind === "original");
   const copies = e.status === "completed" && support && sealed.length > 0;
   const templatable = sender && originals.length > 0;
-  const close = () => setAsked(null);
+  const close = () => { setAsked(null); reload(); };
+  /** Shows the current state if the service rejects an action, because another user or a signer has acted in the meantime. */
+  const tried = (work: (key: string) => Promise<unknown>) => async (key: string) => {
+    try {
+      const done = await work(key);
+      reload();
+      return done;
+    } catch (x) {
+      if (x instanceof ApiError) { reload(); progress.reload(); }
+      throw x;
+    }
+  };
   const changed = (words: string) => { setTold(words); reload(); progress.reload(); };
-  const sendCopies = (to: { email: string }) => async (key: string) => { await client.call(`/v1/envelopes/${id}/copies`, { body: { email: to.email }, key }); reload(); };
+  const sendCopies = (to: { email: string }) => tried(async (key) => { await client.call(`/v1/envelopes/${id}/copies`, { body: { email: to.email }, key }); });
   const duplicate = async (key: string) => { location.hash = `#/build/${(await client.call<Envelope>(`/v1/envelopes/${id}/duplicate`, { method: "POST", key })).id}`; };
   const turn = (s: Signer): PersonActions => !correctable || !["sent", "viewed"].includes(s.status) ? {} : ({
-    remind: s.notify === false ? undefined : async (key) => { await client.call(`/v1/envelopes/${id}/signers/${s.id}/remind`, { method: "POST", key }); reload(); },
-    link: sender ? async (key) => {
+    // The address is that of the response: another user may have corrected it.
+    remind: s.notify === false ? undefined : tried(async (key) => t("reminderOnItsWay", { email: (await client.call<Signer>(`/v1/envelopes/${id}/signers/${s.id}/remind`, { method: "POST", key })).email })),
+    link: sender ? tried(async (key) => {
       const { signingUrl } = await client.call<{ signingUrl: string }>(`/v1/envelopes/${id}/signers/${s.id}/signing-link`, { method: "POST", body: {}, key });
       await navigator.clipboard.writeText(signingUrl);
-      reload();
-    } : undefined,
-    resend: async (key) => { await client.call(`envelopes/${id}/signers/${s.id}/resend`, { method: "POST", key }); reload(); },
+    }) : undefined,
+    resend: tried(async (key) => { await client.call(`envelopes/${id}/signers/${s.id}/resend`, { method: "POST", key }); }),
   });
   const actionsOf = (s: Signer): PersonActions => ({
     ...turn(s),
@@ -142,7 +154,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
       )}
       {asked?.is === "void" && (
         <Confirm title={t("voidOneTitle")} text={t("voidText")} label={t("void")} reason={t("voidReason")}
-          work={async (reason, key) => { await client.call(`envelopes/${id}/void`, { body: { reason: reason || null }, key }); reload(); }} onClose={close} />
+          work={async (reason, key) => { await client.call(`envelopes/${id}/void`, { body: { reason: reason || null }, key }); }} onClose={close} />
       )}
     </>
   );

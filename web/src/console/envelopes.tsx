@@ -41,6 +41,8 @@ export function Envelopes({ client, who }: { client: Client; who: Identity }) {
   const filter = (name: string) => (e: { currentTarget: { value: string } }) => set({ [name]: e.currentTarget.value });
   const filtered = filterNames.some((name) => get(name));
   const more = ["status", "from", "to", "refused", "label"].filter((name) => get(name)).length;
+  const [unfolded, setUnfolded] = useState(more > 0); // stays while a filter in it is cleared
+  useEffect(() => { if (more > 0) setUnfolded(true); }, [more > 0]);
   const fresh = data?.data.length === 0 && !filtered && !get("cursor");
   const button = <button type="button" class="small" onClick={() => setMaking(true)}>{t("newEnvelope")}</button>;
   const rows = data?.data ?? [];
@@ -63,7 +65,7 @@ export function Envelopes({ client, who }: { client: Client; who: Identity }) {
       {!fresh && <InboxBar client={client} tenant={workspace} part={get("inbox")} onChoose={(inbox) => set({ inbox, status: "" })} />}
       <form class="filters finder" role="search" hidden={fresh} onSubmit={(e) => e.preventDefault()}>
         <SearchBox value={search} onSearch={(text) => set({ search: text })} />
-        <details class="more" open={more > 0}>
+        <details class="more" open={unfolded} onToggle={(e) => setUnfolded(e.currentTarget.open)}>
           <summary class="small">{more ? t("filtersOn", { n: more }) : t("filters")}</summary>
           <div class="filters">
             <div class="narrowfilter"><label for="status">{t("status")}</label><select id="status" value={get("status")} onChange={filter("status")}><option value="">{t("anyStatus")}</option>{statuses.map((s) => <option key={s} value={s}>{nameOf(s)}</option>)}</select></div>

@@ -13,9 +13,10 @@ import { t } from "./texts";
 /** The reason why a sign-in at the provider failed. */
 export interface SignInProblem { text: string; /** The account caused the problem, so the user must choose another one. */ account: boolean }
 
-export function Login({ client, ended, told, onIn, foot }: { client: Client; ended: boolean; told: SignInProblem; onIn: (w: Identity) => void; foot: ComponentChildren }) {
-  usePageTitle("");
-  const [email, setEmail] = useState("");
+/** The form to sign in. If the session of a user has ended, it covers the page of that user, which stays as it is. */
+export function Login({ client, ended, told, user, onIn, foot }: { client: Client; ended: boolean; told: SignInProblem; /** The address of the user whose session has ended. */ user?: string; onIn: (w: Identity) => void; foot: ComponentChildren }) {
+  usePageTitle(user === undefined ? "" : null);
+  const [email, setEmail] = useState(user ?? "");
   const [password, setPassword] = useState("");
   const [code, setCode] = useState("");
   // The available second factors, or null if none is needed.
@@ -35,24 +36,26 @@ export function Login({ client, ended, told, onIn, foot }: { client: Client; end
     }
   };
   const toProvider = () => signInAtProvider({ otherAccount: told.account }).catch((x: unknown) => setProblem(errorText(x)));
-  return (
-    <main class="narrow">
-      <form class="card stack" onSubmit={(e) => { e.preventDefault(); void run(() => enter(false)); }}>
+  const form = (
+    <>
+      <form class={user ? "stack" : "card stack"} onSubmit={(e) => { e.preventDefault(); void run(() => enter(false)); }}>
         <Title>{t("consoleTitle")}</Title>
-        {ended && <p class="notice" role="status">{t("sessionEnded")}</p>}
+        {ended && <p class="notice" role="status">{t(user ? "sessionEndedKept" : "sessionEnded")}</p>}
         <div><label for="email">{t("email")}</label><input id="email" type="email" autocomplete="username" required value={email} onInput={(e) => { setEmail(e.currentTarget.value); setSecond(null); setCode(""); }} /></div>
-        <div><label for="password">{t("password")}</label><input id="password" type="password" autocomplete="current-password" required value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
+        <div><label for="password">{t("password")}</label><input id="password" type="password" autocomplete="current-password" data-first={user ? "" : undefined} required value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
         {second && <SecondFactorInput app={second.app} onPasskey={second.passkey ? () => void run(() => enter(true)) : null} code={code} onCode={setCode} focus />}
         <ErrorNotice text={problem} />
         <button class={second?.passkey ? "plain" : ""} aria-disabled={busy}>{t("signIn")}</button>
         {provider && !second && (
           <>
             <p class="or quiet small"><span>{t("or")}</span></p>
+            {user && <p class="quiet small">{t("signInReloads", { provider: provider.name })}</p>}
             <button type="button" class="plain" aria-disabled={busy} onClick={() => void run(toProvider)}>{t(told.account ? "signInOther" : "signInWith", { provider: provider.name })}</button>
           </>
         )}
       </form>
-      <div class="row end later">{foot}</div>
-    </main>
+      <div class="row later">{foot}</div>
+    </>
   );
+  return user ? form : <main class="narrow">{form}</main>;
 }

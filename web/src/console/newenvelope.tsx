@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { AddressHint } from "../ui/AddressHint";
 import { ContactBox } from "../ui/ContactBox";
 import { Icon } from "../ui/parts";
-import { contactsOf, type Client, type Identity } from "./api";
+import { recipientsOf, type Client, type Identity } from "./api";
 import { FormDialog } from "./parts";
 import { rich, t } from "./texts";
 import { useWorkspace, WorkspaceField } from "./workspace";
@@ -19,7 +19,7 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
   const [signing, setSigning] = useState(false);
   const [workspace, setWorkspace] = useWorkspace();
   const [chosen, setChosen] = useState(0); // how often files were selected
-  const contacts = contactsOf(client);
+  const contacts = (search: string) => recipientsOf(client)(search, workspace);
   const me = who.user;
   const set = (id: number, change: Partial<Person>) => setPeople((old) => old.map((p) => (p.id === id ? { ...p, ...change } : p)));
   const take = (list: FileList | null | undefined) => {

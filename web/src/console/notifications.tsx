@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { languages } from "../ui/i18n";
 import { useLoad, type Client } from "./api";
 import { ActionButton, ErrorNotice } from "./parts";
@@ -16,7 +16,8 @@ const kinds = [
 const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
 
 /** The settings for emails to the user about envelopes that they have sent. */
-export function Notifications({ client }: { client: Client }) {
+export function Notifications({ client, named }: { client: Client; /** The address names this section: it is scrolled to. */ named: boolean }) {
+  const heading = useRef<HTMLHeadingElement>(null);
   const { data, problem, reload } = useLoad<Settings>(client, "me/notifications");
   const [changed, setChanged] = useState<Partial<Settings>>({});
   const set = (change: Partial<Settings>) => setChanged({ ...changed, ...change });
@@ -27,6 +28,12 @@ export function Notifications({ client }: { client: Client }) {
     reload();
   };
   const own = data && { ...data, ...changed };
+  const loaded = data !== null;
+  useEffect(() => {
+    if (!named || !loaded) return;
+    heading.current?.focus({ preventScroll: true });
+    heading.current?.scrollIntoView({ block: "start", behavior: "instant" });
+  }, [named, loaded]);
   const choose = (frequency: Frequency) => {
     // The first summary should arrive in the morning of the user's time zone, not of UTC.
     const zone = frequency === "daily" && data?.frequency !== "daily" && own?.timeZone === "UTC" ? { timeZone: ownZone() } : {};
@@ -34,7 +41,7 @@ export function Notifications({ client }: { client: Client }) {
   };
   return (
     <section class="card stack later" aria-labelledby="notifications">
-      <h2 id="notifications">{t("notifications")}</h2>
+      <h2 id="notifications" ref={heading} tabIndex={-1}>{t("notifications")}</h2>
       <ErrorNotice text={problem} />
       {own && (
         <>

@@ -178,7 +178,7 @@ function Connect({ client, email, factors, name }: { client: Client; email: stri
   );
 }
 
-export function Account({ client, email }: { client: Client; email: string }) {
+export function Account({ client, email, part }: { client: Client; email: string; /** The section that the address names; "" for none. */ part: string }) {
   usePageTitle(t("yourAccount"));
   const { totp, passkeys, factors } = useSecondFactors(client);
   const sessions = useList<Session>(client, "sessions");
@@ -202,7 +202,7 @@ export function Account({ client, email }: { client: Client; email: string }) {
         <section class="card stack"><h2>{t("password")}</h2><Password client={client} email={email} factors={factors} onChange={sessions.reload} /></section>
       </div>)}
       {options.data?.provider && <Connect client={client} email={email} factors={factors} name={options.data.provider.name} />}
-      <Notifications client={client} />
+      <Notifications client={client} named={part === "notifications"} />
       <h2 class="later">{t("sessions")}</h2>
       {sessions.data && (
         <Table label={t("sessions")} head={[t("device"), t("ipAddress"), t("since"), t("lastUsed"), t("signOut")]}>

@@ -1,6 +1,6 @@
 import { createContext, type ComponentChildren } from "preact";
 import { useContext, useState } from "preact/hooks";
-import { Dialog } from "../ui/parts";
+import { Dialog, ErrorText } from "../ui/parts";
 import { errorText, query, useKey } from "./api";
 import { t, type TextKey } from "./texts";
 
@@ -117,6 +117,7 @@ export function FormDialog({ title, label, tone = "", work, other, onClose, chil
   const once = useKey();
   const submit = (e: SubmitEvent) => {
     e.preventDefault();
+    setProblem("");
     void run(() => once(other && (e.submitter as HTMLButtonElement | null)?.value === "other" ? other.work : work).then(onClose, (x: unknown) => setProblem(errorText(x))));
   };
   return (
@@ -124,7 +125,7 @@ export function FormDialog({ title, label, tone = "", work, other, onClose, chil
       <form class="stack" onSubmit={submit}>
         <h2>{title}</h2>
         {children}
-        <ErrorNotice text={problem} />
+        <ErrorText text={problem} />
         <div class="row end"><button type="button" class="bare" onClick={onClose}>{t("cancel")}</button>{other && <button class="plain" value="other" aria-disabled={busy}>{other.label}</button>}<button class={tone} aria-disabled={busy}>{label}</button></div>
       </form>
     </Dialog>

@@ -7,7 +7,8 @@ import { sortable } from "./timeline";
 
 /** The permitted actions for a recipient. Absent actions are not permitted. */
 export interface PersonActions { remind?: Act; link?: Act; resend?: Act; correct?: () => void; replace?: () => void; copies?: Act }
-type Act = (key: string) => Promise<void>;
+/** Performs an action, and may return what to say of it. */
+type Act = (key: string) => Promise<unknown>;
 
 /** Returns the last email to an awaited recipient if a server has permanently rejected it, or undefined otherwise. */
 function refused(mails: readonly Mail[], s: Signer): Mail | undefined {
@@ -87,11 +88,10 @@ function Before({ previous }: { previous?: PreviousSigner[] }) {
 }
 
 function PersonButtons({ who, replaceWord, remind, link, resend, correct, replace, copies }: { who: { name: string; email: string }; replaceWord: "reassign" | "replace" } & PersonActions) {
-  if (!remind && !link && !resend && !correct && !replace && !copies) return null;
   const { name, email } = who;
-  return (
+  return ( // even without actions: it has the result of the last one
     <ActionRow>
-      {remind && <ActionButton label={t("remind")} name={t("remindName", { name })} done={t("reminderOnItsWay", { email })} work={remind} />}
+      {remind && <ActionButton label={t("remind")} name={t("remindName", { name })} work={remind} />}
       {correct && <button type="button" class="plain small" aria-label={t("correctEmailOf", { name })} onClick={correct}>{t("correctEmail")}</button>}
       {replace && <button type="button" class="plain small" aria-label={t(replaceWord === "reassign" ? "reassignName" : "replaceName", { name })} onClick={replace}>{t(replaceWord)}</button>}
       {link && <ActionButton label={t("copyLink")} name={t("copyLinkOf", { name })} done={t("linkCopied")} work={link} />}

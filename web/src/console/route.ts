@@ -58,8 +58,8 @@ export function useFilters(): { get: (name: string) => string; set: (changes: Re
   };
 }
 
-/** Sets the name of the page in the browser's tabs and history. */
-export function usePageTitle(name: string): void {
+/** Sets the name of the page in the browser's tabs and history; null keeps the name. */
+export function usePageTitle(name: string | null): void {
   const title = name ? t("pageTitle", { page: name }) : t("consoleTitle");
-  useEffect(() => { document.title = title; }, [title]);
+  useEffect(() => { if (name !== null) document.title = title; }, [title]);
 }

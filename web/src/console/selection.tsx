@@ -152,7 +152,7 @@ function Run({ client, kind, envelopes, onChanged, onClose }: { client: Client; 
         <p>{t(text)}</p>
         {kind === "extend" && !started && <div><label for="until">{t("deadlineIn", { zone: Intl.DateTimeFormat().resolvedOptions().timeZone })}</label><input id="until" type="datetime-local" required value={deadline} onInput={(e) => setDeadline(e.currentTarget.value)} /></div>}
         {kind === "void" && !started && <div><label for="why">{t("voidReason")}</label><textarea id="why" maxLength={1000} value={reason} onInput={(e) => setReason(e.currentTarget.value)} /></div>}
-        <ul class="outcomes" aria-live="polite">
+        <ul class="outcomes" aria-live="polite" tabIndex={0} aria-label={t("envelopes")}>
           {all.map((e) => {
             const o = outcomes.get(e.id);
             return <li key={e.id} class={fits(e) || o ? o?.state ?? "" : "skipped"}><span><bdi>{e.subject ?? t("untitled")}</bdi></span><span class="small">{o?.text ?? (fits(e) ? "" : t(otherwise))}</span></li>;

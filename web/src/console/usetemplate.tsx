@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { ContactBox } from "../ui/ContactBox";
-import { contactsOf, type Client } from "./api";
+import { recipientsOf, type Client } from "./api";
 import { FormDialog, recipientKind } from "./parts";
 import type { Template } from "./template";
 import { useWorkspace, WorkspaceField } from "./workspace";
@@ -37,7 +37,7 @@ export function UseTemplate({ client, template, onClose }: { client: Client; tem
           <fieldset key={r.role} class="person">
             <legend><bdi>{r.role}</bdi>{r.kind !== "signer" && <span class="quiet small"> ({recipientKind(r.kind)})</span>}{r.witnessFor && <span class="quiet small"> ({t("witnesses", { name: r.witnessFor })})</span>}</legend>
             <div class="pair">
-              <ContactBox id={`pname${i}`} label={t("name")} listLabel={t("contacts")} first={i === 0} value={p.name} contacts={contactsOf(client)} onInput={(name) => set(r.role, { name })}
+              <ContactBox id={`pname${i}`} label={t("name")} listLabel={t("contacts")} first={i === 0} value={p.name} contacts={(search) => recipientsOf(client)(search, tenantId)} onInput={(name) => set(r.role, { name })}
                 onTake={(c) => set(r.role, { name: c.name, email: c.email, phone: c.phone ?? "" })} />
               <div><label for={`pmail${i}`}>{t("email")}</label><input id={`pmail${i}`} type="email" required maxLength={254} autocomplete="off" value={p.email} onInput={(e) => set(r.role, { email: e.currentTarget.value })} /></div>
               {r.authMethod === "sms_otp" && r.kind !== "copy" && <div><label for={`pphone${i}`}>{t("phoneExample", { example: "+12025550123" })}</label><input id={`pphone${i}`} type="tel" required value={p.phone} onInput={(e) => set(r.role, { phone: e.currentTarget.value })} /></div>}

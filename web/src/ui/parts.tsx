@@ -1,11 +1,12 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { focusHome } from "./focus";
 import { languages, type Language } from "./i18n";
 
 const doubleClick = 500; // milliseconds
 
-/** A modal dialog. The browser keeps the focus inside it and closes it with Escape. */
-export function Dialog({ label, onClose, children }: { label: string; onClose: () => void; children: ComponentChildren }) {
+/** A modal dialog. The browser keeps the focus inside it and closes it with Escape, unless it is required. */
+export function Dialog({ label, required = false, onClose, children }: { label: string; /** It hides the page, and Escape does not close it. */ required?: boolean; onClose: () => void; children: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null);
   // This runs in the same task as the request, because the next key press must reach the dialog and not the page
   // behind it.
@@ -24,14 +25,22 @@ export function Dialog({ label, onClose, children }: { label: string; onClose: (
     return () => {
       clearTimeout(timer);
       dialog.close();
-      before?.focus({ preventScroll: true });
+      const returnTo = document.querySelector<HTMLElement>("[role=alertdialog]") ?? (before?.isConnected ? before : focusHome());
+      returnTo?.focus({ preventScroll: true });
     };
   }, []);
   return (
-    <dialog ref={ref} aria-label={label} onCancel={(e) => { e.preventDefault(); onClose(); }}>
+    <dialog ref={ref} class={required ? "required" : undefined} aria-label={label} onKeyDown={(e) => { if (required && e.key === "Escape") e.preventDefault(); }} onCancel={(e) => { e.preventDefault(); onClose(); }}>
       {children}
     </dialog>
   );
+}
+
+/** An error message, which is scrolled into view: a form may be longer than the screen. */
+export function ErrorText({ text }: { text: string }) {
+  const ref = useRef<HTMLParagraphElement>(null);
+  useLayoutEffect(() => ref.current?.scrollIntoView({ block: "nearest", behavior: "instant" }), [text]);
+  return text ? <p ref={ref} class="notice bad" role="alert" dir="auto">{text}</p> : null;
 }
 
 /** A heading that receives the focus when its step begins, so that screen readers continue there. */
