@@ -71,6 +71,7 @@ type contactStore interface {
 	EnvelopesReserved(ctx context.Context, app uuid.UUID) (int, error)
 	EnvelopesUsed(ctx context.Context, app uuid.UUID) (int, error)
 	PlanLimits(plan models.Plan) models.PlanLimits
+	RecentRecipients(ctx context.Context, app, user uuid.UUID, tenant, search string) ([]models.Contact, error)
 	SaveContact(ctx context.Context, c models.Contact, keepPhone bool) (*models.Contact, error)
 }
 

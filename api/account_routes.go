@@ -64,6 +64,7 @@ func (s *contactHandler) routes() []route {
 		forConsole(viewer, get, "/v1/console/contacts", s.listContacts),
 		forConsole(support, post, "/v1/console/contacts", withBody(s.saveContact)),
 		forConsole(support, del, "/v1/console/contacts/:id", s.deleteContact),
+		forUser(viewer, get, "/v1/console/recipients", s.suggestRecipients),
 		forConsole(viewer, get, "/v1/console/usage", s.usage),
 	}
 }

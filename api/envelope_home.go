@@ -29,13 +29,7 @@ type homeView struct {
 // getHome counts the envelopes in each part of the inbox, for one tenant or for all tenants.
 func (s *envelopeHandler) getHome(c *gin.Context, app caller) error {
 	p := models.Problems{}
-	f := store.EnvelopeFilter{App: app.ID, Tenant: c.Query("tenantId")}
-	switch _, given := c.GetQuery("tenantId"); {
-	case f.Tenant == "" && given:
-		p.Add("tenantId", "must not be empty")
-	case f.Tenant == "" && len(app.Tenants) > 0:
-		p.Add("tenantId", "is required for a client that is restricted to some tenants")
-	}
+	f := store.EnvelopeFilter{App: app.ID, Tenant: optionalTenantQuery(c, p, app)}
 	if err := checkTenantQuery(p, app, f.Tenant); err != nil {
 		return err
 	}

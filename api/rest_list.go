@@ -26,6 +26,19 @@ func checkTenantQuery(p models.Problems, app caller, tenant string) error {
 	return cmp.Or(p.Err(), app.CheckTenant(tenant))
 }
 
+// optionalTenantQuery reads the tenant to filter by; "" for all, which a restricted client cannot select.
+func optionalTenantQuery(c *gin.Context, p models.Problems, app caller) string {
+	switch tenant, given := c.GetQuery("tenantId"); {
+	case tenant != "":
+		return tenant
+	case given:
+		p.Add("tenantId", "must not be empty")
+	case len(app.Tenants) > 0:
+		p.Add("tenantId", "is required for a client that is restricted to some tenants")
+	}
+	return ""
+}
+
 // views returns the views of rows. If there are no rows, the result is empty but not nil.
 func views[T, V any](rows []T, view func(*T) V) []V {
 	out := make([]V, 0, len(rows))

@@ -229,6 +229,7 @@ func (r *recorder) account() {
 	r.json(get, at+"/passkeys", nil)
 	r.json(get, at+"/totp", nil)
 	r.json(get, at+"/me/notifications", nil)
+	r.json(get, at+"/recipients?search=ada&tenantId=acme", nil)
 	r.json(put, at+"/me/notifications", member{"events": member{"opened": true}, "frequency": "daily", "timeZone": "Europe/Berlin"})
 	secret := r.json(post, at+"/totp", member{"password": password})["secret"].(string)
 	code := func() string {

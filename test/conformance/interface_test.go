@@ -575,6 +575,9 @@ func checkNotifications(t *testing.T, s *target, user *client, email string) {
 	require.NoError(t, err)
 	e := user.multipart(t, "/v1/envelopes", map[string]string{"data": string(b)}, kit.OnePage()).want(t, 201)
 	link := user.post(t, "/v1/envelopes/"+e.str("id")+"/send", nil).want(t, 200).item("signers", 0)["signingUrl"].(string)
+	to := e.item("signers", 0)
+	suggested := user.get(t, "/v1/console/recipients?tenantId="+url.QueryEscape(s.tenant)+"&search="+url.QueryEscape(to["email"].(string))).want(t, 200)
+	require.Equal(t, []any{map[string]any{"name": to["name"], "email": to["email"], "phone": to["phone"]}}, suggested.list)
 	nobody := &client{s: s}
 	nobody.post(t, "/v1/signing/"+link[strings.LastIndex(link, "/")+1:]+"/decline", nil).want(t, 200)
 	token := s.mailedLink(t, email, "/unsubscribe/")

@@ -1,0 +1,49 @@
+package api
+
+import (
+	"slices"
+
+	"github.com/gin-gonic/gin"
+
+	"countersign/models"
+)
+
+// maxKnownPeople is the number of recipients that are suggested at once.
+const maxKnownPeople = 10
+
+// knownPersonView is a person who may be the recipient of an envelope.
+type knownPersonView struct {
+	Name  string  `json:"name"`
+	Email string  `json:"email"`
+	Phone *string `json:"phone"`
+}
+
+func viewKnownPerson(v *models.Contact) knownPersonView {
+	return knownPersonView{v.Name, v.Email, v.Phone}
+}
+
+// suggestRecipients responds with people whose name or address contains the search text: recipients of the envelopes
+// that the user sent lately, then saved contacts. The user is not suggested.
+func (s *contactHandler) suggestRecipients(c *gin.Context, app caller) error {
+	p := models.Problems{}
+	search, tenant := searchText(c, p), optionalTenantQuery(c, p, app)
+	if err := checkTenantQuery(p, app, tenant); err != nil {
+		return err
+	}
+	recent, err := s.store.RecentRecipients(c.Request.Context(), app.ID, app.user.ID, tenant, search)
+	if err != nil {
+		return err
+	}
+	saved, _, err := s.store.Contacts(c.Request.Context(), app.ID, search, 1, maxKnownPeople)
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{models.EmailKey(app.user.Email): true}
+	found := slices.DeleteFunc(append(recent, saved...), func(v models.Contact) bool {
+		key := models.EmailKey(v.Email)
+		listed := known[key]
+		known[key] = true
+		return listed
+	})
+	return answerList(c, views(found[:min(len(found), maxKnownPeople)], viewKnownPerson))
+}
