@@ -114,7 +114,7 @@ func TestWrongMasterKey(t *testing.T) {
 			{"worker"},
 			{"api"},
 		} {
-			assert.Contains(t, w.rejected([]string{setting + wrong}, args...), "MASTER_KEY is not the key that this database was written with", "%v", args)
+			assert.Contains(t, w.rejected([]string{setting + wrong}, args...), "MASTER_KEY is not the master key of this database", "%v", args)
 		}
 		assert.Equal(t, before, w.count("SELECT (SELECT count(*) FROM apps) + (SELECT count(*) FROM client_secrets) + (SELECT count(*) FROM console_users) + (SELECT count(*) FROM signing_keys)"))
 
