@@ -245,8 +245,8 @@ const refusedFor = 5 * 24 * time.Hour
 // nil, the result is stored only with the message. If the process stops before recording, the message is sent again
 // with the same Message-ID.
 //
-// A permanent rejection is a *notify.PermanentError, even if an earlier attempt recorded it. A temporary rejection
-// becomes permanent when the first one was refusedFor ago. On that last attempt, send is called with last set.
+// A permanent rejection is returned as a *notify.PermanentError, even if an earlier attempt recorded it. A temporary rejection becomes
+// permanent once refusedFor has passed since the first one. On that last attempt, send is called with last set to true.
 func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func(ctx context.Context, last bool) error, record recordMail) error {
 	begun, err := a.Store.BeginMail(ctx, m)
 	if err != nil {

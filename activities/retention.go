@@ -116,7 +116,7 @@ func (a *Activities) linksWereSent(ctx context.Context, e *models.Envelope) (boo
 	}
 	events, err := a.Store.AuditEvents(ctx, e)
 	if broken, ok := errors.AsType[*store.ArchiveError](err); ok {
-		slog.WarnContext(ctx, "recipients of links could not be determined; sending deletion reminders to all", "envelope", e.ID, "error", broken)
+		slog.WarnContext(ctx, "could not determine which recipients received links; sending deletion reminders to all recipients", "envelope", e.ID, "error", broken)
 		return true, nil
 	}
 	return slices.ContainsFunc(events, func(ev models.Event) bool { return ev.Name == models.EventCopySent }), err

@@ -189,8 +189,7 @@ func TestChangePassword_RejectsGuessable(t *testing.T) {
 	require.Contains(t, a.body["errors"], "newPassword")
 }
 
-// TestSignIn_IsLogged checks that sign-ins are logged with the user's ID and the method, but without secrets and
-// addresses.
+// TestSignIn_IsLogged checks that sign-ins are logged with the user's ID and the method, but without secrets or addresses.
 func TestSignIn_IsLogged(t *testing.T) {
 	t.Parallel()
 	var log logBuffer

@@ -101,7 +101,7 @@ func TestSMTPOAuth_IsSetWhole(t *testing.T) {
 		{[]string{smtp, token, client}, "COUNTERSIGN_SMTP_OAUTH_CLIENT_SECRET: must be set"},
 		{[]string{smtp, client, secret}, "COUNTERSIGN_SMTP_OAUTH_TOKEN_URL: must be set"},
 		{[]string{token, client, secret}, "COUNTERSIGN_SMTP_URL: "},
-		{[]string{"COUNTERSIGN_SMTP_URL=smtp://a:hunter2@smtp.office365.com", token, client, secret}, "COUNTERSIGN_SMTP_URL: SMTP URL: with OAuth, the user must have no password"},
+		{[]string{"COUNTERSIGN_SMTP_URL=smtp://a:hunter2@smtp.office365.com", token, client, secret}, "COUNTERSIGN_SMTP_URL: SMTP URL: when OAuth is used, the URL must not contain a password"},
 		{[]string{smtp, "COUNTERSIGN_SMTP_OAUTH_TOKEN_URL=http://login.example.com", client, secret}, "COUNTERSIGN_SMTP_OAUTH_TOKEN_URL: "},
 		{[]string{smtp, "COUNTERSIGN_SMTP_OAUTH_SERVICE_ACCOUNT=hunter2"}, "COUNTERSIGN_SMTP_OAUTH_SERVICE_ACCOUNT: "},
 	} {

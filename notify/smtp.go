@@ -144,7 +144,7 @@ func (s *SMTP) readURL(raw string, oauth bool) error {
 		password, ok := u.User.Password()
 		switch {
 		case oauth && ok:
-			return errors.New("with OAuth, the user must have no password")
+			return errors.New("when OAuth is used, the URL must not contain a password")
 		case !oauth && !ok, u.User.Username() == "":
 			return errors.New("user and password must be set together")
 		}

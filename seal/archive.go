@@ -53,7 +53,7 @@ func (s *Sealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.
 func (s *Sealer) extend(ctx context.Context, out *os.File, x *verify.Examination, done *verify.Prefix) (Result, error) {
 	a := x.Archive
 	if a.Stamps >= verify.MaxArchiveStamps {
-		return Result{}, fmt.Errorf("seal: the document has %d time-stamps, the maximum; it cannot be renewed again", a.Stamps)
+		return Result{}, fmt.Errorf("seal: the document already has the maximum number of time-stamps (%d) and cannot be renewed again", a.Stamps)
 	}
 	evidence, err := s.evidence(ctx, &a)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Sealer) stampIncrement(ctx context.Context, before hash.Hash, r archive
 		}
 		switch {
 		case len(der) > archive1.TokenSize:
-			err = fmt.Errorf("the time-stamp has %d bytes, but only %d are reserved", len(der), archive1.TokenSize)
+			err = fmt.Errorf("the time-stamp is %d bytes long, but only %d bytes are reserved", len(der), archive1.TokenSize)
 		case issuers == stamped:
 			hex.Encode(inc.Bytes[inc.Contents+1:], der)
 			return inc, token, nil

@@ -33,7 +33,7 @@ func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done ver
 		return Result{}, err
 	}
 	if len(der) > s.contents {
-		return Result{}, fmt.Errorf("seal: the signature has %d bytes, but only %d are reserved", len(der), s.contents)
+		return Result{}, fmt.Errorf("seal: the signature is %d bytes long, but only %d bytes are reserved", len(der), s.contents)
 	}
 	hex.Encode(hole[1:], der)
 	if err := writeBack(out, hole, a.sig.contents); err != nil {

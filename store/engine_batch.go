@@ -47,7 +47,7 @@ func (b *batch) query(read func(row) error, query string, args ...any) {
 
 // errLostUpdate means that a transaction changed a row without holding the envelope's lock. The transaction is rolled
 // back.
-var errLostUpdate = errors.New("store: the envelope was changed without its lock")
+var errLostUpdate = errors.New("store: the envelope was changed without holding its lock")
 
 // requireOneRow makes a statement fail in the database, and thereby before the commit that is sent with it. This
 // process learns the number of changed rows only after the commit. The SQL function require_one_row is part of the

@@ -182,7 +182,7 @@ func (t *transaction) send() error {
 		return t.conn.Raw(func(raw any) error {
 			c, ok := raw.(*stdlib.Conn)
 			if !ok {
-				return fmt.Errorf("connection is a %T", raw)
+				return fmt.Errorf("unexpected connection type %T", raw)
 			}
 			return sendTogether(t.ctx, c.Conn(), statements)
 		})

@@ -83,7 +83,7 @@ func cloneInto(v reflect.Value) {
 	}
 }
 
-// referringMembers caches the results of referring by type.
+// referringMembers caches the result of referring for each type.
 var referringMembers sync.Map
 
 // referring returns the indexes of the stored members of a struct that contain references.

@@ -76,7 +76,7 @@ func newEnvelopeProblem(e *models.Envelope, since time.Time) EnvelopeProblem {
 	return EnvelopeProblem{e.ID, e.TenantID, e.Status, e.Subject, e.SealingProblem, since}
 }
 
-// openStatuses lists the statuses of the partial index envelopes_deadline.
+// openStatuses lists the statuses covered by the partial index envelopes_deadline.
 const openStatuses = "('sent', 'in_progress')"
 
 func ownEnvelopes(db *gorm.DB, of OwnProblems) *gorm.DB {

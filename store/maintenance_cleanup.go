@@ -78,7 +78,7 @@ func (s *MaintenanceRepository) RemoveExpired(ctx context.Context, rows ExpiredR
 
 // removeBatch deletes rows of a table that expired before the given time. key is the primary key of the table.
 func removeBatch(db *gorm.DB, table, key string, before time.Time) (int64, error) {
-	// SQL: the rows that a limited query selects.
+	// SQL: deletes the rows selected by a subquery with a LIMIT.
 	result := db.Exec("DELETE FROM "+table+" WHERE ("+key+") IN (SELECT "+key+" FROM "+table+" WHERE expires_at < ? ORDER BY expires_at LIMIT ?)", before, CleanupBatch)
 	return result.RowsAffected, result.Error
 }

@@ -116,9 +116,9 @@ func versionSummaryColumns(v *models.TemplateVersion) []column {
 	return without(templateVersionColumns(v), []string{"content"})
 }
 
-// lockTemplate prevents a template from being archived while envelopes are created from it. Archiving, with shared set
-// to false, and creating envelopes wait for each other. The lock is advisory, so it requires no write, and later
-// readers do not delay archiving. On SQLite, the immediate transaction suffices.
+// lockTemplate prevents a template from being archived while envelopes are created from it. Archiving (shared is false) waits for
+// envelope creation to finish, and vice versa. The lock is advisory, so it requires no write, and later readers do not delay
+// archiving. On SQLite, the immediate transaction suffices.
 func (s *TemplateRepository) lockTemplate(b *batch, id uuid.UUID, shared bool) {
 	if !s.postgres {
 		return
@@ -347,7 +347,8 @@ func (s *TemplateRepository) ChangeTemplate(ctx context.Context, app, id uuid.UU
 	return out, wrap(err, "change template %s", id)
 }
 
-// saveTemplate adds to the transaction a new template, or the changes and the new version of an existing one.
+// saveTemplate adds the statements for saving a template to the transaction: an insert for a new template, or the changes and the new
+// version of an existing one.
 func (s *TemplateRepository) saveTemplate(t *transaction, v *models.LoadedTemplate, known bool, before int) error {
 	v.UpdatedAt = s.now()
 	columns := templateColumns(&v.Template)

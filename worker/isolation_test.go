@@ -21,9 +21,8 @@ import (
 	"countersign/worker"
 )
 
-// TestSlowEndpoint_DelaysNoOther checks on a real Temporal server that a delivery to another endpoint arrives while a
-// hanging endpoint has more deliveries than there are activity slots, and that every delivery succeeds at its first
-// attempt.
+// TestSlowEndpoint_DelaysNoOther checks that a hanging endpoint with more deliveries than there are activity slots does not delay a
+// delivery to another endpoint, and that every delivery succeeds on its first attempt. The test uses a real Temporal server.
 func TestSlowEndpoint_DelaysNoOther(t *testing.T) {
 	t.Parallel()
 	const slots, deliveries, places = 25, 60, 20

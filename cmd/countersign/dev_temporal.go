@@ -65,8 +65,7 @@ func (d devCommand) newTemporal(ctx context.Context, cancel context.CancelCauseF
 	return t, nil
 }
 
-// reserve occupies both ports until start is called. It closes incoming connections immediately, so that no client
-// waits for a response.
+// reserve holds both ports until start is called. It closes incoming connections immediately, so that no client waits for a response.
 func (t *devTemporal) reserve(ctx context.Context, port, uiPort string, before devdir.Info) error {
 	for _, address := range []struct{ port, before string }{{port, before.TemporalAddress}, {uiPort, strings.TrimPrefix(before.TemporalUIURL, "http://")}} {
 		l, err := listenOnSamePort(ctx, "127.0.0.1:"+address.port, address.before)

@@ -44,7 +44,7 @@ type finding struct {
 	Check  string `json:"check"`
 	Status string `json:"status"`
 	Detail string `json:"detail"`
-	// Advice describes how to fix the problem. It is empty if there is none.
+	// Advice describes how to fix the problem. It is empty if there is no advice.
 	Advice string `json:"advice,omitempty"`
 }
 

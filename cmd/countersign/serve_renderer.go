@@ -57,7 +57,7 @@ type pageRenderer struct {
 func newRenderer(dataDir string, log *slog.Logger) (*pageRenderer, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("find the program that renders pages: %w", err)
+		return nil, fmt.Errorf("find the executable that renders pages: %w", err)
 	}
 	r := &pageRenderer{dir: filepath.Join(dataDir, "renderer"), log: log}
 	if st, statErr := os.Stat(dataDir); statErr != nil || !st.IsDir() || appearance.PrepareCache(r.dir) != nil {

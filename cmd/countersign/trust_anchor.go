@@ -78,7 +78,7 @@ func (a *app) keepSchedules(ctx context.Context) {
 		there, _, err := temporal.ScheduleState(try, a.client, temporal.ScheduleReconcile)
 		missing = missing || err == nil && !there
 		if err == nil && missing {
-			a.log.WarnContext(ctx, "the schedules are missing in Temporal and are recreated")
+			a.log.WarnContext(ctx, "the schedules are missing from Temporal and will be re-created")
 			err = errors.Join(temporal.EnsureSearchAttributes(try, a.client, a.cfg.TemporalNamespace), a.ensureSchedules(try))
 			missing = err != nil // some of them may still be missing
 		}

@@ -20,7 +20,7 @@ type validatorCommand struct{}
 func newValidators() (*sandbox.Pool, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("find the program that examines PDFs: %w", err)
+		return nil, fmt.Errorf("find the executable of the PDF validator: %w", err)
 	}
 	return sandbox.New(self, "validate-pdf"), nil
 }

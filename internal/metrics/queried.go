@@ -69,7 +69,7 @@ func (m *Metrics) Unsealed(count func(context.Context) (int64, error)) {
 	}})
 }
 
-// Lag contains the amounts of overdue work of all apps.
+// Lag contains the counts of overdue work across all apps.
 type Lag struct {
 	Overdue, Sealing, Deliveries, Purges, Lost int64
 	Reconciled                                 time.Time // the zero time if it never ran

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrSpent reports that a goroutine has exhausted its processor time.
-var ErrSpent = errors.New("processor time limit exceeded")
+var ErrSpent = errors.New("CPU time limit exceeded")
 
 // WithProcessorTime returns a context for use in the calling goroutine only. Its Err method returns ErrSpent when the
 // goroutine has used the given processor time. It returns context.DeadlineExceeded after the given elapsed time, which

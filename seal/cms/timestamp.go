@@ -55,7 +55,7 @@ type tstInfo struct {
 	TSA      asn1.RawValue `asn1:"optional,explicit,tag:0"`
 }
 
-// maxToken is the maximum size of a time-stamp response, in bytes. Real responses have 2 to 7 KiB.
+// maxToken is the maximum size of a time-stamp response, in bytes. Real responses are 2 to 7 KiB.
 const maxToken = 64 << 10
 
 // Authority is an RFC 3161 time-stamp authority accessed over HTTP.

@@ -8,8 +8,9 @@ import (
 	"sync"
 )
 
-// For a task with InParts, the file stays in this process. The sandboxed process requests a part with one octet, the
-// offset in eight octets, and the length in four octets, big-endian. It receives the part on standard input.
+// For a task with InParts, the file stays in this process. To request a part of the file, the sandboxed process writes one octet
+// (askRange), followed by the offset in eight octets and the length in four octets, both big-endian. It receives the part on standard
+// input.
 const (
 	askRange  = 'r'
 	maxRange  = 1 << 20 // maximum size of a part in bytes

@@ -62,7 +62,7 @@ func TestConsoleCorrections(t *testing.T) {
 	b.fill("#rname", "Grace Hopper")
 	b.fill("#rreason", "Ada has left the firm.")
 	b.click(in(dialog, "Reassign"))
-	b.see("Grace Hopper signs instead of Ada Lovelace. An invitation was sent.")
+	b.see("Grace Hopper will sign instead of Ada Lovelace. An invitation was sent.")
 	b.until(dialog + ` === null`)
 	b.until(`document.querySelector(".before")?.textContent.includes("before@example.com")`)
 	b.see("Ada has left the firm.")
@@ -79,7 +79,7 @@ func TestConsoleCorrections(t *testing.T) {
 	b.fill("#rname", "Hedy Kiesler")
 	b.fill("#rmail", "second@example.com")
 	b.click(in(dialog, "Reassign"))
-	b.see("Hedy Kiesler signs instead of Hedy Lamarr.")
+	b.see("Hedy Kiesler will sign instead of Hedy Lamarr.")
 	b.checked("console-replaced")
 
 	// Send a new link.

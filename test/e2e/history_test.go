@@ -15,8 +15,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestHistoriesHoldNoPersonalData checks that the data of an envelope in Temporal contain IDs and times, but no
-// names, addresses, phone numbers, tokens, codes or texts.
+// TestHistoriesHoldNoPersonalData checks that an envelope's data in Temporal contains IDs and times, but no names, addresses, phone
+// numbers, tokens, codes or text.
 func TestHistoriesHoldNoPersonalData(t *testing.T) {
 	t.Parallel()
 	tmp := kit.Temporal(t)

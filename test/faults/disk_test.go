@@ -19,8 +19,8 @@ import (
 	"countersign/models"
 )
 
-// smallDisk is a directory whose disk can be full. It is a separate file system if this process is allowed to mount
-// one, and otherwise any directory, with a failpoint that reports a full disk.
+// smallDisk is a directory on a disk that a test can fill. It is a separate file system if this process is allowed to mount one.
+// Otherwise, it is an ordinary directory with a failpoint that simulates a full disk.
 type smallDisk struct {
 	w    *scenario
 	dir  string

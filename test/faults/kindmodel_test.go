@@ -79,7 +79,7 @@ func (s *partState) authorize(c partCall, acted int) int {
 	return 0
 }
 
-// stepParts reports whether a call may have had this response, and returns the resulting state.
+// stepParts reports whether the call could have produced this response, and returns the resulting state.
 func stepParts(in, asked, out any) (bool, any) {
 	s, c, o := in.(partState), asked.(partCall), out.(partSeen)
 	i, want := c.part, http.StatusOK

@@ -124,8 +124,7 @@ func hiddenCatalog() []byte {
 	return d.bytes()
 }
 
-// hiddenSection returns a file with a complete cross-reference section inside a stream. The section lists a hidden
-// page content.
+// hiddenSection returns a file with a complete cross-reference section inside a stream. The section lists a hidden content stream.
 func hiddenSection() []byte { return withDormantSection(func(int) string { return "" }) }
 
 // withDormantSection returns a file with a stream that contains an object and a section that lists it. The section

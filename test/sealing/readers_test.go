@@ -69,7 +69,7 @@ func readPNG(file string) (image.Image, error) {
 	return png.Decode(bytes.NewReader(b))
 }
 
-// pdfjs is a program that renders one page after another.
+// pdfjs is a process that renders pages one at a time.
 type pdfjs struct {
 	mu  sync.Mutex
 	in  io.WriteCloser

@@ -1,6 +1,5 @@
-// Command rename changes the paths of this repository's modules, which are the root module and all modules below it.
-// It changes go.mod files, imports, tool settings and documents. It also sets the repository URL of the npm package,
-// which is not known before.
+// Command rename changes the module paths in this repository, for the root module and all modules below it. It updates go.mod files,
+// imports, tool settings and documents. It also sets the repository URL of the npm package, which is unknown until then.
 //
 //	rename -to example.org/countersign
 package main
@@ -45,7 +44,7 @@ func rename(root, to string) (changed int, err error) {
 	}
 	m := regexp.MustCompile(`(?m)^module (\S+)$`).FindSubmatch(mod)
 	if m == nil {
-		return 0, fmt.Errorf("%s/go.mod names no module", root)
+		return 0, fmt.Errorf("%s/go.mod has no module directive", root)
 	}
 	out, err := exec.Command("git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output() //nolint:gosec,noctx // of the repository
 	if err != nil {
