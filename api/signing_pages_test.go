@@ -279,16 +279,13 @@ func countRows(t *testing.T, st *store.Store, table string) (n int, err error) {
 	return n, err
 }
 
-// TestPages_ThatCannotBeRendered_AreRefused checks that each page that cannot be rendered results in a specific error,
-// and never in a different image.
-func TestPages_ThatCannotBeRendered_AreRefused(t *testing.T) {
+// TestUpload_PageTooLargeToDisplay_IsRefused checks that a page of which signers would see no picture is rejected.
+func TestUpload_PageTooLargeToDisplay_IsRefused(t *testing.T) {
 	t.Parallel()
-	s := onSQLite(t, nil)
-	c := s.client(t)
+	c := onSQLite(t, nil).client(t)
 	data := contract()
 	data["fields"] = nil
-	e := c.upload(http.MethodPost, "/v1/envelopes", data, preparable("Large", "", "/UserUnit 30")).want(201)
-	c.get("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/pages/1").refused(422, "page_too_large")
+	c.upload(http.MethodPost, "/v1/envelopes", data, preparable("Large", "", "/UserUnit 30")).refused(400, "page_too_large")
 }
 
 // TestTemplatePages checks that the pages of a template's documents can be requested.

@@ -173,6 +173,22 @@ func TestAdmit_RendererReadsOtherPages_IsRejected(t *testing.T) {
 	}
 }
 
+// TestAdmit_PageTooLargeToDisplay_IsRejected checks that a page of which signers would see no legible picture is
+// rejected at the upload.
+func TestAdmit_PageTooLargeToDisplay_IsRejected(t *testing.T) {
+	t.Parallel()
+	admit := func(unit string) error {
+		b := assembled([]string{
+			"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R 4 0 R]/Count 2/MediaBox[0 0 600 800]/Resources<<>>>>",
+			"<</Type/Page/Parent 2 0 R>>", "<</Type/Page/Parent 2 0 R/UserUnit " + unit + ">>",
+		})
+		_, _, err := admission.AdmitUpload(t.Context(), uploadOf(b), rendering(), prepare.Options{})
+		return err
+	}
+	require.NoError(t, admit("10"))
+	requireRefused(t, admit("12"), refusal.PageTooLarge, "Page 2 has 7200 × 9600 points, which is too large to display legibly.")
+}
+
 // savedAs is a renderer that saves every file as the same different file, and reports the same appearance.
 type savedAs struct {
 	kit.Renderer

@@ -8,11 +8,12 @@ import (
 	"math"
 	"slices"
 
+	"countersign/seal/appearance"
 	"countersign/seal/refusal"
 )
 
-// checkShown rejects a document if the renderer interprets its pages differently than our parser, or if it contains
-// text that the renderer cannot draw, because signers would not see it.
+// checkShown rejects a document if the renderer interprets its pages differently than our parser, if a page is too large
+// for a legible picture, or if it contains text that the renderer cannot draw, because signers would not see it.
 func checkShown(ctx context.Context, r io.ReaderAt, size int64, lim Limits, info Info) error {
 	ctx, cancel := context.WithTimeout(ctx, wallClockFactor*lim.Timeout)
 	defer cancel()
@@ -31,6 +32,9 @@ func checkShown(ctx context.Context, r io.ReaderAt, size int64, lim Limits, info
 		w, h := in.Pages[i][0]*p.unit, in.Pages[i][1]*p.unit
 		if !near(w, p.Width) || !near(h, p.Height) {
 			return refusal.Ambiguous("page %d has %.5g × %.5g or %.5g × %.5g points", i+1, p.Width, p.Height, w, h)
+		}
+		if _, _, err := appearance.Level(1).Pixels(w, h); err != nil {
+			return refusal.New(refusal.PageTooLarge, fmt.Sprintf("Page %d has %.0f × %.0f points, which is too large to display legibly. Print the document on smaller pages.", i+1, w, h))
 		}
 	}
 	if len(in.Glyphs) == 0 {

@@ -2,11 +2,13 @@ package browser_test
 
 import (
 	"fmt"
+	"regexp"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/stretchr/testify/require"
 )
 
@@ -164,5 +166,9 @@ func TestPrinting(t *testing.T) {
 	b.button("Print")
 	b.until(fmt.Sprintf(`window.printed === %d`, pages))
 	b.until(`document.querySelectorAll(".sheet .paint img").length <= 16`)
+	for paper, height := range map[string]float64{"Letter": 11, "A4": 11.69} {
+		made := call(b, page.PrintToPDF, page.PrintToPDFParams{PaperHeight: height})
+		require.Len(t, regexp.MustCompile(`/Type ?/Page\b`).FindAll(made.Data, -1), pages, "one sheet of %s for each page", paper)
+	}
 	b.waitUntilStill()
 }

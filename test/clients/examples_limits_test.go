@@ -3,6 +3,7 @@ package clients_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"os/exec"
@@ -80,17 +81,23 @@ func (r *recorder) limitRefusals() {
 func (r *recorder) pageRefusals() {
 	e := r.json(post, "/v1/envelopes", member{"tenantId": "acme", "subject": "Site plan", "signers": []member{{"name": "Ada Lovelace", "email": "ada-plan@example.com", "authMethod": "none"}}})
 	at := "/v1/envelopes/" + e["id"].(string)
-	// The page measures 6 × 8 meters.
-	plan := sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 612 792]/UserUnit 30" + sealkit.OwnResources}}})
+	// A page of 2 by 3 meters in nested transparency groups, each of which takes the memory of a picture.
+	const resources = "/Resources<</ExtGState<</G<</ca .5>>>>/XObject<</X %d 0 R>>>>"
+	var groups []string
+	for i := range 8 {
+		groups = append(groups, fmt.Sprintf("<</Type/XObject/Subtype/Form/BBox[0 0 612 792]/Group<</S/Transparency>>"+resources+"/Length 11>>\nstream\n/G gs /X Do\nendstream", 1001+i))
+	}
+	groups = append(groups, "<</Type/XObject/Subtype/Form/BBox[0 0 612 792]/Length 17>>\nstream\n0 0 612 792 re f \nendstream")
+	plan := sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Content: "/G gs /X Do", Extra: "/MediaBox[0 0 612 792]/UserUnit 9" + fmt.Sprintf(resources, 1000)}}, Objects: groups})
 	document := r.send(post, at+"/document", "application/pdf", plan, nil)["documentId"].(string)
 	field := r.json(post, at+"/fields", member{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 600, "w": 200, "h": 20})["id"]
 	page := "/documents/" + document + "/pages/1"
-	r.refused("page_too_large", get, at+page, nil)
+	r.refused("pdf_too_complex", get, at+page, nil)
 	link := r.json(post, at+"/send", nil)["signers"].([]any)[0].(member)["signingUrl"].(string)
 	signing := "/v1/signing/" + link[strings.LastIndexByte(link, '/')+1:]
 	r.as("", func() {
 		r.json(post, signing+"/consent", nil)
-		r.refused("page_too_large", post, signing+page+"/finished", member{"fields": []member{{"fieldId": field, "textValue": "London"}}})
+		r.refused("pdf_too_complex", post, signing+page+"/finished", member{"fields": []member{{"fieldId": field, "textValue": "London"}}})
 		differs := sealkit.SealedWithPicture(r.t, sealkit.SimplePDF(1), strings.Repeat("0", 64))
 		r.refused("appearance_differs", post, "/v1/verify/pages/1?level=1", differs, "Content-Type", "application/pdf")
 	})
