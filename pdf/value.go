@@ -378,7 +378,22 @@ func decodeLiteral(b []byte) []byte {
 	return out
 }
 
-// DecodeText decodes a text string (7.9.2.2) in UTF-16, UTF-8, or the part of PDFDocEncoding that equals Latin-1.
+// docEncoding lists the characters that differ between PDFDocEncoding and Latin-1 (annex D.3), in ranges of codes.
+//
+//nolint:gochecknoglobals // a constant
+var docEncoding = map[byte]string{0x18: "˘ˇˆ˙˝˛˚˜", 0x80: "•†‡…—–ƒ⁄‹›−‰„“”‘’‚™ﬁﬂŁŒŠŸŽıłœšž", 0xA0: "€"}
+
+// docCharacter returns a character of PDFDocEncoding.
+func docCharacter(c byte) rune {
+	for first, characters := range docEncoding {
+		if all := []rune(characters); c >= first && int(c-first) < len(all) {
+			return all[c-first]
+		}
+	}
+	return rune(c)
+}
+
+// DecodeText decodes a text string (7.9.2.2) in UTF-16, UTF-8 or PDFDocEncoding.
 func DecodeText(b []byte) string {
 	switch {
 	case len(b) >= 2 && b[0] == 0xFE && b[1] == 0xFF:
@@ -392,7 +407,7 @@ func DecodeText(b []byte) string {
 	}
 	runes := make([]rune, len(b))
 	for i, c := range b {
-		runes[i] = rune(c)
+		runes[i] = docCharacter(c)
 	}
 	return string(runes)
 }
