@@ -115,7 +115,7 @@ func (a *Activities) Expire(ctx context.Context, in temporal.EnvelopeInput) (mod
 	if err == nil {
 		return models.StatusExpired, nil
 	}
-	if !models.IsRefusal(err) {
+	if !models.IsRejection(err) {
 		return "", err
 	}
 	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
@@ -128,7 +128,7 @@ func (a *Activities) Expire(ctx context.Context, in temporal.EnvelopeInput) (mod
 // nonRetryable marks a rejection as non-retryable, because a retry cannot succeed. It returns any other error
 // unchanged, so that the retry policy applies.
 func nonRetryable(err error) error {
-	if e, ok := errors.AsType[*models.Error](err); ok && models.IsRefusal(err) {
+	if e, ok := errors.AsType[*models.Error](err); ok && models.IsRejection(err) {
 		return sdktemporal.NewNonRetryableApplicationError(e.Message, e.Code, nil)
 	}
 	return err

@@ -41,7 +41,7 @@ type ChangeBulkInput struct {
 // allow, because the operator can see the status.
 func (a *Activities) ChangeBulk(ctx context.Context, in ChangeBulkInput) error {
 	_, err := a.Store.ChangeBulkSend(ctx, in.AppID, in.BulkSendID, in.Action, nil)
-	if models.IsRefusal(err) {
+	if models.IsRejection(err) {
 		return nil
 	}
 	return err
@@ -134,7 +134,7 @@ func (a *Activities) sendBulkRow(ctx context.Context, b *models.BulkSend, of *mo
 	if err == nil {
 		err = a.Store.SendBulkRow(ctx, row, e)
 	}
-	if refused, ok := errors.AsType[*models.Error](err); ok && models.IsRefusal(err) {
+	if refused, ok := errors.AsType[*models.Error](err); ok && models.IsRejection(err) {
 		err = a.Store.FailBulkRow(ctx, b.AppID, row, refused)
 	}
 	return err

@@ -38,7 +38,7 @@ func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *mod
 	if s == nil || !s.Awaited() || !e.Status.Open() {
 		return nil
 	}
-	if in.LinkID == nil && s.InvitedAnew() && a.Now().Sub(*s.LinkIssuedAt) < renewalSends {
+	if in.LinkID == nil && s.HasOwnInvitation() && a.Now().Sub(*s.LinkIssuedAt) < renewalSends {
 		return a.awaitRenewal(ctx, e, s)
 	}
 	if e.Signer(s.ID) == nil {
@@ -299,15 +299,15 @@ func (a *Activities) triedAgain(ctx context.Context, m models.Mail, refused *not
 	if err := a.Store.MailDelayed(ctx, m.ID, refused.Error(), true); err != nil {
 		return err
 	}
-	if m.RefusedAt == nil {
+	if m.FirstRejectedAt == nil {
 		return &refusedError{error: refused}
 	}
-	return &refusedError{error: refused, wait: min(a.Now().Sub(*m.RefusedAt)/4, longestWait)}
+	return &refusedError{error: refused, wait: min(a.Now().Sub(*m.FirstRejectedAt)/4, longestWait)}
 }
 
 // lastAttempt reports whether the next rejection of a message is final.
 func (a *Activities) lastAttempt(m models.Mail) bool {
-	return m.RefusedAt != nil && a.Now().Sub(*m.RefusedAt) >= refusedFor
+	return m.FirstRejectedAt != nil && a.Now().Sub(*m.FirstRejectedAt) >= refusedFor
 }
 
 // longestWait is the longest delay between two attempts to send an email that the server rejects. RFC 5321 section
@@ -379,7 +379,7 @@ func (a *Activities) recordInvited(ctx context.Context, in temporal.InviteInput,
 // recordMail records the result of an email in a change to its envelope.
 func (a *Activities) recordMail(ctx context.Context, in temporal.EnvelopeInput, mailID, refused string, change func(*models.Envelope) error) error {
 	_, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, change)
-	if models.IsRefusal(err) {
+	if models.IsRejection(err) {
 		return a.noteMail(ctx, mailID, refused) // the envelope was closed while the email was being sent
 	}
 	return err
@@ -437,7 +437,7 @@ func (a *Activities) invitation(e *models.Envelope, s *models.Signer, v mailSett
 	msg := templates.Invitation{
 		Language: v.languageOf(s), Look: v.look, RecipientName: invitee(s).Name, SenderName: v.sender, SigningURL: a.SigningURL + "/" + tok,
 		ShortURL: a.SigningURL + "/" + a.Store.ShortLink(*s.LinkID), ExpiresAt: e.ExpiresAt,
-		Ask: templates.Ask(e.Asked(s)), SignerName: s.Name, Subject: models.Deref(e.Subject, ""), Message: models.Deref(e.Message, ""),
+		Ask: templates.Ask(e.RequestedAction(s)), SignerName: s.Name, Subject: models.Deref(e.Subject, ""), Message: models.Deref(e.Message, ""),
 	}
 	if principal := e.Principal(s); principal != nil {
 		msg.SignerName = principal.Name

@@ -165,7 +165,7 @@ func TestActivityErrors_OnlyRejectionsAreFinal(t *testing.T) {
 	require.ErrorAs(t, activities.NonRetryable(models.ErrNotFound), &failed)
 	assert.True(t, failed.NonRetryable())
 	assert.Equal(t, "not_found", failed.Type())
-	for _, err := range []error{nil, errors.New("disk full"), models.Refuse(models.KindUnavailable, "later", "Later.")} {
+	for _, err := range []error{nil, errors.New("disk full"), models.Reject(models.KindUnavailable, "later", "Later.")} {
 		assert.Equal(t, err, activities.NonRetryable(err))
 	}
 }

@@ -159,7 +159,7 @@ func (a *Activities) toSender(user *models.ConsoleUser, chosen *models.Notificat
 func (a *Activities) notification(to templates.To, kind models.NotificationKind, e *models.Envelope, s *models.Signer, ev *models.Event) templates.Notification {
 	n := templates.Notification{To: to, Subject: e.Title(), Kind: templates.NotificationKind(kind), At: ev.Timestamp, NotAllSigned: !e.AllSign(), EnvelopeURL: a.envelopeURL(e.ID)}
 	if s != nil {
-		n.ByName, n.ByAsk = s.Name, templates.Ask(e.Asked(s))
+		n.ByName, n.ByAsk = s.Name, templates.Ask(e.RequestedAction(s))
 	}
 	switch kind { //nolint:exhaustive // the others need no more
 	case models.NotifyBounced:

@@ -130,6 +130,6 @@ func (a *Activities) reportBounce(ctx context.Context, e *models.Envelope, s *mo
 	rejected(refused.Error())
 	to := invitee(s)
 	return a.notifyTenant(ctx, e, v, s.ID, templates.Notice{
-		Kind: templates.NoticeBounced, ByName: to.Name, ByAddress: to.Email, ByAsk: templates.Ask(e.Asked(s)), ReasonText: serverWords(refused.Error()), At: a.Now(),
+		Kind: templates.NoticeBounced, ByName: to.Name, ByAddress: to.Email, ByAsk: templates.Ask(e.RequestedAction(s)), ReasonText: serverWords(refused.Error()), At: a.Now(),
 	}, what)
 }

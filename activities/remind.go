@@ -61,7 +61,7 @@ func (a *Activities) remind(ctx context.Context, in temporal.EnvelopeInput, e *m
 	soon := a.Now().Add(min(interval+time.Hour, models.LinkLifetime/2))
 	if at := e.RenewLinkAt(s); at != nil && !a.textsLink(s) && !at.After(soon) {
 		fresh, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.RenewLink(a.systemContext(), s.ID) })
-		if models.IsRefusal(err) {
+		if models.IsRejection(err) {
 			return nil // the signer has acted in the meantime
 		}
 		if err != nil {
@@ -128,7 +128,7 @@ func (a *Activities) RenewLinks(ctx context.Context, in temporal.EnvelopeInput) 
 			return e.Reinvite(a.systemContext(), s.ID)
 		})
 		switch {
-		case models.IsRefusal(err): // the signer has acted in the meantime
+		case models.IsRejection(err): // the signer has acted in the meantime
 		case err != nil:
 			failed = errors.Join(failed, err)
 		default:

@@ -67,7 +67,7 @@ func (a *Activities) seal(ctx context.Context, in temporal.EnvelopeInput) (*mode
 	case models.StatusCompleted, models.StatusVoided:
 		return e, nil
 	default:
-		return nil, nonRetryable(models.Refuse(models.KindConflict, "envelope_not_sealing", "The envelope is %s.", e.Status))
+		return nil, nonRetryable(models.Reject(models.KindConflict, "envelope_not_sealing", "The envelope is %s.", e.Status))
 	}
 	done, kept, err := a.sealAll(ctx, e)
 	if err != nil {
@@ -131,7 +131,7 @@ func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.E
 		e.SetRetention(models.Deref(settings.RetentionDays, 0))
 		return nil
 	})
-	if models.IsRefusal(err) {
+	if models.IsRejection(err) {
 		done, err = a.Store.Envelope(ctx, e.AppID, e.ID) // another run or an operator was first
 		if err == nil && done.Status == models.StatusCompleted {
 			// Only the files of this run are leftovers. Others may have been stored since the other run completed the

@@ -197,7 +197,7 @@ func (c *crowd) sign(i int) {
 		act, l := at(e)
 		ok, err := e.VerifyCode(act, l, hash, nil)
 		if !ok && err == nil {
-			err = models.Refuse(models.KindInvalid, "wrong_code", "")
+			err = models.Reject(models.KindInvalid, "wrong_code", "")
 		}
 		return err
 	})

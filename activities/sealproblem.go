@@ -58,7 +58,7 @@ func (a *Activities) sealingFailed(ctx context.Context, e *models.Envelope, err 
 		slog.ErrorContext(ctx, "envelope cannot be sealed", "envelope", e.ID, "problem", problem)
 	}
 	_, changed := a.Store.Change(ctx, e.AppID, e.ID, func(e *models.Envelope) error { return e.SealingFailed(a.systemContext(), problem) })
-	if changed != nil && !models.IsRefusal(changed) {
+	if changed != nil && !models.IsRejection(changed) {
 		return errors.Join(err, changed)
 	}
 	if changed == nil {

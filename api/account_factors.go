@@ -108,7 +108,7 @@ func (s *signInHandler) removeFactor(c *gin.Context, app caller, o *object) erro
 		return err
 	}
 	if f, err := s.store.FactorState(c.Request.Context(), app.user.ID); err != nil || !f.TOTP {
-		return cmp.Or(err, error(models.Refuse(models.KindConflict, "second_factor_none", "The account has no authenticator app.")))
+		return cmp.Or(err, error(models.Reject(models.KindConflict, "second_factor_none", "The account has no authenticator app.")))
 	}
 	if err := s.store.RemoveFactor(c.Request.Context(), app.user.ID, app.session); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (s *signInHandler) changeFactor(c *gin.Context, app caller, o *object) erro
 		return err
 	}
 	if !app.factor {
-		return models.Refuse(models.KindConflict, "second_factor_none", "The account has no second factor.")
+		return models.Reject(models.KindConflict, "second_factor_none", "The account has no second factor.")
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func (s *notificationHandler) unsubscribe(c *gin.Context) error {
 	if _, err := io.Copy(io.Discard, c.Request.Body); err != nil {
 		return bodyError(err)
 	}
-	invalid := models.Refuse(models.KindUnauthorized, "unsubscribe_link_invalid", "This link is not valid or has expired. Sign in to the console to change your notifications.")
+	invalid := models.Reject(models.KindUnauthorized, "unsubscribe_link_invalid", "This link is not valid or has expired. Sign in to the console to change your notifications.")
 	app, user, err := s.tokens.VerifyUnsubscribe(c.Param("token"))
 	if err != nil {
 		return invalid

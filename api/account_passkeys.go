@@ -29,9 +29,9 @@ const (
 )
 
 var (
-	errNoPasskeys     = models.Refuse(models.KindConflict, "passkeys_unavailable", "Passkeys require a BASE_URL that begins with https:// and a host name.")
-	errPasskeyNone    = models.Refuse(models.KindConflict, "passkey_none", "This account has no passkey.")
-	errPasskeyRefused = models.Refuse(models.KindUnauthorized, "invalid_passkey", "The passkey was not accepted. Please try again.")
+	errNoPasskeys     = models.Reject(models.KindConflict, "passkeys_unavailable", "Passkeys require a BASE_URL that begins with https:// and a host name.")
+	errPasskeyNone    = models.Reject(models.KindConflict, "passkey_none", "This account has no passkey.")
+	errPasskeyRefused = models.Reject(models.KindUnauthorized, "invalid_passkey", "The passkey was not accepted. Please try again.")
 )
 
 // newRelyingParty returns the WebAuthn relying party for the host of the public address. It returns nil if browsers do

@@ -38,13 +38,13 @@ type ProviderConfig struct {
 }
 
 var (
-	errSignInExpired       = models.Refuse(models.KindUnauthorized, "sign_in_expired", "This sign-in has expired, was already used, or was started in another browser. Start again.")
-	errSignInRefused       = models.Refuse(models.KindUnauthorized, "sign_in_refused", "The provider's response was rejected. Start again. If the problem persists, contact the operator of this service.")
-	errProviderUnreachable = models.Refuse(models.KindUnavailable, "provider_unreachable", "The sign-in provider does not respond correctly. Try again in a minute. If the problem persists, contact the operator of this service.")
-	errRoleMissing         = models.Refuse(models.KindForbidden, "role_missing", "The provider assigns you none of the roles viewer, support, sender and admin. Ask its administrator for a role, then sign in again.")
-	errSignInAgain         = models.Refuse(models.KindForbidden, "sign_in_again", "Sign in at the provider again first.")
-	errProviderAccount     = models.Refuse(models.KindConflict, "provider_account", "This account signs in at the provider, which manages its password and second factor.")
-	errNoApplication       = models.Refuse(models.KindConflict, "application_unclear", "The app of this console is not configured. Ask the operator of this service to set OIDC_APP.")
+	errSignInExpired       = models.Reject(models.KindUnauthorized, "sign_in_expired", "This sign-in has expired, was already used, or was started in another browser. Start again.")
+	errSignInRefused       = models.Reject(models.KindUnauthorized, "sign_in_refused", "The provider's response was rejected. Start again. If the problem persists, contact the operator of this service.")
+	errProviderUnreachable = models.Reject(models.KindUnavailable, "provider_unreachable", "The sign-in provider does not respond correctly. Try again in a minute. If the problem persists, contact the operator of this service.")
+	errRoleMissing         = models.Reject(models.KindForbidden, "role_missing", "The provider assigns you none of the roles viewer, support, sender and admin. Ask its administrator for a role, then sign in again.")
+	errSignInAgain         = models.Reject(models.KindForbidden, "sign_in_again", "Sign in at the provider again first.")
+	errProviderAccount     = models.Reject(models.KindConflict, "provider_account", "This account signs in at the provider, which manages its password and second factor.")
+	errNoApplication       = models.Reject(models.KindConflict, "application_unclear", "The app of this console is not configured. Ask the operator of this service to set OIDC_APP.")
 )
 
 // signInOptions responds with the available sign-in methods.

@@ -37,7 +37,7 @@ func (s *signInHandler) login(c *gin.Context) error {
 	}
 	if factor.Active {
 		if second.missing() {
-			refusal := models.Refuse(models.KindUnauthorized, "code_required", "This account also needs a passkey, a code from its authenticator app, or a recovery code.")
+			refusal := models.Reject(models.KindUnauthorized, "code_required", "This account also needs a passkey, a code from its authenticator app, or a recovery code.")
 			refusal.Details = map[string]any{"authenticatorApp": factor.TOTP, "passkey": factor.Passkeys > 0 && s.relyingParty != nil}
 			return refusal
 		}
@@ -53,7 +53,7 @@ func (s *signInHandler) checkPassword(c *gin.Context, email, password string) (*
 	user, err := withAttemptLimit(c, s.shared, "login", models.EmailKey(email), func() (*models.ConsoleUser, error) {
 		return s.store.Login(c.Request.Context(), email, password)
 	})
-	return user, notFoundAs(models.Refuse(models.KindUnauthorized, "invalid_credentials", "The email address or the password is wrong."), err)
+	return user, notFoundAs(models.Reject(models.KindUnauthorized, "invalid_credentials", "The email address or the password is wrong."), err)
 }
 
 // secondFactor is the second factor in a request: either a code or the response of a passkey.

@@ -43,7 +43,7 @@ func (s *appHandler) token(c *gin.Context) error {
 		return s.store.Authenticate(c.Request.Context(), id, secret)
 	})
 	if err != nil {
-		return notFoundAs(models.Refuse(models.KindUnauthorized, "invalid_client", "The client id or secret is wrong."), err)
+		return notFoundAs(models.Reject(models.KindUnauthorized, "invalid_client", "The client id or secret is wrong."), err)
 	}
 	access, err := s.tokens.IssueAccess(app.ID)
 	if err != nil {

@@ -35,7 +35,7 @@ func (s *userHandler) listUsers(c *gin.Context, app caller) error {
 // themselves out by mistake.
 func refuseOwnAccount(app caller, user uuid.UUID, message string) error {
 	if app.user != nil && app.user.ID == user {
-		return models.Refuse(models.KindForbidden, "own_account", "%s", message)
+		return models.Reject(models.KindForbidden, "own_account", "%s", message)
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func (s *bulkHandler) createBulkSend(c *gin.Context, app caller) error {
 			return err
 		}
 	} else if err == nil && t != "application/json" && t != "" {
-		return models.Refuse(models.KindInvalid, "content_type", "The body must be application/json or text/csv, not %s.", t)
+		return models.Reject(models.KindInvalid, "content_type", "The body must be application/json or text/csv, not %s.", t)
 	} else if q := bulkQuery(c); len(q.m) > 0 {
 		for name := range q.m {
 			q.bad(name, "must be in the body if the rows are JSON")
@@ -263,7 +263,7 @@ func addRefusal(p models.Problems, err error) error {
 	refused, ok := errors.AsType[*models.Error](err)
 	switch {
 	case err == nil:
-	case !ok || !models.IsRefusal(err):
+	case !ok || !models.IsRejection(err):
 		return fmt.Errorf("check a row: %w", err)
 	case len(refused.Fields) == 0:
 		p.Add("", "%s", refused.Message)

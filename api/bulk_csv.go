@@ -337,7 +337,7 @@ func (f *bulkFaults) err(total int) error {
 	if f.total > 1 {
 		message += fmt.Sprintf(" (and %d more)", f.total-1)
 	}
-	refused := models.Refuse(models.KindInvalid, "validation_error", "%s; nothing was sent", message)
+	refused := models.Reject(models.KindInvalid, "validation_error", "%s; nothing was sent", message)
 	refused.Fields = make(map[string][]string, len(f.list))
 	for _, fault := range f.list {
 		path := fmt.Sprintf("rows[%d]", fault.Row-1)

@@ -15,7 +15,7 @@ func TestAddRefusal_KeepsWhatItSays(t *testing.T) {
 	require.NoError(t, addRefusal(p, nil))
 	require.Empty(t, p)
 	require.NoError(t, addRefusal(p, models.InvalidField("signers", "must be given")))
-	require.NoError(t, addRefusal(p, models.Refuse(models.KindConflict, "taken", "It is taken.")))
+	require.NoError(t, addRefusal(p, models.Reject(models.KindConflict, "taken", "It is taken.")))
 	require.Equal(t, models.Problems{"signers": {"must be given"}, "": {"It is taken."}}, p)
 	require.ErrorContains(t, addRefusal(p, errors.New("no disk")), "check a row: no disk")
 	require.Len(t, p, 2)

@@ -80,7 +80,7 @@ type bulkBody struct {
 }
 
 func (b *bulkBody) invalid() error {
-	return models.Refuse(models.KindInvalid, "invalid_json", "The body is not a valid JSON object (at byte %d).", b.dec.InputOffset())
+	return models.Reject(models.KindInvalid, "invalid_json", "The body is not a valid JSON object (at byte %d).", b.dec.InputOffset())
 }
 
 // token reads the next token, which is a name or a delimiter.

@@ -24,7 +24,7 @@ func codesOfSources(t *testing.T) map[string]bool {
 	t.Helper()
 	codes := make(map[string]bool)
 	written := []*regexp.Regexp{
-		regexp.MustCompile(`Refuse\((?:models\.)?[Kk]ind\w*,\s*"([a-z0-9_]*[a-z0-9])"`), regexp.MustCompile(`Code:\s*"([a-z0-9_]+)"`),
+		regexp.MustCompile(`Reject\((?:models\.)?[Kk]ind\w*,\s*"([a-z0-9_]*[a-z0-9])"`), regexp.MustCompile(`Code:\s*"([a-z0-9_]+)"`),
 		regexp.MustCompile(`"([a-z]+_rate_limited)"`),
 	}
 	constants := regexp.MustCompile(`(?m)^\t[A-Z]\w+ += "([a-z0-9_]+)"`)

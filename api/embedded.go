@@ -129,10 +129,10 @@ func (s *embeddedHandler) openSession(c *gin.Context) error {
 		return err
 	}
 	if signer := e.Signer(session.SignerID); signer != nil && signer.HasActed() {
-		return withOrigin(models.Refuse(models.KindGone, "session_completed", "This signer has signed or declined."), session)
+		return withOrigin(models.Reject(models.KindGone, "session_completed", "This signer has signed or declined."), session)
 	}
 	signer, err := e.CheckEmbed(session.SignerID, now)
-	if models.IsRefusal(err) {
+	if models.IsRejection(err) {
 		return withOrigin(models.ErrSessionInvalid, session)
 	}
 	if err != nil {
@@ -178,7 +178,7 @@ func (s *embeddedHandler) framedPage(c *gin.Context, origin string) error {
 	} else {
 		framed.ancestor = origin
 		if from := c.GetHeader("Referer"); from != "" && !s.isAllowedReferer(from, origin) {
-			return models.Refuse(models.KindForbidden, "origin_forbidden", "This session is bound to another origin.")
+			return models.Reject(models.KindForbidden, "origin_forbidden", "This session is bound to another origin.")
 		}
 	}
 	if s.pages == nil {

@@ -98,13 +98,13 @@ func TestFrameAncestors(t *testing.T) {
 func TestWithOrigin(t *testing.T) {
 	t.Parallel()
 	session := &models.EmbeddedSession{PageSession: models.PageSession{AllowedOrigin: "https://a.b"}, EnvelopeID: uuid.New(), SignerID: uuid.New()}
-	base := models.Refuse(models.KindGone, "gone", "Gone.")
+	base := models.Reject(models.KindGone, "gone", "Gone.")
 	base.Details = map[string]any{"more": 1}
 	var told *models.Error
 	require.ErrorAs(t, withOrigin(base, session), &told)
 	require.Equal(t, map[string]any{"more": 1, "allowedOrigin": "https://a.b", "envelopeId": session.EnvelopeID, "signerId": session.SignerID}, told.Details)
 	require.Equal(t, map[string]any{"more": 1}, base.Details)
-	require.ErrorAs(t, withOrigin(models.Refuse(models.KindGone, "gone", "Gone."), session), &told)
+	require.ErrorAs(t, withOrigin(models.Reject(models.KindGone, "gone", "Gone."), session), &told)
 	require.Len(t, told.Details, 3)
 	other := errors.New("other")
 	require.Equal(t, other, withOrigin(other, session))

@@ -149,7 +149,7 @@ func (s *documentHandler) getDocument(c *gin.Context, _ caller, e *models.Envelo
 		return err
 	}
 	if kind == models.DocumentSealed && e.Status != models.StatusCompleted {
-		return models.Refuse(models.KindConflict, "envelope_not_completed", "The envelope is %s; there is no sealed document yet.", e.Status.Public())
+		return models.Reject(models.KindConflict, "envelope_not_completed", "The envelope is %s; there is no sealed document yet.", e.Status.Public())
 	}
 	for _, d := range e.Documents {
 		named := d.ID == id || d.OriginalID != nil && *d.OriginalID == id || id == uuid.Nil && d.Order == 1
@@ -180,7 +180,7 @@ const workflowPatience = time.Second
 // progress responds with the current step in the envelope's workflow.
 func (s *envelopeHandler) progress(c *gin.Context, _ caller, e *models.Envelope) error {
 	if e.SentAt == nil {
-		return models.Refuse(models.KindConflict, "envelope_draft", "The envelope has not been sent.")
+		return models.Reject(models.KindConflict, "envelope_draft", "The envelope has not been sent.")
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), workflowPatience)
 	defer cancel()

@@ -58,7 +58,7 @@ func (s *envelopeHandler) issueLink(c *gin.Context, app caller, o *object) error
 			return v, err
 		}
 		token, err := s.tokens.IssueSigning(e.AppID, signer)
-		return signingLinkView{SigningURL: s.signingURL + "/" + token, ExpiresAt: utcPtr(e.LinkEnds(signer))}, err
+		return signingLinkView{SigningURL: s.signingURL + "/" + token, ExpiresAt: utcPtr(e.LinkExpiry(signer))}, err
 	}, func(v signingLinkView) (*store.StoredResponse, error) { return inJSON(http.StatusOK, v) })
 }
 

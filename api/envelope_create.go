@@ -130,7 +130,7 @@ func (s *envelopeHandler) createDraft(c *gin.Context, app caller, o *object, fil
 		}, s.viewCreated(send))
 	}
 	if err != nil {
-		if file != nil && models.IsRefusal(err) {
+		if file != nil && models.IsRejection(err) {
 			s.uploads.discardUpload(c, file)
 		}
 		return err

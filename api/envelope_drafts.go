@@ -37,7 +37,7 @@ func checkTag(c *gin.Context, now, message string) error {
 			return nil
 		}
 	}
-	refused := models.Refuse(models.KindPrecondition, "precondition_failed", "%s", message)
+	refused := models.Reject(models.KindPrecondition, "precondition_failed", "%s", message)
 	refused.Details = map[string]any{"etag": now}
 	return refused
 }

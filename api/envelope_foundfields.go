@@ -70,7 +70,7 @@ func foundFields(e *models.Envelope, d *models.Document, rev *admission.Prepared
 func fieldOfTag(e *models.Envelope, d *models.Document, t prepare.FoundTag) (models.FieldInput, error) {
 	signer, ok := signerOfRole(e, t.Role)
 	if !ok {
-		return models.FieldInput{}, models.Refuse(models.KindInvalid, "text_tag_invalid",
+		return models.FieldInput{}, models.Reject(models.KindInvalid, "text_tag_invalid",
 			"The tag %q on page %d cannot be used: its role %q is not one of the envelope's %d signer(s); use a signer's role, signer1 and so on, an email address, or a single signer.",
 			t.Text, t.Place.Page, t.Role, len(e.Signers))
 	}
@@ -98,7 +98,7 @@ func fieldOfTag(e *models.Envelope, d *models.Document, t prepare.FoundTag) (mod
 	in.Check(p, "", nil)
 	delete(p, "documentId") // the document is already known
 	for _, path := range slices.Sorted(maps.Keys(p)) {
-		return in, models.Refuse(models.KindInvalid, "text_tag_invalid", "The tag %q on page %d cannot be used: %s %s.", t.Text, t.Place.Page, path, p[path][0])
+		return in, models.Reject(models.KindInvalid, "text_tag_invalid", "The tag %q on page %d cannot be used: %s %s.", t.Text, t.Place.Page, path, p[path][0])
 	}
 	return in, nil
 }

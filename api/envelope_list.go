@@ -72,9 +72,9 @@ func placeOfEnvelope(f store.EnvelopeFilter) func(*models.Envelope) listPlace {
 }
 
 // afterEnvelope converts a position to the store's type. It returns nil for the first page.
-func afterEnvelope(at listPlace) *store.ListPlace {
+func afterEnvelope(at listPlace) *store.ListPosition {
 	if at.ID == uuid.Nil {
 		return nil
 	}
-	return &store.ListPlace{ID: at.ID, At: time.UnixMicro(at.Number).UTC()}
+	return &store.ListPosition{ID: at.ID, At: time.UnixMicro(at.Number).UTC()}
 }

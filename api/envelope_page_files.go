@@ -243,7 +243,7 @@ func (s *pageFiles) pageText(ctx context.Context, f *blob.Content, p *store.Page
 // pageFails returns the error for a page that could not be rendered.
 func pageFails(r pageRequest, err error) error {
 	if refused, ok := errors.AsType[*refusal.Error](err); ok {
-		return models.Refuse(models.KindUnprocessable, refused.Code, "%s", refused.Message)
+		return models.Reject(models.KindUnprocessable, refused.Code, "%s", refused.Message)
 	}
 	if errors.Is(err, appearance.ErrNoPage) {
 		return models.ErrNotFound
@@ -278,7 +278,7 @@ func (s *pageFiles) keepPage(ctx context.Context, r pageRequest, p store.PageFil
 	}
 	if recorded.Appearance != p.Appearance {
 		s.log.ErrorContext(ctx, "the appearance of a page differs from its record", "envelope", r.envelope.ID, "document", r.document.ID, "page", r.page, "level", r.level)
-		return nil, models.Refuse(models.KindUnavailable, "appearance_changed", "The page cannot be displayed because its appearance has changed. The operator has been notified.")
+		return nil, models.Reject(models.KindUnavailable, "appearance_changed", "The page cannot be displayed because its appearance has changed. The operator has been notified.")
 	}
 	if recorded.SHA256 != p.SHA256 || recorded.Encrypted != p.Encrypted { // the same pixels, encoded by another version
 		return &p, s.store.ReplacePageFile(ctx, p)

@@ -21,5 +21,5 @@ func TestPageFails_OfEachCause_HasItsAnswer(t *testing.T) {
 	other := pageFails(r, gone)
 	require.ErrorIs(t, other, gone)
 	require.ErrorContains(t, other, "render page 7")
-	require.False(t, models.IsRefusal(other))
+	require.False(t, models.IsRejection(other))
 }

@@ -81,7 +81,7 @@ func (s *documentHandler) prepareDocument(c *gin.Context, app caller, o *object)
 	switch {
 	case err == nil && before != "":
 		s.uploads.discardUnreferenced(c, before)
-	case err != nil && models.IsRefusal(err) && u.IsPrepared():
+	case err != nil && models.IsRejection(err) && u.IsPrepared():
 		s.uploads.discardBlob(c, u.PreparedKey)
 	}
 	return err

@@ -74,7 +74,7 @@ type deliveryProblemView struct {
 // listProblems lists envelopes, emails and deliveries that are stuck or need attention.
 func (s *envelopeHandler) listProblems(c *gin.Context, app caller) error {
 	ctx := c.Request.Context()
-	of := store.OwnProblems{App: app.ID, Tenants: app.Tenants, Limit: problemLimit}
+	of := store.ProblemFilter{App: app.ID, Tenants: app.Tenants, Limit: problemLimit}
 	envelopes, err := s.envelopeProblems(ctx, of)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (s *envelopeHandler) listProblems(c *gin.Context, app caller) error {
 }
 
 // envelopeProblems lists stuck envelopes, and recent open envelopes that have no workflow.
-func (s *envelopeHandler) envelopeProblems(ctx context.Context, of store.OwnProblems) ([]envelopeProblemView, error) {
+func (s *envelopeHandler) envelopeProblems(ctx context.Context, of store.ProblemFilter) ([]envelopeProblemView, error) {
 	known, err := s.store.EnvelopeProblems(ctx, of)
 	if err != nil {
 		return nil, err
@@ -213,7 +213,7 @@ func (s *envelopeHandler) nextAttempt(d store.DeliveryProblem) *time.Time {
 }
 
 var (
-	errWorkflowRuns    = models.Refuse(models.KindConflict, "workflow_running", "The envelope's workflow runs; there is nothing to restart.")
+	errWorkflowRuns    = models.Reject(models.KindConflict, "workflow_running", "The envelope's workflow runs; there is nothing to restart.")
 	errWorkflowUnknown = &models.Error{
 		Kind: models.KindUnavailable, Code: "temporal_unavailable", RetryAfter: 10 * time.Second,
 		Message: "Temporal does not answer, so it is not known whether the envelope's workflow runs.",

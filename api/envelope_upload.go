@@ -139,13 +139,13 @@ func (s *uploads) scan(ctx context.Context, f io.ReaderAt, size int64) error {
 	found, err := s.scanner.Scan(ctx, io.NewSectionReader(f, 0, size))
 	if err != nil && ctx.Err() == nil {
 		s.log.ErrorContext(ctx, "virus scanner failed", "error", err)
-		e := models.Refuse(models.KindUnavailable, "scanner_unavailable", "The file cannot be scanned for malware at the moment. Please try again later.")
+		e := models.Reject(models.KindUnavailable, "scanner_unavailable", "The file cannot be scanned for malware at the moment. Please try again later.")
 		e.RetryAfter = time.Minute
 		return e
 	}
 	if err == nil && found != "" {
 		s.log.WarnContext(ctx, "upload rejected: malware found", "found", plaintext.Strip(found))
-		err = models.Refuse(models.KindInvalid, "file_malware", "The file contains known malware.")
+		err = models.Reject(models.KindInvalid, "file_malware", "The file contains known malware.")
 	}
 	return err
 }
@@ -180,7 +180,7 @@ func (s *documentHandler) addDocument(c *gin.Context, app caller, u *upload, sta
 		r, err := inJSON(status, view(out.made))
 		return withETag(r, out.envelope), err
 	})
-	if models.IsRefusal(err) {
+	if models.IsRejection(err) {
 		s.uploads.discardUpload(c, u)
 	}
 	return err
@@ -213,7 +213,7 @@ var documentTypes = []string{"application/octet-stream", "application/pdf", "ima
 
 func (s *documentHandler) uploadDocument(c *gin.Context, app caller) error {
 	if t, _, err := mime.ParseMediaType(c.ContentType()); err == nil && !slices.Contains(documentTypes, t) {
-		return models.Refuse(models.KindInvalid, "content_type", "The body must be application/octet-stream, application/pdf, image/png or image/jpeg, not %s.", t)
+		return models.Reject(models.KindInvalid, "content_type", "The body must be application/octet-stream, application/pdf, image/png or image/jpeg, not %s.", t)
 	}
 	options, err := queryOptions(c)
 	if err != nil {

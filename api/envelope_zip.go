@@ -17,7 +17,7 @@ import (
 // that it can still report a missing file as an error.
 func (s *documentHandler) sealedArchive(c *gin.Context, _ caller, e *models.Envelope) error {
 	if e.Status != models.StatusCompleted {
-		return models.Refuse(models.KindConflict, "envelope_not_completed", "The envelope is %s; there is no sealed document yet.", e.Status.Public())
+		return models.Reject(models.KindConflict, "envelope_not_completed", "The envelope is %s; there is no sealed document yet.", e.Status.Public())
 	}
 	docs := e.Sealed()
 	files := make([]*blob.Content, 0, len(docs))

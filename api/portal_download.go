@@ -12,7 +12,7 @@ import (
 
 // downloadTarget returns the sealed document for a portal link.
 func (s *portalHandler) downloadTarget(c *gin.Context) (credential.DownloadLink, *models.Envelope, *models.Document, error) {
-	invalid := models.Refuse(models.KindUnauthorized, "download_link_invalid", "This download link is not valid or has expired.")
+	invalid := models.Reject(models.KindUnauthorized, "download_link_invalid", "This download link is not valid or has expired.")
 	l, err := s.tokens.VerifyDownload(c.Param("token"))
 	if err != nil {
 		return l, nil, nil, invalid

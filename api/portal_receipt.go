@@ -19,7 +19,7 @@ type receiptDocument struct {
 // signed and whose signing links are therefore no longer usable. They received the receipt token in the response to
 // their signature.
 func (s *portalHandler) receipt(c *gin.Context) error {
-	invalid := models.Refuse(models.KindUnauthorized, "receipt_invalid", "This receipt is not valid or has expired.")
+	invalid := models.Reject(models.KindUnauthorized, "receipt_invalid", "This receipt is not valid or has expired.")
 	app, envelope, signer, err := s.tokens.VerifyReceipt(c.Param("token"))
 	if err != nil {
 		return invalid

@@ -51,7 +51,7 @@ func (a attempts) giveBack(c *gin.Context) error {
 
 // tooMany returns the error for too many attempts. again is the time of the next permitted attempt.
 func (s *shared) tooMany(again time.Time, message string) error {
-	e := models.Refuse(models.KindRateLimited, "rate_limited", "%s", message)
+	e := models.Reject(models.KindRateLimited, "rate_limited", "%s", message)
 	e.RetryAfter = max(again.Sub(s.now()), time.Second)
 	return e
 }

@@ -45,22 +45,22 @@ func (c caller) require(least models.Role) error {
 	if c.user == nil || c.user.Role.Allows(least) {
 		return nil
 	}
-	return models.Refuse(models.KindForbidden, "role_forbidden", "This operation requires the role %s; yours is %s.", least, c.user.Role)
+	return models.Reject(models.KindForbidden, "role_forbidden", "This operation requires the role %s; yours is %s.", least, c.user.Role)
 }
 
 func bearerToken(c *gin.Context) (string, error) {
 	scheme, token, _ := strings.Cut(c.GetHeader("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return "", models.Refuse(models.KindUnauthorized, "unauthorized", "An access token is required: Authorization: Bearer <token>.")
+		return "", models.Reject(models.KindUnauthorized, "unauthorized", "An access token is required: Authorization: Bearer <token>.")
 	}
 	return token, nil
 }
 
-var errInvalidToken = models.Refuse(models.KindUnauthorized, "unauthorized", "The access token is not valid.")
+var errInvalidToken = models.Reject(models.KindUnauthorized, "unauthorized", "The access token is not valid.")
 
 func refuseToken(err error) error {
 	if credential.IsExpired(err) {
-		return models.Refuse(models.KindUnauthorized, "token_expired", "The access token has expired; request a new one.")
+		return models.Reject(models.KindUnauthorized, "token_expired", "The access token has expired; request a new one.")
 	}
 	return errInvalidToken
 }
@@ -95,7 +95,7 @@ func (s *shared) authenticateConsole(c *gin.Context, r route) (caller, error) {
 	if notAnApps == nil {
 		app, err := s.appCaller(c, appID)
 		if err == nil && r.access == consoleUser {
-			err = models.Refuse(models.KindForbidden, "user_required", "This operation requires the token of a console user.")
+			err = models.Reject(models.KindForbidden, "user_required", "This operation requires the token of a console user.")
 		}
 		return app, err
 	}
@@ -116,7 +116,7 @@ func (s *shared) authenticateConsole(c *gin.Context, r route) (caller, error) {
 		return caller{}, err
 	}
 	if !r.allowWithoutMFA && s.mustEnrol(in.User, in.Factor) {
-		return caller{}, models.Refuse(models.KindForbidden, "second_factor_required", "This operation requires a second factor. Enroll one first: POST /v1/console/totp.")
+		return caller{}, models.Reject(models.KindForbidden, "second_factor_required", "This operation requires a second factor. Enroll one first: POST /v1/console/totp.")
 	}
 	return app, nil
 }
@@ -184,7 +184,7 @@ func (s *shared) authenticateSigner(c *gin.Context, ended bool) (signerLink, err
 	l, err := read(token)
 	if err != nil {
 		if credential.IsExpired(err) {
-			return l, models.Refuse(models.KindUnauthorized, "signing_link_expired", "This signing link has expired.")
+			return l, models.Reject(models.KindUnauthorized, "signing_link_expired", "This signing link has expired.")
 		}
 		return l, models.ErrLinkInvalid
 	}

@@ -39,17 +39,17 @@ func bodyError(err error) error {
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return requestTooLarge(tooLarge.Limit)
 	}
-	return models.Refuse(models.KindInvalid, "body_unreadable", "The request body could not be read completely.")
+	return models.Reject(models.KindInvalid, "body_unreadable", "The request body could not be read completely.")
 }
 
 // requestTooLarge returns the error for a body that exceeds the limit.
 func requestTooLarge(limit int64) error {
-	return models.Refuse(models.KindTooLarge, "request_too_large", "The request is larger than %d bytes.", limit)
+	return models.Reject(models.KindTooLarge, "request_too_large", "The request is larger than %d bytes.", limit)
 }
 
 // fileTooLarge returns the error for a file that exceeds the limit.
 func fileTooLarge(limit int64) error {
-	return models.Refuse(models.KindTooLarge, "file_too_large", "The file is larger than %d bytes.", limit)
+	return models.Reject(models.KindTooLarge, "file_too_large", "The file is larger than %d bytes.", limit)
 }
 
 // readForm reads a form, which consists of name=value pairs.
@@ -59,11 +59,11 @@ func readForm(c *gin.Context) (url.Values, error) {
 		return nil, bodyError(err)
 	}
 	if bytes.Count(text, []byte("&")) >= maxPairs {
-		return nil, models.Refuse(models.KindInvalid, "invalid_request", "The body has more than %d name=value pairs.", maxPairs)
+		return nil, models.Reject(models.KindInvalid, "invalid_request", "The body has more than %d name=value pairs.", maxPairs)
 	}
 	c.Request.Body = spooledBody{bytes.NewReader(text)}
 	if err := c.Request.ParseForm(); err != nil {
-		return nil, models.Refuse(models.KindInvalid, "invalid_request", "The body must be application/x-www-form-urlencoded.")
+		return nil, models.Reject(models.KindInvalid, "invalid_request", "The body must be application/x-www-form-urlencoded.")
 	}
 	return c.Request.PostForm, nil
 }
@@ -114,7 +114,7 @@ func (m *multipartReader) bounded(next func() (*multipart.Part, error)) (*multip
 	p, err := next()
 	m.source.left = -1
 	if errors.Is(err, errAllowance) {
-		err = models.Refuse(models.KindInvalid, "part_headers_too_large", "The headers of a part are larger than %d bytes.", maxHeaders)
+		err = models.Reject(models.KindInvalid, "part_headers_too_large", "The headers of a part are larger than %d bytes.", maxHeaders)
 	}
 	return p, err
 }
@@ -137,7 +137,7 @@ func (s *shared) readParts(c *gin.Context, limit int64) (*parts, error) {
 	limitBody(c, limit+besideFile)
 	t, params, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
 	if err != nil || t != "multipart/form-data" || params["boundary"] == "" {
-		return nil, models.Refuse(models.KindInvalid, "content_type", "The body must be multipart/form-data with a boundary.")
+		return nil, models.Reject(models.KindInvalid, "content_type", "The body must be multipart/form-data with a boundary.")
 	}
 	out := &parts{text: make(map[string][]string)}
 	err = s.receiveParts(c, out, newMultipartReader(c.Request.Body, params["boundary"]), limit)
@@ -157,13 +157,13 @@ func (s *shared) receiveParts(c *gin.Context, out *parts, mr *multipartReader, l
 			return out.load(c, texts)
 		}
 		if err != nil {
-			if models.IsRefusal(err) {
+			if models.IsRejection(err) {
 				return err
 			}
 			return bodyError(err)
 		}
 		if n >= maxParts {
-			return models.Refuse(models.KindInvalid, "too_many_parts", "The body has more than %d parts.", maxParts)
+			return models.Reject(models.KindInvalid, "too_many_parts", "The body has more than %d parts.", maxParts)
 		}
 		name := part.FormName()
 		if name == "file" {
@@ -185,7 +185,7 @@ func (s *shared) receiveParts(c *gin.Context, out *parts, mr *multipartReader, l
 			return err
 		}
 		if room -= counted.n; room < 0 {
-			return models.Refuse(models.KindTooLarge, "request_too_large", "The parts other than the file are larger than %d bytes.", besideFile)
+			return models.Reject(models.KindTooLarge, "request_too_large", "The parts other than the file are larger than %d bytes.", besideFile)
 		}
 		texts = append(texts, receivedPart{name, body})
 	}

@@ -34,11 +34,11 @@ func (s *shared) checkBuilt(c *gin.Context, session *models.BuilderSession) erro
 	if session.TemplateID != nil {
 		archived, err := s.requests.TemplateArchived(c.Request.Context(), session.AppID, *session.TemplateID)
 		if isNotFound(err) || err == nil && archived {
-			return models.Refuse(models.KindGone, "session_completed", "The template was archived.")
+			return models.Reject(models.KindGone, "session_completed", "The template was archived.")
 		}
 		return err
 	}
-	over := models.Refuse(models.KindGone, "session_completed", "The draft was sent or deleted.")
+	over := models.Reject(models.KindGone, "session_completed", "The draft was sent or deleted.")
 	e, err := s.requests.Envelope(c.Request.Context(), session.AppID, *session.EnvelopeID)
 	if isNotFound(err) {
 		return over
@@ -76,7 +76,7 @@ func (s *shared) authenticateBuilder(c *gin.Context, token string, needs models.
 	if err := app.CheckTenant(session.TenantID); err != nil {
 		return caller{}, models.ErrNotFound
 	}
-	if err := s.checkBuilt(c, session); models.IsRefusal(err) {
+	if err := s.checkBuilt(c, session); models.IsRejection(err) {
 		over, _ := errors.AsType[*models.Error](err)
 		// If the page sent the envelope but received no response, the details inform it that the envelope was sent.
 		return caller{}, withDetails(models.ErrSessionInvalid, over.Details)

@@ -61,7 +61,7 @@ func (s *shared) openFile(ctx context.Context, e *models.Envelope, d *models.Doc
 }
 
 // fileMissingError is the error for a file that is unexpectedly missing.
-var fileMissingError = models.Refuse(models.KindUnavailable, "file_missing", "The document's file cannot be read at the moment. The operator has been notified.")
+var fileMissingError = models.Reject(models.KindUnavailable, "file_missing", "The document's file cannot be read at the moment. The operator has been notified.")
 
 // isUnavailable reports whether err means that a document's file is unavailable: it is missing, differs from its
 // record, or cannot be reached.
@@ -82,7 +82,7 @@ func (s *shared) refuseFile(ctx context.Context, err error, what string, envelop
 	case errors.Is(err, blob.ErrAltered) || errors.Is(err, blob.ErrDamaged):
 		s.log.ErrorContext(ctx, what+"'s file differs from the recorded one", "envelope", envelope, kind, id, "error", err)
 		s.countMissing()
-		return models.Refuse(models.KindUnavailable, "document_unavailable", "The %s's file is unavailable: it differs from the recorded one.", kind)
+		return models.Reject(models.KindUnavailable, "document_unavailable", "The %s's file is unavailable: it differs from the recorded one.", kind)
 	}
 	return s.fileStoreFails(ctx, envelope, fmt.Errorf("%s %s: %w", kind, id, err))
 }
@@ -96,9 +96,9 @@ func (s *shared) countMissing() {
 
 var (
 	// filesUnavailableError is returned while the file store does not respond.
-	filesUnavailableError = models.Refuse(models.KindUnavailable, "files_unavailable", "Files cannot be read at the moment. Please try again later.")
+	filesUnavailableError = models.Reject(models.KindUnavailable, "files_unavailable", "Files cannot be read at the moment. Please try again later.")
 	// archiveBrokenError is returned for an envelope whose archive is missing or differs from its record.
-	archiveBrokenError = models.Refuse(models.KindUnavailable, "file_missing", "A part of this envelope cannot be read at the moment. The operator has been notified.")
+	archiveBrokenError = models.Reject(models.KindUnavailable, "file_missing", "A part of this envelope cannot be read at the moment. The operator has been notified.")
 )
 
 // fileStoreFails logs a failure of the file store. It logs nothing if the read failed because the client disconnected.
@@ -147,9 +147,9 @@ func (s *shared) serveContent(c *gin.Context, mimeType, disposition, tag string,
 			h.Del(name)
 		}
 		h.Set("Cache-Control", "no-store") // net/http removed it
-		refused := models.Refuse(models.KindInvalid, "range_not_satisfiable", "The requested range is outside the file.")
+		refused := models.Reject(models.KindInvalid, "range_not_satisfiable", "The requested range is outside the file.")
 		if w.refused == http.StatusPreconditionFailed {
-			refused = models.Refuse(models.KindPrecondition, "precondition_failed", "The file does not match If-Match or If-Unmodified-Since.")
+			refused = models.Reject(models.KindPrecondition, "precondition_failed", "The file does not match If-Match or If-Unmodified-Since.")
 		}
 		s.write(c, w.refused, refused)
 	}

@@ -155,7 +155,7 @@ func TestExecuteFirst_UnknownOutcome_KeepsCommittedKeys(t *testing.T) {
 		"the database is lost":  {fmt.Errorf("commit: %w", driver.ErrBadConn), 503, false},
 		"an unexpected failure": {errors.New("fault"), 500, false},
 		"a refusal":             {models.ErrNotFound, 404, true},
-		"a busy service":        {models.Refuse(models.KindUnavailable, "busy", "Wait."), 503, true},
+		"a busy service":        {models.Reject(models.KindUnavailable, "busy", "Wait."), 503, true},
 	} {
 		requests := &releases{}
 		s := &shared{requests: requests, log: slog.New(slog.DiscardHandler)}

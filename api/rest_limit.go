@@ -19,7 +19,7 @@ const (
 // the message tooMany and the time after which to retry.
 func acquire(ctx context.Context, l *limit.Limit, n int64, wait time.Duration, tooMany string) (release func(), err error) {
 	if release, err = l.Acquire(ctx, n, wait); err != nil {
-		busy := models.Refuse(models.KindUnavailable, "busy", "%s; please try again in a moment.", tooMany)
+		busy := models.Reject(models.KindUnavailable, "busy", "%s; please try again in a moment.", tooMany)
 		busy.RetryAfter = wait
 		return nil, busy
 	}

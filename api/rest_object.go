@@ -46,7 +46,7 @@ func bodyObject(c *gin.Context, body []byte, optional bool) (*object, error) {
 		return none, nil
 	}
 	if t, _, err := mime.ParseMediaType(c.ContentType()); err == nil && t != "application/json" && !strings.HasSuffix(t, "+json") {
-		return nil, models.Refuse(models.KindInvalid, "content_type", "The body must be application/json, not %s.", t)
+		return nil, models.Reject(models.KindInvalid, "content_type", "The body must be application/json, not %s.", t)
 	}
 	if optional && string(text) == "null" {
 		return none, nil
@@ -81,14 +81,14 @@ func parseObject(body []byte, name string) (*object, error) {
 	}
 	m, ok := v.(map[string]any)
 	if !ok {
-		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s must be a JSON object.", pathOrBody(name))
+		return nil, models.Reject(models.KindInvalid, "invalid_json", "%s must be a JSON object.", pathOrBody(name))
 	}
 	return &object{m: m, p: models.Problems{}}, nil
 }
 
 func parseJSON(body []byte, name string) (any, error) {
 	if !utf8.Valid(body) {
-		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s is not valid UTF-8.", pathOrBody(name))
+		return nil, models.Reject(models.KindInvalid, "invalid_json", "%s is not valid UTF-8.", pathOrBody(name))
 	}
 	var n jsonScanner
 	n.scan(body)
@@ -103,10 +103,10 @@ func parseJSON(body []byte, name string) (any, error) {
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			at = syntax.Offset
 		}
-		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s is not valid JSON (at byte %d).", pathOrBody(name), at)
+		return nil, models.Reject(models.KindInvalid, "invalid_json", "%s is not valid JSON (at byte %d).", pathOrBody(name), at)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s contains more than one JSON value.", pathOrBody(name))
+		return nil, models.Reject(models.KindInvalid, "invalid_json", "%s contains more than one JSON value.", pathOrBody(name))
 	}
 	return v, nil
 }

@@ -54,7 +54,7 @@ func (s *shared) fail(c *gin.Context, err error) {
 	switch {
 	case ok:
 	case of:
-		refused = models.Refuse(models.KindInvalid, rejected.Code, "%s", rejected.Message)
+		refused = models.Reject(models.KindInvalid, rejected.Code, "%s", rejected.Message)
 	case c.Request.Context().Err() != nil:
 		c.Abort() // the client has disconnected
 		return

@@ -35,7 +35,7 @@ func TestProblems(t *testing.T) {
 		models.KindInvalid: 400, models.KindUnauthorized: 401, models.KindPayment: 402, models.KindForbidden: 403, models.KindNotFound: 404, models.KindConflict: 409, models.KindGone: 410,
 		models.KindTooLarge: 413, models.KindUnprocessable: 422, models.KindRateLimited: 429, models.KindUnavailable: 503,
 	} {
-		w, body := answer(models.Refuse(kind, "some_code", "Why."))
+		w, body := answer(models.Reject(kind, "some_code", "Why."))
 		require.Equal(t, status, w.Code)
 		require.Equal(t, "some_code", body["error"])
 		require.Equal(t, "Why.", body["message"])
@@ -58,7 +58,7 @@ func TestProblems(t *testing.T) {
 	w, _ = answer(models.ErrNotFound, "Authorization", "Bearer x")
 	require.Empty(t, w.Header().Get("WWW-Authenticate"))
 	for wait, secs := range map[time.Duration]string{time.Second: "1", time.Second + 1: "2", 1: "1", time.Minute: "60", -1: ""} {
-		late := models.Refuse(models.KindRateLimited, "rate_limited", "Wait.")
+		late := models.Reject(models.KindRateLimited, "rate_limited", "Wait.")
 		late.RetryAfter, late.Details = wait, map[string]any{"more": "x"}
 		w, body := answer(late)
 		require.Equal(t, secs, w.Header().Get("Retry-After"), "%s", wait)

@@ -110,7 +110,7 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 				id := uuid.MustParse(strings.TrimPrefix(at, "/v1/bulk-sends/"))
 				work, err := s.store.BulkWork(t.Context(), s.app.ID, id, 1, 1)
 				require.NoError(t, err)
-				require.NoError(t, s.store.FailBulkRow(t.Context(), s.app.ID, work.Rows[0], models.Refuse(models.KindInvalid, "x", "y")))
+				require.NoError(t, s.store.FailBulkRow(t.Context(), s.app.ID, work.Rows[0], models.Reject(models.KindInvalid, "x", "y")))
 			default:
 				c.post(at+before, nil).want(200)
 			}

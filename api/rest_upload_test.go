@@ -51,7 +51,7 @@ func TestReceivedFiles_AreDiscarded(t *testing.T) {
 	require.Zero(t, left())
 	_, err := s.receiveUpload(failing{&os.PathError{Op: "write", Err: os.ErrClosed}}, "a", 5)
 	require.ErrorContains(t, err, "receive upload")
-	require.False(t, models.IsRefusal(err))
+	require.False(t, models.IsRejection(err))
 	u, err := s.receiveUpload(strings.NewReader("12345"), "a", 5)
 	require.NoError(t, err)
 	u.discard()

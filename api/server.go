@@ -129,7 +129,7 @@ func New(cfg Config) (*Server, error) {
 		s.fail(c, models.ErrNotFound)
 	})
 	s.engine.NoMethod(func(c *gin.Context) {
-		s.write(c, http.StatusMethodNotAllowed, models.Refuse(models.KindInvalid, "method_not_allowed", "This resource does not support the method %s.", c.Request.Method))
+		s.write(c, http.StatusMethodNotAllowed, models.Reject(models.KindInvalid, "method_not_allowed", "This resource does not support the method %s.", c.Request.Method))
 	})
 	return s, nil
 }

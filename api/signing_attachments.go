@@ -88,7 +88,7 @@ func (s *signingHandler) attach(c *gin.Context, l signerLink) error {
 		})
 		return made, err
 	}, asJSON(http.StatusCreated, viewAttachment))
-	if models.IsRefusal(err) {
+	if models.IsRejection(err) {
 		s.uploads.discardBlob(c, given.BlobKey)
 	}
 	return notFoundAsInvalidLink(err)
@@ -134,7 +134,7 @@ func (s *signingHandler) examineAttachment(c *gin.Context, u *upload) (models.At
 			return in, err
 		}
 	default:
-		return in, models.Refuse(models.KindInvalid, "attachment_type", "The file must be a PDF, JPEG or PNG.")
+		return in, models.Reject(models.KindInvalid, "attachment_type", "The file must be a PDF, JPEG or PNG.")
 	}
 	in.Name = models.AttachmentName(u.Name, in.MimeType)
 	if seal.CheckText(in.Name) != nil { // the name appears in the sealed document and its certificate
@@ -164,7 +164,7 @@ func (s *signingHandler) reencode(ctx context.Context, u *upload) error {
 		return err
 	}
 	if len(b) > models.MaxAttachmentSize {
-		return models.Refuse(models.KindTooLarge, "file_too_large", "The re-encoded picture is larger than %d bytes.", models.MaxAttachmentSize)
+		return models.Reject(models.KindTooLarge, "file_too_large", "The re-encoded picture is larger than %d bytes.", models.MaxAttachmentSize)
 	}
 	return u.replace(b)
 }

@@ -40,7 +40,7 @@ func (s *signingHandler) requestCode(c *gin.Context, l signerLink) error {
 	defer cancel()
 	if err := s.sendCode(ctx, e, signer, code); err != nil {
 		s.log.ErrorContext(c.Request.Context(), "one-time code not sent", "envelope", e.ID, "signer", signer.ID, "error", err)
-		refused := models.Refuse(models.KindUnavailable, "otp_not_sent", "The code could not be sent. Please try again in a moment.")
+		refused := models.Reject(models.KindUnavailable, "otp_not_sent", "The code could not be sent. Please try again in a moment.")
 		refused.RetryAfter = 30 * time.Second
 		return refused
 	}
@@ -129,14 +129,14 @@ func (s *signingHandler) verifyCode(c *gin.Context, l signerLink, o *object) err
 	}
 	signer := out.envelope.Signer(l.SignerID)
 	if !out.made {
-		refused := models.Refuse(models.KindInvalid, "otp_incorrect", "The code is wrong or has expired.")
+		refused := models.Reject(models.KindInvalid, "otp_incorrect", "The code is wrong or has expired.")
 		if st := signer.CodeState(act.At); st != nil {
 			refused.Details = map[string]any{"triesLeft": models.Deref(st.TriesLeft, 0), "liveUntil": utcPtr(st.LiveUntil)}
 		}
 		return refused
 	}
 	if bind {
-		until := signer.SessionEnds(act.At)
+		until := signer.SessionExpiry(act.At)
 		s.setSessionCookie(c, l, token, until)
 		return answer(c, http.StatusOK, gin.H{
 			"verified": true, "sessionToken": token, "sessionExpiresAt": utcPtr(&until), "draftKey": s.codes.DraftKey(l.Link),

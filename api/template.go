@@ -118,7 +118,7 @@ func (s *templateHandler) templateDocument(c *gin.Context, app caller) error {
 // checkTemplateFiles returns an error if a template is archived, because its files must not be read any longer.
 func checkTemplateFiles(t *models.LoadedTemplate) error {
 	if t.ArchivedAt != nil {
-		return models.Refuse(models.KindGone, "template_archived", "The template is archived; its files are kept only for the envelopes that were created from it.")
+		return models.Reject(models.KindGone, "template_archived", "The template is archived; its files are kept only for the envelopes that were created from it.")
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func (s *templateHandler) patchTemplate(c *gin.Context, app caller) error {
 			case t.ArchivedAt != nil:
 				return models.ErrTemplateArchived
 			case draft != nil && t.Version != seen.Version:
-				return models.Refuse(models.KindConflict, "template_changed", "The template now has version %d. Reload it and try again.", t.Version)
+				return models.Reject(models.KindConflict, "template_changed", "The template now has version %d. Reload it and try again.", t.Version)
 			}
 			name.Apply(&t.Name)
 			externalID.Apply(&t.ExternalID)

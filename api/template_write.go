@@ -286,7 +286,7 @@ func (s *templateHandler) examine(c *gin.Context, app caller, d *templateDraft) 
 // afterExamining deletes the file of a version if the version was not stored, or if it uses the file of the previous
 // version instead.
 func (s *templateHandler) afterExamining(c *gin.Context, d *templateDraft, err error) error {
-	if d == nil || d.file == nil || d.file.BlobKey == "" || err != nil && !models.IsRefusal(err) {
+	if d == nil || d.file == nil || d.file.BlobKey == "" || err != nil && !models.IsRejection(err) {
 		return err
 	}
 	s.uploads.discardUnreferenced(c, d.file.BlobKeys()...)

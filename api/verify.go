@@ -69,9 +69,9 @@ func (s *verifyHandler) examineSealed(ctx context.Context, f io.ReaderAt, size i
 	_, refused := errors.AsType[*refusal.Error](err)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && s.admission.Validators == nil: // without a separate process, there is no other limit
-		return nil, models.Refuse(models.KindInvalid, "file_too_complex", "The file could not be examined within %s.", verifyPatience*verify.ExaminationTime(size))
+		return nil, models.Reject(models.KindInvalid, "file_too_complex", "The file could not be examined within %s.", verifyPatience*verify.ExaminationTime(size))
 	case refused:
-		return nil, models.Refuse(models.KindInvalid, "file_too_complex", "The file is too complex to be examined.")
+		return nil, models.Reject(models.KindInvalid, "file_too_complex", "The file is too complex to be examined.")
 	case err != nil:
 		return nil, fmt.Errorf("verify document: %w", err)
 	}
@@ -108,7 +108,7 @@ func (s *verifyHandler) receiveSealed(c *gin.Context) (u *upload, err error) {
 			u = in.file
 		}
 	default:
-		err = models.Refuse(models.KindInvalid, "content_type", "The body must be application/pdf or multipart/form-data, not %s.", t)
+		err = models.Reject(models.KindInvalid, "content_type", "The body must be application/pdf or multipart/form-data, not %s.", t)
 	}
 	if err != nil {
 		return nil, err

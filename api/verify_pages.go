@@ -29,7 +29,7 @@ func (s *verifyHandler) countVerifiedPage(c *gin.Context) error {
 }
 
 // errDiffers is returned for a page whose appearance differs from the seal record.
-var errDiffers = models.Refuse(models.KindUnprocessable, "appearance_differs", "The appearance of the page differs from the seal record.")
+var errDiffers = models.Reject(models.KindUnprocessable, "appearance_differs", "The appearance of the page differs from the seal record.")
 
 // verifyPage renders a page of a sealed PDF as it was displayed to the signers, and compares it with the seal record.
 // It stores nothing.
@@ -117,7 +117,7 @@ func (s *verifyHandler) renderShown(ctx context.Context, u *upload, shown *manif
 	defer release()
 	picture, err := s.renderer.Page(ctx, base, base.Size(), page, appearance.Level(level))
 	if refused, ok := errors.AsType[*refusal.Error](err); ok {
-		return nil, models.Refuse(models.KindUnprocessable, refused.Code, "%s", refused.Message)
+		return nil, models.Reject(models.KindUnprocessable, refused.Code, "%s", refused.Message)
 	}
 	if errors.Is(err, appearance.ErrNoPage) {
 		return nil, errDiffers

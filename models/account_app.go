@@ -33,7 +33,7 @@ func (a *App) CheckTenant(tenant string) error {
 	if allowsTenant(a.Tenants, tenant) {
 		return nil
 	}
-	return Refuse(KindForbidden, "tenant_forbidden", "This client is not authorized for this tenant.")
+	return Reject(KindForbidden, "tenant_forbidden", "This client is not authorized for this tenant.")
 }
 
 // allowsTenant reports whether an app with the given list of tenants may access a tenant. An empty list permits all
@@ -74,17 +74,17 @@ const (
 
 // Mail records an email of an envelope, so that it is not sent twice. ID is the local part of its Message-ID.
 type Mail struct {
-	ID         string `gorm:"primaryKey"`
-	EnvelopeID uuid.UUID
-	SignerID   uuid.UUID
-	Kind       MailKind
-	RequestID  *uuid.UUID // the outbox row that requested copies, a reminder or a notification
-	Attempts   int
-	CreatedAt  time.Time
-	RefusedAt  *time.Time // time of the first temporary rejection by the mail server
-	SentAt     *time.Time
-	FailedAt   *time.Time
-	Error      string // safe to display; contains no address
+	ID              string `gorm:"primaryKey"`
+	EnvelopeID      uuid.UUID
+	SignerID        uuid.UUID
+	Kind            MailKind
+	RequestID       *uuid.UUID // the outbox row that requested copies, a reminder or a notification
+	Attempts        int
+	CreatedAt       time.Time
+	FirstRejectedAt *time.Time `gorm:"column:refused_at"` // time of the first temporary rejection by the mail server
+	SentAt          *time.Time
+	FailedAt        *time.Time
+	Error           string // safe to display; contains no address
 }
 
 // RequestedMailID returns the ID of the record of the email that an outbox row requests. The record is written together

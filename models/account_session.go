@@ -114,16 +114,16 @@ func (s *PageSession) Live(at time.Time) error {
 	case s.RevokedAt != nil:
 		return ErrSessionInvalid
 	case !at.Before(s.ExpiresAt):
-		return Refuse(KindUnauthorized, "session_expired", "This embedded session has expired.")
+		return Reject(KindUnauthorized, "session_expired", "This embedded session has expired.")
 	}
 	return nil
 }
 
 // ErrSessionInvalid is returned for a token of an unknown or revoked session.
-var ErrSessionInvalid = Refuse(KindUnauthorized, "session_invalid", "This embedded session is not valid.")
+var ErrSessionInvalid = Reject(KindUnauthorized, "session_invalid", "This embedded session is not valid.")
 
 // ErrSignerChanged is returned if a signer was replaced while an embedded session was being created.
-var ErrSignerChanged = Refuse(KindConflict, "signer_changed", "The signer has changed. Reload the envelope and try again.")
+var ErrSignerChanged = Reject(KindConflict, "signer_changed", "The signer has changed. Reload the envelope and try again.")
 
 // CheckEmbed returns the signer, or an error if the signer cannot currently sign in an embedded page.
 func (e *Envelope) CheckEmbed(signer uuid.UUID, at time.Time) (*Signer, error) {
@@ -132,11 +132,11 @@ func (e *Envelope) CheckEmbed(signer uuid.UUID, at time.Time) (*Signer, error) {
 	case s == nil:
 		return nil, ErrNotFound
 	case e.Status == StatusDraft:
-		return nil, Refuse(KindConflict, "envelope_draft", "The envelope has not been sent.")
+		return nil, Reject(KindConflict, "envelope_draft", "The envelope has not been sent.")
 	case !e.Status.Open() || e.DeadlinePassed(at):
-		return nil, Refuse(KindConflict, "envelope_closed", "The envelope is %s; it can no longer be signed.", e.Status.Public())
+		return nil, Reject(KindConflict, "envelope_closed", "The envelope is %s; it can no longer be signed.", e.Status.Public())
 	case !s.Awaited():
-		return nil, Refuse(KindConflict, "signer_not_awaited", "The signer is %s and cannot sign now.", string(s.Status))
+		return nil, Reject(KindConflict, "signer_not_awaited", "The signer is %s and cannot sign now.", string(s.Status))
 	}
 	return s, nil
 }

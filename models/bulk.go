@@ -25,7 +25,7 @@ const (
 	BulkRunning   BulkStatus = "running"
 	BulkPaused    BulkStatus = "paused"
 	BulkCompleted BulkStatus = "completed"
-	BulkCancelled BulkStatus = "cancelled"
+	BulkCanceled  BulkStatus = "cancelled"
 )
 
 // BulkAction is an action on a bulk send.
@@ -45,16 +45,16 @@ const (
 // an action has no effect.
 var bulkTransitions = map[BulkStatus]map[BulkAction]BulkStatus{
 	BulkQueued: {
-		BulkStart: BulkRunning, BulkPause: BulkPaused, BulkResume: BulkQueued, BulkCancel: BulkCancelled,
+		BulkStart: BulkRunning, BulkPause: BulkPaused, BulkResume: BulkQueued, BulkCancel: BulkCanceled,
 		BulkRetry: BulkQueued, BulkFinish: BulkCompleted,
 	},
 	BulkRunning: {
-		BulkStart: BulkRunning, BulkPause: BulkPaused, BulkResume: BulkRunning, BulkCancel: BulkCancelled,
+		BulkStart: BulkRunning, BulkPause: BulkPaused, BulkResume: BulkRunning, BulkCancel: BulkCanceled,
 		BulkRetry: BulkRunning, BulkFinish: BulkCompleted,
 	},
-	BulkPaused:    {BulkPause: BulkPaused, BulkResume: BulkRunning, BulkCancel: BulkCancelled, BulkRetry: BulkPaused},
+	BulkPaused:    {BulkPause: BulkPaused, BulkResume: BulkRunning, BulkCancel: BulkCanceled, BulkRetry: BulkPaused},
 	BulkCompleted: {BulkRetry: BulkRunning},
-	BulkCancelled: {BulkCancel: BulkCancelled},
+	BulkCanceled:  {BulkCancel: BulkCanceled},
 }
 
 // Next returns the status after the action, or an error if s does not permit the action.
@@ -62,25 +62,25 @@ func (s BulkStatus) Next(action BulkAction) (BulkStatus, error) {
 	if to, ok := bulkTransitions[s][action]; ok {
 		return to, nil
 	}
-	return s, Refuse(KindConflict, "bulk_send_"+string(s), "The bulk send is %s, which does not allow this operation.", s)
+	return s, Reject(KindConflict, "bulk_send_"+string(s), "The bulk send is %s, which does not allow this operation.", s)
 }
 
 // Ended reports whether no more rows will be sent, unless failed rows are retried.
-func (s BulkStatus) Ended() bool { return s == BulkCompleted || s == BulkCancelled }
+func (s BulkStatus) Ended() bool { return s == BulkCompleted || s == BulkCanceled }
 
 // BulkRowStatus is the status of a row of a bulk send.
 type BulkRowStatus string
 
 // The statuses of a row.
 const (
-	BulkRowPending   BulkRowStatus = "pending"
-	BulkRowSent      BulkRowStatus = "sent"
-	BulkRowFailed    BulkRowStatus = "failed"
-	BulkRowCancelled BulkRowStatus = "cancelled"
+	BulkRowPending  BulkRowStatus = "pending"
+	BulkRowSent     BulkRowStatus = "sent"
+	BulkRowFailed   BulkRowStatus = "failed"
+	BulkRowCanceled BulkRowStatus = "cancelled"
 )
 
 // BulkRowStatuses lists the statuses of a row.
-var BulkRowStatuses = []BulkRowStatus{BulkRowPending, BulkRowSent, BulkRowFailed, BulkRowCancelled}
+var BulkRowStatuses = []BulkRowStatus{BulkRowPending, BulkRowSent, BulkRowFailed, BulkRowCanceled}
 
 // Valid reports whether s is one of BulkRowStatuses.
 func (s BulkRowStatus) Valid() bool { return slices.Contains(BulkRowStatuses, s) }
@@ -193,10 +193,10 @@ func (b *BulkSend) Envelope(act ActionContext, of *LoadedTemplate, r *BulkRow, m
 
 // BulkCounts contains the number of rows with each status.
 type BulkCounts struct {
-	Pending   int `json:"pending"`
-	Sent      int `json:"sent"`
-	Failed    int `json:"failed"`
-	Cancelled int `json:"cancelled"`
+	Pending  int `json:"pending"`
+	Sent     int `json:"sent"`
+	Failed   int `json:"failed"`
+	Canceled int `json:"cancelled"`
 }
 
 // Add adds n to the number of rows with status s.
@@ -208,8 +208,8 @@ func (c *BulkCounts) Add(s BulkRowStatus, n int) {
 		c.Sent += n
 	case BulkRowFailed:
 		c.Failed += n
-	case BulkRowCancelled:
-		c.Cancelled += n
+	case BulkRowCanceled:
+		c.Canceled += n
 	}
 }
 

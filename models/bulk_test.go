@@ -62,7 +62,7 @@ func TestBulkSend_CountsRowsByStatus(t *testing.T) {
 		counts.Add(s, i+1)
 	}
 	assert.False(t, models.BulkRowStatus("lost").Valid())
-	assert.Equal(t, models.BulkCounts{Pending: 1, Sent: 2, Failed: 3, Cancelled: 4}, counts)
+	assert.Equal(t, models.BulkCounts{Pending: 1, Sent: 2, Failed: 3, Canceled: 4}, counts)
 	id, bulk, at := uuid.New(), uuid.New(), time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
 	body, err := models.BulkCompletedPayload(id, bulk, counts, at)
 	require.NoError(t, err)

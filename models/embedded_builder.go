@@ -41,7 +41,7 @@ func (s *BuilderSession) Allow(f BuilderFeature) error {
 		BuilderAlways: true, BuilderRecipients: s.Features.Recipients, BuilderDocuments: s.Features.Documents, BuilderSend: s.Features.Send,
 	}
 	if !allowed[f] {
-		return Refuse(KindForbidden, "feature_forbidden", "This builder session does not allow this operation.")
+		return Reject(KindForbidden, "feature_forbidden", "This builder session does not allow this operation.")
 	}
 	return nil
 }
@@ -49,7 +49,7 @@ func (s *BuilderSession) Allow(f BuilderFeature) error {
 // AllowField returns an error unless the session permits fields of type t.
 func (s *BuilderSession) AllowField(t FieldType) error {
 	if t.Valid() && !slices.Contains(s.Features.FieldTypes, t) {
-		return Refuse(KindForbidden, "feature_forbidden", "This builder session does not allow fields of type %s.", string(t))
+		return Reject(KindForbidden, "feature_forbidden", "This builder session does not allow fields of type %s.", string(t))
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func BuilderActor(id uuid.UUID) string { return "builder:" + id.String() }
 // CheckBuild returns an error if the envelope is no longer a draft.
 func (e *Envelope) CheckBuild() error {
 	if e.Status != StatusDraft {
-		return Refuse(KindConflict, "envelope_not_draft", "The envelope is %s; only a draft can be prepared.", e.Status.Public())
+		return Reject(KindConflict, "envelope_not_draft", "The envelope is %s; only a draft can be prepared.", e.Status.Public())
 	}
 	return nil
 }

@@ -184,7 +184,7 @@ func (e *Envelope) Chain() error {
 		e.Used.Trail += limits.Embedded(b) + hashMember
 		e.AuditSeq, e.AuditHead = ev.Seq, h
 	}
-	return e.checkRoom()
+	return e.checkCapacity()
 }
 
 // hashMember is the length of the hash member in an event's JSON, plus the comma after the event.

@@ -66,9 +66,9 @@ func (e *Envelope) Replace(act ActionContext, recipient uuid.UUID, in Replacemen
 		return nil, err
 	}
 	if s.HasActed() {
-		return nil, Refuse(KindConflict, "already_signed", "This signer has already signed.")
+		return nil, Reject(KindConflict, "already_signed", "This signer has already signed.")
 	}
-	if err := e.succeed(act, s, in); err != nil {
+	if err := e.replacePerson(act, s, in); err != nil {
 		return nil, err
 	}
 	s.Delegated = false
@@ -83,15 +83,15 @@ func (e *Envelope) Replace(act ActionContext, recipient uuid.UUID, in Replacemen
 
 // Delegate lets a signer delegate signing to another person. This is possible once, if the sender permitted it.
 func (e *Envelope) Delegate(act ActionContext, l Link, in Replacement) (*Signer, error) {
-	s, err := e.authorizeConfirmed(l, act, ActionDelegate, Refuse(KindConflict, "already_signed_or_declined", "This signer has already signed or declined."))
+	s, err := e.authorizeConfirmed(l, act, ActionDelegate, Reject(KindConflict, "already_signed_or_declined", "This signer has already signed or declined."))
 	if err != nil {
 		return nil, err
 	}
 	if !s.AllowDelegation {
-		return nil, Refuse(KindForbidden, "delegation_not_allowed", "The sender did not allow this signer to delegate.")
+		return nil, Reject(KindForbidden, "delegation_not_allowed", "The sender did not allow this signer to delegate.")
 	}
 	if s.Delegated {
-		return nil, Refuse(KindConflict, "delegation_exhausted", "This signature was already delegated once.")
+		return nil, Reject(KindConflict, "delegation_exhausted", "This signature was already delegated once.")
 	}
 	in.AuthMethod = s.AuthMethod
 	for _, other := range e.Recipients() {
@@ -99,7 +99,7 @@ func (e *Envelope) Delegate(act ActionContext, l Link, in Replacement) (*Signer,
 			return nil, InvalidField("email", "must be the address of a person who is not a signer of this envelope")
 		}
 	}
-	if err := e.succeed(act, s, in); err != nil {
+	if err := e.replacePerson(act, s, in); err != nil {
 		return nil, err
 	}
 	s.Delegated = true
@@ -108,8 +108,8 @@ func (e *Envelope) Delegate(act ActionContext, l Link, in Replacement) (*Signer,
 	return s, nil
 }
 
-// succeed replaces a signer with another person, and resets the state of the former signer.
-func (e *Envelope) succeed(act ActionContext, s *Signer, in Replacement) error {
+// replacePerson replaces a signer with another person, and resets the state of the former signer.
+func (e *Envelope) replacePerson(act ActionContext, s *Signer, in Replacement) error {
 	if in.AuthMethod == "" {
 		in.AuthMethod = s.AuthMethod
 	}
@@ -126,7 +126,7 @@ func (e *Envelope) succeed(act ActionContext, s *Signer, in Replacement) error {
 	}
 	previous := s.Previous()
 	if len(previous) >= MaxReplacements {
-		return Refuse(KindConflict, "too_many_replacements", "A signer can be replaced at most %d times.", MaxReplacements)
+		return Reject(KindConflict, "too_many_replacements", "A signer can be replaced at most %d times.", MaxReplacements)
 	}
 	before := PreviousSigner{Name: s.Name, Email: s.Email, Until: act.At, Reason: Deref(in.Reason, "")}
 	text, err := json.Marshal(append(previous, before))
@@ -161,7 +161,7 @@ func (e *Envelope) Resend(act ActionContext, signer uuid.UUID) (*Signer, error) 
 	if err != nil {
 		return nil, err
 	}
-	if s.Resends, err = oneMore(s.Resends, act.At, ResendWindow, ResendLimit, "resend_rate_limited", "This signer was invited again too often. Please wait."); err != nil {
+	if s.Resends, err = appendWithinLimit(s.Resends, act.At, ResendWindow, ResendLimit, "resend_rate_limited", "This signer was invited again too often. Please wait."); err != nil {
 		return nil, err
 	}
 	e.issueLink(act, s)
@@ -177,12 +177,12 @@ func (e *Envelope) Remind(act ActionContext, signer uuid.UUID) (*Signer, error) 
 	case err != nil:
 		return nil, err
 	case e.DeadlinePassed(act.At):
-		return nil, Refuse(KindConflict, "envelope_deadline_passed", "The deadline has passed; the signer can no longer sign.")
+		return nil, Reject(KindConflict, "envelope_deadline_passed", "The deadline has passed; the signer can no longer sign.")
 	case !s.InvitedByMail():
-		return nil, Refuse(KindConflict, "signer_not_notified", "The service sends this signer no email (`notify` is false); send the link yourself.")
+		return nil, Reject(KindConflict, "signer_not_notified", "The service sends this signer no email (`notify` is false); send the link yourself.")
 	}
 	if last := s.RemindedAt; last != nil && act.At.Sub(*last) < RemindWindow {
-		refused := Refuse(KindRateLimited, "reminder_rate_limited", "This signer was reminded less than an hour ago. Please wait.")
+		refused := Reject(KindRateLimited, "reminder_rate_limited", "This signer was reminded less than an hour ago. Please wait.")
 		refused.RetryAfter = last.Add(RemindWindow).Sub(act.At)
 		return nil, refused
 	}
@@ -191,12 +191,12 @@ func (e *Envelope) Remind(act ActionContext, signer uuid.UUID) (*Signer, error) 
 	return s, nil
 }
 
-// oneMore appends at to the times within the preceding window, or returns an error if their number has reached the
+// appendWithinLimit appends at to the times within the preceding window, or returns an error if their number has reached the
 // limit.
-func oneMore(times []time.Time, at time.Time, window time.Duration, most int, code, message string) ([]time.Time, error) {
+func appendWithinLimit(times []time.Time, at time.Time, window time.Duration, most int, code, message string) ([]time.Time, error) {
 	recent := within(times, at, window)
 	if len(recent) >= most {
-		refused := Refuse(KindRateLimited, code, "%s", message)
+		refused := Reject(KindRateLimited, code, "%s", message)
 		refused.RetryAfter = recent[0].Add(window).Sub(at)
 		return times, refused
 	}
@@ -218,7 +218,7 @@ func (e *Envelope) awaitedSigner(action Action, signer uuid.UUID) (*Signer, erro
 		return nil, err
 	}
 	if !s.Awaited() {
-		return nil, Refuse(KindConflict, "signer_not_awaited", "The signer is %s, who cannot act now.", string(s.Status))
+		return nil, Reject(KindConflict, "signer_not_awaited", "The signer is %s, who cannot act now.", string(s.Status))
 	}
 	return s, nil
 }
@@ -231,7 +231,7 @@ func (e *Envelope) IssueLink(act ActionContext, signer uuid.UUID, rotate bool) (
 		return nil, err
 	}
 	if e.DeadlinePassed(act.At) {
-		return nil, Refuse(KindConflict, "envelope_deadline_passed", "The deadline has passed; a link would not be valid.")
+		return nil, Reject(KindConflict, "envelope_deadline_passed", "The deadline has passed; a link would not be valid.")
 	}
 	rotate = rotate || s.LinkExpiresAt == nil || !act.At.Before(*s.LinkExpiresAt)
 	if rotate {
@@ -263,9 +263,9 @@ func (s *Signer) linkLasts(until time.Time) bool {
 	return s.LinkID != nil && s.LinkExpiresAt != nil && !s.LinkExpiresAt.Before(until)
 }
 
-// LinkEnds returns the time at which a signer's link expires, which is the link's own expiry or the deadline, whichever
+// LinkExpiry returns the time at which a signer's link expires, which is the link's own expiry or the deadline, whichever
 // is earlier.
-func (e *Envelope) LinkEnds(s *Signer) *time.Time {
+func (e *Envelope) LinkExpiry(s *Signer) *time.Time {
 	if s.LinkExpiresAt != nil && e.ExpiresAt != nil && e.ExpiresAt.Before(*s.LinkExpiresAt) {
 		return e.ExpiresAt
 	}
@@ -352,7 +352,7 @@ func (e *Envelope) RequestCopies(act ActionContext, email string) (*Signer, erro
 		return nil, ErrPurged
 	}
 	var err error
-	if s.Copies, err = oneMore(s.Copies, act.At, ResendWindow, CopyLimit, "copies_rate_limited", "The files were sent to this address too often. Please wait."); err != nil {
+	if s.Copies, err = appendWithinLimit(s.Copies, act.At, ResendWindow, CopyLimit, "copies_rate_limited", "The files were sent to this address too often. Please wait."); err != nil {
 		return nil, err
 	}
 	e.record(act, EventCopyRequested, s.ID, Detail{"signerId": s.ID.String()})

@@ -194,7 +194,7 @@ func TestIssueLink_KeepsAValidLink(t *testing.T) {
 		{nil, nil, nil}, {&ends, nil, nil}, {nil, &ends, &ends}, {&start, &ends, &start}, {&ends, &start, &start},
 	} {
 		e.ExpiresAt, s.LinkExpiresAt = c.deadline, c.link
-		require.Equal(t, c.want, e.LinkEnds(s))
+		require.Equal(t, c.want, e.LinkExpiry(s))
 	}
 }
 

@@ -131,10 +131,10 @@ func (e *Envelope) CheckAddDocument(maxDocuments int) error {
 	}
 	n := len(e.Originals())
 	if n >= MaxDocuments {
-		return Refuse(KindInvalid, "too_many_documents", "An envelope can hold at most %d documents.", MaxDocuments)
+		return Reject(KindInvalid, "too_many_documents", "An envelope can hold at most %d documents.", MaxDocuments)
 	}
 	if n >= maxDocuments {
-		return Refuse(KindPayment, "plan_documents", "The plan allows %d document(s) per envelope; more need the Pro plan.", maxDocuments)
+		return Reject(KindPayment, "plan_documents", "The plan allows %d document(s) per envelope; more need the Pro plan.", maxDocuments)
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func (e *Envelope) renumberSigners() {
 	e.Signers, e.Copies = nil, nil
 	for i, s := range all {
 		s.Position, s.Mailbox = i, e.mailbox(s.Email, i)
-		e.Place(s)
+		e.AddRecipient(s)
 	}
 	e.alignWitnesses()
 }

@@ -69,7 +69,7 @@ func (e *Envelope) Expire(act ActionContext) error {
 		return err
 	}
 	if e.ExpiresAt == nil || act.At.Before(*e.ExpiresAt) {
-		return Refuse(KindConflict, "envelope_not_due", "The deadline has not passed.")
+		return Reject(KindConflict, "envelope_not_due", "The deadline has not passed.")
 	}
 	e.transition(ActionExpire)
 	e.record(act, EventEnvelopeExpired, uuid.Nil, nil)
@@ -101,7 +101,7 @@ func (e *Envelope) Complete(act ActionContext, files []SealedFile) error {
 	}
 	for _, o := range e.Originals() {
 		if _, ok := byOriginal[o.ID]; !ok {
-			return Refuse(KindConflict, "document_not_sealed", "Document %d has no sealed file.", o.Order)
+			return Reject(KindConflict, "document_not_sealed", "Document %d has no sealed file.", o.Order)
 		}
 	}
 	e.transition(ActionComplete)
@@ -145,7 +145,7 @@ func (e *Envelope) Timestamped(act ActionContext, document uuid.UUID, was string
 	case d.PurgeStatus == PurgePurged:
 		return ErrPurged
 	case d.SHA256 != was:
-		return Refuse(KindConflict, "document_replaced", "The document now has a different file.")
+		return Reject(KindConflict, "document_replaced", "The document now has a different file.")
 	}
 	d.SHA256, d.Size, d.BlobKey, d.Encrypted = f.SHA256, f.Size, f.BlobKey, f.Encrypted
 	d.TimestampedUntil, d.TimestampPending = f.timestampEnd(), false
@@ -242,7 +242,7 @@ func (e *Envelope) RetainedUntil() *time.Time {
 func (e *Envelope) Purge(act ActionContext) error {
 	until := e.RetainedUntil()
 	if until == nil || act.At.Before(*until) {
-		return Refuse(KindConflict, "retention_not_due", "The retention period has not ended.")
+		return Reject(KindConflict, "retention_not_due", "The retention period has not ended.")
 	}
 	for _, d := range e.Documents {
 		if d.PurgeStatus == PurgePurged {
@@ -263,7 +263,7 @@ func (e *Envelope) Purged() bool {
 }
 
 // ErrPurged is returned for a document that has been purged.
-var ErrPurged = Refuse(KindGone, "document_purged", "The document was deleted at the end of its retention.")
+var ErrPurged = Reject(KindGone, "document_purged", "The document was deleted at the end of its retention.")
 
 // DownloadWindow is the period after a recorded download in which further downloads of the same document by the same
 // recipient are not recorded.
@@ -320,9 +320,9 @@ func addReason(d Detail, reason *string) Detail {
 func (e *Envelope) CanRestart() error {
 	switch {
 	case e.Status == StatusDraft:
-		return Refuse(KindConflict, "envelope_draft", "The envelope has not been sent.")
+		return Reject(KindConflict, "envelope_draft", "The envelope has not been sent.")
 	case e.Status.Terminal():
-		return Refuse(KindConflict, "envelope_terminal", "The envelope is already %s.", e.Status.Public())
+		return Reject(KindConflict, "envelope_terminal", "The envelope is already %s.", e.Status.Public())
 	}
 	return nil
 }

@@ -173,7 +173,7 @@ func TestLinks_AreRenewedBeforeTheyExpire(t *testing.T) {
 		e := sent(t, &days, models.AuthNone, 1)
 		require.Equal(t, renewed, e.RenewLinkAt(e.Signers[0]) != nil, days)
 		require.Equal(t, start.AddDate(0, 0, 30), *e.Signers[0].LinkExpiresAt)
-		require.Equal(t, start.AddDate(0, 0, min(days, 30)), *e.LinkEnds(e.Signers[0]))
+		require.Equal(t, start.AddDate(0, 0, min(days, 30)), *e.LinkExpiry(e.Signers[0]))
 	}
 }
 

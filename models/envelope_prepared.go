@@ -64,7 +64,7 @@ func (e *Envelope) Prepare(act ActionContext, id uuid.UUID, in DocumentInput, fo
 		return nil, ErrNotFound
 	}
 	if d.SHA256 != in.SHA256 {
-		return nil, Refuse(KindConflict, "document_changed", "The document has been replaced. Reload it and try again.")
+		return nil, Reject(KindConflict, "document_changed", "The document has been replaced. Reload it and try again.")
 	}
 	fields, err := found(d)
 	if err != nil {

@@ -15,7 +15,7 @@ func (e *Envelope) ReminderInterval(tenant time.Duration) time.Duration {
 // or reminder. It returns nil if the signer gets no reminders, or if the audit trail has no capacity for another one.
 // mails contains the emails of the envelope.
 func (e *Envelope) ReminderAt(s *Signer, mails []Mail, interval time.Duration) *time.Time {
-	if interval <= 0 || !e.Status.Open() || !s.Awaited() || s.Silent || s.LinkIssuedAt == nil || !e.roomFor(2) {
+	if interval <= 0 || !e.Status.Open() || !s.Awaited() || s.Silent || s.LinkIssuedAt == nil || !e.hasCapacity(2) {
 		return nil
 	}
 	var last time.Time

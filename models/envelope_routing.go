@@ -6,8 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Place is a recipient's position in the routing order.
-type Place struct {
+// RoutingPosition is a recipient's position in the routing order.
+type RoutingPosition struct {
 	ID     uuid.UUID `json:"id"`
 	Group  int       `json:"group"`
 	Signed bool      `json:"signed,omitempty"`
@@ -18,7 +18,7 @@ type Place struct {
 
 // Routing lists the positions of recipients in the routing order. It determines who acts next, both for the envelope
 // and for its workflow.
-type Routing []Place
+type Routing []RoutingPosition
 
 // OpenGroup returns the lowest routing group with a missing signature, or zero if all have signed.
 func (r Routing) OpenGroup() int {
@@ -74,20 +74,20 @@ func (r Routing) Sign(signer uuid.UUID) {
 }
 
 func (r Routing) signed(signer uuid.UUID) bool {
-	return !slices.ContainsFunc(r, func(p Place) bool { return p.ID == signer && !p.Signed })
+	return !slices.ContainsFunc(r, func(p RoutingPosition) bool { return p.ID == signer && !p.Signed })
 }
 
 // Routing returns the positions of the signers, and of the recipients who receive only the completed copies.
 func (e *Envelope) Routing() (signers, copies Routing) {
 	for _, s := range e.Signers {
-		place := Place{ID: s.ID, Group: s.RoutingOrder, Signed: s.Status == SignerSigned}
+		place := RoutingPosition{ID: s.ID, Group: s.RoutingOrder, Signed: s.Status == SignerSigned}
 		if principal := e.Principal(s); principal != nil {
 			place.After = &principal.ID
 		}
 		signers = append(signers, place)
 	}
 	for _, s := range e.Copies {
-		copies = append(copies, Place{ID: s.ID, Group: s.RoutingOrder})
+		copies = append(copies, RoutingPosition{ID: s.ID, Group: s.RoutingOrder})
 	}
 	return signers, copies
 }

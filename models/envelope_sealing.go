@@ -84,7 +84,7 @@ func (e *Envelope) VoidStuck(act ActionContext, reason string) error {
 		return err
 	}
 	if e.SealingProblem == nil {
-		return Refuse(KindConflict, "envelope_not_stuck", "The documents are being sealed, and no problem with that has been recorded.")
+		return Reject(KindConflict, "envelope_not_stuck", "The documents are being sealed, and no problem with that has been recorded.")
 	}
 	e.transition(ActionVoidStuck)
 	e.VoidedAt = new(act.At)

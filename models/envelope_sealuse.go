@@ -32,27 +32,27 @@ const (
 	listedOrigin = 1100 + 300 // bytes of JSON per document
 )
 
-// trailRoom returns the remaining capacity of the seal record in bytes of JSON, after its current content and the
+// trailCapacity returns the remaining capacity of the seal record in bytes of JSON, after its current content and the
 // reserves of signers who have not acted.
-func (e *Envelope) trailRoom() int {
-	room := limits.Trail - e.Used.Trail - listedRest - limits.JSON(e.TenantID) - 2*limits.JSON(Deref(e.Subject, "")) - e.awaitedTrail()
+func (e *Envelope) trailCapacity() int {
+	capacity := limits.Trail - e.Used.Trail - listedRest - limits.JSON(e.TenantID) - 2*limits.JSON(Deref(e.Subject, "")) - e.awaitedTrail()
 	largest := 0
 	for _, d := range e.Originals() {
-		room -= listedOrigin
+		capacity -= listedOrigin
 		largest = max(largest, limits.Embedded([]byte(d.Preparation)))
 	}
 	for _, s := range e.Signers {
-		room -= listedSigner + limits.JSON(s.Name) + limits.JSON(s.Email) + limits.JSON(s.HostName) + len(e.Signers)*listedID
-		room -= limits.Embedded([]byte(Deref(s.PreviousJSON, "")))
+		capacity -= listedSigner + limits.JSON(s.Name) + limits.JSON(s.Email) + limits.JSON(s.HostName) + len(e.Signers)*listedID
+		capacity -= limits.Embedded([]byte(Deref(s.PreviousJSON, "")))
 	}
 	for _, f := range e.Fields {
-		room -= listedField + limits.JSON(f.Name) + limits.JSON(f.Attributes.Group) + limits.JSON(f.Attributes.Option)
+		capacity -= listedField + limits.JSON(f.Name) + limits.JSON(f.Attributes.Group) + limits.JSON(f.Attributes.Option)
 	}
-	return room - largest
+	return capacity - largest
 }
 
-// roomFor reports whether the seal record has capacity for the given number of events without entered texts.
-func (e *Envelope) roomFor(events int) bool { return e.trailRoom() >= events*limits.Event }
+// hasCapacity reports whether the seal record has capacity for the given number of events without entered texts.
+func (e *Envelope) hasCapacity(events int) bool { return e.trailCapacity() >= events*limits.Event }
 
 // awaitedTrail returns the reserve in the seal record for the actions of the awaited signers.
 func (e *Envelope) awaitedTrail() int {
@@ -112,8 +112,8 @@ var optional = map[EventName]string{
 	EventEnvelopeUpdated: "", EventSignerReplaced: "", EventCopyReplaced: "", EventSignerDelegated: "", EventLinkIssued: "", EventLinkRenewed: "",
 }
 
-// checkRoom returns an error if the seal record has no capacity for the recorded events.
-func (e *Envelope) checkRoom() error {
+// checkCapacity returns an error if the seal record has no capacity for the recorded events.
+func (e *Envelope) checkCapacity() error {
 	member, found := "", false
 	for i := range e.Events {
 		if m, ok := optional[e.Events[i].Name]; ok && e.Events[i].Actor != ActorSystem {
@@ -123,11 +123,11 @@ func (e *Envelope) checkRoom() error {
 	switch {
 	case !found:
 		return nil
-	case e.trailRoom() < 0 && member == "":
-		return Refuse(KindConflict, "audit_trail_full",
+	case e.trailCapacity() < 0 && member == "":
+		return Reject(KindConflict, "audit_trail_full",
 			"The audit trail of this envelope is full: it can have %d MB together with the other contents of the seal record. The envelope can still be signed, declined or voided.",
 			limits.Trail>>20)
-	case e.trailRoom() < 0:
+	case e.trailCapacity() < 0:
 		return tooLarge(member, "the envelope could not be sealed: documents, recipients and fields, with what is recorded of them, can take %d MB together", limits.Trail>>20)
 	case member != "" && e.Used.Texts+e.awaitedTexts(uuid.Nil) > limits.Texts:
 		return tooLarge("fields", "the envelope could not be sealed: the default values of all fields can take %d MB together", limits.Texts>>20)

@@ -101,7 +101,7 @@ func TestDeadline(t *testing.T) {
 	require.NoError(t, e.Send(act(later), nil))
 	due := later.AddDate(0, 0, 3)
 	assert.Equal(t, due, *e.ExpiresAt, "counted from send")
-	assert.Equal(t, due, *e.LinkEnds(e.Signers[0]), "no link outlives the deadline")
+	assert.Equal(t, due, *e.LinkExpiry(e.Signers[0]), "no link outlives the deadline")
 	require.ErrorContains(t, e.Expire(act(due.Add(-time.Microsecond))), "envelope_not_due")
 
 	e = sent(t, &days, models.AuthNone, 1)

@@ -165,32 +165,32 @@ func (s Status) Next(action Action) (Status, error) {
 func refusal(s Status, action Action) *Error {
 	switch action {
 	case ActionAddDocument, ActionAddSigner, ActionAddField, ActionSend:
-		return Refuse(KindInvalid, "envelope_not_draft", "The envelope is %s; only a draft can be changed or sent.", s.Public())
+		return Reject(KindInvalid, "envelope_not_draft", "The envelope is %s; only a draft can be changed or sent.", s.Public())
 	case ActionEditEnvelope, ActionEditSigner, ActionRemoveSigner, ActionEditField, ActionRemoveField, ActionEditDocument, ActionRemoveDocument,
 		ActionDelete:
-		return Refuse(KindConflict, "envelope_not_draft", "The envelope is %s; only a draft can be edited or deleted.", s.Public())
+		return Reject(KindConflict, "envelope_not_draft", "The envelope is %s; only a draft can be edited or deleted.", s.Public())
 	case ActionReplace, ActionResend, ActionRemind, ActionIssueLink, ActionReschedule:
 		conflict := *refusal(s, ActionInvite)
 		conflict.Kind = KindConflict
 		return &conflict
 	case ActionSendCopies:
-		return Refuse(KindConflict, "envelope_not_completed", "The envelope is %s; there is no sealed document yet.", s.Public())
+		return Reject(KindConflict, "envelope_not_completed", "The envelope is %s; there is no sealed document yet.", s.Public())
 	case ActionVoid, ActionExpire, ActionInvite:
 		if s == StatusSealing {
-			return Refuse(KindInvalid, "envelope_sealing", "Everyone has signed and the documents are being sealed; the envelope can no longer be closed.")
+			return Reject(KindInvalid, "envelope_sealing", "Everyone has signed and the documents are being sealed; the envelope can no longer be closed.")
 		}
 		if s == StatusDraft {
-			return Refuse(KindInvalid, "envelope_draft", "The envelope has not been sent.")
+			return Reject(KindInvalid, "envelope_draft", "The envelope has not been sent.")
 		}
-		return Refuse(KindInvalid, "envelope_terminal", "The envelope is already %s.", s.Public())
+		return Reject(KindInvalid, "envelope_terminal", "The envelope is already %s.", s.Public())
 	case ActionVoidStuck:
-		return Refuse(KindConflict, "envelope_not_sealing", "The envelope is %s; only an envelope that all have signed and that cannot be sealed can be voided this way.", s.Public())
+		return Reject(KindConflict, "envelope_not_sealing", "The envelope is %s; only an envelope that all have signed and that cannot be sealed can be voided this way.", s.Public())
 	case ActionComplete, ActionFailSealing:
-		return Refuse(KindConflict, "envelope_not_sealing", "The envelope is %s; there is nothing to complete.", s.Public())
+		return Reject(KindConflict, "envelope_not_sealing", "The envelope is %s; there is nothing to complete.", s.Public())
 	case ActionOpen, ActionRequestCode, ActionVerifyCode, ActionConsent, ActionViewPage, ActionRead,
 		ActionSign, ActionSignLast, ActionDecline, ActionDelegate:
 		// The link is no longer valid, which results in a 401 response.
-		return Refuse(KindUnauthorized, "signing_link_closed", "This signing link is no longer valid: the envelope is %s.", s.Public())
+		return Reject(KindUnauthorized, "signing_link_closed", "This signing link is no longer valid: the envelope is %s.", s.Public())
 	}
-	return Refuse(KindInvalid, "unknown_action", "Unknown action %q.", string(action))
+	return Reject(KindInvalid, "unknown_action", "Unknown action %q.", string(action))
 }

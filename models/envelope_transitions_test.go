@@ -172,12 +172,12 @@ func TestRejectedActions_HaveErrorCodes(t *testing.T) {
 
 func TestErrors_AreComparedByCode(t *testing.T) {
 	t.Parallel()
-	err := errors.Join(errors.New("load"), models.Refuse(models.KindNotFound, "not_found", "other words"))
+	err := errors.Join(errors.New("load"), models.Reject(models.KindNotFound, "not_found", "other words"))
 	require.ErrorIs(t, err, models.ErrNotFound)
-	require.NotErrorIs(t, models.Refuse(models.KindGone, "gone", ""), models.ErrNotFound)
-	assert.True(t, models.IsRefusal(err))
-	assert.False(t, models.IsRefusal(errors.New("disk full")))
-	assert.False(t, models.IsRefusal(models.Refuse(models.KindUnavailable, "later", "")), "what may go away is retried")
+	require.NotErrorIs(t, models.Reject(models.KindGone, "gone", ""), models.ErrNotFound)
+	assert.True(t, models.IsRejection(err))
+	assert.False(t, models.IsRejection(errors.New("disk full")))
+	assert.False(t, models.IsRejection(models.Reject(models.KindUnavailable, "later", "")), "what may go away is retried")
 }
 
 // TestClosedEnvelope_RejectsByAudience checks that actions on a closed envelope are rejected with an error about the

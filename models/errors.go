@@ -58,14 +58,14 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Code == e.Code
 }
 
-// Refuse returns an Error without field messages.
-func Refuse(kind Kind, code, format string, args ...any) *Error {
+// Reject returns an Error without field messages.
+func Reject(kind Kind, code, format string, args ...any) *Error {
 	return &Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// IsRefusal reports whether err is an *Error of any kind other than KindUnavailable. Retrying the same request cannot
+// IsRejection reports whether err is an *Error of any kind other than KindUnavailable. Retrying the same request cannot
 // succeed, unless the kind says otherwise.
-func IsRefusal(err error) bool {
+func IsRejection(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Kind != KindUnavailable
 }
@@ -113,4 +113,4 @@ func InvalidField(path, format string, args ...any) error {
 }
 
 // ErrNotFound is returned for resources that do not exist, and for resources of another owner.
-var ErrNotFound = Refuse(KindNotFound, "not_found", "Not found, or not accessible with this credential.")
+var ErrNotFound = Reject(KindNotFound, "not_found", "Not found, or not accessible with this credential.")

@@ -238,6 +238,6 @@ func compilePattern(pattern string) (*regexp.Regexp, error) {
 // Extended reports whether the field has properties that the interface does not support.
 func (f *Field) Extended() bool {
 	a := f.Attributes
-	return f.Type.beyondInterface() || f.DefaultValue != "" || a.Named || a.Label != "" || a.Placeholder != "" || a.ReadOnly ||
+	return f.Type.isExtension() || f.DefaultValue != "" || a.Named || a.Label != "" || a.Placeholder != "" || a.ReadOnly ||
 		a.FontSize != 0 || a.Align != "" || a.MaxLength != 0 || a.Comb || a.Multiline || a.Validation != nil || a.Format != "" || a.Condition != nil
 }

@@ -49,8 +49,8 @@ func (t FieldType) written() bool {
 	return t == FieldText || t == FieldName || t == FieldEmail || t == FieldCompany || t == FieldTitle
 }
 
-// beyondInterface reports whether the type is not among the five types of the original interface.
-func (t FieldType) beyondInterface() bool { return slices.Index(FieldTypes, t) > 4 }
+// isExtension reports whether the type is not among the five types of the original interface.
+func (t FieldType) isExtension() bool { return slices.Index(FieldTypes, t) > 4 }
 
 // DefaultSize returns the default width and height of a field, in points.
 func (t FieldType) DefaultSize() (w, h float64) {

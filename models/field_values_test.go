@@ -279,7 +279,7 @@ func TestSignedValues_FollowTheRules(t *testing.T) {
 		_, err := e.Sign(act(start), link(e, 0), submit(e, values))
 		if err != nil {
 			require.Empty(t, e.Values)
-			require.True(t, models.IsRefusal(err))
+			require.True(t, models.IsRejection(err))
 			return
 		}
 		var fields []models.ConditionField

@@ -121,9 +121,9 @@ func (s *Signer) resent() bool {
 	return n > 0 && s.LinkIssuedAt != nil && s.Resends[n-1].Equal(*s.LinkIssuedAt)
 }
 
-// InvitedAnew reports whether the current link was issued by a resend or a replacement, which causes its own
+// HasOwnInvitation reports whether the current link was issued by a resend or a replacement, which causes its own
 // invitation. The invitation of the routing group then omits the signer, so that the invitation is sent only once.
-func (s *Signer) InvitedAnew() bool {
+func (s *Signer) HasOwnInvitation() bool {
 	return s.resent() || s.LinkIssuedAt != nil && s.Predecessor().Until.Equal(*s.LinkIssuedAt)
 }
 
@@ -148,8 +148,8 @@ func (e *Envelope) Recipient(id uuid.UUID) *Signer {
 	return e.Signer(id)
 }
 
-// Place adds a recipient to the envelope's signers or copy recipients.
-func (e *Envelope) Place(s *Signer) {
+// AddRecipient adds a recipient to the envelope's signers or copy recipients.
+func (e *Envelope) AddRecipient(s *Signer) {
 	if s.rules().counts {
 		e.Signers = append(e.Signers, s)
 	} else {
@@ -178,7 +178,7 @@ func (in SignerInput) checkRecipient(p Problems, path string) {
 		p.Add(path+"kind", "must be %s", RecipientKindNames)
 		return
 	}
-	if in.Language != "" && !Speaks(in.Language) {
+	if in.Language != "" && !HasLanguage(in.Language) {
 		p.Add(path+"language", "must be a language tag (BCP 47) of one of %s", strings.Join(SupportedLanguages, ", "))
 	}
 	if in.AuthMethod == AuthEmailOTP && !rules.mailsCodes {
@@ -210,8 +210,8 @@ func (in SignerInput) checkRecipient(p Problems, path string) {
 	}
 }
 
-// Speaks reports whether texts are available in the language of a BCP 47 tag.
-func Speaks(tag string) bool {
+// HasLanguage reports whether texts are available in the language of a BCP 47 tag.
+func HasLanguage(tag string) bool {
 	if !languageTag.MatchString(tag) {
 		return false
 	}
@@ -298,9 +298,9 @@ func (e *Envelope) witnessedAddress(s *Signer, email string) bool {
 	})
 }
 
-// Asked returns the action requested from a recipient: the recipient's kind, "witness", or "" for an ordinary
+// RequestedAction returns the action requested from a recipient: the recipient's kind, "witness", or "" for an ordinary
 // signature.
-func (e *Envelope) Asked(s *Signer) string {
+func (e *Envelope) RequestedAction(s *Signer) string {
 	if s.WitnessFor != "" {
 		return "witness"
 	}
@@ -313,7 +313,7 @@ func (e *Envelope) AskedInPerson(s *Signer) string {
 	if s.rules().hosted {
 		return ""
 	}
-	return e.Asked(s)
+	return e.RequestedAction(s)
 }
 
 // AllSign reports whether every recipient who must act signs, rather than only approving or reading.
@@ -343,7 +343,7 @@ func (e *Envelope) checkOpened(s *Signer) error {
 	if len(left) == 0 {
 		return nil
 	}
-	refused := Refuse(KindConflict, "documents_not_opened", "Please open every document first.")
+	refused := Reject(KindConflict, "documents_not_opened", "Please open every document first.")
 	refused.Details = map[string]any{"documentIds": left}
 	return refused
 }

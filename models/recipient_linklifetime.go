@@ -11,7 +11,7 @@ const RenewBefore = 3 * 24 * time.Hour
 // RenewLinkAt returns the time at which the link of an awaited signer is due for renewal. It returns nil if the link is
 // valid until the deadline, or if the sender delivers links, because the sender would not receive the new link.
 func (e *Envelope) RenewLinkAt(s *Signer) *time.Time {
-	if !e.Status.Open() || !s.Awaited() || s.Silent || s.LinkExpiresAt == nil || e.DeadlinePassed(s.LinkExpiresAt.UTC()) || !e.roomFor(3) {
+	if !e.Status.Open() || !s.Awaited() || s.Silent || s.LinkExpiresAt == nil || e.DeadlinePassed(s.LinkExpiresAt.UTC()) || !e.hasCapacity(3) {
 		return nil
 	}
 	return new(s.LinkExpiresAt.Add(-RenewBefore))

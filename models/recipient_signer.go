@@ -185,7 +185,7 @@ func (e *Envelope) AddSigner(act ActionContext, in SignerInput) (*Signer, error)
 		ID: act.NewID(), EnvelopeID: e.ID, Position: len(all), Mailbox: e.mailbox(in.Email, len(all)), Status: SignerPending,
 	}
 	in.apply(s)
-	e.Place(s)
+	e.AddRecipient(s)
 	e.alignWitnesses()
 	e.record(act, EventSignerAdded, s.ID, s.kindDetail(Detail{
 		"signerId": s.ID.String(), "routingOrder": s.RoutingOrder, "authMethod": string(s.AuthMethod),

@@ -28,9 +28,9 @@ type Link struct {
 
 var (
 	// ErrLinkInvalid is returned for a token that has never been, or is no longer, a valid link.
-	ErrLinkInvalid = Refuse(KindUnauthorized, "signing_link_invalid", "This signing link is not valid.")
-	errLinkExpired = Refuse(KindUnauthorized, "signing_link_expired", "This signing link has expired.")
-	errNeedsCode   = Refuse(KindUnauthorized, "otp_required", "Please verify the one-time code first.")
+	ErrLinkInvalid = Reject(KindUnauthorized, "signing_link_invalid", "This signing link is not valid.")
+	errLinkExpired = Reject(KindUnauthorized, "signing_link_expired", "This signing link has expired.")
+	errNeedsCode   = Reject(KindUnauthorized, "otp_required", "Please verify the one-time code first.")
 )
 
 // authorizeLink returns the signer of a link after checking that the link is current and that the state of the envelope
@@ -69,7 +69,7 @@ func (e *Envelope) authorizeConfirmed(l Link, act ActionContext, action Action, 
 func (e *Envelope) Reader(l Link, at time.Time, context bool) (*Signer, error) {
 	spent := ErrLinkInvalid
 	if context {
-		spent = Refuse(KindGone, "signing_link_used", "This signing link has already been used.")
+		spent = Reject(KindGone, "signing_link_used", "This signing link has already been used.")
 	}
 	return e.authorizeLink(l, at, ActionRead, spent)
 }
@@ -81,7 +81,7 @@ func (e *Envelope) PreviewSigner(id uuid.UUID) (*Signer, error) {
 		return nil, ErrNotFound
 	}
 	if e.Status != StatusDraft {
-		return nil, Refuse(KindConflict, "envelope_not_draft", "The envelope is %s; only a draft has a preview.", e.Status.Public())
+		return nil, Reject(KindConflict, "envelope_not_draft", "The envelope is %s; only a draft has a preview.", e.Status.Public())
 	}
 	return s, nil
 }
@@ -108,15 +108,15 @@ func (e *Envelope) RequestCode(act ActionContext, l Link, hash []byte) (*Signer,
 		return nil, err
 	}
 	if !s.NeedsCode() {
-		return nil, Refuse(KindInvalid, "otp_not_required", "This signer does not use a one-time code.")
+		return nil, Reject(KindInvalid, "otp_not_required", "This signer does not use a one-time code.")
 	}
 	if s.OTPWrong >= OTPWrongLimit {
-		return nil, Refuse(KindRateLimited, "otp_locked", "Too many wrong codes. Please ask the sender for a new link.")
+		return nil, Reject(KindRateLimited, "otp_locked", "Too many wrong codes. Please ask the sender for a new link.")
 	}
-	if s.Pages.Codes >= maxCodes || s.Pages.Codes >= keptCodes && !e.roomFor(2) {
-		return nil, Refuse(KindRateLimited, "otp_locked", "Too many codes were requested with this link. Please ask the sender for a new link.")
+	if s.Pages.Codes >= maxCodes || s.Pages.Codes >= keptCodes && !e.hasCapacity(2) {
+		return nil, Reject(KindRateLimited, "otp_locked", "Too many codes were requested with this link. Please ask the sender for a new link.")
 	}
-	s.OTPRequests, err = oneMore(s.OTPRequests, act.At, OTPRequestWindow, OTPRequestLimit,
+	s.OTPRequests, err = appendWithinLimit(s.OTPRequests, act.At, OTPRequestWindow, OTPRequestLimit,
 		"otp_rate_limited", "Too many codes were requested. Please wait before asking for another.")
 	if err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func (e *Envelope) VerifyCode(act ActionContext, l Link, hash, session []byte) (
 
 // Consent records that the signer was shown a disclosure and agreed to sign electronically.
 func (e *Envelope) Consent(act ActionContext, l Link, shown Disclosure) (*Signer, error) {
-	given := Refuse(KindConflict, "consent_given", "Consent has already been given.")
+	given := Reject(KindConflict, "consent_given", "Consent has already been given.")
 	s, err := e.authorizeConfirmed(l, act, ActionConsent, given)
 	if err != nil {
 		return nil, err
@@ -269,7 +269,7 @@ func (e *Envelope) Sign(act ActionContext, l Link, sub Submission) (*Signer, err
 // Decline closes the envelope because a signer declines. If a client was confirmed in a session, only that client can
 // decline. If confirmed is set, the client must be confirmed.
 func (e *Envelope) Decline(act ActionContext, l Link, reason *string, confirmed bool) (*Signer, error) {
-	s, err := e.authorizeLink(l, act.At, ActionDecline, Refuse(KindConflict, "already_signed_or_declined", "This signer has already signed or declined."))
+	s, err := e.authorizeLink(l, act.At, ActionDecline, Reject(KindConflict, "already_signed_or_declined", "This signer has already signed or declined."))
 	if err != nil {
 		return nil, err
 	}
@@ -295,16 +295,16 @@ func (e *Envelope) CheckSign(act ActionContext, l Link) error {
 }
 
 func (e *Envelope) authorizeSign(act ActionContext, l Link) (*Signer, error) {
-	signed := Refuse(KindConflict, "already_signed", "This signer has already signed.")
+	signed := Reject(KindConflict, "already_signed", "This signer has already signed.")
 	if s := e.Signer(l.SignerID); s != nil && s.Status == SignerDeclined {
-		signed = Refuse(KindConflict, "already_declined", "This signer has declined.")
+		signed = Reject(KindConflict, "already_declined", "This signer has declined.")
 	}
 	s, err := e.authorizeConfirmed(l, act, ActionSign, signed)
 	if err != nil {
 		return nil, err
 	}
 	if s.ConsentAt == nil {
-		return nil, Refuse(KindUnauthorized, "consent_required", "Please agree to sign electronically first.")
+		return nil, Reject(KindUnauthorized, "consent_required", "Please agree to sign electronically first.")
 	}
 	return s, nil
 }

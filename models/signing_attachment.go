@@ -61,11 +61,11 @@ func (e *Envelope) CheckAttach(act ActionContext, l Link, field uuid.UUID, size 
 	}
 	switch {
 	case count >= MaxAttachmentsPerField:
-		return Refuse(KindInvalid, "too_many_attachments", "The field has %d files already. Remove one first.", MaxAttachmentsPerField)
+		return Reject(KindInvalid, "too_many_attachments", "The field has %d files already. Remove one first.", MaxAttachmentsPerField)
 	case own > MaxSignerAttachments:
-		return Refuse(KindTooLarge, "attachments_too_large", "The files of one signer can have at most %d MB in total.", MaxSignerAttachments>>20)
+		return Reject(KindTooLarge, "attachments_too_large", "The files of one signer can have at most %d MB in total.", MaxSignerAttachments>>20)
 	case all > MaxEnvelopeAttachments:
-		return Refuse(KindTooLarge, "attachments_too_large", "The files of all signers can have at most %d MB in total.", MaxEnvelopeAttachments>>20)
+		return Reject(KindTooLarge, "attachments_too_large", "The files of all signers can have at most %d MB in total.", MaxEnvelopeAttachments>>20)
 	}
 	return nil
 }

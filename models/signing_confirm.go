@@ -43,9 +43,9 @@ func (s *Signer) Confirmed(act ActionContext) bool {
 	return age < UnboundConfirmationLifetime && bytes.Equal(s.ConfirmedBy, act.client())
 }
 
-// SessionEnds returns the time at which a session confirmed at the given time ends, which is a day later or when the
+// SessionExpiry returns the time at which a session confirmed at the given time ends, which is a day later or when the
 // link expires.
-func (s *Signer) SessionEnds(at time.Time) time.Time {
+func (s *Signer) SessionExpiry(at time.Time) time.Time {
 	end := at.Add(SessionLifetime)
 	if s.LinkExpiresAt != nil && s.LinkExpiresAt.Before(end) {
 		return *s.LinkExpiresAt

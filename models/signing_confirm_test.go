@@ -254,11 +254,11 @@ func TestCodeWithoutExpiry_IsInvalid(t *testing.T) {
 func TestSession_EndsAfterADayOrWithTheLink(t *testing.T) {
 	t.Parallel()
 	s := &models.Signer{}
-	require.Equal(t, start.Add(models.SessionLifetime), s.SessionEnds(start))
+	require.Equal(t, start.Add(models.SessionLifetime), s.SessionExpiry(start))
 	require.Equal(t, 24*time.Hour, models.SessionLifetime)
 	for _, end := range []time.Duration{models.SessionLifetime - 1, models.SessionLifetime, models.SessionLifetime + 1} {
 		s.LinkExpiresAt = ptr(start.Add(end))
-		require.Equal(t, start.Add(min(end, models.SessionLifetime)), s.SessionEnds(start))
+		require.Equal(t, start.Add(min(end, models.SessionLifetime)), s.SessionExpiry(start))
 	}
 }
 

@@ -50,7 +50,7 @@ func (e *Envelope) OutcomeOf(l Link, at time.Time) (LinkOutcome, error) {
 	case declined != nil:
 		end.Outcome, end.At = OutcomeClosed, declined
 	case expired:
-		end.Outcome, end.At = OutcomeClosed, e.LinkEnds(s)
+		end.Outcome, end.At = OutcomeClosed, e.LinkExpiry(s)
 	}
 	return end, nil
 }

@@ -73,7 +73,7 @@ func (l PageLog) count() int {
 // logsPage reports whether a view is recorded as the first view of its page. It is not recorded if the signer's share
 // of such events is used up, or if the audit trail is full.
 func (e *Envelope) logsPage(s *Signer, document uuid.UUID, page int) bool {
-	return !s.Pages.has(document, page) && s.Pages.count() < max(minPageLog, maxPageLog/len(e.Signers)) && e.roomFor(1)
+	return !s.Pages.has(document, page) && s.Pages.count() < max(minPageLog, maxPageLog/len(e.Signers)) && e.hasCapacity(1)
 }
 
 // recordRepeats records a single event for the page views that are not events themselves.

@@ -20,25 +20,25 @@ type Shown struct {
 	Signers []uuid.UUID
 }
 
-// signedValues identifies the values that a signer signed.
-type signedValues struct {
+// signerValuesHash identifies the values that a signer signed.
+type signerValuesHash struct {
 	Signer uuid.UUID `json:"signerId"`
 	Values string    `json:"valuesSha256"`
 }
 
 // Shown returns the digest of the values of all signers who have signed.
 func (e *Envelope) Shown() (Shown, error) {
-	entries := []signedValues{}
+	entries := []signerValuesHash{}
 	for _, s := range e.Signers {
 		if s.Status == SignerSigned {
-			entries = append(entries, signedValues{s.ID, s.ValuesHash})
+			entries = append(entries, signerValuesHash{s.ID, s.ValuesHash})
 		}
 	}
 	return newShown(e.ID, entries)
 }
 
-func newShown(envelope uuid.UUID, entries []signedValues) (Shown, error) {
-	slices.SortFunc(entries, func(a, b signedValues) int { return strings.Compare(a.Signer.String(), b.Signer.String()) })
+func newShown(envelope uuid.UUID, entries []signerValuesHash) (Shown, error) {
+	slices.SortFunc(entries, func(a, b signerValuesHash) int { return strings.Compare(a.Signer.String(), b.Signer.String()) })
 	b, err := canonicalJSON(map[string]any{"envelopeId": envelope, "signers": entries})
 	if err != nil {
 		return Shown{}, fmt.Errorf("digest of what is shown: %w", err)
@@ -67,7 +67,7 @@ func (e *Envelope) RecordShown(act ActionContext, l Link) (*Signer, error) {
 
 // ErrValuesChanged is returned for a signature that does not cover the values of all signers, because another signer
 // has signed since the values were shown.
-var ErrValuesChanged = Refuse(KindConflict, "values_changed",
+var ErrValuesChanged = Reject(KindConflict, "values_changed",
 	"Somebody else has signed since the document was shown; look at what they entered and sign again.")
 
 // recordShown records the values shown to s at signing. It uses the digest in the request, which must cover all current
@@ -106,7 +106,7 @@ func (s Shown) names() string {
 // must cover the values of the listed signers, all of whom must have signed before. If the signer's request contained
 // the digest, it must cover all earlier signers.
 func CheckShown(events []Event) error {
-	var before []signedValues
+	var before []signerValuesHash
 	for i := range events {
 		ev := &events[i]
 		if ev.Name != EventSignerSigned {
@@ -119,7 +119,7 @@ func CheckShown(events []Event) error {
 		}
 		if digest := text("shown"); digest != "" {
 			names := text("shownSigners")
-			covered := []signedValues{}
+			covered := []signerValuesHash{}
 			for _, v := range before {
 				if strings.Contains(names, v.Signer.String()) {
 					covered = append(covered, v)
@@ -134,7 +134,7 @@ func CheckShown(events []Event) error {
 				return fmt.Errorf("event %d: the values recorded as shown to the signer differ from those signed before", ev.Seq)
 			}
 		}
-		before = append(before, signedValues{id, text("valuesSha256")})
+		before = append(before, signerValuesHash{id, text("valuesSha256")})
 	}
 	return nil
 }

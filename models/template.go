@@ -116,7 +116,7 @@ func (t *Template) Check(p Problems) {
 }
 
 // ErrTemplateArchived is returned for a change to an archived template.
-var ErrTemplateArchived = Refuse(KindConflict, "template_archived", "The template is archived and can no longer be changed.")
+var ErrTemplateArchived = Reject(KindConflict, "template_archived", "The template is archived and can no longer be changed.")
 
 // Check records the problems of a template's texts and roles. It sets the routing order of witness roles to that of the
 // witnessed role.

@@ -16,7 +16,7 @@ const DisableAfter = 5 * 24 * time.Hour
 // RoomForWebhook returns an error if an app with n endpoints cannot register another one.
 func RoomForWebhook(n int64) error {
 	if n >= MaxWebhooks {
-		return Refuse(KindConflict, "too_many_webhooks", "An app can register at most %d endpoints. Delete one first.", MaxWebhooks)
+		return Reject(KindConflict, "too_many_webhooks", "An app can register at most %d endpoints. Delete one first.", MaxWebhooks)
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (ev *WebhookEvent) BodyFor(w *Webhook) []byte {
 // CanDeliver returns an error unless the endpoint is active.
 func (w *Webhook) CanDeliver() error {
 	if !w.Active {
-		return Refuse(KindConflict, "webhook_inactive", "The endpoint is inactive. Resume it first.")
+		return Reject(KindConflict, "webhook_inactive", "The endpoint is inactive. Resume it first.")
 	}
 	return nil
 }
@@ -100,13 +100,13 @@ func (w *Webhook) CanDeliver() error {
 func (w *Webhook) SetActive(active bool) {
 	w.Active = active
 	if active {
-		w.forgive()
+		w.resetFailures()
 		w.DisabledAt, w.DisabledReason = nil, ""
 	}
 }
 
-// forgive resets the recorded failures.
-func (w *Webhook) forgive() { w.FailingSince, w.LastError = nil, "" }
+// resetFailures resets the recorded failures.
+func (w *Webhook) resetFailures() { w.FailingSince, w.LastError = nil, "" }
 
 // WebhookChange describes a change of an endpoint. Members that are nil are not changed.
 type WebhookChange struct {
@@ -121,7 +121,7 @@ type WebhookChange struct {
 func (w *Webhook) Change(c WebhookChange) {
 	if c.URL != nil && *c.URL != w.URL {
 		w.URL = *c.URL
-		w.forgive()
+		w.resetFailures()
 	}
 	if c.Events != nil {
 		w.Events = c.Events
@@ -146,7 +146,7 @@ func (w *Webhook) PreviousSigns(at time.Time) bool {
 // returns the reason, or "" if the endpoint is not disabled.
 func (w *Webhook) UpdateHealth(a *DeliveryAttempt, o DeliveryOutcome) (disabled string) {
 	if o.Delivered {
-		w.forgive()
+		w.resetFailures()
 		return ""
 	}
 	if w.FailingSince == nil {

@@ -100,13 +100,13 @@ func (d *Delivery) Record(a *DeliveryAttempt, o DeliveryOutcome) {
 // pending delivery is attempted immediately, and its previous run ends.
 func (d *Delivery) Resend(w *Webhook) error {
 	if w == nil {
-		return Refuse(KindConflict, "webhook_deleted", "The endpoint was deleted.")
+		return Reject(KindConflict, "webhook_deleted", "The endpoint was deleted.")
 	}
 	if err := w.CanDeliver(); err != nil {
 		return err
 	}
 	if d.Run >= MaxRuns {
-		return Refuse(KindConflict, "delivery_exhausted", "The delivery was resent %d times, which is the maximum.", MaxRuns)
+		return Reject(KindConflict, "delivery_exhausted", "The delivery was resent %d times, which is the maximum.", MaxRuns)
 	}
 	d.Status, d.Run, d.RunAttempts, d.FailedAt, d.DeliveredAt = DeliveryPending, d.Run+1, 0, nil, nil
 	return nil

@@ -76,7 +76,7 @@ type AppChange struct {
 func (s *AppRepository) UpdateApp(ctx context.Context, id uuid.UUID, c AppChange) (*models.App, error) {
 	var a *models.App
 	err := s.tx(ctx, func(tx *gorm.DB) (err error) {
-		if a, err = takeDecrypted[models.App](s.engine, s.locked(tx), "id = ?", id); err != nil {
+		if a, err = oneDecrypted[models.App](s.engine, s.locked(tx), "id = ?", id); err != nil {
 			return err
 		}
 		p := models.Problems{}
@@ -116,13 +116,13 @@ func (s *AppRepository) PlanLimits(plan models.Plan) models.PlanLimits {
 
 // AppByAnyID loads an app by its client ID or by its own ID.
 func (s *AppRepository) AppByAnyID(ctx context.Context, id uuid.UUID) (*models.App, error) {
-	a, err := takeDecrypted[models.App](s.engine, s.db.WithContext(ctx).Order("client_id <> '"+id.String()+"'"), "client_id = ? OR id = ?", id, id)
+	a, err := oneDecrypted[models.App](s.engine, s.db.WithContext(ctx).Order("client_id <> '"+id.String()+"'"), "client_id = ? OR id = ?", id, id)
 	return a, wrap(err, "find app %s", id)
 }
 
 // App loads an app.
 func (s *AppRepository) App(ctx context.Context, id uuid.UUID) (*models.App, error) {
-	a, err := takeDecrypted[models.App](s.engine, s.db.WithContext(ctx), "id = ?", id)
+	a, err := oneDecrypted[models.App](s.engine, s.db.WithContext(ctx), "id = ?", id)
 	return a, wrap(err, "load app %s", id)
 }
 
@@ -130,7 +130,7 @@ func (s *AppRepository) App(ctx context.Context, id uuid.UUID) (*models.App, err
 // client ID or, if client is zero, the only app. If there is no such app, or client is zero and there are several apps,
 // it returns models.ErrNotFound.
 func (s *AppRepository) SignInApp(ctx context.Context, client uuid.UUID) (*models.App, error) {
-	found, err := find[*models.App](whereGiven(s.db.WithContext(ctx).Limit(2), "client_id = ?", client))
+	found, err := find[*models.App](whereNonZero(s.db.WithContext(ctx).Limit(2), "client_id = ?", client))
 	if err != nil {
 		return nil, fmt.Errorf("load app of sign-in: %w", err)
 	}

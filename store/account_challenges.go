@@ -38,7 +38,7 @@ func (s *UserRepository) CreateChallenge(ctx context.Context, c Challenge, lifet
 // models.ErrNotFound if there is no challenge of this kind for this holder, or if it has expired or was already used.
 func (s *UserRepository) TakeChallenge(ctx context.Context, c *Challenge) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
-		row, err := take[models.ConsoleChallenge](tx, "id = ? AND kind = ? AND holder = ? AND expires_at > ?", challengeID(c.Answer), c.Kind, hashOf(c.Holder), s.now())
+		row, err := one[models.ConsoleChallenge](tx, "id = ? AND kind = ? AND holder = ? AND expires_at > ?", challengeID(c.Answer), c.Kind, hashOf(c.Holder), s.now())
 		if err != nil {
 			return err
 		}
@@ -46,7 +46,7 @@ func (s *UserRepository) TakeChallenge(ctx context.Context, c *Challenge) error 
 			return err
 		}
 		c.User = row.UserID
-		return unlessNone(tx.Where("id = ?", row.ID).Delete(&models.ConsoleChallenge{}), models.ErrNotFound) // another request was faster
+		return requireRows(tx.Where("id = ?", row.ID).Delete(&models.ConsoleChallenge{}), models.ErrNotFound) // another request was faster
 	})
 	return wrap(err, "consume challenge")
 }

@@ -43,7 +43,7 @@ func (s *AppRepository) EndClientSecret(ctx context.Context, app, id uuid.UUID) 
 		case -1:
 			return models.ErrNotFound
 		case 0:
-			return models.Refuse(models.KindConflict, "secret_newest", "The newest secret cannot be ended. Create another one first.")
+			return models.Reject(models.KindConflict, "secret_newest", "The newest secret cannot be ended. Create another one first.")
 		}
 		return tx.Model(&models.ClientSecret{}).Where("id = ?", id).Update("expires_at", s.now()).Error
 	})

@@ -59,7 +59,7 @@ func (s *AppRepository) saveContact(tx *gorm.DB, c *models.Contact, keepPhone bo
 	if err := roomForContact(tx, c.AppID); err != nil {
 		return err
 	}
-	return unlessNone(tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s.engine, c)), errConcurrentInsert)
+	return requireRows(tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s.engine, c)), errConcurrentInsert)
 }
 
 // roomForContact returns an error if an app already has the maximum number of contacts.
@@ -69,7 +69,7 @@ func roomForContact(tx *gorm.DB, app uuid.UUID) error {
 		return err
 	}
 	if n >= MaxContacts {
-		return models.Refuse(models.KindConflict, "too_many_contacts", "An app can have at most %d contacts. Delete one first.", MaxContacts)
+		return models.Reject(models.KindConflict, "too_many_contacts", "An app can have at most %d contacts. Delete one first.", MaxContacts)
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ type searchableContact struct {
 // DeleteContact deletes an app's contact.
 func (s *AppRepository) DeleteContact(ctx context.Context, app, id uuid.UUID) error {
 	result := s.db.WithContext(ctx).Where("id = ? AND app_id = ?", id, app).Delete(&models.Contact{})
-	return wrap(unlessNone(result, models.ErrNotFound), "delete contact %s", id)
+	return wrap(requireRows(result, models.ErrNotFound), "delete contact %s", id)
 }
 
 func (s *AppRepository) contactKeys(app uuid.UUID, email string) []string {

@@ -138,6 +138,6 @@ func TestContacts_BelongToTheirApp(t *testing.T) {
 		assert.Equal(t, "Other Ada", list[0].Name)
 		require.NoError(t, s.DeleteContact(ctx, app.ID, first.ID))
 		require.ErrorIs(t, s.DeleteContact(ctx, app.ID, first.ID), models.ErrNotFound)
-		assert.Len(t, must2nd(s.Contacts(ctx, other.ID, "", 1, 9)), 1)
+		assert.Len(t, listOf(s.Contacts(ctx, other.ID, "", 1, 9)), 1)
 	})
 }

@@ -26,10 +26,10 @@ const (
 
 // Errors for second factors.
 var (
-	errFactorActive = models.Refuse(models.KindConflict, "second_factor_active", "The account already has a second factor. Remove it first.")
-	errFactorNone   = models.Refuse(models.KindConflict, "second_factor_none", "The account has no second factor to confirm or use.")
+	errFactorActive = models.Reject(models.KindConflict, "second_factor_active", "The account already has a second factor. Remove it first.")
+	errFactorNone   = models.Reject(models.KindConflict, "second_factor_none", "The account has no second factor to confirm or use.")
 	// ErrCode is returned for a code that is wrong or was already used.
-	ErrCode = models.Refuse(models.KindUnauthorized, "invalid_code", "The code is wrong or was already used.")
+	ErrCode = models.Reject(models.KindUnauthorized, "invalid_code", "The code is wrong or was already used.")
 )
 
 // FactorState describes the second factors of a console user.
@@ -63,7 +63,7 @@ func (s *UserRepository) EnrolFactor(ctx context.Context, u *models.ConsoleUser)
 		Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"secret", "created_at", "last_step"}),
 		Where: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "console_factors.confirmed_at IS NULL"}}},
 	}).Create(&f)
-	if err := unlessNone(result, errFactorActive); err != nil {
+	if err := requireRows(result, errFactorActive); err != nil {
 		return totp.Secret{}, fmt.Errorf("enrol second factor: %w", err)
 	}
 	return secret, nil
@@ -96,7 +96,7 @@ func (s *UserRepository) ConsumeCode(ctx context.Context, user uuid.UUID, code s
 			}
 			return err
 		}
-		return unlessNone(tx.Where("user_id = ? AND hash = ?", user, hashOf(code)).Delete(&models.ConsoleRecoveryCode{}), ErrCode)
+		return requireRows(tx.Where("user_id = ? AND hash = ?", user, hashOf(code)).Delete(&models.ConsoleRecoveryCode{}), ErrCode)
 	})
 	return wrap(err, "take code")
 }
@@ -104,7 +104,7 @@ func (s *UserRepository) ConsumeCode(ctx context.Context, user uuid.UUID, code s
 // consumeTimeStep consumes the time step of a code, and confirms the factor unless it is already confirmed. If two
 // requests use the same code, only one succeeds.
 func (s *UserRepository) consumeTimeStep(tx *gorm.DB, user uuid.UUID, code string, confirmed bool) error {
-	f, err := take[models.ConsoleFactor](tx, "id = ? AND (confirmed_at IS NOT NULL) = ?", user, confirmed)
+	f, err := one[models.ConsoleFactor](tx, "id = ? AND (confirmed_at IS NOT NULL) = ?", user, confirmed)
 	if errors.Is(err, models.ErrNotFound) {
 		return errFactorNone
 	}
@@ -124,7 +124,7 @@ func (s *UserRepository) consumeTimeStep(tx *gorm.DB, user uuid.UUID, code strin
 	if !confirmed {
 		change["confirmed_at"] = now
 	}
-	return unlessNone(tx.Model(f).Where("last_step < ? AND secret = ?", step, f.Secret).Updates(change), ErrCode)
+	return requireRows(tx.Model(f).Where("last_step < ? AND secret = ?", step, f.Secret).Updates(change), ErrCode)
 }
 
 // RenewRecoveryCodes replaces the remaining recovery codes with new ones.

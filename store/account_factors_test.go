@@ -197,7 +197,7 @@ func TestReplacedSecret_ConfirmsNoFactor(t *testing.T) {
 	require.NoError(t, err)
 	confirmed, code := make(chan error, 1), codeAt(t, former.Text, clock.Now())
 	go func() {
-		confirmed <- must2(s.ConfirmFactor(ctx, ada.ID, code, uuid.Nil))
+		confirmed <- errOf(s.ConfirmFactor(ctx, ada.ID, code, uuid.Nil))
 	}()
 	require.Eventually(t, func() bool {
 		var waiting bool

@@ -33,7 +33,7 @@ func (s *NotificationRepository) ChangeNotifications(ctx context.Context, user u
 	var n models.NotificationSettings
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		// Lock the user's row, because the settings may not exist yet.
-		if _, err := take[models.ConsoleUser](s.locked(tx), "id = ? AND disabled_at IS NULL", user); err != nil {
+		if _, err := one[models.ConsoleUser](s.locked(tx), "id = ? AND disabled_at IS NULL", user); err != nil {
 			return err
 		}
 		saved, err := first[models.NotificationSettings](tx.Where("user_id = ?", user))
@@ -156,7 +156,7 @@ func (s *NotificationRepository) requestDigest(ctx context.Context, n *models.No
 		if err != nil || items == 0 {
 			return err
 		}
-		user, err := take[models.ConsoleUser](tx, "id = ?", n.UserID)
+		user, err := one[models.ConsoleUser](tx, "id = ?", n.UserID)
 		if err != nil {
 			return err
 		}

@@ -37,8 +37,8 @@ func (f *fixture) notified(e *models.Envelope) (kinds []models.NotificationKind)
 	f.t.Helper()
 	ctx, s := f.t.Context(), e.Signers[0]
 	l := models.Link{EnvelopeID: e.ID, SignerID: s.ID, ID: *s.LinkID}
-	require.NoError(f.t, change(ctx, f, e.ID, func(e *models.Envelope) error { return must2(e.Open(f.act(), l)) }))
-	require.NoError(f.t, change(ctx, f, e.ID, func(e *models.Envelope) error { return must2(e.Decline(f.act(), l, nil, false)) }))
+	require.NoError(f.t, change(ctx, f, e.ID, func(e *models.Envelope) error { return errOf(e.Open(f.act(), l)) }))
+	require.NoError(f.t, change(ctx, f, e.ID, func(e *models.Envelope) error { return errOf(e.Decline(f.act(), l, nil, false)) }))
 	_, log := f.check(e.ID)
 	for _, row := range drainOutbox(f.t, f.Store) {
 		if row.Kind != models.OutboxNotify {

@@ -15,8 +15,8 @@ import (
 const maxPasskeys = 10 // per user
 
 var (
-	errPasskeyKnown    = models.Refuse(models.KindConflict, "passkey_exists", "This passkey is already registered.")
-	errTooManyPasskeys = models.Refuse(models.KindConflict, "too_many_passkeys", "The account has %d passkeys, which is the maximum. Remove one first.", maxPasskeys)
+	errPasskeyKnown    = models.Reject(models.KindConflict, "passkey_exists", "This passkey is already registered.")
+	errTooManyPasskeys = models.Reject(models.KindConflict, "too_many_passkeys", "The account has %d passkeys, which is the maximum. Remove one first.", maxPasskeys)
 )
 
 // Passkeys lists the passkeys of a console user, oldest first.
@@ -31,7 +31,7 @@ func (s *UserRepository) AddPasskey(ctx context.Context, p *models.ConsolePasske
 	p.ID, p.CreatedAt = s.newID(), s.now()
 	err = s.tx(ctx, func(tx *gorm.DB) error {
 		// The lock ensures that of two concurrent transactions, the second one sees the passkey of the first.
-		if _, err := take[models.ConsoleUser](s.locked(tx).Select("id"), "id = ? AND disabled_at IS NULL", p.UserID); err != nil {
+		if _, err := one[models.ConsoleUser](s.locked(tx).Select("id"), "id = ? AND disabled_at IS NULL", p.UserID); err != nil {
 			return err
 		}
 		passkeys, err1 := count(tx.Model(&models.ConsolePasskey{}).Where("user_id = ?", p.UserID))
@@ -42,7 +42,7 @@ func (s *UserRepository) AddPasskey(ctx context.Context, p *models.ConsolePasske
 		if passkeys >= maxPasskeys {
 			return errTooManyPasskeys
 		}
-		if err := unlessNone(tx.Clauses(clause.OnConflict{DoNothing: true}).Create(p), errPasskeyKnown); err != nil {
+		if err := requireRows(tx.Clauses(clause.OnConflict{DoNothing: true}).Create(p), errPasskeyKnown); err != nil {
 			return err
 		}
 		if codes == 0 {
@@ -59,7 +59,7 @@ func (s *UserRepository) AddPasskey(ctx context.Context, p *models.ConsolePasske
 // by another request in the meantime.
 func (s *UserRepository) UsePasskey(ctx context.Context, p *models.ConsolePasskey, state []byte) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
-		now, err := take[models.ConsolePasskey](s.locked(tx), "id = ? AND user_id = ?", p.ID, p.UserID)
+		now, err := one[models.ConsolePasskey](s.locked(tx), "id = ? AND user_id = ?", p.ID, p.UserID)
 		if errors.Is(err, models.ErrNotFound) || err == nil && !bytes.Equal(now.Credential, p.Credential) {
 			return ErrCode
 		}
@@ -75,7 +75,7 @@ func (s *UserRepository) UsePasskey(ctx context.Context, p *models.ConsolePasske
 // ends all sessions except keep.
 func (s *UserRepository) RemovePasskey(ctx context.Context, user, id, keep uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
-		if err := unlessNone(tx.Where("id = ? AND user_id = ?", id, user).Delete(&models.ConsolePasskey{}), models.ErrNotFound); err != nil {
+		if err := requireRows(tx.Where("id = ? AND user_id = ?", id, user).Delete(&models.ConsolePasskey{}), models.ErrNotFound); err != nil {
 			return err
 		}
 		return errors.Join(removeUnneededCodes(tx, user), endSessions(tx, user, keep))

@@ -27,35 +27,35 @@ func (i ProviderIdentity) key() []byte { return hashOf(i.Issuer + "\x00" + i.Sub
 
 // Errors for sign-ins at the provider.
 var (
-	errAccountDisabled  = models.Refuse(models.KindForbidden, "account_disabled", "This account is disabled. Ask an administrator of the console.")
-	errAccountElsewhere = models.Refuse(models.KindForbidden, "account_elsewhere", "This account belongs to another application.")
-	errAccountExists    = models.Refuse(models.KindConflict, "account_exists", "An account with your email address signs in with a password. Sign in with the password, and connect the account under \"Your account\".")
-	errEmailUnverified  = models.Refuse(models.KindForbidden, "email_unverified", "The provider does not say that your e-mail address was verified. Have it verified there, then sign in again.")
-	errIdentityTaken    = models.Refuse(models.KindConflict, "identity_taken", "Another account signs in with that account of the provider.")
-	errAtProvider       = models.Refuse(models.KindConflict, "provider_account", "This account already signs in at the provider.")
+	errAccountDisabled  = models.Reject(models.KindForbidden, "account_disabled", "This account is disabled. Ask an administrator of the console.")
+	errAccountElsewhere = models.Reject(models.KindForbidden, "account_elsewhere", "This account belongs to another application.")
+	errAccountExists    = models.Reject(models.KindConflict, "account_exists", "An account with your email address signs in with a password. Sign in with the password, and connect the account under \"Your account\".")
+	errEmailUnverified  = models.Reject(models.KindForbidden, "email_unverified", "The provider does not say that your e-mail address was verified. Have it verified there, then sign in again.")
+	errIdentityTaken    = models.Reject(models.KindConflict, "identity_taken", "Another account signs in with that account of the provider.")
+	errAtProvider       = models.Reject(models.KindConflict, "provider_account", "This account already signs in at the provider.")
 )
 
 // UserOfProvider returns the console user with an identity, and assigns the role specified by the provider. The first
 // sign-in creates the user. It never takes over an account that has the same address and a password. The owner of such
 // an account can link it with LinkProvider.
 func (s *UserRepository) UserOfProvider(ctx context.Context, id ProviderIdentity) (u *models.ConsoleUser, created bool, err error) {
-	u, err = s.knownToProvider(ctx, id)
+	u, err = s.userByIdentity(ctx, id)
 	if !errors.Is(err, models.ErrNotFound) {
 		return u, false, err
 	}
 	if u, created, err = s.createFromProvider(ctx, id); err == nil && !created { // another request created it, or it is not from the provider
-		if u, err = s.knownToProvider(ctx, id); errors.Is(err, models.ErrNotFound) {
+		if u, err = s.userByIdentity(ctx, id); errors.Is(err, models.ErrNotFound) {
 			err = errAccountExists
 		}
 	}
 	return u, created, err
 }
 
-// knownToProvider returns the user with an identity after updating the role, or models.ErrNotFound.
-func (s *UserRepository) knownToProvider(ctx context.Context, id ProviderIdentity) (*models.ConsoleUser, error) {
+// userByIdentity returns the user with an identity after updating the role, or models.ErrNotFound.
+func (s *UserRepository) userByIdentity(ctx context.Context, id ProviderIdentity) (*models.ConsoleUser, error) {
 	var u *models.ConsoleUser
 	err := s.tx(ctx, func(tx *gorm.DB) (err error) {
-		if u, err = take[models.ConsoleUser](s.locked(tx), "oidc_subject = ?", id.key()); err != nil {
+		if u, err = one[models.ConsoleUser](s.locked(tx), "oidc_subject = ?", id.key()); err != nil {
 			return err
 		}
 		switch {
@@ -95,7 +95,7 @@ func (s *UserRepository) createFromProvider(ctx context.Context, id ProviderIden
 		if err != nil || known != nil {
 			return err
 		}
-		if err := s.refuseDisabled(tx, id); err != nil {
+		if err := s.rejectDisabled(tx, id); err != nil {
 			return err
 		}
 		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s.engine, u))
@@ -105,9 +105,9 @@ func (s *UserRepository) createFromProvider(ctx context.Context, id ProviderIden
 	return u, created && err == nil, wrap(err, "create user of the provider")
 }
 
-// refuseDisabled rejects the address of a disabled account, so that a disabled user cannot return through the provider.
+// rejectDisabled rejects the address of a disabled account, so that a disabled user cannot return through the provider.
 // It decrypts every row to compare the addresses.
-func (s *UserRepository) refuseDisabled(tx *gorm.DB, id ProviderIdentity) error {
+func (s *UserRepository) rejectDisabled(tx *gorm.DB, id ProviderIdentity) error {
 	var rows []models.ConsoleUser
 	return tx.Where("app_id = ? AND disabled_at IS NOT NULL", id.App).FindInBatches(&rows, 100, func(*gorm.DB, int) error {
 		for i := range rows {
@@ -126,7 +126,7 @@ func (s *UserRepository) refuseDisabled(tx *gorm.DB, id ProviderIdentity) error 
 func (s *UserRepository) LinkProvider(ctx context.Context, user uuid.UUID, id ProviderIdentity) (*models.ConsoleUser, error) {
 	var u *models.ConsoleUser
 	err := s.tx(ctx, func(tx *gorm.DB) (err error) {
-		if u, err = take[models.ConsoleUser](s.locked(tx), "id = ? AND disabled_at IS NULL", user); err != nil {
+		if u, err = one[models.ConsoleUser](s.locked(tx), "id = ? AND disabled_at IS NULL", user); err != nil {
 			return err
 		}
 		switch {

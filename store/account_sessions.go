@@ -107,7 +107,7 @@ func (s *UserRepository) ConsoleSessions(ctx context.Context, user uuid.UUID, id
 // EndConsoleSession ends a session of a console user.
 func (s *UserRepository) EndConsoleSession(ctx context.Context, user, session uuid.UUID) error {
 	result := s.db.WithContext(ctx).Where("id = ? AND user_id = ?", session, user).Delete(&models.ConsoleSession{})
-	return wrap(unlessNone(result, models.ErrNotFound), "end console session")
+	return wrap(requireRows(result, models.ErrNotFound), "end console session")
 }
 
 // EndConsoleSessions ends the sessions of a console user except keep, which may be uuid.Nil.

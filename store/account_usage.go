@@ -49,7 +49,7 @@ func (s *AppRepository) countEnvelope(t *transaction, app uuid.UUID, at time.Tim
 	}
 	limits := s.cfg.Plans.Limits(plan)
 	if limits.EnvelopesPerMonth > 0 && used > limits.EnvelopesPerMonth && !limits.Overage {
-		return models.Refuse(models.KindPayment, "plan_limit_reached",
+		return models.Reject(models.KindPayment, "plan_limit_reached",
 			"The %s plan allows %d envelopes a month, and all of them have been sent.", plan, limits.EnvelopesPerMonth)
 	}
 	return nil
@@ -78,7 +78,7 @@ func (s *AppRepository) reserveEnvelopes(t *transaction, app uuid.UUID, n int) (
 		return "", fmt.Errorf("reserve envelopes: %w", err)
 	}
 	if used > limits.EnvelopesPerMonth {
-		return "", models.Refuse(models.KindPayment, "plan_limit_reached",
+		return "", models.Reject(models.KindPayment, "plan_limit_reached",
 			"The %s plan allows %d envelopes a month; %d are left, and this needs %d.", plan, limits.EnvelopesPerMonth, max(0, limits.EnvelopesPerMonth-used+n), n)
 	}
 	return period, nil

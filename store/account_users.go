@@ -86,7 +86,7 @@ type UserChange struct {
 func (s *UserRepository) UpdateUser(ctx context.Context, app, id uuid.UUID, c UserChange) (*models.ConsoleUser, error) {
 	var u *models.ConsoleUser
 	err := s.tx(ctx, func(tx *gorm.DB) (err error) {
-		if u, err = takeDecrypted[models.ConsoleUser](s.engine, s.locked(tx), "id = ? AND app_id = ? AND disabled_at IS NULL", id, app); err != nil {
+		if u, err = oneDecrypted[models.ConsoleUser](s.engine, s.locked(tx), "id = ? AND app_id = ? AND disabled_at IS NULL", id, app); err != nil {
 			return err
 		}
 		p := models.Problems{}
@@ -98,7 +98,7 @@ func (s *UserRepository) UpdateUser(ctx context.Context, app, id uuid.UUID, c Us
 			if !c.Role.Valid() {
 				p.Add("role", "must be viewer, support, sender or admin")
 			} else if u.AtProvider() && *c.Role != u.Role {
-				return models.Refuse(models.KindConflict, "provider_account", "This user signs in at the provider, which assigns the role.")
+				return models.Reject(models.KindConflict, "provider_account", "This user signs in at the provider, which assigns the role.")
 			}
 			u.Role = *c.Role
 		}
@@ -134,7 +134,7 @@ func (s *UserRepository) CreateUser(ctx context.Context, app uuid.UUID, email, n
 	}
 	keys := s.userKeys(email)
 	u.EmailKey = keys[0]
-	exists := models.Refuse(models.KindConflict, "user_exists", "A console user with this email address already exists.")
+	exists := models.Reject(models.KindConflict, "user_exists", "A console user with this email address already exists.")
 	err = s.tx(ctx, func(tx *gorm.DB) error {
 		known, err := count(tx.Model(u).Where("email_key IN ?", keys))
 		if err != nil {
@@ -143,7 +143,7 @@ func (s *UserRepository) CreateUser(ctx context.Context, app uuid.UUID, email, n
 		if known > 0 {
 			return exists
 		}
-		return unlessNone(tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s.engine, u)), exists)
+		return requireRows(tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s.engine, u)), exists)
 	})
 	return u, wrap(err, "create console user")
 }
@@ -185,7 +185,7 @@ func (s *UserRepository) ConfirmPassword(ctx context.Context, id uuid.UUID, pass
 
 // User returns a console user who is not disabled.
 func (s *UserRepository) User(ctx context.Context, id uuid.UUID) (*models.ConsoleUser, error) {
-	u, err := takeDecrypted[models.ConsoleUser](s.engine, s.db.WithContext(ctx), "id = ? AND disabled_at IS NULL", id)
+	u, err := oneDecrypted[models.ConsoleUser](s.engine, s.db.WithContext(ctx), "id = ? AND disabled_at IS NULL", id)
 	return u, wrap(err, "load console user %s", id)
 }
 
@@ -223,7 +223,7 @@ func (s *UserRepository) DisableUser(ctx context.Context, app, id uuid.UUID) err
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		result := tx.Model(&models.ConsoleUser{}).Where("id = ? AND app_id = ? AND disabled_at IS NULL", id, app).
 			Updates(map[string]any{"disabled_at": s.now(), "email_key": "disabled:" + id.String()})
-		if err := unlessNone(result, models.ErrNotFound); err != nil {
+		if err := requireRows(result, models.ErrNotFound); err != nil {
 			return err
 		}
 		return removeNotifications(tx, id)

@@ -217,7 +217,7 @@ func TestLeakedPasswords(t *testing.T) {
 			require.NoError(t, err)
 			_, err = s.CreateUser(t.Context(), app.ID, "n@example.com", "N", "correct horse battery stapler", models.RoleViewer)
 			require.Error(t, err)
-			require.False(t, models.IsRefusal(err))
+			require.False(t, models.IsRejection(err))
 		})
 	}
 }

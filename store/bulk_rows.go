@@ -138,7 +138,7 @@ func (s *BulkRepository) BulkRows(ctx context.Context, id uuid.UUID, status mode
 // bulkRowsAfter returns the query of BulkRows.
 func bulkRowsAfter(db *gorm.DB, id uuid.UUID, status models.BulkRowStatus, after int) *gorm.DB {
 	q := db.Model(&models.BulkRow{}).Omit("data").Where("bulk_send_id = ? AND position > ?", id, after)
-	return whereGiven(q, "status = ?", status).Order("position")
+	return whereNonZero(q, "status = ?", status).Order("position")
 }
 
 // TakenExternalIDs returns the subset of the external IDs that are already used by envelopes of the tenant.

@@ -23,7 +23,7 @@ func TestCleanup_RemovesOldBulkData(t *testing.T) {
 		old, waiting := f.failedBulk(2), must(f.bulk(1, 0))
 		mixed, err := f.bulk(2, 0)
 		require.NoError(t, err)
-		refusal := models.Refuse(models.KindInvalid, "x", "y")
+		refusal := models.Reject(models.KindInvalid, "x", "y")
 		require.NoError(t, s.FailBulkRow(ctx, f.app.ID, f.work(mixed, 1).Rows[0], refusal))
 		clock.Add(time.Hour)
 		require.NoError(t, s.FailBulkRow(ctx, f.app.ID, f.work(mixed, 1).Rows[0], refusal))
@@ -100,7 +100,7 @@ func (f *fixture) failedBulk(n int) *models.BulkSend {
 	b, err := f.bulk(n, 0)
 	require.NoError(f.t, err)
 	for _, r := range f.work(b, n).Rows {
-		require.NoError(f.t, f.FailBulkRow(f.t.Context(), f.app.ID, r, models.Refuse(models.KindConflict, "external_id_taken", "Another envelope has it.")))
+		require.NoError(f.t, f.FailBulkRow(f.t.Context(), f.app.ID, r, models.Reject(models.KindConflict, "external_id_taken", "Another envelope has it.")))
 	}
 	_, err = f.FinishBulkSend(f.t.Context(), f.app.ID, b.ID)
 	require.NoError(f.t, err)

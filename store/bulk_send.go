@@ -105,7 +105,7 @@ func (s *BulkRepository) BulkSend(ctx context.Context, app, id uuid.UUID) (*Bulk
 }
 
 func loadBulkSend(db *gorm.DB, app, id uuid.UUID) (*BulkSendWithCounts, error) {
-	b, err := take[models.BulkSend](db, "id = ? AND app_id = ?", id, app)
+	b, err := one[models.BulkSend](db, "id = ? AND app_id = ?", id, app)
 	if err != nil {
 		return nil, err
 	}
@@ -150,15 +150,15 @@ func (s *BulkRepository) BulkSends(ctx context.Context, app uuid.UUID, tenant st
 
 // bulkSendsAfter returns the query of BulkSends.
 func bulkSendsAfter(db *gorm.DB, app uuid.UUID, tenant string, after uuid.UUID) *gorm.DB {
-	q := whereGiven(db.Model(&models.BulkSend{}).Where("app_id = ?", app), "tenant_id = ?", tenant)
-	return whereGiven(q, "id < ?", after).Order("id DESC")
+	q := whereNonZero(db.Model(&models.BulkSend{}).Where("app_id = ?", app), "tenant_id = ?", tenant)
+	return whereNonZero(q, "id < ?", after).Order("id DESC")
 }
 
 // ChangeBulkSend pauses, resumes or cancels a bulk send, or retries its failed rows. If check is not nil, it can reject
 // a bulk send before anything is changed.
 func (s *BulkRepository) ChangeBulkSend(ctx context.Context, app, id uuid.UUID, action models.BulkAction, check func(*models.BulkSend) error) (*BulkSendWithCounts, error) {
 	out, err := inTransaction(ctx, s.engine, func(t *transaction) (*BulkSendWithCounts, error) {
-		b, err := take[models.BulkSend](s.locked(t.gorm()), "id = ? AND app_id = ?", id, app)
+		b, err := one[models.BulkSend](s.locked(t.gorm()), "id = ? AND app_id = ?", id, app)
 		if err != nil {
 			return nil, err
 		}
@@ -220,10 +220,10 @@ func (s *BulkRepository) retryBulkRows(t *transaction, b *models.BulkSend) error
 	}
 	switch {
 	case n == 0 && failed > 0:
-		return models.Refuse(models.KindConflict, "bulk_send_rows_removed",
+		return models.Reject(models.KindConflict, "bulk_send_rows_removed",
 			"The contents of the failed rows have been deleted. Send them in a new bulk send.")
 	case n == 0:
-		return models.Refuse(models.KindConflict, "bulk_send_no_failed_rows", "No row of the bulk send has failed.")
+		return models.Reject(models.KindConflict, "bulk_send_no_failed_rows", "No row of the bulk send has failed.")
 	}
 	period, err := s.apps.reserveEnvelopes(t, b.AppID, n)
 	// Rows that were already pending keep the period in which they were reserved.
@@ -235,7 +235,7 @@ func (s *BulkRepository) retryBulkRows(t *transaction, b *models.BulkSend) error
 // the bulk send is complete.
 func (s *BulkRepository) FinishBulkSend(ctx context.Context, app, id uuid.UUID) (bool, error) {
 	finished, err := inTransaction(ctx, s.engine, func(t *transaction) (bool, error) {
-		b, err := take[models.BulkSend](s.locked(t.gorm()), "id = ? AND app_id = ?", id, app)
+		b, err := one[models.BulkSend](s.locked(t.gorm()), "id = ? AND app_id = ?", id, app)
 		if err != nil {
 			return false, err
 		}
@@ -256,7 +256,7 @@ func (s *BulkRepository) FinishBulkSend(ctx context.Context, app, id uuid.UUID) 
 // ignoreRefusal returns nil for a rejected transition, because another process has already performed or prevented the
 // step. It returns other errors unchanged.
 func ignoreRefusal(err error) error {
-	if models.IsRefusal(err) {
+	if models.IsRejection(err) {
 		return nil
 	}
 	return err

@@ -182,12 +182,12 @@ func TestBulkSends_FollowTheirState(t *testing.T) {
 		assert.False(t, done)
 		assert.Equal(t, models.BulkRunning, change(b, models.BulkResume))
 		require.NoError(t, s.SendBulkRow(ctx, rows[1], f.envelope(nil)))
-		refusal := models.Refuse(models.KindConflict, "external_id_taken", "Another envelope has it.")
+		refusal := models.Reject(models.KindConflict, "external_id_taken", "Another envelope has it.")
 		require.NoError(t, s.FailBulkRow(ctx, f.app.ID, rows[2], refusal))
 		require.ErrorIs(t, s.FailBulkRow(ctx, f.app.ID, rows[1], refusal), store.ErrBulkRowTaken)
-		assert.Equal(t, models.BulkCancelled, change(b, models.BulkCancel))
+		assert.Equal(t, models.BulkCanceled, change(b, models.BulkCancel))
 		require.ErrorIs(t, s.SendBulkRow(ctx, rows[3], f.envelope(nil)), store.ErrBulkRowTaken)
-		assert.Equal(t, models.BulkCounts{Sent: 2, Failed: 1, Cancelled: 1}, f.counts(b))
+		assert.Equal(t, models.BulkCounts{Sent: 2, Failed: 1, Canceled: 1}, f.counts(b))
 		for _, a := range []models.BulkAction{models.BulkPause, models.BulkResume, models.BulkRetry} {
 			assert.Equal(t, models.BulkStatus("bulk_send_cancelled"), change(b, a))
 		}
@@ -196,7 +196,7 @@ func TestBulkSends_FollowTheirState(t *testing.T) {
 		_, err = s.BulkSend(ctx, newID(), b.ID)
 		require.ErrorIs(t, err, models.ErrNotFound)
 		assert.Equal(t, "not_mine", refusalOf(t, func() error {
-			_, err := s.ChangeBulkSend(ctx, f.app.ID, b.ID, models.BulkCancel, func(*models.BulkSend) error { return models.Refuse(models.KindForbidden, "not_mine", "no") })
+			_, err := s.ChangeBulkSend(ctx, f.app.ID, b.ID, models.BulkCancel, func(*models.BulkSend) error { return models.Reject(models.KindForbidden, "not_mine", "no") })
 			return err
 		}()))
 	})
@@ -220,7 +220,7 @@ func TestBulkSends_Complete(t *testing.T) {
 			return done
 		}
 		assert.False(t, finish(), "a row is pending")
-		require.NoError(t, s.FailBulkRow(ctx, f.app.ID, rows[1], models.Refuse(models.KindConflict, "external_id_taken", "Another envelope has it.")))
+		require.NoError(t, s.FailBulkRow(ctx, f.app.ID, rows[1], models.Reject(models.KindConflict, "external_id_taken", "Another envelope has it.")))
 		assert.True(t, finish())
 		assert.True(t, finish(), "it is complete")
 		events := func() (bodies []string) {
@@ -278,7 +278,7 @@ func TestBulkSends_ReserveEnvelopes(t *testing.T) {
 
 		rows := f.work(b, limit).Rows
 		require.NoError(t, s.SendBulkRow(ctx, rows[0], f.envelope(nil)))
-		require.NoError(t, s.FailBulkRow(ctx, f.app.ID, rows[1], models.Refuse(models.KindInvalid, "x", "y")))
+		require.NoError(t, s.FailBulkRow(ctx, f.app.ID, rows[1], models.Reject(models.KindInvalid, "x", "y")))
 		used, reserved = f.usage()
 		assert.Equal(t, []int{2, limit - 3}, []int{used, reserved})
 		require.NoError(t, s.Create(ctx, f.envelope(nil)), "what has failed is free again")
@@ -301,7 +301,7 @@ func TestBulkSends_ReserveEnvelopes(t *testing.T) {
 		require.NoError(t, err)
 		used, reserved = f.usage()
 		assert.Equal(t, []int{0, 0}, []int{used, reserved})
-		assert.Equal(t, models.BulkCounts{Sent: 2, Cancelled: limit - 3}, f.counts(b))
+		assert.Equal(t, models.BulkCounts{Sent: 2, Canceled: limit - 3}, f.counts(b))
 	})
 }
 
@@ -332,7 +332,7 @@ func TestBulkRows_AreEncrypted(t *testing.T) {
 		}
 		rows := f.work(b, 3).Rows
 		require.NoError(t, s.SendBulkRow(ctx, rows[0], f.envelope(nil)))
-		require.NoError(t, s.FailBulkRow(ctx, f.app.ID, rows[1], models.Refuse(models.KindInvalid, "x", "y")))
+		require.NoError(t, s.FailBulkRow(ctx, f.app.ID, rows[1], models.Reject(models.KindInvalid, "x", "y")))
 		failed := stored()
 		assert.Empty(t, failed[0])
 		assert.NotEmpty(t, failed[1], "it can be tried again")

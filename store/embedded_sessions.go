@@ -35,13 +35,13 @@ func (s *EmbeddedRepository) CreateEmbeddedSession(ctx context.Context, session 
 
 // EmbeddedSessionByToken loads an embedded session by the hash of its token.
 func (s *EmbeddedRepository) EmbeddedSessionByToken(ctx context.Context, hash []byte) (*models.EmbeddedSession, error) {
-	e, err := take[models.EmbeddedSession](s.db.WithContext(ctx), "token_hash = ?", hash)
+	e, err := one[models.EmbeddedSession](s.db.WithContext(ctx), "token_hash = ?", hash)
 	return e, wrap(err, "load embedded session")
 }
 
 // EmbeddedSession loads an embedded session.
 func (s *EmbeddedRepository) EmbeddedSession(ctx context.Context, id uuid.UUID) (*models.EmbeddedSession, error) {
-	e, err := take[models.EmbeddedSession](s.db.WithContext(ctx), "id = ?", id)
+	e, err := one[models.EmbeddedSession](s.db.WithContext(ctx), "id = ?", id)
 	return e, wrap(err, "load embedded session %s", id)
 }
 
@@ -77,13 +77,13 @@ func (s *EmbeddedRepository) CreateBuilderSession(ctx context.Context, b *models
 
 // BuilderSessionByToken loads a builder session by the hash of its token.
 func (s *EmbeddedRepository) BuilderSessionByToken(ctx context.Context, hash []byte) (*models.BuilderSession, error) {
-	b, err := take[models.BuilderSession](s.db.WithContext(ctx), "token_hash = ?", hash)
+	b, err := one[models.BuilderSession](s.db.WithContext(ctx), "token_hash = ?", hash)
 	return b, wrap(err, "load builder session")
 }
 
 // RevokeBuilderSession ends an app's session immediately. Repeating it has no effect.
 func (s *EmbeddedRepository) RevokeBuilderSession(ctx context.Context, app *models.App, id uuid.UUID) error {
-	b, err := take[models.BuilderSession](s.db.WithContext(ctx), "id = ?", id)
+	b, err := one[models.BuilderSession](s.db.WithContext(ctx), "id = ?", id)
 	if err != nil {
 		return fmt.Errorf("load builder session %s: %w", id, err)
 	}

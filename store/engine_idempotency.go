@@ -58,13 +58,13 @@ const labelIdempotency = "idempotency"
 
 // Errors for a repeated request.
 var (
-	errKeyReused = models.Refuse(models.KindUnprocessable, "idempotency_key_reused",
+	errKeyReused = models.Reject(models.KindUnprocessable, "idempotency_key_reused",
 		"This Idempotency-Key was used for another request.")
 	errInFlight = &models.Error{
 		Kind: models.KindConflict, Code: "idempotency_in_flight", RetryAfter: time.Second,
 		Message: "The first request with this Idempotency-Key is still being processed.",
 	}
-	errInterrupted = models.Refuse(models.KindConflict, "idempotency_interrupted",
+	errInterrupted = models.Reject(models.KindConflict, "idempotency_interrupted",
 		"The first request with this Idempotency-Key succeeded, but its response was lost. Check the resource instead of sending the request again.")
 )
 
@@ -88,7 +88,7 @@ func (s *IdempotencyRepository) ClaimKey(ctx context.Context, r IdempotentReques
 			id = row.ID
 			return nil
 		}
-		old, err := take[idempotencyKey](s.locked(tx), "scope = ? AND method = ? AND path = ? AND key = ?", r.Scope, r.Method, r.Path, r.Key)
+		old, err := one[idempotencyKey](s.locked(tx), "scope = ? AND method = ? AND path = ? AND key = ?", r.Scope, r.Method, r.Path, r.Key)
 		if errors.Is(err, models.ErrNotFound) {
 			return errInFlight // released a moment ago; the next attempt will claim it
 		}

@@ -139,7 +139,7 @@ func TestResponses_AreStoredInTheTransaction(t *testing.T) {
 		before, _ := f.check(e.ID)
 		boom := errors.New("boom")
 		require.ErrorIs(t, under(ctx, s, id, func(s *store.Store) error {
-			require.NoError(t, must2(s.Change(ctx, f.app.ID, e.ID, touch)))
+			require.NoError(t, errOf(s.Change(ctx, f.app.ID, e.ID, touch)))
 			return boom
 		}), boom)
 		after, _ := f.check(e.ID)
@@ -153,7 +153,7 @@ func TestResponses_AreStoredInTheTransaction(t *testing.T) {
 		r = request()
 		id, _, err = s.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
-		change := func(s *store.Store) error { return must2(s.Change(ctx, f.app.ID, e.ID, touch)) }
+		change := func(s *store.Store) error { return errOf(s.Change(ctx, f.app.ID, e.ID, touch)) }
 		require.NoError(t, under(ctx, s, id, change))
 		clock.Add(time.Minute)
 		_, _, err = s.ClaimKey(ctx, r, time.Hour)
@@ -180,7 +180,7 @@ func TestRestore_IsNoChangeOfTheRequest(t *testing.T) {
 		require.NoError(t, err)
 		tries, boom := 0, errors.New("boom")
 		require.ErrorIs(t, under(ctx, s, id, func(s *store.Store) error {
-			return must2(s.Change(ctx, f.app.ID, f.completed.ID, func(e *models.Envelope) error {
+			return errOf(s.Change(ctx, f.app.ID, f.completed.ID, func(e *models.Envelope) error {
 				if tries++; tries > 1 {
 					return boom
 				}
@@ -255,7 +255,7 @@ func TestIdempotencyKeys_HaveSeparateResponses(t *testing.T) {
 		}
 		_, _, err := s.ClaimKey(ctx, store.IdempotentRequest{Key: "without a body"}, time.Hour)
 		require.Error(t, err)
-		assert.False(t, models.IsRefusal(err), "a row that the database refuses is not a request that is worked on: %v", err)
+		assert.False(t, models.IsRejection(err), "a row that the database refuses is not a request that is worked on: %v", err)
 
 		// The events of two apps are numbered independently, whatever the order of reading.
 		a, b := newFixture(t, s, clock), newFixture(t, s, clock)

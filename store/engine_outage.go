@@ -15,9 +15,9 @@ import (
 	sqlitelib "modernc.org/sqlite/lib"
 )
 
-// passingStates lists the PostgreSQL SQLSTATE codes, or their classes, after which the same transaction may succeed
+// transientStates lists the PostgreSQL SQLSTATE codes, or their classes, after which the same transaction may succeed
 // later.
-var passingStates = []string{
+var transientStates = []string{
 	"08",    // connection exception
 	"40",    // transaction rollback: serialization failure, deadlock
 	"53",    // insufficient resources: disk, memory, connections
@@ -31,7 +31,7 @@ var passingStates = []string{
 // so that a retry may succeed.
 func Unavailable(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return len(pg.Code) == 5 && (slices.Contains(passingStates, pg.Code[:2]) || slices.Contains(passingStates, pg.Code))
+		return len(pg.Code) == 5 && (slices.Contains(transientStates, pg.Code[:2]) || slices.Contains(transientStates, pg.Code))
 	}
 	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
 		return slices.Contains([]int{sqlitelib.SQLITE_BUSY, sqlitelib.SQLITE_LOCKED, sqlitelib.SQLITE_FULL, sqlitelib.SQLITE_IOERR, sqlitelib.SQLITE_READONLY}, lite.Code()&0xff)

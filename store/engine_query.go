@@ -40,8 +40,8 @@ func first[T any](q *gorm.DB) (*T, error) {
 	return &rows[0], nil
 }
 
-// take returns a row that meets a condition, or models.ErrNotFound.
-func take[T any](db *gorm.DB, where string, args ...any) (*T, error) {
+// one returns a row that meets a condition, or models.ErrNotFound.
+func one[T any](db *gorm.DB, where string, args ...any) (*T, error) {
 	row := new(T)
 	if err := db.Where(where, args...).Take(row).Error; err != nil {
 		return nil, mapNotFound(err)
@@ -49,8 +49,8 @@ func take[T any](db *gorm.DB, where string, args ...any) (*T, error) {
 	return row, nil
 }
 
-// whereGiven adds a condition on a value to a query, unless the value is the zero value.
-func whereGiven[V comparable](q *gorm.DB, where string, value V) *gorm.DB {
+// whereNonZero adds a condition on a value to a query, unless the value is the zero value.
+func whereNonZero[V comparable](q *gorm.DB, where string, value V) *gorm.DB {
 	var none V
 	if value == none {
 		return q
@@ -58,9 +58,9 @@ func whereGiven[V comparable](q *gorm.DB, where string, value V) *gorm.DB {
 	return q.Where(where, value)
 }
 
-// takeDecrypted is like take, for a row with encrypted columns.
-func takeDecrypted[T any](s *engine, db *gorm.DB, where string, args ...any) (*T, error) {
-	row, err := take[T](db, where, args...)
+// oneDecrypted is like take, for a row with encrypted columns.
+func oneDecrypted[T any](s *engine, db *gorm.DB, where string, args ...any) (*T, error) {
+	row, err := one[T](db, where, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +74,8 @@ func count(q *gorm.DB) (int64, error) {
 	return n, err
 }
 
-// unlessNone returns the error of a statement, or the error none if the statement changed no row.
-func unlessNone(done *gorm.DB, none error) error {
+// requireRows returns the error of a statement, or the error none if the statement changed no row.
+func requireRows(done *gorm.DB, none error) error {
 	if done.Error == nil && done.RowsAffected == 0 {
 		return none
 	}

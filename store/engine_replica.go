@@ -67,7 +67,7 @@ func (s *engine) fromReplica(ctx context.Context, list func(*engine) error) erro
 		err = list(&of)
 	}
 	switch {
-	case err == nil, ctx.Err() != nil, models.IsRefusal(err):
+	case err == nil, ctx.Err() != nil, models.IsRejection(err):
 		return err
 	case !errors.Is(err, errBehind):
 		r.notBefore.Store(s.now().Add(replicaPause).UnixNano())

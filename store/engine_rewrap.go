@@ -121,7 +121,7 @@ func (s *engine) rewrapSecrets(ctx context.Context, result *rewrapping, c secret
 // UUIDs in some tables and texts in others.
 func secretsAfter(tx *gorm.DB, table, column, after string) *gorm.DB {
 	q := tx.Table(table).Select("CAST(id AS text) AS key, " + column + " AS encrypted").Where(column + " IS NOT NULL")
-	return whereGiven(q, "id > ?", after).Order(table + ".id").Limit(rewrapPage)
+	return whereNonZero(q, "id > ?", after).Order(table + ".id").Limit(rewrapPage)
 }
 
 // secretOf selects the row with a secret.

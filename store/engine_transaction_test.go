@@ -68,10 +68,10 @@ func TestExecute_RollsBack(t *testing.T) {
 		before, log := f.check(e.ID)
 		boom := errors.New("boom")
 		void := func(tx *store.Store) error {
-			return must2(tx.Change(ctx, f.app.ID, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
+			return errOf(tx.Change(ctx, f.app.ID, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
 		}
 		fail := func(tx *store.Store) error {
-			return must2(tx.Change(ctx, f.app.ID, e.ID, func(*models.Envelope) error { return boom }))
+			return errOf(tx.Change(ctx, f.app.ID, e.ID, func(*models.Envelope) error { return boom }))
 		}
 		for name, c := range map[string]struct {
 			fn   func(tx *store.Store) error
@@ -80,7 +80,7 @@ func TestExecute_RollsBack(t *testing.T) {
 			"the response":             {func(tx *store.Store) error { require.NoError(t, void(tx)); return boom }, boom},
 			"the second call":          {func(tx *store.Store) error { require.NoError(t, void(tx)); return fail(tx) }, boom},
 			"a call that was ignored":  {func(tx *store.Store) error { require.NoError(t, void(tx)); _ = fail(tx); return nil }, boom},
-			"a query that was ignored": {func(tx *store.Store) error { _ = must2(tx.Template(ctx, f.app.ID, uuid.New(), 0)); return void(tx) }, models.ErrNotFound},
+			"a query that was ignored": {func(tx *store.Store) error { _ = errOf(tx.Template(ctx, f.app.ID, uuid.New(), 0)); return void(tx) }, models.ErrNotFound},
 		} {
 			response, err := s.Execute(ctx, uuid.Nil, func(tx *store.Store) (*store.StoredResponse, error) {
 				return &store.StoredResponse{Status: 200}, c.fn(tx)

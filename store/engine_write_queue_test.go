@@ -62,18 +62,18 @@ func TestSQLite_WritersQueue(t *testing.T) {
 			_, err := s.Change(ctx, f.app.ID, e.ID, func(*models.Envelope) error { return nil })
 			return err
 		}},
-		{"claim the outbox", func(ctx context.Context) error { return must2(s.ClaimOutbox(ctx, 1, time.Minute)) }},
+		{"claim the outbox", func(ctx context.Context) error { return errOf(s.ClaimOutbox(ctx, 1, time.Minute)) }},
 		{"finish a row of it", func(ctx context.Context) error { return s.FinishOutbox(ctx, 999) }},
 		{"give a row of it back", func(ctx context.Context) error { return s.RetryOutbox(ctx, 999, time.Second) }},
 		{"note a mail", func(ctx context.Context) error {
-			return must2(s.BeginMail(ctx, models.Mail{ID: "m", EnvelopeID: e.ID, SignerID: e.Signers[0].ID, Kind: models.MailInvitation}))
+			return errOf(s.BeginMail(ctx, models.Mail{ID: "m", EnvelopeID: e.ID, SignerID: e.Signers[0].ID, Kind: models.MailInvitation}))
 		}},
 		{"note that it was sent", func(ctx context.Context) error { return s.MailSent(ctx, "m") }},
 		{"count a request", func(ctx context.Context) error {
 			_, _, err := s.ReserveQuota(ctx, "key", clock.Now(), time.Minute, 1, 9)
 			return err
 		}},
-		{"take rows of a bulk send", func(ctx context.Context) error { return must2(s.BulkWork(ctx, f.app.ID, b.ID, 1, 1)) }},
+		{"take rows of a bulk send", func(ctx context.Context) error { return errOf(s.BulkWork(ctx, f.app.ID, b.ID, 1, 1)) }},
 	}
 	synctest.Test(t, func(t *testing.T) { // detects when a writer is waiting
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -128,11 +128,13 @@ func TestSQLite_ReadsDoNotQueue(t *testing.T) {
 	require.NoError(t, err)
 	defer release()
 	for name, read := range map[string]func() error{
-		"an envelope":     func() error { return must2(s.Envelope(ctx, f.app.ID, e.ID)) },
-		"a list":          func() error { return must2nd2(s.Envelopes(ctx, store.EnvelopeFilter{App: f.app.ID, Page: 1, Size: 9})) },
-		"users":           func() error { return must2(s.Users(ctx, f.app.ID)) },
-		"attachments":     func() error { return must2(s.Attachments(ctx, e.ID)) },
-		"unfinished work": func() error { return must2nd2(s.Unfinished(ctx, store.WorkEnvelopes, uuid.Nil, 9)) },
+		"an envelope": func() error { return errOf(s.Envelope(ctx, f.app.ID, e.ID)) },
+		"a list": func() error {
+			return lastErrOf(s.Envelopes(ctx, store.EnvelopeFilter{App: f.app.ID, Page: 1, Size: 9}))
+		},
+		"users":           func() error { return errOf(s.Users(ctx, f.app.ID)) },
+		"attachments":     func() error { return errOf(s.Attachments(ctx, e.ID)) },
+		"unfinished work": func() error { return lastErrOf(s.Unfinished(ctx, store.WorkEnvelopes, uuid.Nil, 9)) },
 	} {
 		require.NoError(t, read(), name)
 	}

@@ -210,7 +210,7 @@ func TestClosingActions_HaveOneWinner(t *testing.T) {
 					ok++
 					continue
 				}
-				assert.True(t, models.IsRefusal(err), "a loser is refused, not broken: %v", err)
+				assert.True(t, models.IsRejection(err), "a loser is refused, not broken: %v", err)
 			}
 			signed := count(log, models.EventSignerSigned)
 			closed := 0
@@ -298,7 +298,7 @@ func TestUnchangedState_WritesNothing(t *testing.T) {
 		assert.False(t, f.awake(), "there is nothing to take")
 
 		open := pool(t, s).Stats().OpenConnections
-		refused := models.Refuse(models.KindConflict, "no", "No.")
+		refused := models.Reject(models.KindConflict, "no", "No.")
 		_, err := s.Change(ctx, f.app.ID, e.ID, func(*models.Envelope) error { return refused })
 		require.ErrorIs(t, err, refused)
 		assert.Equal(t, open, pool(t, s).Stats().OpenConnections)
@@ -376,7 +376,7 @@ func TestSupersededRequest_ChangesNothing(t *testing.T) {
 		e := f.sent(1, nil)
 		before, _ := f.check(e.ID)
 		require.Error(t, under(t.Context(), s, uuid.New(), func(s *store.Store) error {
-			return must2(s.Change(t.Context(), f.app.ID, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
+			return errOf(s.Change(t.Context(), f.app.ID, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
 		}))
 		after, _ := f.check(e.ID)
 		assert.Equal(t, before, after)

@@ -238,10 +238,10 @@ func TestChange_InPlaceIsSaved(t *testing.T) {
 		filled(v)
 		e.Signers, e.Fields, e.Documents = []*models.Signer{signer}, []*models.Field{field}, []*models.Document{document}
 		eachPlace(name, v, func(path string, change func()) {
-			assert.True(t, store.NoticesChange(e, change), "%s is changed and would not be saved", path)
+			assert.True(t, store.DetectsChange(e, change), "%s is changed and would not be saved", path)
 			visited++
 		})
-		assert.False(t, store.NoticesChange(e, func() {}), "nothing was changed")
+		assert.False(t, store.DetectsChange(e, func() {}), "nothing was changed")
 	}
 	assert.Greater(t, visited, 150)
 }

@@ -23,7 +23,7 @@ func queueExternalID(t *transaction, e *models.Envelope) *uuid.UUID {
 
 // externalIDTaken returns the error for an external ID that another envelope holds.
 func externalIDTaken(by uuid.UUID) error {
-	err := models.Refuse(models.KindConflict, "external_id_taken", "Another envelope of the tenant has this externalId.")
+	err := models.Reject(models.KindConflict, "external_id_taken", "Another envelope of the tenant has this externalId.")
 	err.Details = map[string]any{"envelopeId": by}
 	return err
 }

@@ -39,12 +39,12 @@ type EnvelopeFilter struct {
 	Size                        int       // 0 to return only the number of matches
 	Peek                        bool      // returns one envelope more than Size, which shows whether there are more
 	// After specifies the position after which the list continues. If it is nil, Page applies.
-	After *ListPlace
+	After *ListPosition
 }
 
-// ListPlace is a position in a list of envelopes. It contains the ID of the preceding envelope and, if the list is
+// ListPosition is a position in a list of envelopes. It contains the ID of the preceding envelope and, if the list is
 // ordered by time, the time of that envelope.
-type ListPlace struct {
+type ListPosition struct {
 	ID uuid.UUID
 	At time.Time
 }
@@ -96,7 +96,7 @@ func (s *EnvelopeListRepository) matching(db *gorm.DB, f EnvelopeFilter, few boo
 		found, args := s.search(f.App, f.Search, few)
 		return db.Table("("+found+") AS found", args...).Select("envelope_id AS id")
 	}
-	q := whereGiven(db.Model(&models.Envelope{}).Select("id").Where("app_id = ?", f.App), "tenant_id = ?", f.Tenant)
+	q := whereNonZero(db.Model(&models.Envelope{}).Select("id").Where("app_id = ?", f.App), "tenant_id = ?", f.Tenant)
 	switch len(statuses) {
 	case 0:
 		q = q.Where("status <> ?", models.StatusDeleted)
@@ -105,14 +105,14 @@ func (s *EnvelopeListRepository) matching(db *gorm.DB, f EnvelopeFilter, few boo
 	default:
 		q = q.Where("status IN ?", statuses)
 	}
-	q = whereGiven(q, "created_at >= ?", f.CreatedAfter.UTC())
-	q = whereGiven(q, "created_at < ?", f.CreatedBefore.UTC())
-	q = whereGiven(q, "updated_at >= ?", f.UpdatedSince.UTC())
-	q = whereGiven(q, "external_id = ?", f.ExternalID)
+	q = whereNonZero(q, "created_at >= ?", f.CreatedAfter.UTC())
+	q = whereNonZero(q, "created_at < ?", f.CreatedBefore.UTC())
+	q = whereNonZero(q, "updated_at >= ?", f.UpdatedSince.UTC())
+	q = whereNonZero(q, "external_id = ?", f.ExternalID)
 	q = s.labeled(q, f.Label)
 	q = s.inInbox(q, f)
-	q = whereGiven(q, "id IN (SELECT envelope_id FROM bulk_send_rows WHERE bulk_send_id = ?)", f.BulkSend)
-	q = whereGiven(q, "template_id = ?", f.TemplateID)
+	q = whereNonZero(q, "id IN (SELECT envelope_id FROM bulk_send_rows WHERE bulk_send_id = ?)", f.BulkSend)
+	q = whereNonZero(q, "template_id = ?", f.TemplateID)
 	if f.SignerEmail != "" {
 		found, args := s.searchAddress(f.App, f.SignerEmail, few)
 		q = q.Where("id IN ("+found+")", args...)

@@ -35,9 +35,9 @@ func TestListEnvelopes_Filters(t *testing.T) {
 		require.NoError(t, f.sign(open, 0))
 		require.NoError(t, f.sign(signed, 0))
 		void(t, s, c)
-		require.NoError(t, must2(s.BeginMail(ctx, models.Mail{ID: "m1", EnvelopeID: b.ID, SignerID: newID(), Kind: models.MailInvitation})))
+		require.NoError(t, errOf(s.BeginMail(ctx, models.Mail{ID: "m1", EnvelopeID: b.ID, SignerID: newID(), Kind: models.MailInvitation})))
 		require.NoError(t, s.MailFailed(ctx, "m1", "no such user"))
-		require.NoError(t, must2(s.BeginMail(ctx, models.Mail{ID: "m2", EnvelopeID: a.ID, SignerID: newID(), Kind: models.MailInvitation})))
+		require.NoError(t, errOf(s.BeginMail(ctx, models.Mail{ID: "m2", EnvelopeID: a.ID, SignerID: newID(), Kind: models.MailInvitation})))
 		list := func(filter store.EnvelopeFilter) (ids []uuid.UUID) {
 			filter.App = f.app.ID
 			if filter.Page == 0 {
@@ -128,8 +128,8 @@ func TestLists_ByTimeOfChange(t *testing.T) {
 			}
 			return out
 		}
-		place := func(i int) *store.ListPlace { return &store.ListPlace{ID: made[i].ID, At: made[i].UpdatedAt} }
-		created := func(e *models.Envelope) *store.ListPlace { return &store.ListPlace{ID: e.ID, At: e.CreatedAt} }
+		place := func(i int) *store.ListPosition { return &store.ListPosition{ID: made[i].ID, At: made[i].UpdatedAt} }
+		created := func(e *models.Envelope) *store.ListPosition { return &store.ListPosition{ID: e.ID, At: e.CreatedAt} }
 		newest := slices.SortedFunc(slices.Values([]int{0, 1, 2, 3}), func(a, b int) int { return slices.Compare(made[b].ID[:], made[a].ID[:]) })
 		for name, c := range map[string]struct {
 			filter store.EnvelopeFilter

@@ -175,7 +175,7 @@ func (l *loaded) assemble(s *engine) error {
 	}
 	for _, v := range l.signers {
 		e := byID[v.EnvelopeID]
-		e.Place(v)
+		e.AddRecipient(v)
 	}
 	for _, v := range l.fields {
 		e := byID[v.EnvelopeID]

@@ -13,8 +13,8 @@ import (
 	"countersign/models"
 )
 
-// OwnProblems selects the problems of an app.
-type OwnProblems struct {
+// ProblemFilter selects the problems of an app.
+type ProblemFilter struct {
 	App     uuid.UUID
 	Tenants []string // none for all tenants
 	Limit   int      // maximum number of each kind
@@ -34,7 +34,7 @@ type EnvelopeProblem struct {
 
 // EnvelopeProblems returns envelopes that are still open after their deadline, and fully signed envelopes that are not
 // sealed. Those that have waited the longest come first.
-func (s *EnvelopeListRepository) EnvelopeProblems(ctx context.Context, of OwnProblems) ([]EnvelopeProblem, error) {
+func (s *EnvelopeListRepository) EnvelopeProblems(ctx context.Context, of ProblemFilter) ([]EnvelopeProblem, error) {
 	now, db := s.now(), s.db.WithContext(ctx)
 	overdue, err := find[*models.Envelope](ownEnvelopes(db, of).
 		Where("status IN "+openStatuses+" AND expires_at < ?", now.Add(-expiryNotice)).Order("expires_at").Limit(of.Limit))
@@ -66,7 +66,7 @@ func (s *EnvelopeListRepository) EnvelopeProblems(ctx context.Context, of OwnPro
 }
 
 // NewestOpen returns the newest envelopes that were sent before the given time and are still waiting for their signers.
-func (s *EnvelopeListRepository) NewestOpen(ctx context.Context, of OwnProblems, before time.Time) ([]EnvelopeProblem, error) {
+func (s *EnvelopeListRepository) NewestOpen(ctx context.Context, of ProblemFilter, before time.Time) ([]EnvelopeProblem, error) {
 	found, err := find[*models.Envelope](ownEnvelopes(s.db.WithContext(ctx), of).
 		Where("status IN "+openStatuses+" AND sent_at < ?", before).Where("id" + notQueued).Order("id DESC").Limit(of.Limit))
 	return mapSlice(found, func(e *models.Envelope) EnvelopeProblem { return newEnvelopeProblem(e, *e.SentAt) }), wrap(err, "list the newest open envelopes")
@@ -79,7 +79,7 @@ func newEnvelopeProblem(e *models.Envelope, since time.Time) EnvelopeProblem {
 // openStatuses lists the statuses covered by the partial index envelopes_deadline.
 const openStatuses = "('sent', 'in_progress')"
 
-func ownEnvelopes(db *gorm.DB, of OwnProblems) *gorm.DB {
+func ownEnvelopes(db *gorm.DB, of ProblemFilter) *gorm.DB {
 	q := db.Model(&models.Envelope{}).Where("app_id = ?", of.App)
 	if len(of.Tenants) > 0 {
 		q = q.Where("tenant_id IN ?", of.Tenants)
@@ -91,7 +91,7 @@ func ownEnvelopes(db *gorm.DB, of OwnProblems) *gorm.DB {
 // schedule.
 func (s *EnvelopeRepository) RestartWorkflow(ctx context.Context, app, id uuid.UUID) (*models.Envelope, error) {
 	e, err := inTransaction(ctx, s.engine, func(t *transaction) (*models.Envelope, error) {
-		e, err := take[models.Envelope](s.locked(t.gorm()), "app_id = ? AND id = ?", app, id)
+		e, err := one[models.Envelope](s.locked(t.gorm()), "app_id = ? AND id = ?", app, id)
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +121,7 @@ const mailProblemDays = 30
 
 // MailProblems returns rejected emails that are being retried or have permanently failed, newest first. An email no
 // longer counts as a problem once a later email has been sent to the same recipient.
-func (s *MailRepository) MailProblems(ctx context.Context, of OwnProblems) ([]MailProblem, error) {
+func (s *MailRepository) MailProblems(ctx context.Context, of ProblemFilter) ([]MailProblem, error) {
 	db := s.db.WithContext(ctx)
 	mails, err := find[models.Mail](db.Where("error <> '' AND sent_at IS NULL AND created_at >= ?", s.now().AddDate(0, 0, -mailProblemDays)).
 		Where("envelope_id IN (?)", ownEnvelopes(db, of).Select("id")).

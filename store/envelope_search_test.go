@@ -169,7 +169,7 @@ func TestSearch_AmongMany(t *testing.T) {
 					require.Equal(t, want[min(len(want), 100*page-100):min(len(want), 100*page)], idsOf(found), "%d: %+v", n, filter)
 				}
 				got := []uuid.UUID{} // using cursors
-				for filter.Page = 1; ; filter.After = (&store.ListPlace{ID: got[len(got)-1], At: e.CreatedAt}) {
+				for filter.Page = 1; ; filter.After = (&store.ListPosition{ID: got[len(got)-1], At: e.CreatedAt}) {
 					found, _, err := s.Envelopes(ctx, filter)
 					require.NoError(t, err)
 					if got = append(got, idsOf(found)...); len(found) < filter.Size {

@@ -148,8 +148,8 @@ var (
 	Decompress = decompress
 )
 
-// NoticesChange reports whether Change would save the given change of an envelope.
-func NoticesChange(e *models.Envelope, change func()) bool {
+// DetectsChange reports whether Change would save the given change of an envelope.
+func DetectsChange(e *models.Envelope, change func()) bool {
 	before := newLoadedState(e)
 	change()
 	return !unchanged(e, before)

@@ -73,9 +73,9 @@ func TestFailedStatement_ChangesNothing(t *testing.T) {
 			secret, recovery := confirmFactor(t, s, clock, ada)
 			enrolled := must(s.EnrolFactor(ctx, bob))
 			session := must(s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour, nil))
-			require.NoError(t, must2(s.AddSecret(ctx, app, time.Hour)))
+			require.NoError(t, errOf(s.AddSecret(ctx, app, time.Hour)))
 			secrets := must(s.ClientSecrets(ctx, app))
-			require.NoError(t, must2(s.BeginMail(ctx, models.Mail{ID: "m", EnvelopeID: e.ID, SignerID: e.Signers[0].ID, Kind: models.MailInvitation})))
+			require.NoError(t, errOf(s.BeginMail(ctx, models.Mail{ID: "m", EnvelopeID: e.ID, SignerID: e.Signers[0].ID, Kind: models.MailInvitation})))
 			window := clock.Now()
 			_, _, err = s.ReserveQuota(ctx, "k", window, time.Minute, 1, 9)
 			require.NoError(t, err)
@@ -93,97 +93,97 @@ func TestFailedStatement_ChangesNothing(t *testing.T) {
 			url, name, off := "https://moved.example.com", "Another", false
 			role := models.RoleViewer
 			attempt := func() error {
-				return must2(s.RecordAttempt(ctx, models.DeliveryAttempt{DeliveryID: tried, At: clock.Now(), Status: 502, Error: "bad"}, models.DeliveryOutcome{WebhookID: failing.hook.ID, Gone: true}))
+				return errOf(s.RecordAttempt(ctx, models.DeliveryAttempt{DeliveryID: tried, At: clock.Now(), Status: 502, Error: "bad"}, models.DeliveryOutcome{WebhookID: failing.hook.ID, Gone: true}))
 			}
 			void := func() error {
 				return change(ctx, f, draft.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) })
 			}
-			ping := func() error { return must2(s.PingWebhook(ctx, app, p.hook.ID)) }
-			resend := func() error { return must2(s.Resend(ctx, &models.App{ID: app}, failed)) }
-			resendAll := func() error { return must2(s.ResendSince(ctx, &models.App{ID: app}, failing.hook.ID, time.Time{})) }
+			ping := func() error { return errOf(s.PingWebhook(ctx, app, p.hook.ID)) }
+			resend := func() error { return errOf(s.Resend(ctx, &models.App{ID: app}, failed)) }
+			resendAll := func() error { return errOf(s.ResendSince(ctx, &models.App{ID: app}, failing.hook.ID, time.Time{})) }
 			deleteHook := func() error { return s.DeleteWebhook(ctx, app, p.hook.ID) }
 			patch := func() error {
-				return must2(s.PatchWebhook(ctx, app, p.hook.ID, store.WebhookPatch{Active: &off, Secret: &name}))
+				return errOf(s.PatchWebhook(ctx, app, p.hook.ID, store.WebhookPatch{Active: &off, Secret: &name}))
 			}
 			pause := func() error {
-				return must2(s.PatchWebhook(ctx, app, p.hook.ID, store.WebhookPatch{Active: new(false)}))
+				return errOf(s.PatchWebhook(ctx, app, p.hook.ID, store.WebhookPatch{Active: new(false)}))
 			}
 			password := func() error { return s.SetPassword(ctx, ada, "another horse battery", uuid.Nil) }
 			removeFactor := func() error { return s.RemoveFactor(ctx, ada.ID, uuid.Nil) }
 			confirm := func() error {
-				return must2(s.ConfirmFactor(ctx, bob.ID, codeAt(t, enrolled.Text, clock.Now()), uuid.Nil))
+				return errOf(s.ConfirmFactor(ctx, bob.ID, codeAt(t, enrolled.Text, clock.Now()), uuid.Nil))
 			}
 			passkey := models.ConsolePasskey{UserID: bob.ID, CredentialID: []byte("one"), Credential: []byte("{}"), Name: "Key"}
-			require.NoError(t, must2(s.AddPasskey(ctx, &passkey, uuid.Nil)))
+			require.NoError(t, errOf(s.AddPasskey(ctx, &passkey, uuid.Nil)))
 			removePasskey := func() error { return s.RemovePasskey(ctx, bob.ID, passkey.ID, uuid.Nil) }
 			reset := func() error { return s.ResetFactors(ctx, bob.ID, uuid.Nil) }
-			compact := func() error { return must2(s.CompactCounts(ctx)) }
-			events := func() error { return must2(s.Events(ctx, store.EventQuery{App: app, Limit: 9})) }
-			rotate := func() error { return must2(s.RotateKey(ctx, models.KeyTokens)) }
+			compact := func() error { return errOf(s.CompactCounts(ctx)) }
+			events := func() error { return errOf(s.Events(ctx, store.EventQuery{App: app, Limit: 9})) }
+			rotate := func() error { return errOf(s.RotateKey(ctx, models.KeyTokens)) }
 			removeExpired := func(rows store.ExpiredRows) func() error {
-				return func() error { return must2(s.RemoveExpired(ctx, rows)) }
+				return func() error { return errOf(s.RemoveExpired(ctx, rows)) }
 			}
 			const over = -time.Minute
 			_, _, err = s.ClaimKey(ctx, store.IdempotentRequest{Key: newID().String(), Fingerprint: []byte("f")}, over)
 			require.NoError(t, err)
 			_, _, err = s.ReserveQuota(ctx, "old", clock.Now().Add(-time.Hour), time.Minute, 1, 9)
 			require.NoError(t, err)
-			require.NoError(t, must2(s.StartConsoleSession(ctx, bob.ID, store.Device{}, over, nil)))
+			require.NoError(t, errOf(s.StartConsoleSession(ctx, bob.ID, store.Device{}, over, nil)))
 			for _, c := range []struct {
 				name, statement, table string
 				call                   func() error
 			}{
-				{"add a secret", "UPDATE", "client_secrets", func() error { return must2(s.AddSecret(ctx, app, time.Minute)) }},
-				{"add a secret", "INSERT", "client_secrets", func() error { return must2(s.AddSecret(ctx, app, time.Minute)) }},
+				{"add a secret", "UPDATE", "client_secrets", func() error { return errOf(s.AddSecret(ctx, app, time.Minute)) }},
+				{"add a secret", "INSERT", "client_secrets", func() error { return errOf(s.AddSecret(ctx, app, time.Minute)) }},
 				{"end a secret", "UPDATE", "client_secrets", func() error { return s.EndClientSecret(ctx, app, secrets[1].ID) }},
 				{"create an app", "INSERT", "apps", func() error { _, _, err := s.CreateApp(ctx, "B", models.PlanFree, nil); return err }},
 				{"create an app", "INSERT", "client_secrets", func() error { _, _, err := s.CreateApp(ctx, "B", models.PlanFree, nil); return err }},
-				{"change an app", "UPDATE", "apps", func() error { return must2(s.UpdateApp(ctx, app, store.AppChange{Name: &name})) }},
+				{"change an app", "UPDATE", "apps", func() error { return errOf(s.UpdateApp(ctx, app, store.AppChange{Name: &name})) }},
 				{"make a contact", "INSERT", "contacts", func() error {
-					return must2(s.SaveContact(ctx, models.Contact{AppID: app, Name: "B", Email: "b@example.com"}, false))
+					return errOf(s.SaveContact(ctx, models.Contact{AppID: app, Name: "B", Email: "b@example.com"}, false))
 				}},
 				{"change a contact", "UPDATE", "contacts", func() error {
-					return must2(s.SaveContact(ctx, models.Contact{AppID: app, Name: "B", Email: "a@example.com"}, true))
+					return errOf(s.SaveContact(ctx, models.Contact{AppID: app, Name: "B", Email: "a@example.com"}, true))
 				}},
 				{"delete a contact", "DELETE", "contacts", func() error { return s.DeleteContact(ctx, app, contact.ID) }},
 				{"make a user", "INSERT", "console_users", func() error {
-					return must2(s.CreateUser(ctx, app, "new@example.com", "New", "correct horse new", models.RoleViewer))
+					return errOf(s.CreateUser(ctx, app, "new@example.com", "New", "correct horse new", models.RoleViewer))
 				}},
 				{"change a user", "UPDATE", "console_users", func() error {
-					return must2(s.UpdateUser(ctx, ada.AppID, ada.ID, store.UserChange{Name: &name, Role: &role}))
+					return errOf(s.UpdateUser(ctx, ada.AppID, ada.ID, store.UserChange{Name: &name, Role: &role}))
 				}},
 				{"disable a user", "UPDATE", "console_users", func() error { return s.DisableUser(ctx, ada.AppID, ada.ID) }},
 				{"set a password", "UPDATE", "console_users", password},
 				{"set a password", "DELETE", "console_sessions", password},
-				{"sign in", "INSERT", "console_sessions", func() error { return must2(s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour, nil)) }},
-				{"be seen", "UPDATE", "console_sessions", func() error { return must2(s.ConsoleSession(ctx, session.ID, time.Hour, true)) }},
+				{"sign in", "INSERT", "console_sessions", func() error { return errOf(s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour, nil)) }},
+				{"be seen", "UPDATE", "console_sessions", func() error { return errOf(s.ConsoleSession(ctx, session.ID, time.Hour, true)) }},
 				{"end a session", "DELETE", "console_sessions", func() error { return s.EndConsoleSession(ctx, ada.ID, session.ID) }},
 				{"end sessions", "DELETE", "console_sessions", func() error { return s.EndConsoleSessions(ctx, ada.ID, uuid.Nil) }},
 				{"end all sessions", "DELETE", "console_sessions", func() error { return s.EndAllConsoleSessions(ctx) }},
-				{"enrol a factor", "UPDATE", "console_factors", func() error { return must2(s.EnrolFactor(ctx, bob)) }},
+				{"enrol a factor", "UPDATE", "console_factors", func() error { return errOf(s.EnrolFactor(ctx, bob)) }},
 				{"confirm a factor", "UPDATE", "console_factors", confirm},
 				{"confirm a factor", "INSERT", "console_recovery_codes", confirm},
 				{"use a code", "UPDATE", "console_factors", func() error { return s.ConsumeCode(ctx, ada.ID, codeAt(t, secret, clock.Now())) }},
 				{"use a recovery code", "DELETE", "console_recovery_codes", func() error { return s.ConsumeCode(ctx, ada.ID, recovery[0]) }},
-				{"renew recovery codes", "DELETE", "console_recovery_codes", func() error { return must2(s.RenewRecoveryCodes(ctx, ada.ID)) }},
-				{"renew recovery codes", "INSERT", "console_recovery_codes", func() error { return must2(s.RenewRecoveryCodes(ctx, ada.ID)) }},
+				{"renew recovery codes", "DELETE", "console_recovery_codes", func() error { return errOf(s.RenewRecoveryCodes(ctx, ada.ID)) }},
+				{"renew recovery codes", "INSERT", "console_recovery_codes", func() error { return errOf(s.RenewRecoveryCodes(ctx, ada.ID)) }},
 				{"remove a factor", "DELETE", "console_recovery_codes", removeFactor},
 				{"remove a factor", "DELETE", "console_factors", removeFactor},
 				{"remove a factor", "DELETE", "console_sessions", removeFactor},
 				{"add a passkey", "INSERT", "console_passkeys", func() error {
-					return must2(s.AddPasskey(ctx, &models.ConsolePasskey{UserID: bob.ID, CredentialID: []byte("two"), Credential: []byte("{}"), Name: "Key"}, uuid.Nil))
+					return errOf(s.AddPasskey(ctx, &models.ConsolePasskey{UserID: bob.ID, CredentialID: []byte("two"), Credential: []byte("{}"), Name: "Key"}, uuid.Nil))
 				}},
 				{"use a passkey", "UPDATE", "console_passkeys", func() error { return s.UsePasskey(ctx, &passkey, []byte("{}")) }},
 				{"remove a passkey", "DELETE", "console_passkeys", removePasskey},
 				{"remove a passkey", "DELETE", "console_recovery_codes", removePasskey},
 				{"remove all factors", "DELETE", "console_passkeys", reset},
 				{"remove all factors", "DELETE", "console_recovery_codes", reset},
-				{"make an endpoint", "INSERT", "webhooks", func() error { return must2(s.CreateWebhook(ctx, app, url, models.WebhookEvents, "")) }},
+				{"make an endpoint", "INSERT", "webhooks", func() error { return errOf(s.CreateWebhook(ctx, app, url, models.WebhookEvents, "")) }},
 				{"change an endpoint", "UPDATE", "webhooks", func() error {
-					return must2(s.PatchWebhook(ctx, app, p.hook.ID, store.WebhookPatch{WebhookChange: models.WebhookChange{URL: &url}}))
+					return errOf(s.PatchWebhook(ctx, app, p.hook.ID, store.WebhookPatch{WebhookChange: models.WebhookChange{URL: &url}}))
 				}},
 				{"rotate a secret", "UPDATE", "webhooks", func() error {
-					return must2(s.PatchWebhook(ctx, app, p.hook.ID, store.WebhookPatch{Secret: new(""), Overlap: time.Hour}))
+					return errOf(s.PatchWebhook(ctx, app, p.hook.ID, store.WebhookPatch{Secret: new(""), Overlap: time.Hour}))
 				}},
 				{"patch an endpoint", "UPDATE", "webhooks", patch},
 				{"patch an endpoint", "UPDATE", "webhook_deliveries", patch},
@@ -210,10 +210,10 @@ func TestFailedStatement_ChangesNothing(t *testing.T) {
 				{"store a response", "UPDATE", "idempotency_keys", func() error { return s.StoreResponse(ctx, claimed, store.StoredResponse{Status: 200}) }},
 				{"release a key", "DELETE", "idempotency_keys", func() error { return s.ReleaseKey(ctx, claimed, true) }},
 				{"work under a key", "UPDATE", "idempotency_keys", func() error {
-					return under(ctx, s, claimed, func(s *store.Store) error { return must2(s.UpdateApp(ctx, app, store.AppChange{Name: &name})) })
+					return under(ctx, s, claimed, func(s *store.Store) error { return errOf(s.UpdateApp(ctx, app, store.AppChange{Name: &name})) })
 				}},
-				{"begin a mail", "INSERT", "mails", func() error { return must2(s.BeginMail(ctx, models.Mail{ID: "n", EnvelopeID: e.ID})) }},
-				{"begin a mail again", "UPDATE", "mails", func() error { return must2(s.BeginMail(ctx, models.Mail{ID: "m", EnvelopeID: e.ID})) }},
+				{"begin a mail", "INSERT", "mails", func() error { return errOf(s.BeginMail(ctx, models.Mail{ID: "n", EnvelopeID: e.ID})) }},
+				{"begin a mail again", "UPDATE", "mails", func() error { return errOf(s.BeginMail(ctx, models.Mail{ID: "m", EnvelopeID: e.ID})) }},
 				{"send a mail", "UPDATE", "mails", func() error { return s.MailSent(ctx, "m") }},
 				{"give a mail up", "UPDATE", "mails", func() error { return s.MailFailed(ctx, "m", "refused") }},
 				{"take from a window", "UPDATE", "rate_windows", func() error {
@@ -230,13 +230,13 @@ func TestFailedStatement_ChangesNothing(t *testing.T) {
 				{"rotate a key", "INSERT", "signing_keys", rotate},
 				{"rotate a key", "UPDATE", "signing_keys", rotate},
 				{"add an anchor", "INSERT", "audit_anchors", func() error { return s.AddAnchor(ctx, store.Anchor{Number: 1, Token: []byte("t")}) }},
-				{"claim rows", "UPDATE", "outbox", func() error { return must2(s.ClaimOutbox(ctx, 9, time.Minute)) }},
+				{"claim rows", "UPDATE", "outbox", func() error { return errOf(s.ClaimOutbox(ctx, 9, time.Minute)) }},
 				{"finish a row", "DELETE", "outbox", func() error { return s.FinishOutbox(ctx, row.Seq) }},
 				{"put a row off", "UPDATE", "outbox", func() error { return s.RetryOutbox(ctx, row.Seq, time.Minute) }},
 				{"requeue a row", "INSERT", "outbox", func() error {
 					return s.Requeue(ctx, []models.OutboxRow{{ID: newID(), Key: newID(), Kind: models.OutboxStart}})
 				}},
-				{"remove an attachment", "DELETE", "attachments", func() error { return must2(s.RemoveAttachment(ctx, attachment.ID)) }},
+				{"remove an attachment", "DELETE", "attachments", func() error { return errOf(s.RemoveAttachment(ctx, attachment.ID)) }},
 				{"purge attachments", "UPDATE", "attachments", func() error { return s.PurgeAttachments(ctx, e.ID, clock.Now()) }},
 				{"change an envelope", "UPDATE", "envelopes", void},
 				{"change an envelope", "INSERT", "audit_events", void},
@@ -260,7 +260,7 @@ func TestFailedStatement_ChangesNothing(t *testing.T) {
 				err = c.call()
 				mend()
 				require.ErrorContains(t, err, "broken on purpose", what)
-				assert.False(t, models.IsRefusal(err), "%s: %v", what, err)
+				assert.False(t, models.IsRejection(err), "%s: %v", what, err)
 				assert.True(t, slices.Equal(before, contents(t, kind, db)), "%s: the database is not as it was", what)
 			}
 		})
@@ -281,40 +281,40 @@ func TestFailedStatement_OfBulkSendChangesNothing(t *testing.T) {
 			b, queued, ended := must(f.bulk(3, 0)), must(f.bulk(1, 0)), must(f.bulk(1, 0))
 			template := f.templateOf("file", nil)
 			work := f.work(b, 3)
-			require.NoError(t, s.FailBulkRow(ctx, f.app.ID, f.work(ended, 1).Rows[0], models.Refuse(models.KindConflict, "no", "No.")))
+			require.NoError(t, s.FailBulkRow(ctx, f.app.ID, f.work(ended, 1).Rows[0], models.Reject(models.KindConflict, "no", "No.")))
 			clock.Add(time.Minute)
 			allow := func(*models.BulkSend) error { return nil }
 			apply := func(a models.BulkAction, b *models.BulkSend) func() error {
-				return func() error { return must2(s.ChangeBulkSend(ctx, f.app.ID, b.ID, a, allow)) }
+				return func() error { return errOf(s.ChangeBulkSend(ctx, f.app.ID, b.ID, a, allow)) }
 			}
 			send := func() error { return s.SendBulkRow(ctx, work.Rows[0], f.envelope(nil)) }
-			use := func() error { return must2(f.make(ctx, template.ID, 1)) }
+			use := func() error { return errOf(f.createFromTemplate(ctx, template.ID, 1)) }
 			archive := func() error {
-				return must2(s.ArchiveTemplate(ctx, f.app.ID, template.ID, func(*models.Template) error { return nil }))
+				return errOf(s.ArchiveTemplate(ctx, f.app.ID, template.ID, func(*models.Template) error { return nil }))
 			}
 			put := func() error {
-				return must2(s.PutTemplate(ctx, store.TemplateTarget{App: f.app.ID, Tenant: "t"}, f.version(f.act(), "more", nil)))
+				return errOf(s.PutTemplate(ctx, store.TemplateTarget{App: f.app.ID, Tenant: "t"}, f.version(f.act(), "more", nil)))
 			}
 			for _, c := range []struct {
 				name, statement, table string
 				call                   func() error
 			}{
-				{"accept rows", "INSERT", "bulk_sends", func() error { return must2(f.bulk(2, 0)) }},
-				{"accept rows", "INSERT", "bulk_send_rows", func() error { return must2(f.bulk(2, 0)) }},
-				{"accept rows", "INSERT", "outbox", func() error { return must2(f.bulk(2, 0)) }},
-				{"begin", "UPDATE", "bulk_sends", func() error { return must2(s.BulkWork(ctx, f.app.ID, queued.ID, 1, 9)) }},
+				{"accept rows", "INSERT", "bulk_sends", func() error { return errOf(f.bulk(2, 0)) }},
+				{"accept rows", "INSERT", "bulk_send_rows", func() error { return errOf(f.bulk(2, 0)) }},
+				{"accept rows", "INSERT", "outbox", func() error { return errOf(f.bulk(2, 0)) }},
+				{"begin", "UPDATE", "bulk_sends", func() error { return errOf(s.BulkWork(ctx, f.app.ID, queued.ID, 1, 9)) }},
 				{"pause", "UPDATE", "bulk_sends", apply(models.BulkPause, b)},
 				{"cancel", "UPDATE", "bulk_sends", apply(models.BulkCancel, b)},
 				{"cancel", "UPDATE", "bulk_send_rows", apply(models.BulkCancel, b)},
 				{"retry", "UPDATE", "bulk_send_rows", apply(models.BulkRetry, ended)},
 				{"fail a row", "UPDATE", "bulk_send_rows", func() error {
-					return s.FailBulkRow(ctx, f.app.ID, work.Rows[0], models.Refuse(models.KindConflict, "no", "No."))
+					return s.FailBulkRow(ctx, f.app.ID, work.Rows[0], models.Reject(models.KindConflict, "no", "No."))
 				}},
 				{"send a row", "UPDATE", "bulk_send_rows", send},
 				{"send a row", "INSERT", "envelopes", send},
 				{"send a row", "INSERT", "outbox", send},
-				{"finish", "UPDATE", "bulk_sends", func() error { return must2(s.FinishBulkSend(ctx, f.app.ID, ended.ID)) }},
-				{"finish", "INSERT", "webhook_events", func() error { return must2(s.FinishBulkSend(ctx, f.app.ID, ended.ID)) }},
+				{"finish", "UPDATE", "bulk_sends", func() error { return errOf(s.FinishBulkSend(ctx, f.app.ID, ended.ID)) }},
+				{"finish", "INSERT", "webhook_events", func() error { return errOf(s.FinishBulkSend(ctx, f.app.ID, ended.ID)) }},
 				{"store a template", "INSERT", "templates", put},
 				{"store a template", "INSERT", "template_versions", put},
 				{"store a template", "INSERT", "template_documents", put},
@@ -330,7 +330,7 @@ func TestFailedStatement_OfBulkSendChangesNothing(t *testing.T) {
 				err := c.call()
 				mend()
 				require.ErrorContains(t, err, "broken on purpose", what)
-				assert.False(t, models.IsRefusal(err), "%s: %v", what, err)
+				assert.False(t, models.IsRejection(err), "%s: %v", what, err)
 				assert.True(t, slices.Equal(before, contents(t, kind, db)), "%s: the database is not as it was", what)
 			}
 		})

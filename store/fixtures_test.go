@@ -95,8 +95,8 @@ func isPostgres(ctx context.Context, t *testing.T, s *store.Store) bool {
 	return db.QueryRowContext(ctx, "SELECT version()").Scan(&version) == nil
 }
 
-// must2nd returns the list from a call that also returns a count, and panics on an error.
-func must2nd[T any](list []T, _ int, err error) []T {
+// listOf returns the list from a call that also returns a count, and panics on an error.
+func listOf[T any](list []T, _ int, err error) []T {
 	if err != nil {
 		panic(err)
 	}
@@ -111,8 +111,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// must2 returns the error of a call whose result is not used.
-func must2[T any](_ T, err error) error { return err }
+// errOf returns the error of a call whose result is not used.
+func errOf[T any](_ T, err error) error { return err }
 
 // under runs do as a request with an idempotency key and without a stored response.
 func under(ctx context.Context, s *store.Store, key uuid.UUID, do func(*store.Store) error) error {

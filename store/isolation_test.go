@@ -200,23 +200,23 @@ func TestTemplatesAndBulkSends_AreIsolated(t *testing.T) {
 
 		allow := func(*models.BulkSend) error { return nil }
 		for name, call := range map[string]func(app uuid.UUID) error{
-			"load a bulk send": func(app uuid.UUID) error { return must2(s.BulkSend(ctx, app, theirs.ID)) },
-			"take its rows":    func(app uuid.UUID) error { return must2(s.BulkWork(ctx, app, theirs.ID, 9, 9)) },
+			"load a bulk send": func(app uuid.UUID) error { return errOf(s.BulkSend(ctx, app, theirs.ID)) },
+			"take its rows":    func(app uuid.UUID) error { return errOf(s.BulkWork(ctx, app, theirs.ID, 9, 9)) },
 			"pause it": func(app uuid.UUID) error {
-				return must2(s.ChangeBulkSend(ctx, app, theirs.ID, models.BulkPause, allow))
+				return errOf(s.ChangeBulkSend(ctx, app, theirs.ID, models.BulkPause, allow))
 			},
-			"load a template": func(app uuid.UUID) error { return must2(s.Template(ctx, app, foreign.ID, 0)) },
-			"load a version":  func(app uuid.UUID) error { return must2(s.Template(ctx, app, foreign.ID, 1)) },
+			"load a template": func(app uuid.UUID) error { return errOf(s.Template(ctx, app, foreign.ID, 0)) },
+			"load a version":  func(app uuid.UUID) error { return errOf(s.Template(ctx, app, foreign.ID, 1)) },
 			"archive it": func(app uuid.UUID) error {
-				return must2(s.ArchiveTemplate(ctx, app, foreign.ID, func(*models.Template) error { return nil }))
+				return errOf(s.ArchiveTemplate(ctx, app, foreign.ID, func(*models.Template) error { return nil }))
 			},
 			"change it": func(app uuid.UUID) error {
-				return must2(s.ChangeTemplate(ctx, app, foreign.ID, func(*models.LoadedTemplate) error { return nil }))
+				return errOf(s.ChangeTemplate(ctx, app, foreign.ID, func(*models.LoadedTemplate) error { return nil }))
 			},
 		} {
 			require.ErrorIs(t, call(f.app.ID), models.ErrNotFound, name)
 		}
-		_, err := f.make(ctx, foreign.ID, 1)
+		_, err := f.createFromTemplate(ctx, foreign.ID, 1)
 		assert.Equal(t, "validation_error templateId", refusalOf(t, err))
 		assert.Equal(t, models.BulkQueued, must(s.BulkSend(ctx, other.app.ID, theirs.ID)).Status, "nobody else has begun it")
 		assert.Equal(t, 4, other.counts(theirs).Pending)
@@ -226,7 +226,7 @@ func TestTemplatesAndBulkSends_AreIsolated(t *testing.T) {
 		assert.Equal(t, models.BulkQueued, must(s.BulkSend(ctx, f.app.ID, also.ID)).Status)
 		_, err = s.ChangeBulkSend(ctx, f.app.ID, mine.ID, models.BulkCancel, allow)
 		require.NoError(t, err)
-		assert.Equal(t, models.BulkCounts{Cancelled: 2}, f.counts(mine))
+		assert.Equal(t, models.BulkCounts{Canceled: 2}, f.counts(mine))
 		assert.Equal(t, models.BulkCounts{Pending: 3}, f.counts(also))
 		assert.Equal(t, models.BulkCounts{Pending: 4}, other.counts(theirs))
 		rows, err := s.BulkRows(ctx, also.ID, "", 0, 2)
@@ -237,7 +237,7 @@ func TestTemplatesAndBulkSends_AreIsolated(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, rows, 1)
 		assert.Equal(t, 3, rows[0].Row)
-		rows, err = s.BulkRows(ctx, also.ID, models.BulkRowCancelled, 0, 9)
+		rows, err = s.BulkRows(ctx, also.ID, models.BulkRowCanceled, 0, 9)
 		require.NoError(t, err)
 		assert.Empty(t, rows)
 
@@ -247,7 +247,7 @@ func TestTemplatesAndBulkSends_AreIsolated(t *testing.T) {
 		assert.Equal(t, 1, must(s.Template(ctx, other.app.ID, foreign.ID, 0)).Version)
 		_, err = s.Template(ctx, f.app.ID, second.ID, 2)
 		require.ErrorIs(t, err, models.ErrNotFound)
-		require.NoError(t, must2(s.ArchiveTemplate(ctx, f.app.ID, template.ID, func(*models.Template) error { return nil })))
+		require.NoError(t, errOf(s.ArchiveTemplate(ctx, f.app.ID, template.ID, func(*models.Template) error { return nil })))
 		assert.NotNil(t, must(s.Template(ctx, f.app.ID, template.ID, 0)).ArchivedAt)
 		assert.Nil(t, must(s.Template(ctx, f.app.ID, second.ID, 0)).ArchivedAt)
 		assert.Nil(t, must(s.Template(ctx, other.app.ID, foreign.ID, 0)).ArchivedAt)
@@ -291,7 +291,7 @@ func TestChangeOfRow_KeepsOtherRows(t *testing.T) {
 		assert.Equal(t, map[uuid.UUID]string{p.hook.ID: url}, names.URLs)
 		assert.Empty(t, names.Subjects, "that of another app is not told")
 
-		require.NoError(t, must2(s.BeginMail(ctx, models.Mail{ID: "m", EnvelopeID: e.ID, SignerID: e.Signers[0].ID, Kind: models.MailInvitation})))
+		require.NoError(t, errOf(s.BeginMail(ctx, models.Mail{ID: "m", EnvelopeID: e.ID, SignerID: e.Signers[0].ID, Kind: models.MailInvitation})))
 		mails := must(s.Mails(context.WithoutCancel(ctx), e.ID))
 		require.Len(t, mails, 1)
 		assert.Equal(t, clock.Now(), mails[0].CreatedAt.UTC())

@@ -50,7 +50,7 @@ var ErrAnchored = errors.New("an anchor with this number already exists")
 // AddAnchor records an anchor. It returns ErrAnchored if there already is one with the same number.
 func (s *MaintenanceRepository) AddAnchor(ctx context.Context, a Anchor) error {
 	result := s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&a)
-	return wrap(unlessNone(result, ErrAnchored), "record anchor %d", a.Number)
+	return wrap(requireRows(result, ErrAnchored), "record anchor %d", a.Number)
 }
 
 // EachChainHead calls visit for the head of every audit chain that has an event at or after the given time, ordered by

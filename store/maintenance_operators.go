@@ -76,8 +76,8 @@ func (s *MaintenanceRepository) CountUnsealed(ctx context.Context) (int64, error
 	return n, wrap(err, "count envelopes that cannot be sealed")
 }
 
-// Due is an open envelope with a deadline.
-type Due struct {
+// OpenWithDeadline is an open envelope with a deadline.
+type OpenWithDeadline struct {
 	ID        uuid.UUID
 	AppID     uuid.UUID
 	TenantID  string
@@ -86,8 +86,8 @@ type Due struct {
 
 // DueEnvelopes lists up to n open envelopes of all apps whose deadline is before the given time, earliest deadline
 // first.
-func (s *MaintenanceRepository) DueEnvelopes(ctx context.Context, before time.Time, n int) ([]Due, error) {
-	var rows []Due
+func (s *MaintenanceRepository) DueEnvelopes(ctx context.Context, before time.Time, n int) ([]OpenWithDeadline, error) {
+	var rows []OpenWithDeadline
 	err := s.db.WithContext(ctx).Model(&models.Envelope{}).Where("status IN ('sent', 'in_progress') AND expires_at < ?", before.UTC()).
 		Select("id, app_id, tenant_id, expires_at").Order("expires_at, id").Limit(n).Scan(&rows).Error
 	return rows, wrap(err, "list envelopes by deadline")

@@ -167,6 +167,6 @@ func TestConcurrentCreation_HasOneWinner(t *testing.T) {
 		e.ExternalID = ptr("unused")
 		err := s.Create(ctx, e)
 		require.Error(t, err)
-		assert.False(t, models.IsRefusal(err), "%v", err)
+		assert.False(t, models.IsRejection(err), "%v", err)
 	})
 }

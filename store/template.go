@@ -339,7 +339,7 @@ func (s *TemplateRepository) ChangeTemplate(ctx context.Context, app, id uuid.UU
 				return nil, err
 			}
 			if holder != uuid.Nil && holder != id {
-				return nil, models.Refuse(models.KindConflict, "external_id_taken", "Another template of the tenant has this externalId.")
+				return nil, models.Reject(models.KindConflict, "external_id_taken", "Another template of the tenant has this externalId.")
 			}
 		}
 		return v, s.saveTemplate(t, v, true, before)

@@ -47,8 +47,8 @@ func templatesAfter(s *engine, db *gorm.DB, f TemplateFilter) *gorm.DB {
 	if f.Tenant != "" {
 		q = q.Where("tenant_id IN ?", []string{f.Tenant, ""})
 	}
-	q = s.labeled(whereGiven(q, "external_id = ?", f.ExternalID), f.Label)
-	return whereGiven(q, "id < ?", f.After).Order("id DESC")
+	q = s.labeled(whereNonZero(q, "external_id = ?", f.ExternalID), f.Label)
+	return whereNonZero(q, "id < ?", f.After).Order("id DESC")
 }
 
 // namesAtOnce is the number of template names that are read by one statement.

@@ -73,8 +73,8 @@ func use(subject string) models.TemplateUse {
 	}
 }
 
-// make creates an envelope from a template, and sends it.
-func (f *fixture) make(ctx context.Context, template uuid.UUID, version int) (*store.EnvelopeWithEvents, error) {
+// createFromTemplate creates an envelope from a template, and sends it.
+func (f *fixture) createFromTemplate(ctx context.Context, template uuid.UUID, version int) (*store.EnvelopeWithEvents, error) {
 	return f.CreateFromTemplate(ctx, f.app.ID, template, version, func(t *models.LoadedTemplate) (*models.Envelope, error) {
 		e, err := t.NewEnvelope(f.act(), use("the mill"), 9)
 		if err != nil {
@@ -97,7 +97,7 @@ func TestEnvelopesOfTemplates_KeepTheirVersion(t *testing.T) {
 
 		for version, want := range []int{2, 1, 2} {
 			key := fmt.Sprintf("templates/%d.pdf", want)
-			made, err := f.make(ctx, first.ID, version)
+			made, err := f.createFromTemplate(ctx, first.ID, version)
 			require.NoError(t, err)
 			e, _ := f.check(made.ID)
 			assert.Equal(t, models.StatusSent, e.Status)
@@ -146,10 +146,10 @@ func TestPlanLimit_RollsBackEnvelopeOfTemplate(t *testing.T) {
 		template := f.templateOf("templates/1.pdf", nil)
 		most := s.PlanLimits(models.PlanFree).EnvelopesPerMonth
 		for range most {
-			_, err := f.make(t.Context(), template.ID, 0)
+			_, err := f.createFromTemplate(t.Context(), template.ID, 0)
 			require.NoError(t, err)
 		}
-		_, err = f.make(t.Context(), template.ID, 0)
+		_, err = f.createFromTemplate(t.Context(), template.ID, 0)
 		var refused *models.Error
 		require.ErrorAs(t, err, &refused)
 		assert.Equal(t, "plan_limit_reached", refused.Code)
@@ -202,18 +202,18 @@ func TestFiles_AreKeptWhileReferenced(t *testing.T) {
 		gone("templates/none.pdf", true)
 
 		one := f.templateOf("templates/1.pdf", nil)
-		a, b := must(f.make(ctx, one.ID, 0)), must(f.make(ctx, one.ID, 0))
+		a, b := must(f.createFromTemplate(ctx, one.ID, 0)), must(f.createFromTemplate(ctx, one.ID, 0))
 		purge(a.ID)
 		gone("templates/1.pdf", false)
 		archive(one.ID)
 		gone("templates/1.pdf", false)
-		_, err := f.make(ctx, one.ID, 0)
+		_, err := f.createFromTemplate(ctx, one.ID, 0)
 		require.ErrorContains(t, err, "archived")
 		purge(b.ID)
 		gone("templates/1.pdf", true)
 
 		two := f.templateOf("templates/2.pdf", nil)
-		c := must(f.make(ctx, two.ID, 0))
+		c := must(f.createFromTemplate(ctx, two.ID, 0))
 		purge(c.ID)
 		gone("templates/2.pdf", false)
 		keys, err := s.ArchiveTemplate(ctx, f.app.ID, two.ID, func(*models.Template) error { return nil })
@@ -256,7 +256,7 @@ func TestArchiveTemplate_WaitsForEnvelopes(t *testing.T) {
 			for range 4 {
 				wg.Go(func() {
 					for range 25 { // SQLite assigns its lock to waiting writers at random
-						_, err := f.make(ctx, template.ID, 0)
+						_, err := f.createFromTemplate(ctx, template.ID, 0)
 						select {
 						case begun <- struct{}{}:
 						default:

@@ -129,7 +129,7 @@ func (s *KeyRepository) RevokeKey(ctx context.Context, id string, at time.Time, 
 			return err
 		}
 		if r := known[id]; r != nil && !at.Before(r.At) {
-			return models.Refuse(models.KindConflict, "key_revoked", "The key is already revoked from %s on.", r.At.UTC().Format(time.RFC3339))
+			return models.Reject(models.KindConflict, "key_revoked", "The key is already revoked from %s on.", r.At.UTC().Format(time.RFC3339))
 		}
 		return tx.Create(&models.KeyRevocation{KeyID: id, At: at, Reason: reason, RecordedAt: now}).Error
 	})
@@ -145,13 +145,13 @@ func (s *KeyRepository) retireForRevocation(tx *gorm.DB, id string) error {
 	if k == nil {
 		n, err := count(tx.Model(&models.SealCertificate{}).Where("id = ?", id))
 		if err == nil && n == 0 {
-			err = models.Refuse(models.KindNotFound, "not_found", "No such key; `countersign key list` lists all keys.")
+			err = models.Reject(models.KindNotFound, "not_found", "No such key; `countersign key list` lists all keys.")
 		}
 		return err
 	}
 	switch {
 	case k.Purpose != models.KeyManifests:
-		return models.Refuse(models.KindConflict, "key_not_revocable", "The key signs %s; replace it by `countersign key rotate %s`.", k.Purpose, k.Purpose)
+		return models.Reject(models.KindConflict, "key_not_revocable", "The key signs %s; replace it by `countersign key rotate %s`.", k.Purpose, k.Purpose)
 	case k.RetiredAt != nil:
 		return nil
 	}

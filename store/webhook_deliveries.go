@@ -62,10 +62,10 @@ func (s *WebhookRepository) deliveriesPage(db *gorm.DB, f DeliveryFilter) *gorm.
 // matchingDeliveries selects the deliveries that match a filter.
 func (s *WebhookRepository) matchingDeliveries(db *gorm.DB, f DeliveryFilter) *gorm.DB {
 	q := ownDeliveries(db.Model(&models.Delivery{}), f.App, f.Tenants)
-	q = whereGiven(q, "status = ?", f.Status)
-	q = whereGiven(q, "event = ?", f.Event)
-	q = whereGiven(q, "webhook_id = ?", f.Webhook)
-	return whereGiven(q, "event_id IN (SELECT id FROM webhook_events WHERE envelope_id = ?)", f.Envelope) // two indexes
+	q = whereNonZero(q, "status = ?", f.Status)
+	q = whereNonZero(q, "event = ?", f.Event)
+	q = whereNonZero(q, "webhook_id = ?", f.Webhook)
+	return whereNonZero(q, "event_id IN (SELECT id FROM webhook_events WHERE envelope_id = ?)", f.Envelope) // two indexes
 }
 
 // ownDeliveries selects the deliveries of an app for the given tenants, and its pings, which belong to no tenant. The
@@ -81,10 +81,10 @@ func ownDeliveries(db *gorm.DB, app uuid.UUID, tenants []string) *gorm.DB {
 // Delivery returns an app's delivery with its event and all attempts, oldest first, from a single snapshot.
 func (s *WebhookRepository) Delivery(ctx context.Context, app *models.App, id uuid.UUID) (d *models.Delivery, ev *models.WebhookEvent, attempts []models.DeliveryAttempt, err error) {
 	err = s.read(ctx, func(tx *gorm.DB) error {
-		if d, err = take[models.Delivery](ownDeliveries(tx, app.ID, app.Tenants), "id = ?", id); err != nil {
+		if d, err = one[models.Delivery](ownDeliveries(tx, app.ID, app.Tenants), "id = ?", id); err != nil {
 			return err
 		}
-		if ev, err = take[models.WebhookEvent](tx, "id = ?", d.EventID); err != nil {
+		if ev, err = one[models.WebhookEvent](tx, "id = ?", d.EventID); err != nil {
 			return fmt.Errorf("its event: %w", err)
 		}
 		if attempts, err = find[models.DeliveryAttempt](tx.Where("delivery_id = ?", id).Order("number")); err != nil {
@@ -99,7 +99,7 @@ func (s *WebhookRepository) Delivery(ctx context.Context, app *models.App, id uu
 func (s *WebhookRepository) Resend(ctx context.Context, app *models.App, id uuid.UUID) (*models.Delivery, error) {
 	d, err := inTransaction(ctx, s.engine, func(t *transaction) (*models.Delivery, error) {
 		tx := t.gorm()
-		d, err := take[models.Delivery](ownDeliveries(s.locked(tx), app.ID, app.Tenants), "id = ?", id)
+		d, err := one[models.Delivery](ownDeliveries(s.locked(tx), app.ID, app.Tenants), "id = ?", id)
 		if err != nil {
 			return nil, err
 		}
@@ -139,7 +139,7 @@ type ResendResult struct {
 func (s *WebhookRepository) ResendSince(ctx context.Context, app *models.App, webhook uuid.UUID, since time.Time) (*ResendResult, error) {
 	out, err := inTransaction(ctx, s.engine, func(t *transaction) (*ResendResult, error) {
 		tx := t.gorm()
-		hook, err := take[models.Webhook](tx, "id = ? AND app_id = ?", webhook, app.ID)
+		hook, err := one[models.Webhook](tx, "id = ? AND app_id = ?", webhook, app.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -183,7 +183,7 @@ func (s *WebhookRepository) requeueDeliveries(t *transaction, ds []*models.Deliv
 // PingWebhook sends a ping event to an endpoint. The event does not belong to an envelope.
 func (s *WebhookRepository) PingWebhook(ctx context.Context, app, webhook uuid.UUID) (*models.Delivery, error) {
 	d, err := inTransaction(ctx, s.engine, func(t *transaction) (*models.Delivery, error) {
-		hook, err := take[models.Webhook](t.gorm(), "id = ? AND app_id = ?", webhook, app)
+		hook, err := one[models.Webhook](t.gorm(), "id = ? AND app_id = ?", webhook, app)
 		if err != nil {
 			return nil, err
 		}
@@ -246,15 +246,15 @@ type DeliveryJob struct {
 // left to send, because the delivery is settled, its endpoint was deleted or disabled, or its body was purged.
 func (s *WebhookRepository) DeliveryJob(ctx context.Context, id uuid.UUID) (*DeliveryJob, error) {
 	db := s.db.WithContext(ctx)
-	d, err := take[models.Delivery](db, "id = ? AND status = ?", id, models.DeliveryPending)
+	d, err := one[models.Delivery](db, "id = ? AND status = ?", id, models.DeliveryPending)
 	if err != nil {
 		return nil, fmt.Errorf("load delivery %s: %w", id, err)
 	}
-	w, err := take[models.Webhook](db, "id = ? AND active", d.WebhookID)
+	w, err := one[models.Webhook](db, "id = ? AND active", d.WebhookID)
 	if err != nil {
 		return nil, fmt.Errorf("load webhook of delivery %s: %w", id, err)
 	}
-	ev, err := take[models.WebhookEvent](db, "id = ?", d.EventID)
+	ev, err := one[models.WebhookEvent](db, "id = ?", d.EventID)
 	if err == nil {
 		err = decrypt(s.engine, ev)
 	}
@@ -311,7 +311,7 @@ func (s *WebhookRepository) RecordAttempt(ctx context.Context, a models.Delivery
 				return err
 			}
 		}
-		d, err := take[models.Delivery](s.locked(tx), "id = ?", a.DeliveryID)
+		d, err := one[models.Delivery](s.locked(tx), "id = ?", a.DeliveryID)
 		if err != nil {
 			return err
 		}

@@ -72,7 +72,7 @@ func (s *WebhookRepository) Webhooks(ctx context.Context, app uuid.UUID) ([]mode
 func (s *WebhookRepository) DeleteWebhook(ctx context.Context, app, id uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		result := tx.Where("id = ? AND app_id = ?", id, app).Delete(&models.Webhook{})
-		if err := unlessNone(result, models.ErrNotFound); err != nil {
+		if err := requireRows(result, models.ErrNotFound); err != nil {
 			return err
 		}
 		return s.failPending(tx, id)
@@ -82,7 +82,7 @@ func (s *WebhookRepository) DeleteWebhook(ctx context.Context, app, id uuid.UUID
 
 // Webhook loads an app's endpoint.
 func (s *WebhookRepository) Webhook(ctx context.Context, app, id uuid.UUID) (*models.Webhook, error) {
-	w, err := take[models.Webhook](s.db.WithContext(ctx), "id = ? AND app_id = ?", id, app)
+	w, err := one[models.Webhook](s.db.WithContext(ctx), "id = ? AND app_id = ?", id, app)
 	return w, wrap(err, "load webhook %s", id)
 }
 

@@ -36,7 +36,7 @@ type EventPage struct {
 const positionBatch = 1000
 
 // errCursorExpired is returned if events after the cursor may have been deleted.
-var errCursorExpired = models.Refuse(models.KindGone, "cursor_expired",
+var errCursorExpired = models.Reject(models.KindGone, "cursor_expired",
 	"The events that follow this cursor have been deleted. Start again without a cursor, and reload the envelopes that you need.")
 
 // Events reads a page of an app's events. It first assigns positions to the events committed since the last read. Only
@@ -55,16 +55,16 @@ func (s *WebhookRepository) readEvents(ctx context.Context, q EventQuery) (*Even
 		return nil, err
 	}
 	db := s.db.WithContext(ctx)
-	from, err := s.startOf(db, q, last)
+	from, err := s.queryStart(db, q, last)
 	if err != nil {
 		return nil, err
 	}
-	end, err := endOfWindow(db, q.App, from, last)
+	end, err := windowEnd(db, q.App, from, last)
 	if err != nil {
 		return nil, err
 	}
 	sel := db.Model(&models.WebhookEvent{}).Where("app_id = ? AND position > ? AND position <= ? AND created_at >= ? AND "+kept, q.App, from, end, s.historyStart())
-	sel = whereGiven(sel, "name = ?", q.Name)
+	sel = whereNonZero(sel, "name = ?", q.Name)
 	if len(q.Tenants) > 0 {
 		sel = sel.Where("tenant_id IN ?", q.Tenants)
 	}
@@ -87,31 +87,31 @@ func (s *WebhookRepository) readEvents(ctx context.Context, q EventQuery) (*Even
 	return page, decryptAll(s.engine, page.Events)
 }
 
-// eventPlace is the position of an event in its app's feed.
-type eventPlace struct {
+// eventPosition is the position of an event in its app's feed.
+type eventPosition struct {
 	Position  int64
 	CreatedAt time.Time
 }
 
 // TableName returns the name of the database table.
-func (eventPlace) TableName() string { return eventTable.name }
+func (eventPosition) TableName() string { return eventTable.name }
 
 // eventWindow is the number of events that are examined for one page. With a selective filter, reading millions of
 // events takes many pages, most of them empty, each with a cursor from which to continue.
 const eventWindow = 10_000
 
-// endOfWindow returns the position up to which a page that begins after from is examined. Unless this is the last
+// windowEnd returns the position up to which a page that begins after from is examined. Unless this is the last
 // position, there is an event between the two.
-func endOfWindow(db *gorm.DB, app uuid.UUID, from, last int64) (int64, error) {
-	next, err := first[eventPlace](db.Select("position").Where("app_id = ? AND position > ? AND position <= ?", app, from, last).Order("position"))
+func windowEnd(db *gorm.DB, app uuid.UUID, from, last int64) (int64, error) {
+	next, err := first[eventPosition](db.Select("position").Where("app_id = ? AND position > ? AND position <= ?", app, from, last).Order("position"))
 	if err != nil || next == nil {
 		return last, err
 	}
 	return min(last, next.Position+eventWindow-1), nil
 }
 
-// startOf returns the position after which a query begins.
-func (s *WebhookRepository) startOf(db *gorm.DB, q EventQuery, last int64) (int64, error) {
+// queryStart returns the position after which a query begins.
+func (s *WebhookRepository) queryStart(db *gorm.DB, q EventQuery, last int64) (int64, error) {
 	switch {
 	case q.After != uuid.Nil:
 		return s.positionOf(db, q.App, q.After)
@@ -126,7 +126,7 @@ func (s *WebhookRepository) startOf(db *gorm.DB, q EventQuery, last int64) (int6
 	if err != nil {
 		return 0, err
 	}
-	at, err := first[eventPlace](firstSince(db, q.App, early, since, last))
+	at, err := first[eventPosition](firstSince(db, q.App, early, since, last))
 	if err != nil || at == nil {
 		return last, err
 	}
@@ -135,7 +135,7 @@ func (s *WebhookRepository) startOf(db *gorm.DB, q EventQuery, last int64) (int6
 
 // firstSince selects the first event after a position that was created at or after the given time.
 func firstSince(db *gorm.DB, app uuid.UUID, after int64, since time.Time, last int64) *gorm.DB {
-	return db.Model(&eventPlace{}).Select("position").
+	return db.Model(&eventPosition{}).Select("position").
 		Where("app_id = ? AND position > ? AND position <= ? AND created_at >= ?", app, after, last, since).Order("position").Limit(1)
 }
 
@@ -149,7 +149,7 @@ func earlyPosition(db *gorm.DB, app uuid.UUID, since time.Time, last int64) (int
 	low, high := int64(0), last // the event at low, if there is one, is older
 	for low < high {
 		middle := low + (high-low)/2
-		at, err := first[eventPlace](db.Select("position, created_at").Where("app_id = ? AND position > ? AND position <= ?", app, middle, high).Order("position"))
+		at, err := first[eventPosition](db.Select("position, created_at").Where("app_id = ? AND position > ? AND position <= ?", app, middle, high).Order("position"))
 		switch {
 		case err != nil:
 			return 0, err
@@ -258,7 +258,7 @@ func (s *WebhookRepository) removeOldEvents(db *gorm.DB) (int64, error) {
 }
 
 // ErrPayloadPurged is returned if a delivery cannot be resent because its data was purged.
-var ErrPayloadPurged = models.Refuse(models.KindGone, "payload_purged",
+var ErrPayloadPurged = models.Reject(models.KindGone, "payload_purged",
 	"What this delivery sent was deleted at the end of the envelope's retention.")
 
 // kept selects webhook events whose body was not removed. The body of an event is never empty otherwise.

@@ -113,7 +113,7 @@ func newFixture(t *testing.T) *fixture {
 	}
 }
 
-func (f *fixture) tell(t *testing.T, kinds ...models.OutboxKind) {
+func (f *fixture) enqueue(t *testing.T, kinds ...models.OutboxKind) {
 	t.Helper()
 	signer := uuid.New()
 	for _, k := range kinds {
@@ -153,14 +153,14 @@ func (f *fixture) runs(t *testing.T) string {
 func TestDispatch_RepeatHasOneEffect(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.tell(t, models.OutboxStart)
+	f.enqueue(t, models.OutboxStart)
 	f.outbox.stuck = true
 	for range 4 {
 		f.dispatch(t)
 	}
 	first := f.runs(t)
 	f.outbox.rows = nil
-	f.tell(t, models.OutboxSigned)
+	f.enqueue(t, models.OutboxSigned)
 	for range 4 {
 		f.dispatch(t)
 	}
@@ -171,7 +171,7 @@ func TestDispatch_RepeatHasOneEffect(t *testing.T) {
 func TestDispatch_InOrder(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.tell(t, models.OutboxStart, models.OutboxSigned, models.OutboxVoided)
+	f.enqueue(t, models.OutboxStart, models.OutboxSigned, models.OutboxVoided)
 	for range 3 {
 		f.dispatch(t)
 	}
@@ -179,7 +179,7 @@ func TestDispatch_InOrder(t *testing.T) {
 	assert.Equal(t, 2, f.signals(t))
 	assert.Empty(t, f.outbox.rows)
 	run := f.runs(t)
-	f.tell(t, models.OutboxSigned, models.OutboxStart)
+	f.enqueue(t, models.OutboxSigned, models.OutboxStart)
 	f.dispatch(t)
 	f.dispatch(t)
 	assert.Empty(t, f.outbox.rows, "a workflow that has ended has no use for it")
@@ -189,11 +189,11 @@ func TestDispatch_InOrder(t *testing.T) {
 func TestDispatch_RestartsLostWorkflow(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.tell(t, models.OutboxStart)
+	f.enqueue(t, models.OutboxStart)
 	f.dispatch(t)
 	first := f.runs(t)
 	require.NoError(t, f.c.TerminateWorkflow(t.Context(), temporal.EnvelopeWorkflowID(f.key), "", "a test"))
-	f.tell(t, models.OutboxSigned)
+	f.enqueue(t, models.OutboxSigned)
 	f.dispatch(t)
 	assert.NotEqual(t, first, f.runs(t))
 	assert.Equal(t, 1, f.signals(t))
@@ -233,7 +233,7 @@ func TestDispatch_StartsEnvelopeWithItsPlan(t *testing.T) {
 				assert.Equal(t, f.key, in.EnvelopeID)
 				return c.plan, c.err
 			}
-			f.tell(t, models.OutboxSigned) // the workflow is missing, so it is started with the signal
+			f.enqueue(t, models.OutboxSigned) // the workflow is missing, so it is started with the signal
 			f.dispatch(t)
 			assert.Empty(t, f.outbox.rows)
 			it := f.c.GetWorkflowHistory(t.Context(), temporal.EnvelopeWorkflowID(f.key), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
@@ -278,7 +278,7 @@ func TestRun_OneKeyStalls_DelaysNoOther(t *testing.T) {
 		}
 		return temporal.Plan{Status: models.StatusSent}, nil
 	}
-	f.tell(t, models.OutboxStart)
+	f.enqueue(t, models.OutboxStart)
 	f.outbox.claimed = map[int64]bool{}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})

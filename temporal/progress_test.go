@@ -16,8 +16,8 @@ import (
 	"countersign/test/kit"
 )
 
-// asked simulates an envelope's workflow. It answers the query until it receives a signal.
-func asked(ctx workflow.Context) error {
+// queryableWorkflow simulates an envelope's workflow. It answers the query until it receives a signal.
+func queryableWorkflow(ctx workflow.Context) error {
 	err := workflow.SetQueryHandler(ctx, temporal.QueryProgress, func() (temporal.Progress, error) {
 		return temporal.Progress{Step: temporal.StepWaiting, OpenGroup: 2}, nil
 	})
@@ -39,7 +39,7 @@ func TestProgress_OnlyOfRunningWorkflow(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	w := sdkworker.New(c, temporal.QueueMain, sdkworker.Options{})
-	w.RegisterWorkflow(asked)
+	w.RegisterWorkflow(queryableWorkflow)
 	require.NoError(t, w.Start())
 	t.Cleanup(w.Stop)
 	workflows, envelope := temporal.Workflows{Client: c}, uuid.New()
@@ -47,7 +47,7 @@ func TestProgress_OnlyOfRunningWorkflow(t *testing.T) {
 	_, err = workflows.Progress(ctx, envelope)
 	require.ErrorIs(t, err, temporal.ErrNoWorkflow)
 	begin := func() client.WorkflowRun {
-		run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: temporal.EnvelopeWorkflowID(envelope), TaskQueue: temporal.QueueMain}, asked)
+		run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: temporal.EnvelopeWorkflowID(envelope), TaskQueue: temporal.QueueMain}, queryableWorkflow)
 		require.NoError(t, err)
 		return run
 	}

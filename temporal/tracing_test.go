@@ -61,7 +61,7 @@ func TestTracing_OneTracePerStep(t *testing.T) {
 	var began []trace.SpanContext
 	for _, kind := range []models.OutboxKind{models.OutboxStart, models.OutboxVoided} {
 		ctx, request := tracer.Start(t.Context(), "request")
-		f.tell(t, kind)
+		f.enqueue(t, kind)
 		f.outbox.rows[0].Refs.Trace = tracing.Traceparent(ctx)
 		request.End()
 		began = append(began, request.SpanContext())

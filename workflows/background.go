@@ -30,7 +30,7 @@ type backgroundTasks struct {
 func (w *envelope) startBackground(ctx workflow.Context, t task, result any, done func(workflow.Context, error)) {
 	w.background.running++
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		err := w.trouble.run(ctx, t, result)
+		err := w.stuck.run(ctx, t, result)
 		w.background.running--
 		if sdktemporal.IsCanceledError(err) {
 			return

@@ -27,7 +27,7 @@ func BulkSend(ctx workflow.Context, in temporal.BulkInput) error {
 func (w *bulkSend) run(ctx workflow.Context) error {
 	workflow.Go(ctx, w.listen)
 	for {
-		if err := w.obey(ctx); err != nil {
+		if err := w.applyCommands(ctx); err != nil {
 			return err
 		}
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
@@ -65,25 +65,25 @@ func (w *bulkSend) await(ctx workflow.Context) error {
 type bulkSend struct {
 	temporal.BulkInput
 
-	step    activities.BulkStep // the result of the last batch
-	orders  []models.BulkAction // operator commands that have not been applied yet
-	changed bool                // whether a signal has arrived since the last batch began
+	step     activities.BulkStep // the result of the last batch
+	commands []models.BulkAction // operator commands that have not been applied yet
+	changed  bool                // whether a signal has arrived since the last batch began
 
-	trouble trouble
+	stuck stuckTracker
 }
 
 // signals returns a selector that handles the signals of operators and of the API.
 func (w *bulkSend) signals(ctx workflow.Context) workflow.Selector {
 	sel := workflow.NewSelector(ctx)
 	for _, s := range []struct {
-		name  string
-		order models.BulkAction // empty if the next batch reads the change from the database
+		name    string
+		command models.BulkAction // empty if the next batch reads the change from the database
 	}{{temporal.SignalChanged, ""}, {temporal.SignalPause, models.BulkPause}, {temporal.SignalResume, models.BulkResume}, {temporal.SignalCancel, models.BulkCancel}} {
 		sel.AddReceive(workflow.GetSignalChannel(ctx, s.name), func(ch workflow.ReceiveChannel, _ bool) {
 			ch.Receive(ctx, nil)
 			w.changed = true
-			if s.order != "" {
-				w.orders = append(w.orders, s.order)
+			if s.command != "" {
+				w.commands = append(w.commands, s.command)
 			}
 		})
 	}
@@ -107,11 +107,11 @@ func (w *bulkSend) receive(ctx workflow.Context) {
 	}
 }
 
-// obey applies the operators' commands to the database.
-func (w *bulkSend) obey(ctx workflow.Context) error {
-	for w.receive(ctx); len(w.orders) > 0; w.receive(ctx) {
-		in := activities.ChangeBulkInput{BulkInput: w.BulkInput, Action: w.orders[0]}
-		w.orders = w.orders[1:]
+// applyCommands applies the operators' commands to the database.
+func (w *bulkSend) applyCommands(ctx workflow.Context) error {
+	for w.receive(ctx); len(w.commands) > 0; w.receive(ctx) {
+		in := activities.ChangeBulkInput{BulkInput: w.BulkInput, Action: w.commands[0]}
+		w.commands = w.commands[1:]
 		if err := execute(ctx, activityOptions("Operator: "+string(in.Action), time.Minute), acts.ChangeBulk, in).Get(ctx, nil); err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (w *bulkSend) sendBatch(ctx workflow.Context) error {
 	opts := activityOptions("Send the next rows", 10*time.Minute)
 	opts.TaskQueue = temporal.QueueBulk
 	var step activities.BulkStep
-	if err := w.trouble.run(ctx, task{stuck: stuckBulk, activity: acts.SendBulkRows, in: w.BulkInput, options: opts}, &step); err != nil {
+	if err := w.stuck.run(ctx, task{stuck: stuckBulk, activity: acts.SendBulkRows, in: w.BulkInput, options: opts}, &step); err != nil {
 		return err
 	}
 	w.step = step
@@ -133,7 +133,7 @@ func (w *bulkSend) sendBatch(ctx workflow.Context) error {
 
 func (w *bulkSend) details() string {
 	c := w.step.Counts
-	text := fmt.Sprintf("%s: %d sent, %d failed, %d cancelled, %d pending.", w.step.Status, c.Sent, c.Failed, c.Cancelled, c.Pending)
+	text := fmt.Sprintf("%s: %d sent, %d failed, %d cancelled, %d pending.", w.step.Status, c.Sent, c.Failed, c.Canceled, c.Pending)
 	if !w.step.Status.Ended() {
 		text += " The signals pause, resume and cancel are obeyed between two batches."
 	}

@@ -36,8 +36,8 @@ type fakeBulk struct {
 
 	begun []time.Time // the start of each attempt at a batch
 
-	mu     sync.Mutex
-	orders []models.BulkAction
+	mu       sync.Mutex
+	commands []models.BulkAction
 }
 
 // set changes the status in the same way as the API.
@@ -103,7 +103,7 @@ func (f *fakeBulk) send() (activities.BulkStep, error) {
 func (f *fakeBulk) change(in activities.ChangeBulkInput) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.orders = append(f.orders, in.Action)
+	f.commands = append(f.commands, in.Action)
 	if to, err := f.status.Next(in.Action); err == nil {
 		f.status = to
 	}
@@ -239,8 +239,8 @@ func TestBulkSend_AppliesOperatorSignals(t *testing.T) {
 	at(2*time.Hour, temporal.SignalResume, 10)
 	at(2*time.Hour+90*time.Second, temporal.SignalCancel, 30)
 	run(t, env)
-	require.Equal(t, []models.BulkAction{models.BulkPause, models.BulkResume, models.BulkCancel}, f.orders)
-	require.Equal(t, models.BulkCancelled, f.status)
+	require.Equal(t, []models.BulkAction{models.BulkPause, models.BulkResume, models.BulkCancel}, f.commands)
+	require.Equal(t, models.BulkCanceled, f.status)
 }
 
 // TestBulkSend_ReadsChangesOfTheAPI checks that a change made through the API takes effect immediately.
@@ -258,7 +258,7 @@ func TestBulkSend_ReadsChangesOfTheAPI(t *testing.T) {
 		env.SignalWorkflow(temporal.SignalChanged, nil)
 	}, 10*time.Hour)
 	run(t, env)
-	require.Empty(t, f.orders)
+	require.Empty(t, f.commands)
 	require.Equal(t, models.BulkCounts{Sent: 45}, f.counts)
 }
 
@@ -271,7 +271,7 @@ func TestBulkSend_AppliesSignalsInOrder(t *testing.T) {
 		env.RegisterDelayedCallback(func() { env.SignalWorkflow(signal, nil) }, time.Duration(i+1)*500*time.Millisecond)
 	}
 	run(t, env)
-	require.Equal(t, []models.BulkAction{models.BulkPause, models.BulkResume, models.BulkPause, models.BulkResume, models.BulkCancel}, f.orders)
+	require.Equal(t, []models.BulkAction{models.BulkPause, models.BulkResume, models.BulkPause, models.BulkResume, models.BulkCancel}, f.commands)
 	require.Equal(t, models.BulkCounts{Sent: 10, Pending: 15}, f.counts)
 }
 
@@ -289,7 +289,7 @@ func TestBulkSend_ContinuesAsNew(t *testing.T) {
 	env.ExecuteWorkflow(workflows.BulkSend, in)
 	var again *workflow.ContinueAsNewError
 	require.ErrorAs(t, env.GetWorkflowError(), &again)
-	require.Equal(t, []models.BulkAction{models.BulkPause}, f.orders)
+	require.Equal(t, []models.BulkAction{models.BulkPause}, f.commands)
 	require.Equal(t, 10, f.counts.Sent)
 }
 

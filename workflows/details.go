@@ -47,8 +47,8 @@ func (w *envelope) waitingDetails() string {
 	if w.plan.RemindAt != nil {
 		text += " Next reminder: " + formatTime(*w.plan.RemindAt) + "."
 	}
-	if len(w.trouble.failing) > 0 {
-		text += fmt.Sprintf(" STUCK: %s fails and is retried: %s.", w.trouble.failing[0], w.trouble.words)
+	if len(w.stuck.failing) > 0 {
+		text += fmt.Sprintf(" STUCK: %s fails and is retried: %s.", w.stuck.failing[0], w.stuck.message)
 	}
 	if w.rejection != "" {
 		text += " UNREACHABLE: " + w.rejection + "."

@@ -73,7 +73,7 @@ type envelope struct {
 	trace      string
 	invited    map[uuid.UUID]bool
 	background backgroundTasks
-	trouble    trouble
+	stuck      stuckTracker
 	rejection  string // the mail server's response for permanently rejected addresses
 	shown      string // the current value of the search attribute EnvelopeStatus, or "" if unknown
 }
@@ -140,7 +140,7 @@ func (w *envelope) load(ctx workflow.Context, plan *temporal.Plan) error {
 		w.plan.Since = workflow.Now(ctx)
 	}
 	w.background.ctx, w.background.cancel = workflow.WithCancel(ctx)
-	w.trouble.changed = func() { w.changed = true }
+	w.stuck.changed = func() { w.changed = true }
 	return nil
 }
 
@@ -245,7 +245,7 @@ func (w *envelope) sendLast(ctx workflow.Context, t task) error {
 		return err
 	}
 	w.describe(ctx)
-	if err := w.trouble.run(temporal.WithTrace(ctx, w.trace), t, nil); err != nil {
+	if err := w.stuck.run(temporal.WithTrace(ctx, w.trace), t, nil); err != nil {
 		return err
 	}
 	w.mailed = true
@@ -278,10 +278,10 @@ func (w *envelope) showStatus(ctx workflow.Context, status string, others ...sdk
 		return nil
 	}
 	updates := []sdktemporal.SearchAttributeUpdate{temporal.AttrEnvelopeStatus.ValueSet(status)}
-	if w.trouble.shown {
+	if w.stuck.shown {
 		updates = append(updates, temporal.AttrStuck.ValueUnset())
 	}
-	w.trouble = trouble{shown: len(others) > 0, changed: w.trouble.changed}
+	w.stuck = stuckTracker{shown: len(others) > 0, changed: w.stuck.changed}
 	if err := workflow.UpsertTypedSearchAttributes(ctx, append(updates, others...)...); err != nil {
 		return fmt.Errorf("show status: %w", err)
 	}

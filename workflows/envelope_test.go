@@ -113,7 +113,7 @@ func newFakeEnv(t *testing.T, groups ...int) *fakeEnv {
 	env.env.RegisterWorkflowWithOptions(workflows.Envelope, workflow.RegisterOptions{Name: temporal.WorkflowEnvelope})
 	env.plan = temporal.Plan{Status: models.StatusSent}
 	for _, g := range groups {
-		env.plan.Signers = append(env.plan.Signers, models.Place{ID: uuid.New(), Group: g})
+		env.plan.Signers = append(env.plan.Signers, models.RoutingPosition{ID: uuid.New(), Group: g})
 	}
 	env.env.OnActivity(acts.LoadPlan, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (temporal.Plan, error) {
 		return env.plan, nil

@@ -11,7 +11,7 @@ import (
 // Notification emails the sender of an envelope, who is a console user, about an event.
 func Notification(ctx workflow.Context, in temporal.NotificationInput) error {
 	workflow.SetCurrentDetails(ctx, "Notifying the sender; if this stays, see the pending activity's last failure: the mail server does not accept it.")
-	return new(trouble).run(ctx, task{stuck: stuckNotification, activity: acts.NotifySender, in: in, options: mailOptions("Notify the sender")}, nil)
+	return new(stuckTracker).run(ctx, task{stuck: stuckNotification, activity: acts.NotifySender, in: in, options: mailOptions("Notify the sender")}, nil)
 }
 
 // Digest emails a console user the events of the envelopes that they sent. It gives up after half a day, because the

@@ -18,7 +18,7 @@ func Reinvite(ctx workflow.Context, in temporal.InviteInput) error {
 		stuck, what, summary = stuckReminder, "a reminder", "Remind "+in.SignerID.String()
 	}
 	workflow.SetCurrentDetails(ctx, "Sending "+what+"; if this stays, see the pending activity's last failure: the mail server does not accept it.")
-	err := new(trouble).run(ctx, task{
+	err := new(stuckTracker).run(ctx, task{
 		stuck: stuck, activity: acts.Invite, options: mailOptions(summary),
 		in: activities.InviteInput{EnvelopeInput: in.EnvelopeInput, SignerIDs: []uuid.UUID{in.SignerID}, LinkID: in.LinkID, Reminder: in.Reminder},
 	}, nil)
@@ -41,7 +41,7 @@ func DeletionReminder(ctx workflow.Context, in temporal.DeletionInput) error {
 // Copies emails links to the sealed files to a recipient who requested them again.
 func Copies(ctx workflow.Context, in temporal.CopiesInput) error {
 	workflow.SetCurrentDetails(ctx, "Sending the sealed files again; if this stays, see the pending activity's last failure: the mail server does not accept it.")
-	return new(trouble).run(ctx, task{
+	return new(stuckTracker).run(ctx, task{
 		stuck: stuckCopies, activity: acts.SendCopiesAgain, in: in, options: mailOptions("Send the sealed documents to " + in.SignerID.String() + " again"),
 	}, nil)
 }

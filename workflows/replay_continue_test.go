@@ -24,7 +24,7 @@ func TestContinuedHistoriesReplay(t *testing.T) {
 	t.Parallel()
 	server := kit.TemporalWith(t, "--dynamic-config-value", "limit.historyCount.suggestContinueAsNew=20")
 	again := slices.Repeat([]string{temporal.SignalRescheduled}, 12)
-	orders := slices.Repeat([]string{temporal.SignalPause, temporal.SignalChanged, temporal.SignalResume}, 12)
+	commands := slices.Repeat([]string{temporal.SignalPause, temporal.SignalChanged, temporal.SignalResume}, 12)
 	bulk := &fakeBulk{status: models.BulkQueued, counts: models.BulkCounts{Pending: 400}, wait: 20 * time.Millisecond}
 	for name, s := range map[string]*scenario{
 		"continued-unsealed": {
@@ -37,7 +37,7 @@ func TestContinuedHistoriesReplay(t *testing.T) {
 		},
 		"continued-bulk": {
 			workflow: temporal.WorkflowBulk, input: temporal.BulkInput{AppID: uuid.New(), BulkSendID: uuid.New()}, bulk: bulk, continues: true,
-			signals: append(orders, temporal.SignalCancel),
+			signals: append(commands, temporal.SignalCancel),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestContinuedHistoriesReplay(t *testing.T) {
 			}
 			if s.bulk != nil {
 				want := append(slices.Repeat([]models.BulkAction{models.BulkPause, models.BulkResume}, 12), models.BulkCancel)
-				assert.ElementsMatch(t, want, bulk.orders, "each order is obeyed once")
+				assert.ElementsMatch(t, want, bulk.commands, "each order is obeyed once")
 			}
 		})
 	}

@@ -252,7 +252,7 @@ func (s *scenario) deliver(ctx context.Context, in activities.DeliverInput) (act
 func planFor(groups ...int) temporal.Plan {
 	p := temporal.Plan{Status: models.StatusSent, Since: time.Now().UTC().Truncate(time.Second)}
 	for _, g := range groups {
-		p.Signers = append(p.Signers, models.Place{ID: uuid.New(), Group: g})
+		p.Signers = append(p.Signers, models.RoutingPosition{ID: uuid.New(), Group: g})
 	}
 	return p
 }

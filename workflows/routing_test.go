@@ -23,7 +23,7 @@ func TestRouting_WitnessesAndCopies(t *testing.T) {
 	principal := env.plan.Signers[0].ID
 	env.plan.Signers[1].After = &principal
 	for _, group := range []int{1, 3, 5} { // recipients a, b, c
-		env.plan.Copies = append(env.plan.Copies, models.Place{ID: uuid.New(), Group: group})
+		env.plan.Copies = append(env.plan.Copies, models.RoutingPosition{ID: uuid.New(), Group: group})
 	}
 	env.seals()
 	env.signs(time.Hour, 0)

@@ -37,17 +37,17 @@ type task struct {
 	options  workflow.ActivityOptions
 }
 
-// trouble sets the search attribute Stuck while tasks of a workflow are failing. It costs no Temporal action if no task fails.
-type trouble struct {
+// stuckTracker sets the search attribute Stuck while tasks of a workflow are failing. It costs no Temporal action if no task fails.
+type stuckTracker struct {
 	failing []string // names of failing tasks, longest failing first
-	words   string   // the latest error message, shown to operators
+	message string   // the latest error message, shown to operators
 	shown   bool     // whether Stuck is set
 	changed func()   // called when a task starts to fail or recovers; may be nil
 }
 
 // run runs a task until it succeeds or fails permanently. After stuckAfterAttempts failed attempts, the search
 // attribute Stuck names the task until it succeeds.
-func (t *trouble) run(ctx workflow.Context, task task, result any) error {
+func (t *stuckTracker) run(ctx workflow.Context, task task, result any) error {
 	first, further := *task.options.RetryPolicy, *task.options.RetryPolicy
 	first.MaximumAttempts = stuckAfterAttempts
 	task.options.RetryPolicy = &first
@@ -55,7 +55,7 @@ func (t *trouble) run(ctx workflow.Context, task task, result any) error {
 	if !retryable(err) {
 		return err
 	}
-	t.words = words(err)
+	t.message = rootMessage(err)
 	if err := t.update(ctx, append(t.failing, task.stuck)); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (t *trouble) run(ctx workflow.Context, task task, result any) error {
 }
 
 // update records the failing tasks, and sets Stuck to the first of them.
-func (t *trouble) update(ctx workflow.Context, failing []string) error {
+func (t *stuckTracker) update(ctx workflow.Context, failing []string) error {
 	was := t.failing
 	t.failing = failing
 	if t.changed != nil {
@@ -81,7 +81,7 @@ func (t *trouble) update(ctx workflow.Context, failing []string) error {
 	var update sdktemporal.SearchAttributeUpdate
 	switch {
 	case len(failing) == 0:
-		t.words, t.shown = "", false
+		t.message, t.shown = "", false
 		update = temporal.AttrStuck.ValueUnset()
 	case len(was) > 0 && was[0] == failing[0]:
 		return nil
@@ -96,9 +96,9 @@ func (t *trouble) update(ctx workflow.Context, failing []string) error {
 	return nil
 }
 
-// words returns the innermost message of an error, such as the response of a mail server, the database or the
+// rootMessage returns the innermost message of an error, such as the response of a mail server, the database or the
 // time-stamp authority.
-func words(err error) string {
+func rootMessage(err error) string {
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
 		err = inner
 	}

@@ -16,7 +16,7 @@ func Timestamp(ctx workflow.Context, in temporal.EnvelopeInput) error {
 	workflow.SetCurrentDetails(ctx, "Waiting for the time-stamp authority: the documents were sealed without a time-stamp.")
 	opts := activityOptions("Add the time-stamps", time.Hour)
 	opts.TaskQueue, opts.RetryPolicy = temporal.QueueSeal, retryForever(10*time.Minute)
-	if err := new(trouble).run(ctx, task{stuck: stuckTimestamp, activity: acts.Timestamp, in: in, options: opts}, nil); err != nil {
+	if err := new(stuckTracker).run(ctx, task{stuck: stuckTimestamp, activity: acts.Timestamp, in: in, options: opts}, nil); err != nil {
 		return err
 	}
 	workflow.SetCurrentDetails(ctx, "The time-stamps are in the files.")

@@ -101,7 +101,7 @@ func (r Renewer) Pending(ctx context.Context, ref store.EnvelopeRef) error {
 			continue
 		}
 		pulse.Beat(ctx)
-		if _, err := r.document(ctx, e, d); err != nil && !models.IsRefusal(err) {
+		if _, err := r.document(ctx, e, d); err != nil && !models.IsRejection(err) {
 			return fmt.Errorf("time-stamp document %d: %w", d.Order, err)
 		}
 	}
@@ -148,7 +148,7 @@ func (r Renewer) document(ctx context.Context, e *models.Envelope, d *models.Doc
 	}
 	act := models.ActionContext{At: r.Now().UTC().Truncate(time.Microsecond), Actor: models.ActorSystem, NewID: r.NewID}
 	_, err = r.Store.Change(ctx, e.AppID, e.ID, func(e *models.Envelope) error { return e.Timestamped(act, d.ID, d.SHA256, file) })
-	if models.IsRefusal(err) { // purged or renewed in the meantime
+	if models.IsRejection(err) { // purged or renewed in the meantime
 		err = errors.Join(err, r.Blobs.Delete(context.WithoutCancel(ctx), file.BlobKey))
 	}
 	if err != nil {

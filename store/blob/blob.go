@@ -73,9 +73,9 @@ type Store interface {
 	Delete(ctx context.Context, key string) error
 	// List returns the keys that begin with prefix.
 	List(ctx context.Context, prefix string) ([]string, error)
-	// Walk calls tell for every file whose key begins with prefix, one file at a time. It may omit files that are
+	// Walk calls visit for every file whose key begins with prefix, one file at a time. It may omit files that are
 	// created or deleted in the meantime.
-	Walk(ctx context.Context, prefix string, tell func(Entry) error) error
+	Walk(ctx context.Context, prefix string, visit func(Entry) error) error
 	// Check writes, reads and deletes a small file.
 	Check(ctx context.Context) error
 }

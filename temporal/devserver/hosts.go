@@ -41,9 +41,9 @@ func serveUI(l net.Listener, target *url.URL, names []string) *http.Server {
 	return srv
 }
 
-// hiddenIP returns the address for the Web UI server itself, which no page can guess. On Linux it is a random address
+// randomLoopbackIP returns an address for the Web UI server itself that no page can guess. On Linux it is a random address
 // in 127.0.0.0/8, which all belong to the local machine. On other systems it is 127.0.0.1.
-func hiddenIP() netip.Addr {
+func randomLoopbackIP() netip.Addr {
 	plain := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	if runtime.GOOS != "linux" {
 		return plain

@@ -15,12 +15,12 @@ import (
 // ports contains the TCP ports of one server. They stay open until release, so that all of them are distinct and a port
 // in use is detected before the start.
 type ports struct {
-	frontend int
-	ui       int            // 0 if headless
-	hidden   netip.Addr     // address of the Web UI server itself
-	behind   int            // port of the Web UI server itself
-	internal map[string]int // loopback ports by service
-	held     []net.Listener
+	frontend      int
+	ui            int            // 0 if headless
+	uiBackendIP   netip.Addr     // address of the Web UI server itself
+	uiBackendPort int            // port of the Web UI server itself
+	internal      map[string]int // loopback ports by service
+	held          []net.Listener
 }
 
 // reservePorts opens the requested ports and chooses the remaining ones.
@@ -38,8 +38,8 @@ func reservePorts(ctx context.Context, opts options) (_ *ports, err error) {
 		if p.ui, err = p.reserve(ctx, opts.ip, opts.uiPort); err != nil {
 			return nil, fmt.Errorf("the Web UI: %w", err)
 		}
-		p.hidden = hiddenIP()
-		if p.behind, err = p.reserve(ctx, p.hidden, 0); err != nil {
+		p.uiBackendIP = randomLoopbackIP()
+		if p.uiBackendPort, err = p.reserve(ctx, p.uiBackendIP, 0); err != nil {
 			return nil, fmt.Errorf("the Web UI: %w", err)
 		}
 	}

@@ -138,9 +138,9 @@ func (s *server) startUI(ctx context.Context, p *ports) error {
 		return fmt.Errorf("the Web UI: %w", err)
 	}
 	s.uiURL = "http://" + hostPort(dialIP(s.opts.ip), p.ui)
-	s.guard = serveUI(l, &url.URL{Scheme: "http", Host: hostPort(p.hidden, p.behind)}, s.opts.uiHosts)
+	s.guard = serveUI(l, &url.URL{Scheme: "http", Host: hostPort(p.uiBackendIP, p.uiBackendPort)}, s.opts.uiHosts)
 	s.ui = uiserver.NewServer(uioptions.WithConfigProvider(&uiconfig.Config{
-		Host: hostForURL(p.hidden), Port: p.behind, TemporalGRPCAddress: s.address,
+		Host: hostForURL(p.uiBackendIP), Port: p.uiBackendPort, TemporalGRPCAddress: s.address,
 		DefaultNamespace: s.opts.namespaces[0], EnableUI: true, HideLogs: true, DisableNewsFetch: true,
 		CORS:  uiconfig.CORS{CookieInsecure: true}, // plain HTTP on loopback
 		Codec: uiconfig.Codec{Endpoint: s.opts.codecEndpoint},
