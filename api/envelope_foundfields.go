@@ -133,7 +133,7 @@ func fieldOfForm(f prepare.FormField, name string) models.FieldInput {
 	case "select":
 		in.DefaultValue = ""
 		for _, o := range f.Options {
-			if o.Text == "" || slices.Contains(a.Options, o.Text) {
+			if strings.TrimSpace(o.Text) == "" || slices.Contains(a.Options, o.Text) {
 				continue
 			}
 			a.Options = append(a.Options, o.Text)

@@ -72,7 +72,7 @@ func TestFieldsOfWidgets(t *testing.T) {
 		"a choice":                 {prepare.FormField{Type: "radio", Option: "red", Value: "red"}, models.FieldInput{DefaultValue: "true", Attributes: models.FieldAttributes{Group: "n", Option: "red"}}},
 		"another choice":           {prepare.FormField{Type: "radio", Option: "red", Value: "blue"}, attributes(models.FieldAttributes{Group: "n", Option: "red"})},
 		"a choice without a state": {prepare.FormField{Type: "radio"}, attributes(models.FieldAttributes{Group: "n"})},
-		"a list":                   {prepare.FormField{Type: "select", Value: "b", Options: []prepare.FormOption{{Export: "a", Text: "A"}, {Export: "x"}, {Export: "b", Text: "B"}, {Export: "c", Text: "A"}}}, models.FieldInput{DefaultValue: "B", Attributes: models.FieldAttributes{Options: []string{"A", "B"}}}},
+		"a list":                   {prepare.FormField{Type: "select", Value: "b", Options: []prepare.FormOption{{Export: "a", Text: "A"}, {Export: "x"}, {Export: " ", Text: " "}, {Export: "b", Text: "B"}, {Export: "c", Text: "A"}}}, models.FieldInput{DefaultValue: "B", Attributes: models.FieldAttributes{Options: []string{"A", "B"}}}},
 		"a list by its text":       {prepare.FormField{Type: "select", Default: "A", Options: []prepare.FormOption{{Export: "a", Text: "A"}}}, models.FieldInput{DefaultValue: "A", Attributes: models.FieldAttributes{Options: []string{"A"}}}},
 		"no choice of the list":    {prepare.FormField{Type: "select", Value: "z", Options: []prepare.FormOption{{Export: "a", Text: "A"}}}, attributes(models.FieldAttributes{Options: []string{"A"}})},
 		"signature":                {prepare.FormField{Type: "signature", ReadOnly: true, Required: true, Value: "x"}, models.FieldInput{Required: true}},
