@@ -208,7 +208,7 @@ func (b bulkRowsCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-// show calls the service and prints the resulting state of the bulk send.
+// show sends a request and prints the resulting state of the bulk send.
 func (b remoteBulk) show(call func(c *countersign.Client) (*api.BulkSend, error)) error {
 	c, _, err := b.client()
 	if err != nil {

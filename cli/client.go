@@ -88,7 +88,7 @@ func waited(waiting context.Context, err error, what string) error {
 	return coded(err)
 }
 
-// service specifies the service that a command calls, and the app and tenant it acts for.
+// service specifies the service that a command calls, and the app and tenant on whose behalf it is called.
 type service struct {
 	URL      string `help:"Address of the service." env:"COUNTERSIGN_URL" placeholder:"URL" name:"url"`
 	ClientID string `help:"Client id of the application." env:"COUNTERSIGN_CLIENT_ID" placeholder:"ID"`
@@ -159,8 +159,8 @@ func readLogin() (l login, err error) {
 	return l, nil
 }
 
-// resolve returns the login for a command. It is taken from flags or the environment, from the saved login, or from a
-// running "countersign dev", in this order. A saved secret is never sent to another address or used with another client
+// resolve returns the login for a command. The first available source is used: flags or the environment, then the saved
+// login, then a running "countersign dev". A saved secret is never sent to another address or used with another client
 // ID.
 func (s service) resolve() (login, error) {
 	l, err := readLogin()
@@ -301,7 +301,7 @@ func firstTenant(tenants []string) string {
 	return "main"
 }
 
-// readFile reads a file specified by the user. It returns an error if the file has more than most bytes.
+// readFile reads a file specified by the user. It returns an error if the file is larger than most bytes.
 func readFile(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path) //nolint:gosec // chosen by the user
 	if err != nil {

@@ -71,7 +71,7 @@ func (i importDocuSeal) Run(ctx context.Context) error {
 	return i.print(out, "%s  draft", out.EnvelopeID)
 }
 
-// read reads and converts the template and reads its documents.
+// read reads the template and its documents, and converts the template.
 func (i importDocuSeal) read() (*imported, [][]byte, error) {
 	f, err := os.Open(i.Template)
 	if err != nil {

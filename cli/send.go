@@ -178,8 +178,8 @@ func parseField(text string) (countersign.FieldRequest, error) {
 }
 
 // addSignatures adds a signature field for each signer to the first document. The position is taken from the document's
-// form or text tags, or is at the bottom of the last page. It adds no fields if the user specified some, or for signers
-// who have fields from tags or a form.
+// form or text tags, or is at the bottom of the last page. It adds no fields if the user specified any, and none for
+// signers who already have fields from tags or a form.
 func (s sendCommand) addSignatures(ctx context.Context, c *countersign.Client, id uuid.UUID, first *countersign.Document) error {
 	if len(s.Field) > 0 {
 		return nil
@@ -189,7 +189,7 @@ func (s sendCommand) addSignatures(ctx context.Context, c *countersign.Client, i
 		return err
 	}
 	var wanted []countersign.FieldRequest
-	if !s.Tags && !s.Form { // otherwise these were already converted to fields
+	if !s.Tags && !s.Form { // otherwise, tags and form fields were already converted to fields
 		if wanted, err = signaturePlaces(ctx, c, id, first); err != nil {
 			return err
 		}

@@ -16,7 +16,8 @@ import (
 	"countersign/clients/go/api"
 )
 
-// A template is stored in a directory that contains templateFile, which describes it, and its document.
+// A template is stored in a directory that contains the template's document and templateFile, which describes the
+// template.
 const (
 	templateFile    = "template.yaml"
 	maxTemplateFile = 4 << 20
@@ -73,7 +74,7 @@ func readTemplateDir(dir string) (*templateSource, error) {
 	return s, nil
 }
 
-// findDocument removes the member document from the data and returns the path of the document. The default is the only
+// findDocument removes the member "document" from the data, and returns the path of the PDF. The default is the only
 // PDF in the directory.
 func (s *templateSource) findDocument(dir string) (string, error) {
 	named, there := s.data["document"]

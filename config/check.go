@@ -13,12 +13,12 @@ import (
 	"countersign/internal/vault"
 )
 
-const maxDays = 3650 // for all settings in days
+const maxDays = 3650 // applies to all settings in days
 
 // reporter records a problem with a setting.
 type reporter func(name, format string, args ...any)
 
-// check returns the problems with the values of the settings.
+// check returns the problems that it finds in the values of the settings.
 func (c *Config) check() []error {
 	var out []error
 	bad := func(name, format string, args ...any) {

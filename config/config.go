@@ -109,13 +109,13 @@ type Config struct {
 	// OIDCClientID and OIDCClientSecret are the credentials of this service at the provider.
 	OIDCClientID     string `env:"OIDC_CLIENT_ID"`
 	OIDCClientSecret Secret `env:"OIDC_CLIENT_SECRET"`
-	// OIDCRoleClaim is the provider's claim that contains a user's roles. It is the name of a claim, or a path such as
+	// OIDCRoleClaim identifies the provider's claim that contains a user's roles. It is a name, or a path such as
 	// realm_access.roles.
 	OIDCRoleClaim string `env:"OIDC_ROLE_CLAIM"`
 	// OIDCName is the display name of the provider in the console. If it is empty, the provider's host is used.
 	OIDCName string `env:"OIDC_NAME"`
-	// OIDCApp is the client ID of the app for users who sign in for the first time. It may be empty if there is only one
-	// app.
+	// OIDCApp is the client ID of the app to which users are added when they first sign in. It may be empty if there is
+	// only one app.
 	OIDCApp string `env:"OIDC_APP"`
 	// DeclineNeedsCode requires signers who have a one-time code to confirm it before they can decline.
 	DeclineNeedsCode bool `env:"DECLINE_NEEDS_CODE"`
@@ -176,8 +176,8 @@ type Config struct {
 	LogLevel slog.Level `env:"LOG_LEVEL"`
 }
 
-// Traces reports whether the standard variables of OpenTelemetry enable the export of traces. They do so if they
-// specify a destination and do not disable it. Only OTLP over HTTP is supported.
+// Traces reports whether the standard variables of OpenTelemetry enable the export of traces. They do if they specify a
+// destination and do not disable the export. Only OTLP over HTTP is supported.
 func Traces(environ []string) (bool, error) {
 	vars := env.ToMap(environ)
 	exporter := vars["OTEL_TRACES_EXPORTER"]
@@ -268,14 +268,14 @@ func parseProblems(err error) error {
 // enableServiceLinks is false. The variables for a Service named countersign or countersign-api look like settings.
 var serviceLink = regexp.MustCompile(`^` + Prefix + `([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
 
-// notOurs lists variables that other programs read from the same environment: the commands that call a service
+// notOurs lists variables in the same environment that other programs read: the commands that call a service
 // (docs/build/cli.md), and docker-compose.yml.
 var notOurs = []string{
 	"URL", "CLIENT_ID", "CLIENT_SECRET", "TENANT", "WEBHOOK_SECRET",
 	"SITE", "VERSION", "ENV_FILE", "DB_PASSWORD", "HTTP_PORT", "HTTPS_PORT",
 }
 
-// unknown returns an error that lists settings that do not exist, which are probably misspelled.
+// unknown returns an error that lists settings that do not exist, because they are probably misspelled.
 func unknown(vars map[string]string) error {
 	var known []string
 	for _, name := range notOurs {
@@ -299,8 +299,8 @@ func unknown(vars map[string]string) error {
 	return errors.Join(out...)
 }
 
-// Warnings returns warnings about settings that are allowed but rarely intended. The pages of SigningURL and EmbedURL
-// are served only under /sign and /embed.
+// Warnings returns warnings about settings that are valid but rarely intended. The pages of SigningURL and EmbedURL are
+// served only under /sign and /embed.
 func (c Config) Warnings() []string {
 	var out []string
 	for _, s := range []struct{ name, v, path string }{{"SIGNING_URL", c.SigningURL, "/sign"}, {"EMBED_URL", c.EmbedURL, "/embed"}} {
@@ -324,8 +324,8 @@ func (c Config) WorkflowsURL() string {
 	return c.TemporalUIURL + "/namespaces/" + url.PathEscape(c.TemporalNamespace) + "/workflows"
 }
 
-// Require returns an error that lists those of the named settings that are not set. Production commands use it for
-// settings that have no sensible default.
+// Require returns an error that lists the given settings that are not set. Production commands use it for settings that
+// have no sensible default.
 func (c Config) Require(names ...string) error {
 	var out []error
 	for field, v := range reflect.ValueOf(c).Fields() {

@@ -30,8 +30,8 @@ func TestDefaults(t *testing.T) {
 	assert.Equal(t, [5]time.Duration{0, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}, [5]time.Duration(c.WebhookSchedule))
 }
 
-// TestNamesOfOthersAreLeftAlone checks that variables for other programs are ignored. A developer's shell contains
-// those of the command line and, if it has read .env, those of the Compose file.
+// TestNamesOfOthersAreLeftAlone checks that variables for other programs are ignored. A developer's shell contains the
+// variables of the command line and, if it has sourced .env, those of the Compose file.
 func TestNamesOfOthersAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	of := map[string]*regexp.Regexp{

@@ -1,4 +1,4 @@
-// Reports words that the builder and the console display but that are not among their texts (locales/*/builder.json,
+// Reports words that the builder or the console displays but that are not among its texts (locales/*/builder.json,
 // console.json), and texts that are never displayed. "npm run check" runs it.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,11 +20,11 @@ const technical = new Set(["Authorization", "Bearer ", "Files", "too long to be 
 
 const textOf = (n) => (ts.isStringLiteral(n) || ts.isNoSubstitutionTemplateLiteral(n) || ts.isTemplateHead(n) || ts.isTemplateMiddle(n) || ts.isTemplateTail(n) || ts.isJsxText(n) ? n.text : null);
 
-/** An element whose child is a status from the API, which the element displays in words. */
+/** An element whose child is a status from the API. The element displays the status in words. */
 const isBadge = (n) => ts.isJsxElement(n) && n.openingElement.tagName.getText() === "Badge";
 
 /**
- * Returns the attribute of which the expression becomes the value, "child" if it becomes a child of an element, or
+ * Returns the attribute whose value the expression becomes, "child" if the expression becomes a child of an element, or
  * "selector" if it is compared or selects something. Returns null if it is an argument or none of these.
  */
 function roleOf(node) {

@@ -59,7 +59,7 @@ function changedReference(): Plugin {
 }
 
 /**
- * Returns the name of the chunk for a module that several pages share. Otherwise Rollup would create ten small files,
+ * Returns the name of the chunk for a module that several pages share. Otherwise, Rollup would create ten small files,
  * and each of them would delay the first page on a phone by part of a round trip.
  */
 function sharedChunk(id: string): string | undefined {

@@ -99,7 +99,7 @@ func servePage(w http.ResponseWriter, r *http.Request, status int, name string) 
 	}
 }
 
-// accepts reports whether an Accept-Encoding header lists a coding without excluding it.
+// accepts reports whether an Accept-Encoding header accepts a content coding.
 func accepts(header, coding string) bool {
 	for part := range strings.SplitSeq(header, ",") {
 		name, params, _ := strings.Cut(part, ";")

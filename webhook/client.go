@@ -21,7 +21,7 @@ import (
 const (
 	defaultTimeout    = 10 * time.Second
 	defaultUserAgent  = "Countersign-Webhooks/1"
-	maxResponseBody   = 4 << 10  // stored bytes of the response body
+	maxResponseBody   = 4 << 10  // maximum number of bytes of the response body that are stored
 	maxResponseHeader = 64 << 10 // in bytes
 	maxRetryAfter     = 24 * time.Hour
 )
@@ -68,8 +68,8 @@ type Result struct {
 	Status     int // 0 if there was no response
 	Latency    time.Duration
 	Body       []byte        // the first 4 KiB of the response body
-	RetryAfter time.Duration // 0 if the response requests no delay; at most 24 hours
-	Gone       bool          // status 410: the endpoint no longer exists
+	RetryAfter time.Duration // 0 if the response requests no delay; the maximum is 24 hours
+	Gone       bool          // status 410, which means that the endpoint no longer exists
 	Err        error         // why there was no usable response; the text is safe to store and display
 	// Wait is positive if nothing was sent because the endpoint's concurrency limit was reached. It is the estimated time
 	// until capacity is available.

@@ -3,7 +3,7 @@ package webhook
 import "time"
 
 // The maximum numbers of concurrent deliveries to one endpoint in one process. The limit for failing endpoints is low,
-// so that a hundred endpoints that do not respond leave capacity for all others.
+// so that even a hundred unresponsive endpoints leave capacity for all others.
 const (
 	maxInFlight        = 20
 	maxInFlightFailing = 2

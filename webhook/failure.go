@@ -10,8 +10,8 @@ import (
 	"countersign/internal/netfail"
 )
 
-// The reasons why an attempt has no usable response. Their texts contain no addresses and are safe to store and
-// display.
+// The reasons for the lack of a usable response to an attempt. Their texts contain no addresses and are safe to store
+// and display.
 var (
 	ErrURL               = errors.New("the URL cannot be used")
 	ErrNoSecret          = errors.New("no secret to sign with")

@@ -34,7 +34,8 @@ func TestSign_RFC4231Vectors(t *testing.T) {
 	}
 }
 
-// TestStandardHeaders_DocumentedExample checks the example in the Standard Webhooks documentation, and further cases.
+// TestStandardHeaders_DocumentedExample checks the example in the Standard Webhooks documentation, and additional
+// cases.
 func TestStandardHeaders_DocumentedExample(t *testing.T) {
 	t.Parallel()
 	const (

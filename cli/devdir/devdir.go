@@ -39,7 +39,7 @@ type ConsoleLogin struct {
 	ConsolePassword string `json:"consolePassword"`
 }
 
-// Read returns the information about the last run, or an empty Info if there was none.
+// Read returns the information about the last run, or an empty Info if there has been none.
 func Read(dir string) (i Info) {
 	b, err := os.ReadFile(filepath.Join(dir, file)) //nolint:gosec // our own data directory
 	if err != nil || json.Unmarshal(b, &i) != nil {

@@ -14,8 +14,8 @@ type comparison = struct {
 	IsNot  *string `json:"isNot,omitempty"`
 }
 
-// condition converts the conditions of a field. If they cannot be converted, it returns nil and adds a note, and the
-// field is always shown.
+// condition converts the conditions of a field. If they cannot be converted, it returns nil and adds a note. The field
+// is then always displayed.
 func (c *conversion) condition(f *Field) *api.Condition {
 	clauses := make(api.Comparisons, 0, len(f.Conditions))
 	ors := 0 // number of later conditions that are joined with "or"

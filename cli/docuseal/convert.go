@@ -93,7 +93,8 @@ func (c *conversion) freeName(text string) string {
 	return name
 }
 
-// types maps DocuSeal field types to Countersign's. Each area of a field of these types becomes a separate field.
+// types maps DocuSeal field types to Countersign field types. Each area of a field with one of these types becomes a
+// separate field.
 var types = map[string]api.FieldType{
 	"text": "text", "signature": "signature", "initials": "initial", "date": "date", "number": "number", "checkbox": "checkbox",
 	"select": "select", "cells": "text", "stamp": "stamp", "image": "attachment", "file": "attachment", "phone": "text", "heading": "text",
@@ -119,7 +120,7 @@ func (c *conversion) field(f *Field) {
 	case choice && slices.ContainsFunc(f.Areas, func(a Area) bool { return a.Option != "" }):
 		c.choices(f, base)
 		return
-	case choice: // all options share one area, so they become a list
+	case choice: // all options share one area, so the field becomes a list
 		if f.Type == "multiple" {
 			c.note(f, "several choices in one place become a list with one choice")
 		}

@@ -51,7 +51,7 @@ var (
 	errNotAsked      = errors.New("not done: the answer matches no open question with these arguments; call the tool again without an answer")
 )
 
-// canAsk reports whether the client can show forms to a person.
+// canAsk reports whether the client can display forms to a person.
 func canAsk(req *mcp.CallToolRequest) bool {
 	caps := req.ClientCapabilities()
 	if caps == nil || caps.Elicitation == nil {

@@ -63,7 +63,8 @@ func (s *server) status(e *countersign.Envelope) map[string]any {
 	return map[string]any{"envelopeId": e.ID, "status": e.Status, "page": s.page(e.ID)}
 }
 
-// maxShown is the maximum length of text sent to other people, in bytes. The person who confirms it must see all of it.
+// maxShown is the maximum length of text sent to other people, in bytes. The person who confirms the action must see
+// the complete text.
 const maxShown = 2000
 
 func (s *server) askToSend(ctx context.Context, req *mcp.CallToolRequest, in sendInput) (any, error) {
@@ -98,7 +99,7 @@ func (s *server) askToSend(ctx context.Context, req *mcp.CallToolRequest, in sen
 	return s.ask(req, question{envelope: e.ID, tag: tag}, text, "Send it to these people")
 }
 
-// reminded is a signer to be reminded, as displayed to the person who confirmed it.
+// reminded is a signer to be reminded, as displayed to the person who confirmed the reminder.
 type reminded struct {
 	id   uuid.UUID
 	line string

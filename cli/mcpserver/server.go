@@ -29,7 +29,7 @@ type Config struct {
 	Client   *countersign.Client
 	Tenant   string
 	Files    *os.Root // folder for reading and writing files; if nil, there are no tools for files
-	ReadOnly bool     // permit no changes, neither to the service nor to the folder
+	ReadOnly bool     // permit no changes to the service or the folder
 	Version  string
 	Now      func() time.Time
 }
@@ -42,7 +42,7 @@ type server struct {
 	Config
 
 	mu        sync.Mutex
-	questions map[string]question // by the state that the client returns
+	questions map[string]question // keyed by the state that the client returns
 }
 
 // New returns a server with the tools that the configuration permits.

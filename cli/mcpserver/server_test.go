@@ -146,7 +146,7 @@ func TestExplainNamesWhatIsStuck(t *testing.T) {
 }
 
 // TestOtherTenantsAreOutOfReach checks that the agent can access only envelopes of its own tenant, even if the app may
-// access those of all tenants.
+// access the envelopes of all tenants.
 func TestOtherTenantsAreOutOfReach(t *testing.T) {
 	t.Parallel()
 	other := envelope(map[string]any{"tenantId": "other", "subject": "Not yours"})

@@ -91,7 +91,7 @@ type templateView struct {
 	More      string                 `json:"more,omitempty"`
 }
 
-// maxTemplateFields is the maximum number of fields in a result, which take a few kilobytes. A template may have
+// maxTemplateFields is the maximum number of fields in a result, which occupy a few kilobytes. A template may have
 // thousands of fields.
 const maxTemplateFields = 40
 

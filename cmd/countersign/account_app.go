@@ -86,7 +86,7 @@ type appSecret struct {
 	JSON    bool          `help:"Print JSON." name:"json"`
 }
 
-// Run creates the secret.
+// Run creates a client secret.
 func (a appSecret) Run(ctx context.Context) error {
 	return a.withApp(ctx, a.App, func(s *store.Store, app *models.App) error {
 		secret, err := s.AddSecret(ctx, app.ID, a.Overlap)

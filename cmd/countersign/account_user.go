@@ -82,7 +82,7 @@ func (u userOf) change(ctx context.Context, fn func(*store.Store, *models.Consol
 
 type userSetPassword struct{ userOf }
 
-// Run sets the password and ends the user's sessions.
+// Run sets the user's password and ends the user's sessions.
 func (u userSetPassword) Run(ctx context.Context) error {
 	password, err := readPassword()
 	if err != nil {
@@ -95,7 +95,7 @@ func (u userSetPassword) Run(ctx context.Context) error {
 
 type userResetTOTP struct{ userOf }
 
-// Run removes the second factors and ends the user's sessions.
+// Run removes the user's second factors and ends the user's sessions.
 func (u userResetTOTP) Run(ctx context.Context) error {
 	return u.change(ctx, func(s *store.Store, user *models.ConsoleUser) error {
 		return s.ResetFactors(ctx, user.ID, uuid.Nil)
@@ -109,7 +109,7 @@ type userSignOut struct {
 	Email string    `help:"Email address of the user; without it all users of all apps."`
 }
 
-// Run ends the sessions.
+// Run ends the user's sessions.
 func (u userSignOut) Run(ctx context.Context) error {
 	if u.Email == "" {
 		return u.with(ctx, func(s *store.Store) error { return s.EndAllConsoleSessions(ctx) })

@@ -38,7 +38,7 @@ type devCommand struct {
 	TemporalPort int      `help:"Port of the bundled Temporal; 0 chooses a free one." default:"0"`
 	UIPort       int      `help:"Port of the Temporal UI; 0 chooses a free one." default:"0" name:"temporal-ui-port"`
 
-	// Set by tools/dev, which starts the service before the bundled Temporal is compiled.
+	// Set by tools/dev, which starts the service before the bundled Temporal server has been compiled.
 	TemporalBuild int   `help:"Id of the process that compiles the bundled Temporal." hidden:""`
 	BuildStarted  int64 `help:"When the build began, in Unix seconds." hidden:""`
 }
@@ -51,7 +51,7 @@ const (
 func (d devCommand) Run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	d.DataDir = cmp.Or(d.DataDir, config.Default().DataDir) // the environment variable may be set but empty
+	d.DataDir = cmp.Or(d.DataDir, config.Default().DataDir) // the environment variable may be set to an empty value
 	l, cfg, release, err := d.prepare(ctx)
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (d devCommand) prepare(ctx context.Context) (l net.Listener, cfg config.Con
 	return l, cfg, release, nil
 }
 
-// devService contains all parts of the service that run in the process of dev.
+// devService contains all parts of the service that run in the dev process.
 type devService struct {
 	*app
 
@@ -246,7 +246,7 @@ func prepareStore(ctx context.Context, cfg config.Config, before devdir.Info) (m
 	return made, user, err
 }
 
-// greet prints the next steps for the user. Temporal may still be compiling.
+// greet prints the next steps for the user. The Temporal server may still be compiling.
 func (d devCommand) greet(i devdir.Info, took time.Duration, building bool) {
 	file, program := "docs/contract.pdf", os.Args[0]
 	if _, err := os.Stat(file); err != nil {
@@ -280,10 +280,10 @@ func (d devCommand) greet(i devdir.Info, took time.Duration, building bool) {
 		cmp.Or(i.TemporalUIURL, "not run by this program"), d.DataDir)
 }
 
-// greetTemporal reports that Temporal is running, or the reason why it is not.
+// greetTemporal reports that the Temporal server is running, or why it is not.
 func (d devCommand) greetTemporal(ctx context.Context, err error, took time.Duration) {
 	switch {
-	case ctx.Err() != nil: // dev was stopped in the meantime
+	case ctx.Err() != nil: // dev was stopped while the server was starting
 	case err != nil:
 		terminal.Tell("  Temporal is not running: %v. No emails are sent and nothing is sealed until you run \"make dev\" again.\n", err)
 	default:

@@ -41,8 +41,8 @@ func demoUser(ctx context.Context, s *store.Store, app uuid.UUID, before devdir.
 	return login, err
 }
 
-// listenOnSamePort listens on address. If address leaves the port open, it uses the port of the previous run if that is
-// free.
+// listenOnSamePort listens on address. If address does not specify a port, it uses the port of the previous run,
+// provided that the port is free.
 func listenOnSamePort(ctx context.Context, address, before string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if old, oldPort, err2 := net.SplitHostPort(before); err == nil && err2 == nil && port == "0" && old == host {
@@ -53,7 +53,7 @@ func listenOnSamePort(ctx context.Context, address, before string) (net.Listener
 	return listen(ctx, address)
 }
 
-// samePort returns the port in the address of a previous run if the port is free, or otherwise "0".
+// samePort returns the port in the address of a previous run if that port is free, and "0" otherwise.
 func samePort(ctx context.Context, before string) string {
 	if u, err := url.Parse(before); err == nil && u.Scheme == "http" {
 		before = u.Host

@@ -15,19 +15,19 @@ import (
 	"countersign/internal/bundled"
 )
 
-// devTemporal is the Temporal server bundled with dev. It may still be compiling while the service is running.
+// devTemporal is the Temporal server bundled with dev. The service can run before the server has been compiled.
 type devTemporal struct {
 	flags     []string
-	build     *os.Process     // the process that compiles the server; nil if it is already compiled
-	reserved  []net.Listener  // reserve the addresses of the server until it is compiled
+	build     *os.Process     // the process that compiles the server; nil if the server is already compiled
+	reserved  []net.Listener  // reserve the server's addresses until it is compiled
 	server    *bundled.Server // nil until the server is running, or if the settings specify another one
-	address   string          // of the frontend; empty if the settings specify another server
-	ui        string          // of the Web UI; empty if the settings specify another server
+	address   string          // address of the frontend; empty if the settings specify another server
+	ui        string          // address of the Web UI; empty if the settings specify another server
 	serverEnd context.CancelCauseFunc
 }
 
 // newTemporal starts the bundled Temporal server unless the settings specify another one. If the server is still being
-// compiled, newTemporal only chooses its addresses, and start starts it later.
+// compiled, newTemporal only reserves its addresses, and start launches it later.
 func (d devCommand) newTemporal(ctx context.Context, cancel context.CancelCauseFunc, cfg *config.Config, before devdir.Info) (*devTemporal, error) {
 	t := &devTemporal{serverEnd: cancel}
 	if d.TemporalBuild != 0 {
@@ -113,7 +113,7 @@ func (t *devTemporal) built(ctx context.Context) error {
 	select {
 	case err := <-ended:
 		t.build = nil
-		if err != nil && !errors.Is(err, syscall.ECHILD) { // the process was already reaped, so its exit code is unknown; starting the server will show whether it exists
+		if err != nil && !errors.Is(err, syscall.ECHILD) { // the process was already reaped, so its exit code is unknown; an attempt to start the server will reveal whether it was built
 			return fmt.Errorf("it could not be compiled (%w); see bin/temporal.log", err)
 		}
 		return nil
@@ -126,7 +126,7 @@ func (t *devTemporal) built(ctx context.Context) error {
 // endBuild terminates the compilation and all processes started by it.
 func (t *devTemporal) endBuild() {
 	if t.build != nil {
-		_ = syscall.Kill(-t.build.Pid, syscall.SIGTERM) // the process may already have ended
+		_ = syscall.Kill(-t.build.Pid, syscall.SIGTERM) // the process may already have exited
 		t.build = nil
 	}
 }

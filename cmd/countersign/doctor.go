@@ -36,7 +36,7 @@ const (
 	healthy = "ok"
 	warned  = "warning"
 	failed  = "failed"
-	skipped = "skipped" // a check that this one depends on has failed
+	skipped = "skipped" // another check that this one depends on has failed
 )
 
 // finding is one line in the report of doctor.
@@ -77,7 +77,7 @@ func (d doctorCommand) Run(ctx context.Context) error {
 type doctor struct {
 	findings []finding
 	mailTo   string // recipient of a test email; if empty, none is sent
-	replays  int    // number of workflows of each type to replay
+	replays  int    // maximum number of workflows of each type to replay
 }
 
 func (x *doctor) add(check, status, detail, advice string) {
@@ -189,8 +189,8 @@ func (x *doctor) masterKey(ctx context.Context, s *store.Store) {
 	x.ok("master_key", "opens the service's keys")
 }
 
-// The limits of clock skew. Above skewNotice doctor warns, and above skewLimit the check fails. Links, codes and the
-// order of the audit trail depend on the clocks.
+// Limits for clock skew. Above skewNotice, doctor warns. Above skewLimit, the check fails. Links, codes and the order
+// of the audit trail depend on the clocks.
 const (
 	skewNotice = time.Second
 	skewLimit  = 30 * time.Second

@@ -31,7 +31,7 @@ func (x *doctor) versions(ctx context.Context, c client.Client, cfg config.Confi
 // replayLimit is the time limit for all replays.
 const replayLimit = 10 * time.Minute
 
-// replay replays running workflows with this build, if requested.
+// replay replays running workflows with this build if the user requested it.
 func (x *doctor) replay(ctx context.Context, c client.Client, namespace string) {
 	if x.replays == 0 {
 		return

@@ -27,7 +27,7 @@ type storedEnvelope struct {
 	ID uuid.UUID `arg:"" help:"Id of the envelope."`
 }
 
-// maxStuck is the maximum number of envelopes in the list.
+// maxStuck is the maximum number of envelopes that the command lists.
 const maxStuck = 1000
 
 type envelopeStuck struct {
@@ -58,7 +58,7 @@ func (v envelopeStuck) Run(ctx context.Context) error {
 	})
 }
 
-// maxDue is the maximum number of envelopes in the list.
+// maxDue is the maximum number of envelopes that the command lists.
 const maxDue = 1000
 
 type envelopeDue struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCommandsOfInstall checks that the program accepts every command in docs/run/install.md with its flags.
+// TestCommandsOfInstall checks that the program accepts every command in docs/run/install.md, including its flags.
 func TestCommandsOfInstall(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/run/install.md")

@@ -19,7 +19,7 @@ import (
 // newID returns a new ID. IDs sort in order of creation (RFC 9562, UUIDv7).
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
-// productionConfig loads the settings and checks that the named ones are set.
+// productionConfig loads the settings and checks that the settings with the given names are set.
 func productionConfig(names ...string) (config.Config, error) {
 	cfg, err := config.Load(os.Environ(), config.Default())
 	if err != nil {
@@ -65,8 +65,8 @@ func (d database) config() (config.Config, error) {
 }
 
 // with runs fn with the store. The database must be migrated to the version of this program, because a running service
-// may use an older version and only its operator should decide to migrate it. The database of 'dev' is migrated
-// automatically.
+// may use an older version and only the operator should decide when to migrate the database. The database of 'dev' is
+// migrated automatically.
 func (d database) with(ctx context.Context, fn func(*store.Store) error) error {
 	cfg, err := d.config()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // TestCommandsDoNotMigrateTheDatabaseOfAService checks that commands of a newer program do not change the database of a
-// running service, except for `migrate`. Every command migrates the database in the data directory of dev.
+// running service, except for `migrate`. The database in dev's data directory is migrated by every command.
 func TestCommandsDoNotMigrateTheDatabaseOfAService(t *testing.T) {
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {

@@ -62,7 +62,7 @@ type auditSummary struct {
 	json                             bool
 	envelopes, events, sealed, wrong int
 	anchors                          int
-	last                             *audit.AnchorReport // the newest valid anchor
+	last                             *audit.AnchorReport // the newest anchor that is valid
 }
 
 func (a *auditSummary) add(r *audit.Report) error {

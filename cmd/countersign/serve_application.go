@@ -45,7 +45,7 @@ type app struct {
 	mail        metrics.Mailer
 	sms         notify.SMS
 	client      client.Client
-	tracer      trace.Tracer // nil unless tracing is enabled in the environment
+	tracer      trace.Tracer // nil unless the environment enables tracing
 	stopTracing func()       // sends the remaining spans
 	// metrics is nil unless the settings specify an address on which to serve metrics.
 	metrics *metrics.Metrics

@@ -45,7 +45,7 @@ func (h healthcheckCommand) Run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = res.Body.Close() }()                // opened only for reading
-	body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10)) // used only in the error message
+	body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10)) // used only in an error message
 	if res.StatusCode != http.StatusOK {
 		return fmt.Errorf("not ready (%d): %s", res.StatusCode, body)
 	}

@@ -10,7 +10,7 @@ import (
 	"countersign/api"
 )
 
-// The limits of a connection to the API.
+// Limits for a connection to the API.
 const (
 	readHeaderLimit = 10 * time.Second
 	readLimit       = 5 * time.Minute // sufficient for a 25 MB file over a slow connection
@@ -30,7 +30,7 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, rateLimit int) e
 		Handler: h, ReadHeaderTimeout: readHeaderLimit, ReadTimeout: readLimit, IdleTimeout: idleLimit, MaxHeaderBytes: maxHeader,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			if tcp, ok := c.(api.ProblemConn); ok {
-				_ = tcp.SetWriteBuffer(sendBuffer) // fails only if the connection is closed, or leaves the buffer unchanged
+				_ = tcp.SetWriteBuffer(sendBuffer) // fails only if the connection is closed, and otherwise leaves the buffer unchanged
 			}
 			return ctx
 		},

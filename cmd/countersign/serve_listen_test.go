@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRefusalsBeforeAHandler checks that requests rejected by net/http itself get an error in the API's format, and
+// TestRefusalsBeforeAHandler checks that requests rejected by net/http itself receive an error in the API's format, and
 // that the responses of handlers are sent unchanged.
 func TestRefusalsBeforeAHandler(t *testing.T) {
 	t.Parallel()

@@ -108,7 +108,7 @@ func (a *app) serveOperators(ctx context.Context, wg *sync.WaitGroup) error {
 	return a.serveAside(ctx, wg, "PPROF_LISTEN", a.cfg.PprofListen, profiles(), "serving profiles", "profile server stopped")
 }
 
-// serveAside serves h on the address of the given setting, and logs the messages serving and stopped.
+// serveAside serves h on the address of the given setting, and logs when it starts and stops serving.
 func (a *app) serveAside(ctx context.Context, wg *sync.WaitGroup, setting, address string, h http.Handler, serving, stopped string) error {
 	l, err := listen(ctx, address)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestProfiles checks that profiles are served but not the command line, which may contain file names and addresses.
+// TestProfiles checks that profiles are served. The command line must not be served, because it may contain file names
+// and addresses.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]int{

@@ -51,7 +51,7 @@ func (workerCommand) Run(ctx context.Context) (err error) {
 
 var errPartEnded = errors.New("a part of the service has stopped")
 
-// whatEnded returns the error of the part that caused ctx to end, or nil if ctx ended for another reason.
+// whatEnded returns the error of the part whose failure ended ctx, or nil if ctx ended for another reason.
 func whatEnded(ctx context.Context) error {
 	if cause := context.Cause(ctx); errors.Is(cause, errPartEnded) {
 		return cause
@@ -95,8 +95,8 @@ func (a *app) untilTemporalAnswers(ctx context.Context, ask func(context.Context
 	return a.untilAnswers(ctx, "Temporal", temporal.Retryable, ask)
 }
 
-// untilAnswers calls ask until it succeeds, fails with an error that is not temporary, or ctx ends. The delay between
-// calls increases to a maximum of ten seconds.
+// untilAnswers calls ask until the call succeeds or fails permanently, or until ctx ends. The delay between calls
+// increases to a maximum of ten seconds.
 func (a *app) untilAnswers(ctx context.Context, name string, passes func(error) bool, ask func(context.Context) error) error {
 	for pause := time.Second; ; pause = min(2*pause, 10*time.Second) {
 		try, cancel := context.WithTimeout(ctx, callLimit)

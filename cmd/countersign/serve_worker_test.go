@@ -23,7 +23,7 @@ import (
 	"countersign/activities"
 )
 
-// startAgainst starts workers with a Temporal client whose requests are answered with the result of answer.
+// startAgainst starts workers with a Temporal client whose requests receive the response that answer returns.
 func startAgainst(t *testing.T, answer func(ctx context.Context, request any) error) error {
 	t.Helper()
 	intercept := func(ctx context.Context, _ string, request, reply any, _ *grpc.ClientConn, _ grpc.UnaryInvoker, _ ...grpc.CallOption) error {
@@ -60,8 +60,8 @@ func startAgainst(t *testing.T, answer func(ctx context.Context, request any) er
 	return err
 }
 
-// TestAWorkerWaitsForASlowTemporal checks that a worker retries every kind of request that Temporal does not answer in
-// time.
+// TestAWorkerWaitsForASlowTemporal checks that a worker retries every kind of request to which Temporal does not
+// respond in time.
 func TestAWorkerWaitsForASlowTemporal(t *testing.T) {
 	t.Parallel()
 	requests := map[string]func(any) bool{

@@ -139,7 +139,7 @@ func (c *setupCommand) check() (*url.URL, error) {
 	if c.MailFrom == "" {
 		c.MailFrom = "no-reply@" + base.Hostname()
 		named := c.App + " <" + c.MailFrom + ">"
-		if parsed, err := mail.ParseAddress(named); err == nil && parsed.Name == c.App { // the name needs no quotes, which would have to be quoted again in the settings file
+		if parsed, err := mail.ParseAddress(named); err == nil && parsed.Name == c.App { // the name needs no quotation marks, which would themselves have to be escaped in the settings file
 			c.MailFrom = named
 		}
 	}
@@ -164,8 +164,8 @@ func (c setupCommand) trialSeal(dir string) (key, cert string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	// The containers read these files as a different user. The permissions of the directory exclude all other users on the
-	// host.
+	// The containers read these files as a different user. The directory's permissions deny access to all other users on
+	// the host.
 	mode := fs.FileMode(0o640)
 	if !c.Host {
 		mode = 0o644
@@ -211,7 +211,7 @@ func (c setupCommand) write(path string, content []byte, mode fs.FileMode) error
 // setting is one line in the settings file, preceded by its comment if it has one.
 type setting struct{ comment, name, value string }
 
-// common returns the settings that both kinds of installation need.
+// common returns the settings that both kinds of installation require.
 func (c setupCommand) common(base *url.URL) []setting {
 	master := make([]byte, 32)
 	_, _ = rand.Read(master) // never returns an error

@@ -106,7 +106,7 @@ func TestSetup_Twice(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(c.Dir, ".env"))
 }
 
-// TestSetup_Faults checks that errors name the invalid flag and that nothing is changed.
+// TestSetup_Faults checks that each error names the invalid flag, and that setup changes nothing.
 func TestSetup_Faults(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*setupCommand){

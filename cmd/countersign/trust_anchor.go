@@ -61,8 +61,8 @@ func (a *app) ensureSchedules(ctx context.Context) error {
 // scheduleLook is the interval at which a worker checks that the schedules exist.
 const scheduleLook = 30 * time.Second
 
-// keepSchedules recreates the search attributes and schedules if Temporal has lost its data, until ctx ends. Without
-// the schedule reconcile, lost workflows would never be restarted.
+// keepSchedules runs until ctx ends. It recreates the search attributes and schedules if Temporal has lost its data.
+// Without the schedule reconcile, lost workflows would never be restarted.
 func (a *app) keepSchedules(ctx context.Context) {
 	ticker := time.NewTicker(scheduleLook)
 	defer ticker.Stop()
@@ -80,7 +80,7 @@ func (a *app) keepSchedules(ctx context.Context) {
 		if err == nil && missing {
 			a.log.WarnContext(ctx, "the schedules are missing from Temporal and will be re-created")
 			err = errors.Join(temporal.EnsureSearchAttributes(try, a.client, a.cfg.TemporalNamespace), a.ensureSchedules(try))
-			missing = err != nil // some of them may still be missing
+			missing = err != nil // some schedules may still be missing
 		}
 		cancel()
 		if err != nil && ctx.Err() == nil {

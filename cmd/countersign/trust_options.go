@@ -19,7 +19,7 @@ type trustOptions struct {
 	TSATrust []string `help:"PEM file with certificates of time-stamp authorities. Without it, times are not confirmed. May be repeated." name:"tsa-trust" sep:"none" placeholder:"FILE"`
 	Keys     []string `help:"File with the keys that sign records, such as /.well-known/jwks.json. Without it, the record is trusted if the seal is. May be repeated." sep:"none" placeholder:"FILE"`
 
-	// names contains the names of the four options in errors, or is nil for their names on the command line.
+	// names contains the names of the four options for use in errors. If it is nil, errors use the command-line names.
 	names []string
 }
 
@@ -30,8 +30,7 @@ func (o trustOptions) name(i int) string {
 	return []string{"--trust", "--sealer", "--tsa-trust", "--keys"}[i]
 }
 
-// settingsTrust returns the trust policy specified in the settings, in addition to the trust in this installation
-// itself.
+// settingsTrust returns the trust policy specified in the settings, in addition to trusting this installation itself.
 func settingsTrust(cfg config.Config) (trust.Policy, error) {
 	o := trustOptions{
 		Trust: cfg.TrustCA, Sealer: cfg.TrustSealers, TSATrust: cfg.TrustTSA, Keys: cfg.TrustKeys,
@@ -95,7 +94,7 @@ func (o trustOptions) sealers(authorities []*x509.Certificate) ([]trust.Sealer, 
 }
 
 // maxTrustFile is the maximum size of a file with certificates or keys, in bytes. For comparison, the system's list of
-// authorities has about 220 KiB.
+// authorities is about 220 KiB.
 const maxTrustFile = 4 << 20
 
 // readEach reads and parses all files given for an option.

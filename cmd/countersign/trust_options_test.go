@@ -18,8 +18,8 @@ import (
 	"countersign/seal/trust"
 )
 
-// TestTrustOptions checks that command line options and settings are converted to a policy, and that errors contain the
-// option and the file.
+// TestTrustOptions checks that command line options and settings are converted to a policy, and that errors identify
+// the option and the file.
 func TestTrustOptions(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

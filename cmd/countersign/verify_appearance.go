@@ -128,7 +128,7 @@ func verifyPicture(ctx context.Context, r *pageRenderer, base *io.SectionReader,
 	return os.WriteFile(filepath.Join(dir, fmt.Sprintf("page-%04d-level-%d.%s", p.Page, p.Level, ending)), picture.Content, 0o600)
 }
 
-// sayAppearance prints the number of reproduced pages, and the pages that were displayed to each signer.
+// sayAppearance prints the number of reproduced pages, and lists the pages that were displayed to each signer.
 func sayAppearance(record *verify.Record, shown *manifest.Appearance, finished int) error {
 	if err := terminal.Say("\nAppearance: %d pictures and %d texts reproduced, profile %d", len(shown.Pages), len(shown.Texts), shown.Profile.Number); err != nil {
 		return err

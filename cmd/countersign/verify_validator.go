@@ -48,7 +48,7 @@ func newExaminer(opt verify.Options) (*examiner, error) {
 
 func (e *examiner) close() { e.validators.Close() }
 
-// verify is like verify.File, but runs in a separate process. A file that exceeds the limits of that process has no
+// verify is like verify.File, but runs in a separate process. If a file exceeds that process's limits, there is no
 // verdict.
 func (e *examiner) verify(ctx context.Context, f *os.File, size int64) (verify.Report, error) {
 	x, err := verify.ExamineIn(ctx, e.validators, f, size)

@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// Buffer collects what several writers write, for example the log of a process that a test reads while it runs.
+// Buffer collects the output of several writers. For example, a test can read the log of a process while the process
+// runs.
 type Buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -26,7 +27,7 @@ func (b *Buffer) String() string {
 	return b.b.String()
 }
 
-// CountLines returns the number of lines that contain all texts.
+// CountLines returns the number of lines that contain all of the given texts.
 func (b *Buffer) CountLines(texts ...string) (n int) {
 lines:
 	for line := range strings.Lines(b.String()) {

@@ -8,7 +8,7 @@ import (
 )
 
 // CanceledIn is a context that reports its cancellation to only one function. It records the functions that check it,
-// so that a test can cancel in each of them.
+// so that a test can simulate a cancellation in each of them.
 type CanceledIn struct {
 	context.Context //nolint:containedctx // this type is a context
 
@@ -17,7 +17,7 @@ type CanceledIn struct {
 	checks   map[string]bool
 }
 
-// Err returns context.Canceled if Function calls it, and the error of the underlying context otherwise.
+// Err returns context.Canceled if Function is the caller, and the error of the underlying context otherwise.
 func (c *CanceledIn) Err() error {
 	pc, _, _, _ := runtime.Caller(1)
 	name := runtime.FuncForPC(pc).Name()

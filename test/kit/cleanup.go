@@ -6,8 +6,8 @@ import (
 	"countersign/store"
 )
 
-// RemoveExpired removes all expired rows and compacts the envelope counts. The cleanup of a service does so in
-// rounds, and also drops partitions.
+// RemoveExpired removes all expired rows and compacts the envelope counts. The service's own cleanup works in batches,
+// and also drops partitions.
 func RemoveExpired(ctx context.Context, s *store.Store) error {
 	for _, rows := range store.AllExpiredRows {
 		for n := store.CleanupBatch; n == store.CleanupBatch; {

@@ -74,8 +74,8 @@ var templates struct {
 	names map[string]string
 }
 
-// templatePrefix is the prefix of a template's name, which continues with the date of its creation and a digest of
-// the migrations. All test binaries share the templates of the same day. The first binary on another day removes
+// templatePrefix is the prefix of a template's name, which continues with the date of its creation and a digest of the
+// migrations. All test binaries share the templates of the same day. The first binary that runs on another day removes
 // them.
 const templatePrefix = "countersign_template_"
 

@@ -98,8 +98,8 @@ func StartPgBouncer(ctx context.Context, server string) (*PgBouncer, error) {
 	return b, nil
 }
 
-// Point redirects PgBouncer to another server with the same users. Clients that wait for a connection then receive
-// one to that server.
+// Point redirects PgBouncer to another server with the same users. Clients that are waiting for a connection then
+// receive one to that server.
 func (b *PgBouncer) Point(server string) error {
 	u, err := url.Parse(server)
 	if err != nil {

@@ -36,7 +36,7 @@ func postgresAnswers(t *testing.T, dsn string) bool {
 // sharedTempDir returns a directory that an unprivileged server can also access.
 func sharedTempDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "kit-") //nolint:usetesting // t.TempDir is closed to other accounts
+	dir, err := os.MkdirTemp("", "kit-") //nolint:usetesting // other accounts cannot access t.TempDir
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(dir, 0o777))
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })

@@ -8,7 +8,7 @@ import (
 	"image/png"
 )
 
-// OnePage returns a small valid PDF of one A4 page (595 × 842 points) with the word Contract on it.
+// OnePage returns a small valid PDF with one A4 page (595 × 842 points) that contains the word Contract.
 func OnePage() []byte { return OnePageWith("Contract") }
 
 // OnePageWith returns a page with the given text, which must not contain parentheses.

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// machine is a machine that tools/preflight examines. It consists of a copy of the script's directory tree and of
-// programs that the test provides.
+// machine simulates the machine that tools/preflight examines. It consists of a copy of the script's directory tree,
+// and programs that the test provides.
 type machine struct {
 	root    string
 	meminfo string

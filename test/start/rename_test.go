@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRename_TheCopyBuilds checks that a copy whose modules have another path compiles without further changes, and
-// so does its client library.
+// TestRename_TheCopyBuilds checks that a copy of the repository with different module paths compiles without further
+// changes, and so does its client library.
 func TestRename_TheCopyBuilds(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")
@@ -35,7 +35,7 @@ func TestRename_TheCopyBuilds(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(to), 0o700))
 		require.NoError(t, os.WriteFile(to, b, 0o700))
 	}
-	// Built and not tracked.
+	// This directory contains build output, which is not tracked.
 	require.NoError(t, os.CopyFS(filepath.Join(copied, "web", "dist"), os.DirFS(filepath.Join(root, "web", "dist"))))
 	run(copied, "git", "init", "--quiet")
 	run(copied, "make", "rename", "MODULE=example.org/countersign")

@@ -5,7 +5,7 @@
 //
 //	go run ./test/kit/testenv go run ./test/walk [-v] [-tree DIR]
 //
-// With -tree it builds another working tree, such as that of an earlier commit. That tree needs its own web/dist.
+// With -tree, it builds another working tree, such as that of an earlier commit. That tree needs its own web/dist.
 package main
 
 import (
@@ -37,7 +37,7 @@ import (
 	"countersign/test/kit"
 )
 
-const limit = 5 * time.Minute // for the complete run, most of which is the build
+const limit = 5 * time.Minute // for the complete run, most of which is spent on the build
 
 func main() {
 	tree := flag.String("tree", ".", "working tree whose service is built")
@@ -133,7 +133,7 @@ func settings(ctx context.Context, dir string) (*sql.DB, []string, error) {
 	return db, env, errors.Join(admin.Close(), l.Close())
 }
 
-// service is the API process that is examined.
+// service is the API process under examination.
 type service struct {
 	bin   string
 	env   []string
@@ -167,7 +167,7 @@ func (s *service) sign(ctx context.Context) (err error) {
 	if err := api.Start(); err != nil {
 		return err
 	}
-	defer func() { _ = errors.Join(api.Process.Kill(), api.Wait()) }() // killing it always causes an error
+	defer func() { _ = errors.Join(api.Process.Kill(), api.Wait()) }() // killing the process always causes an error
 	for _, e := range s.env {
 		if address, ok := strings.CutPrefix(e, "COUNTERSIGN_LISTEN="); ok {
 			s.base = "http://" + address

@@ -1,7 +1,7 @@
 // Command composecheck parses a compose file in the same way as "docker compose config", and performs additional
-// checks. Every mounted file must be in the repository, and every image must have a version. Every setting in the
-// file or in the example of .env must exist in Countersign, and no setting may be missing. The settings in .env,
-// including the files to which the example refers, must reach Countersign.
+// checks. Every mounted file must be in the repository, and every image must have a version. Every setting in the file
+// or in the example .env file must be a Countersign setting, and no setting may be missing. The settings in .env, and
+// the files to which the example refers, must be available to Countersign.
 //
 //	composecheck -env deploy/env.example -config config/config.go docker-compose.yml
 package main
@@ -118,8 +118,8 @@ var libraries = regexp.MustCompile(`^(AWS|AZURE|GOOGLE|OTEL)_`)
 // foreign lists the secrets of other services, which a Countersign process must not receive.
 var foreign = []string{"POSTGRES_PASSWORD", "TEMPORAL_DB_PASSWORD"}
 
-// checkPassed reports settings in .env that a Countersign service does not receive, and secrets that it must not
-// receive.
+// checkPassed reports settings in .env that a Countersign service does not receive, and secrets that it receives but
+// must not.
 func checkPassed(service *types.ServiceConfig, example []string, known map[string]bool) []error {
 	var faults []error
 	for _, name := range example {
@@ -167,7 +167,7 @@ func exampleFiles(envFile string) ([]string, error) {
 	return files, nil
 }
 
-// seen reports whether every Countersign container has a mount that contains the file.
+// seen reports whether every Countersign container has a mount that includes the file.
 func seen(project *types.Project, file string) bool {
 	for _, service := range project.Services {
 		if service.Build != nil && !slices.ContainsFunc(service.Volumes, func(v types.ServiceVolumeConfig) bool { return strings.HasPrefix(file, v.Target+"/") }) {

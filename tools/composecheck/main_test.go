@@ -19,7 +19,7 @@ func TestFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, fault := range []struct{ old, with, says string }{
-		{"", "", ""}, // no fault
+		{"", "", ""}, // the unmodified file
 		{"${COUNTERSIGN_ENV_FILE:-.env}", "deploy/nothing.env", "COUNTERSIGN_HISTORY_DAYS"},
 		{"${COUNTERSIGN_ENV_FILE:-.env}", "deploy/nothing.env", "AWS_ACCESS_KEY_ID"},
 		{"    POSTGRES_PASSWORD: \"\"\n", "", "POSTGRES_PASSWORD"},

@@ -29,15 +29,15 @@ var templates = []string{
 	"configmap", "serviceaccount", "migrate", "api", "worker", "service", "ingress", "disruption", "autoscaling", "networkpolicy", "podmonitor",
 }
 
-// chartOf returns the directory of the chart, and exampleOf returns the file with the manifests' values that have no
-// default.
+// chartOf returns the directory of the chart, and exampleOf returns the file with the chart values that the manifests
+// use and that have no default.
 func chartOf(deploy string) string { return filepath.Join(deploy, "helm", "countersign") }
 
 func exampleOf(deploy string) string {
 	return filepath.Join(chartOf(deploy), "ci", "example-values.yaml")
 }
 
-// chart lints the chart, and compares its output with the manifests.
+// chart lints the Helm chart, and compares its output with the manifests.
 func chart(deploy string) error {
 	values, err := readValues(exampleOf(deploy))
 	if err != nil {
@@ -73,7 +73,7 @@ func writeManifests(deploy string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(deploy, "kubernetes", "countersign.yaml"), b, 0o644) //nolint:gosec // for everybody
+	return os.WriteFile(filepath.Join(deploy, "kubernetes", "countersign.yaml"), b, 0o644) //nolint:gosec // readable by all users
 }
 
 func renderManifests(deploy string) ([]byte, error) {

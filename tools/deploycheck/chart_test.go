@@ -103,8 +103,8 @@ networkPolicy: {egress: [{to: [{ipBlock: {cidr: 0.0.0.0/0}}]}]}
 	}
 }
 
-// TestChart_EverySettingIsAValue checks that every setting is a value of the chart, and that every secret is
-// documented next to secrets.existingSecret.
+// TestChart_EverySettingIsAValue checks that every setting is a chart value, and that every secret is documented next
+// to secrets.existingSecret.
 func TestChart_EverySettingIsAValue(t *testing.T) {
 	t.Parallel()
 	config, err := os.ReadFile("../../config/config.go")

@@ -281,7 +281,7 @@ func serviceLinks(objects []any) error {
 	return nil
 }
 
-// deployment reports errors that the API server would report, and settings that would cause problems later.
+// deployment reports errors that the Kubernetes API server would report, and settings that would cause problems later.
 func deployment(d *appsv1.Deployment) error {
 	for k, v := range d.Spec.Selector.MatchLabels {
 		if d.Spec.Template.Labels[k] != v {

@@ -13,7 +13,7 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	const kubernetes = "kubernetes/countersign.yaml"
 	for _, fault := range []struct{ file, old, with, says string }{
-		{kubernetes, "", "", ""}, // no fault
+		{kubernetes, "", "", ""}, // the unmodified file
 		{kubernetes, "enableServiceLinks: false", "enableServiceLinks: true", "COUNTERSIGN_SERVICE_HOST"},
 		{kubernetes, "      enableServiceLinks: false #", "      #", "COUNTERSIGN_SERVICE_HOST"},
 		{kubernetes, "/readyz?for=requests", "/readyz", "while Temporal is down"},

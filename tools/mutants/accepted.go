@@ -19,7 +19,7 @@ const separator = " — "
 
 // readAccepted reads lines of the form "name — reason". A line without a reason is an error.
 func readAccepted(file string) (entries []entry, lines []string, err error) {
-	b, err := os.ReadFile(file) //nolint:gosec // named on the command line
+	b, err := os.ReadFile(file) //nolint:gosec // the path is given on the command line
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil, nil
 	}
@@ -83,7 +83,7 @@ func suggestion(like []string) string {
 	return "\n    like it (-mend takes it if it is the only one): " + strings.Join(like, "\n    ")
 }
 
-// resembling returns the changes to which an outdated name may refer. It first searches for changes with the same
+// resembling returns the changes that an outdated name may refer to. It first searches for changes with the same
 // function and text in another file, then for changes with the same file and text in another function, and then for
 // changes of the same kind in the same function.
 func resembling(name string, all []mutation) []string {

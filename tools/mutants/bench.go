@@ -31,7 +31,7 @@ type bench struct {
 	cache    string              // directory of cached explorations, or empty for none
 	jobs     int
 	own      bool          // runs only the tests of the changed package
-	budget   time.Duration // maximum total duration of the tests of one package for one change
+	budget   time.Duration // maximum total duration of one package's tests for one change
 	runs     atomic.Int64
 
 	mu      sync.Mutex
@@ -53,10 +53,11 @@ func (t exploredTest) reaches(n int) bool {
 }
 
 const (
-	patience = 30 * time.Second // a test is considered hanging if it exceeds this plus five times its usual duration
+	patience = 30 * time.Second // a test counts as hanging if its duration exceeds this plus five times its usual duration
 	// explorationLimit limits the duration of one test that runs separately.
 	explorationLimit = 5 * time.Minute
-	// firstBatch is the duration of the tests in the first process for a change; each further process doubles it.
+	// firstBatch is the duration of the tests in the first process for a change; the duration doubles with each further
+	// process.
 	firstBatch = 2 * time.Second
 	batchTime  = 20 * time.Second // maximum duration of a further process
 )
@@ -80,7 +81,8 @@ func (b *bench) build(ctx context.Context, packages []string) error {
 	}
 	for _, pkg := range missing {
 		binary := filepath.Join(b.dir, filepath.Base(pkg)+".test")
-		// The flag prevents rapid from storing a failure that was caused by a change, and repeating it without the change.
+		// The flag prevents the package rapid from storing a failure that was caused by a change and replaying it without the
+		// change.
 		const noFiles = "-rapid.nofailfile"
 		if exec.CommandContext(ctx, binary, "-test.list", "^$", noFiles).Run() == nil { //nolint:gosec // built above
 			b.flags[pkg] = []string{noFiles}
@@ -103,7 +105,7 @@ func (b *bench) buildProgram(ctx context.Context) error {
 	if err := command(ctx, "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-overlay", b.overlay, "-o", b.program, "./cmd/countersign"); err != nil {
 		return err
 	}
-	temporal, err := filepath.Abs("bin/countersign-temporal") // the program expects it in its own directory
+	temporal, err := filepath.Abs("bin/countersign-temporal") // the program expects this file in its own directory
 	if err != nil {
 		return err
 	}
@@ -168,7 +170,7 @@ func (b *bench) explore(ctx context.Context, pkg string) error {
 	slices.SortFunc(b.tests[pkg], func(x, y exploredTest) int {
 		return cmp.Or(cmp.Compare(x.Took, y.Took), cmp.Compare(x.Name, y.Name))
 	})
-	return writeExplored(file, b.tests[pkg]) // without the failing tests, which run again next time
+	return writeExplored(file, b.tests[pkg]) // excluding the failing tests, which run again next time
 }
 
 // firstLines returns the beginning of a test's output.
@@ -217,7 +219,7 @@ func (b *bench) exploreTest(ctx context.Context, pkg, test string) error {
 type outcome struct {
 	passed   bool
 	timedOut bool
-	failed   []string // names of the failed tests, as far as known
+	failed   []string // names of the failed tests, if known
 	output   string
 }
 
@@ -303,8 +305,8 @@ func (b *bench) credit(m mutation, pkg, test string) {
 }
 
 // batches returns the tests of a package that reach a change, in batches of increasing size. The tests that have
-// detected other changes in the file come first, followed by the fastest. According to the recorded durations, all
-// batches together take at most the budget.
+// detected other changes in the file come first, followed by the others, fastest first. According to the recorded
+// durations, all batches together take at most the budget.
 func (b *bench) batches(pkg string, m mutation) [][]string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -345,7 +347,7 @@ func (b *bench) tryBatch(ctx context.Context, m mutation, pkg string, batch []st
 		if err != nil || first.passed {
 			return "", "", err
 		}
-		suspects := batch // it panicked, or exited without reporting which test was running
+		suspects := batch // the test panicked, or exited without reporting which test was running
 		for _, test := range batch {
 			if slices.Contains(first.failed, test) {
 				suspects = []string{test} // one test is sufficient

@@ -12,18 +12,18 @@ import (
 	"strings"
 )
 
-// cacheFile returns the file that caches the results of a package's tests, or an empty string if there is no cache.
-// The file's name depends on the test binary, the program that it may start, the files in the package's directory,
-// which the tests may read, and the names of the tests. If anything else that a test reads has changed, the test may
-// reach other changes than those in the cache. A change may then incorrectly count as undetected, but never the
-// reverse.
+// cacheFile returns the file that caches the results of a package's tests, or an empty string if there is no cache. The
+// file's name depends on the test binary, the program that it may start, the files in the package's directory, which
+// the tests may read, and the names of the tests. If anything else that a test reads has changed, the test may reach
+// changes that are not in the cache. An undetected change is then never counted as detected, but a detectable change
+// may be counted as undetected.
 func (b *bench) cacheFile(pkg string, tests []string) (string, error) {
 	if b.cache == "" {
 		return "", nil
 	}
 	sum := sha256.New()
 	add := func(path string) error {
-		f, err := os.Open(path) //nolint:gosec // ours
+		f, err := os.Open(path) //nolint:gosec // our own file
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func readExplored(file string) ([]exploredTest, error) {
 	if file == "" {
 		return nil, nil
 	}
-	content, err := os.ReadFile(file) //nolint:gosec // ours
+	content, err := os.ReadFile(file) //nolint:gosec // our own file
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -253,7 +253,7 @@ func choose(all []mutation, o options, accepted map[string]bool) []mutation {
 			groups = append(groups, s.group)
 		}
 	}
-	random := rand.New(rand.NewPCG(o.seed, 0)) //nolint:gosec // which changes are tried is no secret
+	random := rand.New(rand.NewPCG(o.seed, 0)) //nolint:gosec // the choice of changes need not be unpredictable
 	for _, g := range groups {
 		list := byGroup[g]
 		random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })

@@ -38,10 +38,10 @@ func (m mutation) String() string {
 	return fmt.Sprintf("%s:%d %s %s %s", m.file, m.line, m.function, m.kind, m.text)
 }
 
-// insertion is a text to insert before the offset at.
+// insertion is text to insert before offset at.
 type insertion struct {
 	at    int
-	order int // among several insertions at one offset, the lower one comes first
+	order int // of several insertions at one offset, the one with the lower value comes first
 	text  string
 }
 
@@ -123,7 +123,7 @@ func mutate(ctx context.Context, dir string) ([]mutation, string, error) {
 		next := n*numbersPerPackage + 1
 		for i, f := range p.Syntax {
 			path := p.Fset.Position(f.Package).Filename
-			source, err := os.ReadFile(path) //nolint:gosec // a source of ours
+			source, err := os.ReadFile(path) //nolint:gosec // one of our own source files
 			if err != nil {
 				return nil, "", err
 			}
@@ -201,7 +201,7 @@ func (m *mutator) around(n ast.Node, before, after string) {
 	m.edits = append(m.edits, insertion{m.offset(n.End()), -m.order, after})
 }
 
-// take records a change and returns its number.
+// take registers a change and returns its number.
 func (m *mutator) take(n ast.Node, kind, text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > 90 {

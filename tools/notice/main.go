@@ -1,6 +1,6 @@
 // Command notice writes NOTICE, which contains the licenses of all components that a release bundles. It finds Go
-// modules and the files that they embed with the go command, and npm packages with the lock file and the sources of
-// the pages. The others, such as fonts, word lists and PDFium, are listed in bundled.json. It fails if it finds no
+// modules and the files that they embed with the go command, and npm packages with the lock file and the sources of the
+// pages. Other components, such as fonts, word lists and PDFium, are listed in bundled.json. It fails if it finds no
 // license for a bundled component.
 //
 //	notice                         writes NOTICE
@@ -51,7 +51,7 @@ func run(ctx context.Context, root string, checkOnly bool, sbom, program string)
 	text := render(all)
 	file := filepath.Join(root, "NOTICE")
 	if !checkOnly {
-		return os.WriteFile(file, text, 0o644) //nolint:gosec // for everybody
+		return os.WriteFile(file, text, 0o644) //nolint:gosec // readable by all users
 	}
 	old, err := os.ReadFile(file) //nolint:gosec // of the repository
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// platforms lists the platforms of a release. Some of them import modules that others do not.
+// platforms lists the platforms of a release. Some platforms require modules that others do not.
 var platforms = [][2]string{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}}
 
 // licenseFile matches the names of files that contain a license, or notices that a license requires.
@@ -161,7 +161,7 @@ func licensesIn(dir string) ([]string, error) {
 		if e.IsDir() || !licenseFile.MatchString(e.Name()) || slices.Contains([]string{".go", ".sh", ".js", ".mjs", ".cjs", ".ts", ".map", ".vue", ".json", ".css"}, filepath.Ext(e.Name())) {
 			continue
 		}
-		b, err := os.ReadFile(filepath.Join(dir, e.Name())) //nolint:gosec // of a bundled module
+		b, err := os.ReadFile(filepath.Join(dir, e.Name())) //nolint:gosec // in a bundled module
 		if err != nil {
 			return nil, err
 		}

@@ -83,7 +83,7 @@ var blankLines = regexp.MustCompile(`\n[ \t]*(\n[ \t]*)+`)
 
 // complete adds the program's components that are not Go modules to a CycloneDX file.
 func complete(file, program string, all []component) error {
-	b, err := os.ReadFile(file) //nolint:gosec // named on the command line
+	b, err := os.ReadFile(file) //nolint:gosec // the path is given on the command line
 	if err != nil {
 		return err
 	}
@@ -117,10 +117,10 @@ func complete(file, program string, all []component) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, append(b, '\n'), 0o644) //nolint:gosec // for everybody
+	return os.WriteFile(file, append(b, '\n'), 0o644) //nolint:gosec // readable by all users
 }
 
-// signs identifies a license by its text. The first match counts.
+// signs lists a characteristic phrase of each license. The first phrase that matches determines the license.
 var signs = []struct{ id, sign string }{
 	{"Apache-2.0", "Apache License"},
 	{"MPL-2.0", "Mozilla Public License"},

@@ -59,7 +59,7 @@ func rename(root, to string) (changed int, err error) {
 		}
 		info, err := os.Lstat(name)
 		if err != nil || !info.Mode().IsRegular() {
-			continue // removed, or a link
+			continue // a removed file, or a symbolic link
 		}
 		old, err := os.ReadFile(name) //nolint:gosec // of the repository
 		if err != nil {
@@ -104,8 +104,8 @@ func concerned(file string) bool {
 		path.Dir(file) == ".ci" || path.Dir(file) == "tools"
 }
 
-// replacer returns a function that replaces the path where a directory of the repository follows it. A program, file
-// path or user with the same name is not changed.
+// replacer returns a function that replaces the path wherever it is followed by a directory of the repository. A
+// program, file path or user with the same name is not changed.
 func replacer(from, to string, files []string) func([]byte) []byte {
 	var directories []string
 	for _, file := range files {

@@ -49,7 +49,7 @@ components:
 
 const id = "018f0000-0000-7000-8000-000000000000"
 
-// TestAnswersThatDiffer checks that each kind of difference between a response and the contract is reported.
+// TestAnswersThatDiffer checks that every kind of difference between a response and the contract is reported.
 func TestAnswersThatDiffer(t *testing.T) {
 	t.Parallel()
 	doc, err := openapi3.NewLoader().LoadFromData([]byte(document))

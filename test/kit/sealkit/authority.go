@@ -43,7 +43,8 @@ func NewAuthority(t *testing.T) *Authority {
 	var err error
 	a.Key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	// Before the time of the job, and also before the current time, which openssl uses for time-stamps.
+	// The certificate must be valid at the time of the job, and also at the current time, which openssl uses for
+	// time-stamps.
 	start := Now.AddDate(0, 0, -1)
 	tmpl := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Test authority"}, NotBefore: start, NotAfter: start.AddDate(20, 0, 0),

@@ -107,7 +107,7 @@ func Chain(t testing.TB, events ...map[string]any) (raw []json.RawMessage, head 
 	return raw, head
 }
 
-// The IDs of the envelope that Job returns, of its document and of its signers.
+// The IDs of the envelope that Job returns, its document and its signers.
 const (
 	EnvelopeID = "3f0c1f6e-9f5d-4c4c-8b1f-2a6d0f3f7b11"
 	DocumentID = "9a2f4c5e-0b1d-4b7a-9e55-6d1c2b3a4f50"

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Marker returns a cyan rectangle whose top left quarter is green.
+// Marker returns a cyan rectangle whose upper left quarter is green.
 func Marker(t *testing.T) []byte {
 	t.Helper()
 	img := image.NewNRGBA(image.Rect(0, 0, 80, 40))

@@ -26,7 +26,7 @@ import (
 const (
 	startTimeout = 60 * time.Second
 	stopTimeout  = 20 * time.Second
-	killDelay    = 30 * time.Second // time after an interrupt at which a command that ignores it is killed
+	killDelay    = 30 * time.Second // time after which a command that ignores an interrupt is killed
 )
 
 func main() {

@@ -23,7 +23,7 @@ type active struct {
 	firing bool
 }
 
-// evaluate evaluates the expression at the given time, and returns the alerts that started or stopped firing.
+// evaluate evaluates the expression at the given time, and returns the alerts whose firing state changed.
 func (a *alert) evaluate(ctx context.Context, engine *promql.Engine, s *store, at time.Time) ([]change, error) {
 	q, err := engine.NewInstantQuery(ctx, s, nil, a.expr, at)
 	if err != nil {

@@ -66,7 +66,7 @@ func watch(ctx context.Context, rules, targets string, every time.Duration, stre
 		for _, a := range alerts {
 			changes, err := a.evaluate(ctx, engine, s, clock.now())
 			if ctx.Err() != nil {
-				return nil //nolint:nilerr // stopped
+				return nil //nolint:nilerr // the program was stopped
 			}
 			if err != nil {
 				return err

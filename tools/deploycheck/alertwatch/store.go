@@ -102,7 +102,7 @@ func (s *store) parse(body []byte, target string, at int64, present map[string]b
 			return
 		}
 		if err != nil {
-			return // the rest cannot be read and counts as absent
+			return // the remaining lines cannot be parsed and count as absent
 		}
 		if entry != textparse.EntrySeries {
 			continue
@@ -119,8 +119,8 @@ func (s *store) parse(body []byte, target string, at int64, present map[string]b
 	}
 }
 
-// stretched returns the value of a metric according to the fast clock. Durations for which the service waits are
-// stretched, and the times of scheduled work keep their age.
+// stretched converts the value of a metric to the fast clock. It stretches ages and durations, and shifts points in
+// time so that they are equally far from the current time.
 func (s *store) stretched(name string, v float64) float64 {
 	switch {
 	case strings.HasSuffix(name, "_age_seconds"), strings.HasSuffix(name, "_duration_seconds_total"):
