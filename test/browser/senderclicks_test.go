@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -102,6 +103,80 @@ func TestFirstTimeSender(t *testing.T) {
 	b.button("New envelope")
 	b.fill("#newname", "Bob H")
 	b.until(`[...document.querySelectorAll("[role=option]")].some((o) => o.textContent.includes("clicks-bob@example.com"))`)
+	b.waitUntilStill()
+}
+
+// tapsInto taps a text field and replaces its content.
+func (b *tab) tapsInto(selector, text string) {
+	b.t.Helper()
+	find := fmt.Sprintf("document.querySelector(%q)", selector)
+	b.taps(find)
+	b.focused(find)
+	eval[bool](b, "("+find+".select(), true)")
+	b.keys(text)
+}
+
+// TestFirstTimeSender_InGermanByTouch counts the taps of the same task on a phone, in German.
+func TestFirstTimeSender_InGermanByTouch(t *testing.T) {
+	t.Parallel()
+	console, builder := textsOf(t, "console.json", "de"), textsOf(t, "builder.json", "de")
+	b := open(t, look{width: 390, height: 844, touch: true, language: "de-DE"})
+	consoleUser(b, "erstmals", "sender")
+	b.see(console["newEnvelope"][0])
+	b.countsClicks()
+	lists := 0
+	saved := func() { b.t.Helper(); b.until(fmt.Sprintf(stateIs, builder["stateSaved"][0])) }
+	tap := func(label string) { b.t.Helper(); b.taps(buttonOf(label)) }
+	tap(console["newEnvelope"][0])
+	b.choose("#newfiles", "Mietvertrag.pdf", threePages())
+	lists += 2
+	b.until(`document.querySelector("#newsubject")?.value === "Mietvertrag"`)
+	b.until(dialog + `.style.pointerEvents === ""`) // a second tap of the same finger is ignored for a moment
+	b.tapsInto("#newname", "Ada Lovelace")
+	b.tapsInto("#newemail", "tippt-ada@exmaple.com")
+	hint := strings.ReplaceAll(console["didYouMean"][0], "{address}", "tippt-ada@example.com")
+	b.see(hint)
+	tap(hint)
+	tap(console["addRecipient"][0])
+	b.tapsInto("#newname1", "Bob Hill")
+	b.tapsInto("#newemail1", "tippt-bob@example.com")
+	b.checked("console-new-envelope-phone-de")
+	tap(console["continue"][0])
+	b.until(`document.querySelector(".bpaint img") !== null`)
+	id := eval[string](b, `location.hash.split("/")[2]`)
+	for page := 1; page <= 3; page++ { // scrolled through
+		b.shows(page)
+		b.until(fmt.Sprintf(`document.querySelectorAll(".bpage")[%d].querySelector("[class*=sugg]") !== null`, page-1))
+	}
+	all := strings.ReplaceAll(builder["addAll"][0], "{n}", "11")
+	b.see(all)
+	b.checked("builder-suggestions-phone-de")
+	tap(all)
+	saved()
+	tap(builder["selectSeveral"][0])
+	b.until(`document.querySelectorAll(".bfield").length === 11`)
+	b.shows(3) // the last page comes into view again
+	b.settled()
+	tap(builder["selectPage"][0])
+	b.until(`document.querySelector("#pwho") !== null`)
+	b.choice("#pwho", eval[string](b, `[...document.querySelectorAll("#pwho option")].find((o) => o.textContent === "Bob Hill").value`))
+	lists += 2
+	saved()
+	tap(builder["sendMore"][0])
+	b.see(builder["sendTitle"][0])
+	b.until(dialog + `.style.pointerEvents === ""`)
+	b.checked("builder-send-sheet-phone-de")
+	b.taps(`document.querySelector("dialog[open] .row.end button:last-child")`)
+	b.see(console["progress"][0])
+	clicks := eval[int](b, `window.clicked`) + lists
+	t.Logf("%d taps", clicks)
+	require.LessOrEqual(t, clicks, mostClicks)
+	require.Equal(t, "sent", svc.envelope(t, id).Status)
+	people := map[string]int{}
+	for _, f := range svc.fields(t, id) {
+		people[f.SignerID]++
+	}
+	require.ElementsMatch(t, []int{6, 5}, []int{people[svc.envelope(t, id).Signers[0].ID], people[svc.envelope(t, id).Signers[1].ID]})
 	b.waitUntilStill()
 }
 
