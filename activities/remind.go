@@ -81,7 +81,7 @@ func (a *Activities) remind(ctx context.Context, in temporal.EnvelopeInput, e *m
 // email per request.
 func (a *Activities) remindOnRequest(ctx context.Context, in temporal.InviteInput, e *models.Envelope, v mailSettings) error {
 	s := e.Signer(in.SignerID)
-	if s == nil || !s.Awaited() || !e.Status.Open() || s.LinkID == nil || !s.InvitedByMail() {
+	if s == nil || !s.Awaited() || !e.Status.Open() || !s.InvitedByMail() {
 		return a.Store.DropRequestedMail(ctx, *in.Reminder)
 	}
 	begun := models.Mail{ID: models.RequestedMailID(*in.Reminder), RequestID: in.Reminder}

@@ -135,7 +135,6 @@ func editedDocuments(o *object, before []*models.TemplateDocument) []*models.Tem
 			continue
 		}
 		d := *before[at]
-		d.Order = len(out) + 1
 		if name := in.optStr("name"); name != nil {
 			d.Name = fileName(plaintext.Visible(*name))
 		}

@@ -143,7 +143,7 @@ func (s *webhookHandler) follow(ctx context.Context, out *eventStream, q store.E
 		if err := out.sendPage(page, sent); err != nil {
 			return err
 		}
-		if len(page.Events) > 0 || page.Cursor != sent {
+		if page.Cursor != sent {
 			quiet = 0
 		}
 		sent = page.Cursor

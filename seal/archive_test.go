@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/x509"
+	"encoding/asn1"
 	"io"
 	"net/http"
 	"os"
@@ -17,6 +18,7 @@ import (
 
 	"countersign/seal"
 	"countersign/seal/verify"
+	"countersign/test/kit"
 	"countersign/test/kit/sealkit"
 )
 
@@ -55,7 +57,7 @@ func TestTimestampAuthorityDown(t *testing.T) {
 	require.NoError(t, out.Truncate(0))
 	res, err := s.Seal(t.Context(), out, sealkit.Job(t, sealkit.SimplePDF(1)))
 	require.NoError(t, err)
-	require.False(t, res.Stamped)
+	require.True(t, res.Pending)
 
 	a.TSA.Down.Store(false)
 	b := renewed(t, s, readAll(t, out, res.Size))
@@ -82,7 +84,6 @@ func TestTimestampAuthorityGoesDown(t *testing.T) {
 		res, err := s.Seal(t.Context(), out, sealkit.Job(t, sealkit.SimplePDF(1)))
 		if optional {
 			require.NoError(t, err)
-			require.False(t, res.Stamped)
 			require.True(t, res.Pending)
 		} else {
 			require.ErrorContains(t, err, "no time-stamp")
@@ -158,6 +159,23 @@ func renewed(t *testing.T, s *seal.Sealer, b []byte) []byte {
 	res, err := s.Renew(context.Background(), bytes.NewReader(b), int64(len(b)), out)
 	require.NoError(t, err)
 	return readAll(t, out, res.Size)
+}
+
+// TestRenew_WithoutNewValidationData checks that a renewal that needs no further validation data, because all
+// certificates are in the file and their authority publishes no statements, consists of its time-stamp alone.
+func TestRenew_WithoutNewValidationData(t *testing.T) {
+	t.Parallel()
+	a := sealkit.NewAuthority(t)
+	c, key := a.Issue(t, "Test time-stamp authority", 4, asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 8}, false)
+	a.TSA = kit.ServeTSA(t, c, a.Cert, key)
+	k := a.Keys(t)
+	s := k.Sealer(t)
+	_, b := sealkit.Sealed(t, s, sealkit.Job(t, sealkit.SimplePDF(1)))
+	for range 3 {
+		b = renewed(t, s, b)
+		r := sealkit.Verified(t, b, k.Trust())
+		require.Equal(t, verify.Passed, r.Status(verify.CheckArchive), sealkit.TextOf(t, r))
+	}
 }
 
 // TestLongTerm checks that a seal created as B-LTA stays valid after two renewals.

@@ -47,12 +47,10 @@ func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done ver
 		if _, err := s.judgeOwn(x, true); err != nil {
 			return Result{}, err
 		}
-		res, err := s.extend(ctx, out, x, &verify.Prefix{Size: total, Hash: x.Whole, Original: done.Original, Marks: x.Marks, Begun: x.Begun, Record: done.Record})
-		res.Stamped = true
-		return res, err
+		return s.extend(ctx, out, x, &verify.Prefix{Size: total, Hash: x.Whole, Original: done.Original, Marks: x.Marks, Begun: x.Begun, Record: done.Record})
 	}
 	report, err := s.verifyOwn(ctx, out, total, &done, true)
-	return Result{SHA256: report.SHA256, Size: total, PageCount: a.pages + len(a.certPages), Stamped: stamped, Pending: s.tsa != nil && !stamped}, err
+	return Result{SHA256: report.SHA256, Size: total, PageCount: a.pages + len(a.certPages), Pending: s.tsa != nil && !stamped}, err
 }
 
 // prepareStamp determines the signature dictionary's entries for the time-stamp.

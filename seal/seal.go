@@ -134,9 +134,8 @@ type Result struct {
 	SHA256    string // hash of the complete file, in lower-case hex
 	Size      int64
 	PageCount int // including the certificate pages
-	// Stamped reports whether a time-stamp authority confirmed the time. Pending reports whether the request failed, so
-	// that Renew can add a time-stamp later.
-	Stamped, Pending bool
+	// Pending reports whether the request for a time-stamp failed, so that Renew can add a time-stamp later.
+	Pending bool
 	// TimestampedUntil is the end of the validity period of the document time-stamp's certificate. It is zero if there
 	// is no document time-stamp.
 	TimestampedUntil time.Time

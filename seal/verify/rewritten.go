@@ -57,7 +57,7 @@ func attachedRecord(ctx context.Context, f *pdf.File) *OpenedRecord {
 	}
 	var spec pdf.Value
 	err = pdf.WalkNames(f, names.Get("EmbeddedFiles"), func(key, v pdf.Value) error {
-		if b, ok := key.Bytes(); ok && pdf.DecodeText(b) == manifest.AttachmentKey {
+		if b, _ := key.Bytes(); pdf.DecodeText(b) == manifest.AttachmentKey {
 			spec = v
 			return errRecordFound
 		}
