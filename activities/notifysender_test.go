@@ -416,6 +416,7 @@ func TestSendDigest_SpeaksForTheWorkspace(t *testing.T) {
 		}
 		require.Len(env.t, env.mails.mails, 2)
 		assert.Equal(env.t, []string{name, env.app.Name}, []string{env.mails.mails[0].FromName, env.mails.mails[1].FromName})
+		assert.Equal(env.t, []string{"digest grace@acme.example", "digest grace@acme.example"}, env.mailedTo())
 	})
 }
 

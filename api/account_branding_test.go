@@ -147,6 +147,7 @@ func TestBranding_RejectsInvalidValues(t *testing.T) {
 	require.Contains(t, refusal("logo", b64([]byte("<svg/>"))), "not a complete PNG or JPEG")
 	require.Contains(t, refusal("logo", b64(pngOf(image.Rect(0, 0, 9, 9))[:60])), "not a complete PNG or JPEG")
 	require.Contains(t, refusal("logo", b64(large.Bytes()[:models.MaxLogo+1])), "at most 524288 bytes")
+	require.Contains(t, refusal("logo", b64(large.Bytes()[:models.MaxLogo])), "not a complete PNG or JPEG", "it is examined")
 	require.Contains(t, refusal("logo", b64(pngOf(image.Rect(0, 0, 9000, 1)))), "9000 × 1 pixels")
 	require.Contains(t, refusal("logo", b64(emptyPNG(t))), "transparent")
 	require.Contains(t, refusal("logo", 7), "string")

@@ -57,6 +57,9 @@ func TestBulkSend_FromCSV(t *testing.T) {
 			assert.Contains(t, faults, want, what)
 		}
 	}
+	twice := faultsOf(post("", "tenant.age,tenant.age\n7,8\n").refused(http.StatusBadRequest, "validation_error"))
+	require.Contains(t, twice[0], "is not known")
+	require.Equal(t, twice[0], twice[1], "what is wrong with each of them, not that there are two")
 	for what, c := range map[string]struct{ body, want string }{
 		"Latin-1":               {head + "c,Ren\xe9,r@example.com,L,l@example.com,7,S\n", "line 2 has the byte 0xE9, so it seems to be Windows-1252"},
 		"UTF-16":                {"\xff\xfee\x00x\x00", "UTF-16 (little endian)"},

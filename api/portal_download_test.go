@@ -229,6 +229,7 @@ func TestHead_EqualsGet(t *testing.T) {
 	require.Equal(t, "sent", c.get("/v1/envelopes/" + e.str("id")).want(200).body["status"], "nobody has opened the link")
 	nobody.call(http.MethodHead, "/v1/envelopes?tenantId=acme", nil).want(401)
 	nobody.call(http.MethodHead, "/v1/signing/"+token+"/sign", nil).want(405)
+	nobody.call(http.MethodPut, "/v1/signing/"+token+"/sign", object{}).refused(405, "method_not_allowed")
 }
 
 // TestPortal_Branding checks that the holder of a download link gets the sender's branding and logo, even after the

@@ -54,6 +54,10 @@ func TestSigningPage_Delivered_IsReproducibleAndRecorded(t *testing.T) {
 		at, document := s.link(t, e, 0), e.document(0)["id"].(string)
 		page := at + "/documents/" + document + "/pages/1"
 		for level, width := range map[string]int{"1": 595, "2": 1190, "4": 2380} {
+			nobody.call(http.MethodHead, page+"?level="+level, nil).want(200)
+			seen, err := s.store.Envelope(t.Context(), s.app.ID, id(e))
+			require.NoError(t, err)
+			require.False(t, seen.Signers[0].HasDelivered(seen.Documents[0].ID, 1, int(level[0]-'0')), "HEAD delivers no page")
 			got := nobody.get(page + "?level=" + level).want(200)
 			require.Equal(t, "image/png", got.header.Get("Content-Type"))
 			require.Equal(t, "private, max-age=31536000, immutable", got.header.Get("Cache-Control"))

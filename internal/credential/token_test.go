@@ -35,15 +35,17 @@ func TestTokensSayWhatTheyWereIssuedFor(t *testing.T) {
 	embedded := &models.EmbeddedSession{PageSession: models.PageSession{ID: uuid.New(), AppID: app, ExpiresAt: now.Add(10 * time.Minute)}}
 	longer := &models.EmbeddedSession{PageSession: models.PageSession{ID: uuid.New(), AppID: app, ExpiresAt: now.Add(2 * time.Hour)}}
 	document, recipient := &models.Document{ID: uuid.New()}, uuid.New()
+	user := &models.ConsoleUser{ID: uuid.New(), AppID: app}
 	made := map[string]string{}
 	for kind, make := range map[string]func() (string, error){
 		"access": func() (string, error) { return tokens.IssueAccess(app) },
 		"console": func() (string, error) {
 			return tokens.IssueConsole(&models.ConsoleUser{ID: uuid.New(), AppID: app}, session)
 		},
-		"signing":  func() (string, error) { return tokens.IssueSigning(app, signer) },
-		"embedded": func() (string, error) { return tokens.IssueEmbedded(embedded, signer) },
-		"longer":   func() (string, error) { return tokens.IssueEmbedded(longer, signer) },
+		"unsubscribe": func() (string, error) { return tokens.IssueUnsubscribe(user, now) },
+		"signing":     func() (string, error) { return tokens.IssueSigning(app, signer) },
+		"embedded":    func() (string, error) { return tokens.IssueEmbedded(embedded, signer) },
+		"longer":      func() (string, error) { return tokens.IssueEmbedded(longer, signer) },
 		"download": func() (string, error) {
 			return tokens.IssueDownload(&models.Envelope{ID: signer.EnvelopeID, AppID: app}, document, recipient)
 		},
@@ -69,6 +71,10 @@ func TestTokensSayWhatTheyWereIssuedFor(t *testing.T) {
 			l.Until = l.Until.UTC()
 			return l, err
 		},
+		"unsubscribe": func(s string) (any, error) {
+			app, user, err := tokens.VerifyUnsubscribe(s)
+			return []uuid.UUID{app, user}, err
+		},
 		"receipt": func(s string) (any, error) {
 			app, envelope, signer, err := tokens.VerifyReceipt(s)
 			return []uuid.UUID{app, envelope, signer}, err
@@ -88,6 +94,7 @@ func TestTokensSayWhatTheyWereIssuedFor(t *testing.T) {
 			App: app, Envelope: signer.EnvelopeID, Document: document.ID, Recipient: recipient, Until: now.Add(credential.DownloadLifetime).Truncate(time.Second).UTC(),
 		}, credential.DownloadLifetime},
 		{"receipt", "receipt", []uuid.UUID{app, signer.EnvelopeID, signer.ID}, credential.ReceiptLifetime},
+		{"unsubscribe", "unsubscribe", []uuid.UUID{app, user.ID}, credential.UnsubscribeLifetime},
 	}
 	for _, c := range cases {
 		for reader, read := range readers {

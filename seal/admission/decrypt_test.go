@@ -39,6 +39,7 @@ func TestAdmitEncryptedIsolated(t *testing.T) {
 	require.NoError(t, err, string(out))
 	b, err := os.ReadFile(locked)
 	require.NoError(t, err)
+	lim.MaxBytes = int64(len(b)) // a file of exactly this size is accepted
 	for password, want := range map[string]string{"user": "", "owner": "", "guess": refusal.PDFPassword, "": refusal.PDFPassword} {
 		u := admission.Upload{File: bytes.NewReader(b), Size: int64(len(b)), SHA256: sha256.Sum256(b), Password: &password}
 		_, p, err := admission.AdmitUpload(t.Context(), u, lim, prepare.Options{})

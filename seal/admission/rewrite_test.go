@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -77,6 +78,27 @@ func TestAdmitUpload_Damaged_IsRepaired(t *testing.T) {
 			require.True(t, same)
 		})
 	}
+}
+
+// neverSaves is a renderer that must not save a file again.
+type neverSaves struct{ admission.Renderer }
+
+func (neverSaves) Save(context.Context, io.ReaderAt, int64) ([]byte, error) {
+	return nil, errors.New("saved again")
+}
+
+// TestAdmitUpload_RejectedForItsContent_IsNotRepaired checks that a file is not saved again if that cannot fix the cause of its
+// rejection.
+func TestAdmitUpload_RejectedForItsContent_IsNotRepaired(t *testing.T) {
+	t.Parallel()
+	lim := rendering()
+	lim.Renderer, lim.MaxPages = neverSaves{lim.Renderer}, 0
+	_, _, err := admission.AdmitUpload(t.Context(), uploadOf(file("", "")), lim, prepare.Options{})
+	var refused *refusal.Error
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, refusal.PDFTooComplex, refused.Code)
+	_, _, err = admission.AdmitUpload(t.Context(), uploadOf(signed()), lim, prepare.Options{})
+	require.ErrorContains(t, err, "saved again", "this one would be")
 }
 
 func TestAdmitUpload_Signed_LosesItsSignatures(t *testing.T) {

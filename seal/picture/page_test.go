@@ -60,6 +60,13 @@ func withChunk(b []byte, name string, data ...byte) []byte {
 	return bytes.Join([][]byte{b[:header], chunk, b[header:]}, nil)
 }
 
+// withLateChunk returns a PNG with an additional chunk after its samples.
+func withLateChunk(b []byte, name string, data ...byte) []byte {
+	const end = 12
+	late := withChunk(b, name, data...)[8+25:][:len(data)+12]
+	return bytes.Join([][]byte{b[:len(b)-end], late, b[len(b)-end:]}, nil)
+}
+
 // withSegment returns a JPEG with an additional segment at its beginning.
 func withSegment(b []byte, marker byte, data string) []byte {
 	segment := binary.BigEndian.AppendUint16([]byte{0xFF, marker}, uint16(len(data)+2))
@@ -93,6 +100,7 @@ func TestPage_OfEachKindOfPicture_ShowsIt(t *testing.T) {
 		"PNG, 16 bits":             {pngOf(t, cornered(image.NewNRGBA64(size))), 842, 421, image.Pt(25, 25)},
 		"PNG of 150 dpi":           {withChunk(plain, "pHYs", perMeter(5906)...), 144, 72, image.Pt(25, 25)},
 		"PNG of a screen's 72 dpi": {withChunk(plain, "pHYs", perMeter(2835)...), 842, 421, image.Pt(25, 25)},
+		"PNG of 150 dpi, too late": {withLateChunk(plain, "pHYs", perMeter(5906)...), 842, 421, image.Pt(25, 25)},
 		"JPEG":                     {jpegOf(t, cornered(image.NewNRGBA(size))), 842, 421, image.Pt(25, 25)},
 		"JPEG, turned":             {withSegment(jpegOf(t, cornered(image.NewNRGBA(size))), 0xE1, exifTurned), 421, 842, image.Pt(75, 25)},
 		"JPEG of 120 dpi":          {withSegment(jpegOf(t, cornered(image.NewNRGBA(size))), 0xE0, "JFIF\x00\x01\x01\x01\x00\x78\x00\x78\x00\x00"), 180, 90, image.Pt(25, 25)},

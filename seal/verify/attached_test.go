@@ -134,6 +134,26 @@ func TestAttachedRecord_OfDamagedFiles_IsNone(t *testing.T) {
 	}
 }
 
+// TestReadRecord_ThatCannotBeRead_ConfirmsNothing checks that the content of a record that is absent or malformed is not
+// reported, and that no later check passes because of it.
+func TestReadRecord_ThatCannotBeRead_ConfirmsNothing(t *testing.T) {
+	t.Parallel()
+	f := opened(t, smallPDF(map[int]string{1: "<</Type/Catalog>>", 2: "<</Length 2>>\nstream\nab\nendstream"}))
+	for num, code := range map[int]Code{1: "manifest.missing", 2: "manifest.malformed", 9: "manifest.missing"} {
+		e := &examiner{x: &Examination{}, seal: &sealedRevision{file: f, signatureDict: signatureDict{SealMark: SealMark{Record: pdf.Ref{Num: num}}}}}
+		for _, check := range []func(context.Context) error{e.readRecord, e.checkOriginal, e.checkAttachments, e.checkRecord} {
+			require.NoError(t, check(t.Context()))
+		}
+		var codes []Code
+		for _, found := range e.x.report.Findings {
+			codes = append(codes, found.Code)
+		}
+		require.Equal(t, []Code{code, "original.missing", "audit_chain.missing"}, codes, num)
+		require.Nil(t, e.x.report.SealedAt)
+		require.Nil(t, e.x.judgement.Key)
+	}
+}
+
 // TestRecordsAreOpenedOnce checks that an opened record is reused only for the same bytes.
 func TestRecordsAreOpenedOnce(t *testing.T) {
 	t.Parallel()
